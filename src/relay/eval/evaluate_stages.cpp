@@ -1,9 +1,10 @@
-#include "relay/eval/te.h"
+#include <cstring>
 
 #include <cstring>
 
 #include "relay/eval/program.h"
 #include "relay/eval/stage.h"
+#include "relay/eval/te.h"
 #include "relay/scalar/simplify.h"
 #include "relay/te/recurrence.h"
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "relay/lower/plan/halo.h"
+#include "relay/lower/nest/halo.h"
 #include "relay/lower/plan/views.h"
 #include "relay/lower/plan_function.h"
 #include "relay/lower/schedule_group.h"
@@ -147,6 +147,8 @@ class Lowering {
       RELAY_RETURN_IF_ERROR(lower_group(g));
       if (gives_up_) break;
     }
+    out_.not_in_place = std::move(plan_.not_in_place);
+    check_in_place();
     return ok();
   }
   // The function has to be lowered again without this: a group's schedule in this form could not be built.
@@ -190,6 +192,25 @@ class Lowering {
     return n ? format("{}_{}", name, n) : name;
   }
 
+  // Several kernels may make one output, and each read the input in whose place it would lie.
+  void check_in_place() {
+    std::map<int, int> taken;  // by input: the output
+    for (size_t a = 0; a < out_.arrays.size(); ++a)
+      if (out_.arrays[a].in_place) taken[out_.arrays[a].in_place->input] = static_cast<int>(a);
+    std::set<int> written;
+    for (const Step& step : out_.steps) {
+      for (int read : step.reads) {
+        const auto output = taken.find(read);
+        if (output == taken.end() || !written.count(output->second)) continue;
+        out_.not_in_place.emplace(out_.arrays[read].index,
+                                  format("several kernels make `{}` of it", out_.arrays[output->second].name));
+        out_.arrays[output->second].in_place.reset();
+        taken.erase(output);
+      }
+      written.insert(step.writes.begin(), step.writes.end());
+    }
+  }
+
   void add_check(const Group& g) {
     Step step;
     step.args = g.params, step.reads = {stored_in(out_.arrays, g.params[0])};
@@ -197,8 +218,17 @@ class Lowering {
     out_.steps.push_back(std::move(step));
   }
 
+  void add_external(const Group& g) {
+    Step step;
+    step.args = step.reads = g.params, step.writes = g.outputs;
+    step.args.insert(step.args.end(), g.outputs.begin(), g.outputs.end());
+    step.external = g.external;
+    out_.steps.push_back(std::move(step));
+  }
+
   Status lower_group(const Group& g) {
     if (g.check) return add_check(g), ok();
+    if (g.external) return add_external(g), ok();
     ScheduleDraft draft;
     draft.target = &options_.target;
     draft.outputs = g.te.outputs;
@@ -237,13 +267,8 @@ class Lowering {
       if (array_of.count(c))
         asked_.try_emplace(array_of[c], draft.layouts.at(c)), array_of[c] = packed(array_of[c], draft.layouts.at(c));
 
-    LoweredGroup group;
-    group.name = name, group.stages = stages, group.rule = draft.schedule.rule;
-    group.schedule = str(draft.schedule, stages), group.sources = g.te.sources;
-    if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
     std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule);
-    for (const auto& [kernel, count] : flops) group.flops += count.known;
-    out_.groups.push_back(std::move(group));
+    add_lowered(g, name, stages, draft.schedule, flops);
     StepsBuilder steps(g);
     for (const BuiltKernel& b : built) {
       if (!array_of.count(b.root->name)) {  // an intermediate of this group
@@ -276,6 +301,17 @@ class Lowering {
     }
     if (g.steps) add_recurrence(g, steps, name, array_of, flops);
     return ok();
+  }
+
+  // The group as people see it.
+  void add_lowered(const Group& g, const std::string& name, const te::Tensors& stages, const Schedule& schedule,
+                   const std::map<std::string, KernelFlops>& flops) {
+    LoweredGroup group;
+    group.name = name, group.stages = stages, group.rule = schedule.rule;
+    group.schedule = str(schedule, stages), group.sources = g.te.sources;
+    if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
+    for (const auto& [kernel, count] : flops) group.flops += count.known;
+    out_.groups.push_back(std::move(group));
   }
 
   // How a tensor of the group lies in an array, of which it may be one of the values of a state.

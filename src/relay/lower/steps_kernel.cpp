@@ -139,13 +139,15 @@ bool StepsBuilder::is_worth_sharing(const TargetDesc& target, const std::vector<
   for (const Taken& t : taken_) {
     const loop::Kernel& k = t.kernel->kernel;
     std::unordered_set<const scalar::Source*> by_step;  // of which each step reads another part
-    loop::visit(k.body, [](const Stmt&) {}, [&](const Expr& root) {
-      scalar::visit(root, [&](const Expr& e) {
-        if (e->kind != scalar::Kind::Load) return;
-        for (const Expr& v : scalar::free_vars(e))
-          if (v == g_.steps->step) by_step.insert(e->source.get());
-      });
-    });
+    loop::visit(
+        k.body, [](const Stmt&) {},
+        [&](const Expr& root) {
+          scalar::visit(root, [&](const Expr& e) {
+            if (e->kind != scalar::Kind::Load) return;
+            for (const Expr& v : scalar::free_vars(e))
+              if (v == g_.steps->step) by_step.insert(e->source.get());
+          });
+        });
     for (size_t p = 0; p < t.kernel->params.size(); ++p)
       if (!varies_.count(t.kernel->params[p]->name) && !by_step.count(k.params[p].get()))
         weights.insert(array_of.at(t.kernel->params[p]->name));

@@ -29,7 +29,9 @@ static Tensors stages_of_step(const Recurrence& r) {
   for (const Tensor& t : topological(r.after)) {
     if (t->is_placeholder()) continue;
     bool depends = std::find(r.after.begin(), r.after.end(), t) != r.after.end();
-    visit(*t, [&](const Expr& e) { depends |= e == r.step || (e->kind == scalar::Kind::Load && varies.count(e->source.get())); });
+    visit(*t, [&](const Expr& e) {
+      depends |= e == r.step || (e->kind == scalar::Kind::Load && varies.count(e->source.get()));
+    });
     if (!depends) continue;
     RELAY_CHECK(!as_recurrence(*t) && !as_state(*t), "a step of a recurrence holds another, '{}'", t->name);
     varies.insert(t.get()), found.push_back(t);
@@ -77,7 +79,8 @@ Tensors recurrence(std::string name, Expr steps, const Tensors& initial,
 // The tensor that `rule` puts in the place of one.
 static Tensor rewrite_source(const Tensor& t, function_ref<Expr(const Expr&)> rule) {
   const Expr now = rule(scalar::load(t, Exprs(t->shape.size(), scalar::imm(0))));
-  const TensorNode* source = now->kind == scalar::Kind::Load ? dynamic_cast<const TensorNode*>(now->source.get()) : nullptr;
+  const TensorNode* source =
+      now->kind == scalar::Kind::Load ? dynamic_cast<const TensorNode*>(now->source.get()) : nullptr;
   RELAY_CHECK(source, "{} is to be no tensor any more", t->name);
   return Tensor(source);
 }

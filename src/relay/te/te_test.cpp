@@ -1,6 +1,6 @@
-#include "relay/te/recurrence.h"
-
 #include <gtest/gtest.h>
+
+#include "relay/te/recurrence.h"
 
 namespace relay::te {
 namespace {

@@ -5,7 +5,21 @@ from __future__ import annotations
 import torch
 
 from ... import op
-from . import conv, create, elementwise, fourier, index, linear, norm, pool, quantized, recurrent, reduce, scatter, shape
+from . import (
+    conv,
+    create,
+    elementwise,
+    fourier,
+    index,
+    linear,
+    norm,
+    pool,
+    quantized,
+    recurrent,
+    reduce,
+    scatter,
+    shape,
+)
 
 _UNARY = {
     name: elementwise.unary(getattr(op, name))

@@ -93,9 +93,9 @@ Values recurrent(Convert& c, const Network& n, EmitAttrs attributes) {
   for (size_t s = 0; s < n.states; ++s) {
     const Expr given = c.has(5 + s) ? c.input(5 + s) : Expr();
     if (given && !c.expect_rank(given, 3, 3, s == 0 ? "initial_h" : "initial_c")) return {};
-    state.push_back(given ? batch_first ? c.transpose(given, {1, 0, 2}) : given
-                          : c.broadcast_to(c.scalar(0, c.dtype(x)),
-                                           {scalar::imm(directions), c.shape(x)[1], scalar::imm(hidden)}));
+    state.push_back(
+        given ? batch_first ? c.transpose(given, {1, 0, 2}) : given
+              : c.broadcast_to(c.scalar(0, c.dtype(x)), {scalar::imm(directions), c.shape(x)[1], scalar::imm(hidden)}));
   }
   if (c.has(4)) state.push_back(c.input(4));
   attributes.insert(attributes.end(), {{"direction", direction},

@@ -7,6 +7,7 @@
 #include "relay/op/op.h"
 #include "relay/te/recurrence.h"
 #include "relay/te/axis_names.h"
+#include "relay/te/recurrence.h"
 
 namespace relay::lower {
 

@@ -10,7 +10,8 @@ namespace relay::lower {
 
 bool has_recurrence(const te::Tensors& outputs) {
   const te::Tensors stages = te::topological(outputs);
-  return std::any_of(stages.begin(), stages.end(), [](const te::Tensor& t) { return te::as_recurrence(*t) != nullptr; });
+  return std::any_of(stages.begin(), stages.end(),
+                     [](const te::Tensor& t) { return te::as_recurrence(*t) != nullptr; });
 }
 
 namespace {

@@ -17,16 +17,16 @@ struct GruAttrs {
   bool linear_before_reset = false;
   std::string activations = "";
   double clip = 0;
-  static constexpr auto fields = std::tuple{
-      field("direction", &GruAttrs::direction, "\"forward\", \"reverse\" or \"bidirectional\"."),
-      field("bias", &GruAttrs::bias, "Whether weights have two biases a direction."),
-      field("lengths", &GruAttrs::lengths, "Whether state has the lengths of the sequences, (N,)."),
-      field("linear_before_reset", &GruAttrs::linear_before_reset,
-            "Whether r scales what the recurrence gives, and not what it takes."),
-      field("activations", &GruAttrs::activations,
-            "Two names, of all directions or of each: \"sigmoid, tanh\"; empty: these. Parameters stand in "
-            "parentheses: \"hard_sigmoid(0.2, 0.5)\"."),
-      field("clip", &GruAttrs::clip, "Bound of what is activated; 0: none.")};
+  static constexpr auto fields =
+      std::tuple{field("direction", &GruAttrs::direction, "\"forward\", \"reverse\" or \"bidirectional\"."),
+                 field("bias", &GruAttrs::bias, "Whether weights have two biases a direction."),
+                 field("lengths", &GruAttrs::lengths, "Whether state has the lengths of the sequences, (N,)."),
+                 field("linear_before_reset", &GruAttrs::linear_before_reset,
+                       "Whether r scales what the recurrence gives, and not what it takes."),
+                 field("activations", &GruAttrs::activations,
+                       "Two names, of all directions or of each: \"sigmoid, tanh\"; empty: these. Parameters stand in "
+                       "parentheses: \"hard_sigmoid(0.2, 0.5)\"."),
+                 field("clip", &GruAttrs::clip, "Bound of what is activated; 0: none.")};
 };
 
 nn::RecurrentForm form(const GruAttrs& a) {
@@ -53,20 +53,17 @@ te::Tensors step(const GruAttrs& a, const nn::Direction& d, const te::Tensors& b
     return (number(1, dtype) - z) * g + z * cast(dtype, (*before[0])(i));
   };
   if (a.linear_before_reset)
-    return {te::compute("hidden", d.rows, [&](const Exprs& i) {
-      return next(i, gate(reset, i) * of_state(product, 0, fresh, i));
-    })};
-  const te::Tensor kept = te::compute("kept", d.rows, [&](const Exprs& i) {
-    return gate(reset, i) * cast(dtype, (*before[0])(i));
-  });
+    return {te::compute("hidden", d.rows,
+                        [&](const Exprs& i) { return next(i, gate(reset, i) * of_state(product, 0, fresh, i)); })};
+  const te::Tensor kept =
+      te::compute("kept", d.rows, [&](const Exprs& i) { return gate(reset, i) * cast(dtype, (*before[0])(i)); });
   const te::Tensor second = d.product(kept, fresh, 1);
   return {te::compute("hidden", d.rows, [&](const Exprs& i) { return next(i, of_state(second, fresh, fresh, i)); })};
 }
 
 te::Tensors compute(const GruAttrs& a, const te::Tensors& in, const Type& out) {
-  return nn::compute_recurrent(form(a), in, out, false, [&](const nn::Direction& d, const te::Tensors& before) {
-    return step(a, d, before);
-  });
+  return nn::compute_recurrent(form(a), in, out, false,
+                               [&](const nn::Direction& d, const te::Tensors& before) { return step(a, d, before); });
 }
 
 ir::Expr definition(const GruAttrs& a, const ir::Exprs& in) {
@@ -82,23 +79,24 @@ ir::Expr definition(const GruAttrs& a, const ir::Exprs& in) {
                        r = d.activated(0, grad::plus(x[1], of_state(1, h)));
         const ir::Expr kept = a.linear_before_reset ? grad::times(r, of_state(2, h)) : of_state(2, grad::times(r, h));
         const ir::Expr g = d.activated(1, grad::plus(x[2], kept));
-        return ir::Exprs{
-            grad::plus(grad::times(grad::minus(grad::number(1, d.data), z), g), grad::times(z, h))};
+        return ir::Exprs{grad::plus(grad::times(grad::minus(grad::number(1, d.data), z), g), grad::times(z, h))};
       });
 }
 
 std::vector<Example> examples() {
-  return {{.inputs = {"(4, 2, 3)", "[(15, 3), (15, 5), (15,), (15,)]", "[(1, 2, 5)]"},
-           .symbolic = {"(t, n, i)", "[(15, i), (15, 5), (15,), (15,)]", "[(1, n, 5)]"}},
-          {.inputs = {"(3, 1, 4)", "[(24, 4), (24, 8), (24,), (24,), (24, 4), (24, 8), (24,), (24,)]", "[(2, 1, 8)]"},
-           .attrs = "direction=\"bidirectional\", linear_before_reset=True",
-           .symbolic = {"(t, 1, 4)", "[(24, 4), (24, 8), (24,), (24,), (24, 4), (24, 8), (24,), (24,)]", "[(2, 1, 8)]"}},
-          {.inputs = {"(4, 3, 2)", "[(9, 2), (9, 3)]", "[(1, 3, 3), (3,) int64]"},
-           .attrs = "direction=\"reverse\", bias=False, lengths=True, activations=\"affine(0.3, 0.4), elu(0.5)\", clip=0.4f",
-           .ranges = {{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 4}}},
-          {.inputs = {"(64, 1, 128)", "[(384, 128), (384, 128), (384,), (384,)]", "[(1, 1, 128)]"},
-           .attrs = "linear_before_reset=True",
-           .bench = true}};
+  return {
+      {.inputs = {"(4, 2, 3)", "[(15, 3), (15, 5), (15,), (15,)]", "[(1, 2, 5)]"},
+       .symbolic = {"(t, n, i)", "[(15, i), (15, 5), (15,), (15,)]", "[(1, n, 5)]"}},
+      {.inputs = {"(3, 1, 4)", "[(24, 4), (24, 8), (24,), (24,), (24, 4), (24, 8), (24,), (24,)]", "[(2, 1, 8)]"},
+       .attrs = "direction=\"bidirectional\", linear_before_reset=True",
+       .symbolic = {"(t, 1, 4)", "[(24, 4), (24, 8), (24,), (24,), (24, 4), (24, 8), (24,), (24,)]", "[(2, 1, 8)]"}},
+      {.inputs = {"(4, 3, 2)", "[(9, 2), (9, 3)]", "[(1, 3, 3), (3,) int64]"},
+       .attrs =
+           "direction=\"reverse\", bias=False, lengths=True, activations=\"affine(0.3, 0.4), elu(0.5)\", clip=0.4f",
+       .ranges = {{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 4}}},
+      {.inputs = {"(64, 1, 128)", "[(384, 128), (384, 128), (384,), (384,)]", "[(1, 1, 128)]"},
+       .attrs = "linear_before_reset=True",
+       .bench = true}};
 }
 
 }  // namespace
@@ -108,17 +106,21 @@ OpDef nn_gru() {
       {.name = "nn.gru",
        .doc = "Gated recurrent units along a sequence: the outputs of all steps, and the state after the last.",
        .inputs = {{"data", "(T, N, I): steps, sequences, features"},
-                  {"weights", "a tuple, for each direction: weight (3 * H, I), recurrence (3 * H, H), with bias two "
-                              "biases (3 * H,)",
+                  {"weights",
+                   "a tuple, for each direction: weight (3 * H, I), recurrence (3 * H, H), with bias two "
+                   "biases (3 * H,)",
                    true},
                   {"state", "a tuple: hidden (D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const GruAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,
-       .oracle = "recurrent.gru(data, weights, state, direction, bias, lengths, linear_before_reset, activations, clip)",
+       .oracle =
+           "recurrent.gru(data, weights, state, direction, bias, lengths, linear_before_reset, activations, clip)",
        .examples = examples(),
        .rejects = {{{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"both\"", "C1"},
-                   {{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"}, "bias=False, activations=\"tanh(1), tanh\"", "C2"},
+                   {{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"},
+                    "bias=False, activations=\"tanh(1), tanh\"",
+                    "C2"},
                    {{"(4, 2, 3)", "[(6, 3), (6, 2) float16]", "[(1, 2, 2)]"}, "bias=False", "C3"},
                    {{"(4, 2, 3, 1)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"}, "bias=False", "C4"},
                    {{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"bidirectional\"", "C5"},

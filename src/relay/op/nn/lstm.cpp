@@ -44,9 +44,8 @@ te::Tensors step(const LstmAttrs& a, const nn::Direction& d, const te::Tensors& 
   constexpr int64_t in = 0, out = 1, forget = 2, fresh = 3;  // peepholes are those of the first three
   const DType dtype = accumulator(before[0]->dtype);
   const te::Tensor product = d.product(before[0], 0, 4);
-  const te::Tensor gates = elementwise("gates", product, [&](const Exprs& i) {
-    return (*product)(i) + (*d.from_input)({d.time, i[0], i[1]});
-  });
+  const te::Tensor gates = elementwise(
+      "gates", product, [&](const Exprs& i) { return (*product)(i) + (*d.from_input)({d.time, i[0], i[1]}); });
   auto gate = [&](int64_t which, const Exprs& i, const Expr& cell) {
     Expr x = (*gates)({i[0], dim(which) * d.hidden() + i[1]});
     if (d.peephole && cell) x = x + cast(dtype, (*d.peephole)({dim(which) * d.hidden() + i[1]})) * cell;
@@ -62,17 +61,16 @@ te::Tensors step(const LstmAttrs& a, const nn::Direction& d, const te::Tensors& 
   });
   if (!d.projection) return {hidden, cell};
   const Expr& n = d.rows[0];
-  const te::Tensor projected = te::reduce(
-      "projected", {n, d.projection->shape[0]}, {d.hidden()}, Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
-        return (*hidden)({i[0], k[0]}) * cast(dtype, (*d.projection)({i[1], k[0]}));
-      });
+  const te::Tensor projected = te::reduce("projected", {n, d.projection->shape[0]}, {d.hidden()}, Combiner::Sum,
+                                          [&](const Exprs& i, const Exprs& k) {
+                                            return (*hidden)({i[0], k[0]}) * cast(dtype, (*d.projection)({i[1], k[0]}));
+                                          });
   return {projected, cell};
 }
 
 te::Tensors compute(const LstmAttrs& a, const te::Tensors& in, const Type& out) {
-  return nn::compute_recurrent(form(a), in, out, true, [&](const nn::Direction& d, const te::Tensors& before) {
-    return step(a, d, before);
-  });
+  return nn::compute_recurrent(form(a), in, out, true,
+                               [&](const nn::Direction& d, const te::Tensors& before) { return step(a, d, before); });
 }
 
 ir::Expr definition(const LstmAttrs& a, const ir::Exprs& in) {
@@ -116,29 +114,33 @@ OpDef nn_lstm() {
       {.name = "nn.lstm",
        .doc = "Long short-term memory along a sequence: the outputs of all steps, and the two states after the last.",
        .inputs = {{"data", "(T, N, I): steps, sequences, features"},
-                  {"weights", "a tuple, for each direction: weight (4 * H, I), recurrence (4 * H, P), with bias two "
-                              "biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one",
+                  {"weights",
+                   "a tuple, for each direction: weight (4 * H, I), recurrence (4 * H, P), with bias two "
+                   "biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one",
                    true},
-                  {"state", "a tuple: hidden (D, N, P) and cell (D, N, H) before the first step, with lengths (N,)", true}},
+                  {"state", "a tuple: hidden (D, N, P) and cell (D, N, H) before the first step, with lengths (N,)",
+                   true}},
        .infer = [](const LstmAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,
        .oracle = "recurrent.lstm(data, weights, state, direction, bias, peephole, projection, lengths, input_forget, "
                  "activations, clip)",
        .examples = examples(),
-       .rejects = {{{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, direction=\"up\"", "C1"},
-                   {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, activations=\"tanh\"", "C2"},
-                   {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"},
-                    "bias=False, activations=\"tanh, tan, tanh\"", "C2"},
-                   {{"(4, 2, 3) int32", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False", "C3"},
-                   {{"(4, 2, 3)", "[(8, 3) float64, (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False", "C3"},
-                   {{"(4, 2)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False", "C4"},
-                   {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "", "C5"},
-                   {{"(4, 2, 3)", "[(8, 4), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False", "C6"},
-                   {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 1, 2)]"}, "bias=False", "C7"},
-                   {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, lengths=True", "C7"},
-                   {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2), (3,) int32]"}, "bias=False, lengths=True", "C8"},
-                   {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2), (2,)]"}, "bias=False, lengths=True", "C8"}}},
+       .rejects =
+           {{{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, direction=\"up\"", "C1"},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, activations=\"tanh\"", "C2"},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"},
+             "bias=False, activations=\"tanh, tan, tanh\"",
+             "C2"},
+            {{"(4, 2, 3) int32", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False", "C3"},
+            {{"(4, 2, 3)", "[(8, 3) float64, (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False", "C3"},
+            {{"(4, 2)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False", "C4"},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "", "C5"},
+            {{"(4, 2, 3)", "[(8, 4), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False", "C6"},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 1, 2)]"}, "bias=False", "C7"},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, lengths=True", "C7"},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2), (3,) int32]"}, "bias=False, lengths=True", "C8"},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2), (2,)]"}, "bias=False, lengths=True", "C8"}}},
       "LstmAttrs");
 }
 

@@ -12,9 +12,17 @@ struct KnownActivation {
   double alpha, beta;  // unless they are given
 };
 constexpr KnownActivation known_activations[] = {
-    {"sigmoid", 0, 0, 0},   {"tanh", 0, 0, 0},       {"relu", 0, 0, 0},           {"softsign", 0, 0, 0},
-    {"softplus", 0, 0, 0},  {"leaky_relu", 1, 0.01, 0}, {"elu", 1, 1, 0},         {"thresholded_relu", 1, 1, 0},
-    {"affine", 2, 1, 0},    {"scaled_tanh", 2, 1, 1},   {"hard_sigmoid", 2, 0.2, 0.5},
+    {"sigmoid", 0, 0, 0},
+    {"tanh", 0, 0, 0},
+    {"relu", 0, 0, 0},
+    {"softsign", 0, 0, 0},
+    {"softplus", 0, 0, 0},
+    {"leaky_relu", 1, 0.01, 0},
+    {"elu", 1, 1, 0},
+    {"thresholded_relu", 1, 1, 0},
+    {"affine", 2, 1, 0},
+    {"scaled_tanh", 2, 1, 1},
+    {"hard_sigmoid", 2, 0.2, 0.5},
 };
 
 std::string trimmed(std::string_view s) {
@@ -44,7 +52,8 @@ Result<Activation> parse_activation(const std::string& text) {
   if (known == std::end(known_activations)) {
     Diagnostic d = constraint("C2", "there is no activation '{}'", name);
     d.help = "the activations are ";
-    for (const KnownActivation& k : known_activations) d.help += (&k == known_activations ? "" : ", ") + std::string(k.name);
+    for (const KnownActivation& k : known_activations)
+      d.help += (&k == known_activations ? "" : ", ") + std::string(k.name);
     return d;
   }
   Activation a{name, known->alpha, known->beta};
@@ -271,9 +280,10 @@ te::Tensors compute_recurrent(const RecurrentForm& f, const te::Tensors& in, con
     return value;
   }));
   for (size_t s = 0; s < f.states; ++s)
-    results.push_back(te::compute(s == 0 ? "last_hidden" : "last_cell", shape_of(types->fields[s + 1]), [&](const Exprs& i) {
-      return by_direction(i[0], [&](size_t k) { return (*values[k][s])({steps, i[1], i[2]}); });
-    }));
+    results.push_back(
+        te::compute(s == 0 ? "last_hidden" : "last_cell", shape_of(types->fields[s + 1]), [&](const Exprs& i) {
+          return by_direction(i[0], [&](size_t k) { return (*values[k][s])({steps, i[1], i[2]}); });
+        }));
   return results;
 }
 

@@ -23,7 +23,7 @@ struct RecurrentForm {
   bool bias = true, lengths = false, peephole = false, projection = false;
   double clip = 0;
   int64_t gates = 1;
-  size_t states = 1;                          // 2: the cell's, too
+  size_t states = 1;  // 2: the cell's, too
   std::vector<std::string> default_activations;
 
   int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
@@ -49,9 +49,7 @@ struct Direction {
 
   Expr hidden() const { return rows[1]; }
   // What the input gives to gate `gate` of unit i[1] of sequence i[0].
-  Expr input(int64_t gate, const Exprs& i) const {
-    return (*from_input)({time, i[0], dim(gate) * hidden() + i[1]});
-  }
+  Expr input(int64_t gate, const Exprs& i) const { return (*from_input)({time, i[0], dim(gate) * hidden() + i[1]}); }
   Expr activated(size_t which, const Expr& x) const;
   // [N, count * H], the rows of the recurrence from gate `first` on times `state`.
   te::Tensor product(const te::Tensor& state, int64_t first, int64_t count) const;

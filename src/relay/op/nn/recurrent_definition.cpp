@@ -77,8 +77,7 @@ ir::Expr define_recurrent(const RecurrentForm& f, const ir::Exprs& in, bool bias
   const int64_t directions = f.directions();
   const std::vector<Activation> activations = *activations_of(f);
   ir::Expr lengths;
-  if (f.lengths)
-    lengths = call("cast", {ir::get(in[2], static_cast<int64_t>(f.states))}, {{"dtype", DType::int64()}});
+  if (f.lengths) lengths = call("cast", {ir::get(in[2], static_cast<int64_t>(f.states))}, {{"dtype", DType::int64()}});
   std::vector<ir::Exprs> by_direction;
   for (int64_t k = 0; k < directions; ++k) {
     int64_t next = k * static_cast<int64_t>(f.weights());
@@ -91,11 +90,12 @@ ir::Expr define_recurrent(const RecurrentForm& f, const ir::Exprs& in, bool bias
     d.activations = activations.data() + static_cast<size_t>(k) * f.default_activations.size(), d.clip = f.clip;
     ir::Exprs state;
     for (size_t s = 0; s < f.states; ++s)
-      state.push_back(call("take", {ir::get(in[2], static_cast<int64_t>(s)),
-                                    ir::constant(Tensor::from_ints({}, DType::int64(), std::span(&k, 1)))},
+      state.push_back(call("take",
+                           {ir::get(in[2], static_cast<int64_t>(s)),
+                            ir::constant(Tensor::from_ints({}, DType::int64(), std::span(&k, 1)))},
                            {{"axis", int64_t{0}}}));
-    by_direction.push_back(steps_of(d, std::move(state), lengths, steps->ivalue,
-                                    f.direction == "reverse" || k == 1, bias_in_input, cell));
+    by_direction.push_back(
+        steps_of(d, std::move(state), lengths, steps->ivalue, f.direction == "reverse" || k == 1, bias_in_input, cell));
   }
   ir::Exprs results;
   for (size_t r = 0; r <= f.states; ++r) {

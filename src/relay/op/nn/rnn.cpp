@@ -33,17 +33,16 @@ nn::RecurrentForm form(const RnnAttrs& a) {
 te::Tensors compute(const RnnAttrs& a, const te::Tensors& in, const Type& out) {
   return nn::compute_recurrent(form(a), in, out, true, [](const nn::Direction& d, const te::Tensors& before) {
     const te::Tensor product = d.product(before[0], 0, 1);
-    return te::Tensors{elementwise("hidden", product, [&](const Exprs& i) {
-      return d.activated(0, (*product)(i) + d.input(0, i));
-    })};
+    return te::Tensors{
+        elementwise("hidden", product, [&](const Exprs& i) { return d.activated(0, (*product)(i) + d.input(0, i)); })};
   });
 }
 
 ir::Expr definition(const RnnAttrs& a, const ir::Exprs& in) {
-  return nn::define_recurrent(
-      form(a), in, true, [](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
-        return ir::Exprs{d.activated(0, grad::plus(from_input, d.product(before[0])))};
-      });
+  return nn::define_recurrent(form(a), in, true,
+                              [](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
+                                return ir::Exprs{d.activated(0, grad::plus(from_input, d.product(before[0])))};
+                              });
 }
 
 std::vector<Example> examples() {
@@ -65,8 +64,8 @@ OpDef nn_rnn() {
       {.name = "nn.rnn",
        .doc = "A recurrent layer along a sequence: the outputs of all steps, and the state after the last.",
        .inputs = {{"data", "(T, N, I): steps, sequences, features"},
-                  {"weights", "a tuple, for each direction: weight (H, I), recurrence (H, H), with bias two biases (H,)",
-                   true},
+                  {"weights",
+                   "a tuple, for each direction: weight (H, I), recurrence (H, H), with bias two biases (H,)", true},
                   {"state", "a tuple: hidden (D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const RnnAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
