@@ -95,3 +95,15 @@ def like(values: list, example) -> list:
     if type(example).__module__.partition(".")[0] == "torch":
         return [torch_tensor(value) for value in values]
     return [numpy(value) for value in values]
+
+
+def address(value) -> int | None:
+    """Where the elements of a NumPy array or a torch tensor lie; None of anything else."""
+    if isinstance(value, np.ndarray):
+        return value.ctypes.data
+    return value.data_ptr() if type(value).__module__.partition(".")[0] == "torch" else None
+
+
+def is_read_only(value) -> bool:
+    """Whether its owner says that nobody may write it."""
+    return isinstance(value, np.ndarray) and not value.flags.writeable

@@ -168,7 +168,8 @@ def _topk(data, k=1, axis=-1, ret_type="both", is_ascend=False, dtype="int32"):
     if _is_computed(k):
         call = _call("dyn.topk", [data, k], **attributes)
     else:
-        call = _call("topk", [data], k=_known(k), **attributes)
+        k = _known(k)
+        call = _call("topk", [data], k=k[0] if isinstance(k, list) else k, **attributes)
     return TupleWrapper(call, 2) if ret_type == "both" else call
 
 
@@ -374,6 +375,68 @@ def _resize(letters: str):
         return _call(name, [data], size=_known(size), roi=_known(roi) or [], **attributes)
 
     return resize
+
+
+def _upsampling(data, scale_h=1, scale_w=1, layout="NCHW", method="nearest_neighbor", align_corners=False):
+    """Scales are numbers, or an expression among them: then dyn.nn.upsampling."""
+    attributes = dict(layout=layout, method=method, align_corners=align_corners)
+    if _is_computed(scale_h, scale_w):
+        scales = [_number(scale, "float32") for scale in (scale_h, scale_w)]
+        return _call("dyn.nn.upsampling", [data, *scales], **attributes)
+    return _call("nn.upsampling", [data], scale_h=_known(scale_h), scale_w=_known(scale_w), **attributes)
+
+
+def _upsampling3d(
+    data,
+    scale_d=1,
+    scale_h=1,
+    scale_w=1,
+    layout="NCDHW",
+    method="nearest_neighbor",
+    coordinate_transformation_mode="half_pixel",
+):
+    """Scales are numbers, or an expression among them: then dyn.nn.upsampling3d."""
+    mode = coordinate_transformation_mode
+    attributes = dict(layout=layout, method=method, coordinate_transformation_mode=mode)
+    scales = scale_d, scale_h, scale_w
+    if _is_computed(*scales):
+        return _call("dyn.nn.upsampling3d", [data, *(_number(scale, "float32") for scale in scales)], **attributes)
+    known = dict(zip(("scale_d", "scale_h", "scale_w"), map(_known, scales), strict=True))
+    return _call("nn.upsampling3d", [data], **known, **attributes)
+
+
+def _max_pool2d_grad(
+    out_grad,
+    data,
+    pool_size=(1, 1),
+    strides=(1, 1),
+    padding=(0, 0),
+    layout="NCHW",
+    out_layout="",
+    ceil_mode=False,
+    dilation=(1, 1),
+):
+    """The padding comes before the dilation, which the text form has first."""
+    attributes = dict(pool_size=pool_size, strides=strides, padding=padding, layout=layout, out_layout=out_layout)
+    return _call("nn.max_pool2d_grad", [out_grad, data], **attributes, ceil_mode=ceil_mode, dilation=dilation)
+
+
+def _avg_pool2d_grad(
+    out_grad,
+    data,
+    pool_size=(1, 1),
+    strides=(1, 1),
+    padding=(0, 0),
+    layout="NCHW",
+    out_layout="",
+    ceil_mode=False,
+    count_include_pad=False,
+    dilation=(1, 1),
+):
+    """The padding comes before the dilation, which the text form has first."""
+    attributes = dict(pool_size=pool_size, strides=strides, padding=padding, layout=layout, out_layout=out_layout)
+    attributes |= dict(ceil_mode=ceil_mode, count_include_pad=count_include_pad, dilation=dilation)
+    return _call("nn.avg_pool2d_grad", [out_grad, data], **attributes)
 
 
 def _mirror_pad(data, pad_width, mode="SYMMETRIC"):
@@ -589,6 +652,7 @@ FUNCTIONS = {
     "nn.adaptive_max_pool1d": _adaptive_pool("max", "W"),
     "nn.adaptive_max_pool2d": _adaptive_pool("max", "HW"),
     "nn.adaptive_max_pool3d": _adaptive_pool("max", "DHW"),
+    "nn.avg_pool2d_grad": _avg_pool2d_grad,
     "nn.batch_matmul": _batch_matmul,
     "nn.batch_norm": _batch_norm,
     "nn.batch_to_space_nd": _batch_to_space_nd,
@@ -607,9 +671,12 @@ FUNCTIONS = {
     "nn.l2_normalize": _l2_normalize,
     "nn.leaky_relu": _leaky_relu,
     "nn.lrn": _lrn,
+    "nn.max_pool2d_grad": _max_pool2d_grad,
     "nn.mirror_pad": _mirror_pad,
     "nn.pad": _pad,
     "nn.space_to_batch_nd": _space_to_batch_nd,
+    "nn.upsampling": _upsampling,
+    "nn.upsampling3d": _upsampling3d,
     "one_hot": _one_hot,
     "ones": _filled("ones"),
     "random.multinomial": _multinomial,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "relay/runtime/executable_machine.h"
 #include "relay/runtime/native_functions.h"
 #include "relay/runtime/topology.h"
 #include "relay/tensor/memory.h"
@@ -15,10 +16,18 @@ using Clock = std::chrono::steady_clock;
 
 static constexpr size_t prepared_limit = 32;  // input shapes whose plans are kept
 
+struct Executable::Graph {
+  Graph(const LinkedProgram& linked, const Plan& plan) : runner(linked, linked.program->graph(), plan) {}
+  SegmentRunner runner;
+  std::vector<Tensor> inputs;  // those of a run, aligned
+  std::vector<void*> input_data, output_data;
+  void clear() { inputs.clear(), input_data.clear(), output_data.clear(); }
+};
+
 struct Executable::Prepared {
   std::vector<Shape> input_shapes;
   Plan plan;
-  std::vector<std::unique_ptr<SegmentRunner>> runners;  // idle ones; one run takes one
+  std::vector<std::unique_ptr<Graph>> idle;  // one run takes one
 };
 
 static PortInfo port(const Port& port, const std::vector<std::string>& variables) {
@@ -45,6 +54,14 @@ Executable::Executable(LinkedProgram linked, ExecutableOptions options, Executor
   Signature s = p.is_graph() ? graph_signature(p) : p.signature;
   for (const Port& input : s.inputs) inputs_.push_back(port(input, s.variables));
   for (const Port& output : s.outputs) outputs_.push_back(port(output, s.variables));
+  input_of_.resize(outputs_.size());
+  for (size_t i = 0; p.is_graph() && i < outputs_.size(); ++i)
+    if (const std::optional<InPlace>& in = p.graph().arrays[p.graph().outputs[i]].in_place) input_of_[i] = in->input;
+  for (const Donation& d : p.donations) {
+    given_.resize(inputs_.size());
+    given_[d.input] = true;
+    if (d.result) input_of_[*d.result] = d.input;
+  }
 }
 
 Executable::~Executable() = default;
@@ -132,8 +149,9 @@ Status Executable::check_output(size_t index, const Tensor& given, const Shape& 
         {},
         {},
         "give an array of this type and shape, or none: then one is made"};
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (overlap(given, inputs[i]))
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool takes = runs_as_graph() && input_of_[index] == i && given.data() == inputs[i].data();
+    if (overlap(given, inputs[i]) && !takes)
       return Diagnostic{
           DiagnosticKind::wrong_input,
           format("the array given for output `{}` overlaps input `{}`", outputs_[index].name, inputs_[i].name),
@@ -141,6 +159,64 @@ Status Executable::check_output(size_t index, const Tensor& given, const Shape& 
           {},
           {},
           "give an array with memory of its own"};
+  }
+  return ok();
+}
+
+// What is given away overlaps no other input: a result may be written there while others are read. An array that is
+// given for the result that takes it is that memory.
+Status Executable::check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto takes = [&](size_t o) {
+      return outputs[o] && outputs[o].data() == inputs[i].data() && input_of_[o] == i;
+    };
+    bool given = is_donated(i);
+    for (size_t o = 0; o < outputs.size() && !given; ++o) given = takes(o);
+    for (size_t j = 0; given && j < inputs.size(); ++j)
+      if (j != i && overlap(inputs[i], inputs[j]))
+        return Diagnostic{
+            DiagnosticKind::wrong_input,
+            format("input `{}` is given away, but its memory overlaps input `{}`", inputs_[i].name, inputs_[j].name),
+            {},
+            {},
+            {},
+            "give each of them an array with memory of its own"};
+    for (size_t o = 0; is_donated(i) && o < outputs.size(); ++o)
+      if (outputs[o] && input_of_[o] == i && !takes(o))
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("output `{}` takes the memory of input `{}`, but another array is given for it",
+                                 outputs_[o].name, inputs_[i].name),
+                          {},
+                          {},
+                          {},
+                          "give none for this output, or the input's array"};
+  }
+  return ok();
+}
+
+Status Executable::put_back(std::span<const Tensor> given, std::span<Tensor> outputs) const {
+  for (const Donation& d : linked_.program->donations) {
+    if (!d.result || outputs[*d.result].data() == given[d.input].data()) continue;
+    const Tensor& input = given[d.input];
+    Tensor& output = outputs[*d.result];
+    if (input.shape() != output.shape() || input.dtype() != output.dtype())
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("output `{}` is {}[{}], but takes the memory of input `{}`, which is {}[{}]",
+                               outputs_[*d.result].name, output.dtype().str(), join(output.shape(), ", "),
+                               inputs_[d.input].name, input.dtype().str(), join(input.shape(), ", ")),
+                        {},
+                        {},
+                        {},
+                        "give away inputs only for results of their type and shape"};
+    for (Tensor& other : outputs) {  // one that was computed in place keeps its elements
+      if (&other == &output || !overlap(other, input)) continue;
+      Tensor copy = Tensor::empty(other.shape(), other.dtype());
+      std::memcpy(copy.mutable_data(), other.data(), other.bytes());
+      other = copy;
+    }
+    if (output.bytes() > 0) std::memcpy(const_cast<void*>(input.data()), output.data(), output.bytes());
+    output = input;
+  }
   return ok();
 }
 
@@ -275,8 +351,10 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
                           {},
                           {},
                           "give each output an array with memory of its own"};
+  RELAY_RETURN_IF_ERROR(check_donations(given, outputs));
   if (options.owned) options.owned->assign(outputs.size(), true);
-  return runs_as_graph() ? run_graph(given, outputs, options) : run_values(given, outputs, options);
+  RELAY_RETURN_IF_ERROR(runs_as_graph() ? run_graph(given, outputs, options) : run_values(given, outputs, options));
+  return put_back(given, outputs);
 }
 
 // Results that no kernel wrote: shared where we may (`owned` says so), copied into an array that was given.
@@ -303,51 +381,54 @@ static void give_unwritten(const Plan& plan, const std::shared_ptr<const Program
   }
 }
 
-Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
-  Clock::time_point start = Clock::now();
-  bool planned = false;
-  RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(given, planned));
-  const Plan& plan = prepared->plan;
+// Where each output that kernels write is written: what is given, or the storage of an input that is given away, or new
+// memory.
+Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs,
+                                 Graph& graph) {
   const Segment& f = linked_.program->graph();
-
-  std::vector<Tensor> inputs;
-  std::vector<void*> input_data, output_data;
-  for (const Tensor& t : given) {
-    inputs.push_back(naturally_aligned(t));
-    input_data.push_back(const_cast<void*>(inputs.back().data()));
-  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Array& a = f.arrays[f.outputs[i]];
-    output_data.push_back(nullptr);
+    graph.output_data.push_back(nullptr);
     if (outputs[i]) RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], plan.shapes[f.outputs[i]], given));
     if (a.kind != Array::Kind::Output) continue;
     bool repeated = false;
     for (size_t j = 0; j < i; ++j) repeated |= f.outputs[j] == f.outputs[i];
     if (repeated) continue;
-    if (!outputs[i] || reinterpret_cast<uintptr_t>(outputs[i].data()) % a.dtype.bytes() != 0) {
-      if (outputs[i])
-        return Diagnostic{DiagnosticKind::wrong_input,
-                          format("the array given for output `{}` is not aligned to its elements", outputs_[i].name),
-                          {},
-                          {},
-                          {},
-                          "give an array that begins at a multiple of its elements' size"};
-      outputs[i] = Tensor::empty(plan.shapes[f.outputs[i]], a.dtype);
-    }
-    output_data[i] = outputs[i].mutable_data();
+    if (outputs[i] && reinterpret_cast<uintptr_t>(outputs[i].data()) % a.dtype.bytes() != 0)
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("the array given for output `{}` is not aligned to its elements", outputs_[i].name),
+                        {},
+                        {},
+                        {},
+                        "give an array that begins at a multiple of its elements' size"};
+    if (!outputs[i] && a.in_place && is_donated(a.in_place->input)) outputs[i] = graph.inputs[a.in_place->input];
+    if (!outputs[i]) outputs[i] = Tensor::empty(plan.shapes[f.outputs[i]], a.dtype);
+    graph.output_data[i] = const_cast<void*>(outputs[i].data());
   }
+  return ok();
+}
 
-  RELAY_ASSIGN(Arena arena, take_arena(plan.arena_bytes));
-  std::unique_ptr<SegmentRunner> runner;
+Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
+  Clock::time_point start = Clock::now();
+  bool planned = false;
+  RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(given, planned));
+  const Plan& plan = prepared->plan;
+  std::unique_ptr<Graph> graph;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!prepared->runners.empty()) {
-      runner = std::move(prepared->runners.back());
-      prepared->runners.pop_back();
+    if (!prepared->idle.empty()) {
+      graph = std::move(prepared->idle.back());
+      prepared->idle.pop_back();
     }
   }
-  if (!runner) runner = std::make_unique<SegmentRunner>(linked_, f, plan);
+  if (!graph) graph = std::make_unique<Graph>(linked_, plan);
+  for (const Tensor& t : given) {
+    graph->inputs.push_back(naturally_aligned(t));
+    graph->input_data.push_back(const_cast<void*>(graph->inputs.back().data()));
+  }
+  RELAY_RETURN_IF_ERROR(place_outputs(plan, given, outputs, *graph));
 
+  RELAY_ASSIGN(Arena arena, take_arena(plan.arena_bytes));
   Status status = ok();
   if (options.report) {
     Report& r = *options.report;
@@ -362,235 +443,18 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
   {
     ThreadPool::Session session(ThreadPool::global(), options.threads > 0 ? options.threads : options_.threads);
     if (options.report) options.report->threads = session.threads();
-    RunState state{session, arena.memory.get(), input_data, output_data, options.report};
-    status = runner->run(state);
+    RunState state{session, arena.memory.get(), graph->input_data, graph->output_data, options.report};
+    status = graph->runner.run(state);
   }
+  if (status) give_unwritten(plan, linked_.program, graph->inputs, graph->output_data, outputs, options.owned);
+  graph->clear();
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    prepared->runners.push_back(std::move(runner));
+    prepared->idle.push_back(std::move(graph));
     arenas_.push_back(std::move(arena));
   }
   if (!status) return status;
-
-  give_unwritten(plan, linked_.program, inputs, output_data, outputs, options.owned);
   if (options.report) options.report->us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  return ok();
-}
-
-// --- programs with functions -----------------------------------------------------------------------------------------
-
-struct Executable::Machine {
-  explicit Machine(const LinkedProgram& linked) : context(linked) {}
-  RunContext context;
-  std::unique_ptr<FunctionExecutor> functions;
-};
-
-Result<Value> Executable::run_function(uint32_t function, std::span<const Value> args, const RunOptions& options) {
-  Clock::time_point start = Clock::now();
-  std::unique_ptr<Machine> machine;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (!machines_.empty()) {
-      machine = std::move(machines_.back());
-      machines_.pop_back();
-    }
-  }
-  if (!machine) {
-    machine = std::make_unique<Machine>(linked_);
-    if (executor_ == Executor::Aot)
-      machine->functions = std::make_unique<NativeFunctions>(machine->context, *linked_.native, options_.call_depth);
-    else
-      machine->functions = (*vm_maker())(machine->context, options_.call_depth);
-  }
-  std::vector<Object*> objects;
-  for (const Value& v : args) objects.push_back(v.get());
-  RunContext& context = machine->context;
-  auto put_back = [&] {
-    std::lock_guard<std::mutex> lock(mutex_);
-    machines_.push_back(std::move(machine));
-  };
-  if (linked_.uses_references && !context.references().adopt(objects)) {
-    put_back();
-    return Diagnostic{DiagnosticKind::wrong_input,
-                      "a reference among the inputs is in use by another run",
-                      {},
-                      {},
-                      {},
-                      "wait for that run to end, or give each run a reference of its own"};
-  }
-  if (options.report) {
-    bool time_steps = options.report->time_steps;
-    *options.report = Report{};
-    options.report->time_steps = time_steps;
-    options.report->constant_bytes = linked_.constant_bytes;
-  }
-  Value result;
-  {
-    ThreadPool::Session session(ThreadPool::global(), options.threads > 0 ? options.threads : options_.threads);
-    if (options.report) options.report->threads = session.threads();
-    context.begin(session, options.report);
-    for (Object* o : objects) retain(o);
-    if (Object* made = machine->functions->call(function, objects)) result = Value::take(made);
-    if (result && !context.finish()) result = Value();
-    context.end();
-  }
-  Diagnostics errors = std::move(context.errors());
-  put_back();
-  if (!result) return errors;
-  if (options.report) options.report->us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  return result;
-}
-
-Status Executable::check_values(std::span<const Value> inputs) const {
-  RELAY_RETURN_IF_ERROR(check_count(inputs.size()));
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const PortInfo& info = inputs_[i];
-    Shape& shape = shapes.emplace_back();
-    const Object* o = inputs[i].get();
-    if (o == nullptr)
-      return Diagnostic{
-          DiagnosticKind::wrong_input, format("input `{}` has no value", info.name), {}, {}, {}, "give it a value"};
-    const Port* port = runs_as_graph() ? nullptr : &linked_.program->signature.inputs[i];
-    bool fits = info.is_tensor ? o->kind == ObjectKind::Tensor : !port->kind || *port->kind == o->kind;
-    if (fits && !info.is_tensor && port->kind == ObjectKind::Data) fits = o->id == linked_.types[port->data_type];
-    if (!fits)
-      return Diagnostic{DiagnosticKind::wrong_input,
-                        format("input `{}` is {}, but it must be {}", info.name, describe(o), info.type),
-                        {},
-                        {},
-                        {},
-                        "give a value of this type"};
-    if (o->kind != ObjectKind::Tensor) continue;
-    const TensorObject* t = as_tensor(o);
-    RELAY_RETURN_IF_ERROR(check_tensor(i, dtype_of(t)));
-    shape.assign(t->dims(), t->dims() + t->size);
-  }
-  if (runs_as_graph()) return ok();  // which checks the shapes itself
-  RELAY_RETURN_IF_ERROR(bind_variables(linked_.program->signature, shapes));
-  return ok();
-}
-
-Result<Value> Executable::call(std::span<const Value> inputs, const RunOptions& options) {
-  try {
-    RELAY_RETURN_IF_ERROR(check_threads(options.threads));
-    RELAY_RETURN_IF_ERROR(check_values(inputs));
-    if (!runs_as_graph()) return run_function(0, inputs, options);
-    std::vector<Tensor> tensors;
-    for (const Value& v : inputs) tensors.push_back(v.tensor());
-    RELAY_ASSIGN(std::vector<Tensor> outputs, run(tensors, options));
-    std::vector<Value> values;
-    for (const Tensor& t : outputs) values.push_back(Value::tensor(t));
-    return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
-  } catch (const std::bad_alloc&) {
-    return Diagnostic{DiagnosticKind::out_of_memory,
-                      "no memory for the run",
-                      {},
-                      {},
-                      {},
-                      "give smaller inputs, such as a smaller batch"};
-  }
-}
-
-Result<Value> Executable::call_closure(const Value& closure, std::span<const Value> args, const RunOptions& options) {
-  try {
-    const std::vector<Function>& functions = linked_.program->functions;
-    uint32_t index =
-        closure && closure.kind() == ObjectKind::Closure ? closure.get()->id - linked_.first_function : UINT32_MAX;
-    if (index >= functions.size())
-      return Diagnostic{DiagnosticKind::wrong_input,
-                        "the value called is not a function of this program",
-                        {},
-                        {},
-                        {},
-                        "call a function with the program that gave it"};
-    const Function& f = functions[index];
-    std::vector<Value> all;
-    for (size_t i = 0; i < closure.size(); ++i) all.push_back(closure.field(i));
-    if (f.takes_self) all.push_back(closure);
-    if (all.size() + args.size() != f.parameters)
-      return Diagnostic{DiagnosticKind::wrong_input,
-                        format("the function takes {}, but {} given",
-                               plural(static_cast<int64_t>(f.parameters - all.size()), "argument", "arguments"),
-                               plural(static_cast<int64_t>(args.size()), "was", "were")),
-                        {},
-                        {},
-                        {},
-                        "give one argument for each parameter"};
-    for (const Value& v : args) {
-      if (!v)
-        return Diagnostic{DiagnosticKind::wrong_input,  "an argument has no value", {}, {}, {},
-                          "give every argument a value"};
-      all.push_back(v);
-    }
-    return run_function(index, all, options);
-  } catch (const std::bad_alloc&) {
-    return Diagnostic{DiagnosticKind::out_of_memory,
-                      "no memory for the run",
-                      {},
-                      {},
-                      {},
-                      "give smaller inputs, such as a smaller batch"};
-  }
-}
-
-Result<TypeId> Executable::type(std::string_view name) const {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < linked_.program->types.size(); ++i) {
-    if (linked_.program->types[i].name == name) return linked_.types[i];
-    names.push_back(linked_.program->types[i].name);
-  }
-  return Diagnostic{DiagnosticKind::wrong_input,
-                    format("the program has no data type `{}`", name),
-                    {},
-                    {},
-                    {},
-                    names.empty() ? "it has none: its values are tensors and tuples"
-                                  : format("its data types are: {}", join(names, ", "))};
-}
-
-// The tensors of a result, by output: tuples give their fields.
-static bool flatten(const Value& result, std::vector<Value>& out) {
-  std::vector<Value> work = {result};
-  while (!work.empty()) {
-    Value v = std::move(work.back());
-    work.pop_back();
-    if (v.is_tensor()) {
-      out.push_back(std::move(v));
-    } else if (v.kind() == ObjectKind::Tuple) {
-      for (size_t i = v.size(); i-- > 0;) work.push_back(v.field(i));
-    } else {
-      return false;
-    }
-  }
-  return true;
-}
-
-Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
-  std::vector<Value> values, results;
-  for (const Tensor& t : given) values.push_back(Value::tensor(t));
-  RELAY_RETURN_IF_ERROR(check_values(values));
-  RELAY_ASSIGN(Value result, run_function(0, values, options));
-  if (!flatten(result, results) || results.size() != outputs.size())
-    return Diagnostic{DiagnosticKind::wrong_input,
-                      format("the result is not made of {}: {}",
-                             plural(static_cast<int64_t>(outputs.size()), "tensor", "tensors"), str(result, 20)),
-                      {},
-                      {},
-                      {},
-                      "use call(), which gives any value"};
-  result = Value();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const TensorObject* t = as_tensor(results[i].get());
-    if (outputs[i]) {
-      Tensor from = results[i].tensor();
-      RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], from.shape(), given));
-      if (from.bytes() > 0) std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
-      continue;
-    }
-    if (options.owned) (*options.owned)[i] = is_unique(t) && !t->is_shared();
-    outputs[i] = results[i].tensor();
-  }
   return ok();
 }
 
