@@ -74,10 +74,11 @@ Result<Type> infer(const AttentionAttrs& a, const Types& types) {
     const Dims& shape = in[k]->shape;
     if ((axes != 3 && axes != 4) || shape.size() != axes || !agree(shape[0], in[0]->shape[0]))
       return constraint("C2", "input {} is {}, but query is {}", k, text(shape), text(in[0]->shape));
-    const bool same = agree(shape[1], in[1]->shape[1]);
-    if (axes == 4 && k > 0 &&
-        (!same || !(agree(shape[1], in[0]->shape[1]) || (scalar::is_int(shape[1]) && scalar::is_int(in[0]->shape[1]) &&
-                                                         divides(shape[1], in[0]->shape[1])))))
+    if (axes == 3 || k == 0) continue;  // agree() notes what it is asked: queries need not be as many as keys
+    const bool divide =
+        agree(shape[1], in[0]->shape[1]) ||
+        (scalar::is_int(shape[1]) && scalar::is_int(in[0]->shape[1]) && divides(shape[1], in[0]->shape[1]));
+    if (!divide || !agree(shape[1], in[1]->shape[1]))
       return constraint("C2", "the heads of input {}, {}, do not divide those of query {}", k, text(shape),
                         text(in[0]->shape));
   }
