@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 import relay
 
@@ -27,12 +28,7 @@ def test_dnnl_takes_most(name):
     assert report.share("dnnl") >= 0.9
 
     ours, theirs = relay.compile(relay.load(path)), relay.compile(taken)
-    draw = np.random.default_rng(0)
-    inputs = [
-        draw.standard_normal(port.shape).astype(port.dtype)
-        if port.dtype.startswith("float")
-        else draw.integers(0, 1000, port.shape).astype(port.dtype)
-        for port in ours.inputs
-    ]
+    inputs = networks.draw_inputs(networks.NETWORKS[name][1], torch.Generator().manual_seed(0))
+    inputs = [t.numpy() for t in inputs]
     for want, got in zip(*(v if isinstance(v, tuple) else (v,) for v in (ours(*inputs), theirs(*inputs))), strict=True):
         assert np.abs(got - want).max() <= 1e-4 * np.abs(want).max()
