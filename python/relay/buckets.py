@@ -66,9 +66,14 @@ def _dispatching(mod, sizes, axis, auto_pad, pad_value, input_indices, affects_o
     first = params[input_indices[0]]
     extent = _op("take")(_op("shape_of")(first, dtype="int32"), const(axis, "int32"))
     body = None
+    if auto_pad:  # what is longer than the last bucket is refused when the program runs
+        bounded = _op("annotation.bounded")
+        inputs = [bounded(p, axis=axis, most=sizes[-1]) if i in input_indices else p for i, p in enumerate(params)]
+    else:
+        inputs = params
     for size in reversed(sizes):
         result = _one_size(
-            params, main, size, extent, axis, auto_pad, pad_value, input_indices, affects_output, results
+            inputs, main, size, extent, axis, auto_pad, pad_value, input_indices, affects_output, results
         )
         holds = _op("less_equal" if auto_pad else "equal")(extent, const(size, "int32"))
         body = result if body is None else If(holds, result, body)
@@ -84,15 +89,14 @@ def _one_size(params, main, size, extent, axis, auto_pad, pad_value, input_indic
             args.append(param)
             continue
         shape = [size if place == axis else n for place, n in enumerate(main.params[i].checked_type.shape)]
-        value = _padded(param, size, extent, axis, pad_value) if auto_pad else param
+        value = _padded(param, main.params[i].checked_type, size, extent, axis, pad_value) if auto_pad else param
         args.append(_op("reshape")(value, newshape=shape))
     call = Call(GlobalVar(f"main_{size}"), args)
     return _cut(call, results[size], extent, axis) if affects_output else call
 
 
-def _padded(param, size, extent, axis, pad_value):
-    rank = len(param.type_annotation.shape)
-    dtype = param.type_annotation.dtype
+def _padded(param, type_, size, extent, axis, pad_value):
+    rank, dtype = len(type_.shape), type_.dtype
     more = _op("reshape")(_op("subtract")(const(size, "int32"), extent), newshape=[1, 1])
     place = _op("one_hot")(const([axis * 2 + 1], "int32"), const(1), const(0), rank * 2, -1, "int32")
     widths = _op("reshape")(_op("multiply")(more, place), newshape=[rank, 2])

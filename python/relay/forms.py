@@ -7,7 +7,7 @@ f = relay.transform.Defunctionalization(f, mod)   # calls of closures become cal
 
 from __future__ import annotations
 
-from ._core import Constant, Function, IRModule, Let, Var, post_order_visit
+from ._core import Call, Constant, Function, FuncType, IRModule, Let, Var, post_order_visit
 from .expr_functor import ExprMutator
 from .pass_infra import CorePass, Pass, PassInfo, UserPass, run_passes
 
@@ -57,10 +57,16 @@ def _names(function: Function, name: str) -> bool:
 def un_cps(func: Function) -> Function:
     """The function without its last parameter, a continuation: it gives what the continuation got. A function that
     takes none is an error."""
-    made = run_passes(IRModule({"main": func}), ["un_cps"])["main"]
-    if len(made.params) == len(func.params):
-        raise ValueError("the last parameter is no continuation: a function of one value that gives the result")
-    return made
+    taken = func.params[-1]._checked_type_ or func.params[-1].type_annotation if func.params else None
+    answer = func.ret_type or (func._checked_type_.ret_type if func._checked_type_ is not None else None)
+    if not isinstance(taken, FuncType) or len(taken.arg_types) != 1 or taken.ret_type != answer:
+        raise ValueError("the last parameter is not a continuation, a function of one value that gives the result")
+    value = taken.arg_types[0]
+    if list(func.type_params) not in ([], [answer]) or (not func.type_params and value != answer):
+        raise ValueError(f"the continuation gives {answer}, not the {value} that it gets")
+    params = [Var(param.name_hint, param._checked_type_ or param.type_annotation) for param in func.params[:-1]]
+    v = Var("v", value)
+    return Function(params, Call(func, [*params, Function([v], v, value)]), value)
 
 
 def Defunctionalization(func: Function | None = None, mod: IRModule | None = None) -> Function | Pass:

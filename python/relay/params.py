@@ -30,7 +30,7 @@ def _bytes_of(value) -> bytes:
     values = np.ascontiguousarray(value if isinstance(value, np.ndarray) else as_numpy(array(value)))
     is_bfloat = values.dtype.name == "bfloat16"
     if not is_bfloat and values.dtype.kind not in _KINDS:
-        raise TypeError(f"an array of {values.dtype} is no parameter: numbers and truth values are")
+        raise TypeError(f"an array of {values.dtype} is not a parameter: numbers and truth values are")
     kind = _BFLOAT if is_bfloat else _KINDS[values.dtype.kind]
     bits = 1 if values.dtype.kind == "b" else values.dtype.itemsize * 8
     head = struct.pack("<QQiiiBBH", _ARRAY, 0, 1, 0, values.ndim, kind, bits, 1)
@@ -97,7 +97,7 @@ def load_param_dict(data) -> dict[str, np.ndarray]:
     reader = _Reader(data)
     mark, _, count = reader.read("QQQ")
     if mark != _LIST:
-        raise wrong_input("these are no parameters", "give what save_param_dict() gave")
+        raise wrong_input("this is not a list of parameters", "give what save_param_dict() gave")
     names = []
     for _ in range(count):
         (length,) = reader.read("Q")

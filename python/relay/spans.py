@@ -62,6 +62,13 @@ def _dominators(root: Expr, index: dict[Expr, int]) -> dict[int, int]:
     return found
 
 
+def _numbered(function: Function) -> Function:
+    index: dict[Expr, int] = {}
+    post_order_visit(function, lambda e: index.setdefault(e, len(index)))
+    above = _dominators(function, index)
+    return _Placed(lambda e: Span(f"index:{index[e]}:{above[index[e]]}") if e in index else None).visit(function)
+
+
 def CapturePostDfsIndexInSpans() -> Pass:
     """Makes "index:<number>:<number of the dominator>" the name of every node's place: numbers of the order of
     evaluation, from 0 in each function."""
@@ -69,37 +76,34 @@ def CapturePostDfsIndexInSpans() -> Pass:
     def run(mod, ctx):
         out = mod.clone()
         for var, function in mod.functions.items():
-            index: dict[Expr, int] = {}
-            post_order_visit(function, lambda e, index=index: index.setdefault(e, len(index)))
-            above = _dominators(function, index)
-            out[var] = _Placed(lambda e: Span(f"index:{index[e]}:{above[index[e]]}") if e in index else None).visit(
-                function
-            )
+            out[var] = _numbered(function)
         return run_passes(out, ["infer_type"])
 
     return UserPass(run, PassInfo(0, "CapturePostDfsIndexInSpans"), False)
+
+
+def _tagged(function: Function) -> Function:
+    count: dict[str, int] = {}
+    given: dict[str, int] = {}
+
+    def note(e):
+        if isinstance(e, Call) and e.span is not None:
+            count[e.span.source_name] = count.get(e.span.source_name, 0) + 1
+
+    def place(e):
+        name = e.span.source_name if isinstance(e, Call) and e.span is not None else None
+        if name is None or count.get(name, 0) < 2:
+            return e.span if isinstance(e, Call) else None
+        given[name] = given.get(name, -1) + 1
+        return Span(f"{name}_PART_{given[name]}")
+
+    post_order_visit(function, note)
+    return _Placed(place).visit(function)
 
 
 def tag_suffixes(mod: IRModule) -> IRModule:
     """The module with _PART_0, _PART_1, ... behind the places' names of calls that share one."""
     out = mod.clone()
     for var, function in mod.functions.items():
-        count: dict[str, int] = {}
-
-        def note(e, count=count):
-            if isinstance(e, Call) and e.span is not None:
-                count[e.span.source_name] = count.get(e.span.source_name, 0) + 1
-
-        post_order_visit(function, note)
-        given: dict[str, int] = {}
-
-        def place(e, count=count, given=given):
-            if not isinstance(e, Call) or e.span is None or count.get(e.span.source_name, 0) < 2:
-                return None if not isinstance(e, Call) else e.span
-            name = e.span.source_name
-            given[name] = given.get(name, -1) + 1
-            return Span(f"{name}_PART_{given[name]}")
-
-        changed = _Placed(place).visit(function)
-        out[var] = changed if isinstance(changed, Function) else function
+        out[var] = _tagged(function)
     return run_passes(out, ["infer_type"])

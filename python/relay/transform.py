@@ -177,10 +177,12 @@ def CombineParallelConv2D(min_num_branches: int = 3) -> Pass:
     return _combine("CombineParallelConv2D", "combine_parallel_conv2d", min_num_branches)
 
 
-def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
-    """Makes one dense layer of several that have the same data, and splits its result. It is a wide layer whatever
-    to_batch says: a batch of products would read the same data once for each."""
-    return _combine("CombineParallelDense", "combine_parallel_dense", min_num_branches)
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = False) -> Pass:
+    """Makes one wide dense layer of several that have the same data, and splits its result; to_batch: of those of equal
+    sizes a batch of products, which reads the data once for each."""
+    name = "combine_parallel_dense"
+    options = {f"{name}.min_branches": min_num_branches, f"{name}.to_batch": int(to_batch)}
+    return CorePass(PassInfo(4, "CombineParallelDense"), name, options)
 
 
 def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:

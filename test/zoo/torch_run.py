@@ -16,9 +16,11 @@ import argparse
 import collections
 import concurrent.futures
 import copy
+import importlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -38,8 +40,27 @@ def networks():
     return [tuple(line.split()) for line in lines if line and not line.startswith("#")]
 
 
+def without_its_operators():
+    """torchvision of the package index wants CUDA's libraries for operators of its own, which no network of the zoo has; it
+    registers more for those names when it is imported."""
+    import torch
+
+    for _ in range(50):
+        try:
+            return importlib.import_module("torchvision")
+        except RuntimeError as error:
+            missing = re.search(r"operator (torchvision::\w+) does not exist", str(error))
+            if missing is None:
+                raise
+            for name in [one for one in sys.modules if one.partition(".")[0] == "torchvision"]:
+                sys.modules.pop(name)
+            torch.library.define(missing[1], "(Tensor x) -> Tensor")
+    raise ImportError("torchvision's operators are more than there could be")
+
+
 def made(source, name):
     """(the network, example inputs with a batch of 2, by name of the axis the sizes that may vary of each input)."""
+    without_its_operators()
     import export
 
     network, inputs = {

@@ -19,8 +19,9 @@ std::string json(const CompileReport& report, bool times) {
     kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}, {"nodes", kernel.nodes}});
   for (const build::NodeReport& node : report.nodes)
     if (node.kernels.empty())
-      without_kernel.push_back(
-          {{"node", node.node}, {"removed_by", node.removed_by.empty() ? Json() : Json(node.removed_by)}});
+      without_kernel.push_back({{"node", node.node},
+                                {"removed_by", node.removed_by.empty() ? Json() : Json(node.removed_by)},
+                                {"why", node.why.empty() ? Json() : Json(node.why)}});
   for (const GroupReport& group : report.groups) {
     groups.push_back({{"name", group.name},
                       {"rule", group.rule},

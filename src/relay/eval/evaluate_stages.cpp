@@ -1,5 +1,7 @@
 #include <cstring>
 
+#include <cstring>
+
 #include "relay/eval/program.h"
 #include "relay/eval/stage.h"
 #include "relay/eval/te.h"

@@ -9,7 +9,8 @@
 // The checkpoint around %x keeps common_subexpr from making one of %a and %a' again; fuse_ops drops it.
 #pragma once
 
-#include "relay/transform/reverse_mode.h"
+#include "relay/ir/node_map.h"
+#include "relay/transform/binding.h"
 
 namespace relay::transform {
 

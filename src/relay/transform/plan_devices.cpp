@@ -10,8 +10,8 @@
 // fields, a variable and its value, the branches of an `if` and its result; parameters and results of a global function
 // are where all its calls have them. What nothing is said of is on cpu:0. Where on_device says nothing of its result,
 // the value may go elsewhere: then a copy takes its place; else it is dropped, and so is a copy to the device that the
-// value is on. Two devices for one value are an error. vm.shape_of, shape_of and ndarray_size look at no elements: their
-// arguments may be anywhere.
+// value is on. Two devices for one value are an error. Arguments of vm.shape_of, shape_of and ndarray_size, of which
+// only sizes are asked, and constants may be anywhere.
 //
 // A function some of whose parameters, or whose result, are not on cpu:0 says so: param_virtual_devices,
 // result_virtual_device. The same attributes may be given. There is one kind of device, the processor; others are

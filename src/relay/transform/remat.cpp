@@ -10,9 +10,9 @@
 // last use; parameters and constants are always there. At the place where that is most, values that are needed later,
 // but not there, are taken: those that an elementwise, broadcast or injective operator makes of what is still there at
 // their next use. The later uses get a call of their own. That is repeated while it helps, or until no more than
-// remat.budget bytes are needed. fuse_ops puts such a call into the kernels of its users, so it goes right before
-// fuse_ops: common_subexpr would make one of both again. Values of symbolic sizes, inside of branches and functions, and
-// bound by let stay as they are.
+// remat.budget bytes are needed. fuse_ops puts such a call into the kernels of its users, so the pass goes right before
+// fuse_ops: common_subexpr would make one of both again. Values of symbolic sizes, those inside of branches and
+// functions, and those bound by let stay as they are.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"

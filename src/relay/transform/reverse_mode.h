@@ -9,13 +9,9 @@
 
 #include "relay/ir/expr.h"
 #include "relay/ir/node_map.h"
+#include "relay/transform/binding.h"
 
 namespace relay::transform {
-
-struct Binding {
-  ir::VarRef var;
-  ir::Expr value;
-};
 
 // Bindings in the order of evaluation, to be put around an expression.
 class Lets {

@@ -143,7 +143,8 @@ static std::string nodes_text(const std::vector<build::NodeReport>& nodes) {
     if (where.empty())
       where = n.constant             ? "computed once, when the program is built"
               : n.removed_by.empty() ? "no kernel: its operands are computed where its result lies"
-                                     : format("removed by {}", n.removed_by);
+              : n.why.empty()        ? format("removed by {}", n.removed_by)
+                                     : format("left out by the import: {}", n.why);
     out += format("{:<40} {}\n", n.node, where);
   }
   return out;

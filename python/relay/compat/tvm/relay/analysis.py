@@ -5,9 +5,8 @@ import types as _types
 
 from relay import CompileError, GlobalTypeVar, TypeKind
 from relay import analysis as _ours
-from relay.analysis import *
-
 from relay import weights as _weights
+from relay.analysis import *
 
 from ...outside import missing as _missing
 from ..equality import alpha_equal, assert_alpha_equal

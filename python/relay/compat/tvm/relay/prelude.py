@@ -83,7 +83,7 @@ def get_tensor_array_shape(expr, dtype: str, prelude: Prelude):
     for constructor in prelude.mod[header].constructors:
         if constructor.inputs and isinstance(constructor.inputs[0], TensorType):
             return list(constructor.inputs[0].shape)
-    raise ValueError(f"{element} is no type of tensors in arrays")
+    raise ValueError(f"{element} is not a type of tensors in arrays")
 
 
 class TensorArrayOps:

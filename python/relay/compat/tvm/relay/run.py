@@ -5,7 +5,7 @@ from __future__ import annotations
 import relay as _relay
 from relay import build_module as _ours
 
-from ...outside import REPLACEMENTS, explain
+from ...outside import ONE_DEVICE, explain
 from ..runtime import params
 from ..target import Target
 from .backend.interpreter import unwrap, wrap
@@ -18,7 +18,7 @@ def _target(given):
         target = next(iter(target.values()))
     kind = "llvm" if target is None else str(target).split()[0]
     if kind in ("cuda", "opencl", "vulkan", "metal", "rocm", "hexagon", "vta", "ext_dev"):
-        raise _relay.CompileError(f"error: target '{kind}': {REPLACEMENTS['tvm.relay.annotation']}")
+        raise _relay.CompileError(f"error: target '{kind}': {ONE_DEVICE}")
     return target
 
 

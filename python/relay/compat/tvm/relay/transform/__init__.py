@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 
 from relay import transform as _ours
 from relay import weights
@@ -87,6 +88,11 @@ def InferType() -> Pass:
     return _InferType()
 
 
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
+    """relay.transform.CombineParallelDense(): a batch of products unless to_batch is False."""
+    return _ours.CombineParallelDense(min_num_branches, to_batch)
+
+
 def SimplifyExprPostAlterOp() -> Pass:
     """SimplifyExpr()."""
     return _ours.SimplifyExpr()
@@ -114,6 +120,14 @@ def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int
     """relay.transform.ToMixedPrecision with the rules of register_mixed_precision_conversion()."""
     rules = _rules.mixed_precision_rules()
     return _ours.ToMixedPrecision(mixed_precision_type, missing_op_mode, rules=rules)
+
+
+def _no_plan(*args, **named):
+    raise NotImplementedError("the memory of a program is planned when it is built: relay.compile(...).report")
+
+
+flexible_shape = types.SimpleNamespace(FlexibleShapeDispatch=_ours.FlexibleShapeDispatch)
+memory_plan = types.SimpleNamespace(LiftConstants=_ours.LiftConstants, MemoryPlan=_no_plan)
 
 
 def build_config(*args, **named):
