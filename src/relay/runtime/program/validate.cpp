@@ -206,22 +206,6 @@ class Validator {
     }
   }
 
-  // The runner writes the number of the time into the first size of each step.
-  void repeats(const Segment& f) {
-    limit(f.repeats.size(), Limits::steps, "repeats");
-    uint32_t end = 0;
-    for (const Repeat& r : f.repeats) {
-      check(r.first >= end && r.count > 0 && r.count <= f.steps.size() && r.first <= f.steps.size() - r.count,
-            "repeated steps do not exist, or overlap");
-      check(r.times < f.sizes.size(), "the number of times of repeated steps is not a size");
-      if (failed_) return;
-      end = r.first + r.count;
-      for (uint32_t s = r.first; s < end; ++s)
-        check(f.steps[s].kind == Step::Kind::Kernel && f.steps[s].sizes.count > 0,
-              "a repeated step is no kernel that takes the number of the time");
-    }
-  }
-
   // What call_queue.h relies on: arrays are rows of constant sizes, and nothing that code reads is left to wait.
   void batching(const Segment& f) {
     bool batched = f.batching != Batching::None;
