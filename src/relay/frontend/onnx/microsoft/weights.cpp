@@ -1,7 +1,8 @@
 // Products with weights of few bits, which stay packed in the model, and rows of tables of such numbers.
-#include "relay/frontend/onnx/elements.h"
+#include "relay/frontend/onnx/convert.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
+#include "relay/tensor/storage.h"
 
 namespace relay::onnx::microsoft {
 
@@ -142,17 +143,17 @@ Values MatMulBnb4(Convert& c) {
 // Slices of a table along an axis; the table's numbers times the scale of their block along another.
 Values GatherBlockQuantized(Convert& c) {
   Expr table = c.input(0), scales = c.input(2);
-  const int32_t carried = c.value(0).carried;
   const int64_t block = c.integer("block_size", 128), bits = c.integer("bits", 4), rank = c.rank(table);
   if (!c.expect_rank(table, 1, 32, "data") || !c.expect_rank(scales, rank, rank, "scales")) return {};
   std::optional<int64_t> axis = c.axis(c.integer("gather_axis", 0), rank),
                          along = c.axis(c.integer("quantize_axis", 1), rank);
   if (!axis || !along) return {};
-  if (carried && !is_carried_integer(carried)) return c.unsupported("a table of {}", element_name(carried));
+  const DType stored = c.dtype(table);
+  if (stored.is_storage() && !is_storage_integer(stored)) return c.unsupported("a table of {}", stored.str());
   if (block < 16 || block > INT32_MAX) return c.bad("block_size is {}", block);
   if (bits != 2 && bits != 4 && bits != 8) return c.unsupported("bits is {}; 2, 4 and 8 can be imported", bits);
   if (*axis == *along) return c.unsupported("gather_axis and quantize_axis are both {}", *axis);
-  const bool packed = !carried && c.dtype(table) == DType::uint8();
+  const bool packed = stored == DType::uint8();
   const DType dtype = c.dtype(scales);
   auto rows = [&](const Expr& e) { return c.emit("take", {e, c.input(1)}, {{"axis", *axis}, {"mode", "checked"}}); };
   // Where the axis of blocks is in the result.
