@@ -55,6 +55,7 @@ Layout layout_of_view(const std::vector<Array>& arrays, int array) {
   Layout layout = whole.layout;
   if (layout.low.empty()) layout.low.assign(a.shape.size(), 0), layout.high.assign(a.shape.size(), 0);
   for (const Array* p = &a; p->view; p = &arrays[p->view->base]) {
+    if (p->shape.empty()) continue;  // a number in the place of another
     const size_t d = p->view->dim;
     const Expr rest = scalar::simplify(arrays[p->view->base].shape[d] - p->shape[d]);
     layout.high[d] += scalar::is_int(rest) ? rest->ivalue : 0;  // in place: as long, though that be symbolic
