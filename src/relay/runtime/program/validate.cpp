@@ -160,7 +160,7 @@ class Validator {
     for (uint32_t i = 0; i < f.arrays.size() && !failed_; ++i) {
       const Array& a = f.arrays[i];
       if (!a.in_place) continue;
-      check(a.kind == Array::Kind::Output && f.batching == Batching::None, "what is no output lies in an input");
+      check(a.kind == Array::Kind::Output && f.batching == Batching::None, "what is not an output lies in an input");
       check(a.in_place->input < f.inputs.size(), "an output lies in an input that there is not");
       if (failed_) return;
       const Array& input = f.arrays[f.inputs[a.in_place->input]];
@@ -203,7 +203,7 @@ class Validator {
       end = r.first + r.count;
       for (uint32_t s = r.first; s < end; ++s)
         check(f.steps[s].kind == Step::Kind::Kernel && f.steps[s].sizes.count > 0,
-              "a repeated step is no kernel that takes the number of the time");
+              "a repeated step is not a kernel that takes the number of the time");
     }
   }
 
