@@ -30,7 +30,7 @@ OPS ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-zoo demo docs \
+.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo demo docs \
   bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
 
 help: ## List the verbs
@@ -122,6 +122,13 @@ models: build models-fetch ## Compile and check the real models
 
 models-zoo: build .venv-zoo/ready ## Export ordinary networks, compile them for every described processor, run and compare
 	@$(PYTHON) test/zoo/run.py $(ZOO)
+
+build/models-torch/ready: test/zoo/requirements-torch.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+models-torch: build build/models-torch/ready ## Import the zoo from PyTorch itself, run it at several sizes and compare; ZOO='--train --limit 40': torch.compile
+	@$(PYTHON) test/zoo/torch_run.py $(ZOO)
 
 demo: build ## Compile a real model, run it on a picture, show what the compiler did
 	@$(PYTHON) examples/demo/demo.py

@@ -16,7 +16,7 @@ Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.m
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
-from . import adt, analysis, byoc, dataflow_pattern, expr, expr_functor, text, transform, ty, type_functor, values
+from . import adt, analysis, byoc, dataflow_pattern, expr, expr_functor, te, text, transform, ty, type_functor, values
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
 from .adt import *  # noqa: F403
@@ -87,6 +87,7 @@ __all__ = [
     "operators",
     "passes",
     "run_passes",
+    "te",
     "save_param_dict",
     "transform",
     "type_functor",

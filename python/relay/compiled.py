@@ -9,7 +9,7 @@ import os
 import warnings
 
 from . import _core
-from .arrays import array, like
+from .arrays import address, array, is_read_only, like
 from .errors import bad_option, wrong_input
 from .sources import source_of
 from .strings import Strings
@@ -85,6 +85,7 @@ class Compiled:
         self.inputs: list[Port] = _ports(core.inputs)
         self.outputs: list[Port] = _ports(core.outputs)
         self._names = [port.name for port in self.inputs]
+        self._donated: list[int] = core.donated
         strings = Strings(*core.strings)
         self._strings = strings if strings.inputs or strings.outputs else None
 
@@ -108,6 +109,10 @@ class Compiled:
         ]
 
     def _run(self, values: list, threads: int):
+        for place in self._donated:
+            if is_read_only(values[place]):
+                name = self._names[place]
+                raise wrong_input(f"input `{name}` is given away, and its array is read-only", "give a copy of it")
         if not self._core.is_graph:
             inputs = [
                 value
@@ -115,12 +120,26 @@ class Compiled:
                 else to_value(checked(value, port.name), self._core.types, port.dtype or None)
                 for value, port in zip(values, self.inputs, strict=True)
             ]
-            return from_value(self._core.call(inputs, threads), values, self)
+            return self._given_back(from_value(self._core.call(inputs, threads), values, self), values)
         arrays = [array(value, port.dtype) for value, port in zip(values, self.inputs, strict=True)]
         results = self._core.run(arrays, threads)
         example = next((v for v in values if type(v).__module__.partition(".")[0] == "torch"), None)
         results = like(results, example)
-        return results[0] if len(results) == 1 else tuple(results)
+        return self._given_back(results[0] if len(results) == 1 else tuple(results), values)
+
+    def _given_back(self, results, values: list):
+        """The results; where one lies in an array that was given away, that array itself, so that a state that goes
+        from call to call stays one object."""
+        if not self._donated:
+            return results
+        given = {address(values[place]): values[place] for place in self._donated}
+
+        def itself(result):
+            value = given.get(address(result))
+            same = type(value) is type(result) and value.shape == result.shape and value.dtype == result.dtype
+            return value if same else result
+
+        return tuple(map(itself, results)) if isinstance(results, tuple) else itself(results)
 
     def value(self, value, dtype: str | None = None) -> _core.Value:
         """The value as the program has it: made once, it can be an argument of many calls."""
@@ -194,6 +213,13 @@ def _shapes_of(shapes: dict | None) -> dict[str, list[int]]:
     return given
 
 
+def _donated(donate: dict | list | tuple | str | None) -> dict[str, int | None]:
+    """By input: the number of the result that takes it, or None."""
+    if isinstance(donate, dict):
+        return donate
+    return dict.fromkeys([donate] if isinstance(donate, str) else donate or ())
+
+
 def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _core.IRModule | Compiled:
     """Reads an ONNX model, an exported program of PyTorch or a Relay program as a module, a compiled artifact as
     something to call.
@@ -234,6 +260,8 @@ def compile(
     memory_limit: int | None = None,
     batch_calls: bool = True,
     strict: bool = False,
+    external: str = "",
+    donate: dict | list | tuple | str | None = None,
 ) -> Compiled:
     """Compiles a model for this machine: a module, or anything that load() takes (a path, bytes, an open binary file,
     an onnx.ModelProto).
@@ -250,6 +278,11 @@ def compile(
     batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
     A PassContext around the call says more of the passes than opt_level does: what it disables, requires and
     configures, and who watches. With cache=True it is not asked.
+    external: a compiler of others that parts of the program are given to first: "dnnl" (docs/byoc.md).
+    donate: inputs that the caller gives away with each call, by name, so that results may lie in their memory: a list,
+    where any result of the same type may take it, or {"cache": 1}, where result 1 lies in the array that was given for
+    `cache` after each call. The array must not be read-only nor overlap another input, and what it held is gone. The
+    report's "donations" say what is computed in place, and what is copied for which reason.
     strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, and the report's
     "refusals" say so.
     """
@@ -270,6 +303,8 @@ def compile(
             "cache": cache,
             "memory_limit": memory_limit,
             "batch_calls": not batch_calls,
+            "external": external,
+            "donate": donate,
         }
         _compiled_already(source.name, not_default)
         return load(source, threads=threads)
@@ -290,7 +325,7 @@ def compile(
             memory_limit or 0,
             batch_calls,
         )
-        core, notes = _core.compile_file(source.name, given, *how, strict)
+        core, notes = _core.compile_file(source.name, given, *how, strict, external, _donated(donate))
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return Compiled(core)
@@ -300,6 +335,8 @@ def compile(
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
     context = PassContext.current()
     if context.changes_compilation:
+        if external:  # looks at the program as it is written
+            model, external = _core.partition_for(model, external), ""
         model = context.optimised(model, opt_level, mode)
     how = (
         target,
@@ -313,7 +350,7 @@ def compile(
         memory_limit or 0,
         batch_calls,
     )
-    return Compiled(_core.compile(model, *how, strict, context.changes_compilation))
+    return Compiled(_core.compile(model, *how, strict, context.changes_compilation, external, _donated(donate)))
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):

@@ -7,6 +7,7 @@ transformers.pipeline("text-classification", model=model, tokenizer=tokenizer)("
 
 from __future__ import annotations
 
+import copy
 import os
 
 from . import torch as relay_torch
@@ -46,8 +47,9 @@ def load(model, *, model_class: type | None = None, dynamic: bool | None = None,
     relay.torch.dynamo.Options. With freeze=False the weights are those of the safetensors file, mapped and not copied;
     with True the kernels have packed copies of them.
 
-    The result works in transformers.pipeline, and its generate() keeps keys and values. Raises CompileError (R0601)
-    where transformers is missing or has no such model.
+    The result works in transformers.pipeline. Its generate() keeps keys and values in a cache of fixed size that each
+    step updates in place, where the model supports one ("static"); generate(..., cache_implementation="dynamic") takes
+    one that grows. Raises CompileError (R0601) where transformers is missing or has no such model.
     """
     transformers = _transformers()
     if not isinstance(model, transformers.PreTrainedModel):
@@ -55,4 +57,9 @@ def load(model, *, model_class: type | None = None, dynamic: bool | None = None,
         model = (model_class or _class_of(transformers, name)).from_pretrained(name)
     if dynamic is None and model.can_generate():
         dynamic = True
-    return relay_torch.compile(model.eval(), dynamic=dynamic, freeze=freeze, **options)
+    made = relay_torch.compile(model.eval(), dynamic=dynamic, freeze=freeze, **options)
+    if model.can_generate() and getattr(model, "_can_compile_fullgraph", False):
+        made.generation_config = copy.deepcopy(model.generation_config)  # the model's own stays as it is
+        if made.generation_config.cache_implementation is None:
+            made.generation_config.cache_implementation = "static"
+    return made

@@ -73,7 +73,7 @@ static nb::list operators() {
             nb::make_tuple(field.name, field.doc, field.type_name, field.required, from_attr(field.default_value)));
     nb::dict one;
     one["name"] = def->name, one["doc"] = def->doc, one["fusion"] = op::name(def->fusion), one["inputs"] = inputs,
-    one["differentiable"] = def->gradient || def->definition, one["attributes"] = attributes;
+    one["differentiable"] = def->gradient || def->definition, one["ours"] = def->ours, one["attributes"] = attributes;
     nb::list examples;
     for (const op::Example& example : def->examples)
       if (!example.bench) examples.append(nb::make_tuple(example.inputs, example.attrs));

@@ -110,8 +110,10 @@ def from_torchvision(name):
 
     def make(size):
         torch.manual_seed(0)
-        takes_size = name.startswith("vit")
-        return torchvision.models.get_model(name, weights=None, **({"image_size": size} if takes_size else {})).eval()
+        how = {"image_size": size} if name.startswith("vit") else {}
+        if name.startswith(("deeplab", "fcn", "lraspp")):
+            how["weights_backbone"] = None
+        return torchvision.models.get_model(name, weights=None, **how).eval()
 
     return image_network(make)
 

@@ -16,6 +16,7 @@ import numpy as np
 from .. import _core
 from .._core import Op
 from . import special
+from .custom import define as define
 
 
 def operators() -> dict[str, dict]:

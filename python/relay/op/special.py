@@ -38,8 +38,7 @@ def _full(fill_value, shape=(), dtype=None):
         fill_value = const(fill_value, dtype or None)
     if _is_computed(shape):
         return _call("dyn.full", [fill_value, shape], dtype=dtype)
-    shape = _known(shape)
-    return _call("full", [fill_value], shape=shape, dtype=dtype)
+    return _call("full", [fill_value], shape=_known(shape), dtype=dtype)
 
 
 def _take(data, indices, axis=None, batch_dims=0, mode="clip"):
@@ -148,9 +147,8 @@ def _strided_slice(data, begin, end, strides=None, axes=None, slice_mode="end"):
                 "axes can be given only where begin, end and strides are lists: computed ones are of the first axes"
             )
         lists = [x for x in (begin, end, strides) if isinstance(x, (list, tuple))]
-        strides = [1] * len(lists[0]) if strides is None and lists else strides
         if strides is None:
-            raise ValueError("strides must be given where begin and end are computed")
+            strides = [1] * len(lists[0]) if lists else _call("ones_like", [begin])
         return _call(
             "dyn.strided_slice", [data, *(_list(x, "int64") for x in (begin, end, strides))], slice_mode=slice_mode
         )
@@ -165,12 +163,13 @@ def _split(data, indices_or_sections, axis=0):
 
 
 def _topk(data, k=1, axis=-1, ret_type="both", is_ascend=False, dtype="int32"):
+    """k is a number, or an expression: then dyn.topk."""
+    attributes = dict(axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
     if _is_computed(k):
-        call = _call("dyn.topk", [data, k], axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
-        return TupleWrapper(call, 2) if ret_type == "both" else call
-    k = _known(k)
-    k = k[0] if isinstance(k, list) else k
-    call = _call("topk", [data], k=k, axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
+        call = _call("dyn.topk", [data, k], **attributes)
+    else:
+        k = _known(k)
+        call = _call("topk", [data], k=k[0] if isinstance(k, list) else k, **attributes)
     return TupleWrapper(call, 2) if ret_type == "both" else call
 
 
@@ -257,7 +256,8 @@ def _dtype_of(value, otherwise: str) -> str:
 
 
 def _pad(data, pad_width, pad_value=0, pad_mode="constant"):
-    """A number as pad_value is of the type of data where that is known, else float32."""
+    """A number as pad_value is of the type of data where that is known, else float32. pad_width is a list of pairs, or
+    an expression: then dyn.nn.pad."""
     value = _number(pad_value, _dtype_of(data, "float32"))
     if _is_computed(pad_width):
         return _call("dyn.nn.pad", [data, pad_width, value], pad_mode=pad_mode)
@@ -364,20 +364,15 @@ def _resize(letters: str):
         extrapolation_value=0.0,
         out_dtype=None,
     ):
-        """rounding_method is "" by default here, and "round" in the text form."""
-        if _is_computed(size):
-            if len(letters) != 2:
-                raise ValueError(f"the size of {name} is a list: only image.resize2d takes one that is computed")
-            attributes = dict(layout=layout, method=method, rounding_method=rounding_method, cubic_alpha=cubic_alpha)
-            attributes |= dict(coordinate_transformation_mode=coordinate_transformation_mode, out_dtype=out_dtype)
-            attributes |= dict(cubic_exclude=cubic_exclude, extrapolation_value=extrapolation_value)
-            region = const(np.zeros(4, "float32")) if roi is None else _list(roi, "float32")
-            return _call("dyn.image.resize2d", [data, size, region], **attributes)
-        size = _known(size)
-        attributes = dict(size=size, roi=roi or [], layout=layout, method=method, rounding_method=rounding_method)
+        """rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
+        expression: then dyn.image.resize2d, whose roi is not used."""
+        attributes = dict(layout=layout, method=method, rounding_method=rounding_method)
         attributes |= dict(coordinate_transformation_mode=coordinate_transformation_mode, cubic_alpha=cubic_alpha)
         attributes |= dict(cubic_exclude=cubic_exclude, extrapolation_value=extrapolation_value, out_dtype=out_dtype)
-        return _call(name, [data], **attributes)
+        if letters == "HW" and _is_computed(size, roi):
+            region = roi if isinstance(roi, Expr) else const(np.asarray(roi or [0, 0, 1, 1], "float32"))
+            return _call("dyn.image.resize2d", [data, _list(size, "int64"), region], **attributes)
+        return _call(name, [data], size=_known(size), roi=_known(roi) or [], **attributes)
 
     return resize
 

@@ -18,7 +18,7 @@ from .._core import IRModule, Let, Tuple, Var, post_order_visit
 from ..compiled import Compiled
 from ..compiled import compile as compile_module
 from ..errors import CompileError, bad_option
-from ..frontend.pytorch.functional import Import, PartsRefused, decompositions, import_functional
+from ..frontend.pytorch.functional import Import, PartsRefused, decompositions, import_functional, writes
 from .logs import FALLBACK, log
 from .split import computes, split
 
@@ -55,10 +55,10 @@ class Options:
             raise bad_option(f"the option fallback is {options.fallback!r}", 'give "warn" or "error"')
         return options
 
-    def compile(self, module) -> Compiled:
+    def compile(self, imported: Import) -> Compiled:
         threads = self.threads or torch.get_num_threads()
         how = {"target": self.target, "numerics": self.numerics, "opt_level": self.opt_level}
-        return compile_module(module, threads=threads, **how)
+        return compile_module(imported.module, threads=threads, donate=imported.donated(), **how)
 
 
 @dataclasses.dataclass
@@ -98,6 +98,7 @@ class Program:
     def __init__(self, imported: Import, compiled: Compiled | None):
         self._imported, self._compiled = imported, compiled
         self._copied = set(_shared(compiled.module)) if compiled is not None else set()
+        self._copied -= {one.output.computed for one in imported.writes}
 
     def __call__(self, *args) -> list:
         computed = ()
@@ -106,7 +107,16 @@ class Program:
             computed = self._compiled(*values)
             computed = computed if isinstance(computed, tuple) else (computed,)
             computed = [one.clone() if place in self._copied else one for place, one in enumerate(computed)]
+        for write in self._imported.writes:
+            self._written(args[write.place], self._result(write.output, args, computed))
         return [self._result(one, args, computed) for one in self._imported.outputs]
+
+    @staticmethod
+    def _written(argument: torch.Tensor, value: torch.Tensor) -> None:
+        """Nothing to do where the kernels wrote into the argument; one that does not lie densely in memory is copied."""
+        if value.data_ptr() != argument.data_ptr() or value.stride() != argument.stride():
+            with torch.no_grad():
+                argument.copy_(value)
 
     def _value(self, feed, args: tuple) -> torch.Tensor:
         if feed.draw is not None:
@@ -203,7 +213,7 @@ class _Compiler:
     def _compiled(self, kind: str, graph, constants: dict | None) -> Program:
         with unset_fake_temporarily():
             imported = import_functional(graph, constants)
-            compiled = self.options.compile(imported.module) if imported.module is not None else None
+            compiled = self.options.compile(imported) if imported.module is not None else None
         self._note(Record(kind, graph, compiled))
         log.info("the %s graph of %d operators is compiled", kind, computes(graph.graph))
         if imported.module is not None:
@@ -260,7 +270,11 @@ class _Frozen:
     def _choose(self, args: tuple):
         if self._general is None and self._frozen is None:
             static = {place: one for place, one in enumerate(args) if id(one) in self._compiler.static}
-            static = {place: one for place, one in static.items() if not one.is_inference()}
+            changed = {node.name for node in writes(self._graph)}
+            named = [node.name for node in _placeholders(self._graph)]
+            static = {
+                place: one for place, one in static.items() if not one.is_inference() and named[place] not in changed
+            }
             self._states = {place: self._state(one) for place, one in static.items()}
             self._frozen = self._compiler.program("inference", self._graph, static)
         if self._general is None and any(self._state(args[place]) != old for place, old in self._states.items()):
@@ -288,6 +302,7 @@ def compile_graph(graph_module, example_inputs, options: Options, records: list 
         inference_compiler=compiler.compiler("inference"),
         decompositions=decompositions,
         partition_fn=min_cut_rematerialization_partition,
+        keep_inference_input_mutations=True,
     )
     tensors = [*example_inputs, *graph_module.parameters()]
     learns = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)

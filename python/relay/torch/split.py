@@ -33,7 +33,9 @@ def levels(graph, refused: set) -> dict:
             continue
         is_odd = node in refused or _depends_on_elements(node)
         found[node] = level if level % 2 == is_odd else level + 1
-    return found
+    # Arguments are overwritten when nothing reads them any more.
+    last = max(found.values(), default=0)
+    return {node: last if node.target is torch.ops.aten.copy_.default else level for node, level in found.items()}
 
 
 def computes(graph) -> int:

@@ -24,6 +24,7 @@ TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
       {"refused_rules", [](LoadOptions&, CompileOptions& c) { c.refused_rules = {lower::Rule{}}; }},
       {"is_optimised", [](LoadOptions&, CompileOptions& c) { c.is_optimised = true; }},
       {"schedules", [](LoadOptions&, CompileOptions& c) { c.schedules["fused_add"] = "x/4"; }},
+      {"donate", [](LoadOptions&, CompileOptions& c) { c.donate["x"] = 1; }},
       {"output_names", [](LoadOptions&, CompileOptions& c) { c.output_names = {"y"}; }},
       {"features", [](LoadOptions&, CompileOptions& c) { c.target.features = {"+avx2"}; }},
       {"l2_bytes", [](LoadOptions&, CompileOptions& c) { c.target.l2_bytes *= 2; }},

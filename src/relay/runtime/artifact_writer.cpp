@@ -87,6 +87,8 @@ class Writer {
       number(a.index);
       size(a.offset);
       number(static_cast<uint8_t>(a.rows));
+      number(static_cast<uint8_t>(a.in_place.has_value()));
+      if (a.in_place) number(a.in_place->input), number(static_cast<uint8_t>(a.in_place->updates));
     });
     sizes(s.sizes);
     indices(s.operands);
@@ -103,6 +105,11 @@ class Writer {
       range(step.sizes);
       number(step.tasks);
     });
+    list(s.repeats, [&](const Repeat& r) {
+      number(r.first);
+      number(r.count);
+      number(r.times);
+    });
   }
   void preparation(const Preparation& p) {
     number(p.kernel);
@@ -110,6 +117,14 @@ class Writer {
     number(p.result);
     list(p.sizes, [&](int64_t s) { number(s); });
     number(p.tasks);
+  }
+  void external(const ExternalEntry& e) {
+    text(e.library);
+    text(e.symbol);
+    text(e.payload);
+    indices(e.constants);
+    number(e.inputs);
+    number(e.outputs);
   }
   void function(const Function& f) {
     text(f.name);
@@ -183,10 +198,16 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
     constants_bytes = aligned(constants_bytes + t.bytes());
   });
   w.list(program.preparations, [&](const Preparation& p) { w.preparation(p); });
+  w.list(program.externals, [&](const ExternalEntry& e) { w.external(e); });
   w.list(program.segments, [&](const Segment& s) { w.segment(s); });
   w.list(program.types, [&](const DataType& t) { w.data_type(t); });
   w.list(program.functions, [&](const Function& f) { w.function(f); });
   w.signature(program.signature);
+  w.list(program.donations, [&](const Donation& d) {
+    w.number(d.input);
+    w.number(static_cast<uint8_t>(d.result.has_value()));
+    w.number(d.result.value_or(0));
+  });
   w.number(checksum(artifact.code));
   w.list(artifact.notes, [&](const Note& note) {
     w.text(note.name);

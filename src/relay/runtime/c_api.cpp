@@ -72,9 +72,29 @@ relay_status guarded(Body body) {
 }
 
 // In the order of relay_dtype.
-constexpr DType dtypes[] = {DType::float32(), DType::float64(), DType::float16(), DType::bfloat16(), DType::int8(),
-                            DType::int16(),   DType::int32(),   DType::int64(),   DType::uint8(),    DType::uint16(),
-                            DType::uint32(),  DType::uint64(),  DType::boolean()};
+constexpr DType dtypes[] = {DType::float32(),
+                            DType::float64(),
+                            DType::float16(),
+                            DType::bfloat16(),
+                            DType::int8(),
+                            DType::int16(),
+                            DType::int32(),
+                            DType::int64(),
+                            DType::uint8(),
+                            DType::uint16(),
+                            DType::uint32(),
+                            DType::uint64(),
+                            DType::boolean(),
+                            DType::storage(DType::Code::E4M3FN),
+                            DType::storage(DType::Code::E4M3FNUZ),
+                            DType::storage(DType::Code::E5M2),
+                            DType::storage(DType::Code::E5M2FNUZ),
+                            DType::storage(DType::Code::E8M0FNU),
+                            DType::storage(DType::Code::E2M1FN),
+                            DType::storage(DType::Code::Int4),
+                            DType::storage(DType::Code::UInt4),
+                            DType::storage(DType::Code::Int2),
+                            DType::storage(DType::Code::UInt2)};
 
 relay_dtype to_c(DType dtype) {
   for (size_t i = 0; i < std::size(dtypes); ++i)
@@ -331,6 +351,33 @@ relay_status relay_model_call(relay_model* model, relay_value* const* given, siz
     model->add(report);
     return give(std::move(made), result);
   });
+}
+
+relay_status relay_model_call_owned(relay_model* model, relay_value** given, size_t count, relay_value** result) {
+  return guarded([&] {
+    if (given == nullptr && count > 0) return null_pointer();
+    std::vector<Value> args;
+    bool whole = true;
+    for (size_t i = 0; i < count; ++i) {
+      whole = whole && given[i] != nullptr;
+      args.push_back(Value::take(from_c(std::exchange(given[i], nullptr))));
+    }
+    if (model == nullptr || result == nullptr || !whole) return null_pointer();
+    Report report;
+    Result<Value> made = model->executable->call_owned(std::move(args), {.report = &report});
+    model->add(report);
+    return give(std::move(made), result);
+  });
+}
+
+int64_t relay_model_input_of_output(const relay_model* model, size_t output) {
+  if (model == nullptr || output >= model->outputs.size()) return -1;
+  const std::optional<size_t> input = model->executable->input_of(output);
+  return input ? static_cast<int64_t>(*input) : -1;
+}
+
+int relay_model_input_is_given(const relay_model* model, size_t input) {
+  return model != nullptr && model->executable->is_donated(input) ? 1 : 0;
 }
 
 relay_status relay_value_call(relay_model* model, const relay_value* function, relay_value* const* given, size_t count,

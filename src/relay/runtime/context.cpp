@@ -99,7 +99,8 @@ RunContext::Bound::Bound(const LinkedProgram& linked, const Segment& segment, Pl
     uint32_t array = segment.outputs[i];
     const Array& a = segment.arrays[array];
     const Shape& shape = plan.shapes[array];
-    Output output{a.kind, a.index, dtype_id(a.dtype), shape, static_cast<size_t>(plan.bytes[array]), {}};
+    const int input = a.in_place ? static_cast<int>(a.in_place->input) : -1;
+    Output output{a.kind, a.index, input, dtype_id(a.dtype), shape, static_cast<size_t>(plan.bytes[array]), {}};
     if (a.kind == Array::Kind::Output)
       for (output.index = 0; segment.outputs[output.index] != array;) ++output.index;
     if (a.kind == Array::Kind::Constant) {
@@ -179,6 +180,12 @@ Status RunContext::run(SegmentRunner& runner, const Plan& plan, std::span<void* 
   return runner.run({*session_, arena_.get(), inputs, outputs, report_});
 }
 
+bool RunContext::may_take(uint32_t site, size_t inputs, Object* const* args, size_t arg) const {
+  const Object* o = args[arg];
+  return linked_.site_moves[site][arg] && is_unique(o) && !as_tensor(o)->is_shared() &&
+         std::count(args, args + inputs, o) == 1;
+}
+
 bool RunContext::run_segment(uint32_t number, Object* const* args, Object** results) {
   Site& site = sites_[number];
   if (site.batched) return queue_->call(site.segment, args, results);
@@ -201,6 +208,9 @@ bool RunContext::run_segment(uint32_t number, Object* const* args, Object** resu
       results[i] = retain(output.constant.get());
     } else if (output.index < i) {
       results[i] = retain(results[output.index]);
+    } else if (output.input >= 0 && may_take(number, bound.inputs.size(), args, static_cast<size_t>(output.input))) {
+      results[i] = retain(args[output.input]);
+      outputs_[i] = as_tensor(results[i])->data;
     } else {
       TensorObject* made = make_tensor(output.dtype, output.dims, output.bytes);
       if (made == nullptr) {

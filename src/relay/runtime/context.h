@@ -59,6 +59,7 @@ class RunContext {
     struct Output {
       Array::Kind kind;
       uint32_t index;  // Input: which; Output: the result that is the same array, or its own number
+      int input;       // Output: in whose storage it may lie; -1: none
       uint32_t dtype;
       std::span<const int64_t> dims;
       size_t bytes;
@@ -73,6 +74,8 @@ class RunContext {
     Bound* last = nullptr;
   };
   static bool fits(const Bound& bound, Object* const* args);
+  // Whether a result may lie where this argument of the segment does: nobody reads the argument any more.
+  bool may_take(uint32_t site, size_t inputs, Object* const* args, size_t arg) const;
   Bound* bind(uint32_t segment, Object* const* args);
 
   static constexpr size_t bound_limit = 1024;  // of a segment

@@ -15,10 +15,18 @@ using Clock = std::chrono::steady_clock;
 
 static constexpr size_t prepared_limit = 32;  // input shapes whose plans are kept
 
+struct Executable::Graph {
+  Graph(const LinkedProgram& linked, const Plan& plan) : runner(linked, linked.program->graph(), plan) {}
+  SegmentRunner runner;
+  std::vector<Tensor> inputs;  // those of a run, aligned
+  std::vector<void*> input_data, output_data;
+  void clear() { inputs.clear(), input_data.clear(), output_data.clear(); }
+};
+
 struct Executable::Prepared {
   std::vector<Shape> input_shapes;
   Plan plan;
-  std::vector<std::unique_ptr<SegmentRunner>> runners;  // idle ones; one run takes one
+  std::vector<std::unique_ptr<Graph>> idle;  // one run takes one
 };
 
 static PortInfo port(const Port& port, const std::vector<std::string>& variables) {
@@ -45,6 +53,14 @@ Executable::Executable(LinkedProgram linked, ExecutableOptions options, Executor
   Signature s = p.is_graph() ? graph_signature(p) : p.signature;
   for (const Port& input : s.inputs) inputs_.push_back(port(input, s.variables));
   for (const Port& output : s.outputs) outputs_.push_back(port(output, s.variables));
+  input_of_.resize(outputs_.size());
+  for (size_t i = 0; p.is_graph() && i < outputs_.size(); ++i)
+    if (const std::optional<InPlace>& in = p.graph().arrays[p.graph().outputs[i]].in_place) input_of_[i] = in->input;
+  for (const Donation& d : p.donations) {
+    given_.resize(inputs_.size());
+    given_[d.input] = true;
+    if (d.result) input_of_[*d.result] = d.input;
+  }
 }
 
 Executable::~Executable() = default;
@@ -132,8 +148,9 @@ Status Executable::check_output(size_t index, const Tensor& given, const Shape& 
         {},
         {},
         "give an array of this type and shape, or none: then one is made"};
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (overlap(given, inputs[i]))
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool takes = runs_as_graph() && input_of_[index] == i && given.data() == inputs[i].data();
+    if (overlap(given, inputs[i]) && !takes)
       return Diagnostic{
           DiagnosticKind::wrong_input,
           format("the array given for output `{}` overlaps input `{}`", outputs_[index].name, inputs_[i].name),
@@ -141,6 +158,64 @@ Status Executable::check_output(size_t index, const Tensor& given, const Shape& 
           {},
           {},
           "give an array with memory of its own"};
+  }
+  return ok();
+}
+
+// What is given away overlaps no other input: a result may be written there while others are read. An array that is
+// given for the result that takes it is that memory.
+Status Executable::check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto takes = [&](size_t o) {
+      return outputs[o] && outputs[o].data() == inputs[i].data() && input_of_[o] == i;
+    };
+    bool given = is_donated(i);
+    for (size_t o = 0; o < outputs.size() && !given; ++o) given = takes(o);
+    for (size_t j = 0; given && j < inputs.size(); ++j)
+      if (j != i && overlap(inputs[i], inputs[j]))
+        return Diagnostic{
+            DiagnosticKind::wrong_input,
+            format("input `{}` is given away, but its memory overlaps input `{}`", inputs_[i].name, inputs_[j].name),
+            {},
+            {},
+            {},
+            "give each of them an array with memory of its own"};
+    for (size_t o = 0; is_donated(i) && o < outputs.size(); ++o)
+      if (outputs[o] && input_of_[o] == i && !takes(o))
+        return Diagnostic{DiagnosticKind::wrong_input,
+                          format("output `{}` takes the memory of input `{}`, but another array is given for it",
+                                 outputs_[o].name, inputs_[i].name),
+                          {},
+                          {},
+                          {},
+                          "give none for this output, or the input's array"};
+  }
+  return ok();
+}
+
+Status Executable::put_back(std::span<const Tensor> given, std::span<Tensor> outputs) const {
+  for (const Donation& d : linked_.program->donations) {
+    if (!d.result || outputs[*d.result].data() == given[d.input].data()) continue;
+    const Tensor& input = given[d.input];
+    Tensor& output = outputs[*d.result];
+    if (input.shape() != output.shape() || input.dtype() != output.dtype())
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("output `{}` is {}[{}], but takes the memory of input `{}`, which is {}[{}]",
+                               outputs_[*d.result].name, output.dtype().str(), join(output.shape(), ", "),
+                               inputs_[d.input].name, input.dtype().str(), join(input.shape(), ", ")),
+                        {},
+                        {},
+                        {},
+                        "give away inputs only for results of their type and shape"};
+    for (Tensor& other : outputs) {  // one that was computed in place keeps its elements
+      if (&other == &output || !overlap(other, input)) continue;
+      Tensor copy = Tensor::empty(other.shape(), other.dtype());
+      std::memcpy(copy.mutable_data(), other.data(), other.bytes());
+      other = copy;
+    }
+    if (output.bytes() > 0) std::memcpy(const_cast<void*>(input.data()), output.data(), output.bytes());
+    output = input;
+  }
   return ok();
 }
 
@@ -275,8 +350,10 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
                           {},
                           {},
                           "give each output an array with memory of its own"};
+  RELAY_RETURN_IF_ERROR(check_donations(given, outputs));
   if (options.owned) options.owned->assign(outputs.size(), true);
-  return runs_as_graph() ? run_graph(given, outputs, options) : run_values(given, outputs, options);
+  RELAY_RETURN_IF_ERROR(runs_as_graph() ? run_graph(given, outputs, options) : run_values(given, outputs, options));
+  return put_back(given, outputs);
 }
 
 // Results that no kernel wrote: shared where we may (`owned` says so), copied into an array that was given.
@@ -303,51 +380,54 @@ static void give_unwritten(const Plan& plan, const std::shared_ptr<const Program
   }
 }
 
-Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
-  Clock::time_point start = Clock::now();
-  bool planned = false;
-  RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(given, planned));
-  const Plan& plan = prepared->plan;
+// Where each output that kernels write is written: what is given, or the storage of an input that is given away, or new
+// memory.
+Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs,
+                                 Graph& graph) {
   const Segment& f = linked_.program->graph();
-
-  std::vector<Tensor> inputs;
-  std::vector<void*> input_data, output_data;
-  for (const Tensor& t : given) {
-    inputs.push_back(naturally_aligned(t));
-    input_data.push_back(const_cast<void*>(inputs.back().data()));
-  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Array& a = f.arrays[f.outputs[i]];
-    output_data.push_back(nullptr);
+    graph.output_data.push_back(nullptr);
     if (outputs[i]) RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], plan.shapes[f.outputs[i]], given));
     if (a.kind != Array::Kind::Output) continue;
     bool repeated = false;
     for (size_t j = 0; j < i; ++j) repeated |= f.outputs[j] == f.outputs[i];
     if (repeated) continue;
-    if (!outputs[i] || reinterpret_cast<uintptr_t>(outputs[i].data()) % a.dtype.bytes() != 0) {
-      if (outputs[i])
-        return Diagnostic{DiagnosticKind::wrong_input,
-                          format("the array given for output `{}` is not aligned to its elements", outputs_[i].name),
-                          {},
-                          {},
-                          {},
-                          "give an array that begins at a multiple of its elements' size"};
-      outputs[i] = Tensor::empty(plan.shapes[f.outputs[i]], a.dtype);
-    }
-    output_data[i] = outputs[i].mutable_data();
+    if (outputs[i] && reinterpret_cast<uintptr_t>(outputs[i].data()) % a.dtype.bytes() != 0)
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("the array given for output `{}` is not aligned to its elements", outputs_[i].name),
+                        {},
+                        {},
+                        {},
+                        "give an array that begins at a multiple of its elements' size"};
+    if (!outputs[i] && a.in_place && is_donated(a.in_place->input)) outputs[i] = graph.inputs[a.in_place->input];
+    if (!outputs[i]) outputs[i] = Tensor::empty(plan.shapes[f.outputs[i]], a.dtype);
+    graph.output_data[i] = const_cast<void*>(outputs[i].data());
   }
+  return ok();
+}
 
-  RELAY_ASSIGN(Arena arena, take_arena(plan.arena_bytes));
-  std::unique_ptr<SegmentRunner> runner;
+Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
+  Clock::time_point start = Clock::now();
+  bool planned = false;
+  RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(given, planned));
+  const Plan& plan = prepared->plan;
+  std::unique_ptr<Graph> graph;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!prepared->runners.empty()) {
-      runner = std::move(prepared->runners.back());
-      prepared->runners.pop_back();
+    if (!prepared->idle.empty()) {
+      graph = std::move(prepared->idle.back());
+      prepared->idle.pop_back();
     }
   }
-  if (!runner) runner = std::make_unique<SegmentRunner>(linked_, f, plan);
+  if (!graph) graph = std::make_unique<Graph>(linked_, plan);
+  for (const Tensor& t : given) {
+    graph->inputs.push_back(naturally_aligned(t));
+    graph->input_data.push_back(const_cast<void*>(graph->inputs.back().data()));
+  }
+  RELAY_RETURN_IF_ERROR(place_outputs(plan, given, outputs, *graph));
 
+  RELAY_ASSIGN(Arena arena, take_arena(plan.arena_bytes));
   Status status = ok();
   if (options.report) {
     Report& r = *options.report;
@@ -362,17 +442,17 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
   {
     ThreadPool::Session session(ThreadPool::global(), options.threads > 0 ? options.threads : options_.threads);
     if (options.report) options.report->threads = session.threads();
-    RunState state{session, arena.memory.get(), input_data, output_data, options.report};
-    status = runner->run(state);
+    RunState state{session, arena.memory.get(), graph->input_data, graph->output_data, options.report};
+    status = graph->runner.run(state);
   }
+  if (status) give_unwritten(plan, linked_.program, graph->inputs, graph->output_data, outputs, options.owned);
+  graph->clear();
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    prepared->runners.push_back(std::move(runner));
+    prepared->idle.push_back(std::move(graph));
     arenas_.push_back(std::move(arena));
   }
   if (!status) return status;
-
-  give_unwritten(plan, linked_.program, inputs, output_data, outputs, options.owned);
   if (options.report) options.report->us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   return ok();
 }
@@ -385,7 +465,7 @@ struct Executable::Machine {
   std::unique_ptr<FunctionExecutor> functions;
 };
 
-Result<Value> Executable::run_function(uint32_t function, std::span<const Value> args, const RunOptions& options) {
+Result<Value> Executable::run_function(uint32_t function, std::vector<Value> args, const RunOptions& options) {
   Clock::time_point start = Clock::now();
   std::unique_ptr<Machine> machine;
   {
@@ -429,7 +509,7 @@ Result<Value> Executable::run_function(uint32_t function, std::span<const Value>
     ThreadPool::Session session(ThreadPool::global(), options.threads > 0 ? options.threads : options_.threads);
     if (options.report) options.report->threads = session.threads();
     context.begin(session, options.report);
-    for (Object* o : objects) retain(o);
+    for (Value& v : args) v.detach();  // the executor's now
     if (Object* made = machine->functions->call(function, objects)) result = Value::take(made);
     if (result && !context.finish()) result = Value();
     context.end();
@@ -471,17 +551,45 @@ Status Executable::check_values(std::span<const Value> inputs) const {
   return ok();
 }
 
+// A result lies in the memory of a value that is given away: of the program's donations, and of one that nobody else has.
+Result<Value> Executable::call_graph(std::vector<Value> inputs, const RunOptions& given) {
+  std::vector<Tensor> tensors, outputs(outputs_.size());
+  std::vector<int> reused(outputs_.size(), -1);
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    if (!input_of_[o]) continue;
+    const Value& v = inputs[*input_of_[o]];
+    if (!is_unique(v.get()) || as_tensor(v.get())->is_shared()) continue;
+    reused[o] = static_cast<int>(*input_of_[o]);
+  }
+  for (const Value& v : inputs) tensors.push_back(v.tensor());
+  for (size_t o = 0; o < outputs_.size(); ++o)
+    if (reused[o] >= 0 && linked_.program->graph().arrays[linked_.program->graph().outputs[o]].in_place)
+      outputs[o] = tensors[static_cast<size_t>(reused[o])];
+  std::vector<bool> owned;
+  RunOptions options = given;
+  if (!options.owned) options.owned = &owned;
+  RELAY_RETURN_IF_ERROR(run_into(tensors, outputs, options));
+  std::vector<Value> values;
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const bool same = reused[o] >= 0 && outputs[o].data() == tensors[static_cast<size_t>(reused[o])].data();
+    values.push_back(same                  ? inputs[static_cast<size_t>(reused[o])]
+                     : (*options.owned)[o] ? Value::given(outputs[o])
+                                           : Value::tensor(outputs[o]));
+  }
+  return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
+}
+
 Result<Value> Executable::call(std::span<const Value> inputs, const RunOptions& options) {
+  return call_owned({inputs.begin(), inputs.end()}, options);
+}
+
+Result<Value> Executable::call_owned(std::vector<Value> inputs, const RunOptions& options) {
   try {
     RELAY_RETURN_IF_ERROR(check_threads(options.threads));
     RELAY_RETURN_IF_ERROR(check_values(inputs));
-    if (!runs_as_graph()) return run_function(0, inputs, options);
-    std::vector<Tensor> tensors;
-    for (const Value& v : inputs) tensors.push_back(v.tensor());
-    RELAY_ASSIGN(std::vector<Tensor> outputs, run(tensors, options));
-    std::vector<Value> values;
-    for (const Tensor& t : outputs) values.push_back(Value::tensor(t));
-    return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (is_donated(i)) inputs[i] = Value::given(inputs[i].tensor());
+    return runs_as_graph() ? call_graph(std::move(inputs), options) : run_function(0, std::move(inputs), options);
   } catch (const std::bad_alloc&) {
     return Diagnostic{DiagnosticKind::out_of_memory,
                       "no memory for the run",
@@ -523,7 +631,7 @@ Result<Value> Executable::call_closure(const Value& closure, std::span<const Val
                           "give every argument a value"};
       all.push_back(v);
     }
-    return run_function(index, all, options);
+    return run_function(index, std::move(all), options);
   } catch (const std::bad_alloc&) {
     return Diagnostic{DiagnosticKind::out_of_memory,
                       "no memory for the run",
@@ -568,9 +676,10 @@ static bool flatten(const Value& result, std::vector<Value>& out) {
 
 Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
   std::vector<Value> values, results;
-  for (const Tensor& t : given) values.push_back(Value::tensor(t));
+  for (size_t i = 0; i < given.size(); ++i)
+    values.push_back(is_donated(i) ? Value::given(given[i]) : Value::tensor(given[i]));
   RELAY_RETURN_IF_ERROR(check_values(values));
-  RELAY_ASSIGN(Value result, run_function(0, values, options));
+  RELAY_ASSIGN(Value result, run_function(0, std::move(values), options));
   if (!flatten(result, results) || results.size() != outputs.size())
     return Diagnostic{DiagnosticKind::wrong_input,
                       format("the result is not made of {}: {}",

@@ -61,11 +61,14 @@ class Executable {
 
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, const RunOptions& options = {});
   // Into `outputs`: those with a value are written in place (type, shape and alignment must be right, no overlap with
-  // inputs), the others are filled in.
+  // inputs), the others are filled in. An output of a graph may be given the very memory of the input in whose storage
+  // it may lie (input_of()): then the input is given away.
   Status run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options = {});
   // Of values: whatever the parameters' types say. The result of a graph is its output, or a tuple when there are
   // several.
   Result<Value> call(std::span<const Value> inputs, const RunOptions& options = {});
+  // The same, and the values are given away: results may lie in the memory of those that nobody else has.
+  Result<Value> call_owned(std::vector<Value> inputs, const RunOptions& options = {});
   // A function that this program made.
   Result<Value> call_closure(const Value& closure, std::span<const Value> args, const RunOptions& options = {});
   // A data type of the program; wrong_input says what there is.
@@ -76,12 +79,18 @@ class Executable {
   const Program& program() const { return *linked_.program; }
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
+  // Whether each run gives this input away (Program::donations).
+  bool is_donated(size_t input) const { return given_.size() > input && given_[input]; }
+  // The input in whose storage this output lies after each run, or may lie, of a graph, where the input is given away.
+  std::optional<size_t> input_of(size_t output) const { return input_of_[output]; }
   Executor executor() const { return executor_; }
   bool runs_as_graph() const { return executor_ == Executor::Graph; }
 
  private:
   struct Prepared;  // everything for one tuple of input shapes
   struct Machine;   // everything for one run of functions
+  // One run at a time has it: what points to its arrays, kept so that a run allocates nothing.
+  struct Graph;
   struct Arena {
     std::unique_ptr<std::byte, void (*)(std::byte*)> memory{nullptr, nullptr};
     int64_t bytes = 0;
@@ -91,17 +100,25 @@ class Executable {
   Status check_tensor(size_t input, DType dtype) const;
   Status check_inputs(std::span<const Tensor> inputs) const;
   Status check_output(size_t index, const Tensor& given, const Shape& shape, std::span<const Tensor> inputs) const;
+  Status check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+  Status place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs, Graph& graph);
+  // Results that lie in an input's storage by contract and were computed elsewhere.
+  Status put_back(std::span<const Tensor> given, std::span<Tensor> outputs) const;
   Result<Arena> take_arena(int64_t bytes);
   Result<std::shared_ptr<Prepared>> prepare(std::span<const Tensor> inputs, bool& planned);
   Status run_graph(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
   Status run_values(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
   Status check_values(std::span<const Value> inputs) const;
-  Result<Value> run_function(uint32_t function, std::span<const Value> args, const RunOptions& options);
+  // Takes the arguments over: one that nobody else has may be overwritten.
+  Result<Value> run_function(uint32_t function, std::vector<Value> args, const RunOptions& options);
+  Result<Value> call_graph(std::vector<Value> inputs, const RunOptions& options);
 
   LinkedProgram linked_;
   ExecutableOptions options_;
   Executor executor_;
   std::vector<PortInfo> inputs_, outputs_;
+  std::vector<bool> given_;                        // by input; empty: none
+  std::vector<std::optional<size_t>> input_of_;    // by output
   std::mutex mutex_;                               // of the following
   std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
   std::vector<Arena> arenas_;

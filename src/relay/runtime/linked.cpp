@@ -20,6 +20,10 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
                         "compile the model again"};
     linked.kernels.push_back(fn);
   }
+  for (const ExternalEntry& entry : program->externals) {
+    RELAY_ASSIGN(std::shared_ptr<const External> loaded, load_external(entry, program->constants));
+    linked.externals.push_back(std::move(loaded));
+  }
   if (program->is_graph()) return linked;
 
   // The program is kept as long as a value lies in its constants.
@@ -43,6 +47,8 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
       if (op != Op::RunSegment) continue;
       site_of[at] = static_cast<uint32_t>(linked.sites.size());
       linked.sites.push_back(f.code[at].index);
+      std::vector<bool>& moves = linked.site_moves.emplace_back();
+      for (uint32_t i = 0; i < f.code[at].args.count; ++i) moves.push_back(f.operands[f.code[at].args.begin + i].last);
     }
   }
   linked.native = library ? library->functions() : nullptr;

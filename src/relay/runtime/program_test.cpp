@@ -1,4 +1,4 @@
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ TEST(Program, ValidateFindsWhatIsWrong) {
   EXPECT_TRUE(validate(*chain_program(3)));
   EXPECT_TRUE(validate(*loop_program()));
   const Case of_parts[] = {
-      {"part of an output", [](Program& p) { p.segments[0].arrays[3].index = 1; }},
+      {"view of an input", [](Program& p) { p.segments[0].arrays[3].index = 0; }},
       {"part of a part", [](Program& p) { p.segments[0].arrays[4].index = 3; }},
       {"part of nothing", [](Program& p) { p.segments[0].arrays[4].index = 99; }},
       {"place of a part", [](Program& p) { p.segments[0].arrays[4].offset.words.clear(); }},

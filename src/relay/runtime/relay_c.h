@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define RELAY_C_VERSION 4
+#define RELAY_C_VERSION 5
 #if defined(__GNUC__)
 #define RELAY_C_API __attribute__((visibility("default")))
 #else
@@ -61,7 +61,18 @@ typedef enum relay_dtype {
   RELAY_UINT16,
   RELAY_UINT32,
   RELAY_UINT64,
-  RELAY_BOOL /* one byte */
+  RELAY_BOOL, /* one byte */
+  /* Storage types: an element a byte, in its low bits, the others 0. */
+  RELAY_FLOAT8_E4M3FN,
+  RELAY_FLOAT8_E4M3FNUZ,
+  RELAY_FLOAT8_E5M2,
+  RELAY_FLOAT8_E5M2FNUZ,
+  RELAY_FLOAT8_E8M0FNU,
+  RELAY_FLOAT4_E2M1FN,
+  RELAY_INT4,
+  RELAY_UINT4,
+  RELAY_INT2,
+  RELAY_UINT2
 } relay_dtype;
 
 /* Dense, row-major. */
@@ -163,6 +174,19 @@ RELAY_C_API const char* relay_model_executor(const relay_model* model);
 /* Calls of parts of a program that may wait for each other to be run together, and the runs that they took: of all
  * calls of this model, and of functions that it gave, that have ended. */
 RELAY_C_API relay_status relay_model_batching(const relay_model* model, int64_t* calls, int64_t* runs);
+
+/* --- version 5 --- */
+/* State that is updated in place. The input in whose memory a result lies, if the input is given away; -1 where there is
+ * none. Of a graph an input is given away for one run by giving the result its very memory:
+ *     outputs[1].data = inputs[2].data, with the same shape and dtype
+ * The input must overlap no other one; when the run fails, what it held is lost. */
+RELAY_C_API int64_t relay_model_input_of_output(const relay_model* model, size_t output);
+/* Whether the model was compiled so that every run gives this input away: 1 or 0. Its memory is overwritten. */
+RELAY_C_API int relay_model_input_is_given(const relay_model* model, size_t input);
+/* As relay_model_call, and takes the values over, whether it fails or not: they are null then. A result lies in the
+ * memory of a value that nobody else has, where it can. */
+RELAY_C_API relay_status relay_model_call_owned(relay_model* model, relay_value** args, size_t count,
+                                                relay_value** result);
 
 #ifdef __cplusplus
 }

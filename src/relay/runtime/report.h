@@ -34,6 +34,7 @@ struct Report {
   int64_t arena_bytes = 0;                 // temporaries; the most of any segment
   int64_t lower_bound = 0;                 // the most bytes alive at one time: no plan needs less
   int64_t constant_bytes = 0;
+  int64_t copied_bytes = 0;     // of inputs that were to be updated in place and were somebody else's
   bool planned = false;         // the first run of these input shapes
   bool time_steps = false;      // asks for `steps`; costs two clock readings a step
   std::vector<StepTime> steps;  // in order

@@ -135,7 +135,7 @@ void destroy(Object* first) {
       case ObjectKind::Tensor: {
         TensorObject* t = as_tensor(o);
         if (t->tag == TensorObject::Array) std::free(t->data);
-        if (t->is_shared()) delete t->owner;
+        if (t->is_shared() || t->tag == TensorObject::Given) delete t->owner;
         if (t->tag == TensorObject::Row && t->rows) drop(t->rows);
         break;
       }
@@ -175,6 +175,11 @@ Value Value::tensor(const Tensor& tensor) { return made(share_tensor(tensor)); }
 Value Value::constant(const Tensor& tensor) {
   Value v = Value::tensor(tensor);
   if (as_tensor(v.get())->tag != TensorObject::Array) v.get()->tag = TensorObject::Constant;
+  return v;
+}
+Value Value::given(const Tensor& tensor) {
+  Value v = Value::tensor(tensor);
+  if (v.get()->tag == TensorObject::Shared) v.get()->tag = TensorObject::Given;
   return v;
 }
 Value Value::tuple(std::vector<Value> fields) { return make(ObjectKind::Tuple, 0, 0, std::move(fields)); }

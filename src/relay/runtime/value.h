@@ -15,22 +15,13 @@
 #include <atomic>
 #include <span>
 
+#include "relay/runtime/program/data_type.h"
 #include "relay/tensor/tensor.h"
 
 namespace relay::runtime {
 
 // --- data types ------------------------------------------------------------------------------------------------------
 
-struct Constructor {
-  std::string name;
-  uint32_t arity = 0;
-  bool operator==(const Constructor&) const = default;
-};
-struct DataType {
-  std::string name;
-  std::vector<Constructor> constructors;  // by tag
-  bool operator==(const DataType&) const = default;
-};
 // A data type of this process: equal types have the same number, so that values go from one program to another and
 // print without either. Never removed.
 using TypeId = uint32_t;
@@ -38,9 +29,6 @@ TypeId intern_type(const DataType& type);
 const DataType& data_type(TypeId id);
 
 // --- objects ---------------------------------------------------------------------------------------------------------
-
-enum class ObjectKind : uint8_t { Tensor, Tuple, Data, Closure, Reference };
-constexpr int object_kind_count = 5;
 
 struct alignas(8) Object {
   std::atomic<uint32_t> count{1};  // once it is 0, the first eight bytes link the work list of freeing
@@ -62,6 +50,7 @@ struct TensorObject : Object {
     Shared,    // kept alive by `owner`
     Row,       // a part of the data of `rows`, a tensor that nobody else sees
     Constant,  // of a program: in the same block of memory, or kept alive by `owner`
+    Given,     // kept alive by `owner`, who gave it away: whoever has the only value may overwrite it
   };
   // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data
   // then.
@@ -123,6 +112,7 @@ class Value {
   Value() = default;                            // no value; !value
   static Value tensor(const Tensor& tensor);    // shares its memory
   static Value constant(const Tensor& tensor);  // the same, of a program's constant
+  static Value given(const Tensor& tensor);     // the same, of memory that may be overwritten
   static Value tuple(std::vector<Value> fields);
   static Value data(TypeId type, uint32_t tag, std::vector<Value> fields);
   // By name; wrong_input says what there is when there is no such constructor or it takes another number of fields.

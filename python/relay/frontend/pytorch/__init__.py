@@ -1,7 +1,7 @@
 """PyTorch: exported programs, .pt2 files, modules with example inputs, TorchScript.
 
-What is read is an exported program. A module becomes one by torch.export.export, a TorchScript module by PyTorch's own
-converter. torch is imported when one is given.
+What is read is an exported program. A module becomes one by torch.export.export, a TorchScript module by what its
+interpreter calls (script.py). torch is imported when one is given.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 
 from ..._core import IRModule
-from ...errors import wrong_input
+from ...errors import CompileError, wrong_input
 
 __all__ = ["from_exported", "from_module", "from_script", "read_pt2"]
 
@@ -101,34 +101,25 @@ def _names(script_module, example_inputs: tuple) -> list[str] | None:
 
 
 def _of_script(module, example_inputs: tuple):
-    """The exported program: the operators that TorchScript's interpreter calls for inputs of these sizes.
-
-    Loops over numbers are unrolled. The inputs are fake: where a condition asks for an element, the interpreter fails,
-    and PyTorch's own converter takes the module as it is written.
+    """The exported program: the operators that TorchScript's interpreter calls for inputs of these sizes, which are fake;
+    where there is control flow, what script.py makes of it.
     """
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
+    from .script import has_control_flow, traced
+
     try:
-        how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
-        graph = make_fx(lambda *args: module(*args), **how)(*example_inputs)
+        if has_control_flow(module.inlined_graph):
+            graph = traced(module, example_inputs)
+        else:
+            how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
+            graph = make_fx(lambda *args: module(*args), **how)(*example_inputs)
         return torch.export.export(graph, example_inputs)
-    except Exception:  # RuntimeError of TorchScript's interpreter and classes of torch.export; the converter reports
-        return _converted_script(module, example_inputs)
-
-
-def _converted_script(module, example_inputs: tuple):
-    try:
-        from torch._export.converter import TS2EPConverter
-    except ImportError as error:
+    except CompileError:
+        raise
+    except Exception as error:  # of operators, TorchScript's interpreter, and torch.export's classes
         raise wrong_input(
-            "this PyTorch has no converter of TorchScript modules",
-            "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",
-        ) from error
-    try:
-        return TS2EPConverter(module, example_inputs).convert()
-    except Exception as error:  # the converter's own, and those of torch.export
-        raise wrong_input(
-            f"PyTorch cannot convert the TorchScript module: {type(error).__name__}: {error}",
+            f"PyTorch cannot export the TorchScript module: {type(error).__name__}: {error}",
             "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",
         ) from error

@@ -41,8 +41,6 @@ def _size_of_symbols(expr) -> int | Dim:
     if expr.is_Integer:
         return int(expr)
     if expr.is_Symbol:
-        if str(expr).startswith("u"):
-            raise Refused(f"a size depends on the elements of a tensor ({expr})")
         return Dim(str(expr))
     parts = [_size_of_symbols(part) for part in expr.args]
     if kind == "Add":
@@ -65,6 +63,11 @@ _ARITHMETIC = {
 _QUOTIENTS = {"IntTrueDiv", "FloatTrueDiv"}
 
 
+def is_unbacked(symbol) -> bool:
+    """Whether a symbol of torch.export stands for a number that depends on elements of a tensor."""
+    return str(symbol).startswith(("u", "zuf"))
+
+
 def sizes_of(value: Expr, val) -> dict:
     """Where symbols of sizes are read off a tensor: (the tensor, the axis) by symbol."""
     symbols = [None if isinstance(one, int) else one.node.expr for one in val.shape]
@@ -72,13 +75,18 @@ def sizes_of(value: Expr, val) -> dict:
 
 
 def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
-    """A number that is computed from sizes, as a tensor without axes, and its type."""
+    """A number that is computed from sizes, as a tensor without axes, and its type.
+
+    sizes: by symbol a tensor and the axis that has the size, or the number itself and its type.
+    """
     if expr.is_Integer:
         return number(int(expr), "int64"), "int64"
     if expr.is_Float:
         return number(float(expr), "float64"), "float64"
     if expr in sizes:
         value, axis = sizes[expr]
+        if isinstance(axis, str):
+            return value, axis
         return op.squeeze(op.strided_slice(op.shape_of(value, dtype="int64"), begin=[axis], end=[axis + 1])), "int64"
     kind = type(expr).__name__
     parts = [number_of_sizes(part, sizes) for part in expr.args]
@@ -182,6 +190,11 @@ class Conversion:
     @property
     def out_shape(self) -> list:
         return [size(one) for one in self._first().shape]
+
+    def makes_sizes(self) -> bool:
+        """Whether a size of the result depends on elements and nothing says it yet."""
+        sizes = [one.node.expr for one in self._first().shape if not isinstance(one, int)]
+        return any(is_unbacked(one) and one not in self._sizes for size in sizes for one in size.free_symbols)
 
     def _first(self):
         return self.result[0] if isinstance(self.result, (tuple, list)) else self.result

@@ -50,11 +50,37 @@ class Output:
 
 
 @dataclasses.dataclass(frozen=True)
+class Write:
+    """An argument that the graph overwrites: by the result that stands for it. `feed`: the parameter of @main that it
+    is, in whose memory that result can lie; None where @main does not read it.
+    """
+
+    place: int
+    output: Output
+    feed: int | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Import:
     module: IRModule | None  # None where @main would compute nothing
     feeds: list[Feed]
     outputs: list[Output]
     symbols: dict  # symbol of a size: (argument, axis), the axis None where the argument is the size
+    writes: list[Write] = dataclasses.field(default_factory=list)
+
+    def donated(self) -> dict[str, int]:
+        """The parameters that results take, for relay.compile: arguments that lie in memory as @main reads them."""
+        names = [param.name_hint for param in self.module["main"].params]
+        return {names[one.feed]: one.output.computed for one in self.writes if one.feed is not None}
+
+
+def writes(graph_module) -> dict:
+    """What is copied into arguments of the graph when it ends, by the node of the argument."""
+    found = {}
+    for node in graph_module.graph.nodes:
+        if node.target is torch.ops.aten.copy_.default and node.args[0].op == "placeholder":
+            found[node.args[0]] = node
+    return found
 
 
 def decompositions() -> dict:
@@ -94,6 +120,7 @@ class _Functional(Graph):
     def __init__(self, graph_module, constants: dict[int, torch.Tensor]):
         super().__init__(graph_module, Problems(), {}, {})
         self.constants, self.params, self.feeds, self.symbols = constants, [], [], {}
+        self.written = writes(graph_module)
 
     def imported(self) -> Import:
         self.placeholders = [node for node in self.graph_module.graph.nodes if node.op == "placeholder"]
@@ -104,15 +131,29 @@ class _Functional(Graph):
                 except Refused as reason:
                     self.problem(node, f"input `{node.name}`: {reason}")
         self.nodes()
-        results, outputs = self._results()
+        results, outputs, changed = self._results()
         if results and not self.params and not self.failed:
             self.problems.add(None, "no tensor goes into the graph")
         self._tell()
         if not results:
-            return Import(None, [], outputs, self.symbols)
+            return Import(None, [], outputs, self.symbols, changed)
         body = results[0] if len(results) == 1 else Tuple(results)
         module = IRModule({"main": Function(self.params, body), **self.functions})
-        return Import(module, self.feeds, outputs, self.symbols)
+        return Import(module, self.feeds, outputs, self.symbols, changed)
+
+    def _node(self, node) -> None:
+        if node not in self.written.values():
+            super()._node(node)
+
+    def _named(self, name: str, value, val):
+        """Results say their sizes before the graph runs: what depends on elements is left to PyTorch."""
+        given = super()._named(name, value, val)
+        if given is not value:
+            raise Refused(f"a size depends on the elements of a tensor ({val.shape})")
+        return value
+
+    def _number(self, node) -> None:
+        """Numbers that are elements of tensors come from PyTorch too."""
 
     def _tell(self) -> None:
         try:
@@ -133,7 +174,7 @@ class _Functional(Graph):
         for axis, extent in enumerate(val.shape):
             if not isinstance(extent, int) and extent.node.expr.is_Symbol:
                 self.symbols.setdefault(extent.node.expr, (place, axis))
-        readers = [user for user in node.users if user.op != "output"]
+        readers = [user for user in node.users if user.op != "output" and user is not self.written.get(node)]
         symbolic = any(not isinstance(extent, int) for extent in val.shape)
         if not readers and not symbolic:
             return
@@ -197,16 +238,40 @@ class _Functional(Graph):
         mask = self._drawn(node.name, mask_of(val, 1 - p), node)
         return [op.multiply(op.multiply(data, cast(mask, "bool", dtype)), number(1 / (1 - p), dtype)), mask]
 
-    def _results(self) -> tuple[list, list[Output]]:
-        """What @main gives, and where each result of the graph comes from."""
+    def _results(self) -> tuple[list, list[Output], list[Write]]:
+        """What @main gives, where each result of the graph comes from, and what becomes of its arguments.
+
+        Results that arguments take come first, each alone: a result of the graph that is the same is copied.
+        """
         [given] = next(node for node in self.graph_module.graph.nodes if node.op == "output").args
-        results, places, outputs = [], {}, []
+        results, outputs, changed = [], [], []
         self.given = given if isinstance(given, (tuple, list)) else [given]
+        for target, node in self.written.items():
+            if node.args[1] not in self.failed:
+                changed.append(self._write(target, node.args[1], results))
+        places = {}
+        copies = {node: target for target, node in self.written.items()}
         for value in self.given:
             if isinstance(value, torch.fx.Node) and value in self.failed:
                 continue
-            outputs.append(self._output(value, results, places))
-        return results, outputs
+            outputs.append(self._output(copies.get(value, value), results, places))
+        return results, outputs, changed
+
+    def _write(self, target, source, results: list) -> Write:
+        """In the order of axes and the type that the argument has, so that the result can lie in its memory."""
+        place = self.placeholders.index(target)
+        if source not in self.values or not isinstance(source.meta.get("val"), torch.Tensor) or is_complex(source):
+            self.problems.add(source, "what is copied into an argument is not a tensor")
+            return Write(place, Output(), None)
+        val, source_val = target.meta["val"], source.meta["val"]
+        order, found = _order(val), self.values[source]
+        found = cast(found, dtype_name(source_val.dtype), dtype_name(val.dtype))
+        if list(source_val.shape) != list(val.shape):
+            found = op.broadcast_to(found, shape=[size(one) for one in val.shape])
+        results.append(found if order is None else op.transpose(found, axes=order))
+        feed = next((i for i, one in enumerate(self.feeds) if one.place == place and not one.is_size), None)
+        axes = None if order is None else tuple(_inverse(order))
+        return Write(place, Output(computed=len(results) - 1, axes=axes), feed)
 
     def _base(self, node):
         """The tensor whose memory PyTorch lays this result into, if that is an argument or a result too."""

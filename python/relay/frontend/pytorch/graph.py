@@ -1,6 +1,7 @@
 """An exported program as a module: inputs, constants, nodes in order, results; every problem in one diagnostic.
 
-A result that is None is the empty tuple.
+A result that is None is the empty tuple. What a call changes, buffers and inputs, are results in front of the module's, as
+torch.export has them; such buffers are inputs behind the module's.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import re
 import torch
 
 from ... import op
-from ..._core import Function, IRModule, Let, Tuple, infer_expr
+from ..._core import Call, Function, IRModule, Let, Tuple, TupleGetItem, infer_expr
 from ..._core import told as told_by_core
 from ...errors import CompileError
 from ...expr import var
 from . import control
-from .conversion import Conversion, Refused, constant, dtype_name, empty, size, sizes_of
+from .conversion import Conversion, Refused, cast, constant, dtype_name, empty, is_unbacked, size, sizes_of
 from .table import CHECKS, COMPLEX, OPERATORS, key_of
 
 
@@ -28,6 +29,17 @@ def _is_ready(node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
     return key_of(node.target) in OPERATORS and not node.target._schema.is_mutable
+
+
+# What makes a number of an element.
+ITEMS = ("_local_scalar_dense", "item")
+
+
+def _symbols_of_shape(node) -> set:
+    vals = node.meta.get("val")
+    vals = vals if isinstance(vals, list | tuple) else [vals]
+    sizes = [one for val in vals if isinstance(val, torch.Tensor) for one in val.shape if not isinstance(one, int)]
+    return {symbol for one in sizes for symbol in one.node.expr.free_symbols}
 
 
 def is_complex(node) -> bool:
@@ -94,6 +106,7 @@ class Graph:
         self.graph_module, self.problems, self.functions, self.outer = graph_module, problems, functions, outer
         self.sizes = sizes  # where symbols are read off
         self.values, self.failed = {}, set()
+        self.opened = []  # parameters of functions around what follows, and what these are called with
 
     def problem(self, node, what: str) -> None:
         self.problems.add(node, what, self.outer)
@@ -126,13 +139,65 @@ class Graph:
             raise NamedAlready
         if not all(isinstance(one, torch.fx.Node) and one in inner.values for one in results):
             raise Refused("a branch gives what is not a tensor")
-        return [inner.values[one] for one in results]
+        results = [inner.values[one] for one in results]
+        if not inner.opened:
+            return results
+        closed = inner.closed(results[0] if len(results) == 1 else Tuple(results))
+        return [closed] if len(results) == 1 else [TupleGetItem(closed, i) for i in range(len(results))]
+
+    def closed(self, body):
+        """The graph's result: in the functions that say what sizes depend on elements are, each called once."""
+        for param, value in reversed(self.opened):
+            body = Call(Function([param], body), [value])
+        return body
+
+    def _open(self, name: str, value, val):
+        """A parameter of a new function around all that follows, whose type has the sizes by name."""
+        param = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
+        self.opened.append((param, value))
+        self.sizes = sizes_of(param, val) | self.sizes
+        infer_expr(param)
+        return param
+
+    def _sized(self, node, made):
+        """What the node computes; a size that depends on elements is known from here on."""
+        vals = node.meta.get("val")
+        if isinstance(made, list):
+            return [
+                self._named(f"{node.name}{i}", one, val) for i, (one, val) in enumerate(zip(made, vals, strict=True))
+            ]
+        return self._named(node.name, made, vals)
+
+    def _named(self, name: str, value, val):
+        if value is None or not isinstance(val, torch.Tensor):
+            return value
+        new = [one.node.expr for one in val.shape if not isinstance(one, int)]
+        if not any(one.is_Symbol and is_unbacked(one) and one not in self.sizes for one in new):
+            return value
+        return self._open(name, value, val)
+
+    def _number(self, node) -> None:
+        """A number that is an element of a tensor (item()): where it is a size too, a tensor without elements has it."""
+        symbol, source = node.meta["val"].node.expr, node.args[0]
+        if key_of(node.target) not in ITEMS or source not in self.values or not symbol.is_Symbol:
+            return
+        of = "float64" if isinstance(node.meta["val"], torch.SymFloat) else "int64"
+        value = op.reshape(cast(self.values[source], dtype_name(source.meta["val"].dtype), of), newshape=[])
+        infer_expr(value)
+        self.sizes = {symbol: (value, of)} | self.sizes
+        if not any(symbol in _symbols_of_shape(one) for one in self.graph_module.graph.nodes):
+            return
+        param = var(node.name, shape=[size(node.meta["val"])], dtype="int8")
+        self.opened.append((param, op.zeros(op.reshape(value, newshape=[1]), dtype="int8")))
+        infer_expr(param)
 
     def name_of_function(self, kind: str) -> str:
         return f"{kind}{len(self.functions)}"
 
     def _node(self, node) -> None:
         if isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat, int, bool, float)):
+            if isinstance(node.meta["val"], (torch.SymInt, torch.SymFloat)):
+                self._number(node)
             return  # sizes are read off the types
         key = key_of(node.target)
         if key in CHECKS:
@@ -143,7 +208,7 @@ class Graph:
                 self.problem(node, f"operator {node.target}")
             return
         try:
-            self.values[node] = self._converted(node, key)
+            self.values[node] = self._sized(node, self._converted(node, key))
         except NamedAlready:
             self.failed.add(node)
             self.problems.nodes.add(node)
@@ -191,6 +256,7 @@ class _Import(Graph):
         self.signature, self.graph = program.graph_signature, program.graph
         self.stored = {**program.state_dict, **program.constants}
         self.names, self.params, self.user_inputs = names, [], []
+        self.states = []  # buffers that a call changes: inputs behind the user's
         self.bounds = dict(_ranges(program))
 
     def module(self) -> IRModule:
@@ -199,17 +265,28 @@ class _Import(Graph):
         results = self._results()
         self.problems.tell()
         body = results[0] if len(results) == 1 else Tuple(results)
-        main = Function(self.params, self._bounded(body))
+        main = Function([*self.params, *self.states], self._bounded(self.closed(body)))
         return IRModule({"main": main, **self.functions})
+
+    def _state(self, node, target: str) -> None:
+        """A buffer that a call changes: it goes in and comes out."""
+        val, name = node.meta["val"], target.replace(".", "_")
+        if any(name == one.name_hint for one in [*self.params, *self.states]):
+            name = node.name
+        self.values[node] = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
+        self.states.append(self.values[node])
 
     def _inputs(self) -> None:
         placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
+        changed = {one.target for one in self.signature.output_specs if one.kind.name == "BUFFER_MUTATION"}
         for node, spec in zip(placeholders, self.signature.input_specs, strict=True):
             try:
                 if spec.kind.name == "TOKEN":
                     self.failed.add(node)  # of operators with effects, which are named
                 elif spec.kind.name == "USER_INPUT":
                     self._user_input(node)
+                elif spec.target in changed:
+                    self._state(node, spec.target)
                 elif node.users:
                     self.values[node] = constant(self.stored[spec.target])
             except Refused as reason:
@@ -243,7 +320,7 @@ class _Import(Graph):
         for spec, value in zip(self.signature.output_specs, output.args[0], strict=True):
             if spec.kind.name == "TOKEN":
                 continue
-            if spec.kind.name != "USER_OUTPUT":
+            if spec.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION", "USER_INPUT_MUTATION"):
                 self.problems.add(None, f"`{spec.target}` is changed by the call ({spec.kind.name.lower()})")
             elif isinstance(value, torch.fx.Node) and value in self.values and is_complex(value):
                 self.problems.add(value, f"the result `{value}` has complex numbers")

@@ -7,7 +7,7 @@ import torch
 
 from ... import op
 from ...expr import const
-from .conversion import Conversion, Refused, dtype_name, number, of_vectors, size
+from .conversion import Conversion, Refused, dtype_name, number, number_of_sizes, of_vectors, size
 from .index import from_zero, order, places, together
 
 _REDUCTIONS = {
@@ -103,10 +103,25 @@ def _reduced(c: Conversion, reduce: str, with_self: bool):
     return op.cast(result, "bool")
 
 
+def _put_along(c: Conversion, axis: int, node):
+    """Slices along an axis behind the first, of a vector of indices: nothing is transposed, so that a cache of keys
+    can be updated in place."""
+    shape, extent = c.shape("self"), size(node.meta["val"].shape[0])
+    written = [*shape[:axis], extent, *shape[axis + 1 :]]
+    index = op.reshape(c._values[node], newshape=[*[1] * axis, extent, *[1] * (len(shape) - axis - 1)])
+    updates = op.broadcast_to(c.as_("values"), shape=written)
+    how = "add" if c("accumulate") else "update"
+    return op.scatter_elements(c("self"), op.broadcast_to(index, shape=written), updates, axis=axis, reduction=how)
+
+
 def index_put(c: Conversion):
     """A mask with one value is a choice; everything else writes slices, with the indexed axes first."""
     nodes, dtype = c._raw["indices"], c.dtype
     given = [node for node in nodes if node is not None]
+    if len(given) == 1 and nodes[0] is None:
+        val = given[0].meta["val"]
+        if val.dtype in (torch.int32, torch.int64) and val.dim() == 1 and not (dtype == "bool" and c("accumulate")):
+            return _put_along(c, nodes.index(given[0]), given[0])
     masks = [node for node in given if str(node.meta["val"].dtype) in ("torch.bool", "torch.uint8")]
     if masks and len(given) == 1:
         before, many = nodes.index(masks[0]), masks[0].meta["val"].dim()
@@ -156,11 +171,32 @@ def _set(c: Conversion, value, axis: int, begin: int, end: int, step: int):
     )
 
 
+def _set_from(c: Conversion, axis: int):
+    """A range of which the sizes are known only when the program runs: element i of the source goes to start + i * step."""
+    if c.val("start") is not None and not isinstance(c.val("start"), int):
+        first = c.as_("start", "int64")
+    elif (c("start") or 0) >= 0:
+        first = number(c("start") or 0, "int64")
+    else:
+        raise Refused("the range of a slice begins before the end of an axis whose size is not known before the run")
+    shape = c.shape("src")
+    steps = op.arange(number(0, "int64"), _extent(c, "src", axis), number(1, "int64"), dtype="int64")
+    places = op.add(first, op.multiply(steps, number(c("step"), "int64")))
+    index = op.reshape(places, newshape=[*[1] * axis, shape[axis], *[1] * (len(shape) - axis - 1)])
+    return op.scatter_elements(c("self"), op.broadcast_to(index, shape=shape), c.as_("src"), axis=axis)
+
+
+def _extent(c: Conversion, name: str, axis: int):
+    """The size of an axis as a number of the program."""
+    extent = c.val(name).shape[axis]
+    return number(extent, "int64") if isinstance(extent, int) else number_of_sizes(extent.node.expr, c._sizes)[0]
+
+
 def slice_scatter(c: Conversion):
     axis = c.axis()
     extent, start, end = c.shape("self")[axis], c("start") or 0, c("end")
     if not all(isinstance(one, int) for one in (extent, start, c("step"))) or not isinstance(end, (int, type(None))):
-        raise Refused("the range of a slice is not known before the run")
+        return _set_from(c, axis)
     start, end, step = slice(start, end, c("step")).indices(extent)
     return c("self") if start >= end else _set(c, c.as_("src"), axis, start, end, step)
 

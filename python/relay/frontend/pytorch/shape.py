@@ -51,10 +51,14 @@ def repeat_interleave(c: Conversion):
     return op.repeat(c("self"), repeats=c("repeats"), axis=c.axis() if c.has("dim") else None)
 
 
+def is_zero(extent) -> bool:
+    return isinstance(extent, int) and extent == 0
+
+
 def cat(c: Conversion):
     """Empty vectors of one axis are passed over, as PyTorch does."""
     parts = c._raw["tensors"]
-    kept = [part for part in parts if not (part.meta["val"].dim() == 1 and part.meta["val"].shape[0] == 0)]
+    kept = [part for part in parts if not (part.meta["val"].dim() == 1 and is_zero(part.meta["val"].shape[0]))]
     if len({part.meta["val"].dtype for part in parts}) > 1:
         made = [op.cast(c._values[part], c.dtype) for part in kept]
     else:
@@ -91,7 +95,7 @@ def _computed_slice(c: Conversion, axis: int):
     end[axis] = c.as_("end", "int64") if c.has("end") else last
     strides = [c("step") if one == axis else 1 for one in range(rank)]
     made = op.strided_slice(c("self"), op.stack(begin, axis=0), op.stack(end, axis=0), strides)
-    return op.reshape(made, newshape=c.out_shape, allowzero=True)
+    return made if c.makes_sizes() else op.reshape(made, newshape=c.out_shape, allowzero=True)
 
 
 def select(c: Conversion):

@@ -1,11 +1,14 @@
 // A lowered function: arrays, kernels and the steps that call them.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "relay/ir/expr.h"
 #include "relay/loop/loop.h"
 #include "relay/lower/group/index_check.h"
+#include "relay/lower/plan/external_code.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/layout.h"
 #include "relay/lower/schedule/schedule_rule.h"
@@ -21,11 +24,17 @@ enum class Rows : uint8_t {
   Added,  // as a dimension in front
 };
 
-// An array that lies in another, a temporary: `offset` elements into its dimension `dim`.
+// An array that lies in another, a temporary or an output: `offset` elements into its dimension `dim`.
 struct ArrayView {
   int base = -1;
   size_t dim = 0;
   int64_t offset = 0;
+};
+
+// An output that may lie in the storage of an input (in_place.h).
+struct InPlace {
+  int input = -1;        // an array
+  bool updates = false;  // its steps write only what changes: it begins with the input's elements
 };
 
 // An array of the lowered function. `shape` is the logical shape, over shape variables.
@@ -44,11 +53,19 @@ struct Array {
   int alias = -1;
   // It has no storage of its own. What lies behind its elements in its base is a halo in its layout (views.h).
   std::optional<ArrayView> view{};
+  std::optional<InPlace> in_place{};  // Output
 };
 
 // The operations of a stage with symbolic sizes: so many times a product of extents over shape variables.
 struct SymbolicFlops {
   double each = 0;
+  Expr times;
+};
+
+// Steps that follow each other and have the same number are called again and again, one after the other. Each takes the
+// number of the time as its first size.
+struct StepRepeat {
+  int number = 0;
   Expr times;
 };
 
@@ -61,9 +78,12 @@ struct Step {
   int group = -1;                  // of LoweredFunction::groups
   int when = -1;                   // an array: the call happens only if it has a byte that is not zero
   double flops = 0;                // as of Group, of the stages that this kernel computes
-  std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
-  std::optional<IndexCheck> check{};            // of args[0]
-  bool constant = false;                        // depends on constants only: run once when the program is built
+  std::vector<SymbolicFlops> symbolic_flops{};     // of its other stages
+  std::optional<IndexCheck> check{};               // of args[0]
+  std::shared_ptr<const ExternalCode> external{};  // no kernel: it is called with args, those that it reads first
+  bool recurrence = false;                         // it is of one
+  std::optional<StepRepeat> repeat{};
+  bool constant = false;  // depends on constants only: run once when the program is built
 };
 
 // One fused group, for --emit and for people.
@@ -99,6 +119,7 @@ struct LoweredFunction {
   std::vector<Step> steps;            // in execution order
   std::vector<LoweredGroup> groups;
   std::vector<Refusal> refusals{};
+  std::map<int, std::string> not_in_place{};  // by input: why no output lies in its storage
   // What is to be checked of the shape variables before it runs: nothing of a function for many calls, whose sizes are
   // known.
   std::vector<op::Condition> conditions{};

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "relay/lower/group/facts.h"
+#include "relay/lower/plan/in_place.h"
 #include "relay/lower/plan/join.h"
 #include "relay/scalar/simplify.h"
 
@@ -54,6 +55,7 @@ Layout layout_of_view(const std::vector<Array>& arrays, int array) {
   Layout layout = whole.layout;
   if (layout.low.empty()) layout.low.assign(a.shape.size(), 0), layout.high.assign(a.shape.size(), 0);
   for (const Array* p = &a; p->view; p = &arrays[p->view->base]) {
+    if (p->shape.empty()) continue;  // a number in the place of another
     const size_t d = p->view->dim;
     const Expr rest = scalar::simplify(arrays[p->view->base].shape[d] - p->shape[d]);
     layout.high[d] += scalar::is_int(rest) ? rest->ivalue : 0;  // in place: as long, though that be symbolic
@@ -93,7 +95,7 @@ class Joiner {
     std::vector<int64_t> change(plan_.groups.size() + 1, 0);
     for (size_t a = 0; a < lives_.size(); ++a) {
       const Life& life = lives_[a];
-      if (plan_.arrays[a].kind == Array::Kind::Temporary && life.written)
+      if (plan_.arrays[a].kind == Array::Kind::Temporary && life.written && !plan_.arrays[a].view)
         change[life.first] += bytes(static_cast<int>(a)), change[life.last + 1] -= bytes(static_cast<int>(a));
     }
     for (size_t g = 0; g < alive_.size(); ++g) alive_[g] = change[g] + (g ? alive_[g - 1] : 0);
@@ -254,23 +256,19 @@ class Joiner {
     return made;
   }
 
-  // The parameter of which the result has its elements, one for one, and nothing else of it; an array, or -1.
-  int read_by_elements(const Group& g) const {
+  // The parameter in whose place the result may lie: a place in `params`, or -1. `g` is told to lie there where it would
+  // copy it first.
+  int overwritten(Group& g) const {
     if (g.te.outputs.size() != 1 || g.when >= 0) return -1;
+    std::optional<Update> update = update_of(g.te);
     for (size_t p = 0; p < g.params.size(); ++p) {
       if (!can_give_place(g.params[p], g.outputs[0])) continue;
-      const te::Tensors stages = te::topological(g.te.outputs);
-      std::set<const te::TensorNode*> made_of{g.te.params[p].get()};
-      bool by_elements = true;
-      for (const te::Tensor& t : stages) {
-        if (t->is_placeholder()) continue;
-        for (const te::Tensor& in : te::inputs(t))
-          if (made_of.count(in.get())) by_elements &= reads_pointwise(t, in), made_of.insert(t.get());
-      }
       const int stored = stored_in(plan_.arrays, g.params[p]);
       const bool once = 1 == std::count_if(g.params.begin(), g.params.end(),
                                            [&](int q) { return stored_in(plan_.arrays, q) == stored; });
-      if (by_elements && once && made_of.count(g.te.outputs[0].get())) return g.params[p];
+      if (!once || !(update ? update->param == p : reads_by_elements(g.te, p))) continue;
+      if (update) g.te.outputs[0] = update->changes;
+      return g.params[p];
     }
     return -1;
   }
@@ -285,9 +283,10 @@ class Joiner {
            lives_[stored_in(plan_.arrays, array)].last == of_result.first;
   }
 
-  void put_in_place(const Group& g, size_t at) {
-    const int array = read_by_elements(g);
-    if (array < 0 || lives_[g.outputs[0]].first != at) return;
+  void put_in_place(Group& g, size_t at) {
+    if (g.outputs.size() != 1 || lives_[g.outputs[0]].first != at) return;
+    const int array = overwritten(g);
+    if (array < 0) return;
     const int stored = stored_in(plan_.arrays, array);  // at once, so that long chains are no long way
     plan_.arrays[g.outputs[0]].view = ArrayView{stored, 0, 0};
     in_place_.insert(g.outputs[0]);

@@ -9,6 +9,7 @@
 //   y[n, c] = tanh(x[n, c])
 //
 // Where nothing reads x afterwards, y lies in its place: each element is read before it is written, and by nobody else.
+// So does what would begin as a copy of x and then be changed (in_place.h).
 #pragma once
 
 #include <optional>

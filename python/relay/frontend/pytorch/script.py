@@ -1,0 +1,263 @@
+"""TorchScript modules whose control flow depends on elements: their graph runs here, node by node, on fake tensors.
+
+What is Python's in the graph (numbers, lists, sizes) is computed at once, so loops over numbers are unrolled. An if whose
+condition is computed from elements becomes torch.cond's operator, and a loop torch.while_loop's: the tensors that their
+blocks read from outside are operands. The graph that comes out has no TorchScript left.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import torch
+
+from ...errors import wrong_input
+
+_FOREVER = 2**63 - 1
+
+
+class NotTraceable(Exception):
+    """The text says what of the TorchScript graph cannot be followed."""
+
+
+def _size(tensor, dim=None):
+    return list(tensor.shape) if dim is None else tensor.shape[dim]
+
+
+def _select(tensor, dim, index):
+    """Where the index is computed from elements, it is one element of a vector of indices."""
+    if not isinstance(index, torch.Tensor):
+        return torch.ops.aten.select.int(tensor, dim, index)
+    return torch.ops.aten.index_select.default(tensor, dim, index.reshape(1)).squeeze(dim)
+
+
+def _both(a, b):
+    return torch.logical_and(*_tensors(a, b)) if _any_tensor(a, b) else a and b
+
+
+def _either(a, b):
+    return torch.logical_or(*_tensors(a, b)) if _any_tensor(a, b) else a or b
+
+
+def _not(a):
+    return torch.logical_not(a) if isinstance(a, torch.Tensor) else not a
+
+
+def _any_tensor(*values) -> bool:
+    return any(isinstance(one, torch.Tensor) for one in values)
+
+
+def _tensors(*values) -> list:
+    """Numbers as tensors that an operator makes: constants of a branch would be graphs' attributes."""
+    kinds = {bool: torch.bool, int: torch.int64, float: torch.float64}
+    if wrong := [one for one in values if not isinstance(one, torch.Tensor) and type(one) not in kinds]:
+        raise NotTraceable(f"a {type(wrong[0]).__name__} that depends on elements")
+    return [one if isinstance(one, torch.Tensor) else torch.full([], one, dtype=kinds[type(one)]) for one in values]
+
+
+# Operators on numbers, lists and tuples, and those that make conditions; a tensor stays one.
+_PYTHON = {
+    "aten::len": len, "aten::__getitem__": operator.getitem, "aten::append": lambda to, one: to.append(one) or to,
+    "aten::select": _select, "aten::size": _size, "aten::dim": lambda x: x.dim(), "aten::__is__": operator.is_, "aten::__isnot__": operator.is_not,
+    "aten::__and__": _both, "aten::__or__": _either, "aten::__not__": _not, "aten::Bool": lambda x: x,
+    "aten::Int": lambda x: x if isinstance(x, torch.Tensor) else int(x), "aten::IntImplicit": lambda x: x,
+    "aten::Float": lambda x: x if isinstance(x, torch.Tensor) else float(x), "aten::FloatImplicit": lambda x: x,
+    "aten::ScalarImplicit": lambda x: x, "aten::item": lambda x: x, "prim::unchecked_cast": lambda x: x,
+    "prim::NumToTensor": lambda x: _tensors(x)[0],
+    "prim::dtype": lambda x: x.dtype, "prim::device": lambda x: x.device, "prim::Uninitialized": lambda: None,
+    "prim::min": min, "prim::max": max, "prim::data": lambda x: x.detach(), "aten::list": list,
+    "prim::ListConstruct": lambda *items: list(items), "prim::TupleConstruct": lambda *items: tuple(items),
+    "prim::TupleIndex": operator.getitem, "aten::warn": lambda *said: None, "aten::format": lambda text, *v: text,
+    "aten::is_floating_point": lambda x: x.is_floating_point(), "aten::numel": lambda x: x.numel(),
+    "prim::is_cuda": lambda x: False, "prim::layout": lambda x: x.layout, "prim::Print": lambda *said: None,
+}  # fmt: skip
+_NUMBERS = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "div": operator.truediv,
+    "remainder": operator.mod, "mod": operator.mod, "pow": operator.pow, "neg": operator.neg, "lt": operator.lt,
+    "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "sqrt": math.sqrt,
+    "ceil": math.ceil, "floor": math.floor, "abs": abs,
+}  # fmt: skip
+
+
+def _operator(node):
+    """The ATen overload that the node calls."""
+    name, _, rest = node.schema().partition("(")[0].partition("::")
+    packet, _, overload = rest.partition(".")
+    try:
+        return getattr(getattr(getattr(torch.ops, name), packet), overload or "default")
+    except AttributeError as error:
+        raise NotTraceable(f"the operator {node.kind()}") from error
+
+
+def _outer_names(block) -> list[str]:
+    """Values that a block reads and that are made around it, by name."""
+    inside, outer = {one.debugName() for one in block.inputs()}, []
+
+    def read(values):
+        outer.extend(one.debugName() for one in values if one.debugName() not in inside)
+
+    for node in block.nodes():
+        read(node.inputs())
+        for inner in node.blocks():
+            outer.extend(name for name in _outer_names(inner) if name not in inside)
+        inside.update(one.debugName() for one in node.outputs())
+    read(block.outputs())
+    return list(dict.fromkeys(outer))
+
+
+def _held(block):
+    """Nodes of a block, and of those in it, that only name what the module holds."""
+    for node in block.nodes():
+        if node.kind() in ("prim::GetAttr", "prim::Constant"):
+            yield node
+        for inner in node.blocks():
+            yield from _held(inner)
+
+
+class _Run:
+    def __init__(self, values: dict):
+        self.values = values  # by name
+
+    def block(self, block, inputs=()) -> list:
+        self.values |= {one.debugName(): value for one, value in zip(block.inputs(), inputs, strict=True)}
+        return self.steps(block)
+
+    def steps(self, block) -> list:
+        for node in block.nodes():
+            self.node(node)
+        return [self.values[one.debugName()] for one in block.outputs()]
+
+    def node(self, node) -> None:
+        kind = node.kind()
+        if kind in ("prim::GetAttr", "prim::Constant") and node.output().debugName() in self.values:
+            return
+        given = [self.values[one.debugName()] for one in node.inputs()]
+        if kind == "prim::If":
+            results = self.choice(node, given[0])
+        elif kind == "prim::Loop":
+            results = self.loop(node, *given)
+        elif kind == "prim::Constant":
+            results = [node.output().toIValue()]
+        elif kind == "prim::GetAttr":
+            results = [getattr(given[0], node.s("name"))]
+        elif kind in ("prim::ListUnpack", "prim::TupleUnpack"):
+            results = list(given[0])
+        elif kind == "prim::RaiseException":
+            raise NotTraceable("an exception that the module raises")
+        else:
+            results = [self.called(node, kind, given)]
+            results = list(results[0]) if node.outputsSize() > 1 else results
+        for one, value in zip(node.outputs(), results, strict=False):
+            self.values[one.debugName()] = value
+
+    @staticmethod
+    def called(node, kind: str, given: list):
+        if kind in _PYTHON:
+            return _PYTHON[kind](*given)
+        name = kind.removeprefix("aten::")
+        if name in _NUMBERS and not _any_tensor(*given):
+            return _NUMBERS[name](*given)
+        if name in _NUMBERS and "Tensor" not in node.schema().partition("->")[0]:
+            return _NUMBERS[name](*given)  # of numbers, of which one is an element
+        function = _operator(node)
+        arguments = function._schema.arguments
+        ordered = [value for value, one in zip(given, arguments, strict=True) if not one.kwarg_only]
+        named = {one.name: value for value, one in zip(given, arguments, strict=True) if one.kwarg_only}
+        return function(*ordered, **named)
+
+    def _around(self, blocks: list) -> tuple[list[str], dict]:
+        """The tensors that blocks read, by name, and everything else that they read."""
+        held = [node for block in blocks for node in _held(block)]  # weights are operands too
+        for node in held:
+            self.node(node)
+        names = dict.fromkeys(name for block in blocks for name in _outer_names(block))
+        names |= dict.fromkeys(node.output().debugName() for node in held)
+        tensors = [name for name in names if isinstance(self.values[name], torch.Tensor)]
+        return tensors, {name: self.values[name] for name in names if name not in tensors}
+
+    def choice(self, node, condition) -> list:
+        blocks = list(node.blocks())
+        if not isinstance(condition, torch.Tensor):
+            return self.block(blocks[0 if condition else 1])
+        names, others = self._around(blocks)
+
+        def branch(block):
+            def run(*operands):
+                results = _Run(others | dict(zip(names, operands, strict=True))).block(block)
+                return tuple(one.clone() for one in _tensors(*results))  # a branch gives no operand back
+
+            return run
+
+        condition = condition.reshape([]) if condition.dim() else condition
+        condition = condition if condition.dtype == torch.bool else condition != 0
+        operands = tuple(self.values[name] for name in names)
+        return list(torch.ops.higher_order.cond(condition, branch(blocks[0]), branch(blocks[1]), operands))
+
+    def loop(self, node, most, condition, *carried) -> list:
+        [block] = node.blocks()
+        if isinstance(most, torch.Tensor):
+            return self._while(block, most, condition, 0, carried)
+        for count in range(min(most, _FOREVER)):
+            if isinstance(condition, torch.Tensor):
+                return self._while(block, most, condition, count, carried)
+            if not condition:
+                break
+            now, *after = self.block(block, [count, *carried])
+            if isinstance(now, torch.Tensor):  # from the beginning: what is carried is the same in each step
+                return self._while(block, most, condition, count, carried)
+            condition, carried = now, after
+        return list(carried)
+
+    def _while(self, block, most, condition, count: int, carried) -> list:
+        names, others = self._around([block])
+        if isinstance(most, torch.Tensor) or most < _FOREVER:
+            others, names = {**others, "most": most}, names
+        limit = others.pop("most", None)
+        more = [limit] if isinstance(limit, torch.Tensor) else []
+
+        def goes_on(count, condition, *rest):
+            bound = rest[-1] if more else limit
+            return condition.clone() if bound is None else torch.logical_and(condition, count < bound)
+
+        def body(count, condition, *rest):
+            state, operands = rest[: len(carried)], rest[len(carried) : len(carried) + len(names)]
+            results = _Run(others | dict(zip(names, operands, strict=True))).block(block, [count, *state])
+            now, *after = _tensors(*results)
+            kept = zip(after, state, strict=True)
+            after = [one.to(before.dtype).reshape(before.shape).clone() for one, before in kept]
+            return (count + 1, now.reshape([]).to(torch.bool).clone(), *after)
+
+        [first, *state] = _tensors(condition, *carried)
+        begin = (*_tensors(count), first.reshape([]).to(torch.bool), *state)
+        operands = (*(self.values[name] for name in names), *more)
+        return list(torch.ops.higher_order.while_loop(goes_on, body, begin, operands))[2:]
+
+
+def has_control_flow(block) -> bool:
+    return any(node.kind() in ("prim::If", "prim::Loop") for node in block.nodes())
+
+
+def traced(module, example_inputs: tuple):
+    """The GraphModule of ATen operators and control flow that a ScriptModule is for inputs of these sizes.
+
+    Raises CompileError (R0601) for what it cannot follow.
+    """
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    graph = module.inlined_graph
+    [itself, *names] = [one.debugName() for one in graph.inputs()]
+
+    def run(*inputs):
+        results = _Run({itself: module} | dict(zip(names, inputs, strict=True))).steps(graph)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    try:
+        how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
+        return make_fx(run, **how)(*example_inputs)
+    except Exception as error:  # NotTraceable, and whatever operators raise for fake tensors
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise wrong_input(
+            f"the TorchScript module cannot be followed: {said}",
+            "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",
+        ) from error

@@ -1,0 +1,88 @@
+#include "relay/driver/donate.h"
+
+namespace relay::driver {
+
+static runtime::Signature signature_of(const runtime::Program& program) {
+  return program.is_graph() ? runtime::graph_signature(program) : program.signature;
+}
+
+static std::string names(const std::vector<runtime::Port>& ports) {
+  std::vector<std::string> all;
+  for (const runtime::Port& p : ports) all.push_back(p.name);
+  return format("{}", join(all, ", "));
+}
+
+// Sizes that are known only when it runs are compared then.
+static bool may_be_one_type(const runtime::Port& input, const runtime::Port& result) {
+  if (!input.is_tensor || !result.is_tensor || input.dtype != result.dtype || input.shape.size() != result.shape.size())
+    return false;
+  for (size_t d = 0; d < input.shape.size(); ++d) {
+    const std::optional<int64_t> a = input.shape[d].as_constant(), b = result.shape[d].as_constant();
+    if (a && b && *a != *b) return false;
+  }
+  return true;
+}
+
+Result<std::vector<runtime::Donation>> donations(const runtime::Program& program, const Donated& donated) {
+  const runtime::Signature s = signature_of(program);
+  std::vector<runtime::Donation> out;
+  std::map<int64_t, std::string> taken;
+  for (const auto& [name, result] : donated) {
+    auto wrong = [&](std::string message, std::string help) {
+      return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
+    };
+    uint32_t input = 0;
+    while (input < s.inputs.size() && s.inputs[input].name != name) ++input;
+    if (input == s.inputs.size())
+      return wrong(format("the input `{}` is to be given away, but there is none of this name", name),
+                   "the inputs are: " + names(s.inputs));
+    if (!s.inputs[input].is_tensor)
+      return wrong(format("the input `{}` is to be given away, but is no tensor: {}", name, s.inputs[input].type),
+                   "give away inputs that are tensors");
+    out.push_back({input, {}});
+    if (!result) continue;
+    if (*result < 0 || static_cast<size_t>(*result) >= s.outputs.size())
+      return wrong(format("result {} is to take the input `{}`, but the results are 0 to {}", *result, name,
+                          static_cast<int64_t>(s.outputs.size()) - 1),
+                   "number the results from 0");
+    const runtime::Port& output = s.outputs[static_cast<size_t>(*result)];
+    if (!may_be_one_type(s.inputs[input], output))
+      return wrong(format("result {} is to take the input `{}`, but is {} and the input {}", *result, name, output.type,
+                          s.inputs[input].type),
+                   "give the input away for a result of its type");
+    if (auto [other, fresh] = taken.emplace(*result, name); !fresh)
+      return wrong(format("result {} is to take two inputs, `{}` and `{}`", *result, other->second, name),
+                   "give each input away for another result");
+    out.back().result = static_cast<uint32_t>(*result);
+  }
+  return out;
+}
+
+std::vector<DonationReport> donation_report(const runtime::Program& program, const lower::LoweredFunction* graph) {
+  const runtime::Signature s = signature_of(program);
+  std::vector<DonationReport> out;
+  for (const runtime::Donation& d : program.donations) {
+    DonationReport r{s.inputs[d.input].name};
+    if (d.result) r.result = s.outputs[*d.result].name;
+    if (!graph) {
+      r.why = "decided when it runs: where nothing else has the value";
+      out.push_back(std::move(r));
+      continue;
+    }
+    const runtime::Segment& f = program.graph();
+    for (size_t o = 0; o < f.outputs.size() && !r.in_place; ++o) {
+      const runtime::Array& a = f.arrays[f.outputs[o]];
+      const bool takes = (a.in_place && a.in_place->input == d.input) || f.outputs[o] == f.inputs[d.input];
+      if (!takes || (d.result && *d.result != o)) continue;
+      r.in_place = true, r.result = s.outputs[o].name;
+    }
+    if (!r.in_place) {
+      const auto why = graph->not_in_place.find(static_cast<int>(d.input));
+      r.why = why == graph->not_in_place.end() ? "another result lies in its storage" : why->second;
+    }
+    out.push_back(std::move(r));
+  }
+  return out;
+}
+
+}  // namespace relay::driver

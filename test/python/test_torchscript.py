@@ -1,0 +1,88 @@
+"""TorchScript with control flow that depends on elements."""
+
+import pytest
+
+import relay
+
+torch = pytest.importorskip("torch")
+
+
+class Halves(torch.nn.Module):
+    """A loop that counts, an if around a layer, and a loop over numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        n = 0
+        while bool(x.abs().max() > 1.0):
+            x = x * 0.5
+            n += 1
+        if bool(x.sum() > 0):  # noqa: SIM108
+            x = self.layer(x)
+        else:
+            x = x - 1
+        for i in range(3):
+            x = x + i
+        return x, n
+
+
+class Root(torch.nn.Module):
+    """Newton's iteration: a condition of elements and numbers."""
+
+    def forward(self, x):
+        n, off = 0, torch.ones([])
+        while bool(off > 1e-3) and n < 20:
+            y = 0.5 * (x + 2.0 / x)
+            off = (y - x).abs().max()
+            x = y
+            n += 1
+        return x, n
+
+
+class Stops(torch.nn.Module):
+    """A loop over rows that is left early."""
+
+    def forward(self, x):
+        total = torch.zeros(4)
+        for i in range(x.size(0)):
+            total = total + x[i]
+            if bool(total.sum() > 3):
+                break
+        return total
+
+
+class Refuses(torch.nn.Module):
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            raise ValueError("too much")
+        return x
+
+
+INPUTS = {
+    Halves: lambda: [torch.randn(3, 4) * 30, torch.randn(3, 4) * 1000 - 5, torch.zeros(3, 4)],
+    Root: lambda: [torch.rand(3) + 1, torch.rand(3) * 100 + 1],
+    Stops: lambda: [torch.randn(5, 4), torch.ones(5, 4), torch.full((5, 4), 0.1)],
+}
+
+
+@pytest.mark.parametrize("network", INPUTS)
+def test_control_flow_on_elements(network, tmp_path):
+    torch.manual_seed(0)
+    inputs = INPUTS[network]()
+    scripted = torch.jit.script(network().eval())
+    module = relay.from_pytorch(scripted, (inputs[0],))
+    model = relay.compile(module)
+    for x in inputs:
+        wanted = torch.utils._pytree.tree_leaves(scripted(x))
+        for results in (model(x), relay.evaluate(module, [x])):
+            for got, one in zip(torch.utils._pytree.tree_leaves(results), wanted, strict=True):
+                torch.testing.assert_close(
+                    torch.as_tensor(got).double(), torch.as_tensor(one).detach().double(), rtol=1e-5, atol=1e-5
+                )
+
+
+def test_what_cannot_be_followed():
+    with pytest.raises(relay.CompileError, match="cannot be followed: an exception that the module raises"):
+        relay.from_pytorch(torch.jit.script(Refuses()), (torch.ones(3),))
