@@ -264,8 +264,7 @@ void add_compiled(nb::module_& m) {
         nb::arg("donate") = driver::Donated());
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
         nb::arg("numerics"), nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"),
-        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"),
-        nb::arg("donate") = driver::Donated());
+        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("donate") = driver::Donated());
   m.def(
       "load_artifact",
       [](const std::string& path, int threads) {

@@ -78,7 +78,9 @@ def resized(inputs, axes, batch, more):
 
     out = []
     for one, which in zip(inputs, axes, strict=True):
-        sizes = [batch if axis == 0 else extent + (more if axis in which else 0) for axis, extent in enumerate(one.shape)]
+        sizes = [
+            batch if axis == 0 else extent + (more if axis in which else 0) for axis, extent in enumerate(one.shape)
+        ]
         if one.is_floating_point():
             out.append(torch.randn(sizes))
         elif (one == 1).all():
@@ -174,15 +176,16 @@ def imported(source, name):
 
 def trained(source, name):
     """torch.compile: inference and STEPS steps of training beside eager, with the share that our kernels have."""
-    import torch
-
     import relay.torch
+    import torch
 
     network, inputs, _ = made(source, name)
     wanted = copy.deepcopy(network)
     with torch.no_grad():
         found = relay.torch.explain(network.eval(), *inputs)
-        infers = error_of(first_of(torch.compile(network, backend="relay")(*inputs)), first_of(wanted(*inputs)).double())
+        infers = error_of(
+            first_of(torch.compile(network, backend="relay")(*inputs)), first_of(wanted(*inputs)).double()
+        )
     counters = torch._dynamo.utils.counters
     counters.clear()
     torch._dynamo.reset()

@@ -119,7 +119,8 @@ TEST(Donate, ALoopUpdatesWhatItCarries) {
 TEST(Donate, WhatCannotBeGivenAwayIsRefused) {
   auto refused = [](Donated donate) {
     try {
-      compiled("def @main(%x: Tensor[(4, 4), float32], %y: Tensor[(4), float32]) { (tanh(%x), %y) }", std::move(donate));
+      compiled("def @main(%x: Tensor[(4, 4), float32], %y: Tensor[(4), float32]) { (tanh(%x), %y) }",
+               std::move(donate));
     } catch (const CompileError& e) {
       return e.diagnostics[0].message;
     }

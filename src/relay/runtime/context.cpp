@@ -208,8 +208,7 @@ bool RunContext::run_segment(uint32_t number, Object* const* args, Object** resu
       results[i] = retain(output.constant.get());
     } else if (output.index < i) {
       results[i] = retain(results[output.index]);
-    } else if (output.input >= 0 &&
-               may_take(number, bound.inputs.size(), args, static_cast<size_t>(output.input))) {
+    } else if (output.input >= 0 && may_take(number, bound.inputs.size(), args, static_cast<size_t>(output.input))) {
       results[i] = retain(args[output.input]);
       outputs_[i] = as_tensor(results[i])->data;
     } else {

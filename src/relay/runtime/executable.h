@@ -89,7 +89,7 @@ class Executable {
  private:
   struct Prepared;  // everything for one tuple of input shapes
   struct Machine;   // everything for one run of functions
-  // One run at a time has it: what points to its arrays, kept so that a run allocates nothing.
+  // One run of a graph at a time has it: what points to its arrays, kept so that a run allocates nothing.
   struct Graph;
   struct Arena {
     std::unique_ptr<std::byte, void (*)(std::byte*)> memory{nullptr, nullptr};
@@ -117,8 +117,8 @@ class Executable {
   ExecutableOptions options_;
   Executor executor_;
   std::vector<PortInfo> inputs_, outputs_;
-  std::vector<bool> given_;                       // by input; empty: none
-  std::vector<std::optional<size_t>> input_of_;  // by output
+  std::vector<bool> given_;                        // by input; empty: none
+  std::vector<std::optional<size_t>> input_of_;    // by output
   std::mutex mutex_;                               // of the following
   std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
   std::vector<Arena> arenas_;

@@ -65,12 +65,12 @@ struct Array {
   Kind kind = Kind::Temporary;
   std::string name;
   DType dtype;
-  std::vector<SizeExpr> shape;  // logical
-  SizeExpr bytes;               // as stored: halos and padding included; View: its own elements
-  uint32_t index = 0;           // Input: of the input; Constant: of Program::constants; View: its base, a
-                                // temporary or an output
-  SizeExpr offset{};            // View: bytes from the beginning of its base, whose strides it has
-  Rows rows = Rows::None;       // of inputs and outputs
+  std::vector<SizeExpr> shape;        // logical
+  SizeExpr bytes;                     // as stored: halos and padding included; View: its own elements
+  uint32_t index = 0;                 // Input: of the input; Constant: of Program::constants; View: its base, a
+                                      // temporary or an output
+  SizeExpr offset{};                  // View: bytes from the beginning of its base, whose strides it has
+  Rows rows = Rows::None;             // of inputs and outputs
   std::optional<InPlace> in_place{};  // Output
 };
 

@@ -78,8 +78,7 @@ void SegmentRunner::bind(const RunState& state) {
     for (const ArenaSlot& s : arena_slots_) params_[s.slot] = arena_ + s.offset;
   }
   for (const OuterSlot& s : input_slots_) params_[s.slot] = state.inputs[s.index];
-  for (const OuterSlot& s : output_slots_)
-    params_[s.slot] = static_cast<std::byte*>(state.outputs[s.index]) + s.offset;
+  for (const OuterSlot& s : output_slots_) params_[s.slot] = static_cast<std::byte*>(state.outputs[s.index]) + s.offset;
 }
 
 // What does not lie where its input does is copied from there.

@@ -18,7 +18,7 @@ namespace relay::runtime {
 struct RunState {
   ThreadPool::Session& session;
   std::byte* arena;
-  std::span<void* const> inputs;   // by input
+  std::span<void* const> inputs;  // by input
   // By output; null for those that are inputs or constants. One that may lie in an input's storage (Array::in_place)
   // may be where that input is.
   std::span<void* const> outputs;

@@ -143,11 +143,12 @@ class Validator {
     for (uint32_t i = 0; i < f.arrays.size() && !failed_; ++i) {
       const Array& a = f.arrays[i];
       if (!a.in_place) continue;
-      check(a.kind == Array::Kind::Output && f.batching == Batching::None, "what is no output lies in an input");
+      check(a.kind == Array::Kind::Output && f.batching == Batching::None, "what is not an output lies in an input");
       check(a.in_place->input < f.inputs.size(), "an output lies in an input that there is not");
       if (failed_) return;
       const Array& input = f.arrays[f.inputs[a.in_place->input]];
-      check(input.dtype == a.dtype && input.shape.size() == a.shape.size(), "an output lies in an input of another type");
+      check(input.dtype == a.dtype && input.shape.size() == a.shape.size(),
+            "an output lies in an input of another type");
       check(taken.emplace(f.inputs[a.in_place->input], i).second, "two outputs lie in one input");
     }
     for (uint32_t output : f.outputs) check(!taken.count(output), "an input that is returned is given to an output");
@@ -207,8 +208,8 @@ class Validator {
       check(a.index < f.inputs.size() && f.inputs[a.index] == i, format("array {} is not among the inputs", i));
     if (a.kind == Array::Kind::View) {
       size(a.offset, f.variables.size(), "the offset of a view");
-      check(a.index < f.arrays.size() && (f.arrays[a.index].kind == Array::Kind::Temporary ||
-                                          f.arrays[a.index].kind == Array::Kind::Output),
+      check(a.index < f.arrays.size() &&
+                (f.arrays[a.index].kind == Array::Kind::Temporary || f.arrays[a.index].kind == Array::Kind::Output),
             format("array {} is a view of what is neither temporary nor output", i));
     }
     if (a.kind == Array::Kind::Constant) {

@@ -163,7 +163,9 @@ class Graph:
         """What the node computes; a size that depends on elements is known from here on."""
         vals = node.meta.get("val")
         if isinstance(made, list):
-            return [self._named(f"{node.name}{i}", one, val) for i, (one, val) in enumerate(zip(made, vals, strict=True))]
+            return [
+                self._named(f"{node.name}{i}", one, val) for i, (one, val) in enumerate(zip(made, vals, strict=True))
+            ]
         return self._named(node.name, made, vals)
 
     def _named(self, name: str, value, val):

@@ -24,9 +24,9 @@ struct Group {
 
 struct FunctionPlan {
   std::vector<Array> arrays;
-  std::vector<Group> groups;  // in execution order
+  std::vector<Group> groups;                // in execution order
   std::map<int, std::string> not_in_place;  // by input: why no output lies in its storage (in_place.h)
-  std::set<int> by_channels;  // arrays of images that stay stored by channels
+  std::set<int> by_channels;                // arrays of images that stay stored by channels
   // Results of groups that several others read (shared() in join.h): by what they read, and what they compute as text.
   std::map<std::pair<std::vector<int>, std::string>, std::vector<int>> shared;
 };

@@ -38,14 +38,18 @@ te::Tensor copied(const te::TensorNode& stage, loop::Stmt s) {
 class Taker {
  public:
   explicit Taker(FunctionPlan& plan)
-      : plan_(plan), last_reader_(plan.arrays.size(), -1), writer_(plan.arrays.size(), -1),
-        written_(plan.arrays.size(), 0), is_returned_(plan.arrays.size(), false) {
+      : plan_(plan),
+        last_reader_(plan.arrays.size(), -1),
+        writer_(plan.arrays.size(), -1),
+        written_(plan.arrays.size(), 0),
+        is_returned_(plan.arrays.size(), false) {
     for (size_t g = 0; g < plan_.groups.size(); ++g) {
       const Group& group = plan_.groups[g];
       std::set<const te::TensorNode*> read;
       for (const te::Tensor& t : te::topological(group.te.outputs)) read.insert(t.get());
       for (size_t p = 0; p < group.params.size(); ++p)  // of some, only the shape is read
-        if (group.check || read.count(group.te.params[p].get())) last_reader_[at(group.params[p])] = static_cast<int>(g);
+        if (group.check || read.count(group.te.params[p].get()))
+          last_reader_[at(group.params[p])] = static_cast<int>(g);
       if (group.when >= 0) last_reader_[at(group.when)] = static_cast<int>(g);
       for (int o : group.outputs) writer_[at(o)] = static_cast<int>(g), ++written_[at(o)];
     }
@@ -96,8 +100,8 @@ class Taker {
     if (is_returned_[at(of)]) return blocked("it is a result as it is");
     if (taken_.count(of)) return blocked("another result lies in its storage");
     if (last_reader_[at(of)] > static_cast<int>(g))
-      return blocked(format("`{}` reads it after `{}` has made the result", plan_.groups[static_cast<size_t>(
-                                last_reader_[at(of)])].te.name, group.te.name));
+      return blocked(format("`{}` reads it after `{}` has made the result",
+                            plan_.groups[static_cast<size_t>(last_reader_[at(of)])].te.name, group.te.name));
     if (std::count(group.params.begin(), group.params.end(), of) != 1)
       return blocked(format("`{}` reads it at other places too", group.te.name));
     return a.kind == Array::Kind::Input || a.kind == Array::Kind::Temporary;
