@@ -18,7 +18,7 @@ static constexpr size_t prepared_limit = 32;  // input shapes whose plans are ke
 struct Executable::Prepared {
   std::vector<Shape> input_shapes;
   Plan plan;
-  std::vector<std::unique_ptr<Graph>> idle;  // one run takes one
+  std::vector<std::unique_ptr<GraphRun>> idle;  // one run takes one
 };
 
 static PortInfo port(const Port& port, const std::vector<std::string>& variables) {
@@ -375,7 +375,7 @@ static void give_unwritten(const Plan& plan, const std::shared_ptr<const Program
 // Where each output that kernels write is written: what is given, or the storage of an input that is given away, or new
 // memory.
 Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs,
-                                 Graph& graph) {
+                                 GraphRun& graph) {
   const Segment& f = linked_.program->graph();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Array& a = f.arrays[f.outputs[i]];
@@ -404,7 +404,7 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
   bool planned = false;
   RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(given, planned));
   const Plan& plan = prepared->plan;
-  std::unique_ptr<Graph> graph;
+  std::unique_ptr<GraphRun> graph;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!prepared->idle.empty()) {
@@ -412,7 +412,7 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
       prepared->idle.pop_back();
     }
   }
-  if (!graph) graph = std::make_unique<Graph>(linked_, plan);
+  if (!graph) graph = std::make_unique<GraphRun>(linked_, plan);
   for (const Tensor& t : given) {
     graph->inputs.push_back(naturally_aligned(t));
     graph->input_data.push_back(const_cast<void*>(graph->inputs.back().data()));

@@ -51,6 +51,9 @@ struct PortInfo {
   std::vector<std::string> dim_texts;  // ... "m * 224"
 };
 
+struct GraphRun;  // executable_parts.h
+struct Machine;
+
 class Executable {
  public:
   // Validates the program and looks up its kernels, and its functions where they are machine code.
@@ -88,9 +91,6 @@ class Executable {
 
  private:
   struct Prepared;  // everything for one tuple of input shapes
-  struct Machine;   // everything for one run of functions
-  // One run of a graph at a time has it: what points to its arrays, kept so that a run allocates nothing.
-  struct Graph;
   struct Arena {
     std::unique_ptr<std::byte, void (*)(std::byte*)> memory{nullptr, nullptr};
     int64_t bytes = 0;
@@ -101,7 +101,7 @@ class Executable {
   Status check_inputs(std::span<const Tensor> inputs) const;
   Status check_output(size_t index, const Tensor& given, const Shape& shape, std::span<const Tensor> inputs) const;
   Status check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
-  Status place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs, Graph& graph);
+  Status place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs, GraphRun& graph);
   // Results that lie in an input's storage by contract and were computed elsewhere.
   Status put_back(std::span<const Tensor> given, std::span<Tensor> outputs) const;
   Result<Arena> take_arena(int64_t bytes);

@@ -1,12 +1,13 @@
 // What runs keep of an executable from one to the next.
 #pragma once
 
-#include "relay/runtime/executable.h"
+#include "relay/runtime/context.h"
 
 namespace relay::runtime {
 
-struct Executable::Graph {
-  Graph(const LinkedProgram& linked, const Plan& plan) : runner(linked, linked.program->graph(), plan) {}
+// One run of a graph: what points to its arrays, kept so that the next allocates nothing.
+struct GraphRun {
+  GraphRun(const LinkedProgram& linked, const Plan& plan) : runner(linked, linked.program->graph(), plan) {}
   SegmentRunner runner;
   std::vector<Tensor> inputs;  // those of a run, aligned
   std::vector<void*> input_data, output_data;
@@ -14,7 +15,7 @@ struct Executable::Graph {
 };
 
 // Everything for one run of functions.
-struct Executable::Machine {
+struct Machine {
   explicit Machine(const LinkedProgram& linked) : context(linked) {}
   RunContext context;
   std::unique_ptr<FunctionExecutor> functions;

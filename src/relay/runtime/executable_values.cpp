@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "relay/runtime/executable.h"
 #include "relay/runtime/executable_parts.h"
 #include "relay/runtime/native_functions.h"
 #include "relay/runtime/topology.h"
