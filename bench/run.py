@@ -401,7 +401,7 @@ def main():
         print(f"bench: there are {cores} cores: measuring {threads} threads", flush=True)
 
     # Only a measurement of everything goes to the documentation.
-    everything = [*networks.NETWORKS, *fetch_models.names()]
+    everything = [*networks.NETWORKS, *fetch_models.names(measured=True)]
     whole = not (arguments.quick or arguments.models or arguments.vs or arguments.random is not None)
     names = arguments.models or (QUICK if arguments.quick else everything)
     drawn_count = 20 if whole else arguments.random or 0

@@ -34,6 +34,9 @@ install(TARGETS ${RELAY_LIBRARIES} EXPORT relayTargets ARCHIVE COMPONENT cpp)
 install(EXPORT relayTargets NAMESPACE relay:: DESTINATION "${package_dir}" COMPONENT cpp)
 install(DIRECTORY src/relay DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT cpp
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "testdata" EXCLUDE)
+if(RELAY_PLUGIN_TARGETS)
+  install(TARGETS ${RELAY_PLUGIN_TARGETS} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime)
+endif()
 install(TARGETS relay_runtime_aot EXPORT relayRuntimeTargets ARCHIVE COMPONENT runtime)
 install(EXPORT relayRuntimeTargets NAMESPACE relay:: DESTINATION "${package_dir}" COMPONENT runtime)
 install(TARGETS relay_runtime_shared EXPORT relayCTargets LIBRARY COMPONENT runtime)
@@ -41,7 +44,8 @@ install(EXPORT relayCTargets NAMESPACE relay:: DESTINATION "${package_dir}" COMP
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/relay-runtime.pc.in relay-runtime.pc @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/relay-runtime.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT runtime)
-install(FILES src/relay/runtime/relay_c.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/relay/runtime" COMPONENT runtime)
+install(FILES src/relay/runtime/relay_c.h src/relay/runtime/relay_external.h
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/relay/runtime" COMPONENT runtime)
 
 include(CMakePackageConfigHelpers)
 configure_package_config_file(cmake/relayConfig.cmake.in relayConfig.cmake INSTALL_DESTINATION "${package_dir}")

@@ -45,6 +45,10 @@ add_library(relay_all INTERFACE)
 set(RELAY_LIBRARIES relay_all)
 foreach(folder ${RELAY_LAYERS})
   string(REPLACE "/" "_" library "relay_${folder}")
+  if("src/relay/${folder}/plugin.cpp" IN_LIST sources_${folder})
+    list(APPEND RELAY_PLUGINS ${folder})
+    continue()
+  endif()
   if(sources_${folder})
     add_library(${library} STATIC ${sources_${folder}})
     set(how PUBLIC)
@@ -78,13 +82,13 @@ endforeach()
 list(REMOVE_DUPLICATES RELAY_EXTERNALS)
 
 add_library(relay_runtime_aot STATIC src/relay/runtime/without_vm.cpp $<TARGET_OBJECTS:relay_base>
-            $<TARGET_OBJECTS:relay_tensor>
+            $<TARGET_OBJECTS:relay_tensor> $<TARGET_OBJECTS:relay_runtime_program>
             "$<FILTER:$<TARGET_OBJECTS:relay_runtime>,EXCLUDE,/(vm|with_vm)[.]cpp[.]o$>")
 target_include_directories(relay_runtime_aot PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
                                                     $<INSTALL_INTERFACE:include>)
 target_compile_features(relay_runtime_aot PRIVATE cxx_std_20)
 target_link_libraries(relay_runtime_aot PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
-foreach(folder base tensor runtime)
+foreach(folder base tensor runtime/program runtime)
   foreach(need ${needs_${folder}})
     if(need MATCHES "^<")
       relay_find_external("${need}" target)
@@ -98,7 +102,7 @@ list(REMOVE_DUPLICATES RELAY_RUNTIME_EXTERNALS)
 # The runtime with the virtual machine as a shared library for programs in C: librelay_runtime.so. Only what relay_c.h
 # declares is visible, and nothing else needs to be linked.
 add_library(relay_runtime_shared SHARED $<TARGET_OBJECTS:relay_base> $<TARGET_OBJECTS:relay_tensor>
-            $<TARGET_OBJECTS:relay_runtime>)
+            $<TARGET_OBJECTS:relay_runtime_program> $<TARGET_OBJECTS:relay_runtime>)
 set_target_properties(relay_runtime_shared PROPERTIES OUTPUT_NAME relay_runtime EXPORT_NAME c VERSION ${PROJECT_VERSION}
                       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LINKER_LANGUAGE CXX)
 target_include_directories(relay_runtime_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
@@ -109,6 +113,41 @@ foreach(need ${RELAY_RUNTIME_EXTERNALS})
   relay_find_external("${need}" target)
   target_link_libraries(relay_runtime_shared PRIVATE ${target})
 endforeach()
+
+# Plugins, which programs load when they call functions of them (runtime/relay_external.h): a layer with a plugin.cpp is
+# a shared object librelay_<folder>.so beside the program and the Python extension, and is in nothing else. One whose
+# library this machine lacks is left out, and a program that needs it says so.
+if(NOT RELAY_FUZZ)
+  foreach(folder ${RELAY_PLUGINS})
+    string(REPLACE "/" "_" library "relay_${folder}")
+    set(missing "")
+    foreach(need ${needs_${folder}})
+      if(need MATCHES "^<")
+        relay_has_external("${need}" found)
+        if(NOT found)
+          set(missing "${need}")
+        endif()
+      endif()
+    endforeach()
+    if(missing)
+      message(STATUS "${missing} is not here: no plugin lib${library}.so")
+      continue()
+    endif()
+    add_library(${library} MODULE ${sources_${folder}})
+    target_include_directories(${library} PRIVATE "${CMAKE_SOURCE_DIR}/src")
+    target_compile_features(${library} PRIVATE cxx_std_20)
+    target_link_libraries(${library} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+    target_link_options(${library} PRIVATE LINKER:--no-undefined LINKER:--exclude-libs,ALL)
+    foreach(need ${needs_${folder}})
+      if(need MATCHES "^<")
+        relay_find_external("${need}" target)
+        target_link_libraries(${library} PRIVATE ${target})
+      endif()
+    endforeach()
+    set_target_properties(${library} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+    list(APPEND RELAY_PLUGIN_TARGETS ${library})
+  endforeach()
+endif()
 
 # See cmake/llvm_standins.cpp. "-u" takes the stand-ins out of their archive before LLVM's archives are searched.
 if("<llvm/>" IN_LIST RELAY_EXTERNALS)

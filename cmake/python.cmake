@@ -25,6 +25,15 @@ else()
   set(python_output "${CMAKE_SOURCE_DIR}/python/relay")
 endif()
 set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${python_output}")
+# Plugins lie beside the extension.
+foreach(plugin ${RELAY_PLUGIN_TARGETS})
+  if(DEFINED SKBUILD)
+    install(TARGETS ${plugin} LIBRARY DESTINATION relay COMPONENT python)
+  else()
+    add_custom_command(TARGET ${plugin} POST_BUILD
+                       COMMAND "${CMAKE_COMMAND}" -E copy_if_different "$<TARGET_FILE:${plugin}>" "${python_output}")
+  endif()
+endforeach()
 nanobind_add_stub(_core_stub MODULE _core OUTPUT "${python_output}/_core.pyi" PYTHON_PATH "${python_output}"
                   DEPENDS _core)
 install(TARGETS _core LIBRARY DESTINATION relay COMPONENT python)

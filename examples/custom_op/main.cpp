@@ -1,4 +1,4 @@
-// An operator of one's own through every stage, without a change to Relay: rms_norm.cpp holds it, as it would stand in
+// An operator of one's own through every stage, without a change to Relay: mean_abs_norm.cpp holds it, as it would stand in
 // op/.
 //
 // A program in memory may call any OpDef. Only names in text and in Python come from op/ops.def.
@@ -15,17 +15,17 @@
 #include "relay/transform/pass.h"
 
 namespace relay::ops {
-op::OpDef nn_rms_norm();
+op::OpDef nn_mean_abs_norm();
 }
 
 using namespace relay;
 
-// fn (%x, %weight) { nn.relu(nn.rms_norm(%x, %weight)) }, of any number of rows.
-static ir::Module program(const op::OpDef& rms_norm) {
+// fn (%x, %weight) { nn.relu(nn.mean_abs_norm(%x, %weight)) }, of any number of rows.
+static ir::Module program(const op::OpDef& mean_abs_norm) {
   ir::Dim rows = scalar::var("rows");
   ir::VarRef x = ir::var("x", ir::tensor_type({rows, scalar::imm(64)}, DType::float32()));
   ir::VarRef weight = ir::var("weight", ir::tensor_type({64}, DType::float32()));
-  ir::Expr callee(new ir::Op(rms_norm.name, &rms_norm));
+  ir::Expr callee(new ir::Op(mean_abs_norm.name, &mean_abs_norm));
   ir::Expr result = op::make("nn.relu", {ir::call(callee, {x, weight})});
   ir::Module module;
   module.functions["main"] = ir::function({x, weight}, result);
@@ -44,14 +44,14 @@ static double difference(const Tensor& a, const Tensor& b) {
 
 static Status run() {
   // Never destroyed: calls point to it for as long as the process lives.
-  static const op::OpDef& rms_norm = *new op::OpDef(ops::nn_rms_norm());
+  static const op::OpDef& mean_abs_norm = *new op::OpDef(ops::nn_mean_abs_norm());
 
   std::cout << "Its relation refuses what it should:\n";
-  for (size_t i = 0; i < rms_norm.rejects.size(); ++i) {
-    Result<ir::Type> type = eval::infer_reject(rms_norm, i);
+  for (size_t i = 0; i < mean_abs_norm.rejects.size(); ++i) {
+    Result<ir::Type> type = eval::infer_reject(mean_abs_norm, i);
     if (type)
       return Diagnostic{DiagnosticKind::constraint,
-                        format("reject {} of {} is accepted", i, rms_norm.name),
+                        format("reject {} of {} is accepted", i, mean_abs_norm.name),
                         {},
                         {},
                         {},
@@ -59,12 +59,12 @@ static Status run() {
     std::cout << "  " << type.errors()[0].message << "\n";
   }
 
-  RELAY_ASSIGN(eval::ExampleCase example, eval::symbolic_case(rms_norm, 0));
+  RELAY_ASSIGN(eval::ExampleCase example, eval::symbolic_case(mean_abs_norm, 0));
   std::cout << "\nThe type of " << example.name << ": " << ir::str(example.output) << "\nWhat it computes:\n"
             << te::str(te::topological(eval::expressions(example).outputs));
 
   transform::PassContext context;
-  RELAY_ASSIGN(ir::Module fused, transform::run_passes(program(rms_norm), {"fuse_ops"}, context));
+  RELAY_ASSIGN(ir::Module fused, transform::run_passes(program(mean_abs_norm), {"fuse_ops"}, context));
   RELAY_ASSIGN(TargetDesc target, driver::find_target("native"));
   RELAY_ASSIGN(lower::LoweredFunction lowered,
                lower::lower(fused.functions.at("main"), "main", {.target = target, .schedules = {}}));

@@ -16,7 +16,7 @@ Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.m
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
-from . import adt, analysis, byoc, dataflow_pattern, expr, expr_functor, text, transform, ty, type_functor, values
+from . import adt, analysis, byoc, dataflow_pattern, expr, expr_functor, te, text, transform, ty, type_functor, values
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
 from .adt import *  # noqa: F403
@@ -31,6 +31,7 @@ from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from .frontend import from_module as from_pytorch
 from .loops import while_loop
 from .op import operators
+from .params import load_param_dict, save_param_dict
 from .prelude import Prelude
 from .scope_builder import ScopeBuilder
 from .text import *  # noqa: F403
@@ -81,10 +82,13 @@ __all__ = [
     "hvp",
     "jvp",
     "load",
+    "load_param_dict",
     "op",
     "operators",
     "passes",
     "run_passes",
+    "te",
+    "save_param_dict",
     "transform",
     "type_functor",
     "value_and_grad",

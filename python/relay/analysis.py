@@ -52,8 +52,11 @@ from .program_analysis import (
     get_calibration_data,
     list_fake_quantized_op_freqs,
 )
+from .regions import AnnotatedRegion, AnnotatedRegionSet
 
 __all__ = [
+    "AnnotatedRegion",
+    "AnnotatedRegionSet",
     "CallGraph",
     "Feature",
     "analyze_operations_distribution",
@@ -222,6 +225,15 @@ class CallGraph:
         """How often it names functions of the module."""
         return sum(self._callees[self._name(var)].values())
 
+    def print_var(self, var: GlobalVar | str) -> str:
+        """The functions that it names, each with how often."""
+        name = self._name(var)
+        lines = [f"  Call graph node: {callee}, called {count} times" for callee, count in self._callees[name].items()]
+        return "\n".join([f"Call graph node: {name}, referenced {self.ref_count(name)} times", *lines])
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(self.print_var, self._callees))
+
     def is_recursive(self, var: GlobalVar | str) -> bool:
         """Whether it names itself."""
         name = self._name(var)
@@ -241,31 +253,41 @@ def count_layers(expr: Expr, valid_ops: list[str]) -> int:
     return depth[expr]
 
 
+def _product(shape) -> int:
+    out = 1
+    for size in shape:
+        out *= size
+    return out
+
+
+def _mac_number(call: Call) -> int:
+    """Multiply-adds of one call; 0 of an operator that is no convolution or matrix product."""
+    name = call.op.name
+    if name not in _CONTRACTIONS:
+        return 0
+    out, right = call.checked_type.concrete_shape, call.args[1].checked_type.concrete_shape
+    if "conv" in name:  # each element of the result sums over all of the weight but its output channels
+        return _product(out) * (_product(right) // right[call.attrs.kernel_layout.index("O")])
+    left = call.args[0].checked_type.concrete_shape
+    return _product(out) * left[-2 if name != "nn.dense" and call.attrs.transpose_a else -1]
+
+
+_CONTRACTIONS = (
+    *(f"nn.conv{rank}d{suffix}" for rank in (1, 2, 3) for suffix in ("", "_transpose")),
+    "nn.dense",
+    "nn.matmul",
+    "nn.batch_matmul",
+)
+
+
 def get_total_mac_number(expr: Expr) -> int:
     """Multiply-adds of the convolutions and matrix products in a typed expression whose sizes are numbers."""
     total = 0
 
-    def product(shape):
-        out = 1
-        for size in shape:
-            out *= size
-        return out
-
     def note(e):
         nonlocal total
-        if not (isinstance(e, Call) and isinstance(e.op, Op)):
-            return
-        if e.op.name in ("nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.dense", "nn.matmul", "nn.batch_matmul"):
-            out, right = (e.checked_type.concrete_shape, e.args[1].checked_type.concrete_shape)
-            if "conv" in e.op.name:  # weight (out, in, ...): each output element sums over the rest
-                layout = e.attrs.kernel_layout
-                features = right[layout.index("O")]
-                total += product(out) * (product(right) // features)
-            else:
-                inner = e.args[0].checked_type.concrete_shape[-1]
-                if e.op.name != "nn.dense" and e.attrs.transpose_a:
-                    inner = e.args[0].checked_type.concrete_shape[-2]
-                total += product(out) * inner
+        if isinstance(e, Call) and isinstance(e.op, Op):
+            total += _mac_number(e)
 
     post_order_visit(expr, note)
     return total

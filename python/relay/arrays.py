@@ -11,8 +11,20 @@ import numpy as np
 from . import _core
 from .errors import wrong_input
 
-# NumPy types that NumPy itself does not have (from ml_dtypes), by name.
-_FOREIGN = {"bfloat16": np.uint16}
+# Types that NumPy itself does not have (from ml_dtypes), by name, and what their bytes are taken for.
+_FOREIGN = {
+    "bfloat16": np.uint16,
+    "float8_e4m3fn": np.uint8,
+    "float8_e4m3fnuz": np.uint8,
+    "float8_e5m2": np.uint8,
+    "float8_e5m2fnuz": np.uint8,
+    "float8_e8m0fnu": np.uint8,
+    "float4_e2m1fn": np.uint8,
+    "int4": np.uint8,
+    "uint4": np.uint8,
+    "int2": np.uint8,
+    "uint2": np.uint8,
+}
 
 
 def array(value, dtype: str | None = None) -> _core.Array:
@@ -64,10 +76,10 @@ def _from_numpy(value, dtype):
 
 def numpy(value: _core.Array) -> np.ndarray:
     """As a NumPy array that shares memory."""
-    if value.dtype == "bfloat16":
+    if value.dtype in _FOREIGN:
         import ml_dtypes
 
-        return value._numpy().view(ml_dtypes.bfloat16)
+        return value._numpy().view(getattr(ml_dtypes, value.dtype))
     return value._numpy()
 
 

@@ -24,6 +24,7 @@ from .arrays import array
 from .compiled import Compiled, evaluate
 from .compiled import compile as compile_module
 from .expr import bind
+from .params import load_param_dict
 from .transform import PassContext
 
 __all__ = [
@@ -109,13 +110,14 @@ def _level() -> int:
 class Library:
     """What build() gives: lib["default"](device) for a GraphModule, lib.export_library(path) for a file."""
 
-    def __init__(self, compiled: Compiled, module: IRModule | None = None):
+    def __init__(self, compiled: Compiled, module: IRModule | None = None, name: str = "default"):
         self.compiled = compiled
         self.module = module  # as it was given to build()
+        self.name = name
 
     def __getitem__(self, name: str):
-        if name != "default":
-            raise KeyError(f"the library has one module, 'default', not {name!r}")
+        if name != self.name:
+            raise KeyError(f"the library has one module, {self.name!r}, not {name!r}")
         return lambda *devices: self.compiled
 
     def __iter__(self):
@@ -126,19 +128,34 @@ class Library:
         """This."""
         return self
 
+    def get_params(self) -> dict:
+        """None: they are constants in it."""
+        return {}
+
+    def get_graph_json(self) -> str:
+        """What was compiled: the report, as JSON."""
+        return json.dumps(self.compiled.report)
+
     def export_library(self, path: str | os.PathLike, **ignored) -> None:
         """Writes an artifact, which relay.load() and `relay run` take."""
         self.compiled.save(path)
 
 
-def build(ir_mod: IRModule | Function, target=None, target_host=None, params: dict | None = None, **options) -> Library:
+def build(
+    ir_mod: IRModule | Function,
+    target=None,
+    target_host=None,
+    params: dict | None = None,
+    mod_name: str = "default",
+    **options,
+) -> Library:
     """Compiles @main with `params` as constants, at the level of the current PassContext.
 
-    options: of relay.compile (threads, executor, ...).
+    mod_name: lib[mod_name](device) is the module. options: of relay.compile (threads, executor, ...).
     """
     options.setdefault("opt_level", _level())
     module = _with_params(ir_mod, params)
-    return Library(compile_module(module, target=_target_name(target), **options), module)
+    return Library(compile_module(module, target=_target_name(target), **options), module, mod_name)
 
 
 def optimize(mod: IRModule | Function, target=None, params: dict | None = None) -> tuple[IRModule, dict]:
@@ -243,6 +260,7 @@ class GraphModule:
     def __init__(self, module: Compiled | Library):
         self.module = module.compiled if isinstance(module, Library) else module
         self._inputs: dict[str, object] = {}
+        self._into: dict[int, np.ndarray] = {}
         self._outputs: tuple = ()
 
     def set_input(self, key: str | int | None = None, value=None, **params) -> None:
@@ -259,6 +277,8 @@ class GraphModule:
         """Runs the model on the inputs."""
         self.set_input(**inputs)
         self._outputs = tuple(_leaves(self.module(**self._inputs)))
+        for index, array_ in self._into.items():
+            np.copyto(array_, self._outputs[index])
 
     def get_output(self, index: int, out=None):
         """An output of the last run; into `out` if it is given."""
@@ -272,6 +292,45 @@ class GraphModule:
         """What was set."""
         return self._inputs[self.module.inputs[key].name if isinstance(key, int) else key]
 
+    def set_input_zero_copy(self, key: str | int, value) -> None:
+        """An input that is read where it lies: what the caller writes into the array before a run is what it reads."""
+        self._inputs[self._name(key)] = value
+
+    def set_output_zero_copy(self, key: int, value: np.ndarray) -> None:
+        """An array that an output is written into by every run."""
+        self._into[int(key)] = value
+
+    def _name(self, key: str | int) -> str:
+        name = self.module.inputs[key].name if isinstance(key, int) else key
+        if self.get_input_index(name) < 0:
+            raise ValueError(f"the model has no input {name}; it has: {', '.join(p.name for p in self.module.inputs)}")
+        return name
+
+    def run_from_inputs(self, inputs: dict, outputs: list[np.ndarray] | None = None) -> list:
+        """Runs the model on `inputs` by name; gives the outputs, copied into `outputs` if they are given."""
+        self.run(**inputs)
+        return [self.get_output(i, None if outputs is None else outputs[i]) for i in range(self.get_num_outputs())]
+
+    def load_params(self, data: bytes) -> None:
+        """Sets the inputs that save_param_dict() wrote; others of them are constants of the model already."""
+        known = {port.name for port in self.module.inputs}
+        self.set_input(**{name: value for name, value in load_param_dict(data).items() if name in known})
+
+    def share_params(self, other: GraphModule, data: bytes) -> None:
+        """Takes the inputs whose names save_param_dict() wrote from another module, without a copy."""
+        for name in load_param_dict(data):
+            if name in other._inputs:
+                self._inputs[self._name(name)] = other._inputs[name]
+
+    def get_input_index(self, name: str) -> int:
+        """Its number; -1: there is none of this name."""
+        return next((i for i, port in enumerate(self.module.inputs) if port.name == name), -1)
+
+    def get_input_info(self) -> tuple[dict, dict]:
+        """The shapes and the element types of the inputs by name."""
+        ports = self.module.inputs
+        return {port.name: list(port.shape) for port in ports}, {port.name: port.dtype for port in ports}
+
     def get_num_outputs(self) -> int:
         """How many outputs there are."""
         return len(self.module.outputs)
@@ -280,16 +339,53 @@ class GraphModule:
         """How many inputs there are."""
         return len(self.module.inputs)
 
-    def benchmark(self, device=None, repeat: int = 5, number: int = 5, **ignored) -> BenchmarkResult:
-        """Times runs on the inputs that are set."""
-        self.run()
-        results = []
-        for _ in range(repeat):
+    def benchmark(
+        self,
+        device=None,
+        func_name: str = "run",
+        repeat: int = 5,
+        number: int = 5,
+        min_repeat_ms: float | None = None,
+        limit_zero_time_iterations: int = 100,
+        end_to_end: bool = False,
+        cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1,
+        **inputs,
+    ) -> BenchmarkResult:
+        """Times runs on the inputs that are set: `repeat` means of `number` runs, of as many as take min_repeat_ms.
+        end_to_end: with the inputs set and the outputs fetched each time. Each run gives an array, so its time is never
+        zero; after repeats_to_cooldown measurements the processor rests for cooldown_interval_ms."""
+        if func_name != "run":
+            raise ValueError(f"'run' is what is timed, not '{func_name}'")
+        self.set_input(**inputs)
+
+        def once():
+            if end_to_end:
+                self.run(**{name: np.array(value) for name, value in self._inputs.items()})
+                return [np.array(self.get_output(i)) for i in range(self.get_num_outputs())]
+            return self.module(**self._inputs)
+
+        return timed(once, repeat, number, min_repeat_ms, cooldown_interval_ms, repeats_to_cooldown)
+
+
+def timed(once, repeat: int, number: int, min_repeat_ms=None, cooldown_ms: float = 0, cooldown_every: int = 1):
+    """Times a function: `repeat` means of `number` calls."""
+    once()
+    results = []
+    for measured in range(repeat):
+        calls = number
+        while True:
             begin = time.perf_counter()
-            for _ in range(number):
-                self.module(**self._inputs)
-            results.append((time.perf_counter() - begin) / number)
-        return BenchmarkResult(results)
+            for _ in range(calls):
+                once()
+            seconds = time.perf_counter() - begin
+            if min_repeat_ms is None or seconds * 1e3 >= min_repeat_ms:
+                break
+            calls *= 2
+        results.append(seconds / calls)
+        if cooldown_ms and (measured + 1) % cooldown_every == 0:
+            time.sleep(cooldown_ms / 1e3)
+    return BenchmarkResult(results)
 
 
 def _leaves(value) -> list:

@@ -260,6 +260,7 @@ def compile(
     memory_limit: int | None = None,
     batch_calls: bool = True,
     strict: bool = False,
+    external: str = "",
     donate: dict | list | tuple | str | None = None,
 ) -> Compiled:
     """Compiles a model for this machine: a module, or anything that load() takes (a path, bytes, an open binary file,
@@ -277,6 +278,7 @@ def compile(
     batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
     A PassContext around the call says more of the passes than opt_level does: what it disables, requires and
     configures, and who watches. With cache=True it is not asked.
+    external: a compiler of others that parts of the program are given to first: "dnnl" (docs/byoc.md).
     donate: inputs that the caller gives away with each call, by name, so that results may lie in their memory: a list,
     where any result of the same type may take it, or {"cache": 1}, where result 1 lies in the array that was given for
     `cache` after each call. The array must not be read-only nor overlap another input, and what it held is gone. The
@@ -301,6 +303,7 @@ def compile(
             "cache": cache,
             "memory_limit": memory_limit,
             "batch_calls": not batch_calls,
+            "external": external,
             "donate": donate,
         }
         _compiled_already(source.name, not_default)
@@ -322,7 +325,7 @@ def compile(
             memory_limit or 0,
             batch_calls,
         )
-        core, notes = _core.compile_file(source.name, given, *how, strict, _donated(donate))
+        core, notes = _core.compile_file(source.name, given, *how, strict, external, _donated(donate))
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return Compiled(core)
@@ -332,6 +335,8 @@ def compile(
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
     context = PassContext.current()
     if context.changes_compilation:
+        if external:  # looks at the program as it is written
+            model, external = _core.partition_for(model, external), ""
         model = context.optimised(model, opt_level, mode)
     how = (
         target,
@@ -345,7 +350,7 @@ def compile(
         memory_limit or 0,
         batch_calls,
     )
-    return Compiled(_core.compile(model, *how, strict, context.changes_compilation, _donated(donate)))
+    return Compiled(_core.compile(model, *how, strict, context.changes_compilation, external, _donated(donate)))
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):

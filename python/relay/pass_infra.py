@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import re
 import sys
 import threading
 import time
@@ -27,6 +28,7 @@ _NAMES = {
     "dead_code": "DeadCodeElimination",
     "inline_calls": "Inline",
     "to_cps": "ToCPS",
+    "un_cps": "UnCPS",
 }
 LEVELS = {
     "backward_fold_scale_axis": 3,
@@ -35,11 +37,14 @@ LEVELS = {
     "fold_constant": 2,
     "fold_scale_axis": 3,
     "forward_fold_scale_axis": 3,
+    "label_ops": 1,
     "lambda_lift": 1,
+    "lazy_gradient_init": 2,
     "to_a_normal_form": 1,
     "to_basic_block_normal_form": 1,
     "to_cps": 1,
     "to_graph_normal_form": 1,
+    "un_cps": 1,
 }
 
 # What makes a pass, by its name: relay.transform fills it.
@@ -112,6 +117,20 @@ class PassContext:
         """The innermost one of this thread."""
         return cls._stack()[-1]
 
+    @staticmethod
+    def list_configs() -> dict[str, dict[str, str]]:
+        """The settings that config may hold, with the type of each."""
+        kinds = {name: "int" if isinstance(value, int) else "str" for name, value, _ in _core.pass_options()}
+        known = [*_CONFIG, *kinds]
+        return {name: {"type": kinds[_CONFIG.get(name, name)]} for name in known}
+
+    def override_instruments(self, instruments) -> None:
+        """Other instruments from here on: those before are left, these entered."""
+        for instrument in self.instruments:
+            _hook(instrument, "exit_pass_ctx")
+        self.instruments = list(instruments or [])
+        self._enter_instruments()
+
     @property
     def changes_compilation(self) -> bool:
         """Whether compiling is more than its level: passes are left out, added, changed or watched."""
@@ -140,7 +159,7 @@ class PassContext:
             return False
         return info.name in self.required_pass or self.opt_level >= info.opt_level
 
-    def __enter__(self) -> PassContext:
+    def _enter_instruments(self) -> None:
         entered = []
         for instrument in self.instruments:
             try:
@@ -151,13 +170,20 @@ class PassContext:
                 self.instruments = []
                 raise
             entered.append(instrument)
+
+    def __enter__(self) -> PassContext:
+        self._enter_instruments()
         self._stack().append(self)
         return self
 
     def __exit__(self, *exception) -> None:
         self._stack().pop()
-        for instrument in self.instruments:
-            _hook(instrument, "exit_pass_ctx")
+        try:
+            for instrument in self.instruments:
+                _hook(instrument, "exit_pass_ctx")
+        except BaseException:
+            self.instruments = []
+            raise
 
 
 def _hook(instrument, name: str, *args):
@@ -290,11 +316,58 @@ class PrintIR(Pass):
         return mod
 
 
+def ApplyPassToFunction(transform: Pass, func_name_regex: str, error_if_no_match_function: bool = False) -> Pass:
+    """The pass on the functions of a module whose whole names match; the others, and their types, stay as they are."""
+
+    def run(mod, ctx):
+        names = [var.name_hint for var in mod.get_global_vars() if re.fullmatch(func_name_regex, var.name_hint)]
+        if not names:
+            if error_if_no_match_function:
+                raise ValueError(f"no function's name matches {func_name_regex}")
+            return mod
+        changed, out = transform(mod), mod.clone()
+        for name in names:
+            if name in changed:
+                out[name] = changed[name]
+        return run_passes(out, ["infer_type"])
+
+    return UserPass(run, PassInfo(0, f"ApplyPassTo{func_name_regex}"), False)
+
+
 # --- instruments ------------------------------------------------------------------------------------------------------
 def pass_instrument(cls):
     """Marks a class with any of enter_pass_ctx(), exit_pass_ctx(), should_run(mod, info), run_before_pass(mod, info)
     and run_after_pass(mod, info); PassContext(instruments=[cls()]) calls them."""
     return cls
+
+
+class PassPrintingInstrument:
+    """Prints the module before and after the passes of these names, on stdout."""
+
+    def __init__(self, print_before_pass_names=(), print_after_pass_names=()):
+        self._before, self._after = list(print_before_pass_names or []), list(print_after_pass_names or [])
+
+    def run_before_pass(self, mod, info):
+        if info.name in self._before:
+            print(f"Print IR before: {info.name}\n{mod}\n")
+
+    def run_after_pass(self, mod, info):
+        if info.name in self._after:
+            print(f"Print IR after: {info.name}\n{mod}\n")
+
+
+class PrintBeforeAll:
+    """Prints the module before every pass, on stdout."""
+
+    def run_before_pass(self, mod, info):
+        print(f"Print IR before: {info.name}\n{mod}\n")
+
+
+class PrintAfterAll:
+    """Prints the module after every pass, on stdout."""
+
+    def run_after_pass(self, mod, info):
+        print(f"Print IR after: {info.name}\n{mod}\n")
 
 
 class PassTimingInstrument:

@@ -27,6 +27,7 @@ __all__ = [
     "DenseToSparse",
     "InlineCompilerFunctionsBoundTo",
     "Legalize",
+    "MarkCompilerFunctionsAsExtern",
     "OutlineCompilerFunctionsWithExistingGlobalSymbols",
     "SplitArgs",
     "recast",
@@ -280,6 +281,23 @@ def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter: str = "")
         return run_passes(out, ["infer_type"])
 
     return UserPass(run, PassInfo(0, "OutlineCompilerFunctionsWithExistingGlobalSymbols"), False)
+
+
+def MarkCompilerFunctionsAsExtern(compiler_filter: str = "") -> Pass:
+    """Gives global functions for a compiler, that of `compiler_filter` or any, the one attribute Extern=1: they are
+    somebody else's to compile. What they compute, and who calls them, stays."""
+
+    def run(mod, ctx):
+        out = mod.clone()
+        for var, function in mod.functions.items():
+            compiler = function.attrs.get("Compiler")
+            if compiler and compiler_filter in ("", compiler):
+                out[var] = Function(
+                    function.params, function.body, function.ret_type, function.type_params, {"Extern": 1}
+                )
+        return run_passes(out, ["infer_type"])
+
+    return UserPass(run, PassInfo(0, "MarkCompilerFunctionsAsExtern"), False)
 
 
 def InlineCompilerFunctionsBoundTo(global_vars: list[GlobalVar | str]) -> Pass:

@@ -21,17 +21,24 @@ from __future__ import annotations
 
 import functools
 
-from . import _core, byoc
+from . import _core, byoc, spans
 from ._core import Function, GlobalVar, IRModule
+from .buckets import FlexibleShapeDispatch
+from .collage import CollagePartition
+from .forms import Defunctionalization, LiftConstants, to_cps, un_cps
 from .layouts import ConvertLayout, LayoutConfig
 from .mixed_precision import ToMixedPrecision
 from .pass_infra import (
     LEVELS,
+    ApplyPassToFunction,
     CorePass,
     Pass,
     PassContext,
     PassInfo,
+    PassPrintingInstrument,
     PassTimingInstrument,
+    PrintAfterAll,
+    PrintBeforeAll,
     PrintIR,
     Sequential,
     UserPass,
@@ -50,12 +57,32 @@ from .rewrites import (
     DenseToSparse,
     InlineCompilerFunctionsBoundTo,
     Legalize,
+    MarkCompilerFunctionsAsExtern,
     OutlineCompilerFunctionsWithExistingGlobalSymbols,
     SplitArgs,
     recast,
 )
+from .spans import AnnotateSpans, CapturePostDfsIndexInSpans
+from .weights import SimplifyFCTranspose
+
+suffixes = spans  # tag_suffixes(mod)
 
 __all__ = [
+    "AnnotateSpans",
+    "ApplyPassToFunction",
+    "CapturePostDfsIndexInSpans",
+    "CollagePartition",
+    "Defunctionalization",
+    "FlexibleShapeDispatch",
+    "LiftConstants",
+    "MarkCompilerFunctionsAsExtern",
+    "PassPrintingInstrument",
+    "PrintAfterAll",
+    "PrintBeforeAll",
+    "SimplifyFCTranspose",
+    "suffixes",
+    "to_cps",
+    "un_cps",
     "AlterOpLayout",
     "ChangeBatch",
     "ChangeDatatype",
@@ -150,10 +177,12 @@ def CombineParallelConv2D(min_num_branches: int = 3) -> Pass:
     return _combine("CombineParallelConv2D", "combine_parallel_conv2d", min_num_branches)
 
 
-def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
-    """Makes one dense layer of several that have the same data, and splits its result. It is a wide layer whatever
-    to_batch says: a batch of products would read the same data once for each."""
-    return _combine("CombineParallelDense", "combine_parallel_dense", min_num_branches)
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = False) -> Pass:
+    """Makes one wide dense layer of several that have the same data, and splits its result; to_batch: of those of equal
+    sizes a batch of products, which reads the data once for each."""
+    name = "combine_parallel_dense"
+    options = {f"{name}.min_branches": min_num_branches, f"{name}.to_batch": int(to_batch)}
+    return CorePass(PassInfo(4, "CombineParallelDense"), name, options)
 
 
 def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:
@@ -207,6 +236,20 @@ def FoldConstant(fold_qnn: bool = False) -> Pass:
     """Evaluates what depends on constants only, up to 64 Ki elements; calls of qnn operators only with fold_qnn."""
     options = {"fold_constant.qnn": int(fold_qnn)}
     return CorePass(PassInfo(LEVELS["fold_constant"], "FoldConstant"), "fold_constant", options)
+
+
+def DynamicToStatic() -> Pass:
+    """Makes attributes of shapes that are constant tensors, also of those that are computed of constants and of sizes
+    that are known: dyn.reshape becomes reshape."""
+
+    def run(mod, ctx):
+        while True:
+            after = run_passes(mod, ["fold_constant", "dynamic_to_static"])
+            if after == mod:
+                return after
+            mod = after
+
+    return UserPass(run, PassInfo(2, "DynamicToStatic"), False)
 
 
 def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:

@@ -50,13 +50,12 @@ static nb::dlpack::dtype dtype_of(DType type) {
     case DType::Code::Int: out.code = static_cast<uint8_t>(nb::dlpack::dtype_code::Int); break;
     case DType::Code::Float: out.code = static_cast<uint8_t>(nb::dlpack::dtype_code::Float); break;
     case DType::Code::Bool: out.code = static_cast<uint8_t>(nb::dlpack::dtype_code::Bool); break;
-    case DType::Code::UInt:
-    case DType::Code::BFloat: out.code = static_cast<uint8_t>(nb::dlpack::dtype_code::UInt); break;
+    default: out.code = static_cast<uint8_t>(nb::dlpack::dtype_code::UInt); break;
   }
   return out;
 }
 
-// bfloat16, which NumPy does not have, comes as uint16; the package gives it the type of ml_dtypes.
+// What NumPy does not have comes as unsigned integers; the package gives it the type of ml_dtypes.
 static nb::object to_numpy(const Array& array) {
   Tensor* keep = new Tensor(array.value);
   nb::capsule owner(keep, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
@@ -100,7 +99,7 @@ void add_arrays(nb::module_& m) {
                          a.writable};
           },
           nb::arg("dtype"), "The same bytes as another type of the same width.")
-      .def("_numpy", to_numpy, "Shares memory; bfloat16 comes as uint16.")
+      .def("_numpy", to_numpy, "Shares memory; what NumPy does not have comes as unsigned integers.")
       .def("numpy", numpy, "As a NumPy array that shares memory.")
       .def("asnumpy", numpy, "The same.")
       .def(

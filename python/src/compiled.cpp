@@ -53,13 +53,14 @@ static std::optional<runtime::Executor> executor_of(const std::string& name) {
 static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
                           int opt_level, const std::string& mode, const std::map<std::string, std::string>& schedules,
                           const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls, bool strict,
-                          bool is_optimised, const driver::Donated& donate) {
+                          bool is_optimised, const std::string& external, const driver::Donated& donate) {
   driver::CompileOptions options;
   options.target = take(driver::find_target(target));
   options.threads = threads, options.opt_level = opt_level, options.verify = verify;
   options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
   options.executor = executor_of(executor);
   options.memory_limit = memory_limit, options.strict = strict, options.is_optimised = is_optimised;
+  options.external = external;
   if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
   options.schedules = schedules, options.donate = donate;
   options.output_names = m.output_names;
@@ -75,7 +76,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
     const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& target,
     int threads, const std::string& numerics, int opt_level, const std::string& mode,
     const std::map<std::string, std::string>& schedules, const std::string& executor, int64_t memory_limit,
-    bool batch_calls, bool strict, const driver::Donated& donate) {
+    bool batch_calls, bool strict, const std::string& external, const driver::Donated& donate) {
   driver::LoadOptions load{
       .shapes = shapes, .run = {.threads = threads, .executor = executor_of(executor), .memory_limit = memory_limit}};
   driver::CompileOptions options;
@@ -83,7 +84,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   options.threads = threads, options.opt_level = opt_level;
   options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
   options.executor = executor_of(executor);
-  options.memory_limit = memory_limit, options.strict = strict;
+  options.memory_limit = memory_limit, options.strict = strict, options.external = external;
   if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
   options.schedules = schedules, options.donate = donate;
   options.trace = [](const transform::PassTrace&) { check_interrupt(); };
@@ -261,10 +262,11 @@ void add_compiled(nb::module_& m) {
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"),
         nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false,
-        nb::arg("donate") = driver::Donated());
+        nb::arg("external") = "", nb::arg("donate") = driver::Donated());
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
         nb::arg("numerics"), nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"),
-        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("donate") = driver::Donated());
+        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("external") = "",
+        nb::arg("donate") = driver::Donated());
   m.def(
       "load_artifact",
       [](const std::string& path, int threads) {

@@ -1,5 +1,6 @@
 #include "core.h"
 
+#include "callback.h"
 #include "relay/driver/cli/cli.h"
 #include "relay/driver/version.h"
 
@@ -11,6 +12,9 @@ NB_MODULE(_core, m) {
   add_errors(m);
   add_arrays(m);
   add_operators(m);
+  add_te(m);
+  add_custom_operators(m);
+  add_external(m);
   add_types(m);
   add_attributes(m);
   add_nodes(m);

@@ -30,14 +30,15 @@ static void add_spans(nb::module_& m) {
   nb::class_<Span>(m, "Span", "A place: of a text, or the name of a node of a foreign model or a line of Python.")
       .def(
           "__init__",
-          [](Span* self, const std::string& source_name, uint32_t line, std::optional<uint32_t> end_line,
+          [](Span* self, const std::string& source_name, std::optional<uint32_t> line, std::optional<uint32_t> end_line,
              std::optional<uint32_t> column, std::optional<uint32_t> end_column) {
             new (self) Span;
-            std::string place = format("{}:{}", source_name, line);
+            std::string place = line ? format("{}:{}", source_name, *line) : source_name;
             self->node = std::make_shared<const std::string>(column ? format("{}:{}", place, *column) : place);
           },
-          nb::arg("source_name"), nb::arg("line"), nb::arg("end_line") = nb::none(), nb::arg("column") = nb::none(),
-          nb::arg("end_column") = nb::none(), "A place that is not a node's of a text; where it ends is not kept.")
+          nb::arg("source_name"), nb::arg("line") = nb::none(), nb::arg("end_line") = nb::none(),
+          nb::arg("column") = nb::none(), nb::arg("end_column") = nb::none(),
+          "A place that is not a node's of a text; where it ends is not kept.")
       .def_prop_ro("source_name",
                    [](const Span& s) {
                      if (s.source) return s.source->name;
@@ -72,7 +73,7 @@ static nb::list operators() {
             nb::make_tuple(field.name, field.doc, field.type_name, field.required, from_attr(field.default_value)));
     nb::dict one;
     one["name"] = def->name, one["doc"] = def->doc, one["fusion"] = op::name(def->fusion), one["inputs"] = inputs,
-    one["differentiable"] = def->gradient || def->definition, one["attributes"] = attributes;
+    one["differentiable"] = def->gradient || def->definition, one["ours"] = def->ours, one["attributes"] = attributes;
     nb::list examples;
     for (const op::Example& example : def->examples)
       if (!example.bench) examples.append(nb::make_tuple(example.inputs, example.attrs));

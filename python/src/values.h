@@ -5,7 +5,7 @@
 #include <string>
 
 #include "relay/ir/expr.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::python {
 

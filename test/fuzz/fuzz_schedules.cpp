@@ -18,9 +18,9 @@
 #include "random_schedule.h"
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/eval/te.h"
+#include "relay/lower/nest/halo.h"
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/plan/batch.h"
-#include "relay/lower/plan/halo.h"
 #include "relay/target/x86/x86.h"
 
 using namespace relay;

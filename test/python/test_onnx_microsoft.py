@@ -157,6 +157,188 @@ CASES = [
 ]
 
 
+def s32(low, high, *shape):
+    return draw.integers(low, high, shape).astype(np.int32)
+
+
+def angles(places, half):
+    """Caches of cosines and sines."""
+    turn = np.arange(places)[:, None] / 10.0 ** np.arange(half)
+    return [np.cos(turn).astype(np.float32), np.sin(turn).astype(np.float32)]
+
+
+def grouped(length, past, lengths, total, *, packed=False, cache=None, more=(), outputs="0 1 2", **attributes):
+    """GroupQueryAttention of 4 heads over 2: 2 sequences, each with its own number of keys."""
+    wide = [f(2, length, 64)] + [None, None] if packed else [f(2, length, 32), f(2, length, 16), f(2, length, 16)]
+    held = [None, None] if past is None else [f(2, 2, cache or past, 8), f(2, 2, cache or past, 8)]
+    rest = [np.array(lengths, np.int32) - 1, np.array(total, np.int32), *more]
+    return case("GroupQueryAttention", [*wide, *held, *rest], outputs, num_heads=4, kv_num_heads=2, **attributes)
+
+
+def integer_lstm(directions=1, lengths=False, states=False, columns=False, **attributes):
+    d = directions
+    scales = (
+        [np.abs(f(d, 24)) / 99 + 0.003, np.abs(f(d, 24)) / 99 + 0.003]
+        if columns
+        else [np.full(d, 0.01, np.float32)] * 2
+    )
+    zeros = [s8(d, 24) // 99 if columns else np.full(d, 3, np.int8) for _ in range(2)]
+    inputs = [f(5, 2, 4), s8(d, 4, 24), s8(d, 6, 24), f(d, 48), np.array([5, 3], np.int32) if lengths else None]
+    inputs += [f(d, 2, 6), f(d, 2, 6), f(d, 18)] if states else [None] * 3
+    inputs += [
+        scales[0].astype(np.float32),
+        zeros[0].astype(np.int8),
+        scales[1].astype(np.float32),
+        zeros[1].astype(np.int8),
+    ]
+    return case("DynamicQuantizeLSTM", inputs, "0 1 2", hidden_size=6, **attributes)
+
+
+def embedding():
+    """Words, segments and the tables of QEmbedLayerNormalization, with scales and zero points."""
+    tables = [u8(11, 8), u8(6, 8), u8(2, 8), u8(8), u8(8)]
+    ids, segments = s32(0, 11, 2, 5), s32(0, 2, 2, 5)
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+    scales = [scale(v) for v in (0.02, 0.03, 0.04, 0.05, 0.06)]
+    return [ids, segments, *tables, mask, *scales, *(zero(v) for v in (120, 121, 122, 10, 119))]
+
+
+def experts(*inputs, **attributes):
+    return case("MoE", [f(6, 8), f(6, 4), *inputs], **attributes)
+
+
+PRODUCTS = [u8(3, 8), scale(), zero(), s8(8, 6), scale(0.02), zero(3, np.int8)]
+CASES += [
+    case("QAttention", [u8(2, 5, 8), s8(8, 24), f(24), scale(), scale(0.01), None, zero(), zero(3, np.int8)], **HEADS),
+    case(
+        "QAttention",
+        [u8(2, 5, 8), s8(8, 24), f(24), scale(), scale(0.01), np.array([3, 5], np.int32), zero(), zero(0, np.int8)],
+        unidirectional=1,
+        **HEADS,
+    ),
+    case(
+        "QAttention",
+        [u8(2, 5, 8), s8(8, 24), f(24), scale(), scale(0.01), None, zero(), zero(3, np.int8), f(2, 2, 2, 3, 4)],
+        outputs="0 1",
+        unidirectional=1,
+        **HEADS,
+    ),
+    grouped(5, None, [5, 5], 5),
+    grouped(5, None, [5, 3], 5, outputs="0"),
+    grouped(5, None, [5, 5], 5, packed=True),
+    grouped(1, 4, [5, 5], 5),
+    grouped(1, 4, [5, 5], 5, scale=0.3, softcap=2.0),
+    grouped(1, 4, [5, 3], 5, outputs="0"),
+    grouped(1, 4, [5, 3], 5, cache=9, outputs="0"),
+    grouped(5, None, [5, 5], 5, local_window_size=2),
+    grouped(1, 4, [5, 5], 5, local_window_size=3),
+    grouped(5, None, [5, 5], 5, more=angles(9, 4), do_rotary=1),
+    grouped(1, 4, [5, 3], 5, cache=8, more=angles(9, 4), do_rotary=1, outputs="0"),
+    grouped(1, 4, [5, 5], 5, more=angles(9, 4), do_rotary=1, rotary_interleaved=1),
+    grouped(5, None, [5, 5], 5, smooth_softmax=1),
+    grouped(5, None, [5, 5], 5, more=[None, None, None, None, f(4)]),
+    grouped(5, None, [5, 5], 5, more=[None, None, None, f(2, 1, 5, 5)]),
+    case("MultiHeadAttention", [f(2, 5, 2, 3, 4)], num_heads=2),
+    case("MultiHeadAttention", [f(2, 5, 8), f(2, 7, 2, 2, 4)], num_heads=2),
+    case(
+        "DecoderMaskedMultiHeadAttention",
+        [f(2, 1, 8), f(2, 1, 8), f(2, 1, 8), None, None, f(2, 2, 3, 4), f(2, 2, 3, 4)],
+        outputs="0 1 2",
+        **HEADS,
+    ),
+    integer_lstm(),
+    integer_lstm(direction="reverse", states=True),
+    integer_lstm(directions=2, direction="bidirectional", lengths=True),
+    integer_lstm(columns=True),
+    case("QEmbedLayerNormalization", embedding(), outputs="0 1", epsilon=1e-6),
+    case(
+        "QLinearConv",
+        [u8(1, 5, 6, 3), scale(), zero(), s8(4, 3, 3, 3), scale(0.01), zero(0, np.int8), scale(0.1), zero(90)],
+        channels_last=1,
+        pads=[1, 1, 1, 1],
+        step=1,
+    ),
+    case(
+        "QLinearConv",
+        [u8(1, 3, 5, 6), scale(), zero(), s8(4, 3, 3, 3), scale(0.01), zero(0, np.int8), scale(0.1), zero(90)],
+        step=1,
+    ),
+    case("NhwcMaxPool", [u8(1, 6, 7, 3)], kernel_shape=[2, 3], strides=[2, 1]),
+    case("NhwcConv", [f(1, 5, 6, 3), f(4, 3, 3, 3), f(4)], pads=[1, 1, 1, 1]),
+    case("NhwcFusedConv", [f(1, 5, 6, 3), f(4, 3, 3, 3), f(4), f(1, 3, 4, 4)], activation="Relu"),
+    case("MulInteger", [u8(2, 3), zero(3), u8(2, 3), zero(7)]),
+    case("ReduceSumInteger", [s8(2, 3, 4)], axes=[1], keepdims=0),
+    case(
+        "MatMulNBits",
+        [f(3, 32), u8(5, 2, 8), f(5, 2), None, np.arange(32, dtype=np.int32) % 2],
+        K=32,
+        N=5,
+        bits=4,
+        block_size=16,
+    ),
+    case("MatMulBnb4", [f(2, 3, 40), u8(100), np.abs(f(13))], K=40, N=5, block_size=16, quant_type=0),
+    case("MatMulBnb4", [f(2, 3, 40), u8(100), np.abs(f(13))], K=40, N=5, block_size=16, quant_type=1),
+    case("MatMulBnb4", [f(3, 5), u8(100), np.abs(f(13))], K=40, N=5, block_size=16, quant_type=1, transB=0),
+    case("GatherBlockQuantized", [u8(9, 16), np.array([[3, 0, 8]], np.int64), f(9, 2)], block_size=16, bits=4),
+    case("GatherBlockQuantized", [u8(9, 16), np.array([3, 8], np.int64), f(9, 1), u8(9, 1)], block_size=16, bits=8),
+    experts(f(4, 10, 8), None, f(4, 8, 10), None, k=2, activation_type="gelu"),
+    experts(f(4, 10, 8), f(4, 10), f(4, 8, 10), f(4, 8), k=2, activation_type="silu", normalize_routing_weights=1),
+    experts(
+        f(4, 20, 8),
+        f(4, 20),
+        f(4, 8, 10),
+        f(4, 8),
+        k=2,
+        activation_type="swiglu",
+        swiglu_fusion=1,
+        activation_alpha=1.7,
+        activation_beta=1.0,
+        swiglu_limit=2.0,
+    ),
+    case("CDist", [f(4, 3), f(5, 3)]),
+    case("CDist", [f(4, 3), f(5, 3)], metric="euclidean"),
+    case("Inverse", [f(2, 5, 5) + 3 * np.eye(5, dtype=np.float32)]),
+    case("Inverse", [np.float32([[0, 2, 1], [1, 0, 0], [0, 1, 3]])]),
+    case("IsAllFinite", [X, np.float32([1, np.nan])]),
+    case("IsAllFinite", [X, np.float32([1, np.inf])], isnan_only=1),
+    case("ComplexMul", [f(3, 4, 2), f(3, 4, 2)]),
+    case("ComplexMulConj", [f(3, 4, 2), f(3, 4, 2)]),
+    case("GatedAdd", [X, f(2, 5, 8), f(2, 5, 1)]),
+    case("GatedRMSNorm", [f(2, 5, 24), f(8), f(2, 5, 24)]),
+    case("GatedRMSNorm", [X, f(8), f(2, 5, 8)], activation="sigmoid"),
+    case("ScaledSiLU", [X], alpha=1.3),
+    case("ScaledSiLU", [X, np.float32(0.7)]),
+    case("LinearAttentionGate", [X, f(8), f(8), f(2, 5, 8)], outputs="0 1"),
+    case(
+        "LinearAttention",
+        [f(2, 4, 8), f(2, 4, 8), f(2, 4, 6)],
+        outputs="0 1",
+        q_num_heads=2,
+        kv_num_heads=2,
+        update_rule="linear",
+    ),
+    case("CausalConvWithState", [f(2, 3, 7), f(3, 1, 4), f(3)], outputs="0 1", activation="silu"),
+    case("BiasSoftmax", [f(2, 3, 8), f(2, 1, 8)], axis=2, is_inner_broadcast=1),
+    case("BiasDropout", [X, f(8), f(2, 5, 8)]),
+    case("GemmFastGelu", [f(3, 4), f(4, 5), f(5)]),
+    case("FusedMatMulActivation", [f(2, 3, 4), f(2, 4, 5)], activation="Relu"),
+    case("FusedMatMul", [f(3, 2, 4), f(2, 4, 5)], transBatchA=1),
+    case("FusedMatMul", [f(4, 2, 3), f(2, 4, 5)], transBatchA=1, transA=1),
+    case("GatherND", [f(3, 4, 5), np.array([[0, 1], [2, 3]], np.int64)]),
+    case("GridSample", [f(1, 2, 5, 6), np.tanh(f(1, 3, 4, 2))], mode="bilinear", align_corners=1),
+    case("Pad", [f(3, 4), np.array([[0, 2, 1, 0]], np.int64), np.float32(1.5)]),
+    case("Range", [np.float32(1.0), np.float32(7.5), np.float32(1.5)]),
+    case("Range", [np.int64(2), np.int64(9)]),
+    case("Trilu", [f(2, 4, 5), np.int64(1)]),
+    case("Unique", [np.float32([2, 1, 1, 3, 4, 3])], outputs="0 1 2"),
+    case("UnfoldTensor", [f(2, 9, 3)], dim=1, size=4, step=2),
+    case(
+        "CropAndResize",
+        [f(2, 3, 6, 7), np.float32([[0, 0, 1, 1], [0.2, 0.1, 0.7, 0.9]]), s32(0, 2, 2), np.array([4, 5], np.int32)],
+    ),
+]
+
+
 def normalised(x, gamma, beta, activation):
     grouped = x.reshape(*x.shape[:3], 32, -1).astype(np.float64)
     mean, variance = (part(grouped, (1, 2, 4), keepdims=True) for part in (np.mean, np.var))
@@ -186,13 +368,46 @@ FORMULAS = {
         x + skip + bias,
     ],
     "QLinearReduceMean": lambda *inputs: [reduced(*inputs)],
+    "NhwcConv": lambda x, w, b: [convolved(x, w, b, padding=1)],
+    "NhwcFusedConv": lambda x, w, b, z: [np.maximum(convolved(x, w, b) + z, 0)],
+    "MulInteger": lambda a, za, b, zb: [(a.astype(np.int32) - za) * (b.astype(np.int32) - zb)],
+    "ReduceSumInteger": lambda x: [x.astype(np.int32).sum(1)],
+    "IsAllFinite": lambda *inputs: [np.array(not any(np.isnan(x).any() for x in inputs))],
+    "ComplexMul": lambda a, b: [paired(complex_of(a) * complex_of(b))],
+    "ComplexMulConj": lambda a, b: [paired(complex_of(a) * complex_of(b).conj())],
+    "BiasSoftmax": lambda x, bias: [np.exp(x + bias) / np.exp(x + bias).sum(2, keepdims=True)],
+    "BiasDropout": lambda x, bias, residual: [x + bias + residual],
+    "GemmFastGelu": lambda x, w, bias: [fast_gelu(x @ w + bias)],
+    "FusedMatMulActivation": lambda a, b: [np.maximum(a @ b, 0)],
 }
+
+
+def convolved(x, w, b, **options):
+    import torch
+
+    first = torch.from_numpy(np.moveaxis(x, -1, 1).copy())
+    y = torch.nn.functional.conv2d(first, torch.from_numpy(w), torch.from_numpy(b), **options)
+    return np.moveaxis(y.numpy(), 1, -1)
+
+
+def complex_of(x):
+    return x[..., 0] + 1j * x[..., 1]
+
+
+def paired(z):
+    return np.stack([z.real, z.imag], -1).astype(np.float32)
+
+
+def fast_gelu(x):
+    return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
 def weights_of(name, inputs):
     """Inputs that ONNX Runtime wants to be constants."""
-    if name in ("MatMulNBits", "DynamicQuantizeMatMul", "ExpandDims"):
+    if name in ("MatMulNBits", "MatMulBnb4", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM", "ExpandDims"):
         return range(1, len(inputs))
+    if name in ("GatherBlockQuantized", "QAttention", "CropAndResize"):
+        return {"GatherBlockQuantized": (0, 2, 3), "QAttention": (1, 2, 3, 4, 6, 7), "CropAndResize": (3,)}[name]
     return [i for i, a in enumerate(inputs) if isinstance(a, np.generic) or (name, i) == ("Attention", 1)]
 
 

@@ -121,7 +121,9 @@ def test_one_output_takes_no_lanes_along_the_batch(inputs, kernel, stride):
     pad = [kernel[0] // 2] * 2
     x = relay.var("x", ("n", inputs, 30, 33))
     model = relay.compile(relay.module(conv(x, w, strides=[stride] * 2, padding=pad)))
-    assert not any("along n" in g["rule"] or "along i0" in g["rule"] for g in model.report["groups"]), model.report["groups"]
+    assert not any("along n" in g["rule"] or "along i0" in g["rule"] for g in model.report["groups"]), model.report[
+        "groups"
+    ]
     data = RANDOM.standard_normal((3, inputs, 30, 33)).astype(np.float32)
     exact = F.conv2d(torch.from_numpy(data).double(), torch.from_numpy(w).double(), stride=stride, padding=pad)
     check(model, data, exact.numpy(), 1)

@@ -12,9 +12,8 @@ _KERNELS = "an operator's computation is written once, in its file: see docs/add
 _TUNING = (
     "kernels are chosen by rules from the machine's numbers; one can be replaced by hand: relay.compile(schedules=...)"
 )
-_DEVICE = "there is one device, the processor: tvm.cpu()"
+ONE_DEVICE = "there is one device, the processor: tvm.cpu()"
 
-_SPARSE = "relay.transform.DenseToSparse() and Conv2dToSparse() look at constant weights: bind the parameters first"
 _TREE = "everything is in relay itself: relay.Function, relay.TensorType, relay.IRModule"
 
 # By the beginning of the name, longest first.
@@ -35,8 +34,6 @@ REPLACEMENTS = {
     "tvm.ir.container": _TREE,
     "tvm.ir.expr": _TREE,
     "tvm.ir.make_node": "nodes are made by their classes: relay.Call(...), relay.Function(...)",
-    "tvm.ir.module": _TREE,
-    "tvm.ir.op": _TREE,
     "tvm.ir.register_op_attr": _KERNELS,
     "tvm.ir.tensor_type": _TREE,
     "tvm.ir.type": _TREE,
@@ -46,19 +43,11 @@ REPLACEMENTS = {
     "tvm.register_func": "there is no registry of functions by name",
     "tvm.relax": "this is Relay",
     "tvm.relay._ffi_api": "there is no registry of functions by name",
-    "tvm.relay.analysis.AnnotatedRegionSet": "MergeCompilerRegions() merges regions: relay.byoc",
-    "tvm.relay.analysis.annotated_regions": "MergeCompilerRegions() merges regions: relay.byoc",
-    "tvm.relay.analysis.call_graph": "relay.analysis.CallGraph",
     "tvm.relay.analysis.count_layers": "relay.analysis.count_layers",
     "tvm.relay.analysis.feature": "relay.analysis.Feature and detect_feature",
     "tvm.relay.analysis.operations_distribution": "relay.analysis.analyze_operations_distribution",
-    "tvm.relay.analysis.sparse_conv2d": _SPARSE,
-    "tvm.relay.analysis.sparse_dense": _SPARSE,
-    "tvm.relay.annotation": _DEVICE,
     "tvm.relay.backend": "relay.compile() compiles; relay.create_executor() runs programs",
     "tvm.relay.base": _TREE,
-    "tvm.relay.collage": "the first compiler that takes a call gets it, there is no search: relay.byoc",
-    "tvm.relay.data_dep_optimization": _SPARSE,
     "tvm.relay.debug": "relay.evaluate() gives values; relay.analysis.extract_intermediate_expr() any one of them",
     "tvm.relay.frontend": "models come as ONNX files: relay.load('model.onnx'), tvm.relay.frontend.from_onnx(model)",
     "tvm.relay.frontend.change_datatype": "relay.transform.ChangeDatatype",
@@ -71,13 +60,10 @@ REPLACEMENTS = {
     "tvm.relay.op.transform": "the operators are relay.op.*",
     "tvm.relay.param_dict": "tvm.runtime.save_param_dict and load_param_dict",
     "tvm.relay.parser": "relay.parse(text)",
-    "tvm.relay.qnn": "the operators are relay.op.qnn.*, inputs in the order of the text form; relay.transform.Legalize()",
     "tvm.relay.quantize": "the quantizer is not there",
     "tvm.relay.std": "mod.import_from_std('prelude')",
     "tvm.relay.transform.fake_quantization_to_integer": "the rules are a table of the compiler: src/relay/transform/affine.cpp",
-    "tvm.relay.transform.flexible_shape": "sizes may be variables: relay.var('x', shape=('n', 3))",
     "tvm.relay.transform.infer_layout_utils": "LayoutConverter of src/relay/transform/layouts.h",
-    "tvm.relay.transform.memory_plan": "the memory of a program is planned when it is built",
     "tvm.relay.transform.recast": "relay.transform.recast",
     "tvm.relay.ty.TypeRelation": "an operator's relation is a function in its file: see docs/add-an-operator.md",
     "tvm.rpc": "build an artifact and copy it: relay.compile(...).save(path); relay.load(path) there",

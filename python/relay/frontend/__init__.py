@@ -1,6 +1,8 @@
-"""Models of other systems that are live objects of Python. Files of ONNX are read by the core (relay.load)."""
+"""Models of other systems: live objects of Python, and files of ONNX, which the core reads (relay.load is the short
+way)."""
 
+from .onnx import from_onnx
 from .pytorch import from_exported, from_module
 from .pytorch import from_script as from_pytorch
 
-__all__ = ["from_exported", "from_module", "from_pytorch"]
+__all__ = ["from_exported", "from_module", "from_onnx", "from_pytorch"]

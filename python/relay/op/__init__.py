@@ -16,6 +16,7 @@ import numpy as np
 from .. import _core
 from .._core import Op
 from . import special
+from .custom import define as define
 
 
 def operators() -> dict[str, dict]:
@@ -67,8 +68,10 @@ def _make(definition: dict):
     return function
 
 
-_ONE_DEVICE = "there is one device, the processor"
-_ABSENT = {name: _ONE_DEVICE for name in ("annotation.on_device", "annotation.function_on_device")}
+_ABSENT = {
+    "annotation.on_device": "relay.op.on_device(body, virtual_device)",
+    "annotation.function_on_device": "f.with_attr('param_virtual_devices', [...]), see plan_devices",
+}
 
 
 def _missing(prefix: str):

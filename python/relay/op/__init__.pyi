@@ -1,5 +1,5 @@
 # Written by dev/docs.py. Do not edit.
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Dim, Expr, Op
@@ -7,6 +7,17 @@ from ..expr import TupleWrapper
 
 def operators() -> dict[str, dict]: ...
 def get(name: str) -> Op: ...
+def define(
+    name: str,
+    *,
+    inputs: Sequence[str],
+    relation: Callable,
+    compute: Callable | None = None,
+    callback: Callable | None = None,
+    attributes: dict | None = None,
+    fusion: str = "opaque",
+    doc: str = "",
+) -> Callable[..., Expr]: ...
 
 def abs(data: Expr | TupleWrapper) -> Expr:
     """Absolute value.

@@ -33,9 +33,12 @@ def _arange(start, stop=None, step=None, dtype="float32"):
 
 
 def _full(fill_value, shape=(), dtype=None):
+    """shape is a list, or an expression: then dyn.full."""
     if isinstance(fill_value, (int, float)):
         fill_value = const(fill_value, dtype or None)
-    return _call("full", [fill_value], shape=shape, dtype=dtype)
+    if _is_computed(shape):
+        return _call("dyn.full", [fill_value, shape], dtype=dtype)
+    return _call("full", [fill_value], shape=_known(shape), dtype=dtype)
 
 
 def _take(data, indices, axis=None, batch_dims=0, mode="clip"):
@@ -144,9 +147,8 @@ def _strided_slice(data, begin, end, strides=None, axes=None, slice_mode="end"):
                 "axes can be given only where begin, end and strides are lists: computed ones are of the first axes"
             )
         lists = [x for x in (begin, end, strides) if isinstance(x, (list, tuple))]
-        strides = [1] * len(lists[0]) if strides is None and lists else strides
         if strides is None:
-            raise ValueError("strides must be given where begin and end are computed")
+            strides = [1] * len(lists[0]) if lists else _call("ones_like", [begin])
         return _call(
             "dyn.strided_slice", [data, *(_list(x, "int64") for x in (begin, end, strides))], slice_mode=slice_mode
         )
@@ -161,7 +163,13 @@ def _split(data, indices_or_sections, axis=0):
 
 
 def _topk(data, k=1, axis=-1, ret_type="both", is_ascend=False, dtype="int32"):
-    call = _call("topk", [data], k=k, axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
+    """k is a number, or an expression: then dyn.topk."""
+    attributes = dict(axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
+    if _is_computed(k):
+        call = _call("dyn.topk", [data, k], **attributes)
+    else:
+        k = _known(k)
+        call = _call("topk", [data], k=k[0] if isinstance(k, list) else k, **attributes)
     return TupleWrapper(call, 2) if ret_type == "both" else call
 
 
@@ -248,8 +256,12 @@ def _dtype_of(value, otherwise: str) -> str:
 
 
 def _pad(data, pad_width, pad_value=0, pad_mode="constant"):
-    """A number as pad_value is of the type of data where that is known, else float32."""
+    """A number as pad_value is of the type of data where that is known, else float32. pad_width is a list of pairs, or
+    an expression: then dyn.nn.pad."""
     value = _number(pad_value, _dtype_of(data, "float32"))
+    if _is_computed(pad_width):
+        return _call("dyn.nn.pad", [data, pad_width, value], pad_mode=pad_mode)
+    pad_width = _known(pad_width)
     return _call("nn.pad", [data, value], pad_width=pad_width, pad_mode=pad_mode)
 
 
@@ -352,13 +364,79 @@ def _resize(letters: str):
         extrapolation_value=0.0,
         out_dtype=None,
     ):
-        """rounding_method is "" by default here, and "round" in the text form."""
-        attributes = dict(size=size, roi=roi or [], layout=layout, method=method, rounding_method=rounding_method)
+        """rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
+        expression: then dyn.image.resize2d, whose roi is not used."""
+        attributes = dict(layout=layout, method=method, rounding_method=rounding_method)
         attributes |= dict(coordinate_transformation_mode=coordinate_transformation_mode, cubic_alpha=cubic_alpha)
         attributes |= dict(cubic_exclude=cubic_exclude, extrapolation_value=extrapolation_value, out_dtype=out_dtype)
-        return _call(name, [data], **attributes)
+        if letters == "HW" and _is_computed(size, roi):
+            region = roi if isinstance(roi, Expr) else const(np.asarray(roi or [0, 0, 1, 1], "float32"))
+            return _call("dyn.image.resize2d", [data, _list(size, "int64"), region], **attributes)
+        return _call(name, [data], size=_known(size), roi=_known(roi) or [], **attributes)
 
     return resize
+
+
+def _upsampling(data, scale_h=1, scale_w=1, layout="NCHW", method="nearest_neighbor", align_corners=False):
+    """Scales are numbers, or an expression among them: then dyn.nn.upsampling."""
+    attributes = dict(layout=layout, method=method, align_corners=align_corners)
+    if _is_computed(scale_h, scale_w):
+        scales = [_number(scale, "float32") for scale in (scale_h, scale_w)]
+        return _call("dyn.nn.upsampling", [data, *scales], **attributes)
+    return _call("nn.upsampling", [data], scale_h=_known(scale_h), scale_w=_known(scale_w), **attributes)
+
+
+def _upsampling3d(
+    data,
+    scale_d=1,
+    scale_h=1,
+    scale_w=1,
+    layout="NCDHW",
+    method="nearest_neighbor",
+    coordinate_transformation_mode="half_pixel",
+):
+    """Scales are numbers, or an expression among them: then dyn.nn.upsampling3d."""
+    mode = coordinate_transformation_mode
+    attributes = dict(layout=layout, method=method, coordinate_transformation_mode=mode)
+    scales = scale_d, scale_h, scale_w
+    if _is_computed(*scales):
+        return _call("dyn.nn.upsampling3d", [data, *(_number(scale, "float32") for scale in scales)], **attributes)
+    known = dict(zip(("scale_d", "scale_h", "scale_w"), map(_known, scales), strict=True))
+    return _call("nn.upsampling3d", [data], **known, **attributes)
+
+
+def _max_pool2d_grad(
+    out_grad,
+    data,
+    pool_size=(1, 1),
+    strides=(1, 1),
+    padding=(0, 0),
+    layout="NCHW",
+    out_layout="",
+    ceil_mode=False,
+    dilation=(1, 1),
+):
+    """The padding comes before the dilation, which the text form has first."""
+    attributes = dict(pool_size=pool_size, strides=strides, padding=padding, layout=layout, out_layout=out_layout)
+    return _call("nn.max_pool2d_grad", [out_grad, data], **attributes, ceil_mode=ceil_mode, dilation=dilation)
+
+
+def _avg_pool2d_grad(
+    out_grad,
+    data,
+    pool_size=(1, 1),
+    strides=(1, 1),
+    padding=(0, 0),
+    layout="NCHW",
+    out_layout="",
+    ceil_mode=False,
+    count_include_pad=False,
+    dilation=(1, 1),
+):
+    """The padding comes before the dilation, which the text form has first."""
+    attributes = dict(pool_size=pool_size, strides=strides, padding=padding, layout=layout, out_layout=out_layout)
+    attributes |= dict(ceil_mode=ceil_mode, count_include_pad=count_include_pad, dilation=dilation)
+    return _call("nn.avg_pool2d_grad", [out_grad, data], **attributes)
 
 
 def _mirror_pad(data, pad_width, mode="SYMMETRIC"):
@@ -574,6 +652,7 @@ FUNCTIONS = {
     "nn.adaptive_max_pool1d": _adaptive_pool("max", "W"),
     "nn.adaptive_max_pool2d": _adaptive_pool("max", "HW"),
     "nn.adaptive_max_pool3d": _adaptive_pool("max", "DHW"),
+    "nn.avg_pool2d_grad": _avg_pool2d_grad,
     "nn.batch_matmul": _batch_matmul,
     "nn.batch_norm": _batch_norm,
     "nn.batch_to_space_nd": _batch_to_space_nd,
@@ -592,9 +671,12 @@ FUNCTIONS = {
     "nn.l2_normalize": _l2_normalize,
     "nn.leaky_relu": _leaky_relu,
     "nn.lrn": _lrn,
+    "nn.max_pool2d_grad": _max_pool2d_grad,
     "nn.mirror_pad": _mirror_pad,
     "nn.pad": _pad,
     "nn.space_to_batch_nd": _space_to_batch_nd,
+    "nn.upsampling": _upsampling,
+    "nn.upsampling3d": _upsampling3d,
     "one_hot": _one_hot,
     "ones": _filled("ones"),
     "random.multinomial": _multinomial,

@@ -25,6 +25,7 @@ from . import (
     mobilenet,
     nat,
     resnet,
+    resnet_3d,
     squeezenet,
     synthetic,
     vgg,
@@ -55,6 +56,8 @@ __all__ = [
     "nat",
     "rand",
     "resnet",
+    "resnet_3d",
+    "run_as_python",
     "run_infer_type",
     "run_opt_pass",
     "squeezenet",
@@ -86,6 +89,16 @@ def run_infer_type(expr: Expr, mod: IRModule | None = None) -> Expr:
         module["main"] = IRModule.from_expr(expr)["main"]
     main = run_passes(module, ["infer_type"])["main"]
     return main if isinstance(expr, Function) else main.body
+
+
+def run_as_python(expr: Expr, mod: IRModule | None = None, target=None):
+    """The value of an expression, by the reference evaluator: arrays, tuples and the classes of relay.values. There is
+    no form of a program in Python."""
+    from ..compiled import evaluate
+
+    inside = IRModule() if mod is None else mod.clone()
+    inside["main"] = Function([], expr)
+    return evaluate(inside, [])
 
 
 def enabled_targets():

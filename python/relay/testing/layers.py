@@ -37,6 +37,11 @@ def conv2d(data, weight=None, *, name="", **attributes) -> Expr:
     return nn.conv2d(data, _param(weight, name, "weight"), **attributes)
 
 
+def conv3d(data, weight=None, *, name="", **attributes) -> Expr:
+    """nn.conv3d"""
+    return nn.conv3d(data, _param(weight, name, "weight"), **attributes)
+
+
 def conv2d_transpose(data, weight=None, *, name="", **attributes) -> Expr:
     """nn.conv2d_transpose"""
     return nn.conv2d_transpose(data, _param(weight, name, "weight"), **attributes)

@@ -1,4 +1,8 @@
 // DType: the element type of tensors and scalar expressions, with a lane count for vectors inside kernels.
+//
+// Storage types are what weights are kept in: floats of 8 and 4 bits, integers of 4 and 2. An element takes a byte, in
+// whose low bits it is; the others are 0 (as in ml_dtypes). They are moved about and converted by cast, and nothing
+// computes with them: expressions know them as bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +13,25 @@
 namespace relay {
 
 struct DType {
-  enum class Code : uint8_t { Int, UInt, Float, BFloat, Bool };
+  enum class Code : uint8_t {
+    Int,
+    UInt,
+    Float,
+    BFloat,
+    Bool,
+    E4M3FN,  // storage types from here on
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    E8M0FNU,
+    E2M1FN,
+    Int4,
+    UInt4,
+    Int2,
+    UInt2
+  };
   Code code = Code::Float;
-  uint8_t bits = 32;  // 8, 16, 32, 64; Bool is stored in one byte and has bits 8
+  uint8_t bits = 32;  // in memory: 8, 16, 32, 64; Bool and storage types have 8
   uint16_t lanes = 1;
 
   static constexpr DType float32() { return {Code::Float, 32}; }
@@ -27,18 +47,25 @@ struct DType {
   static constexpr DType uint32() { return {Code::UInt, 32}; }
   static constexpr DType uint64() { return {Code::UInt, 64}; }
   static constexpr DType boolean() { return {Code::Bool, 8}; }
+  static constexpr DType storage(Code code) { return {code, 8}; }
 
   constexpr bool operator==(const DType&) const = default;
   constexpr bool is_float() const { return code == Code::Float || code == Code::BFloat; }
   constexpr bool is_int() const { return code == Code::Int || code == Code::UInt; }
   constexpr bool is_bool() const { return code == Code::Bool; }
+  constexpr bool is_storage() const { return code > Code::Bool; }
+  // The bits that mean something: 4 of float4_e2m1fn.
+  constexpr int width() const {
+    if (code == Code::E2M1FN || code == Code::Int4 || code == Code::UInt4) return 4;
+    return code == Code::Int2 || code == Code::UInt2 ? 2 : bits;
+  }
   constexpr DType with_lanes(int n) const { return {code, bits, static_cast<uint16_t>(n)}; }
   constexpr DType element() const { return with_lanes(1); }
   constexpr int bytes() const { return bits / 8; }  // of one lane
   std::string str() const;                          // "float32", "bool", "float32x16"
 };
 
-// "float32", "int8", "uint1" and "bool" (both Bool), "bfloat16". No lanes.
+// "float32", "int8", "uint1" and "bool" (both Bool), "bfloat16", "float8_e4m3fn", "int4". No lanes.
 std::optional<DType> parse_dtype(std::string_view text);
 
 }  // namespace relay

@@ -155,6 +155,8 @@ CallCost cost_of(const lower::LoweredFunction& f) {
   for (const lower::Step& step : f.steps)
     if (step.constant) constant.insert(step.writes.begin(), step.writes.end());
   for (const lower::Step& step : f.steps) {
+    if (step.external) return {"it calls a function of others"};
+    if (step.recurrence) cost.illegal = "it holds the steps of a recurrence";
     if (step.constant) continue;
     int64_t bytes = 0;
     std::vector<int> constants;

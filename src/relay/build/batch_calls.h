@@ -15,7 +15,7 @@
 #include "relay/ir/expr.h"
 #include "relay/ir/node_map.h"
 #include "relay/lower/lower.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::build {
 

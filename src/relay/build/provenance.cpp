@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "relay/ir/import_notes.h"
 #include "relay/ir/rewrite.h"
 
 namespace relay::build {
@@ -25,6 +26,13 @@ Provenance::Provenance(const ir::Module& model) {
   for_each_place(model, [&](const Span& place) {
     if (index_.try_emplace(key(place), nodes_.size()).second) nodes_.push_back({place});
   });
+  auto list = [&](const char* name) -> const std::vector<std::string>* {
+    auto found = model.attrs.find(name);
+    return found == model.attrs.end() ? nullptr : std::get_if<std::vector<std::string>>(&found->second);
+  };
+  const std::vector<std::string>*names = list(ir::imported_nodes), *fates = list(ir::imported_fates);
+  for (size_t i = 0; names && fates && i < std::min(names->size(), fates->size()); ++i)
+    left_out_.push_back({.node = (*names)[i], .removed_by = "import", .why = (*fates)[i]});
 }
 
 void Provenance::see(const std::string& pass, const ir::Module& module) {
@@ -84,6 +92,7 @@ std::vector<NodeReport> Provenance::report(std::span<const lower::LoweredFunctio
         kernels.push_back(kernel);
     }
   });
+  out.insert(out.end(), left_out_.begin(), left_out_.end());
   return out;
 }
 

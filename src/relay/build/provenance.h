@@ -22,15 +22,16 @@ namespace relay::build {
 struct NodeReport {
   std::string node;                    // "Conv 'conv_17'", "model.relay:3:14"
   std::vector<std::string> kernels{};  // that compute it, in the order of their first call; none: ...
-  std::string removed_by{};            // ... the pass behind which no call is of this place; empty: ...
+  std::string removed_by{};            // ... the pass behind which no call is of this place, or "import"; empty: ...
   bool constant = false;               // ... computed once, when the program is built; else stored by its operands
+  std::string why{};                   // the importer left it out
 };
 
 class Provenance {
  public:
   explicit Provenance(const ir::Module& model);
   void see(const std::string& pass, const ir::Module& module);
-  // In the order of the model.
+  // In the order of the model; at the end those that the importer left out.
   std::vector<NodeReport> report(std::span<const lower::LoweredFunction> segments) const;
 
  private:
@@ -50,6 +51,7 @@ class Provenance {
   static Key key(const Span& place);
 
   std::vector<Node> nodes_;
+  std::vector<NodeReport> left_out_;             // by the importer
   std::unordered_map<Key, size_t, Hash> index_;  // of nodes
   size_t passes_ = 0;
 };

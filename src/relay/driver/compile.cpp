@@ -9,6 +9,7 @@
 #include "relay/driver/targets.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/sizes.h"
+#include "relay/external/generators.h"
 #include "relay/input/files.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
@@ -41,25 +42,7 @@ Status check_options(const CompileOptions& options) {
   return ok();
 }
 
-// Functions that partition_graph made.
-static Status nothing_external(const ir::Module& module) {
-  for (const auto& [name, f] : module.functions) {
-    auto compiler = f->attrs.find("Compiler");
-    if (compiler == f->attrs.end()) continue;
-    std::string text;
-    ir::AttrConvert<std::string>::from(compiler->second, &text);
-    return Diagnostic{DiagnosticKind::not_supported,
-                      format("@{} is for the compiler '{}', and nothing that it makes can be called here", name, text),
-                      f->span,
-                      {},
-                      {},
-                      "let inline_calls (relay.transform.Inline() in Python) put its body back"};
-  }
-  return ok();
-}
-
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report) {
-  RELAY_RETURN_IF_ERROR(nothing_external(module));
   RELAY_RETURN_IF_ERROR(check_options(options));
   const Pipeline passes = options.is_optimised ? Pipeline{} : pipeline(options.opt_level, options.mode);
   transform::PassContext context;
@@ -73,6 +56,12 @@ Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& opti
   RELAY_ASSIGN(ir::Module better, transform::run_passes(module, passes.passes, context));
   if (!options.more_passes.empty()) {
     RELAY_ASSIGN(better, transform::run_these(better, options.more_passes, context));
+  }
+  // Behind all passes, which leave functions for other compilers as they are.
+  const bool has_external = std::any_of(better.functions.begin(), better.functions.end(),
+                                        [](const auto& f) { return f.second->attrs.count("Compiler") != 0; });
+  if (has_external) {
+    RELAY_ASSIGN(better, transform::run_passes(better, {"external_calls"}, context));
   }
   if (!report) return better;
   report->passes_ms = (measure::now() - begin) * 1e3;
@@ -101,8 +90,11 @@ static lower::LowerOptions lower_options(const CompileOptions& options) {
 
 Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry,
                                             const CompileOptions& options) {
+  RELAY_ASSIGN(const lower::ExternalCodes codes, external::generate(module));
+  lower::LowerOptions lowering = lower_options(options);
+  lowering.externals = &codes;
   return build::lower_program(module, entry,
-                              {.lowering = lower_options(options),
+                              {.lowering = std::move(lowering),
                                .batch_calls = options.batch_calls,
                                .passes = program_passes(),
                                .output_names = names_of_outputs(module, options),
@@ -123,6 +115,17 @@ static void count_calls(const runtime::Program& program, std::span<const lower::
   for (const runtime::Segment& segment : program.segments)
     for (const runtime::Step& step : segment.steps)
       if (step.kind == runtime::Step::Kind::Kernel) ++report.kernels[step.kernel].calls;
+}
+
+static void count_externals(const runtime::Program& program, CompileReport& report) {
+  for (const runtime::ExternalEntry& e : program.externals) {
+    ExternalReport& row = report.externals.emplace_back();
+    row.library = e.library, row.symbol = e.symbol, row.payload = static_cast<int64_t>(e.payload.size());
+    for (uint32_t c : e.constants) row.bytes += static_cast<int64_t>(program.constants[c].bytes());
+  }
+  for (const runtime::Segment& segment : program.segments)
+    for (const runtime::Step& step : segment.steps)
+      if (step.kind == runtime::Step::Kind::External) ++report.externals[step.kernel].steps;
 }
 
 Status check_runs_here(const TargetDesc& target) { return runtime::check_machine(artifact_target(target)); }
@@ -171,6 +174,9 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 
   // Relay to Relay.
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
+  if (!options.external.empty()) {
+    RELAY_ASSIGN(typed, external::partition(typed, options.external));
+  }
   const build::Entry entry = build::entry_of(typed);
   build::Provenance nodes(typed);
   CompileOptions traced = options;
@@ -209,6 +215,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.constant_steps = out.built.constant_steps;
   report.constant_bytes = out.built.constant_bytes, report.prepared_bytes = out.built.prepared_bytes;
   count_calls(*out.built.program, out.lowered, report);
+  count_externals(*out.built.program, report);
 
   report.executor = lowered.graph ? runtime::Executor::Graph : options.executor.value_or(runtime::Executor::Vm);
   if (options.run_here) RELAY_RETURN_IF_ERROR(make_executable(out, options));

@@ -36,6 +36,7 @@ struct CompileOptions {
   int codegen_registers = 0;                     // for tests: kernels that need more are refused; 0: as the target has
   bool verify = false;                           // well-formedness and types after every pass
   bool is_optimised = false;                     // the passes of opt_level have run, or what stands for them
+  std::string external;                          // parts of the program go to this compiler (external/compilers.def)
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
   Donated donate{};                              // inputs that the caller gives away with each run
   std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
@@ -62,6 +63,14 @@ struct GroupReport {
   int64_t added_bytes = 0;  // of constants that are stored in another form too
 };
 
+// A function outside of Relay that the program calls (runtime/relay_external.h).
+struct ExternalReport {
+  std::string library, symbol;
+  int64_t steps = 0;    // that call it
+  int64_t payload = 0;  // bytes of it and ...
+  int64_t bytes = 0;    // ... of its constants
+};
+
 struct CompileReport {
   TargetDesc target;
   int threads = 1;
@@ -70,6 +79,7 @@ struct CompileReport {
   std::vector<PassReport> passes;
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;
+  std::vector<ExternalReport> externals;
   std::vector<build::NodeReport> nodes;        // of the model, in its order
   std::vector<build::SegmentReport> batching;  // of a program with functions, by segment
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;

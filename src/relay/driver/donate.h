@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "relay/lower/lower.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::driver {
 

@@ -220,7 +220,9 @@ static onnx::ImportOptions import_options(const LoadOptions& options) {
           .dims = {},
           .dtypes = options.dtypes,
           .opset = options.opset,
-          .freeze_params = options.freeze_params};
+          .freeze_params = options.freeze_params,
+          .all_values = options.all_values,
+          .without_attributes = options.without_attributes};
 }
 
 static Status read_onnx(Model& model, const onnx::ImportOptions& options) {
@@ -228,6 +230,7 @@ static Status read_onnx(Model& model, const onnx::ImportOptions& options) {
   model.module = std::move(imported.module);
   model.files.insert(model.files.end(), imported.external_files.begin(), imported.external_files.end());
   model.output_names = std::move(imported.output_names);
+  model.output_nodes = std::move(imported.output_nodes);
   model.warnings = std::move(imported.warnings);
   return ok();
 }

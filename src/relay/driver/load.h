@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "relay/input/inputs.h"
 #include "relay/ir/expr.h"
@@ -18,6 +19,8 @@ struct LoadOptions {
   std::map<std::string, DType> dtypes = {};
   std::optional<int64_t> opset = {};
   bool freeze_params = true;
+  bool all_values = false;
+  std::set<std::string> without_attributes = {};
 };
 
 enum class ModelForm : uint8_t { Relay, Onnx, Artifact };
@@ -29,6 +32,7 @@ struct Model {
   ModelForm form = ModelForm::Relay;
   ir::Module module;                                // Relay, Onnx
   std::vector<std::string> output_names;            // Onnx; else empty
+  std::vector<std::string> output_nodes;            // Onnx with all_values: which node gives each output
   std::shared_ptr<runtime::Executable> executable;  // Artifact; also:
   runtime::Artifact artifact;
   ir::Module interface;  // @main with its parameters and nothing to do, and the data types

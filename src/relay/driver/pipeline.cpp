@@ -17,6 +17,7 @@ static Pipeline o0() {
   return {{
               "remove_unused_functions",
               "infer_type",            // everything below wants types
+              "expand_composites",     // attention becomes products and a softmax, ...
               "simplify_inference",    // batch_norm and dropout have no kernels: what they compute at inference has
               "to_graph_normal_form",  // let-bound values become shared nodes: the dataflow that lowering reads
               "limit_width",           // kernels of thousands of operands become trees of small ones
@@ -30,6 +31,7 @@ static Pipeline o1() {
   return {{
               "remove_unused_functions",
               "infer_type",
+              "expand_composites",
               "simplify_inference",
               "to_graph_normal_form",
               "propagate_constants",  // weights that functions hand on are constants where they are used
@@ -46,6 +48,7 @@ static Pipeline o2() {
   return {{
               "remove_unused_functions",  // only what @main reaches
               "infer_type",               // everything below wants types
+              "expand_composites",        // attention becomes products and a softmax, ...
               "simplify_inference",       // batch_norm becomes multiply and add, dropout its input
               "to_graph_normal_form",     // let-bound values become shared nodes: the passes below see dataflow
               "propagate_constants",      // weights that functions hand on are constants where they are used

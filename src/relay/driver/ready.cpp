@@ -2,8 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "relay/external/generators.h"
 #include "relay/input/files.h"
 #include "relay/measure/measure.h"
+#include "relay/op/custom.h"
 
 namespace relay::driver {
 
@@ -43,8 +45,8 @@ static Json key_of(const TargetDesc& target) {
 
 static Json key_of(const CompileOptions& options) {
   const auto& [target, threads, numerics, opt_level, mode, executor, memory_limit, batch_calls, run_here, strict,
-               refused_rules, planted, more_passes, codegen_registers, verify, is_optimised, schedules, donate,
-               output_names, trace] = options;
+               refused_rules, planted, more_passes, codegen_registers, verify, is_optimised, external, schedules,
+               donate, output_names, trace] = options;
   Json donated = Json::object();
   for (const auto& [input, result] : donate) donated[input] = result.value_or(-1);
   // These decide how a model is compiled or run, and nothing in its artifact. With `more_passes` there is no key.
@@ -61,6 +63,7 @@ static Json key_of(const CompileOptions& options) {
           {"planted", static_cast<int>(planted)},
           {"codegen_registers", codegen_registers},
           {"is_optimised", is_optimised},
+          {"external", external},
           {"schedules", schedules},
           {"donate", donated},
           {"output_names", output_names}};
@@ -103,7 +106,9 @@ static cache::NewModel to_keep(const Ready& ready, const CompileOptions& options
 Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
                             cache::Cache* cache, Diagnostics& warnings) {
   Ready out;
-  if (input::is_pipe(path) || !options.more_passes.empty()) {  // passes have no text that says what they do
+  // Passes have no text that says what they do, nor has what this process has defined.
+  if (input::is_pipe(path) || !options.more_passes.empty() || !op::custom_operators().empty() ||
+      external::has_added_generators()) {
     cache = nullptr;
   } else {
     RELAY_ASSIGN(ModelForm form, form_of(path));

@@ -13,14 +13,15 @@ using Json = nlohmann::ordered_json;
 std::string json(const CompileReport& report, bool times) {
   auto ms = [&](double value) { return times ? Json(value) : Json(); };
   Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
-  Json without_kernel = Json::array();
+  Json without_kernel = Json::array(), external = Json::array();
   for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", ms(pass.ms)}});
   for (const KernelReport& kernel : report.kernels)
     kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}, {"nodes", kernel.nodes}});
   for (const build::NodeReport& node : report.nodes)
     if (node.kernels.empty())
-      without_kernel.push_back(
-          {{"node", node.node}, {"removed_by", node.removed_by.empty() ? Json() : Json(node.removed_by)}});
+      without_kernel.push_back({{"node", node.node},
+                                {"removed_by", node.removed_by.empty() ? Json() : Json(node.removed_by)},
+                                {"why", node.why.empty() ? Json() : Json(node.why)}});
   for (const GroupReport& group : report.groups) {
     groups.push_back({{"name", group.name},
                       {"rule", group.rule},
@@ -33,6 +34,12 @@ std::string json(const CompileReport& report, bool times) {
   }
   for (const build::SegmentReport& s : report.batching)
     batching.push_back({{"segment", s.name}, {"calls", name(s.batching)}, {"why", s.why}});
+  for (const ExternalReport& e : report.externals)
+    external.push_back({{"library", e.library},
+                        {"symbol", e.symbol},
+                        {"steps", e.steps},
+                        {"payload_bytes", e.payload},
+                        {"constant_bytes", e.bytes}});
   Json donations = Json::array();
   for (const DonationReport& d : report.donations)
     donations.push_back({{"input", d.input},
@@ -60,6 +67,7 @@ std::string json(const CompileReport& report, bool times) {
       {"passes", passes},
       {"groups", groups},
       {"kernels", kernels},
+      {"external", external},
       {"nodes_without_kernel", without_kernel},
       {"batching", batching},
       {"donations", donations},

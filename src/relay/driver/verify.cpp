@@ -88,6 +88,31 @@ Result<Differences> compiled_differences(const Case& c, const CompileOptions& op
   return compare(got, c.reference, c.tolerance);
 }
 
+Result<Blame> blame_import(const Model& model, const std::vector<runtime::Value>& inputs, const ValuesByName& reference,
+                           double tolerance) {
+  RELAY_ASSIGN(ir::Module module, typing::infer(model.module));
+  RELAY_ASSIGN(const runtime::Value got, evaluated(module, inputs, EvalPrecision::Native));
+  Differences all;
+  for (size_t i = 0; i < model.output_names.size(); ++i) {
+    auto found = reference.find(model.output_names[i]);
+    if (found == reference.end()) continue;
+    const runtime::Value& value = model.output_names.size() == 1 ? got : got.field(i);
+    Difference d = compare(value, runtime::Value::tensor(found->second), tolerance)[0];
+    d.output = model.output_names[i];
+    if (!d.within(tolerance))
+      return Blame{.kind = Blame::Kind::Import, .name = model.output_nodes[i], .differences = {d}};
+    all.push_back(std::move(d));
+  }
+  if (all.empty())
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      "the reference has none of the model's values",
+                      {},
+                      {},
+                      {},
+                      "give values under the names that the model has for them"};
+  return Blame{.differences = std::move(all)};
+}
+
 Result<size_t> first_wrong(size_t programs, const std::function<Result<bool>(size_t)>& is_right) {
   size_t right = 0, wrong = programs - 1;
   while (wrong - right > 1) {

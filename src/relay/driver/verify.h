@@ -3,6 +3,7 @@
 #pragma once
 
 #include "relay/driver/compile.h"
+#include "relay/driver/load.h"
 #include "relay/driver/reduce.h"
 #include "relay/runtime/value.h"
 
@@ -37,8 +38,8 @@ Result<Case> make_case(const ir::Module& module, std::vector<runtime::Value> inp
 Result<Differences> compiled_differences(const Case& c, const CompileOptions& options);
 
 struct Blame {
-  enum class Kind : uint8_t { Nothing, Pass, Rule, Compiler } kind = Kind::Nothing;
-  std::string name{};  // of the pass or of the schedule rule
+  enum class Kind : uint8_t { Nothing, Import, Pass, Rule, Compiler } kind = Kind::Nothing;
+  std::string name{};  // of the foreign node, the pass or the schedule rule
   Differences differences{};
   ir::Module before{}, after{};      // of a pass
   std::vector<std::string> rules{};  // of a pass, that it applied to the smallest part
@@ -49,6 +50,13 @@ struct Blame {
 // fails is to blame like one that is wrong. Then the smallest part of the program that shows it. `say` is told of every
 // step.
 Result<Blame> bisect(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say);
+
+// The first node of a foreign model one of whose values, as the evaluator computes what was imported in each
+// operation's own type, is not the reference's; the nodes before it are right, so its import is to blame. `model` was
+// loaded with all_values; a value that `reference` lacks is passed over.
+using ValuesByName = std::map<std::string, Tensor>;
+Result<Blame> blame_import(const Model& model, const std::vector<runtime::Value>& inputs, const ValuesByName& reference,
+                           double tolerance);
 
 // The first of `programs` for which is_right does not hold, of which the first is right and the last is not: by halves.
 Result<size_t> first_wrong(size_t programs, const std::function<Result<bool>(size_t)>& is_right);

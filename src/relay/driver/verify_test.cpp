@@ -5,6 +5,7 @@
 
 #include "relay/driver/targets.h"
 #include "relay/driver/test_networks.h"
+#include "relay/frontend/onnx/test_model.h"
 #include "relay/lower/nest/nest.h"
 
 namespace relay::driver {
@@ -52,6 +53,34 @@ TEST(Verify, DifferencesAreCounted) {
   EXPECT_NE(
       compare(runtime::Value::tensor(values({4, 3}, 37)), runtime::Value::tensor(a), 1)[0].other.find("shape (4, 3)"),
       std::string::npos);
+}
+
+TEST(Bisect, AWrongImportIsNamed) {
+  onnx::test::TestGraph g;
+  g.input("x", "2,5").output("y").node("Neg", {"x"}, {"n"});
+  g.node("LeakyRelu", {"n"}, {"l"}, {onnx::test::real("alpha", 0.25F)}).node("Add", {"l", "x"}, {"y"});
+  const onnx::test::TestFile file(g, 17);
+  const std::vector<runtime::Value> inputs{runtime::Value::tensor(values({2, 5}, 37))};
+  Result<Model> right = load_model(file.path, {.shapes = {}, .run = {}, .all_values = true});
+  ASSERT_TRUE(right) << render(right.errors());
+  ASSERT_EQ(right->output_names, (std::vector<std::string>{"n", "l", "y"}));
+  ValuesByName reference;
+  Result<Case> c = make_case(right->module, inputs, 1e-4);
+  ASSERT_TRUE(c) << render(c.errors());
+  for (size_t i = 0; i < 3; ++i) reference[right->output_names[i]] = c->reference.field(i).tensor();
+  Result<Blame> nothing = blame_import(*right, inputs, reference, 1e-4);
+  ASSERT_TRUE(nothing) << render(nothing.errors());
+  EXPECT_EQ(nothing->kind, Blame::Kind::Nothing);
+  // A converter that does not read its attributes.
+  Result<Model> wrong =
+      load_model(file.path, {.shapes = {}, .run = {}, .all_values = true, .without_attributes = {"LeakyRelu"}});
+  ASSERT_TRUE(wrong) << render(wrong.errors());
+  Result<Blame> found = blame_import(*wrong, inputs, reference, 1e-4);
+  ASSERT_TRUE(found) << render(found.errors());
+  EXPECT_EQ(found->kind, Blame::Kind::Import);
+  EXPECT_EQ(found->name, "LeakyRelu that makes 'l'");
+  EXPECT_EQ(found->differences[0].output, "l");
+  EXPECT_FALSE(blame_import(*right, inputs, {}, 1e-4));
 }
 
 TEST(Bisect, NothingIsToBlame) {

@@ -1,12 +1,18 @@
-#include "relay/eval/te.h"
+#include <cstring>
+
+#include <cstring>
 
 #include "relay/eval/program.h"
 #include "relay/eval/stage.h"
+#include "relay/eval/te.h"
 #include "relay/scalar/simplify.h"
+#include "relay/te/recurrence.h"
 
 namespace relay::eval {
 
 namespace {
+
+using KnownTensors = std::unordered_map<const te::TensorNode*, Tensor>;
 
 Result<Shape> shape_of(const te::Tensor& t, const ShapeValues& values) {
   Shape shape;
@@ -34,11 +40,54 @@ Result<Shape> shape_of(const te::Tensor& t, const ShapeValues& values) {
   return shape;
 }
 
+// All values of each state, one step after the other. `known`: what the stage reads.
+Result<std::vector<Tensor>> run_recurrence(const te::Tensor& stage, const KnownTensors& known,
+                                           const ShapeValues& values, const EvalOptions& options) {
+  const te::Recurrence& r = *te::as_recurrence(*stage);
+  const std::optional<int64_t> steps = scalar::evaluate(r.steps, values);
+  RELAY_CHECK(steps, "the number of steps of {} has no value", stage->name);
+  // What is computed outside of the steps is given to them.
+  TensorBindings bound;
+  std::vector<std::pair<te::Tensor, te::Tensor>> given;
+  for (const te::Tensor& in : te::inputs(stage)) {
+    given.push_back({in, te::placeholder(in->name, in->shape, in->dtype)});
+    bound.push_back({given.back().second, known.at(in.get())});
+  }
+  const te::Tensors after = te::replace(r.after, given);
+  const size_t outside = bound.size();
+  std::vector<std::vector<Tensor>> rows(r.initial.size());
+  for (size_t s = 0; s < r.initial.size(); ++s) {
+    rows[s].push_back(known.at(r.initial[s].get()));
+    bound.push_back({r.before[s], rows[s].back()});
+  }
+  for (int64_t t = 0; t < *steps; ++t) {
+    ShapeValues now = values;
+    now.push_back({r.step, t});
+    RELAY_ASSIGN(std::vector<Tensor> state, evaluate(after, bound, now, options));
+    for (size_t s = 0; s < state.size(); ++s) bound[outside + s].second = state[s], rows[s].push_back(state[s]);
+  }
+  std::vector<Tensor> all;
+  for (const std::vector<Tensor>& of_state : rows) {
+    Shape shape = of_state[0].shape();
+    shape.insert(shape.begin(), static_cast<int64_t>(of_state.size()));
+    Tensor stacked = Tensor::empty(shape, of_state[0].dtype());
+    std::byte* to = static_cast<std::byte*>(stacked.mutable_data());
+    for (const Tensor& row : of_state) {
+      RELAY_CHECK(row.bytes() == of_state[0].bytes(), "a state of {} changes its size", stage->name);
+      if (row.bytes() > 0) std::memcpy(to, row.data(), row.bytes());
+      to += row.bytes();
+    }
+    all.push_back(stacked);
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBindings& placeholders,
                                      const ShapeValues& values, const EvalOptions& options) {
-  std::unordered_map<const te::TensorNode*, Tensor> known;
+  KnownTensors known;
+  std::unordered_map<const te::TensorNode*, std::vector<Tensor>> states;  // of recurrences
   for (const auto& [placeholder, tensor] : placeholders) {
     bool widen = options.float64 && tensor.dtype().is_float();
     RELAY_CHECK(tensor.dtype() == placeholder->dtype || (widen && tensor.dtype() == DType::float64()),
@@ -68,7 +117,11 @@ Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBin
   for (const te::Tensor& t : order) {
     if (t->is_placeholder()) continue;
     if (t->before) return te::scan_in_operator(*t);
-    if (t->is_program()) {
+    if (te::as_recurrence(*t)) {
+      RELAY_ASSIGN(states[t.get()], run_recurrence(t, known, values, options));
+    } else if (const te::StateNode* state = te::as_state(*t)) {
+      known[t.get()] = states.at(state->of.get())[state->state];
+    } else if (t->is_program()) {
       std::vector<Tensor> inputs;
       for (const te::Tensor& in : te::inputs(t)) inputs.push_back(known.at(in.get()));
       known[t.get()] = run_program(t, inputs, shapes, values, options);

@@ -89,7 +89,7 @@ Tensor random_tensor(const TensorType& type, double least, double most, std::mt1
   Tensor t = Tensor::empty(std::move(shape), type.dtype);
   for (int64_t i = 0; i < t.elements(); ++i) {
     double u = uniform(random);
-    if (type.dtype.is_float()) {
+    if (type.dtype.is_float() || type.dtype.is_storage()) {
       t.set(i, least + (most - least) * u);
     } else {
       double low = std::ceil(least), high = std::floor(most);

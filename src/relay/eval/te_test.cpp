@@ -6,6 +6,7 @@
 #include <random>
 
 #include "relay/scalar/eval.h"
+#include "relay/te/recurrence.h"
 
 namespace relay::eval {
 namespace {
@@ -330,6 +331,41 @@ TEST(EvalTeProperty, RandomBodies) {
     ASSERT_TRUE(same((*got)[0], want)) << te::str(stage) << "\n" << str((*got)[0], 64) << "\n" << str(want, 64);
     ASSERT_TRUE(evaluate({stage}, inputs, {}, {.float64 = true}));
   }
+}
+
+TEST(EvalTe, RecurrencesTakeAStateThroughTheirSteps) {
+  const DType t = DType::float32();
+  const Expr steps = scalar::var("n");
+  te::Tensor x = te::placeholder("x", {steps, imm(2)}, t), first = te::placeholder("first", {imm(2)}, t);
+  // a = b + x[t], b = 2 * a (of before): b of each step is read by none but the next.
+  const te::Tensors states =
+      te::recurrence("loop", steps, {first, first}, [&](const Expr& step, const te::Tensors& before) {
+        te::Tensor a = te::compute("a", {imm(2)}, [&](const Exprs& i) { return (*before[1])(i) + (*x)({step, i[0]}); });
+        te::Tensor b = te::compute("b", {imm(2)}, [&](const Exprs& i) { return (*before[0])(i) * 2; });
+        return te::Tensors{a, b};
+      });
+  const std::vector<double> xs = {1, 2, 3, 4, 5, 6}, zeros = {1, -1};
+  const TensorBindings inputs = {{x, Tensor::from_doubles({3, 2}, t, xs)},
+                                 {first, Tensor::from_doubles({2}, t, zeros)}};
+  const Result<std::vector<Tensor>> got = evaluate(states, inputs, {{steps, 3}});
+  ASSERT_TRUE(got);
+  ASSERT_EQ((*got)[0].shape(), (Shape{4, 2}));
+  for (size_t row = 0; row < 2; ++row) {
+    double a = zeros[row], b = zeros[row];
+    for (int64_t s = 0; s <= 3; ++s) {
+      EXPECT_EQ((*got)[0].at(s * 2 + static_cast<int64_t>(row)), a);
+      EXPECT_EQ((*got)[1].at(s * 2 + static_cast<int64_t>(row)), b);
+      if (s == 3) break;
+      const double next = b + xs[static_cast<size_t>(s) * 2 + row];
+      b = 2 * a, a = next;
+    }
+  }
+  const Result<std::vector<Tensor>> none = evaluate(
+      states, {{x, Tensor::empty({0, 2}, t)}, {first, Tensor::from_doubles({2}, t, zeros)}},
+      {{steps, 0}});
+  ASSERT_TRUE(none);
+  EXPECT_EQ((*none)[0].shape(), (Shape{1, 2}));
+  EXPECT_EQ((*none)[0].at(1), -1);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "relay/eval/eval.h"
 #include "relay/ir/substitute_dims.h"
+#include "relay/op/custom.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/index_check.h"
 
@@ -158,6 +159,35 @@ Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Typ
                             extents[which]);
 }
 
+// Of an operator that a function of others computes, which sees the types of the program.
+static Result<Value> call_back(const op::OpDef& def, const op::Callback& callback, const ir::Attrs& attrs,
+                               const Values& inputs, const ir::Type& type, const EvalOptions& options) {
+  std::vector<Tensor> in, out;
+  for (const Value& v : inputs) in.push_back(v.tensor.cast(v.dtype));
+  const ir::TupleType* tuple = ir::as<ir::TupleType>(type);
+  for (const ir::Type& t : tuple ? tuple->fields : ir::Types{type}) {
+    const ir::TensorType* result = ir::as<ir::TensorType>(t);
+    Shape shape;
+    for (const ir::Dim& d : result->shape) {
+      const ir::Dim size = scalar::simplify(d);
+      if (!scalar::is_int(size))
+        return Diagnostic{DiagnosticKind::cannot_infer,
+                          format("{}: the size `{}` of a result is not known", def.name, scalar::str(size)),
+                          {},
+                          {},
+                          {},
+                          "let the operator's relation say each size of its results in sizes of its inputs"};
+      shape.push_back(size->ivalue);
+    }
+    out.push_back(Tensor::empty(std::move(shape), result->dtype));
+  }
+  RELAY_RETURN_IF_ERROR(callback.run(attrs, in, out));
+  Values results;
+  for (const Tensor& t : out)
+    results.emplace_back(options.float64 && t.dtype().is_float() ? t.cast(DType::float64()) : t, t.dtype());
+  return tuple ? tuple_value(std::move(results)) : std::move(results[0]);
+}
+
 Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& symbolic, const Values& args,
                             const ShapeValues& shape, const EvalOptions& options) {
   std::vector<scalar::Binding> known;
@@ -177,6 +207,7 @@ Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& symbolic, con
   }
   ir::Type type = *inferred;
   if (!known.empty()) type = ir::substitute(type, known);
+  if (const op::Callback* callback = op::callback_of(def)) return call_back(def, *callback, attrs, flat, type, options);
   te::Tensors placeholders;
   TensorBindings bindings;
   for (size_t i = 0; i < flat.size(); ++i) {

@@ -4,7 +4,7 @@
 
 #include "relay/exec/sizes.h"
 #include "relay/runtime/artifact.h"
-#include "relay/runtime/program_builder.h"
+#include "relay/runtime/program/program_builder.h"
 #include "relay/runtime/relay_c.h"
 
 namespace relay::exec {

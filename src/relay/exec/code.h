@@ -10,7 +10,7 @@
 // out what is never used. A register is written once, or by moves at the ends of branches.
 #pragma once
 
-#include "relay/runtime/program_builder.h"
+#include "relay/runtime/program/program_builder.h"
 
 namespace relay::exec {
 

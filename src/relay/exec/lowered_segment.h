@@ -3,7 +3,7 @@
 
 #include "relay/ir/expr.h"
 #include "relay/lower/plan/function.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::exec {
 

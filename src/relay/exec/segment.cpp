@@ -10,7 +10,7 @@
 #include "relay/exec/sizes.h"
 #include "relay/ir/type.h"
 #include "relay/lower/plan/views.h"
-#include "relay/runtime/program_builder.h"
+#include "relay/runtime/program/program_builder.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/memory.h"
 
@@ -454,9 +454,20 @@ class SegmentWriter {
   }
 
   Status steps() {
+    std::optional<lower::StepRepeat> repeat;
+    uint32_t repeated = 0;  // of its steps
+    auto end_repeat = [&]() -> Status {
+      if (!repeat) return ok();
+      RELAY_ASSIGN(SizeExpr times, size_(repeat->times));
+      builder_.repeat_last(std::exchange(repeated, 0), std::move(times));
+      repeat.reset();
+      return ok();
+    };
     for (size_t s = 0; s < lowered_.steps.size(); ++s) {
       const Step& step = lowered_.steps[s];
       if (!live_[s] || step.constant) continue;
+      if (repeat && (!step.repeat || step.repeat->number != repeat->number)) RELAY_RETURN_IF_ERROR(end_repeat());
+      if (step.repeat) repeat = step.repeat, ++repeated;
       if (step.check) {
         RELAY_RETURN_IF_ERROR(check_indices(step));
         parts_.lowered_steps.back().push_back(static_cast<int>(s));
@@ -466,6 +477,12 @@ class SegmentWriter {
       for (int arg : step.args) {
         RELAY_ASSIGN(uint32_t id, array(arg));
         args.push_back(id);
+      }
+      if (step.external) {
+        const uint32_t outputs = static_cast<uint32_t>(step.writes.size());
+        builder_.external(parts_.external(*step.external, static_cast<uint32_t>(args.size()) - outputs, outputs), args);
+        parts_.lowered_steps.back().push_back(static_cast<int>(s));
+        continue;
       }
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(step.shape_values));
       RELAY_ASSIGN(SizeExpr tasks, size_(task_count(step)));
@@ -477,7 +494,7 @@ class SegmentWriter {
                       when);
       parts_.lowered_steps.back().push_back(static_cast<int>(s));
     }
-    return ok();
+    return end_repeat();
   }
 
   const LoweredFunction& lowered_;
@@ -520,6 +537,17 @@ uint32_t Parts::constant(const Tensor& value) {
   program.constants.push_back(value);
   constant_numbers_.emplace(key, number);
   return number;
+}
+
+uint32_t Parts::external(const lower::ExternalCode& code, uint32_t inputs, uint32_t outputs) {
+  auto [it, fresh] = external_numbers_.try_emplace({code.library, code.symbol, code.payload},
+                                                   static_cast<uint32_t>(program.externals.size()));
+  if (fresh) {
+    runtime::ExternalEntry entry{code.library, code.symbol, code.payload, {}, inputs, outputs};
+    for (const Tensor& t : code.constants) entry.constants.push_back(constant(t));
+    program.externals.push_back(std::move(entry));
+  }
+  return it->second;
 }
 
 uint32_t Parts::prepared_constant(const Tensor& type) {

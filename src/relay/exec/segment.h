@@ -1,11 +1,13 @@
 // Lowered functions as segments of a program, and what the segments and functions of a program share.
 #pragma once
 
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "relay/exec/build_options.h"
 #include "relay/lower/plan/function.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::exec {
 
@@ -20,9 +22,11 @@ struct Parts {
   uint32_t kernel(const loop::Kernel& kernel);  // kernels of one name are one
   uint32_t constant(const Tensor& value);
   uint32_t prepared_constant(const Tensor& type);
+  uint32_t external(const lower::ExternalCode& code, uint32_t inputs, uint32_t outputs);  // equal ones are one
 
  private:
   std::unordered_map<std::string, uint32_t> kernel_numbers_;
+  std::map<std::tuple<std::string, std::string, std::string>, uint32_t> external_numbers_;
   std::unordered_multimap<uint64_t, uint32_t> constant_numbers_;
 };
 

@@ -4,7 +4,7 @@
 
 #include "relay/ir/expr.h"
 #include "relay/op/conditions.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::exec {
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::exec {

@@ -6,7 +6,7 @@
 
 #include "relay/base/diagnostics.h"
 #include "relay/op/conditions.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 #include "relay/scalar/expr.h"
 
 namespace relay::exec {

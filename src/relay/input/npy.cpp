@@ -33,7 +33,9 @@ static std::optional<DType> dtype_of(std::string_view descr) {
   }
 }
 
+// Of storage types the bytes, as np.save() writes those of ml_dtypes.
 static std::string descr_of(DType dtype) {
+  if (dtype.is_storage()) return "|V1";
   char code = dtype.is_bool()                   ? 'b'
               : dtype.code == DType::Code::Int  ? 'i'
               : dtype.code == DType::Code::UInt ? 'u'

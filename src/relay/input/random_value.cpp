@@ -27,6 +27,8 @@ Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed, uint64_t mo
     uint64_t bits = next(state);
     if (dtype.is_float())
       tensor.set(i, static_cast<double>(bits >> 40) * 0x1p-23 - 1.0);
+    else if (dtype.is_storage())  // all that two bits hold, and what is between them
+      tensor.set(i, static_cast<double>(bits >> 40) * 0x1p-22 - 2.0);
     else
       tensor.set_int(i, static_cast<int64_t>(dtype.is_bool() ? bits >> 63 : (bits >> 32) % (most + 1)));
   }

@@ -109,12 +109,13 @@ Stmt redirect(const Stmt& s, function_ref<Access(const Access&)> now) {
   return rewrite(
       s,
       [&](const Stmt& n) -> Stmt {
-        if (n->kind != StmtKind::Store) return n;
+        if (n->kind != StmtKind::Store && n->kind != StmtKind::Prefetch) return n;
         const Access was{n->buffer, n->indices};
         Access to = now(was);
         if (same(was, to)) return n;
-        return store(BufferRef(static_cast<const Buffer*>(to.source.get())), std::move(to.indices), n->value,
-                     n->condition);
+        BufferRef buffer(static_cast<const Buffer*>(to.source.get()));
+        if (n->kind == StmtKind::Prefetch) return prefetch(std::move(buffer), std::move(to.indices));
+        return store(std::move(buffer), std::move(to.indices), n->value, n->condition);
       },
       [&](const Expr& root) {
         return scalar::rewrite(root, [&](const Expr& e) -> Expr {

@@ -259,5 +259,62 @@ TEST(Function, UnknownScheduleNameIsReported) {
   EXPECT_NE(render(l.errors()).find("did you mean 'nn_relu'?"), std::string::npos) << render(l.errors());
 }
 
+// nn.rnn of so many units along a sequence.
+Result<LoweredFunction> lower_rnn(int64_t units, const Expr& steps) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({steps, imm(1), imm(8)}, f32));
+  x->type = x->annotation;
+  ir::Expr weights = ir::tuple({weight({units, 8}), weight({units, units})}), state = ir::tuple({weight({1, 1, units})});
+  for (const ir::Expr& e : {weights, state}) {
+    ir::Types fields;
+    for (const ir::Expr& f : ir::as<ir::Tuple>(e)->elements) fields.push_back(f->type);
+    e->type = ir::tuple_type(fields);
+  }
+  TargetDesc target = wide();
+  target.cores = 2;
+  return lower(ir::function({x}, typed(op::make("nn.rnn", {x, weights, state}, {{"bias", false}}))), "main",
+               {.target = target, .schedules = {}});
+}
+
+// The product of all inputs is in front; a short step is in a loop of one kernel.
+TEST(Function, ShortStepsOfARecurrenceAreOneKernel) {
+  for (const Expr& steps : {imm(7), scalar::var("n")}) {
+    Result<LoweredFunction> l = lower_rnn(16, steps);
+    ASSERT_TRUE(l) << render(l.errors());
+    std::vector<std::string> groups;
+    for (const LoweredGroup& g : l->groups) groups.push_back(g.name);
+    EXPECT_EQ(groups, (std::vector<std::string>{"nn_rnn_hidden", "nn_rnn_input_product", "nn_rnn_steps", "nn_rnn",
+                                                "nn_rnn_1"}));
+    int recurrences = 0;
+    for (const Step& s : l->steps) {
+      if (!s.recurrence) continue;
+      ++recurrences;
+      EXPECT_FALSE(s.repeat);
+      EXPECT_EQ(scalar::str(l->kernels[static_cast<size_t>(s.kernel)].tasks), "1");
+      EXPECT_TRUE(loop::verify(l->kernels[static_cast<size_t>(s.kernel)]).empty());
+    }
+    EXPECT_EQ(recurrences, 1);
+  }
+}
+
+// A long one is repeated, so that threads share its kernels; packing the weight is no part of it.
+TEST(Function, LongStepsOfARecurrenceAreRepeated) {
+  const Expr steps = scalar::var("n");
+  Result<LoweredFunction> l = lower_rnn(1024, steps);
+  ASSERT_TRUE(l) << render(l.errors());
+  int repeated = 0;
+  for (const Step& s : l->steps) {
+    if (!s.repeat) continue;
+    ++repeated;
+    EXPECT_EQ(s.repeat->times, steps);
+    ASSERT_FALSE(s.shape_values.empty());
+    EXPECT_EQ(l->kernels[static_cast<size_t>(s.kernel)].shape_vars[0]->name, "t");
+    EXPECT_TRUE(loop::verify(l->kernels[static_cast<size_t>(s.kernel)]).empty());
+    bool weights = false;
+    for (int r : s.reads) weights |= l->arrays[static_cast<size_t>(r)].kind == Array::Kind::Constant;
+    EXPECT_EQ(weights, repeated == 1);
+  }
+  EXPECT_GE(repeated, 1);
+}
+
 }  // namespace
 }  // namespace relay::lower

@@ -4,10 +4,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "relay/lower/plan/halo.h"
+#include "relay/lower/nest/halo.h"
 #include "relay/lower/plan/views.h"
 #include "relay/lower/plan_function.h"
 #include "relay/lower/schedule_group.h"
+#include "relay/lower/steps_kernel.h"
 #include "relay/scalar/math.h"
 #include "relay/scalar/simplify.h"
 
@@ -217,8 +218,17 @@ class Lowering {
     out_.steps.push_back(std::move(step));
   }
 
+  void add_external(const Group& g) {
+    Step step;
+    step.args = step.reads = g.params, step.writes = g.outputs;
+    step.args.insert(step.args.end(), g.outputs.begin(), g.outputs.end());
+    step.external = g.external;
+    out_.steps.push_back(std::move(step));
+  }
+
   Status lower_group(const Group& g) {
     if (g.check) return add_check(g), ok();
+    if (g.external) return add_external(g), ok();
     ScheduleDraft draft;
     draft.target = &options_.target;
     draft.outputs = g.te.outputs;
@@ -228,7 +238,7 @@ class Lowering {
     auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
       for (size_t i = 0; i < tensors.size(); ++i) {
         array_of[tensors[i]->name] = arrays[i];
-        draft.layouts[tensors[i]->name] = out_.arrays[arrays[i]].layout;
+        draft.layouts[tensors[i]->name] = layout_in(g, tensors[i], arrays[i]);
         if (out_.arrays[arrays[i]].kind != Array::Kind::Constant) continue;
         draft.constants.insert(tensors[i]->name);
         draft.values[tensors[i]->name] = out_.arrays[arrays[i]].value;
@@ -243,7 +253,8 @@ class Lowering {
     place(g.te.outputs, g.outputs);
     const std::string name = unique_group_name(g.te.name);
     std::vector<OutputLayout> layouts;
-    for (int o : g.outputs) layouts.push_back({out_.arrays[o].shape.size(), out_.arrays[o].layout});
+    for (size_t o = 0; o < g.outputs.size(); ++o)
+      layouts.push_back({g.te.outputs[o]->shape.size(), layout_in(g, g.te.outputs[o], g.outputs[o])});
     RELAY_ASSIGN(ScheduledGroup scheduled, schedule_group(draft, layouts, name, options_));
     if (scheduled.refusal) out_.refusals.push_back(*scheduled.refusal);
     if ((gives_up_ = scheduled.gives_up)) return ok();
@@ -256,13 +267,9 @@ class Lowering {
       if (array_of.count(c))
         asked_.try_emplace(array_of[c], draft.layouts.at(c)), array_of[c] = packed(array_of[c], draft.layouts.at(c));
 
-    LoweredGroup group;
-    group.name = name, group.stages = stages, group.rule = draft.schedule.rule;
-    group.schedule = str(draft.schedule, stages), group.sources = g.te.sources;
-    if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
     std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule);
-    for (const auto& [kernel, count] : flops) group.flops += count.known;
-    out_.groups.push_back(std::move(group));
+    add_lowered(g, name, stages, draft.schedule, flops);
+    StepsBuilder steps(g);
     for (const BuiltKernel& b : built) {
       if (!array_of.count(b.root->name)) {  // an intermediate of this group
         Array a;
@@ -270,6 +277,7 @@ class Lowering {
         a.layout = draft.layouts.at(b.root->name);
         array_of[b.root->name] = add_array(std::move(a));
       }
+      if (g.steps && steps.take(b, array_of.at(b.root->name))) continue;
       Step step;
       step.kernel = add_kernel(b.kernel);
       step.group = static_cast<int>(out_.groups.size()) - 1;
@@ -291,7 +299,65 @@ class Lowering {
       if (out_.arrays[result].layout.has_halo() && with_halo_.insert(result).second) add_halo(result, step);
       out_.steps.push_back(std::move(step));
     }
+    if (g.steps) add_recurrence(g, steps, name, array_of, flops);
     return ok();
+  }
+
+  // The group as people see it.
+  void add_lowered(const Group& g, const std::string& name, const te::Tensors& stages, const Schedule& schedule,
+                   const std::map<std::string, KernelFlops>& flops) {
+    LoweredGroup group;
+    group.name = name, group.stages = stages, group.rule = schedule.rule;
+    group.schedule = str(schedule, stages), group.sources = g.te.sources;
+    if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
+    for (const auto& [kernel, count] : flops) group.flops += count.known;
+    out_.groups.push_back(std::move(group));
+  }
+
+  // How a tensor of the group lies in an array, of which it may be one of the values of a state.
+  Layout layout_in(const Group& g, const te::Tensor& tensor, int array) const {
+    const size_t rank = tensor->shape.size();
+    return g.steps && rank + 1 == out_.arrays[array].shape.size() ? Layout::row_major(static_cast<int>(rank))
+                                                                  : out_.arrays[array].layout;
+  }
+
+  void add_recurrence(const Group& g, const StepsBuilder& steps, const std::string& name,
+                      const std::unordered_map<std::string, int>& array_of,
+                      const std::map<std::string, KernelFlops>& flops) {
+    double of_step = 0;
+    for (const auto& [root, own] : flops) of_step += own.known;
+    std::vector<RecurrenceKernel> kernels;
+    if (steps.is_worth_sharing(options_.target, out_.arrays, array_of, of_step))
+      kernels = steps.apart(name, out_.arrays, array_of);
+    else
+      kernels.push_back(steps.as_one(name, out_.arrays, array_of));
+    const int repeat = repeats_++;
+    for (RecurrenceKernel& made : kernels) {
+      Step step;
+      step.args = made.args, step.recurrence = true;
+      for (int a : made.args) step.reads.push_back(stored_in(out_.arrays, a));
+      for (int a : made.written) step.writes.push_back(stored_in(out_.arrays, a));
+      if (made.repeated) step.repeat = StepRepeat{repeat, g.steps->count};
+      step.shape_values = made.kernel.shape_vars;
+      if (made.repeated) step.shape_values[0] = scalar::imm(0);
+      step.kernel = add_kernel(std::move(made.kernel));
+      step.group = static_cast<int>(out_.groups.size()) - 1;
+      for (const std::string& root : made.roots) add_flops(step, flops.at(root), g.steps->count);
+      out_.steps.push_back(std::move(step));
+    }
+  }
+
+  // Those of a kernel in `times` steps of a recurrence; the group has those of one step already.
+  void add_flops(Step& step, const KernelFlops& own, const Expr& times) {
+    double& of_group = out_.groups.back().flops;
+    if (scalar::is_int(times)) {
+      step.flops += own.known * static_cast<double>(times->ivalue);
+      of_group += own.known * static_cast<double>(times->ivalue - 1);
+    } else if (own.known > 0) {
+      step.symbolic_flops.push_back({own.known, times});
+      of_group -= own.known;
+    }
+    for (const SymbolicFlops& s : own.symbolic) step.symbolic_flops.push_back({s.each, s.times * times});
   }
 
   void add_halo(int array, const Step& writer) {
@@ -332,6 +398,7 @@ class Lowering {
   std::map<std::pair<int, std::string>, int> packed_;
   std::map<int, Layout> asked_;  // of constants: the layout that the first group wanted
   std::set<int> with_halo_;      // arrays whose halo is written, by a step before the first that writes into them
+  int repeats_ = 0;
   LowerNames own_names_;
   LowerNames& names_;
   std::unordered_map<std::string, int> kernels_;  // of this function, by name

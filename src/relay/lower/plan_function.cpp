@@ -8,8 +8,10 @@
 #include "relay/lower/group/facts.h"
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
+#include "relay/lower/plan/external.h"
 #include "relay/lower/plan/in_place.h"
 #include "relay/lower/plan/join.h"
+#include "relay/lower/plan/recurrence.h"
 #include "relay/lower/plan/views.h"
 #include "relay/scalar/simplify.h"
 
@@ -43,6 +45,8 @@ class Planner {
     choose_row_padding();
     lay_out_views();
     copy_checked_indices(plan_);
+    copy_external_arrays(plan_);
+    split_recurrences(plan_);
     return std::move(plan_);
   }
 
@@ -134,7 +138,26 @@ class Planner {
     return ok();
   }
 
+  Status add_external(const ir::Call& call, const ExternalCall& external) {
+    RELAY_CHECK(!options_.calls, "{} is called for many calls at once", external.code.symbol);
+    Group g;
+    for (const ir::Expr& a : external.args) {
+      if (!values_.count(a.get())) RELAY_RETURN_IF_ERROR(add(a));  // a constant that stands inside
+      g.params.insert(g.params.end(), values_.at(a.get()).begin(), values_.at(a.get()).end());
+    }
+    g.te = opaque_stages(plan_, external, g.params);
+    add_sources(g.te.sources, {call.span});
+    g.external = std::make_shared<const ExternalCode>(external.code);
+    for (const te::Tensor& t : g.te.outputs)
+      g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, t->shape, t->dtype));
+    values_[&call] = g.outputs;
+    plan_.groups.push_back(std::move(g));
+    return ok();
+  }
+
   Status add_group(const ir::Call& call) {
+    RELAY_ASSIGN(std::optional<ExternalCall> external, external_call(call, options_.externals));
+    if (external) return add_external(call, *external);
     Group g;
     RELAY_ASSIGN(g.te, group_of(call));
     for (const ir::Expr& a : call.args)
@@ -290,7 +313,7 @@ class Planner {
     for (const Algorithm* a : algorithms_at(Point::AtOrder, options_)) keep.emplace_back(plan_, options_, *a);
     for (size_t gi = 0; gi < plan_.groups.size(); ++gi) {
       Group& g = plan_.groups[gi];
-      if (g.check) continue;
+      if (g.check || g.external) continue;
       const Images images = images_of(g);
       g.on_images = images != Images::No;
       if (images == Images::ChannelsLast) continue;  // stored so as it is

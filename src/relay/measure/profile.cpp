@@ -78,7 +78,8 @@ void describe(Profile& profile, std::span<const lower::LoweredFunction> segments
       const scalar::Expr times = scalar::simplify(scalar::substitute(more.times, sizes));
       if (scalar::is_int(times)) row.flops += more.each * static_cast<double>(times->ivalue);
     }
-    if (what.check) continue;
+    if (what.external) row.rule = what.external->library;
+    if (what.check || what.external) continue;
     row.rule = function.groups[static_cast<size_t>(what.group)].rule;
   }
 }

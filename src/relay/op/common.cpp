@@ -148,8 +148,8 @@ Result<Dims> broadcast_shape(const char* number, const Dims& a, const Dims& b) {
       d = scalar::is_int(y) ? y : x;  // `?` is 1 or the other's extent
     else if (scalar::is_any(y))
       d = scalar::is_int(x) ? x : y;
-    else if ((!scalar::is_int(x) && !scalar::is_int(y)) ? agree(x, y) : scalar::prove_equal(x, y) == true)
-      d = meet(x, y);  // a size that meets a number may be 1 as well: nobody assumes that it is the number
+    else if (agree(x, y))  // a size that meets a number is that number, which is checked when the program is called
+      d = meet(x, y);
     else {
       Diagnostic error = constraint(
           number, "shapes {} and {} do not broadcast: {} and {} at axis {} from the end are different and neither is 1",

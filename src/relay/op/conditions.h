@@ -1,5 +1,5 @@
 // Conditions: what operators need of sizes and typing neither proves nor refutes. Whoever runs a function checks them
-// before it begins (runtime/program.h: Check), so that what is computed may rely on them.
+// before it begins (runtime/program/program.h: Check), so that what is computed may rely on them.
 //
 //   Assumptions assumed;
 //   def.infer(attrs, {Tensor[(1, 3, h, w)]});     // nn.max_pool2d, a window of 7: assumed.found() is {h >= 7, w >= 7}

@@ -98,6 +98,9 @@ struct OpDef {
   // The same in other operators, which are differentiated in its place. The inputs are typed.
   std::function<ir::Expr(const Attrs&, const ir::Exprs& inputs)> definition;
   bool by_executor = false;        // no kernel: the executors do it themselves
+  bool composite = false;          // compiled as its definition: the pass expand_composites writes it out
+  bool stores = false;             // takes and gives elements of storage types, which others refuse
+  bool ours = false;               // Relay as it was had no operator of this meaning
   const OpDef* part_of = nullptr;  // made of that operator's `shape`; such are in no list
   // A Python expression for the expected value, with the inputs (torch tensors, floats as float64; a tuple is a list)
   // and attributes as variables of their names; np, scipy, torch, F = torch.nn.functional and the helpers of
@@ -122,6 +125,9 @@ struct OpSpec {
   std::function<ir::Exprs(const A&, const Adjoint&)> gradient = {};
   std::function<ir::Expr(const A&, const ir::Exprs&)> definition = {};
   bool by_executor = false;
+  bool composite = false;
+  bool stores = false;
+  bool ours = false;
   std::string oracle;
   std::vector<Example> examples;
   std::vector<Reject> rejects = {};
@@ -165,6 +171,9 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
       std::move(gradient),
       std::move(definition),
       s.by_executor,
+      s.composite,
+      s.stores,
+      s.ours,
       nullptr,
       std::move(s.oracle),
       std::move(s.examples),

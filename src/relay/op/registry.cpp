@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "relay/op/custom.h"
+
 namespace relay::ops {
 #define RELAY_OP(function) op::OpDef function();
 #define RELAY_OP_FAMILY(function) std::vector<op::OpDef> function();
@@ -111,10 +113,13 @@ const std::vector<const OpDef*>& all() { return table().sorted; }
 
 const OpDef* find(std::string_view name) {
   auto it = table().by_name.find(name);
-  return it == table().by_name.end() ? nullptr : it->second.first;
+  return it == table().by_name.end() ? find_custom(name) : it->second.first;
 }
 
-ir::Expr node(const OpDef& def) { return table().by_name.find(def.name)->second.second; }
+ir::Expr node(const OpDef& def) {
+  auto it = table().by_name.find(def.name);
+  return it == table().by_name.end() ? node_of_custom(def) : it->second.second;
+}
 
 Result<Attrs> attributes(const OpDef& def, const AttrValues& values, Span span) {
   Diagnostics errors;

@@ -7,7 +7,7 @@ namespace relay::op {
 
 // All operators, sorted by name.
 const std::vector<const OpDef*>& all();
-// Null when there is none.
+// Null when there is none. Those that the process has defined (custom.h) are found too, and are not among all().
 const OpDef* find(std::string_view name);
 // The expression node that stands for the operator (the same node every time).
 ir::Expr node(const OpDef& def);

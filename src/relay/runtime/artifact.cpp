@@ -54,7 +54,7 @@ class Reader {
   }
   DType dtype() {
     uint8_t code = number<uint8_t>(), bits = number<uint8_t>();
-    if (code > static_cast<uint8_t>(DType::Code::Bool)) return fail(), DType::int8();
+    if (code > static_cast<uint8_t>(DType::Code::UInt2)) return fail(), DType::int8();
     DType t{static_cast<DType::Code>(code), bits};
     if (parse_dtype(t.str()) != t) return fail(), DType::int8();
     return t;
@@ -143,6 +143,11 @@ class Reader {
       return c;
     });
     s.steps = list<Step>(Limits::steps, 25, [&] { return step(); });
+    s.repeats = list<Repeat>(Limits::steps, 12, [&] {
+      Repeat r;
+      r.first = number<uint32_t>(), r.count = number<uint32_t>(), r.times = number<uint32_t>();
+      return r;
+    });
     return s;
   }
   Preparation preparation() {
@@ -153,6 +158,23 @@ class Reader {
     p.sizes = list<int64_t>(Limits::sizes, 8, [&] { return number<int64_t>(); });
     p.tasks = number<int64_t>();
     return p;
+  }
+  Donation donation() {
+    Donation d{number<uint32_t>()};
+    const bool has_result = flag();
+    const uint32_t result = number<uint32_t>();
+    if (has_result) d.result = result;
+    return d;
+  }
+  ExternalEntry external() {
+    ExternalEntry e;
+    e.library = text();
+    e.symbol = text();
+    e.payload = text(Limits::payload);
+    e.constants = indices(Limits::operands);
+    e.inputs = number<uint32_t>();
+    e.outputs = number<uint32_t>();
+    return e;
   }
   Operand operand() {
     uint32_t packed = number<uint32_t>();
@@ -302,17 +324,12 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     return Tensor::view(const_cast<char*>(bytes.data() + constants_offset + offset), std::move(shape), dtype, storage);
   });
   program->preparations = r.list<Preparation>(Limits::constants, 24, [&] { return r.preparation(); });
+  program->externals = r.list<ExternalEntry>(Limits::externals, 24, [&] { return r.external(); });
   program->segments = r.list<Segment>(Limits::segments, 45, [&] { return r.segment(); });
   program->types = r.list<DataType>(Limits::types, 8, [&] { return r.data_type(); });
   program->functions = r.list<Function>(Limits::functions, 29, [&] { return r.function(); });
   program->signature = r.signature();
-  program->donations = r.list<Donation>(Limits::arrays, 9, [&] {
-    Donation d{r.number<uint32_t>()};
-    const bool has_result = r.flag();
-    const uint32_t result = r.number<uint32_t>();
-    if (has_result) d.result = result;
-    return d;
-  });
+  program->donations = r.list<Donation>(Limits::arrays, 9, [&] { return r.donation(); });
   uint64_t code_checksum = r.number<uint64_t>();
   artifact.notes = r.list<Note>(Limits::notes, 8, [&] {
     std::string title = r.text();

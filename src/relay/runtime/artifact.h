@@ -17,6 +17,7 @@
 #pragma once
 
 #include "relay/runtime/executable.h"
+#include "relay/runtime/load_code.h"
 
 namespace relay::runtime {
 
@@ -53,8 +54,6 @@ void reseal_artifact(std::string& bytes);
 
 // incompatible_artifact if this machine cannot run code for `target`; names what it lacks.
 Status check_machine(const ArtifactTarget& target);
-// Loads an ELF shared object from memory. Its functions are found by name.
-Result<std::shared_ptr<const KernelLibrary>> load_code(std::string_view elf);
 // All of the above: a file to something that runs, with the artifact's executor unless the options name another.
 Result<std::shared_ptr<Executable>> load_executable(const std::string& path, ExecutableOptions options = {});
 Result<std::shared_ptr<Executable>> load_executable(const Artifact& artifact, ExecutableOptions options = {});

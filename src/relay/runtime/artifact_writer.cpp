@@ -105,6 +105,11 @@ class Writer {
       range(step.sizes);
       number(step.tasks);
     });
+    list(s.repeats, [&](const Repeat& r) {
+      number(r.first);
+      number(r.count);
+      number(r.times);
+    });
   }
   void preparation(const Preparation& p) {
     number(p.kernel);
@@ -112,6 +117,14 @@ class Writer {
     number(p.result);
     list(p.sizes, [&](int64_t s) { number(s); });
     number(p.tasks);
+  }
+  void external(const ExternalEntry& e) {
+    text(e.library);
+    text(e.symbol);
+    text(e.payload);
+    indices(e.constants);
+    number(e.inputs);
+    number(e.outputs);
   }
   void function(const Function& f) {
     text(f.name);
@@ -185,6 +198,7 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
     constants_bytes = aligned(constants_bytes + t.bytes());
   });
   w.list(program.preparations, [&](const Preparation& p) { w.preparation(p); });
+  w.list(program.externals, [&](const ExternalEntry& e) { w.external(e); });
   w.list(program.segments, [&](const Segment& s) { w.segment(s); });
   w.list(program.types, [&](const DataType& t) { w.data_type(t); });
   w.list(program.functions, [&](const Function& f) { w.function(f); });

@@ -72,9 +72,29 @@ relay_status guarded(Body body) {
 }
 
 // In the order of relay_dtype.
-constexpr DType dtypes[] = {DType::float32(), DType::float64(), DType::float16(), DType::bfloat16(), DType::int8(),
-                            DType::int16(),   DType::int32(),   DType::int64(),   DType::uint8(),    DType::uint16(),
-                            DType::uint32(),  DType::uint64(),  DType::boolean()};
+constexpr DType dtypes[] = {DType::float32(),
+                            DType::float64(),
+                            DType::float16(),
+                            DType::bfloat16(),
+                            DType::int8(),
+                            DType::int16(),
+                            DType::int32(),
+                            DType::int64(),
+                            DType::uint8(),
+                            DType::uint16(),
+                            DType::uint32(),
+                            DType::uint64(),
+                            DType::boolean(),
+                            DType::storage(DType::Code::E4M3FN),
+                            DType::storage(DType::Code::E4M3FNUZ),
+                            DType::storage(DType::Code::E5M2),
+                            DType::storage(DType::Code::E5M2FNUZ),
+                            DType::storage(DType::Code::E8M0FNU),
+                            DType::storage(DType::Code::E2M1FN),
+                            DType::storage(DType::Code::Int4),
+                            DType::storage(DType::Code::UInt4),
+                            DType::storage(DType::Code::Int2),
+                            DType::storage(DType::Code::UInt2)};
 
 relay_dtype to_c(DType dtype) {
   for (size_t i = 0; i < std::size(dtypes); ++i)

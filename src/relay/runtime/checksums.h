@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::runtime {
 

@@ -20,6 +20,10 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
                         "compile the model again"};
     linked.kernels.push_back(fn);
   }
+  for (const ExternalEntry& entry : program->externals) {
+    RELAY_ASSIGN(std::shared_ptr<const External> loaded, load_external(entry, program->constants));
+    linked.externals.push_back(std::move(loaded));
+  }
   if (program->is_graph()) return linked;
 
   // The program is kept as long as a value lies in its constants.

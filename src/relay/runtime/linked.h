@@ -2,18 +2,21 @@
 // numbers of this process.
 #pragma once
 
+#include "relay/runtime/external.h"
 #include "relay/runtime/kernel.h"
-#include "relay/runtime/planner.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/planner.h"
+#include "relay/runtime/program/program.h"
+#include "relay/runtime/value.h"
 
 namespace relay::runtime {
 
 struct LinkedProgram {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const KernelLibrary> library;
-  std::vector<KernelFn> kernels;  // by index of Program::kernels
-  std::vector<Value> constants;   // by index of Program::constants; of programs with functions only
-  std::vector<TypeId> types;      // by index of Program::types
+  std::vector<KernelFn> kernels;                           // by index of Program::kernels
+  std::vector<std::shared_ptr<const External>> externals;  // by index of Program::externals
+  std::vector<Value> constants;  // by index of Program::constants; of programs with functions only
+  std::vector<TypeId> types;     // by index of Program::types
   // A closure's Object::id is this plus the index of its function. No two programs have the same numbers, so a closure
   // that was given to another program is found out.
   uint32_t first_function = 0;

@@ -1,4 +1,4 @@
-#include "relay/runtime/planner.h"
+#include "relay/runtime/program/planner.h"
 
 #include <gtest/gtest.h>
 

@@ -38,6 +38,8 @@ class Preparer {
     for (const Segment& s : program.segments)
       for (const Array& a : s.arrays)
         if (a.kind == Array::Kind::Constant) keep(a.index);
+    for (const ExternalEntry& e : program.externals)
+      for (uint32_t c : e.constants) keep(c);
     for (const Function& f : program.functions)
       for (const Instruction& in : f.code)
         if (in.op == Op::Constant) keep(in.index);

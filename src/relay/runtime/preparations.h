@@ -3,7 +3,7 @@
 #pragma once
 
 #include "relay/runtime/kernel.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::runtime {
 

@@ -1,4 +1,4 @@
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 #include <gtest/gtest.h>
 

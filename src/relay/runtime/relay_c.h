@@ -61,7 +61,18 @@ typedef enum relay_dtype {
   RELAY_UINT16,
   RELAY_UINT32,
   RELAY_UINT64,
-  RELAY_BOOL /* one byte */
+  RELAY_BOOL, /* one byte */
+  /* Storage types: an element a byte, in its low bits, the others 0. */
+  RELAY_FLOAT8_E4M3FN,
+  RELAY_FLOAT8_E4M3FNUZ,
+  RELAY_FLOAT8_E5M2,
+  RELAY_FLOAT8_E5M2FNUZ,
+  RELAY_FLOAT8_E8M0FNU,
+  RELAY_FLOAT4_E2M1FN,
+  RELAY_INT4,
+  RELAY_UINT4,
+  RELAY_INT2,
+  RELAY_UINT2
 } relay_dtype;
 
 /* Dense, row-major. */

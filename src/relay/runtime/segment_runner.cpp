@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
+#include "relay/runtime/external.h"
 #include "relay/tensor/index_check.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::runtime {
 
@@ -25,6 +29,7 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
   std::vector<uint32_t> output_of(f.arrays.size(), 0);
   for (size_t i = f.outputs.size(); i-- > 0;)
     output_of[f.outputs[i]] = static_cast<uint32_t>(i);  // the first, if returned twice
+  std::vector<Call> of_steps;
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (const std::optional<InPlace>& in = f.arrays[i].in_place; in && in->updates)
       updates_.push_back({output_of[i], in->input, plan.bytes[i]});
@@ -55,21 +60,56 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
       c.check = &f.index_checks[in.kernel];
       c.shape = plan.sizes.data() + in.sizes.begin, c.sizes = in.sizes.count;
       c.tasks = element_count(plan.shapes[f.operands[in.args.begin]]).value_or(0);
+    } else if (in.kind == Step::Kind::External) {
+      c.external = linked.externals[in.kernel].get();
+      c.first_array = external_arrays_.size(), c.arrays = in.args.count;
+      for (uint32_t i = 0; i < in.args.count; ++i) {
+        const uint32_t array = f.operands[in.args.begin + i];
+        external_arrays_.push_back(external_array(nullptr, plan.shapes[array], f.arrays[array].dtype));
+      }
+      c.tasks = 1;
     } else if (in.kind != Step::Kind::Copy) {
       if (in.kind == Step::Kind::KernelWhen) {
         c.when = c.params + in.args.count - 1;
         c.when_bytes = plan.bytes[f.operands[in.args.begin + in.args.count - 1]];
       }
       c.kernel = linked.kernels[in.kernel];
-      c.kernel_index = in.kernel;
       c.shape = plan.sizes.data() + in.sizes.begin, c.sizes = in.sizes.count;
       c.tasks = plan.sizes[in.tasks];
       c.scratch_bytes = program.kernels[in.kernel].scratch_bytes;
     } else {
       c.tasks = plan.bytes[f.operands[in.args.begin]];
     }
-    if (c.tasks > 0) calls_.push_back(c);
+    of_steps.push_back(c);
   }
+  add_calls(f, of_steps);
+}
+
+// In the order in which they are made: repeated ones again and again, each with sizes of its own.
+void SegmentRunner::add_calls(const Segment& f, const std::vector<Call>& of_steps) {
+  auto add = [&](const Call& c) {
+    if (c.tasks > 0) calls_.push_back(c);
+  };
+  size_t numbered = 0;
+  for (const Repeat& r : f.repeats)
+    for (uint32_t s = r.first; s < r.first + r.count; ++s)
+      numbered += of_steps[s].sizes * static_cast<size_t>(std::max<int64_t>(plan_.sizes[r.times], 0));
+  numbered_sizes_.reserve(numbered);  // never grows: calls point into it
+  size_t next = 0;
+  for (const Repeat& r : f.repeats) {
+    for (; next < r.first; ++next) add(of_steps[next]);
+    for (int64_t time = 0; time < plan_.sizes[r.times]; ++time)
+      for (uint32_t s = r.first; s < r.first + r.count; ++s) {
+        Call c = of_steps[s];
+        const size_t begin = numbered_sizes_.size();
+        numbered_sizes_.insert(numbered_sizes_.end(), c.shape, c.shape + c.sizes);
+        c.shape = numbered_sizes_.data() + begin;
+        numbered_sizes_[begin] = time;
+        add(c);
+      }
+    next = r.first + r.count;
+  }
+  for (; next < of_steps.size(); ++next) add(of_steps[next]);
 }
 
 void SegmentRunner::bind(const RunState& state) {
@@ -99,6 +139,7 @@ void SegmentRunner::begin_updates(const RunState& state) {
 
 inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
   if (c.check != nullptr) return check(c, session);
+  if (c.external != nullptr) return call_external(c, session);
   if (c.kernel == nullptr) {
     std::memcpy(c.params[1], c.params[0], static_cast<size_t>(c.tasks));
     return true;
@@ -108,6 +149,35 @@ inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
     if (std::all_of(flags, flags + c.when_bytes, [](std::byte b) { return b == std::byte{0}; })) return false;
   }
   call_kernel(session, c.kernel, c.params, c.shape, c.tasks, c.scratch_bytes, c.threads, out_of_scratch_);
+  return true;
+}
+
+// What is not aligned as functions of others may rely on, such as an input of the program, goes through a copy that is.
+bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
+  constexpr uintptr_t alignment = 64;
+  const Segment& f = linked_.program->segments[segment_];
+  const Step& step = f.steps[c.step];
+  const uint32_t inputs = linked_.program->externals[step.kernel].inputs;
+  const std::span<relay_external_array> arrays(external_arrays_.data() + c.first_array, c.arrays);
+  std::vector<std::pair<uint32_t, std::unique_ptr<void, void (*)(void*)>>> copies;
+  for (uint32_t i = 0; i < c.arrays; ++i) {
+    arrays[i].data = c.params[i];
+    if (reinterpret_cast<uintptr_t>(c.params[i]) % alignment == 0) continue;
+    const size_t bytes = static_cast<size_t>(plan_.bytes[f.operands[step.args.begin + i]]);
+    void* copy = allocate_array(std::max<size_t>(bytes, 1));
+    if (copy == nullptr) return failed_ = &c, external_error_ = {out_of_scratch()}, false;
+    copies.emplace_back(i, std::unique_ptr<void, void (*)(void*)>(copy, std::free));
+    if (i < inputs && bytes > 0) std::memcpy(copy, c.params[i], bytes);
+    arrays[i].data = copy;
+  }
+  session.rest(true);
+  Status status = c.external->run(arrays, session.threads());
+  session.rest(false);
+  if (!status) return failed_ = &c, external_error_ = status.errors(), false;
+  for (const auto& [i, copy] : copies) {
+    const size_t bytes = static_cast<size_t>(plan_.bytes[f.operands[step.args.begin + i]]);
+    if (i >= inputs && bytes > 0) std::memcpy(c.params[i], copy.get(), bytes);
+  }
   return true;
 }
 
@@ -190,7 +260,8 @@ void SegmentRunner::run_measured(const RunState& state) {
     }
     if (state.report == nullptr || !state.report->time_steps) continue;
     int threads = static_cast<int>(std::min<int64_t>(c.tasks, limit == 0 ? state.session.threads() : limit));
-    std::string name = c.kernel ? linked_.program->kernels[c.kernel_index].name : c.check ? "check_indices" : "copy";
+    const Program& program = *linked_.program;
+    std::string name = name_of(program, program.segments[segment_].steps[c.step]);
     state.report->steps.push_back({std::move(name),
                                    took,
                                    c.tasks,
@@ -223,6 +294,7 @@ Status SegmentRunner::run(const RunState& state) {
   }
   const Call* failed = std::exchange(failed_, nullptr);
   if (out_of_scratch_.exchange(false, std::memory_order_relaxed)) return out_of_scratch();
+  if (failed && failed->external) return std::exchange(external_error_, {});
   if (failed) return index_error(*failed);
   return ok();
 }

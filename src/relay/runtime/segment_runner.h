@@ -7,7 +7,7 @@
 #include <span>
 
 #include "relay/runtime/linked.h"
-#include "relay/runtime/planner.h"
+#include "relay/runtime/program/planner.h"
 #include "relay/runtime/report.h"
 #include "relay/runtime/thread_choice.h"
 #include "relay/runtime/thread_pool.h"
@@ -34,18 +34,20 @@ class SegmentRunner {
 
  private:
   struct Call {
-    KernelFn kernel;  // null: a copy or a check
+    KernelFn kernel;  // null: a copy, a check or an external call
     void* const* params;
     const int64_t* shape;
     uint32_t sizes;  // of `shape`
     int64_t tasks;   // copy: bytes; check: indices
     int64_t scratch_bytes;
-    uint32_t kernel_index;
     void* const* when;  // not null: only if this array has a byte that is not zero
     int64_t when_bytes;
     int64_t bytes;  // of its arrays, each once
     uint32_t step;
-    const IndexCheck* check;  // not null: `shape` are the extents
+    const IndexCheck* check;   // not null: `shape` are the extents
+    const External* external;  // not null: called with external_arrays_ from first_array on, one for each of `params`
+    size_t first_array;
+    uint32_t arrays;
     ThreadChoice threads{};
   };
   struct ArenaSlot {
@@ -63,7 +65,9 @@ class SegmentRunner {
   };
   bool call(const Call& c, ThreadPool::Session& session);   // false: its condition does not hold
   bool check(const Call& c, ThreadPool::Session& session);  // false, and failed_ is set: an index is out of range
+  bool call_external(const Call& c, ThreadPool::Session& session);  // false, and failed_ is set, with external_error_
   Diagnostic index_error(const Call& c) const;
+  void add_calls(const Segment& f, const std::vector<Call>& of_steps);
   void bind(const RunState& state);
   void begin_updates(const RunState& state);
   void run_measured(const RunState& state);
@@ -74,13 +78,16 @@ class SegmentRunner {
   uint32_t segment_;
   std::vector<Call> calls_;
   std::vector<void*> params_;
+  std::vector<int64_t> numbered_sizes_;  // of repeated calls
   std::vector<ArenaSlot> arena_slots_;
   std::vector<OuterSlot> input_slots_, output_slots_;
   std::vector<Update> updates_;
   std::byte* arena_ = nullptr;
-  const Call* failed_ = nullptr;  // the check that ended the run
-  bool measuring_ = true;         // some call's number of threads is not decided
-  int decided_runs_ = 0;          // since all were
+  std::vector<relay_external_array> external_arrays_;
+  const Call* failed_ = nullptr;  // the check or external call that ended the run
+  Diagnostics external_error_;
+  bool measuring_ = true;  // some call's number of threads is not decided
+  int decided_runs_ = 0;   // since all were
   std::atomic<bool> out_of_scratch_{false};
 };
 

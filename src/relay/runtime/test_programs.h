@@ -6,7 +6,7 @@
 #include <map>
 
 #include "relay/runtime/executable.h"
-#include "relay/runtime/program_builder.h"
+#include "relay/runtime/program/program_builder.h"
 
 namespace relay::runtime {
 

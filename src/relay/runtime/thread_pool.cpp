@@ -248,6 +248,10 @@ ThreadPool::Session::~Session() {
   pool_.owned_.store(false, std::memory_order_release);
 }
 
+void ThreadPool::Session::rest(bool now) {
+  if (owner_) pool_.active_.store(!now, std::memory_order_relaxed);
+}
+
 void ThreadPool::Session::parallel(int64_t tasks, RangeFn fn, int limit, int pieces) {
   if (tasks <= 0) return;
   int64_t parts = std::min<int64_t>(tasks, limit > 0 ? std::min(limit, threads_) : threads_);

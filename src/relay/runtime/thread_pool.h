@@ -51,6 +51,9 @@ class ThreadPool {
     // `limit`: use no more than so many threads of the session (0: all of them). `pieces`: of a range, at most.
     void parallel(int64_t tasks, RangeFn fn, int limit = 0, int pieces = max_pieces);
 
+    // While something with threads of its own runs: workers soon sleep, until the next region.
+    void rest(bool now);
+
    private:
     ThreadPool& pool_;
     int threads_ = 1;

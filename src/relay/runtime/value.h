@@ -15,22 +15,13 @@
 #include <atomic>
 #include <span>
 
+#include "relay/runtime/program/data_type.h"
 #include "relay/tensor/tensor.h"
 
 namespace relay::runtime {
 
 // --- data types ------------------------------------------------------------------------------------------------------
 
-struct Constructor {
-  std::string name;
-  uint32_t arity = 0;
-  bool operator==(const Constructor&) const = default;
-};
-struct DataType {
-  std::string name;
-  std::vector<Constructor> constructors;  // by tag
-  bool operator==(const DataType&) const = default;
-};
 // A data type of this process: equal types have the same number, so that values go from one program to another and
 // print without either. Never removed.
 using TypeId = uint32_t;
@@ -38,9 +29,6 @@ TypeId intern_type(const DataType& type);
 const DataType& data_type(TypeId id);
 
 // --- objects ---------------------------------------------------------------------------------------------------------
-
-enum class ObjectKind : uint8_t { Tensor, Tuple, Data, Closure, Reference };
-constexpr int object_kind_count = 5;
 
 struct alignas(8) Object {
   std::atomic<uint32_t> count{1};  // once it is 0, the first eight bytes link the work list of freeing

@@ -47,6 +47,7 @@ static Expr build(Node node) { return Expr(new Node(std::move(node))); }
 
 Expr imm(int64_t value, DType dtype) {
   if (dtype.is_float()) return fimm(static_cast<double>(value), dtype);
+  if (dtype.is_storage()) return reinterpret(dtype, imm(value, DType::uint8().with_lanes(dtype.lanes)));
   if (dtype.lanes > 1) return broadcast(imm(value, dtype.element()), dtype.lanes);
   Node n;
   n.kind = Kind::Int, n.dtype = dtype, n.ivalue = dtype.is_bool() ? value != 0 : value;

@@ -7,6 +7,7 @@
 
 #include "relay/base/diagnostics.h"
 #include "relay/scalar/simplify.h"
+#include "relay/te/recurrence.h"
 
 namespace relay::te {
 
@@ -148,9 +149,11 @@ int64_t bytes(const TensorNode& tensor) {
 void visit(const TensorNode& stage, function_ref<void(const Expr&)> f) {
   if (stage.body) scalar::visit(stage.body, f);
   if (stage.program) loop::visit(stage.program, [](const loop::Stmt&) {}, [&](const Expr& e) { scalar::visit(e, f); });
+  if (const Recurrence* r = as_recurrence(stage)) visit_steps(*r, f);
 }
 
 Tensor rewrite(const Tensor& stage, function_ref<Expr(const Expr&)> rule) {
+  if (as_recurrence(*stage) || as_state(*stage)) return rewrite_recurrence(stage, rule);
   Expr body = stage->body ? scalar::rewrite(stage->body, rule) : Expr();
   loop::Stmt program = stage->program;
   if (program)
@@ -171,12 +174,18 @@ loop::Stmt renamed(const TensorNode& stage, const loop::BufferRef& result) {
 
 Tensors inputs(const Tensor& stage) {
   Tensors found;
+  std::unordered_set<const TensorNode*> known{stage->before.get()};
+  auto add = [&](const TensorNode* source) {
+    if (source && known.insert(source).second) found.push_back(Tensor(source));
+  };
+  if (const StateNode* state = as_state(*stage)) add(state->of.get());
+  if (const Recurrence* r = as_recurrence(*stage)) {
+    for (const Tensor& t : r->initial) add(t.get());
+    for (const Tensor& t : r->before) known.insert(t.get());
+    for (const Tensor& t : r->stages) known.insert(t.get());
+  }
   visit(*stage, [&](const Expr& e) {
-    if (e->kind != Kind::Load) return;
-    const TensorNode* source = dynamic_cast<const TensorNode*>(e->source.get());
-    if (!source || source == stage->before.get()) return;
-    if (std::none_of(found.begin(), found.end(), [&](const Tensor& t) { return t.get() == source; }))
-      found.push_back(Tensor(source));
+    if (e->kind == Kind::Load) add(dynamic_cast<const TensorNode*>(e->source.get()));
   });
   return found;
 }
@@ -236,6 +245,7 @@ static std::string list(const Exprs& exprs) {
 std::string str(const Tensor& t) {
   std::string type = format("{}[{}]", t->dtype.str(), list(t->shape));
   if (t->is_placeholder()) return format("{}    : {}", t->name, type);
+  if (as_recurrence(*t) || as_state(*t)) return str_of_recurrence(t);
   std::string head = format("{}[{}] = ", t->name, list(variables(t->axes)));
   if (t->is_program()) {
     Exprs batch;

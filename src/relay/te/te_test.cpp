@@ -1,6 +1,6 @@
-#include "relay/te/te.h"
-
 #include <gtest/gtest.h>
+
+#include "relay/te/recurrence.h"
 
 namespace relay::te {
 namespace {
@@ -62,6 +62,55 @@ TEST(Te, ReplaceChangesWhatProgramsRead) {
   Tensors out = replace({t}, {{a, b}});
   EXPECT_EQ(inputs(out[0]), Tensors{b});
   EXPECT_EQ(replace({t}, {{b, a}})[0], t);
+}
+
+// h = tanh(h R^T + x[t]) along x, with 2 * R computed outside of the steps.
+Tensors rnn(const Tensor& x, const Tensor& r, const Tensor& first) {
+  Tensor twice = compute("twice", r->shape, [&](const Exprs& i) { return (*r)(i) * 2; });
+  return recurrence("rnn", x->shape[0], {first}, [&](const Expr& t, const Tensors& before) -> Tensors {
+    Tensor product = reduce("product", first->shape, {r->shape[1]}, Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+      return (*before[0])({i[0], k[0]}) * (*twice)({i[1], k[0]});
+    });
+    return {compute("next", first->shape, [&](const Exprs& i) {
+      return scalar::unary(scalar::UnaryOp::Tanh, (*product)(i) + (*x)({t, i[0], i[1]}));
+    })};
+  });
+}
+
+TEST(Te, TextOfRecurrences) {
+  const Expr steps = scalar::var("n");
+  const DType f32 = DType::float32();
+  Tensor x = placeholder("x", {steps, imm(2), imm(3)}, f32), r = placeholder("R", {imm(3), imm(3)}, f32),
+         first = placeholder("first", {imm(2), imm(3)}, f32);
+  const Tensors all = rnn(x, r, first);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(str(topological(all)),
+            "first    : float32[2, 3]\n"
+            "R    : float32[3, 3]\n"
+            "twice[i0, i1] = R[i0, i1] * 2f    : float32[3, 3]\n"
+            "x    : float32[n, 2, 3]\n"
+            "rnn = recurrence(t < n) {\n"
+            "  product[i0, i1] = sum(k0 < 3) first[i0, k0] * twice[i1, k0]    : float32[2, 3]\n"
+            "  next[i0, i1] = tanh(product[i0, i1] + x[t, i0, i1])    : float32[2, 3]\n"
+            "  first = first, then next\n"
+            "}\n"
+            "first[i0, i1, i2] = state 0 of rnn    : float32[n + 1, 2, 3]\n");
+}
+
+TEST(Te, ReplaceChangesWhatRecurrencesRead) {
+  const DType f32 = DType::float32();
+  Tensor x = placeholder("x", {imm(4), imm(2), imm(3)}, f32), r = placeholder("R", {imm(3), imm(3)}, f32),
+         first = placeholder("first", {imm(2), imm(3)}, f32), other = placeholder("other", first->shape, f32),
+         y = placeholder("y", x->shape, f32);
+  const Tensors all = rnn(x, r, first);
+  const Tensor loop = inputs(all[0])[0];
+  EXPECT_EQ(inputs(loop).size(), 3u);  // first, twice, x: no state, no stage of a step
+  const Tensors out = replace(all, {{x, y}, {first, other}});
+  const Tensors reads = inputs(inputs(out[0])[0]);
+  ASSERT_EQ(reads.size(), 3u);
+  EXPECT_EQ(reads[0], other);
+  EXPECT_EQ(reads[2], y);
+  EXPECT_EQ(replace(all, {{y, x}})[0], all[0]);
 }
 
 TEST(Te, DeepChainsNeedNoStack) {

@@ -2,8 +2,15 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace relay {
+
+static constexpr std::pair<dlpack::TypeCode, DType> eight_bit_floats[] = {
+    {dlpack::E4M3FN, DType::storage(DType::Code::E4M3FN)},   {dlpack::E4M3FNUZ, DType::storage(DType::Code::E4M3FNUZ)},
+    {dlpack::E5M2, DType::storage(DType::Code::E5M2)},       {dlpack::E5M2FNUZ, DType::storage(DType::Code::E5M2FNUZ)},
+    {dlpack::E8M0FNU, DType::storage(DType::Code::E8M0FNU)},
+};
 
 static std::optional<DType> to_dtype(dlpack::DataType t) {
   if (t.lanes != 1) return std::nullopt;
@@ -15,8 +22,11 @@ static std::optional<DType> to_dtype(dlpack::DataType t) {
       return integer_bits && t.bits != 8 ? std::optional(DType{DType::Code::Float, t.bits}) : std::nullopt;
     case dlpack::BFloat: return t.bits == 16 ? std::optional(DType::bfloat16()) : std::nullopt;
     case dlpack::Bool: return t.bits == 8 ? std::optional(DType::boolean()) : std::nullopt;
-    default: return std::nullopt;
+    default: break;
   }
+  for (const auto& [code, dtype] : eight_bit_floats)
+    if (t.code == code && t.bits == 8) return dtype;
+  return std::nullopt;
 }
 
 static dlpack::DataType from_dtype(DType t) {
@@ -26,8 +36,11 @@ static dlpack::DataType from_dtype(DType t) {
     case DType::Code::Float: return {dlpack::Float, t.bits, 1};
     case DType::Code::BFloat: return {dlpack::BFloat, t.bits, 1};
     case DType::Code::Bool: return {dlpack::Bool, 8, 1};
+    default: break;
   }
-  return {dlpack::Opaque, t.bits, 1};
+  for (const auto& [code, dtype] : eight_bit_floats)
+    if (t == dtype) return {code, 8, 1};
+  return {dlpack::UInt, 8, 1};  // DLPack packs narrower elements; these are one a byte
 }
 
 static bool is_row_major(const dlpack::TensorView& view, const Shape& shape) {

@@ -19,7 +19,20 @@ struct Device {
   int32_t id = 0;
 };
 
-enum TypeCode : uint8_t { Int = 0, UInt = 1, Float = 2, Opaque = 3, BFloat = 4, Complex = 5, Bool = 6 };
+enum TypeCode : uint8_t {
+  Int = 0,
+  UInt = 1,
+  Float = 2,
+  Opaque = 3,
+  BFloat = 4,
+  Complex = 5,
+  Bool = 6,
+  E4M3FN = 10,  // since 1.1
+  E4M3FNUZ = 11,
+  E5M2 = 12,
+  E5M2FNUZ = 13,
+  E8M0FNU = 14
+};
 struct DataType {
   uint8_t code;
   uint8_t bits;

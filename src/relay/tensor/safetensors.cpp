@@ -18,11 +18,24 @@ namespace relay {
 static constexpr struct {
   const char* name;
   DType dtype;
-} dtypes[] = {{"F64", DType::float64()},   {"F32", DType::float32()}, {"F16", DType::float16()},
-              {"BF16", DType::bfloat16()}, {"I64", DType::int64()},   {"I32", DType::int32()},
-              {"I16", DType::int16()},     {"I8", DType::int8()},     {"U64", DType::uint64()},
-              {"U32", DType::uint32()},    {"U16", DType::uint16()},  {"U8", DType::uint8()},
-              {"BOOL", DType::boolean()}};
+} dtypes[] = {{"F64", DType::float64()},
+              {"F32", DType::float32()},
+              {"F16", DType::float16()},
+              {"BF16", DType::bfloat16()},
+              {"I64", DType::int64()},
+              {"I32", DType::int32()},
+              {"I16", DType::int16()},
+              {"I8", DType::int8()},
+              {"U64", DType::uint64()},
+              {"U32", DType::uint32()},
+              {"U16", DType::uint16()},
+              {"U8", DType::uint8()},
+              {"BOOL", DType::boolean()},
+              {"F8_E4M3", DType::storage(DType::Code::E4M3FN)},
+              {"F8_E5M2", DType::storage(DType::Code::E5M2)},
+              {"F8_E8M0", DType::storage(DType::Code::E8M0FNU)},
+              {"F8_E4M3FNUZ", DType::storage(DType::Code::E4M3FNUZ)},
+              {"F8_E5M2FNUZ", DType::storage(DType::Code::E5M2FNUZ)}};
 
 static constexpr uint64_t header_limit = 100'000'000;  // as the format says
 static constexpr size_t rank_limit = 64;
@@ -316,7 +329,14 @@ Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
     const char* dtype = nullptr;
     for (const auto& known : dtypes)
       if (known.dtype == tensor.dtype()) dtype = known.name;
-    RELAY_CHECK(dtype && tensor, "safetensors has no {}", tensor.dtype().str());
+    RELAY_CHECK(tensor, "{} has no value", name);
+    if (!dtype)
+      return Diagnostic{DiagnosticKind::not_supported,
+                        format("tensor '{}' of {}: the format has no {}", name, path, tensor.dtype().str()),
+                        {},
+                        {},
+                        {},
+                        "pack it into bytes first (the operator pack), or keep weights in the text"};
     header += format("{}{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", header.size() > 1 ? "," : "",
                      quoted(name), dtype, join(tensor.shape(), ","), offset, offset + tensor.bytes());
     offset += tensor.bytes();

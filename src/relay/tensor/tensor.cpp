@@ -9,6 +9,7 @@
 
 #include "relay/tensor/half.h"
 #include "relay/tensor/memory.h"
+#include "relay/tensor/storage.h"
 
 namespace relay {
 
@@ -75,8 +76,8 @@ double Tensor::at(int64_t i) const {
       return static_cast<double>(int_at(i));
     case DType::Code::Int:
     case DType::Code::Bool: return static_cast<double>(int_at(i));
+    default: return from_storage(dtype_, static_cast<const uint8_t*>(data_)[i]);
   }
-  return 0;
 }
 
 int64_t Tensor::int_at(int64_t i) const {
@@ -98,8 +99,8 @@ int64_t Tensor::int_at(int64_t i) const {
     case DType::Code::Bool: return static_cast<const uint8_t*>(data_)[i] != 0;
     case DType::Code::Float:
     case DType::Code::BFloat: return to_integer<int64_t>(at(i));
+    default: return static_cast<const uint8_t*>(data_)[i];
   }
-  return 0;
 }
 
 void Tensor::set(int64_t i, double value) {
@@ -128,6 +129,7 @@ void Tensor::set(int64_t i, double value) {
         case 32: static_cast<uint32_t*>(data_)[i] = to_integer<uint32_t>(value); return;
         default: static_cast<uint64_t*>(data_)[i] = to_integer<uint64_t>(value); return;
       }
+    default: static_cast<uint8_t*>(data_)[i] = to_storage(dtype_, value); return;
   }
 }
 
@@ -189,12 +191,14 @@ Tensor Tensor::cast(DType dtype) const {
   if (dtype == dtype_) return *this;
   Tensor t = empty(shape_, dtype);
   int64_t count = elements();
-  bool exact = !dtype_.is_float() && !dtype.is_float();  // integer to integer: no way through double
+  // Integer to integer: no way through double.
+  bool exact = !dtype_.is_float() && !dtype.is_float() && !dtype_.is_storage() && !dtype.is_storage();
   bool unsigned64 = dtype_ == DType::uint64() && dtype.is_float();
   for (int64_t i = 0; i < count; ++i)
     if (exact)
       t.set_int(i, int_at(i));
-    else if (!dtype_.is_float() && !unsigned64 && dtype.bits == 32 && dtype.code == DType::Code::Float)
+    else if (!dtype_.is_float() && !dtype_.is_storage() && !unsigned64 && dtype.bits == 32 &&
+             dtype.code == DType::Code::Float)
       static_cast<float*>(t.data_)[i] = static_cast<float>(int_at(i));  // one rounding, not two
     else
       t.set(i, at(i));

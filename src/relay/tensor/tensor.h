@@ -52,7 +52,7 @@ class Tensor {
 
   // Element by flat index, converted. Slow; for tools, tests, folding.
   double at(int64_t index) const;
-  int64_t int_at(int64_t index) const;  // exact for 64-bit integers
+  int64_t int_at(int64_t index) const;  // exact for 64-bit integers; of a storage type: its byte
   void set(int64_t index, double value);
   void set_int(int64_t index, int64_t value);
 

@@ -70,7 +70,7 @@ static std::string number(const Tensor& t, int64_t i) {
 
 std::string literal(const Tensor& scalar) {
   DType dtype = scalar.dtype();
-  if (scalar.rank() != 0 || dtype.lanes != 1) return "";
+  if (scalar.rank() != 0 || dtype.lanes != 1 || dtype.is_storage()) return "";
   if (dtype.is_bool()) return scalar.int_at(0) ? "True" : "False";
   if (!dtype.is_float()) {
     std::string digits = dtype == DType::uint64() ? std::to_string(static_cast<uint64_t>(scalar.int_at(0)))
@@ -122,7 +122,8 @@ std::string MetadataWriter::section(const ir::DictAttrs& module_attrs) {
     for (const Tensor& t : tensors_) {
       out += format("{}    {{\"shape\": [{}], \"dtype\": \"{}\", ", separator, join(t.shape(), ", "), t.dtype().str());
       separator = ",\n";
-      if (t.elements() <= options_.value_elements && all_finite(t) && t.dtype() != DType::uint64()) {
+      if (t.elements() <= options_.value_elements && all_finite(t) && t.dtype() != DType::uint64() &&
+          !t.dtype().is_storage()) {
         out += "\"values\": [";
         for (int64_t i = 0; i < t.elements(); ++i) out += (i ? ", " : "") + number(t, i);
         out += "]}";
@@ -189,6 +190,7 @@ Result<Tensor> read_constant(const json& entry, size_t n, const std::string& fil
     const json& values = entry["values"];
     if (!values.is_array() || static_cast<int64_t>(values.size()) != *count)
       return wrong(format("has {} elements, but not as many values", *count));
+    if (dtype->is_storage()) return wrong(format("has values, but {} is written in base64", dtype->str()));
     Tensor t = Tensor::empty(shape, *dtype);
     for (int64_t i = 0; i < *count; ++i) {
       const json& v = values[static_cast<size_t>(i)];

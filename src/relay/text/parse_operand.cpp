@@ -150,7 +150,8 @@ Expr Parser::operator_node(std::string_view name, const Span& span) {
   report(DiagnosticKind::unknown_operator, format("there is no operator or constructor '{}'", name), span,
          part   ? format("import \"{}\" defines it", *part)
          : near ? format("did you mean {}?", *near)
-                : "docs/operators.md and relay.operators() list the operators");
+                : "docs/operators.md and relay.operators() list the operators; those of Python are known where "
+                  "relay.op.define has defined them");
   return stand_in(span);
 }
 

@@ -47,8 +47,9 @@ class Combiner {
       const std::pair<size_t, size_t>* end = ends_.find(before.get());
       if (!end) return now;
       Branches& b = found_[end->first];
-      if (!b.parts) b.parts = combined(b, now);
-      return get(b.parts, static_cast<int64_t>(end->second), now->span);
+      if (!b.parts) b.parts = kind_.stacked ? stacked(b, now) : combined(b, now);
+      const Expr part = get(b.parts, static_cast<int64_t>(end->second), now->span);
+      return kind_.stacked ? op::make("squeeze", {part}, {{"axis", Ints{0}}}, now->span) : part;
     });
     return FunctionRef(as<Function>(result));
   }
@@ -69,7 +70,7 @@ class Combiner {
       const Call* call = call_of(e, kind_.op);
       if (!call || !is_given(call->args[1]) || !as<TensorType>(call->args[1]->type)) continue;
       const auto [weight_axis, result_axis] = kind_.axes(*call);
-      if (weight_axis < 0) continue;
+      if (weight_axis < 0 || (kind_.stacked && as<TensorType>(call->args[0]->type)->shape.size() != 2)) continue;
       const Dims& shape = as<TensorType>(call->args[1]->type)->shape;
       if (!scalar::is_int(shape[static_cast<size_t>(weight_axis)])) continue;
       const Attrs attrs = without_extent(*call, kind_.extent);
@@ -79,7 +80,7 @@ class Combiner {
       for (size_t k : known[key]) {
         const Call& first = *all[k].calls[0];
         if (first.args[0] != call->args[0] || !equal(without_extent(first, kind_.extent), attrs) ||
-            scope(all[k].ends[0]) != flow_.scopes[i] || !joins(first, *call, weight_axis))
+            scope(all[k].ends[0]) != flow_.scopes[i] || !joins(first, *call, kind_.stacked ? -1 : weight_axis))
           continue;
         all[k].calls.push_back(call), all[k].ends.push_back(e);
         is_new = false;
@@ -123,11 +124,24 @@ class Combiner {
     return true;
   }
 
-  // `now`: the first end, with what its branch reads rewritten.
-  Expr combined(const Branches& b, const Expr& now) const {
+  // The data of the branches; `now`: the first end, with what its branch reads rewritten.
+  static Expr data_of(const Branches& b, const Expr& now) {
     Expr data = now;
     for (size_t step = 0; step < b.followers; ++step) data = as<Call>(data)->args[0];
-    data = as<Call>(data)->args[0];
+    return as<Call>(data)->args[0];
+  }
+  // The steps from the calls to the ends.
+  static std::vector<Exprs> steps_of(const Branches& b) {
+    std::vector<Exprs> steps(b.followers, Exprs(b.ends.size()));
+    for (size_t k = 0; k < b.ends.size(); ++k) {
+      Expr e = b.ends[k];
+      for (size_t step = b.followers; step-- > 0; e = as<Call>(e)->args[0]) steps[step][k] = e;
+    }
+    return steps;
+  }
+
+  Expr combined(const Branches& b, const Expr& now) const {
+    const Expr data = data_of(b, now);
     Exprs weights;
     Ints ends;
     int64_t total = 0;
@@ -141,13 +155,7 @@ class Combiner {
     Attrs attrs =
         kind_.extent && first.attrs ? with_attributes(first, {{kind_.extent, extent(first, total)}}) : first.attrs;
     Expr all = call(first.callee, {data, joined(weights, b.weight_axis)}, std::move(attrs), now->span);
-    // The steps from the calls to the ends.
-    std::vector<Exprs> steps(b.followers, Exprs(b.ends.size()));
-    for (size_t k = 0; k < b.ends.size(); ++k) {
-      Expr e = b.ends[k];
-      for (size_t step = b.followers; step-- > 0; e = as<Call>(e)->args[0]) steps[step][k] = e;
-    }
-    for (const Exprs& step : steps) {
+    for (const Exprs& step : steps_of(b)) {
       const Call& one = *as<Call>(step[0]);
       Exprs args{all};
       if (one.args.size() == 2) {
@@ -158,6 +166,33 @@ class Combiner {
       all = call(one.callee, std::move(args), one.attrs, one.span);
     }
     return op::make("split", {all}, {{"indices_or_sections", ends}, {"axis", b.result_axis}}, now->span);
+  }
+
+  // batch_matmul(expand_dims(data), stack(weights)), and split along the batch.
+  Expr stacked(const Branches& b, const Expr& now) const {
+    const Span& span = now->span;
+    Exprs weights;
+    for (const Call* call : b.calls) weights.push_back(call->args[1]);
+    op::AttrValues attrs{{"transpose_b", true}};
+    const OptDType out_dtype = attribute<OptDType>(*b.calls[0], "out_dtype", std::nullopt);
+    if (out_dtype) attrs.push_back({"out_dtype", *out_dtype});
+    const Expr data = op::make("expand_dims", {data_of(b, now)}, {{"axis", int64_t{0}}}, span);
+    Expr all = op::make("nn.batch_matmul", {data, stack(weights)}, attrs, span);
+    for (const Exprs& step : steps_of(b)) {
+      const Call& one = *as<Call>(step[0]);
+      if (one.args.size() == 1) {
+        all = call(one.callee, {all}, one.attrs, one.span);
+        continue;
+      }
+      Exprs biases;
+      for (const Expr& e : step) biases.push_back(as<Call>(e)->args[1]);
+      all = op::make("add", {all, op::make("expand_dims", {stack(biases)}, {{"axis", int64_t{1}}}, span)}, {}, span);
+    }
+    const int64_t count = static_cast<int64_t>(b.calls.size());
+    return op::make("split", {all}, {{"indices_or_sections", count}, {"axis", int64_t{0}}}, span);
+  }
+  static Expr stack(const Exprs& parts) {
+    return op::make("stack", {tuple(parts, parts[0]->span)}, {{"axis", int64_t{0}}}, parts[0]->span);
   }
 
   AttrValue extent(const Call& call, int64_t total) const {

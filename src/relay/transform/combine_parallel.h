@@ -13,6 +13,8 @@ struct Parallel {
   const char* extent;  // the attribute that tells the size of the axis along which weights are joined; null: none does
   // The axis of the weights that is joined and the axis of the result that is split; -1: such a call stays.
   std::function<std::pair<int64_t, int64_t>(const ir::Call&)> axes;
+  // Of nn.dense on matrices: a batch of products, one a layer, in the place of a wide layer. Weights are of one type.
+  bool stacked = false;
 };
 
 // From `min_branches` calls on. They have the same data and attributes and lie in one scope; their weights are

@@ -3,7 +3,9 @@
 //   (nn.dense(%x, %a), nn.dense(%x, %b), nn.dense(%x, %c))
 //     becomes   split(nn.dense(%x, concatenate((%a, %b, %c), axis=0)), ..., axis=1)
 //
-// From three on (option min_branches).
+// From three on (option min_branches). With option to_batch=1 layers of equal sizes become a batch of products:
+//
+//   split(nn.batch_matmul(expand_dims(%x, axis=0), stack((%a, %b, %c)), transpose_b=True), indices_or_sections=3)
 #include "relay/transform/attributes.h"
 #include "relay/transform/combine_parallel.h"
 
@@ -14,7 +16,8 @@ Result<ir::Module> combine_parallel_dense(const ir::Module& module, PassContext&
     const ir::TensorType* data = ir::as<ir::TensorType>(call.args[0]->type);
     return {0, static_cast<int64_t>(data->shape.size()) - 1};
   };
-  return combine_parallel(module, {"nn.dense", "units", axes}, context.count("combine_parallel_dense.min_branches"));
+  return combine_parallel(module, {"nn.dense", "units", axes, context.flag("combine_parallel_dense.to_batch")},
+                          context.count("combine_parallel_dense.min_branches"));
 }
 
 }  // namespace relay::transform

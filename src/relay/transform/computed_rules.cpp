@@ -146,6 +146,77 @@ Expr clip_between_casts(const Call& outer, const Type& type) {
   return typed_call("clip", {widened->args[0]}, {{"a_min", low}, {"a_max", high}}, outer.span);
 }
 
+// collapse_sum_like(x, y), whose sizes are numbers: sum(x), under the shape of y. What y holds is not needed then.
+Expr concrete_collapse(const Call& outer, const Type& type) {
+  const TensorType *from = as<TensorType>(outer.args[0]->type), *to = as<TensorType>(type);
+  if (!from || !to) return nullptr;
+  const size_t front = from->shape.size() - to->shape.size();
+  Ints axes;
+  for (size_t d = 0; d < from->shape.size(); ++d) {
+    if (!scalar::is_int(from->shape[d]) || (d >= front && !scalar::is_int(to->shape[d - front]))) return nullptr;
+    const bool kept = d >= front && (from->shape[d]->ivalue == to->shape[d - front]->ivalue);
+    if (!kept) axes.push_back(static_cast<int64_t>(d));
+  }
+  if (axes.empty()) return outer.args[0];
+  const Expr sum = typed_call("sum", {outer.args[0]}, {{"axis", axes}, {"keepdims", true}}, outer.span);
+  const bool is_empty = std::any_of(to->shape.begin(), to->shape.end(), [](const Dim& d) { return d->ivalue == 0; });
+  if (front == 0 || is_empty) return sum;
+  return typed_call("reshape", {sum}, {{"newshape", to->shape}}, outer.span);
+}
+
+// A product of a number and two other factors.
+struct Product {
+  double number = 1;
+  Exprs factors;
+};
+std::optional<Product> as_product(const Expr& e) {
+  Product out;
+  Exprs work{e};
+  while (!work.empty()) {
+    const Expr next = work.back();
+    work.pop_back();
+    const Constant* c = as<Constant>(next);
+    const Call* product = call_of(next, "multiply");
+    if (c && c->value.elements() == 1 && c->value.shape().empty())
+      out.number *= c->value.at(0);
+    else if (product && out.factors.size() + work.size() < 2)
+      work.insert(work.end(), {product->args[1], product->args[0]});
+    else
+      out.factors.push_back(next);
+    if (out.factors.size() > 2) return std::nullopt;
+  }
+  return out.factors.size() == 2 ? std::optional(out) : std::nullopt;
+}
+
+// a x x + b x y + c y y where it has real roots: a (x + p y) (x + q y).
+Expr factorise(const Call& outer, const Type& type) {
+  const TensorType* t = as<TensorType>(type);
+  const bool left = call_of(outer.args[0], "add");
+  const Call* inner = left ? call_of(outer.args[0], "add") : call_of(outer.args[1], "add");
+  if (!t || !t->dtype.is_float() || !inner) return nullptr;
+  std::vector<Product> squares, mixed;
+  for (const Expr& e : {inner->args[0], inner->args[1], outer.args[left ? 1 : 0]}) {
+    std::optional<Product> term = as_product(e);
+    if (!term) return nullptr;
+    (term->factors[0] == term->factors[1] ? squares : mixed).push_back(*term);
+  }
+  if (squares.size() != 2 || mixed.size() != 1) return nullptr;
+  const Expr x = squares[0].factors[0], y = squares[1].factors[0];
+  const Exprs& both = mixed[0].factors;
+  if (!((both[0] == x && both[1] == y) || (both[0] == y && both[1] == x))) return nullptr;
+  const double a = squares[0].number, b = mixed[0].number, c = squares[1].number, under = b * b - 4 * a * c;
+  if (a == 0 || !(under >= 0)) return nullptr;
+  const DType dtype = t->dtype;
+  auto factor = [&](double p) {
+    const Expr part = p == 1 ? y : typed_call("multiply", {y, typed_scalar(p, dtype)}, {}, outer.span);
+    return typed_call("add", {x, part}, {}, outer.span);
+  };
+  const double root = std::sqrt(under);
+  const Expr first = factor((b - root) / (2 * a)), second = factor((b + root) / (2 * a));
+  const Expr product = typed_call("multiply", {first, second}, {}, outer.span);
+  return a == 1 ? product : typed_call("multiply", {product, typed_scalar(a, dtype)}, {}, outer.span);
+}
+
 }  // namespace
 
 const std::vector<ComputedRule>& computed_rules() {
@@ -156,6 +227,8 @@ const std::vector<ComputedRule>& computed_rules() {
       {"cast_cast", "cast(cast(x)) or cast(clip(cast(x))) becomes cast(x), clip(x) or x", "cast", clip_between_casts},
       {"clip_clip", "clip(clip(x)) becomes clip(x), and clip(x) to all values of an integer type x", "clip",
        needless_clip},
+      {"concrete_collapse", "collapse_sum_like(x, y) becomes sum(x)", "collapse_sum_like", concrete_collapse},
+      {"factorise", "a x x + b x y + c y y becomes a (x + p y) (x + q y)", "add", factorise, true},
   };
   return table;
 }

@@ -10,6 +10,7 @@ struct ComputedRule {
   const char* text;
   const char* op;                                                   // at the top
   ir::Expr (*replace)(const ir::Call& call, const ir::Type& type);  // null: it does not apply
+  bool rounds = false;                                              // the result is rounded elsewhere
 };
 const std::vector<ComputedRule>& computed_rules();
 

@@ -406,15 +406,20 @@ class Fuser {
 
 }  // namespace
 
-// annotation.stop_fusion has kept its neighbours apart: as a group of its own, which is its argument.
+static bool is_barrier(const Expr& e) {
+  return call_of(e, "annotation.stop_fusion") || call_of(e, "annotation.checkpoint");
+}
+
+// annotation.stop_fusion has kept its neighbours apart, and annotation.checkpoint what is computed again from what it
+// was: as groups of their own, which are their arguments.
 static FunctionRef without_barriers(const FunctionRef& f) {
   bool some = false;
-  visit(f, [&](const Expr& e) { some = some || call_of(e, "annotation.stop_fusion"); });
+  visit(f, [&](const Expr& e) { some = some || is_barrier(e); });
   if (!some) return f;
   const Expr result = rewrite(f, [](const Expr& now) -> Expr {
     const Call* call = as<Call>(now);
     const Function* group = call ? as<Function>(call->callee) : nullptr;
-    return group && group->is_primitive() && call_of(group->body, "annotation.stop_fusion") ? call->args[0] : now;
+    return group && group->is_primitive() && is_barrier(group->body) ? call->args[0] : now;
   });
   return FunctionRef(as<Function>(result));
 }

@@ -51,6 +51,28 @@ TEST(Gradient, of_closures) {
       {0.7, 1.3});
 }
 
+TEST(Gradient, of_what_is_computed_again) {
+  check_program(
+      "def @main(%x: float32, %y: float32) {\n"
+      "  let %a = tanh(%x);\n"
+      "  let %b = annotation.checkpoint(multiply(sin(%a), exp(multiply(%x, %y))));\n"
+      "  let %c = annotation.checkpoint(multiply(tanh(%b), add(%b, %y)));\n"
+      "  multiply(tanh(%c), add(%a, %b)) }",
+      {0.7, 1.3});
+  // Through a tuple, of a parameter itself, and where nothing leads to the parameters.
+  check_program(
+      "def @main(%x: float32, %y: float32) {\n"
+      "  let %t = (exp(%x), %y);\n"
+      "  let %b = annotation.checkpoint(multiply(%t.0, %t.1));\n"
+      "  multiply(add(%b, annotation.checkpoint(%x)), annotation.checkpoint(exp(2f))) }",
+      {0.7, 1.3});
+  check_program(
+      "def @loop(%x: float32, %n: int32) -> float32 {\n"
+      "  if (less(%n, 1)) { %x } else { @loop(annotation.checkpoint(tanh(exp(%x))), subtract(%n, 1)) } }\n"
+      "def @main(%x: float32) { @loop(%x, 3) }",
+      {0.7});
+}
+
 TEST(Gradient, of_a_fold_over_a_list) {
   check_program(
       "import \"list\"\n"

@@ -34,6 +34,8 @@ class Propagation {
       for (size_t i = 0; i < params.size(); ++i) of_param_[f->params[i].get()] = &params[i];
     }
     all_vary("main");
+    for (const auto& [name, f] : module.functions)
+      if (f->attrs.count("Compiler")) all_vary(name);
     for (const auto& [name, f] : module.functions) visit(f, [&](const Expr& e) { look_at(e); });
     spread();
   }

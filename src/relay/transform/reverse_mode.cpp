@@ -4,6 +4,7 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
+#include "relay/transform/checkpoints.h"
 
 namespace relay::transform {
 
@@ -138,13 +139,31 @@ void ReverseMode::through_call(const Call& call, const VarRef& v, const Slot& sl
     if (gradients[i]) add(call.args[i], gradients[i]);
 }
 
+void ReverseMode::through_checkpoint(const std::vector<Binding>& bindings, const std::vector<size_t>& piece,
+                                     const Binding& b, const Slot& slot) {
+  const Recomputed again = recomputed(bindings, piece, as<Call>(b.value)->args[0]);
+  for (const auto& [outside, inside] : again.inputs) {
+    out_.push({inside, op::make("annotation.checkpoint", {outside}, {}, outside->span)});
+    if (is_followed(outside)) follow(inside);
+  }
+  look_at(again.bindings);
+  for (const Binding& one : again.bindings) out_.push(one);
+  add(again.value, whole(slot, b.var, b.var->type));
+  run(again.bindings);  // no checkpoint is among them
+  for (const auto& [outside, inside] : again.inputs)
+    if (const Expr from = gradient(inside)) add(outside, from);
+}
+
 void ReverseMode::run(const std::vector<Binding>& bindings) {
+  const NodeMap<std::vector<size_t>> pieces = checkpointed(bindings);
   for (size_t i = bindings.size(); i-- > 0;) {
     const Binding& b = bindings[i];
     const Slot* found = slots_.find(b.var.get());
     if (!found || found->is_empty()) continue;
     const Slot slot = *found;
-    if (const Tuple* t = as<Tuple>(b.value)) {
+    if (const std::vector<size_t>* piece = pieces.find(b.var.get())) {
+      through_checkpoint(bindings, *piece, b, slot);
+    } else if (const Tuple* t = as<Tuple>(b.value)) {
       for (size_t k = 0; k < t->elements.size(); ++k)
         if (!slot.fields[k].is_empty())
           add(t->elements[k], whole(slot.fields[k], t->elements[k], t->elements[k]->type));

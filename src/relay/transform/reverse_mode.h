@@ -9,13 +9,9 @@
 
 #include "relay/ir/expr.h"
 #include "relay/ir/node_map.h"
+#include "relay/transform/binding.h"
 
 namespace relay::transform {
-
-struct Binding {
-  ir::VarRef var;
-  ir::Expr value;
-};
 
 // Bindings in the order of evaluation, to be put around an expression.
 class Lets {
@@ -72,6 +68,8 @@ class ReverseMode {
   void add(Slot& slot, const ir::Expr& gradient, const ir::Type& type, const std::string& name);
   ir::Expr whole(const Slot& slot, const ir::Expr& value, const ir::Type& type);
   void through_call(const ir::Call& call, const ir::VarRef& v, const Slot& slot);
+  void through_checkpoint(const std::vector<Binding>& bindings, const std::vector<size_t>& piece, const Binding& b,
+                          const Slot& slot);
 
   Lets& out_;
   Diagnostics& errors_;

@@ -110,7 +110,7 @@ class Instances {
                             DType::float16(), DType::uint8(),   DType::float64(), DType::boolean()};
     if (name == "cast") return {{"dtype", dtypes[in(0, 7)]}};
     if (name == "broadcast_to") return {{"shape", in(0, 1) ? first->shape : dims(shape_)}};
-    if (name == "full") return {{"shape", dims(shape_)}, {"dtype", dtype_}};
+    if (name == "full" || name == "zeros" || name == "ones") return {{"shape", dims(shape_)}, {"dtype", dtype_}};
     if (name == "expand_dims") return {{"axis", in(0, rank)}};
     if (name == "argmax" || name == "argmin") return {{"axis", Ints{in(0, std::max<int64_t>(rank - 1, 0))}}};
     if (name == "argsort") return {{"axis", in(0, std::max<int64_t>(rank - 1, 0))}};
@@ -172,20 +172,24 @@ TEST(Rules, names_are_different) {
 }
 
 TEST(Rules, computed_rules_compute_the_same) {
-  const char* terms[] = {"transpose(x)",
-                         "transpose(transpose(x))",
-                         "layout_transform(layout_transform(x))",
-                         "cast(cast(x))",
-                         "cast(clip(cast(x)))",
-                         "clip(clip(x))",
-                         "clip(cast(x))",
-                         "clip(x)"};
+  const char* terms[] = {
+      "transpose(x)",
+      "transpose(transpose(x))",
+      "layout_transform(layout_transform(x))",
+      "cast(cast(x))",
+      "cast(clip(cast(x)))",
+      "clip(clip(x))",
+      "clip(cast(x))",
+      "clip(x)",
+      "collapse_sum_like(x, y)",
+      "add(add(multiply(x, x), multiply(x, y)), multiply(0, multiply(y, y)))",
+      "add(add(multiply(2, multiply(x, x)), multiply(multiply(5, x), y)), multiply(y, multiply(2, y)))"};
   std::map<std::string, int> applied;
   for (const char* text : terms) {
     const Term term = parse_term(text);
     Instances instances(11);
     for (int i = 0; i < 3000; ++i) {
-      Expr e = instances.draw(term);
+      Expr e = instances.draw(term, term.name == "add");
       if (!e) continue;
       for (const ComputedRule& rule : computed_rules()) {
         if (term.name != rule.op) continue;

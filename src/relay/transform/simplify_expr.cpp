@@ -20,7 +20,7 @@ namespace {
 
 class Simplifier {
  public:
-  explicit Simplifier(bool rounding) {
+  explicit Simplifier(bool rounding) : rounding_(rounding) {
     for (const Rule& rule : all_rules())
       if (rounding || !rule.rounds) rules_[rule.pattern.name].push_back({&rule, pattern::Matcher(rule.matched)});
   }
@@ -40,7 +40,7 @@ class Simplifier {
         return simpler;
       }
     for (const ComputedRule& rule : computed_rules()) {
-      if (op->name != rule.op) continue;
+      if (op->name != rule.op || (rule.rounds && !rounding_)) continue;
       Expr simpler = rule.replace(*call, type);
       if (!simpler || !simpler->type || !equal(simpler->type, type)) continue;
       ++applied[rule.text];
@@ -50,6 +50,7 @@ class Simplifier {
   }
 
  private:
+  bool rounding_;
   std::unordered_map<std::string, std::vector<std::pair<const Rule*, pattern::Matcher>>> rules_;
 };
 

@@ -140,7 +140,8 @@ class Specialiser {
       Types inputs;
       for (size_t i = 1; i < children.size(); ++i) inputs.push_back(children[i]->type);
       Result<Type> inferred = op->def->infer(call->attrs, inputs);
-      if (!inferred && make_equal(*call, *op->def, inputs)) return std::nullopt;
+      if (!inferred && !asks_of_several(*call, *op->def, inputs) && make_equal(*call, *op->def, inputs))
+        return std::nullopt;
       if (!inferred) {  // what cannot be made equal is checked: conditions_of()
         op::Assumptions assumed;
         inferred = op->def->infer(call->attrs, inputs);
@@ -168,6 +169,17 @@ class Specialiser {
       if (!d.span) d.span = call.span;
     }
     return errors;
+  }
+
+  // Whether the operator needs something of several sizes together, as that products of them are equal: making two
+  // sizes equal would say more than that.
+  static bool asks_of_several(const Call& call, const op::OpDef& def, const Types& inputs) {
+    op::Assumptions assumed;
+    if (!def.infer(call.attrs, inputs)) return false;
+    auto is_one = [](const Dim& d) { return scalar::is_var(d) || scalar::is_int(d); };
+    return std::any_of(assumed.found().begin(), assumed.found().end(), [&](const op::Condition& c) {
+      return c.kind == op::Condition::Kind::Equal && !(is_one(c.a) && is_one(c.b));
+    });
   }
 
   // The operator refuses these inputs: finds unknown sizes that make it take them when they are equal to others. First

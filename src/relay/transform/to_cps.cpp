@@ -2,9 +2,9 @@
 // calls it at its end; no call waits for another.
 //
 //   def @f(%x: int32) -> int32 { if (less(%x, 1)) { 0 } else { add(@f(subtract(%x, 1)), %x) } }
-//     becomes   def @f(%x: int32, %k: fn (int32) -> R) -> R {
+//     becomes   def @f_cps(%x: int32, %k: fn (int32) -> R) -> R {
 //                 if (less(%x, 1)) { %k(0) } else {
-//                   @f(subtract(%x, 1), fn (%v: int32) { %k(add(%v, %x)) })
+//                   @f_cps(subtract(%x, 1), fn (%v: int32) { %k(add(%v, %x)) })
 //                 }
 //               }
 //
@@ -28,11 +28,11 @@ using namespace ir;
 
 namespace {
 
-constexpr const char* converted_main = "main_cps";
+using Names = std::map<std::string, std::string>;  // of the converted functions, by those that they had
 
 class Continuations {
  public:
-  explicit Continuations(Type answer) : answer_(std::move(answer)) {}
+  Continuations(Type answer, const Names& names) : answer_(std::move(answer)), names_(names) {}
 
   // The converted function: in the form of to_a_normal_form before.
   FunctionRef convert(const FunctionRef& f) {
@@ -161,9 +161,10 @@ class Continuations {
   }
 
   // Of a function that takes a continuation: not an operator's, a constructor's or a primitive one's.
-  static bool is_call(const Expr& e) {
+  bool is_call(const Expr& e) const {
     const Call* c = as<Call>(e);
-    return c && (c->callee->kind == ExprKind::Var || c->callee->kind == ExprKind::GlobalVar);
+    const GlobalVar* g = c ? as<GlobalVar>(c->callee) : nullptr;
+    return c && (c->callee->kind == ExprKind::Var || (g && names_.count(g->name)));
   }
   Expr called(const Call& c, const Expr& k) {
     Exprs args;
@@ -175,7 +176,9 @@ class Continuations {
     if (e->kind == ExprKind::Var) return variable(as_var(e));
     const GlobalVar* g = as<GlobalVar>(e);
     // A new node: that of the program before keeps its type.
-    return g ? global(g->name == "main" ? converted_main : g->name, e->span) : e;
+    if (!g) return e;
+    const Names::const_iterator name = names_.find(g->name);
+    return global(name == names_.end() ? g->name : name->second, e->span);
   }
 
   // A value that no function computes, with its operands.
@@ -216,6 +219,7 @@ class Continuations {
   }
 
   Type answer_;
+  const Names& names_;
   std::vector<Body> bodies_;
   std::map<std::pair<size_t, const ExprNode*>, size_t> inner_;  // the first body that a value of a body opens
   NodeMap<Expr> variables_;
@@ -258,11 +262,20 @@ Result<Module> to_cps(const Module& module, PassContext&) {
   RELAY_RETURN_IF_ERROR(check_definitions(module));
   RELAY_ASSIGN(Module named, for_each_function(module, [](const FunctionRef& f) { return a_normal_form(f); }));
   RELAY_ASSIGN(named, typing::infer(named));
-  Continuations continuations(answer);
+  Names names;
+  for (const auto& [name, f] : named.functions) {
+    if (is_closed(f)) continue;
+    std::string& converted = names[name] = name + "_cps";
+    while (named.functions.count(converted)) converted += "_";
+  }
+  Continuations continuations(answer, names);
   Module out = named;
   out.functions.clear();
   for (const auto& [name, f] : named.functions)
-    out.functions[name == "main" ? converted_main : name] = is_closed(f) ? f : continuations.convert(f);
+    if (is_closed(f))
+      out.functions[name] = f;
+    else
+      out.functions[names.at(name)] = continuations.convert(f);
   const Function& old = *named.functions.at("main");
   std::vector<VarRef> params;
   Exprs args;
@@ -272,7 +285,7 @@ Result<Module> to_cps(const Module& module, PassContext&) {
   }
   const VarRef result = var("result", answer);
   args.push_back(function({result}, result, answer));
-  out.functions["main"] = function(std::move(params), call(global(converted_main), std::move(args), {}, old.span),
+  out.functions["main"] = function(std::move(params), call(global(names.at("main")), std::move(args), {}, old.span),
                                    answer, {}, old.attrs, old.span);
   return out;
 }

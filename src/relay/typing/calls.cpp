@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "relay/op/conditions.h"
+#include "relay/op/infer.h"
 #include "relay/op/op.h"
 #include "relay/text/names.h"
 #include "relay/text/text.h"
@@ -202,7 +203,7 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
     return give(unifier_.error_type()), true;
   }
   op::Assumptions assumed;
-  Result<Type> inferred = op->def->infer(call->attrs, inputs);
+  Result<Type> inferred = op::infer(*op->def, call->attrs, inputs);
   if (Status valid = inferred ? valid_sizes(*inferred) : ok(); !valid) inferred = valid.errors();
   if (inferred) {
     note_agreements(call, op, assumed.found());

@@ -12,6 +12,7 @@ from .nd import context, cpu, cuda, device, gpu, opencl
 from .runtime import convert
 
 __getattr__ = _missing("tvm")
+TVMError, instrument = error.TVMError, ir.instrument
 extras.install()
 
 # 2019: tvm.expr, tvm.var
@@ -21,6 +22,7 @@ parser = _types.SimpleNamespace(parse=relay.parse, parse_expr=relay.parse_expr, 
 
 __all__ = [
     "IRModule",
+    "TVMError",
     "_ffi",
     "context",
     "contrib",
@@ -31,6 +33,7 @@ __all__ = [
     "error",
     "expr",
     "gpu",
+    "instrument",
     "ir",
     "nd",
     "opencl",

@@ -5,7 +5,7 @@ Sizes stay numbers (int), so nothing else notices.
 
 from __future__ import annotations
 
-from relay import Constant, Function, IRModule, Op, TensorType, Var, operators
+from relay import Constant, Function, GlobalTypeVar, IRModule, Op, TensorType, TypeKind, TypeVar, Var, operators
 from relay.arrays import numpy as as_numpy
 
 from .nd import NDArray
@@ -38,6 +38,38 @@ class Id:
         return hash(self._var)
 
 
+_PATTERNS = {"elementwise": 0, "broadcast": 1, "injective": 2, "reduce": 3, "output_fusable": 4, "opaque": 8}
+
+
+def _op_attrs(op: Op) -> dict:
+    """What an operator's file and the rules of users say of it, under the names that passes of TVM asked for."""
+    from .relay.op.rules import RULES
+
+    definition = operators()[op.name]
+    fusion = definition["fusion"].lower().replace(" ", "_").replace("outputfusable", "output_fusable")
+    found = {"TOpPattern": _PATTERNS[fusion], "TNonComputational": False}
+    if definition["differentiable"]:
+        found["FPrimalGradient"] = True
+    for key, rules in RULES.items():
+        if op.name in rules:
+            found[key] = rules[op.name]
+    return found
+
+
+def _get_attr(self, key: str):
+    return _op_attrs(self).get(key)
+
+
+def _has_attr(self, key: str) -> bool:
+    return key in _op_attrs(self)
+
+
+def _reset_attr(self, key: str) -> None:
+    from .relay.op.rules import RULES
+
+    RULES.get(key, {}).pop(self.name, None)
+
+
 def install() -> None:
     """Puts them there."""
     TensorType.shape = property(_sizes, doc="Numbers, and Dims for others.")
@@ -46,5 +78,9 @@ def install() -> None:
     Function.set_attribute = Function.with_attr
     IRModule.entry_func = property(lambda self: self.get_global_var("main"))
     Op.num_inputs = property(lambda self: len(operators()[self.name]["inputs"]))
+    TypeVar.kind = property(lambda self: TypeKind.Type)
+    GlobalTypeVar.kind = property(lambda self: TypeKind.AdtHandle)
+    Op.has_attr, Op.get_attr, Op.reset_attr = _has_attr, _get_attr, _reset_attr
+    Op.list_op_names = staticmethod(lambda: sorted(operators()))
     IRModule.same_as = lambda self, other: self is other
     IRModule._add = lambda self, var, function, update=False: self.update_func(var, function)

@@ -63,3 +63,41 @@ class Target:
 def create(target) -> Target:
     """The same (2019)."""
     return target if isinstance(target, Target) else Target(target)
+
+
+class VirtualDevice:
+    """Where a value is: a device, a target and the name of a memory, any of them unknown."""
+
+    def __init__(self, device=None, target=None, memory_scope: str = ""):
+        self.device, self.target, self.memory_scope = device, target, memory_scope
+
+    device_type_int = property(lambda self: -1 if self.device is None else 1)
+    virtual_device_id = property(lambda self: -1 if self.device is None else self.device.device_id)
+
+    def _key(self) -> tuple:
+        return str(self.device), str(self.target), self.memory_scope
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, VirtualDevice) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"VirtualDevice(device={self.device}, target={self.target}, memory_scope={self.memory_scope!r})"
+
+
+class CompilationConfig:
+    """The targets of a compilation, what PlanDevices() and CollagePartition() take."""
+
+    def __init__(self, targets: list):
+        self.primitive_targets = targets
+        self.host_target = Target("llvm")
+        self.optional_homogeneous_target = targets[0] if len(targets) == 1 else None
+
+
+def make_compilation_config(ctxt, target, target_host=None) -> CompilationConfig:
+    """Of a target, a list of them, or a dict by device."""
+    given = list(target.values()) if isinstance(target, dict) else target
+    given = list(given) if isinstance(given, (list, tuple)) else [given]
+    return CompilationConfig([one if isinstance(one, Target) else Target(one) for one in given])

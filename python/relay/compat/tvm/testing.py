@@ -10,7 +10,7 @@ from relay.build_module import cpu
 
 from ..outside import missing as _missing
 
-__getattr__ = _missing("tvm.testing")
+_outside = _missing("tvm.testing")
 
 
 def assert_allclose(actual, desired, rtol=1e-7, atol=1e-7) -> None:
@@ -80,6 +80,63 @@ def _skips(what: str):
 requires_gpu = _skips("requires a GPU")
 requires_cuda = _skips("requires CUDA")
 requires_opencl = _skips("requires OpenCL")
+
+
+def _requirement(name: str):
+    """requires_NAME of what is not here: a decorator, with or without arguments, that skips."""
+
+    def requires(*args, **named):
+        if len(args) == 1 and callable(args[0]) and not named:
+            return _skips(f"requires {name}")(args[0])
+        return _skips(f"requires {name}")
+
+    return requires
+
+
+def requires_package(*packages):
+    """Runs a test where the packages can be imported."""
+    import importlib.util
+
+    missing = [name for name in packages if importlib.util.find_spec(name.partition(".")[0]) is None]
+    return _pytest().mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+def slow(function):
+    """A test that takes long: it is run."""
+    return function
+
+
+def skip_if_32bit(reason: str = ""):
+    """Processors here have 64 bits."""
+    return lambda function: function
+
+
+def skip_if_wheel_test(function):
+    """It is run."""
+    return function
+
+
+def requires_x86(function):
+    """Runs on an x86-64 processor."""
+    import platform
+
+    return _pytest().mark.skipif(platform.machine() != "x86_64", reason="requires an x86-64 processor")(function)
+
+
+def exclude_targets(*targets):
+    """Of targets that are not here."""
+    return lambda function: function
+
+
+def skip_if_no_reference_system(function):
+    """Skipped."""
+    return _skips("requires a simulator of a board")(function)
+
+
+def __getattr__(name: str):
+    if name.startswith("requires_"):
+        return _requirement(name.removeprefix("requires_"))
+    return _outside(name)
 
 
 def requires_llvm(function):

@@ -1,6 +1,7 @@
 """tvm.transform: how passes are run."""
 
 from relay.transform import (
+    ApplyPassToFunction,
     Pass,
     PassContext,
     PassInfo,
@@ -17,7 +18,11 @@ __getattr__ = _missing("tvm.transform")
 
 ModulePass = Pass
 
+FunctionPass = Pass
+
 __all__ = [
+    "ApplyPassToFunction",
+    "FunctionPass",
     "ModulePass",
     "Pass",
     "PassContext",

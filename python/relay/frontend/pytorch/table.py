@@ -5,7 +5,21 @@ from __future__ import annotations
 import torch
 
 from ... import op
-from . import conv, create, elementwise, fourier, index, linear, norm, pool, quantized, reduce, scatter, shape
+from . import (
+    conv,
+    create,
+    elementwise,
+    fourier,
+    index,
+    linear,
+    norm,
+    pool,
+    quantized,
+    recurrent,
+    reduce,
+    scatter,
+    shape,
+)
 
 _UNARY = {
     name: elementwise.unary(getattr(op, name))
@@ -167,6 +181,8 @@ OPERATORS = {
     "upsample_nearest2d.vec": pool.resize("nearest_neighbor"),
     "upsample_bilinear2d.vec": pool.resize("linear"),
     "upsample_bicubic2d.vec": pool.resize("cubic"),
+    "lstm.input": recurrent.lstm, "gru.input": recurrent.gru, "rnn_tanh.input": recurrent.rnn("tanh"),
+    "rnn_relu.input": recurrent.rnn("relu"),
 }  # fmt: skip
 OPERATORS |= {f"quantized_decomposed::{name}": convert for name, convert in quantized.QUANTIZED.items()}
 # Those that take complex tensors.

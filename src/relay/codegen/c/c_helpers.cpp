@@ -10,7 +10,7 @@ using scalar::UnaryOp;
 std::string c_value_type(DType t) {
   if (t.is_bool()) return "int";
   if (t.is_float()) return t.bits == 64 ? "double" : "float";
-  return format("{}int{}_t", t.code == DType::Code::UInt ? "u" : "", t.bits);
+  return format("{}int{}_t", t.code == DType::Code::UInt || t.is_storage() ? "u" : "", t.bits);
 }
 
 std::string c_stored_type(DType t) {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "relay/codegen/codegen.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::codegen {
 

@@ -1,4 +1,4 @@
-// Functions of a program (runtime/program.h) as LLVM functions, on the operations of runtime/native.h.
+// Functions of a program (runtime/program/program.h) as LLVM functions, on the operations of runtime/native.h.
 //
 //   fn length(2 parameters, 4 registers)      ->      tailcc ptr @"1 length"(ptr %run, ptr %0, ptr %1)
 //
@@ -26,7 +26,7 @@
 
 #include "relay/codegen/llvm/llvm_kernel.h"
 #include "relay/codegen/llvm/object_code.h"
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::codegen {
 

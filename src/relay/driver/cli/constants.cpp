@@ -41,6 +41,9 @@ class Finder {
   std::vector<ConstantRow> run() {
     for (const Segment& s : program_.segments) segment(s);
     for (const runtime::Function& f : program_.functions) function(f);
+    for (const runtime::ExternalEntry& e : program_.externals)
+      for (uint32_t c : e.constants)
+        rows_[c].readers.push_back(format("{} of {}", e.symbol, e.library)), facts_[c].always = true;
     // Readers of what is made are readers of the weights' other form.
     for (const Preparation& p : program_.preparations) preparation(p);
     for (uint32_t i = 0; i < rows_.size(); ++i) describe(i);
@@ -53,7 +56,7 @@ class Finder {
     for (size_t step = 0; step < s.steps.size(); ++step) {
       const Step& at = s.steps[step];
       const std::string prefix = program_.segments.size() > 1 ? s.name + " " : "";
-      const std::string kernel = at.kind == Step::Kind::Copy ? "copy" : program_.kernels[at.kernel].name;
+      const std::string kernel = name_of(program_, at);
       for (uint32_t i = 0; i < at.args.count; ++i) {
         const Array& a = s.arrays[s.operands[at.args.begin + i]];
         if (a.kind != Array::Kind::Constant) continue;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "relay/runtime/program.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::cli {
 

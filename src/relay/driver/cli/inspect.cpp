@@ -10,7 +10,7 @@
 #include "relay/base/bytes.h"
 #include "relay/driver/cli/constants.h"
 #include "relay/driver/cli/model_options.h"
-#include "relay/runtime/planner.h"
+#include "relay/runtime/program/planner.h"
 
 namespace relay::cli {
 
@@ -36,10 +36,6 @@ struct SegmentMemory {
   std::vector<Buffer> buffers;  // in the order of their lives
 };
 }  // namespace
-
-static std::string kernel_of(const runtime::Program& program, const runtime::Step& step) {
-  return step.kind == runtime::Step::Kind::Copy ? "copy" : program.kernels[step.kernel].name;
-}
 
 static Result<SegmentMemory> memory_of(const runtime::Program& program, const runtime::Segment& segment) {
   RELAY_ASSIGN(runtime::Plan plan, runtime::plan(program, segment, std::vector<int64_t>(segment.variables.size(), 1)));
@@ -69,7 +65,7 @@ static Result<SegmentMemory> memory_of(const runtime::Program& program, const ru
   for (uint32_t step = 0; step < segment.steps.size(); ++step) {
     int64_t alive = 0;
     for (const Buffer& b : out.buffers) alive += b.first <= step && step <= b.last ? b.bytes : 0;
-    if (alive > most) most = alive, out.peak_step = step, out.peak_kernel = kernel_of(program, segment.steps[step]);
+    if (alive > most) most = alive, out.peak_step = step, out.peak_kernel = name_of(program, segment.steps[step]);
   }
   return out;
 }

@@ -30,6 +30,9 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
   verb.add_option("--schedule", options.schedules,
                   "Schedule text for a group, as `relay opt --emit schedule` prints it: GROUP=FILE")
       ->type_name("GROUP=FILE");
+  verb.add_option("--external", options.external,
+                  "Give parts of the program to another compiler first: dnnl, which is oneDNN")
+      ->type_name("COMPILER");
   verb.add_flag("--no-batch-calls", options.no_batch_calls,
                 "Run every call of a program's segments by itself, none together with others");
   verb.add_flag("--strict", options.strict,
@@ -39,7 +42,7 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
 std::vector<std::string> given_compile_options(const CLI::App& verb) {
   std::vector<std::string> given;
   for (const char* name :
-       {"--target", "--opt-level", "--mode", "--numerics", "--schedule", "--no-batch-calls", "--strict"})
+       {"--target", "--opt-level", "--mode", "--numerics", "--schedule", "--external", "--no-batch-calls", "--strict"})
     if (verb.get_option(name)->count() > 0) given.emplace_back(name);
   return given;
 }
@@ -89,6 +92,7 @@ Result<driver::CompileOptions> compile_options(const ModelOptions& options,
   RELAY_ASSIGN(out.mode, driver::find_mode(options.mode));
   out.output_names = output_names;
   out.strict = options.strict;
+  out.external = options.external;
   if (options.no_batch_calls) out.batch_calls = build::BatchCalls::Never;
   for (const std::string& text : options.schedules) {
     size_t equals = text.find('=');

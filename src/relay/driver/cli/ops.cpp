@@ -31,6 +31,9 @@ static void print_properties(const op::OpDef& def) {
                                        : "none",
                       def.by_executor ? "the executors, without a kernel" : "kernels");
   if (def.shape) std::cout << "Sizes of the result may depend on values of the inputs\n";
+  if (def.composite) std::cout << "Compiled as what it is in other operators\n";
+  if (def.stores) std::cout << "Moves or converts elements of storage types too (float8_e4m3fn, int4, ...)\n";
+  if (def.ours) std::cout << "New here: Relay had no such operator\n";
 }
 
 // Examples with the types that the relation finds, and the formula of the first.
@@ -68,13 +71,15 @@ static void print_constraints(const op::OpDef& def) {
 
 static Status ops(const std::optional<std::string>& name) {
   std::vector<std::string> names;
+  size_t ours = 0;
   for (const op::OpDef* def : op::all()) {
     names.push_back(def->name);
+    ours += def->ours ? 1 : 0;
     if (!name) std::cout << format("{:<38} {}\n", def->name, def->doc);
   }
   if (!name) {
-    std::cout << format("{}; `relay ops NAME` shows one\n",
-                        plural(static_cast<int64_t>(names.size()), "operator", "operators"));
+    std::cout << format("{}, {} of them new here; `relay ops NAME` shows one\n",
+                        plural(static_cast<int64_t>(names.size()), "operator", "operators"), ours);
     return ok();
   }
   const op::OpDef* def = op::find(*name);

@@ -117,7 +117,7 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
   return driver::Stage::Assembly;
 }
 
-// The program form of runtime/program.h, or the machine code of its functions.
+// The program form of runtime/program/program.h, or the machine code of its functions.
 static Result<std::string> program_text(const OptOptions& options, const build::LoweredProgram& lowered,
                                         const ir::Module& module, driver::CompileOptions compilation) {
   compilation.run_here = false;
@@ -143,7 +143,8 @@ static std::string nodes_text(const std::vector<build::NodeReport>& nodes) {
     if (where.empty())
       where = n.constant             ? "computed once, when the program is built"
               : n.removed_by.empty() ? "no kernel: its operands are computed where its result lies"
-                                     : format("removed by {}", n.removed_by);
+              : n.why.empty()        ? format("removed by {}", n.removed_by)
+                                     : format("left out by the import: {}", n.why);
     out += format("{:<40} {}\n", n.node, where);
   }
   return out;

@@ -10,6 +10,7 @@
 #include "relay/base/printable.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
+#include "relay/driver/reference.h"
 #include "relay/input/inputs.h"
 #include "relay/text/text.h"
 
@@ -20,7 +21,14 @@ struct VerifyOptions : ModelOptions {
   std::vector<std::string> inputs;
   double tolerance = 1e-4;
   bool json = false;
-  std::string output;  // of bisect
+  std::string output;     // of bisect
+  std::string reference;  // an engine or a file, instead of the evaluator
+  std::string program;
+};
+// The case, and of a foreign model with --reference what its import looks like.
+struct Question {
+  driver::Case c;
+  std::vector<input::Port> ports;
 };
 using Json = nlohmann::ordered_json;
 }  // namespace
@@ -50,7 +58,26 @@ static Json json_of(const driver::Differences& all, const VerifyOptions& options
   return out;
 }
 
-static Result<driver::Case> make_case(const VerifyOptions& options, driver::CompileOptions& compilation) {
+// What --reference says the results are, instead of the evaluator.
+static Result<runtime::Value> results_of_reference(const VerifyOptions& options, const driver::Model& model,
+                                                   const std::vector<input::Port>& ports,
+                                                   const std::vector<runtime::Value>& inputs) {
+  const Progress progress(format("asking {}", options.reference));
+  RELAY_ASSIGN(driver::ValuesByName values, driver::reference_values(options.reference, options.program, options.model,
+                                                                     model.output_names, ports, inputs));
+  std::vector<runtime::Value> results;
+  for (const std::string& name : model.output_names) {
+    auto found = values.find(name);
+    if (found == values.end())
+      return Diagnostic{
+          DiagnosticKind::bad_option, format("{} has no tensor '{}'", options.reference, name), {}, {}, {},
+          "leave out --reference"};
+    results.push_back(runtime::Value::tensor(found->second));
+  }
+  return runtime::Value::tuple(std::move(results));
+}
+
+static Result<Question> make_question(const VerifyOptions& options, driver::CompileOptions& compilation) {
   if (!(options.tolerance > 0))
     return Diagnostic{DiagnosticKind::bad_option,
                       format("--tolerance {:g} is not above 0", options.tolerance),
@@ -62,18 +89,31 @@ static Result<driver::Case> make_case(const VerifyOptions& options, driver::Comp
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
                       "give the model it was made from"};
+  if (!options.reference.empty() && model.form != driver::ModelForm::Onnx)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("--reference is of ONNX models, and {} is a {}", options.model, name(model.form)),
+                      {},
+                      {},
+                      {},
+                      "leave it out: the evaluator is the reference of Relay programs"};
   RELAY_ASSIGN(compilation, compile_options(options, model.output_names));
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
   for (const std::string& note : inputs.notes) say(note);
+  if (!options.reference.empty()) {
+    RELAY_ASSIGN(runtime::Value reference, results_of_reference(options, model, ports, inputs.values));
+    return Question{{model.module, std::move(inputs.values), std::move(reference), options.tolerance},
+                    std::move(ports)};
+  }
   const Progress progress(format("evaluating {} in double precision", options.model));
-  return driver::make_case(model.module, std::move(inputs.values), options.tolerance);
+  RELAY_ASSIGN(driver::Case c, driver::make_case(model.module, std::move(inputs.values), options.tolerance));
+  return Question{std::move(c), std::move(ports)};
 }
 
 static Diagnostic differs(const VerifyOptions& options) {
   return {DiagnosticKind::wrong_result,
-          format("the compiled program differs from the evaluator by more than {:g} of the largest value",
-                 options.tolerance),
+          format("the compiled program differs from {} by more than {:g} of the largest value",
+                 options.reference.empty() ? "the evaluator" : options.reference, options.tolerance),
           {},
           {},
           {},
@@ -82,8 +122,8 @@ static Diagnostic differs(const VerifyOptions& options) {
 
 static Status verify(const VerifyOptions& options) {
   driver::CompileOptions compilation;
-  RELAY_ASSIGN(const driver::Case c, make_case(options, compilation));
-  RELAY_ASSIGN(const driver::Differences all, driver::compiled_differences(c, compilation));
+  RELAY_ASSIGN(const Question question, make_question(options, compilation));
+  RELAY_ASSIGN(const driver::Differences all, driver::compiled_differences(question.c, compilation));
   if (options.json)
     std::cout
         << Json{{"model", options.model}, {"tolerance", options.tolerance}, {"results", json_of(all, options)}}.dump(2)
@@ -95,10 +135,16 @@ static Status verify(const VerifyOptions& options) {
 }
 
 // The smallest part with its inputs and the command that repeats it; the programs before and after the pass.
-static Status write_findings(const driver::Blame& blame, const VerifyOptions& options) {
+static Status write_findings(const driver::Blame& blame, const VerifyOptions& options, const Question& question) {
   const std::string& folder = options.output;
   if (folder.empty() || blame.kind == driver::Blame::Kind::Nothing) return ok();
   RELAY_RETURN_IF_ERROR(make_folder(folder));
+  if (blame.kind == driver::Blame::Kind::Import) {
+    RELAY_RETURN_IF_ERROR(driver::write_node(folder, options.program, options.model, blame.differences[0].output,
+                                             options.reference, question.ports, question.c.inputs));
+    say(format("wrote the node and its inputs to {}: command.txt is run there", folder));
+    return ok();
+  }
   if (blame.kind == driver::Blame::Kind::Pass) {
     RELAY_RETURN_IF_ERROR(text::save(blame.before, folder + "/before.relay", false));
     if (!blame.after.functions.empty()) RELAY_RETURN_IF_ERROR(text::save(blame.after, folder + "/after.relay", false));
@@ -128,14 +174,38 @@ static void print_smallest(const driver::Blame& blame) {
                       text::str(blame.smallest.module, {.version = false, .weights = &left_out}));
 }
 
+// Whether the import of a node is to blame: with --reference this is looked at first.
+static Result<driver::Blame> bisect_import(const VerifyOptions& options, const Question& question) {
+  RELAY_ASSIGN(driver::LoadOptions how, load_options(options));
+  how.all_values = true;
+  RELAY_ASSIGN(driver::Model model, driver::load_model(options.model, how));
+  RELAY_ASSIGN(driver::ValuesByName values,
+               driver::reference_values(options.reference, options.program, options.model, model.output_names,
+                                        question.ports, question.c.inputs));
+  const Progress progress(format("evaluating {} values of {}", values.size(), options.model));
+  RELAY_ASSIGN(driver::Blame blame, driver::blame_import(model, question.c.inputs, values, options.tolerance));
+  say(blame.kind == driver::Blame::Kind::Nothing
+          ? format("as imported: {} right", plural(std::ssize(blame.differences), "value is", "values are"))
+          : format("as imported: '{}' is different", blame.differences[0].output));
+  return blame;
+}
+
+static Result<driver::Blame> find_blame(const VerifyOptions& options, const Question& question,
+                                        const driver::CompileOptions& compilation) {
+  if (!options.reference.empty()) {
+    RELAY_ASSIGN(driver::Blame import, bisect_import(options, question));
+    if (import.kind == driver::Blame::Kind::Import) return import;
+  }
+  return driver::bisect(question.c, compilation, [](const std::string& step) { say(step); });
+}
+
 static Status bisect(const VerifyOptions& options) {
   driver::CompileOptions compilation;
-  RELAY_ASSIGN(const driver::Case c, make_case(options, compilation));
-  RELAY_ASSIGN(const driver::Blame blame, driver::bisect(c, compilation, [](const std::string& step) { say(step); }));
+  RELAY_ASSIGN(const Question question, make_question(options, compilation));
+  RELAY_ASSIGN(const driver::Blame blame, find_blame(options, question, compilation));
   using Kind = driver::Blame::Kind;
-  const char* kind = blame.kind == Kind::Pass   ? "pass"
-                     : blame.kind == Kind::Rule ? "rule"
-                                                : (blame.kind == Kind::Compiler ? "compiler" : "nothing");
+  const char* const kinds[] = {"nothing", "import", "pass", "rule", "compiler"};
+  const char* kind = kinds[static_cast<size_t>(blame.kind)];
   if (options.json) {
     std::cout << Json{{"model", options.model},
                       {"blame", kind},
@@ -150,6 +220,8 @@ static Status bisect(const VerifyOptions& options) {
     print(blame.differences, options);
     if (blame.kind == Kind::Nothing)
       std::cout << "nothing is to blame: the compiled program is right on these inputs\n";
+    else if (blame.kind == Kind::Import)
+      std::cout << format("to blame: the import of {}\n", printable_line(shortened(blame.name)));
     else if (blame.kind == Kind::Pass)
       std::cout << format("to blame: the pass {}\n", blame.name);
     else if (blame.kind == Kind::Rule)
@@ -158,12 +230,12 @@ static Status bisect(const VerifyOptions& options) {
       std::cout << "to blame: no pass and no schedule rule alone; rounding, the loops or code generation\n";
     print_smallest(blame);
   }
-  RELAY_RETURN_IF_ERROR(write_findings(blame, options));
+  RELAY_RETURN_IF_ERROR(write_findings(blame, options, question));
   if (blame.kind != Kind::Nothing) return differs(options);
   return ok();
 }
 
-static std::shared_ptr<VerifyOptions> add(CLI::App& verb) {
+static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const std::string& program) {
   std::shared_ptr<VerifyOptions> options = std::make_shared<VerifyOptions>();
   add_model(verb, *options);
   add_compile_options(verb, *options);
@@ -171,7 +243,12 @@ static std::shared_ptr<VerifyOptions> add(CLI::App& verb) {
       ->type_name("NAME=WHAT");
   verb.add_option("--tolerance", options->tolerance, "What may differ, as a part of the largest value of a result")
       ->capture_default_str();
+  verb.add_option("--reference", options->reference,
+                  "Of an ONNX model: what is right, instead of the evaluator: onnxruntime, onnx (its reference "
+                  "evaluator), or FILE.npz with values by name")
+      ->type_name("ENGINE|FILE");
   verb.add_flag("--json", options->json, "Print the differences as JSON");
+  options->program = program;
   return options;
 }
 
@@ -179,17 +256,19 @@ void add_verify(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = add_verb(app, "verify", "Compare the compiled program with the evaluator in double precision",
                             "  relay verify model.onnx\n"
                             "  relay verify model.onnx --input image=cat.npy --tolerance 1e-5\n"
+                            "  relay verify model.onnx --reference onnxruntime\n"
                             "  relay verify model.onnx --target native,-avx512f -O 3 --json");
-  std::shared_ptr<VerifyOptions> options = add(*verb);
+  std::shared_ptr<VerifyOptions> options = add(*verb, chosen.program);
   verb->callback([options, &chosen] { chosen.run = [options] { return verify(*options); }; });
 }
 
 void add_bisect(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb =
-      add_verb(app, "bisect", "Name the pass or the schedule rule that makes a result wrong",
-               "  relay bisect model.onnx\n"
-               "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs around the pass");
-  std::shared_ptr<VerifyOptions> options = add(*verb);
+  CLI::App* verb = add_verb(
+      app, "bisect", "Name the pass, the schedule rule or the import that makes a result wrong",
+      "  relay bisect model.onnx\n"
+      "  relay bisect model.onnx --reference onnxruntime               looks at the import of each node first\n"
+      "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs around the pass");
+  std::shared_ptr<VerifyOptions> options = add(*verb, chosen.program);
   verb->add_option("-o,--output", options->output,
                    "Write the smallest part, its inputs, the command that repeats it, and the programs around the pass "
                    "to this folder")

@@ -1,5 +1,6 @@
 #include "relay/frontend/common/emit.h"
 
+#include "relay/op/infer.h"
 #include "relay/op/registry.h"
 #include "relay/typing/typing.h"
 
@@ -18,7 +19,7 @@ Result<Expr> emit_call(const char* name, ir::Exprs args, const EmitAttrs& attrs,
   ir::Types types;
   for (const Expr& a : args) types.push_back(a->type);
   RELAY_ASSIGN(Expr made, op::call(name, std::move(args), attrs, place));
-  RELAY_ASSIGN(ir::Type type, def->infer(ir::as<ir::Call>(made)->attrs, types));
+  RELAY_ASSIGN(ir::Type type, op::infer(*def, ir::as<ir::Call>(made)->attrs, types));
   RELAY_RETURN_IF_ERROR(typing::valid_sizes(type));
   made->type = type;
   return made;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "relay/frontend/common/problems.h"
 #include "relay/ir/expr.h"
@@ -29,6 +30,11 @@ struct ImportOptions {
   bool freeze_params = true;
   // In bytes. Of a larger weight nothing but type and size is looked at, and its elements are 0.
   int64_t largest_read = INT64_MAX;
+  // Every tensor that a node of the model's own graph gives is an output, under its name and in order, instead of the
+  // model's outputs: to find the first one that is wrong.
+  bool all_values = false;
+  // For tests: operators whose nodes are converted as if they had no attributes, a fault that is to be found.
+  std::set<std::string> without_attributes = {};
   // How many calls of operators the module may have; networks have thousands.
   int64_t max_calls = 2'000'000;
 };
@@ -36,6 +42,7 @@ struct ImportOptions {
 struct ImportedModel {
   ir::Module module;  // @main; its attributes: input_names, output_names, and what the importer adds
   std::vector<std::string> input_names;
+  std::vector<std::string> output_nodes;    // with all_values: which node gives each output
   std::vector<std::string> output_names;    // several outputs: @main gives a tuple in this order
   std::vector<std::string> external_files;  // that weights were read from, besides the model's own
   Diagnostics warnings;

@@ -139,7 +139,7 @@ Expr binary_element(BinaryOp op, const Expr& a, const Expr& b, DType dtype) {
 
 KnownRef known_of(const Tensor& tensor) {
   int64_t count = tensor.elements();
-  if (count > max_known) return nullptr;
+  if (count > max_known || tensor.dtype().is_storage()) return nullptr;
   Exprs values;
   for (int64_t i = 0; i < count; ++i)
     values.push_back(tensor.dtype().is_float() ? scalar::fimm(tensor.at(i), DType::float64())
@@ -184,6 +184,7 @@ KnownRef reshaped(const Known& known, Shape shape) {
 }
 
 KnownRef cast(const Known& known, DType dtype) {
+  if (dtype.is_storage()) return nullptr;
   Exprs values;
   for (const Expr& e : known.values) {
     Expr value = e;

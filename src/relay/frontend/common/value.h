@@ -15,7 +15,7 @@ struct Value {
   explicit Value(std::shared_ptr<const std::vector<Value>> l) : list(std::move(l)) {}
   ir::Expr expr;  // typed
   KnownRef known;
-  int32_t carried = 0;  // the format's element type, where bytes stand for one that Relay lacks; 0: the tensor's own
+  int32_t carried = 0;  // the format's element type, where numbers stand for one that Relay lacks; 0: the tensor's own
   std::shared_ptr<const std::vector<Value>> list;  // a sequence: its elements, as many as are known at import
   bool none = false;                               // an optional value that is not there
   static Value absent() {

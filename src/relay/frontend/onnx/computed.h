@@ -11,6 +11,9 @@ ir::Expr element(Convert& c, const ir::Expr& list, int64_t i);
 // 0, 1, .. before a scalar, as int64.
 ir::Expr numbers_to(Convert& c, const ir::Expr& end);
 
+// The different elements of a tensor, their first places, which of them each element is, and how often each stands.
+Values unique_elements(Convert& c, const ir::Expr& x, bool sorted);
+
 Values computed_slice(Convert& c);
 Values computed_unsqueeze(Convert& c, const ir::Expr& x, const ir::Expr& axes);
 Values computed_split(Convert& c, const ir::Expr& x, const ir::Expr& sizes, int64_t axis);

@@ -159,12 +159,69 @@ std::optional<Lanes> lanes(Convert& c, const char* axes, const char* directions,
 
 }  // namespace
 
+namespace {
+
+// Scan before opset 9: the lengths of the sequences (all the same, and left out), states and tensors with a batch as
+// their first axis and, of tensors, steps as their second. One sequence after the other.
+Values batched_scan(Convert& c, const Graph& body) {
+  const int64_t scanned = c.integer("num_scan_inputs", 0);
+  if (c.has(0)) return c.unsupported("sequences of different lengths (sequence_lens)");
+  if (scanned < 1 || scanned + 1 > static_cast<int64_t>(c.inputs()))
+    return c.bad("num_scan_inputs is {}, but there are {} inputs", scanned, c.inputs());
+  const size_t states = c.inputs() - 1 - static_cast<size_t>(scanned);
+  if (body.outputs.size() < states)
+    return c.bad("its body has {} outputs, but there are {} states", body.outputs.size(), states);
+  const Ints turned = c.ints("directions", Ints(static_cast<size_t>(scanned), 0));
+  if (static_cast<int64_t>(turned.size()) != scanned)
+    return c.bad("directions has {} values for {} tensors", turned.size(), scanned);
+  Exprs all;
+  for (size_t i = 1; i < c.inputs(); ++i) {
+    if (!c.has(i) || !c.expect_rank(c.input(i), i <= states ? 1 : 2, 32, "a state or tensor")) return {};
+    all.push_back(c.input(i));
+  }
+  Captures outside(c);
+  for (Expr& e : all) e = outside.hold(e);
+  auto enter = [&](const Value& value) { return outside.hold(value); };
+  auto at = [&](const Expr& e, const Expr& index) { return c.emit("take", {e, index}, {{"axis", int64_t{0}}}); };
+  Steps batches;
+  batches.count = outside.hold(c.size_of(all[0], 0)), batches.size = c.shape(all[0])[0];
+  const Expr length = outside.hold(c.size_of(all[states], 1));
+  std::optional<Stepped> done = repeat(c, batches, outside, [&](const Expr& batch, const Exprs&) {
+    Captures own(c);
+    Exprs tensors;
+    for (size_t i = states; i < all.size(); ++i) tensors.push_back(own.hold(at(all[i], batch)));
+    Steps steps;
+    steps.count = length, steps.size = c.shape(all[states])[1];
+    for (size_t i = 0; i < states; ++i) steps.state.push_back(at(all[i], batch));
+    std::optional<Stepped> one = repeat(c, steps, own, [&](const Expr& index, const Exprs& state) {
+      Values inputs(state.begin(), state.end());
+      const Expr last = c.subtract(c.subtract(length, c.integer_scalar(1)), index);
+      for (size_t i = 0; i < tensors.size(); ++i) inputs.push_back(Value(at(tensors[i], turned[i] ? last : index)));
+      std::optional<Values> outputs = c.tensors_of(body, inputs, enter);
+      if (!outputs) return std::optional<Step>();
+      Step step;
+      for (size_t i = 0; i < outputs->size(); ++i)
+        (i < states ? step.state : step.outputs).push_back((*outputs)[i].expr);
+      return std::optional(step);
+    });
+    if (!one) return std::optional<Step>();
+    Step step;
+    step.outputs = one->state;
+    step.outputs.insert(step.outputs.end(), one->outputs.begin(), one->outputs.end());
+    return std::optional(step);
+  });
+  if (!done) return {};
+  return Values(done->outputs.begin(), done->outputs.end());
+}
+
+}  // namespace
+
 // The state, then tensors that the steps go along, one slice each. The body takes the state and the slices; it gives
 // the state, and what is stacked.
 Values Scan(Convert& c) {
   const Graph* body = c.graph("body");
   if (!body) return {};
-  if (c.opset < 9) return c.unsupported("Scan of opset 8 has a batch; export the model with opset 9 or later");
+  if (c.opset < 9) return batched_scan(c, *body);
   if (c.inputs() == 0) return c.bad("it has no inputs");
   const int64_t scanned = c.integer("num_scan_inputs", 0);
   if (scanned < 1 || scanned > static_cast<int64_t>(c.inputs()))

@@ -42,6 +42,25 @@ Value Convert::strings(Expr codes) {
   return value;
 }
 
+Values Convert::as_onnx(Values (*converter)(Convert&), int64_t version, const Values& inputs) {
+  Convert other(importer_, node, inputs, version, place());
+  Values results = converter(other);
+  if (other.failed()) fail();
+  return failed() ? Values() : std::move(results);
+}
+
+Values Convert::all_values() const {
+  Values all;
+  for (size_t i = 0; i < inputs(); ++i) all.push_back(value(i));
+  return all;
+}
+
+std::optional<Value> Convert::recomputed(std::string_view name, const std::map<std::string_view, Value>& given) {
+  std::optional<Value> value = importer_.recomputed(node, name, given, place());
+  if (!value) fail();
+  return value;
+}
+
 const Graph* Convert::graph(std::string_view attribute) {
   const Attribute* a = node.find(attribute);
   const std::shared_ptr<const Graph>* graph = a ? std::get_if<std::shared_ptr<const Graph>>(&a->value) : nullptr;

@@ -41,6 +41,13 @@ class Convert final : public Conversion {
   int64_t code(std::string_view text);
   Tensor codes(const std::vector<std::string_view>& strings);
   Value strings(ir::Expr codes);  // as a tensor of strings
+  // What another converter makes of this node's attributes and these inputs, as if it were of ONNX's own domain in
+  // this opset.
+  Values as_onnx(Values (*converter)(Convert&), int64_t version, const Values& inputs);
+  Values all_values() const;  // of the inputs
+  // What a name of the graph where this node stands is when other names have these values: the nodes between them are
+  // converted once more. Nothing: reported.
+  std::optional<Value> recomputed(std::string_view name, const std::map<std::string_view, Value>& given);
   // A graph in an attribute; null: reported.
   const Graph* graph(std::string_view attribute);
   // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it
@@ -73,9 +80,19 @@ std::vector<std::string> operator_names(std::string_view domain);
 
 // Converters that those of other domains call.
 namespace convert {
-Values Gemm(Convert& c);
+Values CausalConvWithState(Convert& c);
+Values ConvTranspose(Convert& c);
 Values DequantizeLinear(Convert& c);
+Values Dropout(Convert& c);
+Values GatherND(Convert& c);
+Values Gemm(Convert& c);
+Values GridSample(Convert& c);
+Values LinearAttention(Convert& c);
+Values MaxPool(Convert& c);
+Values Pad(Convert& c);
 Values QuantizeLinear(Convert& c);
+Values Range(Convert& c);
+Values Trilu(Convert& c);
 }  // namespace convert
 
 }  // namespace relay::onnx

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "relay/frontend/onnx/test_model.h"
+#include "relay/ir/import_notes.h"
 #include "relay/ir/rewrite.h"
 
 namespace relay::onnx {
@@ -59,6 +60,26 @@ TEST(OnnxImport, ShapesCanBeGiven) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.errors()[0].kind, DiagnosticKind::bad_option) << render(refused.errors());
   }
+}
+
+// Nodes that become no call are listed with the reason.
+TEST(OnnxImport, NodesThatAreLeftOut) {
+  TestGraph then_graph, else_graph, g;
+  then_graph.output("t").node("Neg", {"x"}, {"t"}, {}, "taken");
+  else_graph.output("e").node("Abs", {"x"}, {"e"}, {}, "never");
+  g.input("x", "2,3").output("y").initializer(raw_tensor<uint8_t>("yes", {}, 9, {1}));
+  g.node("Shape", {"x"}, {"s"}, {}, "shape").node("Identity", {"x"}, {"same"}, {}, "same");
+  g.node("If", {"yes"}, {"c"},
+         {message("then_branch", 5, 6, then_graph.bytes), message("else_branch", 5, 6, else_graph.bytes)}, "if");
+  g.node("Exp", {"same"}, {"unused"}, {}, "unused").node("Add", {"c", "same"}, {"y"}, {}, "sum");
+  TestFile file(g, 17);
+  Result<ImportedModel> m = load(file.path);
+  ASSERT_TRUE(m) << render(m.errors());
+  EXPECT_EQ(std::get<ir::Strings>(m->module.attrs.at(ir::imported_nodes)),
+            (ir::Strings{"Shape 'shape'", "Identity 'same'", "If 'if'", "Exp 'unused'", "Abs 'never'"}));
+  EXPECT_EQ(std::get<ir::Strings>(m->module.attrs.at(ir::imported_fates)),
+            (ir::Strings{"its value is known at import", "it gives what it takes", "the nodes inside stand for it",
+                         "nothing uses its result", "it stands in a branch that is never taken"}));
 }
 
 // Sizes are followed through arithmetic, whether they are numbers or names.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "relay/frontend/common/emit.h"
-#include "relay/frontend/onnx/elements.h"
 
 namespace relay::onnx {
 
@@ -33,7 +32,7 @@ static TensorInfo tensor_info(const ValueInfo& info) {
   const bool is_listed = info.form != TensorInfo::Form::Tensor && is_string(info.type);
   return {.name = info.name,
           .form = info.form,
-          .dtype = is_listed ? std::nullopt : storage_dtype(info.type),
+          .dtype = is_listed ? std::nullopt : array_dtype(info.type),
           .carried = element_dtype(info.type) ? 0 : info.type,
           .element = info.type == static_cast<int32_t>(ElementType::Undefined) ? "" : element_name(info.type),
           .shape = info.shape};
@@ -53,6 +52,24 @@ void Importer::report_unsupported_operators() {
                  ? "docs/add-an-onnx-operator.md shows how to add it: one function and one line"
                  : "export the model with ONNX's own operators, or add a converter (docs/add-an-onnx-operator.md)";
   });
+}
+
+// A value computed from sizes can be an output where it is a list or a number.
+static bool can_be_output(const Value& v) {
+  if (v.list || v.none || v.carried) return false;
+  if (v.expr) return ir::as<ir::TensorType>(v.expr->type) != nullptr;
+  return v.known && (as_tensor(*v.known) || (!v.known->dtype.is_float() && v.known->shape.size() <= 1));
+}
+
+std::vector<std::string_view> Importer::all_values(const Graph& graph, std::vector<std::string>& nodes) {
+  std::vector<std::string_view> names;
+  for (const Node& node : graph.nodes)
+    for (std::string_view name : node.outputs) {
+      const Value* value = name.empty() ? nullptr : scopes().lookup(name);
+      if (!value || !can_be_output(*value)) continue;
+      names.push_back(name), nodes.push_back(node_label(node));
+    }
+  return names;
 }
 
 void Importer::check_versions(const Span& place) {
@@ -92,7 +109,8 @@ std::optional<ImportedModel> Importer::run() {
   read_initializers(graph);
   read_inputs(graph);
   convert_nodes(graph);
-  const std::vector<std::string_view> names = output_names(graph);
+  std::vector<std::string> nodes;
+  const std::vector<std::string_view> names = options().all_values ? all_values(graph, nodes) : output_names(graph);
   std::optional<Values> results = outputs(names, place);
   if (!results && problems().empty())
     report({DiagnosticKind::bad_model,
@@ -102,13 +120,18 @@ std::optional<ImportedModel> Importer::run() {
             {},
             "export the model again, with all inputs of its functions"});
   if (!results) return std::nullopt;
-  for (size_t i = 0; i < results->size(); ++i)
+  for (size_t i = 0; i < results->size() && !options().all_values; ++i)
     check_output(tensor_info(graph.outputs[i]), (*results)[i].expr,
                  "export the model again, or correct what it says of its outputs (onnx.shape_inference shows it)");
   ir::DictAttrs attrs;
   if (!model_.producer.empty()) attrs["producer"] = format("{} {}", model_.producer, model_.producer_version);
-  describe_strings(graph, *results, attrs);
+  if (!options().all_values) describe_strings(graph, *results, attrs);
   std::optional<ImportedModel> result = finish(names, *results, std::move(attrs), place);
+  if (result) {
+    result->output_nodes = std::move(nodes);
+    for_each_node([&](const Node& n, const Opsets&) { fates_.not_reached(node_label(n)); });
+    fates_.note(result->module);
+  }
   if (int64_t version = opset("", 0); result && version > newest_opset)
     result->warnings.push_back(
         {DiagnosticKind::unsupported_operator,
@@ -124,9 +147,7 @@ std::optional<ImportedModel> Importer::run() {
 
 // --- operators -------------------------------------------------------------------------------------------------------
 
-OperatorUses Importer::operator_uses() const {
-  OperatorUses uses;
-  using Opsets = std::map<std::string_view, int64_t>;
+void Importer::for_each_node(function_ref<void(const Node&, const Opsets&)> f) const {
   std::vector<std::pair<const Graph*, const Opsets*>> work{{&model_.graph, &model_.opsets}};
   std::set<const Function*> seen;
   while (!work.empty()) {
@@ -135,14 +156,21 @@ OperatorUses Importer::operator_uses() const {
     for (const Node& n : graph->nodes) {
       const Function* function = model_.function_of(n);
       if (function && seen.insert(function).second) work.emplace_back(&function->graph, &function->opsets);
-      auto version = opsets->find(n.domain);
-      uses.add(n.domain, n.op, version == opsets->end() ? 0 : version->second,
-               function || find_operator(n.domain, n.op), [&] { return span(n); });
+      f(n, *opsets);
       for (const Attribute& a : n.attributes)
         if (const std::shared_ptr<const Graph>* sub = std::get_if<std::shared_ptr<const Graph>>(&a.value))
           work.emplace_back(sub->get(), opsets);
     }
   }
+}
+
+OperatorUses Importer::operator_uses() const {
+  OperatorUses uses;
+  for_each_node([&](const Node& n, const Opsets& opsets) {
+    auto version = opsets.find(n.domain);
+    uses.add(n.domain, n.op, version == opsets.end() ? 0 : version->second,
+             model_.function_of(n) || find_operator(n.domain, n.op), [&] { return span(n); });
+  });
   return uses;
 }
 
@@ -247,11 +275,80 @@ void Importer::report_undefined(const Graph& graph, size_t node, std::string_vie
   report(std::move(d));
 }
 
+static bool is_graph(const Attribute& a) { return std::holds_alternative<std::shared_ptr<const Graph>>(a.value); }
+
+// What a node's inputs stand for, as far as they are defined.
+Values Importer::given_values(const Node& node) {
+  Values values;
+  for (std::string_view name : node.inputs)
+    if (const Value* value = name.empty() ? nullptr : scopes().lookup(name)) values.push_back(*value);
+  return values;
+}
+
 void Importer::convert_nodes(const Graph& graph) {
+  graphs_.push_back(&graph);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Span place = span(graph.nodes[i]);
-    define_results(graph.nodes[i].outputs, convert_node(graph, i, place), place);
+    const Node& node = graph.nodes[i];
+    Values results = convert_node(graph, i, place);
+    const bool has_nodes =
+        model_.function_of(node) || std::any_of(node.attributes.begin(), node.attributes.end(), is_graph);
+    fates_.converted(place, given_values(node), results, has_nodes);
+    define_results(node.outputs, std::move(results), place);
   }
+  graphs_.pop_back();
+}
+
+std::optional<Value> Importer::recomputed(const Node& user, std::string_view name,
+                                          const std::map<std::string_view, Value>& given, const Span& place) {
+  const Graph& graph = *graphs_.back();
+  // Forward, which nodes depend on what is given; then back, which of them the name depends on.
+  std::set<std::string_view> changed, wanted{name};
+  std::vector<size_t> dependent, needed;
+  for (const auto& [input, value] : given) changed.insert(input);
+  auto any_of = [](const std::vector<std::string_view>& names, const std::set<std::string_view>& set) {
+    return std::any_of(names.begin(), names.end(), [&](std::string_view n) { return !n.empty() && set.count(n) != 0; });
+  };
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (node.outputs == user.outputs) break;
+    if (any_of(node.outputs, changed) || !any_of(node.inputs, changed)) continue;
+    dependent.push_back(i);
+    changed.insert(node.outputs.begin(), node.outputs.end());
+  }
+  for (size_t k = dependent.size(); k-- > 0;) {
+    const Node& node = graph.nodes[dependent[k]];
+    if (!any_of(node.outputs, wanted)) continue;
+    needed.insert(needed.begin(), dependent[k]);
+    wanted.insert(node.inputs.begin(), node.inputs.end());
+  }
+  if (depth_ >= max_depth) {
+    report({DiagnosticKind::limit_exceeded,
+            format("gradients of gradients, more than {} deep", max_depth),
+            place,
+            {},
+            {},
+            "export the model without them"});
+    return std::nullopt;
+  }
+  Scopes::Inner scope(scopes());
+  ++depth_;
+  for (const auto& [input, value] : given) define(input, value, place);
+  for (size_t i : needed) {
+    const Span here = span(graph.nodes[i]);
+    define_results(graph.nodes[i].outputs, convert_node(graph, i, here), here);
+  }
+  --depth_;
+  const Value* value = scopes().lookup(name);
+  if (value && *value) return *value;
+  if (!value)
+    report({DiagnosticKind::bad_model,
+            format("{}: nothing defines '{}'", node_label(user), name),
+            place,
+            {},
+            {},
+            "export the model again"});
+  return std::nullopt;
 }
 
 // Absent ones at the end do not count.
@@ -289,6 +386,7 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
   Node copy;
   const Node* here = resolved(graph.nodes[index], copy, place);
   if (!here) return {};
+  if (options().without_attributes.count(std::string(here->op))) copy = *here, copy.attributes.clear(), here = &copy;
   const Node& node = *here;
   const Function* function = model_.function_of(node);
   const Operator* op = function ? nullptr : find_operator(node.domain, node.op);
@@ -306,21 +404,21 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
   Convert convert(*this, node, *inputs, opset(node.domain, 1), place);
   Values results = convert.finish(op->convert(convert), node.outputs);
   auto carried = std::find_if(inputs->begin(), inputs->end(), [](const Value& v) { return v.carried != 0; });
-  if (carried != inputs->end() && carries(node.domain, node.op, carried->carried) == Carries::Moves)
+  if (carried != inputs->end() && string_use(node.op) == StringUse::Moves)
     for (Value& value : results) value.carried = carried->carried;
   return results;
 }
 
 bool Importer::takes_elements(const Node& node, const Values& inputs, const Span& place) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].carried || carries(node.domain, node.op, inputs[i].carried) != Carries::Refuses) continue;
+    if (!inputs[i].carried || string_use(node.op) != StringUse::Refuses) continue;
     report({DiagnosticKind::unsupported_operator,
             format("{}: input {} is of {}, of which Relay has no arithmetic", *place.node, i,
                    element_name(inputs[i].carried)),
             place,
             {},
             {},
-            "convert it (Cast, DequantizeLinear) in front of this node"});
+            "look the strings up in front of this node (LabelEncoder, CategoryMapper)"});
     return false;
   }
   return true;
@@ -408,7 +506,7 @@ bool Importer::enter(const Function& function, const Node& node, const Values& i
     if (!known)
       return refuse(DiagnosticKind::bad_model, format("the function has no attribute '{}'", a.name),
                     "correct the name, or leave it out");
-    if (std::holds_alternative<std::shared_ptr<const Graph>>(a.value))
+    if (is_graph(a))
       return refuse(DiagnosticKind::unsupported_operator, format("attribute '{}' of the function is a graph", a.name),
                     "export the model with its functions inlined (onnx.inliner)");
     frame.attributes[a.name] = a;

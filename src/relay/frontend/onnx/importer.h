@@ -1,6 +1,7 @@
 // The state of one import of an ONNX model. Converters see it through Convert.
 #pragma once
 
+#include "relay/frontend/common/node_fates.h"
 #include "relay/frontend/onnx/convert.h"
 #include "relay/frontend/onnx/import.h"
 #include "relay/frontend/onnx/strings.h"
@@ -21,6 +22,9 @@ class Importer : public ImportState {
   // tensor_value(), and of strings their places in strings().
   Result<Tensor> tensor(const TensorData& data);
   Result<Tensor> dense(const SparseData& data);
+  // Convert::recomputed() for a node of the graph that is being converted.
+  std::optional<Value> recomputed(const Node& node, std::string_view name,
+                                  const std::map<std::string_view, Value>& given, const Span& place);
   // Converts the graph's nodes in a scope of its own; its outputs in order, nothing when one failed.
   std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter, const Span& place);
 
@@ -39,12 +43,18 @@ class Importer : public ImportState {
   // An initialiser, as a constant or as a parameter.
   Value weight(std::string_view name, Tensor tensor, const Span& place);
   void convert_nodes(const Graph& graph);
+  // The names of all tensors that the graph's nodes give, and the nodes.
+  std::vector<std::string_view> all_values(const Graph& graph, std::vector<std::string>& nodes);
+  Values given_values(const Node& node);
   // Whether the operator knows what to do with inputs of element types that bytes carry.
   bool takes_elements(const Node& node, const Values& inputs, const Span& place);
   bool counts_fit(const Node& node, const Operator& op, const Span& place);
   Values convert_node(const Graph& graph, size_t index, const Span& place);
   // Of inputs that are maps, how many words the vocabulary of the node has that reads them.
   std::map<std::string_view, int64_t> vocabularies(const Graph& graph) const;
+  // Calls f with every node of the model, also of graphs inside nodes and, once, of functions that are called.
+  using Opsets = std::map<std::string_view, int64_t>;
+  void for_each_node(function_ref<void(const Node&, const Opsets&)> f) const;
   // What the attributes of @main say of strings; nothing where the model has none.
   void describe_strings(const Graph& graph, const Values& results, ir::DictAttrs& attrs) const;
   // The node with its call's attributes and inputs in place; null: reported.
@@ -60,7 +70,9 @@ class Importer : public ImportState {
 
   const Model& model_;
   Strings strings_;
-  std::vector<Frame> frames_;  // innermost last
+  NodeFates fates_;
+  std::vector<Frame> frames_;         // innermost last
+  std::vector<const Graph*> graphs_;  // whose nodes are being converted, innermost last
   size_t converted_ = 0;
   int depth_ = 0;  // of graphs and functions
 };

@@ -63,8 +63,8 @@ enum class ElementType : int32_t {
 std::string element_name(int32_t type);  // "float16", "string", "type 77"
 // Nothing for those that Relay has no tensors of.
 std::optional<DType> element_dtype(int32_t type);
-// The same, or what carries elements of other types (elements.h): bytes; of strings int64.
-std::optional<DType> storage_dtype(int32_t type);
+// The same, and of strings, which are places in a list (strings.h), int64.
+std::optional<DType> array_dtype(int32_t type);
 
 // A TensorProto. Its values are decoded by tensor_value().
 struct TensorData {

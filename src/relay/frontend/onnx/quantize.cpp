@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "relay/frontend/onnx/elements.h"
 #include "relay/frontend/onnx/window.h"
 
 namespace relay::onnx {
@@ -72,19 +71,13 @@ Expr spread(Convert& c, const Expr& e, const Expr& x, int64_t axis) {
   return extent && repeated && *extent < *repeated ? c.slice(all, axis, 0, *extent) : all;
 }
 
-// Reals as elements of a type that bytes carry.
-Values quantised_carried(Convert& c, const Expr& steps, const Expr& zero, int32_t to) {
-  Value result;
-  if (is_carried_integer(to)) {
-    auto [low, high] = carried_range(to);
-    Expr whole = c.emit("round", {steps});
-    if (zero) whole = c.add(whole, c.cast(zero, c.dtype(steps)));
-    result = Value(c.cast(c.emit("clip", {whole}, {{"a_min", low}, {"a_max", high}}), *storage_dtype(to)));
-  } else {
-    result = Value(encoded(c, steps, to, c.integer("saturate", 1) != 0, "up"));
-  }
-  result.carried = to;
-  return {result};
+// Reals as elements of a storage type; `zero` may be null.
+Expr quantised_storage(Convert& c, const Expr& steps, const Expr& zero, DType to) {
+  if (to.code < DType::Code::Int4)
+    return c.emit("cast", {steps}, {{"dtype", to}, {"saturate", c.integer("saturate", 1) != 0}});
+  Expr whole = c.emit("round", {steps});
+  if (zero) whole = c.add(whole, c.cast(zero, c.dtype(steps)));
+  return c.cast(whole, to);  // which saturates
 }
 
 }  // namespace
@@ -93,15 +86,15 @@ Values DequantizeLinear(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = channel_axis(c, x);
   if (!axis) return {};
-  const int32_t carried = c.value(0).carried;
-  std::optional<DType> to = c.dtype(c.input(1));
+  const DType from = c.dtype(x);
+  Expr scale = c.input(1), value;
+  if (c.dtype(scale).is_storage()) scale = c.cast(scale, DType::float32());
+  std::optional<DType> to = c.dtype(scale);
   if (c.integer("output_dtype", 0)) to = element_dtype(static_cast<int32_t>(c.integer("output_dtype", 0)));
   if (!to || !to->is_float())
     return c.unsupported("it gives elements of {}", element_name(static_cast<int32_t>(c.integer("output_dtype", 0))));
-  const int32_t scale_carried = c.value(1).carried;
-  Expr scale = scale_carried ? decoded(c, c.input(1), scale_carried) : c.input(1), value;
-  if (carried && !is_carried_integer(carried)) {
-    value = c.cast(decoded(c, x, carried), c.dtype(scale));  // a zero point of floats is 0
+  if (from.is_storage() && from.code < DType::Code::Int4) {
+    value = c.cast(x, c.dtype(scale));  // a zero point of floats is 0
   } else {
     // The difference does not fit into eight bits.
     value = c.cast(x, DType::int32());
@@ -115,14 +108,13 @@ Values QuantizeLinear(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = channel_axis(c, x);
   if (!axis) return {};
-  int32_t wanted = static_cast<int32_t>(c.integer("output_dtype", 0));
-  if (c.has(2) && c.value(2).carried) wanted = c.value(2).carried;
+  const int32_t wanted = static_cast<int32_t>(c.integer("output_dtype", 0));
   Expr scale = c.cast(c.input(1), c.dtype(x));
-  if (wanted && !element_dtype(wanted) && storage_dtype(wanted)) {
-    Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis) : Expr();
-    return quantised_carried(c, c.divide(x, spread(c, scale, x, *axis)), zero, wanted);
-  }
   std::optional<DType> to = c.has(2) ? c.dtype(c.input(2)) : wanted ? element_dtype(wanted) : DType::uint8();
+  if (to && to->is_storage()) {
+    Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis) : Expr();
+    return {quantised_storage(c, c.divide(x, spread(c, scale, x, *axis)), zero, *to)};
+  }
   if (!to || !to->is_int() || to->bits > 16) return c.unsupported("it quantises to {}", element_name(wanted));
   Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis) : c.scalar(0, *to);
   return {quantised(c, x, spread(c, scale, x, *axis), zero)};

@@ -4,8 +4,6 @@
 
 #include <bit>
 
-#include "relay/frontend/onnx/elements.h"
-
 namespace relay::onnx {
 
 using ir::Expr;

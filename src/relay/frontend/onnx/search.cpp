@@ -1,11 +1,13 @@
 // Operators that look for elements, or put them at given places.
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/computed.h"
 #include "relay/scalar/simplify.h"
 
-namespace relay::onnx::convert {
+namespace relay::onnx {
 
 using ir::Expr;
 using ir::Ints;
+
+namespace convert {
 
 namespace {
 
@@ -103,36 +105,28 @@ static Values unique_slices(Convert& c, const Expr& x) {
   return {take(x, kept, *axis), kept, inverse, take(counts, kept, 0)};
 }
 
+}  // namespace convert
+
+Values unique_elements(Convert& c, const Expr& x, bool sorted) {
+  scalar::Expr count = scalar::imm(1);
+  for (const ir::Dim& d : c.shape(x)) count = count * d;
+  Expr flat = c.reshape(x, {scalar::simplify(count)});
+  Expr all = c.emit("unique", {flat}, {{"sorted", sorted}, {"return_counts", true}});
+  if (!all) return {};
+  auto part = [&](int64_t which) { return c.cast(c.get(all, which), DType::int64()); };
+  // Only as many as there are different elements mean something.
+  Expr at = numbers_to(c, c.squeeze(part(3), 0));
+  auto cut = [&](const Expr& e) { return c.emit("take", {e, at}, {{"axis", int64_t{0}}, {"mode", "clip"}}); };
+  return {cut(c.get(all, 0)), cut(part(1)), part(2), cut(part(4))};
+}
+
+namespace convert {
+
 // Equal elements once, in order of size or of their first place.
 Values Unique(Convert& c) {
   Expr x = c.input(0);
   if (c.has_attribute("axis") && c.rank(x) != 1) return unique_slices(c, x);
-  x = c.reshape(x, [&] {
-    scalar::Expr count = scalar::imm(1);
-    for (const ir::Dim& d : c.shape(x)) count = count * d;
-    return ir::Dims{scalar::simplify(count)};
-  }());
-  auto order_of = [&](const Expr& e) {
-    return c.emit("argsort", {e}, {{"axis", int64_t{0}}, {"dtype", DType::int64()}});
-  };
-  auto take = [&](const Expr& e, const Expr& at) { return c.emit("take", {e, at}, {{"axis", int64_t{0}}}); };
-  Expr order = order_of(x), sorted = take(x, order);
-  // Where another value begins.
-  Expr differs = c.emit("not_equal", {c.slice(sorted, 0, 1, INT32_MAX), c.slice(sorted, 0, 0, -1)});
-  Tensor yes = Tensor::full({1}, DType::boolean(), 1);
-  Expr begins = c.concatenate({c.constant(std::move(yes)), differs}, 0);
-  Expr at = c.squeeze(places(c, begins), 1);
-  Expr number = c.add(c.emit("cumsum", {c.cast(begins, DType::int64())}, {{"axis", int64_t{0}}}), -1);
-  Expr same = c.emit("equal", {c.expand(number, 0), c.expand(number, 1)});
-  Expr counts = take(c.reduce("sum", c.cast(same, DType::int64()), {1}, false), at), first = take(order, at),
-       values = take(sorted, at);
-  Expr inverse = take(number, order_of(order));
-  if (!c.integer("sorted", 1)) {
-    Expr by_place = order_of(first);
-    inverse = take(order_of(by_place), inverse);
-    values = take(values, by_place), first = take(first, by_place), counts = take(counts, by_place);
-  }
-  return {values, first, inverse, counts};
+  return unique_elements(c, x, c.integer("sorted", 1) != 0);
 }
 
 // The first elements of each sequence turned around, as many as its length says.
@@ -186,4 +180,5 @@ Values TensorScatter(Convert& c) {
   return {c.emit("scatter_elements", {x, index, update}, {{"axis", *axis}})};
 }
 
-}  // namespace relay::onnx::convert
+}  // namespace convert
+}  // namespace relay::onnx

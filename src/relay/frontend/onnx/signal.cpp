@@ -3,7 +3,6 @@
 #include <numbers>
 
 #include "relay/frontend/onnx/computed.h"
-#include "relay/scalar/simplify.h"
 
 namespace relay::onnx::convert {
 
@@ -60,13 +59,10 @@ std::optional<std::pair<Expr, Expr>> circle(Convert& c, int64_t n, int64_t colum
 std::optional<Complex> transformed(Convert& c, const Complex& x, int64_t n, int64_t columns, bool inverse) {
   std::optional<std::pair<Expr, Expr>> waves = circle(c, n, columns, c.dtype(x.real));
   if (!waves) return std::nullopt;
-  ir::Dims shape = c.shape(x.real);
-  scalar::Expr rows = scalar::imm(1);
-  for (size_t i = 0; i + 1 < shape.size(); ++i) rows = rows * shape[i];
-  rows = scalar::simplify(rows);
-  shape.back() = scalar::imm(columns);
+  const bool one = c.rank(x.real) == 1;
   auto times = [&](const Expr& e, const Expr& wave) {
-    return c.reshape(c.emit("nn.matmul", {c.reshape(e, {rows, scalar::imm(n)}), wave}), shape);
+    Expr product = c.emit("nn.matmul", {one ? c.expand(e, 0) : e, wave});
+    return one ? c.squeeze(product, 0) : product;
   };
   const auto& [cosine, sine] = *waves;
   Complex y{times(x.real, cosine), c.multiply(times(x.real, sine), inverse ? 1.0 : -1.0)};
@@ -132,21 +128,13 @@ Values HannWindow(Convert& c) { return window(c, 0.5, 0.5, 0); }
 Values HammingWindow(Convert& c) { return window(c, 25.0 / 46, 21.0 / 46, 0); }
 Values BlackmanWindow(Convert& c) { return window(c, 0.42, 0.5, 0.08); }
 
-// A product with the matrix of the transform; the axis is cut or filled with zeros to dft_length.
-Values DFT(Convert& c) {
-  Expr x = c.input(0);
+namespace {
+
+// A product with the matrix of the transform along one axis, which is cut or filled with zeros to dft_length.
+Values transform_along(Convert& c, Expr x, int64_t axis) {
   const bool inverse = c.integer("inverse", 0) != 0, onesided = c.integer("onesided", 0) != 0;
-  int64_t where = c.integer("axis", 1);
-  if (c.opset >= 20) {
-    std::optional<double> given = c.has(2) ? c.number(2, "axis") : std::optional(-2.0);
-    if (!given) return {};
-    where = static_cast<int64_t>(*given);
-  }
-  std::optional<int64_t> axis = c.axis(where, c.rank(x));
-  if (!axis) return {};
-  if (*axis == c.rank(x) - 1) return c.bad("axis {} is that of real and imaginary parts", where);
-  std::optional<int64_t> extent = c.extent(x, *axis);
-  if (!extent) return c.unsupported("axis {} of {} has no fixed size (--shape)", *axis, ir::str(x->type));
+  std::optional<int64_t> extent = c.extent(x, axis);
+  if (!extent) return c.unsupported("axis {} of {} has no fixed size (--shape)", axis, ir::str(x->type));
   int64_t n = inverse && onesided ? 2 * (*extent - 1) : *extent;
   if (c.has(1)) {
     std::optional<double> length = c.number(1, "dft_length");
@@ -154,17 +142,17 @@ Values DFT(Convert& c) {
     if (!(*length >= 1 && *length < 1e6)) return c.bad("dft_length is {}", *length);
     n = static_cast<int64_t>(*length);
   }
-  if (inverse && onesided) return real_inverse(c, x, *axis, n);
-  if (n < *extent) x = c.slice(x, *axis, 0, n);
+  if (inverse && onesided) return real_inverse(c, x, axis, n);
+  if (n < *extent) x = c.slice(x, axis, 0, n);
   if (n > *extent) {
     ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});
-    width[static_cast<size_t>(*axis)][1] = n - *extent;
+    width[static_cast<size_t>(axis)][1] = n - *extent;
     x = c.pad(x, width, c.scalar(0, c.dtype(x)), "constant");
   }
   std::optional<Complex> both = parts(c, x);
   if (!both) return {};
   const int64_t last = c.rank(both->real) - 1;
-  const Ints order = with_last(last + 1, *axis);
+  const Ints order = with_last(last + 1, axis);
   auto turned = [&](const Expr& e) { return e ? c.transpose(e, order) : e; };
   std::optional<Complex> y =
       transformed(c, {turned(both->real), turned(both->imaginary)}, n, onesided ? n / 2 + 1 : n, inverse);
@@ -172,30 +160,74 @@ Values DFT(Convert& c) {
   return {stacked(c, {turned(y->real), turned(y->imaginary)})};
 }
 
+}  // namespace
+
+Values DFT(Convert& c) {
+  Expr x = c.input(0);
+  const int64_t rank = c.rank(x);
+  if (rank < 2) return c.bad("the signal is {}, without an axis of real and imaginary parts", ir::str(x->type));
+  int64_t where = c.opset >= 20 ? -2 : c.integer("axis", 1);
+  if (c.opset >= 20 && c.has(2)) {
+    if (!c.known(2)) {
+      // Below zero it counts from the axis of parts on, which is none of those to choose from.
+      Expr at = c.cast(c.rank(c.input(2)) > 0 ? c.reshape(c.input(2), {}) : c.input(2), DType::int64());
+      at = c.emit("where", {c.emit("less", {at, c.integer_scalar(0)}), c.add(at, static_cast<double>(rank)), at});
+      return {along_computed(c, at, rank - 1, [&](int64_t axis) -> Expr {
+        Values y = transform_along(c, x, axis);
+        return y.empty() ? Expr() : c.expression(y[0]);
+      })};
+    }
+    std::optional<double> given = c.number(2, "axis");
+    if (!given) return {};
+    where = static_cast<int64_t>(*given);
+  }
+  std::optional<int64_t> axis = c.axis(where, rank);
+  if (!axis) return {};
+  if (*axis == rank - 1) return c.bad("axis {} is that of real and imaginary parts", where);
+  return transform_along(c, x, *axis);
+}
+
+namespace {
+
+// (frames, n): where the elements of each frame of n stand along axis 1; null: reported.
+Expr frame_places(Convert& c, const Expr& x, int64_t n) {
+  std::optional<int64_t> length = c.extent(x, 1);
+  if (n < 1 || n > length.value_or(INT32_MAX)) return c.bad("frames of {} elements of {}", n, ir::str(x->type));
+  if (length && c.known(1)) {
+    std::optional<double> step = c.number(1, "frame_step");
+    if (!step) return nullptr;
+    if (!(*step >= 1 && *step < 1e9)) return c.bad("frame_step is {}", *step);
+    const int64_t by = static_cast<int64_t>(*step), frames = (*length - n) / by + 1;
+    if (!c.may_make(frames * n, DType::int64())) return nullptr;
+    Tensor places = Tensor::empty({frames, n}, DType::int64());
+    for (int64_t f = 0; f < frames; ++f)
+      for (int64_t i = 0; i < n; ++i) places.set_int(f * n + i, f * by + i);
+    return c.constant(std::move(places));
+  }
+  if (!c.may_make(n, DType::int64())) return nullptr;
+  Tensor within = Tensor::empty({n}, DType::int64());
+  for (int64_t i = 0; i < n; ++i) within.set_int(i, i);
+  Expr by = c.cast(c.rank(c.input(1)) > 0 ? c.reshape(c.input(1), {}) : c.input(1), DType::int64());
+  Expr last = c.emit("floor_divide", {c.add(c.size_of(x, 1), static_cast<double>(-n)), by});
+  Expr begins = c.multiply(numbers_to(c, c.add(last, 1)), by);
+  return c.add(c.expand(begins, 1), c.constant(std::move(within)));
+}
+
+}  // namespace
+
 // Transforms of pieces of a signal (N, length, 1 or 2), each frame_step behind the one before, times a window.
 Values STFT(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 3, 3, "the signal")) return {};
-  std::optional<double> step = c.number(1, "frame_step");
-  std::optional<int64_t> length = c.extent(x, 1);
-  if (!step) return {};
-  if (!length) return c.unsupported("the signal {} has no fixed length (--shape)", ir::str(x->type));
   int64_t n = c.has(2) ? c.extent(c.input(2), 0).value_or(0) : 0;
   if (c.has(3)) {
     std::optional<double> given = c.number(3, "frame_length");
     if (!given) return {};
     n = static_cast<int64_t>(*given);
   }
-  if (n < 1 || n > *length || !(*step >= 1 && *step < 1e9))
-    return c.bad("frames of {} steps {} of {}", n, *step, *length);
-  const int64_t by = static_cast<int64_t>(*step), frames = (*length - n) / by + 1;
-  if (!c.may_make(frames * n, DType::int64())) return {};
-  Tensor places = Tensor::empty({frames, n}, DType::int64());
-  for (int64_t f = 0; f < frames; ++f)
-    for (int64_t i = 0; i < n; ++i) places.set_int(f * n + i, f * by + i);
-  std::optional<Complex> both = parts(c, x);
+  Expr at = frame_places(c, x, n);
+  std::optional<Complex> both = at ? parts(c, x) : std::nullopt;
   if (!both) return {};
-  Expr at = c.constant(std::move(places));
   auto framed = [&](const Expr& e) -> Expr {
     if (!e) return e;
     Expr pieces = c.emit("take", {e, at}, {{"axis", int64_t{1}}});

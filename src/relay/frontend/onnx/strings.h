@@ -8,11 +8,17 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "relay/tensor/tensor.h"
 
 namespace relay::onnx {
+
+// What an operator does with an input of strings: refuses it, moves its elements without looking at them, or knows
+// them.
+enum class StringUse : uint8_t { Refuses, Moves, Knows };
+StringUse string_use(std::string_view op);
 
 class Strings {
  public:

@@ -37,35 +37,22 @@ std::optional<DType> element_dtype(int32_t type) {
     case ElementType::UInt32: return DType::uint32();
     case ElementType::UInt64: return DType::uint64();
     case ElementType::BFloat16: return DType::bfloat16();
+    case ElementType::Float8E4M3FN: return DType::storage(DType::Code::E4M3FN);
+    case ElementType::Float8E4M3FNUZ: return DType::storage(DType::Code::E4M3FNUZ);
+    case ElementType::Float8E5M2: return DType::storage(DType::Code::E5M2);
+    case ElementType::Float8E5M2FNUZ: return DType::storage(DType::Code::E5M2FNUZ);
+    case ElementType::Float8E8M0: return DType::storage(DType::Code::E8M0FNU);
+    case ElementType::Float4E2M1: return DType::storage(DType::Code::E2M1FN);
+    case ElementType::UInt4: return DType::storage(DType::Code::UInt4);
+    case ElementType::Int4: return DType::storage(DType::Code::Int4);
+    case ElementType::UInt2: return DType::storage(DType::Code::UInt2);
+    case ElementType::Int2: return DType::storage(DType::Code::Int2);
     default: return std::nullopt;
   }
 }
 
-// Bits of an element that a byte carries; 0: another type.
-static int carried_bits(int32_t type) {
-  switch (static_cast<ElementType>(type)) {
-    case ElementType::Float8E4M3FN:
-    case ElementType::Float8E4M3FNUZ:
-    case ElementType::Float8E5M2:
-    case ElementType::Float8E5M2FNUZ:
-    case ElementType::Float8E8M0: return 8;
-    case ElementType::UInt4:
-    case ElementType::Int4:
-    case ElementType::Float4E2M1: return 4;
-    case ElementType::UInt2:
-    case ElementType::Int2: return 2;
-    default: return 0;
-  }
-}
-
-static bool is_carried_signed(int32_t type) {
-  return type == static_cast<int32_t>(ElementType::Int4) || type == static_cast<int32_t>(ElementType::Int2);
-}
-
-std::optional<DType> storage_dtype(int32_t type) {
-  if (type == static_cast<int32_t>(ElementType::String)) return DType::int64();
-  if (carried_bits(type) == 0) return element_dtype(type);
-  return is_carried_signed(type) ? DType::int8() : DType::uint8();
+std::optional<DType> array_dtype(int32_t type) {
+  return type == static_cast<int32_t>(ElementType::String) ? DType::int64() : element_dtype(type);
 }
 
 namespace {
@@ -133,32 +120,31 @@ Result<Tensor> typed_value(const TensorData& data, DType dtype) {
 }
 
 // Elements of 8, 4 or 2 bits, those of a byte from its lowest bits on.
-Result<Tensor> unpacked(const TensorData& data, std::string_view bytes, int64_t count) {
-  const int bits = carried_bits(data.type), each = 8 / bits;
+Result<Tensor> unpacked(const TensorData& data, std::string_view bytes, int64_t count, DType dtype) {
+  const int bits = dtype.width(), each = 8 / bits;
   if (static_cast<int64_t>(bytes.size()) != (count + each - 1) / each)
     return frontend::tensor_problem(
         DiagnosticKind::bad_model, data.name,
         format("has {} bytes for {} elements of {}", bytes.size(), count, element_name(data.type)));
-  Tensor tensor = Tensor::empty(data.dims, *storage_dtype(data.type));
+  Tensor tensor = Tensor::empty(data.dims, dtype);
+  uint8_t* out = static_cast<uint8_t*>(tensor.mutable_data());
   for (int64_t i = 0; i < count; ++i) {
     const int byte = static_cast<unsigned char>(bytes[static_cast<size_t>(i / each)]);
-    int value = (byte >> (i % each * bits)) & ((1 << bits) - 1);
-    if (is_carried_signed(data.type) && value >= 1 << (bits - 1)) value -= 1 << bits;
-    tensor.set_int(i, value);
+    out[i] = static_cast<uint8_t>((byte >> (i % each * bits)) & ((1 << bits) - 1));
   }
   return tensor;
 }
 
-Result<Tensor> carried_value(const Model& model, const TensorData& data) {
-  RELAY_ASSIGN(frontend::TensorSize size, frontend::tensor_size(data.name, data.dims, *storage_dtype(data.type)));
-  if (data.has_raw && !data.is_external) return unpacked(data, data.raw, size.elements);
-  const int64_t each = 8 / carried_bits(data.type), packed = (size.elements + each - 1) / each;
+Result<Tensor> packed_value(const Model& model, const TensorData& data, DType dtype) {
+  RELAY_ASSIGN(frontend::TensorSize size, frontend::tensor_size(data.name, data.dims, dtype));
+  if (data.has_raw && !data.is_external) return unpacked(data, data.raw, size.elements, dtype);
+  const int64_t each = 8 / dtype.width(), packed = (size.elements + each - 1) / each;
   TensorData bytes = data;
   bytes.dims = {packed}, bytes.type = static_cast<int32_t>(ElementType::UInt8);
   RELAY_ASSIGN(Tensor read, tensor_value(model, bytes));
   std::string text(static_cast<size_t>(packed), '\0');
   for (int64_t i = 0; i < packed; ++i) text[static_cast<size_t>(i)] = static_cast<char>(read.int_at(i));
-  return unpacked(data, text, size.elements);
+  return unpacked(data, text, size.elements, dtype);
 }
 
 }  // namespace
@@ -184,8 +170,8 @@ Result<std::vector<std::string_view>> string_values(const TensorData& data) {
 }
 
 Result<Tensor> tensor_value(const Model& model, const TensorData& data) {
-  if (carried_bits(data.type) != 0) return carried_value(model, data);
   std::optional<DType> dtype = element_dtype(data.type);
+  if (dtype && dtype->is_storage()) return packed_value(model, data, *dtype);
   if (!dtype) {
     Diagnostic d = frontend::tensor_problem(
         DiagnosticKind::unsupported_operator, data.name,

@@ -3,7 +3,6 @@
 #include <numbers>
 
 #include "relay/frontend/onnx/curves.h"
-#include "relay/frontend/onnx/elements.h"
 
 namespace relay::onnx {
 
@@ -81,19 +80,16 @@ Values IsInf(Convert& c) {
 Values Identity(Convert& c) { return {c.value(0)}; }
 
 static Values cast_to(Convert& c, DType dtype) {
-  if (const int32_t carried = c.value(0).carried) return {c.cast(decoded(c, c.input(0), carried), dtype)};
   if (KnownRef a = c.known(0))
     if (KnownRef result = frontend::cast(*a, dtype)) return {result};
-  return {c.cast(c.input(0), dtype)};
-}
-
-// To a type that bytes carry.
-static Values cast_to_carried(Convert& c, int32_t to) {
   Expr x = c.input(0);
-  if (const int32_t carried = c.value(0).carried) x = decoded(c, x, carried);
-  Value result(encoded(c, x, to, c.integer("saturate", 1) != 0, c.text("round_mode", "up")));
-  result.carried = to;
-  return {result};
+  if (!dtype.is_storage()) return {c.cast(x, dtype)};
+  // To short integers the lowest bits, as of other integers.
+  if (dtype.code >= DType::Code::Int4) return {c.cast(c.cast(x, DType::int32()), dtype)};
+  return {c.emit("cast", {x},
+                 {{"dtype", dtype},
+                  {"saturate", c.integer("saturate", 1) != 0},
+                  {"round_mode", std::string(c.text("round_mode", "up"))}})};
 }
 
 Values Cast(Convert& c) {
@@ -108,34 +104,26 @@ Values Cast(Convert& c) {
   }
   to = c.integer("to", 0);
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(to));
-  const bool is_string = to == static_cast<int64_t>(ElementType::String);
-  if (!dtype && !is_string && storage_dtype(static_cast<int32_t>(to)))
-    return cast_to_carried(c, static_cast<int32_t>(to));
   if (!dtype)
     return c.unsupported("it converts to type {}, which Relay has no tensors of",
                          element_name(static_cast<int32_t>(to)));
   return cast_to(c, *dtype);
 }
 
-Values CastLike(Convert& c) {
-  if (const int32_t carried = c.value(1).carried) return cast_to_carried(c, carried);
-  return cast_to(c, c.dtype(c.input(1)));
-}
+Values CastLike(Convert& c) { return cast_to(c, c.dtype(c.input(1))); }
 
 // The bits of each element as another type of the same width.
 Values BitCast(Convert& c) {
   const int32_t to = static_cast<int32_t>(c.integer("to", 0));
-  std::optional<DType> dtype = storage_dtype(to);
-  if (!dtype || to == static_cast<int32_t>(ElementType::String))
-    return c.unsupported("it converts to type {}, which Relay has no tensors of", element_name(to));
+  std::optional<DType> dtype = element_dtype(to);
+  if (!dtype) return c.unsupported("it converts to type {}, which Relay has no tensors of", element_name(to));
   Expr x = c.input(0);
-  if (c.dtype(x).bits != dtype->bits) return c.bad("it takes {} for {}", c.dtype(x).str(), dtype->str());
+  if (c.dtype(x).bits != dtype->bits || c.dtype(x).width() != dtype->width())
+    return c.bad("it takes {} for {}", c.dtype(x).str(), dtype->str());
   const bool same = c.dtype(x) == *dtype, truth = c.dtype(x).is_bool() || dtype->is_bool();
   if (truth && !same && dtype->code != DType::Code::UInt && c.dtype(x).code != DType::Code::UInt)
     return c.unsupported("it takes {} for {}", c.dtype(x).str(), dtype->str());
-  Value result(same ? x : truth ? c.cast(x, *dtype) : c.emit("reinterpret", {x}, {{"dtype", *dtype}}));
-  if (!element_dtype(to)) result.carried = to;
-  return {result};
+  return {same ? x : truth ? c.cast(x, *dtype) : c.emit("reinterpret", {x}, {{"dtype", *dtype}})};
 }
 
 // --- activations -----------------------------------------------------------------------------------------------------

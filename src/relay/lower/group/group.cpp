@@ -5,7 +5,9 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
+#include "relay/te/recurrence.h"
 #include "relay/te/axis_names.h"
+#include "relay/te/recurrence.h"
 
 namespace relay::lower {
 
@@ -224,6 +226,7 @@ void make_names_unique(GroupTe& group) {
 static te::Tensor named(const te::Tensor& stage, const std::string& name, const te::Tensor& before,
                         const std::vector<scalar::Binding>& axes_map, std::vector<te::Axis> axes,
                         std::vector<te::Axis> reduce_axes) {
+  if (te::as_recurrence(*stage) || te::as_state(*stage)) return te::renamed_recurrence(stage, name);
   te::TensorNode node = *stage;
   node.name = name, node.before = before;
   node.axes = std::move(axes), node.reduce_axes = std::move(reduce_axes);

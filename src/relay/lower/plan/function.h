@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "relay/ir/expr.h"
 #include "relay/loop/loop.h"
 #include "relay/lower/group/index_check.h"
+#include "relay/lower/plan/external_code.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/layout.h"
 #include "relay/lower/schedule/schedule_rule.h"
@@ -60,6 +62,13 @@ struct SymbolicFlops {
   Expr times;
 };
 
+// Steps that follow each other and have the same number are called again and again, one after the other. Each takes the
+// number of the time as its first size.
+struct StepRepeat {
+  int number = 0;
+  Expr times;
+};
+
 // One kernel call, or a check.
 struct Step {
   int kernel = -1;                 // of LoweredFunction::kernels; -1: a check
@@ -69,9 +78,12 @@ struct Step {
   int group = -1;                  // of LoweredFunction::groups
   int when = -1;                   // an array: the call happens only if it has a byte that is not zero
   double flops = 0;                // as of Group, of the stages that this kernel computes
-  std::vector<SymbolicFlops> symbolic_flops{};  // of its other stages
-  std::optional<IndexCheck> check{};            // of args[0]
-  bool constant = false;                        // depends on constants only: run once when the program is built
+  std::vector<SymbolicFlops> symbolic_flops{};     // of its other stages
+  std::optional<IndexCheck> check{};               // of args[0]
+  std::shared_ptr<const ExternalCode> external{};  // no kernel: it is called with args, those that it reads first
+  bool recurrence = false;                         // it is of one
+  std::optional<StepRepeat> repeat{};
+  bool constant = false;  // depends on constants only: run once when the program is built
 };
 
 // One fused group, for --emit and for people.

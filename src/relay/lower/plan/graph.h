@@ -10,13 +10,22 @@
 
 namespace relay::lower {
 
+// The steps of a recurrence. Of their group the last parameters are the states before a step and the outputs those after
+// it; the arrays of both are of all values of a state (te.h).
+struct GroupSteps {
+  Expr step, count;          // a variable, and how many steps there are
+  std::vector<int> initial;  // arrays, by state
+};
+
 struct Group {
   GroupTe te;
-  std::vector<int> params;             // arrays, one a parameter of te
-  std::vector<int> constants;          // arrays, one a constant of te
-  std::vector<int> outputs;            // arrays
-  GroupForm form;                      // what the schedule has to know
-  std::optional<IndexCheck> check;     // no kernel: params[0], te.params[0] are checked; it has no outputs
+  std::vector<int> params;                         // arrays, one a parameter of te
+  std::vector<int> constants;                      // arrays, one a constant of te
+  std::vector<int> outputs;                        // arrays
+  GroupForm form;                                  // what the schedule has to know
+  std::optional<IndexCheck> check;                 // no kernel: params[0], te.params[0] are checked; it has no outputs
+  std::shared_ptr<const ExternalCode> external{};  // no kernel: this is called with params, then outputs
+  std::optional<GroupSteps> steps{};               // the group is one step of a recurrence
   int when = -1;                       // an array: the group is computed only if it has a byte that is not zero
   bool on_images = false;              // has a window, or reduces whole images
   bool prefers_channels_last = false;  // to have its arrays in another order than they have by themselves

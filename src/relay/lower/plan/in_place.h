@@ -6,7 +6,7 @@
 //
 // A result may lie where an input does if it is made of it element by element, or begins as a copy of it of which some
 // elements are then changed, and if nothing reads the input later. Arrays between the two lie there as well. Who runs
-// the function decides whether the result does lie there (runtime/program.h: InPlace).
+// the function decides whether the result does lie there (runtime/program/program.h: InPlace).
 #pragma once
 
 #include <optional>

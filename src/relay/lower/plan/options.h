@@ -5,6 +5,7 @@
 
 #include "relay/base/target_desc.h"
 #include "relay/loop/loop.h"
+#include "relay/lower/plan/external_code.h"
 #include "relay/lower/schedule/mutation.h"
 #include "relay/lower/schedule/schedule_rule.h"
 
@@ -28,6 +29,8 @@ struct LowerOptions {
   Numerics numerics = Numerics::Fp32;
   // Schedules given by hand, by group name: the text replaces the rule's.
   std::map<std::string, std::string> schedules;
+  // The code of functions for other compilers; null: there are none.
+  const ExternalCodes* externals = nullptr;
   // For so many calls at once, a variable: every parameter has a row for each. Null: for one, as it is written.
   Expr calls{};
   // Whether code can be made of a kernel; none: nobody is asked. What it refuses cannot be built.

@@ -39,6 +39,7 @@ OpDef shape_of() {
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,
+       .stores = true,
        .oracle = "torch.tensor(data.shape)",
        .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, 3, m)"}, .ulps = 0},
                     {.inputs = {"(5,)"}, .attrs = "dtype=\"int64\"", .symbolic = {"(n,)"}, .ulps = 0}}},
@@ -52,6 +53,7 @@ OpDef ndarray_size() {
                                .fusion = Fusion::Injective,
                                .infer = infer_size,
                                .compute = compute_size,
+                               .stores = true,
                                .oracle = "torch.tensor(data.numel())",
                                .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, 3, m)"}, .ulps = 0}}},
                               "NdarraySizeAttrs");

@@ -3,7 +3,7 @@
 //   out[b, c, y, x] = image box_indices[b] at (Y, X) with Y = (y1 + y * (y2 - y1) / (CH - 1)) * (H - 1), X likewise
 //
 // A crop of one row lies in the middle of its box. Outside of the image: extrapolation_value.
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -96,6 +96,50 @@ te::Tensors compute(const CropAndResizeAttrs& a, const te::Tensors& in, const Ty
   })};
 }
 
+// By image.grid_sample, whose coordinates go from -1 to 1 where boxes go from 0 to 1.
+ir::Expr definition(const CropAndResizeAttrs& a, const ir::Exprs& in) {
+  if (!scalar::is_int(a.crop_size[0]) || !scalar::is_int(a.crop_size[1])) return nullptr;
+  const DType dtype = grad::tensor(in[0]).dtype;
+  if (!dtype.is_float() || (a.out_dtype && *a.out_dtype != dtype)) return nullptr;
+  const int64_t size[2] = {a.crop_size[0]->ivalue, a.crop_size[1]->ivalue};
+  ir::Expr boxes = in[1];
+  if (grad::tensor(in[1]).dtype != dtype) boxes = grad::call("cast", {boxes}, {{"dtype", dtype}});
+  auto corner = [&](int64_t k) {  // (boxes, 1, 1)
+    const ir::Expr one =
+        grad::call("strided_slice", {boxes}, {{"begin", Ints{k}}, {"end", Ints{k + 1}}, {"axes", Ints{1}}});
+    return grad::call("expand_dims", {one}, {{"axis", int64_t{1}}});
+  };
+  auto fraction = [&](double value) { return grad::number(value, in[0]); };
+  ir::Exprs grid;
+  ir::Expr inside;
+  for (size_t d : {size_t{1}, size_t{0}}) {  // x, then y
+    Tensor steps = Tensor::empty({1, d ? 1 : size[0], d ? size[1] : 1}, dtype);
+    for (int64_t i = 0; i < size[d]; ++i)
+      steps.set(i, size[d] == 1 ? 0.5 : static_cast<double>(i) / static_cast<double>(size[d] - 1));
+    const int64_t k = static_cast<int64_t>(d);
+    const ir::Expr begin = corner(k), end = corner(2 + k);
+    Tensor ones = Tensor::full({1, size[0], size[1]}, dtype, 1);
+    const ir::Expr along = grad::plus(begin, grad::times(grad::minus(end, begin), ir::constant(std::move(steps))));
+    const ir::Expr at = grad::times(along, ir::constant(std::move(ones)));  // (boxes, CH, CW)
+    const ir::Expr here = grad::call(
+        "logical_and", {grad::call("greater_equal", {at, fraction(0)}), grad::call("less_equal", {at, fraction(1)})});
+    inside = inside ? grad::call("logical_and", {inside, here}) : here;
+    grid.push_back(grad::minus(grad::times(at, fraction(2)), fraction(1)));
+  }
+  const int64_t images = static_cast<int64_t>(a.layout.find('N')), channels = static_cast<int64_t>(a.layout.find('C'));
+  const ir::Expr own = grad::call("take", {in[0], in[2]}, {{"axis", images}, {"mode", "checked"}});
+  const ir::Expr sampled =
+      grad::call("image.grid_sample", {own, grad::call("stack", {ir::tuple(grid)}, {{"axis", int64_t{1}}})},
+                 {{"method", a.method == "bilinear" ? "bilinear" : "nearest"}, {"layout", a.layout}});
+  // The axes of a box behind each other, in the order of the layout, with one for the channels.
+  Ints order;
+  for (char letter : a.layout)
+    if (letter != 'C') order.push_back(static_cast<int64_t>(std::string("NHW").find(letter)));
+  const ir::Expr turned = grad::call("transpose", {inside}, {{"axes", order}});
+  const ir::Expr all = grad::call("expand_dims", {turned}, {{"axis", channels}});
+  return grad::call("where", {all, sampled, fraction(a.extrapolation_value)});
+}
+
 }  // namespace
 
 OpDef image_crop_and_resize() {
@@ -109,6 +153,7 @@ OpDef image_crop_and_resize() {
        .infer = infer,
        .compute = compute,
        .checked = checked,
+       .definition = definition,
        .oracle =
            "crop_and_resize(order(data, layout, 'NCHW'), boxes, box_indices, [output_shape[layout.index(x)] for x "
            "in 'HW'], layout, method, extrapolation_value)",

@@ -1,6 +1,8 @@
 // image.dilation2d: grey-scale dilation, the greatest sum of data and weight under a moving window
 //   out[n, c, y, x] = max(ky, kx) data[n, c, y * stride + ky * dilation - before, ..] + weight[c, ky, kx]
 // Places outside of data count for nothing.
+#include <limits>
+
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
@@ -73,6 +75,39 @@ te::Tensors compute(const Dilation2DAttrs& a, const te::Tensors& in, const Type&
   return {converted(found, dtype_of(out))};
 }
 
+// The greatest of as many arrays as the window has taps, each data moved by a tap plus its weight.
+ir::Expr definition(const Dilation2DAttrs& a, const ir::Exprs& in) {
+  const DType dtype = grad::tensor(in[0]).dtype;
+  const ir::Expr weight = nn::in_order(in[1], a.kernel_layout, "IHW");
+  const Dims& extents = grad::tensor(in[1]).shape;
+  const Dim &rows = extents[a.kernel_layout.find('H')], &columns = extents[a.kernel_layout.find('W')];
+  const Dims& shape = grad::tensor(in[0]).shape;
+  const Dim &height = shape[a.data_layout.find('H')], &width = shape[a.data_layout.find('W')];
+  for (const Dim& d : {rows, columns, height, width})
+    if (!scalar::is_int(d)) return nullptr;
+  const Ints strides = per_axis(a.strides, 2), dilations = per_axis(a.dilations, 2), pad = padding_sides(a.padding, 2);
+  const ir::Expr never = grad::number(-std::numeric_limits<double>::infinity(), in[0]);
+  const ir::Expr data = grad::call("nn.pad", {nn::in_order(in[0], a.data_layout, "NCHW"), never},
+                                   {{"pad_width", IntLists{{0, 0}, {0, 0}, {pad[0], pad[2]}, {pad[1], pad[3]}}}});
+  const Ints size = {height->ivalue + pad[0] + pad[2], width->ivalue + pad[1] + pad[3]};
+  const Ints k = {rows->ivalue, columns->ivalue};
+  ir::Exprs all;
+  for (int64_t y = 0; y < k[0]; ++y)
+    for (int64_t x = 0; x < k[1]; ++x) {
+      const Ints begin = {y * dilations[0], x * dilations[1]};
+      const Ints end = {size[0] - (k[0] - 1 - y) * dilations[0], size[1] - (k[1] - 1 - x) * dilations[1]};
+      const ir::Expr moved = grad::call("strided_slice", {data},
+                                        {{"begin", begin}, {"end", end}, {"strides", strides}, {"axes", Ints{2, 3}}});
+      const ir::Expr own = grad::call("strided_slice", {weight},
+                                      {{"begin", Ints{y, x}}, {"end", Ints{y + 1, x + 1}}, {"axes", Ints{1, 2}}});
+      all.push_back(grad::plus(moved, own));
+    }
+  const ir::Expr most =
+      grad::call("max", {grad::call("stack", {ir::tuple(all)}, {{"axis", int64_t{0}}})}, {{"axis", Ints{0}}});
+  const ir::Expr out = nn::in_order(most, "NCHW", a.data_layout);
+  return a.out_dtype && *a.out_dtype != dtype ? grad::call("cast", {out}, {{"dtype", *a.out_dtype}}) : out;
+}
+
 }  // namespace
 
 OpDef image_dilation2d() {
@@ -83,6 +118,7 @@ OpDef image_dilation2d() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .definition = definition,
        .oracle = "order(dilation2d(order(data, data_layout, 'NCHW'), order(weight, kernel_layout, 'IHW'), strides, "
                  "padding, dilations), 'NCHW', data_layout)",
        .examples = {{.inputs = {"(2, 3, 6, 7)", "(3, 3, 2)"}, .symbolic = {"(n, 3, h, w)", "(3, 3, 2)"}},

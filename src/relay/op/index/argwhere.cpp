@@ -1,4 +1,5 @@
 // argwhere: the indices of the elements that are not zero, in row-major order, one a row
+// nonzero: the same, one a column: (rank, count), int64
 //
 // Elements are looked at one after the other; each that is not zero is written down behind the ones before it.
 #include "relay/op/loops.h"
@@ -38,18 +39,34 @@ te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
 te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   const Dims& rows = shape_of(out);
   const size_t axes = in[0]->shape.size();
-  return {te::program("argwhere", rows, DType::int32(), {}, [&](const Exprs&, const BufferRef& result) {
+  return {te::program("argwhere", rows, dtype_of(out), {}, [&](const Exprs&, const BufferRef& result) {
     return with_cell("row", dim(0), [&](const Cell& row) {
       return each("k", total(in[0]), [&](const Expr& k) {
         const Exprs at = indices(in[0], k);
         loop::Stmts steps;
         for (size_t d = 0; d < axes; ++d)
-          steps.push_back(loop::store(result, {row.get(), dim(static_cast<int64_t>(d))}, cast(DType::int32(), at[d])));
+          steps.push_back(loop::store(result, {row.get(), dim(static_cast<int64_t>(d))}, cast(dtype_of(out), at[d])));
         steps.push_back(row.set(row.get() + 1));
         return loop::if_(is_set(in[0], k), loop::block(std::move(steps)));  // as many as the shape has rows
       });
     });
   })};
+}
+
+Result<Type> infer_columns(const NoAttrs&, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  return ir::tensor_type({dim(rank(data)), scalar::any_dim()}, DType::int64());
+}
+
+te::Tensor shape_of_columns(const NoAttrs& a, const te::Tensors& in) {
+  te::Tensor rows = shape(a, in);
+  return te::compute("shape", {dim(2)}, [&](const Exprs& i) { return (*rows)({dim(1) - i[0]}); });
+}
+
+te::Tensors compute_columns(const NoAttrs& a, const te::Tensors& in, const Type& out) {
+  const Dims& columns = shape_of(out);
+  te::Tensor rows = compute(a, in, ir::tensor_type({columns[1], columns[0]}, DType::int64()))[0];
+  return {te::compute("nonzero", columns, [&](const Exprs& i) { return (*rows)({i[1], i[0]}); })};
 }
 
 }  // namespace
@@ -63,6 +80,21 @@ OpDef argwhere() {
                           .compute = compute,
                           .shape = shape,
                           .oracle = "np.argwhere(np.asarray(condition)).astype(np.int32)",
+                          .examples = {{.inputs = {"(7,) int32"}, .low = 0, .high = 1, .ulps = 0},
+                                       {.inputs = {"(3, 4) int32"}, .low = -1, .high = 1, .ulps = 0},
+                                       {.inputs = {"(2, 2, 3) bool"}, .low = 0, .high = 1, .ulps = 0}}});
+}
+
+OpDef nonzero() {
+  return define<NoAttrs>({.name = "nonzero",
+                          .doc = "The indices of the elements that are not zero, one a column.",
+                          .inputs = {{"data", "any shape"}},
+                          .fusion = Fusion::Opaque,
+                          .infer = infer_columns,
+                          .compute = compute_columns,
+                          .shape = shape_of_columns,
+                          .ours = true,
+                          .oracle = "np.argwhere(np.asarray(data)).T",
                           .examples = {{.inputs = {"(7,) int32"}, .low = 0, .high = 1, .ulps = 0},
                                        {.inputs = {"(3, 4) int32"}, .low = -1, .high = 1, .ulps = 0},
                                        {.inputs = {"(2, 2, 3) bool"}, .low = 0, .high = 1, .ulps = 0}}});

@@ -10,7 +10,7 @@ namespace {
 
 struct GatherAttrs {
   int64_t axis = 0;
-  static constexpr auto fields = std::tuple{required_field("axis", &GatherAttrs::axis, "The axis that is indexed.")};
+  static constexpr auto fields = std::tuple{field("axis", &GatherAttrs::axis, "The axis that is indexed.")};
 };
 
 struct GatherNDAttrs {
@@ -133,6 +133,7 @@ OpDef gather() {
        .compute = compute,
        .checked = checked,
        .gradient = gradient,
+       .stores = true,
        .oracle = "torch.gather(data, axis, torch.where(indices < 0, indices + data.shape[axis], indices).long())",
        .examples =
            {{.inputs = {"(3, 5)", "(3, 4) int64"},
@@ -160,6 +161,7 @@ OpDef gather_nd() {
        .compute = compute_nd,
        .checked = checked_nd,
        .gradient = gradient_nd,
+       .stores = true,
        .oracle = "gather_nd(data, indices, batch_dims)",
        .examples =
            {{.inputs = {"(4, 5, 3)", "(2, 6) int64"}, .symbolic = {"(4, 5, w)", "(2, n) int64"}, .low = 0, .high = 3},

@@ -4,7 +4,7 @@
 // A diagonal shorter than the longest is aligned left or right in its row. One diagonal, k1 = k2, has no axis k2 - d.
 #include <algorithm>
 
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -66,6 +66,18 @@ te::Tensors compute(const MatrixSetDiagAttrs& a, const te::Tensors& in, const Ty
   })};
 }
 
+ir::Exprs gradient(const MatrixSetDiagAttrs& a, const Adjoint& of) {
+  const op::AttrValues attrs = {{"k1", a.k1},
+                                {"k2", a.k2},
+                                {"super_diag_right_align", a.super_diag_right_align},
+                                {"sub_diag_right_align", a.sub_diag_right_align}};
+  const ir::Expr &input = of.inputs[0], &diagonal = of.inputs[1];
+  const ir::Expr nowhere = grad::call("cast", {grad::zeros_like(input)}, {{"dtype", DType::int64()}});
+  const ir::Expr sources = grad::call("matrix_set_diag", {nowhere, grad::numbers(diagonal)}, attrs);
+  return {grad::call("matrix_set_diag", {of.gradient, grad::zeros_like(diagonal)}, attrs),
+          grad::scattered(of.gradient, sources, diagonal)};
+}
+
 }  // namespace
 
 OpDef matrix_set_diag() {
@@ -77,6 +89,7 @@ OpDef matrix_set_diag() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "matrix_set_diag(input, diagonal, k1, k2, super_diag_right_align, sub_diag_right_align)",
        .examples = {{.inputs = {"(2, 4, 5)", "(2, 4)"}, .symbolic = {"(n, 4, 5)", "(n, 4)"}},
                     {.inputs = {"(4, 5)", "(3, 4)"}, .attrs = "k1=-1, k2=1"},

@@ -163,6 +163,7 @@ OpDef take() {
        .compute = compute,
        .checked = checked,
        .gradient = gradient,
+       .stores = true,
        .oracle = "take(data, indices, batch_dims, axis, mode)",
        .examples =
            {{.inputs = {"(6, 4)", "(3,) int64"},

@@ -12,7 +12,8 @@ struct ReinterpretAttrs {
 Result<Type> infer(const ReinterpretAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) Both types have one width, and neither is bool.
-  if (data->dtype.bits != a.dtype.bits || data->dtype.is_bool() || a.dtype.is_bool())
+  if (data->dtype.width() != a.dtype.width() || data->dtype.bits != a.dtype.bits || data->dtype.is_bool() ||
+      a.dtype.is_bool())
     return constraint("C1", "the bits of {} cannot be read as {}", data->dtype.str(), a.dtype.str());
   return ir::tensor_type(data->shape, a.dtype);
 }
@@ -21,6 +22,7 @@ te::Tensors compute(const ReinterpretAttrs& a, const te::Tensors& in, const Type
   return {elementwise("reinterpret", in[0], [&](const Exprs& i) {
     Expr x = (*in[0])(i);
     if (x->dtype == a.dtype) return x;
+    if (x->dtype.is_storage() || a.dtype.is_storage()) return scalar::reinterpret(a.dtype, x);
     return x->dtype.is_float() == a.dtype.is_float() ? cast(a.dtype, x) : scalar::reinterpret(a.dtype, x);
   })};
 }
@@ -35,6 +37,7 @@ OpDef reinterpret() {
        .fusion = Fusion::Elementwise,
        .infer = infer,
        .compute = compute,
+       .stores = true,
        .oracle = "data.view(getattr(torch, dtype))",
        .examples = {{.inputs = {"(3, 5) int32"},
                      .attrs = "dtype=\"float32\"",
@@ -42,7 +45,9 @@ OpDef reinterpret() {
                      .low = 1e9,
                      .high = 1.1e9},
                     {.inputs = {"(4,) int32"}, .attrs = "dtype=\"uint32\"", .low = -9, .high = 9}},
-       .rejects = {{{"(3,) int32"}, "dtype=\"float64\"", "C1"}, {{"(3,) bool"}, "dtype=\"uint8\"", "C1"}}},
+       .rejects = {{{"(3,) int32"}, "dtype=\"float64\"", "C1"},
+                   {{"(3,) bool"}, "dtype=\"uint8\"", "C1"},
+                   {{"(3,) int4"}, "dtype=\"int8\"", "C1"}}},
       "ReinterpretAttrs");
 }
 

@@ -170,12 +170,14 @@ const Row rows[] = {
 Result<Type> infer(const Row& row, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   DType t = data->dtype;
-  bool taken = row.takes == Takes::Floats     ? t.is_float()
+  bool taken = row.takes == Takes::Floats     ? t.is_float() || (t.is_int() && !row.test)
                : row.takes == Takes::Bools    ? t.is_bool()
                : row.takes == Takes::Integers ? t.is_int() || t.is_bool()
                                               : true;
   if (!taken) {
-    const char* wanted = row.takes == Takes::Floats ? "a float" : row.takes == Takes::Bools ? "bool" : "an integer";
+    const char* wanted = row.takes == Takes::Floats  ? row.test ? "a float" : "a number"
+                         : row.takes == Takes::Bools ? "bool"
+                                                     : "an integer";
     Diagnostic d = constraint("C1", "{} needs {} type, but data is {}", row.name, wanted, t.str());
     d.help = "convert it with cast";
     return d;
@@ -195,10 +197,13 @@ OpDef operator_of(const Row& row) {
          return {elementwise(row.name, in[0], [&](const Exprs& i) {
            Expr x = (*in[0])(i);
            if (same_for_integers && !x->dtype.is_float()) return x;
+           if (row.takes == Takes::Floats && x->dtype.is_int())
+             return cast(x->dtype, row.value(cast(x->dtype.bits < 32 ? DType::float32() : DType::float64(), x)));
            if (row.test || !x->dtype.is_float()) return row.value(x);
            return cast(x->dtype, row.value(cast(accumulator(x->dtype), x)));
          })};
        },
+       .stores = std::string_view(row.name) == "copy",
        .oracle = row.oracle,
        .examples = {}});
   for (const auto& [name, slope] : slopes)
@@ -214,7 +219,8 @@ OpDef operator_of(const Row& row) {
   for (const char* measured : {"nn.relu", "erf", "exp", "log", "sigmoid", "tanh"})
     if (std::string(row.name) == measured)
       def.examples.push_back({.inputs = {"(128, 3072)"}, .low = row.low, .high = row.high, .bench = true});
-  if (row.takes == Takes::Floats || row.takes == Takes::Bools) def.rejects = {{{"(2,) int32"}, "", "C1"}};
+  if (row.takes == Takes::Floats) def.rejects = {{{row.test ? "(2,) int32" : "(2,) bool"}, "", "C1"}};
+  if (row.takes == Takes::Bools) def.rejects = {{{"(2,) int32"}, "", "C1"}};
   if (row.takes == Takes::Integers) def.rejects = {{{"(2,)"}, "", "C1"}};
   return def;
 }

@@ -37,7 +37,7 @@ OpDef nn_conv1d_transpose() {
       {.inputs = {"(1, 5, 4)", "(3, 3, 4)"}, .attrs = "data_layout=\"NWC\", kernel_layout=\"WOI\", strides=[2]"}};
   spec.rejects = {{{"(1, 3, 8)", "(3, 4, 3)"}, "data_layout=\"NCHW\"", "C1"},
                   {{"(1, 3, 8, 8)", "(3, 4, 3)"}, "", "C2"},
-                  {{"(1, 3, 8)", "(3, 4, 3)"}, "output_padding=[1]", "C3"},
+                  {{"(1, 3, 8)", "(3, 4, 3)"}, "output_padding=[-1]", "C3"},
                   {{"(1, 3, 8)", "(3, 4, 3) float64"}, "", "C4"},
                   {{"(1, 3, 8)", "(4, 3, 3)"}, "", "C5"},
                   {{"(1, 3, 8)", "(3, 4, 3)"}, "channels=3", "C6"},

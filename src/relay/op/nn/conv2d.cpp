@@ -1,4 +1,5 @@
-// nn.conv2d: convolution along H and W; the formula is that of conv.h.
+// nn.conv2d: convolution along H and W; the formula is that of conv.h. Layouts may have blocks (blocked.h).
+#include "relay/op/nn/blocked.h"
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
@@ -6,6 +7,8 @@ namespace relay::ops {
 OpDef nn_conv2d() {
   op::OpSpec<nn::ConvOf<2>> spec = nn::conv_spec<2>();
   spec.name = "nn.conv2d";
+  nn::allow_blocks<nn::ConvOf<2>, nn::ConvAttrs>(spec, {&nn::ConvAttrs::data_layout, &nn::ConvAttrs::kernel_layout},
+                                                 &nn::ConvAttrs::out_layout);
   spec.doc = "Two-dimensional convolution of data with weight.";
   spec.examples = {
       {.inputs = {"(1, 3, 8, 8)", "(4, 3, 3, 3)"},
@@ -30,6 +33,10 @@ OpDef nn_conv2d() {
       {.inputs = {"(1, 8, 8, 6)", "(3, 3, 1, 6)"}, .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", groups=6"},
       {.inputs = {"(1, 8, 8, 3)", "(3, 3, 3, 4)"},
        .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", out_layout=\"NCHW\""},
+      {.inputs = {"(1, 2, 6, 7, 4)", "(2, 2, 3, 3, 4, 4)"},
+       .attrs = "data_layout=\"NCHW4c\", kernel_layout=\"OIHW4i4o\", padding=[1, 1]",
+       .symbolic = {"(n, 2, h, w, 4)", "(2, 2, 3, 3, 4, 4)"}},
+      {.inputs = {"(1, 2, 6, 7, 2, 4)", "(8, 8, 3, 3)"}, .attrs = "data_layout=\"NCHW2n4c\", out_layout=\"NHWC\""},
       {.inputs = {"(1, 4, 6, 6) int8", "(2, 4, 3, 3) int8"},
        .attrs = "out_dtype=\"int32\"",
        .low = -128,

@@ -94,6 +94,26 @@ te::Tensors compute(const Conv2DBackwardWeightAttrs& a, const te::Tensors& in, c
   return {converted(sum, dtype_of(out))};
 }
 
+// It is linear in both, as the convolution is: with `dw` in the place of the weight, the gradient of `grad` is the
+// convolution, and that of the data is the convolution's for `grad`.
+ir::Exprs gradient(const Conv2DBackwardWeightAttrs& a, const Adjoint& of) {
+  const ir::Expr &grad = of.inputs[0], &data = of.inputs[1];
+  const ir::Expr dw = grad::converted_as(of.gradient, of.output, data);
+  dw->type = ir::tensor_type(grad::tensor(of.output).shape, grad::tensor(data).dtype);
+  nn::ConvAttrs conv{a.strides, a.padding,       a.dilation,   a.groups,      {},
+                     {},        a.kernel_layout, a.out_layout, a.data_layout, {}};
+  const ir::Expr d_grad = grad::call("nn.conv2d", {data, dw},
+                                     {{"strides", a.strides},
+                                      {"padding", a.padding},
+                                      {"dilation", a.dilation},
+                                      {"groups", a.groups},
+                                      {"data_layout", a.kernel_layout},
+                                      {"kernel_layout", a.out_layout},
+                                      {"out_layout", a.data_layout}});
+  const ir::Exprs inputs = {data, dw}, both = nn::conv_gradient(2, conv, {inputs, grad, grad});
+  return {d_grad, both.empty() ? nullptr : both[0]};
+}
+
 }  // namespace
 
 OpDef nn_conv2d_backward_weight() {
@@ -105,6 +125,7 @@ OpDef nn_conv2d_backward_weight() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .gradient = gradient,
        .oracle = "conv2d_weight_gradient(order(grad, data_layout, 'NCHW'), order(data, kernel_layout, 'NCHW'), "
                  "kernel_size, strides, padding, dilation, groups, out_layout)",
        .examples = {{.inputs = {"(2, 4, 6, 5)", "(2, 3, 8, 7)"},

@@ -97,6 +97,23 @@ te::Tensors compute_conv(const ConvAttrs& a, const te::Tensors& in, const Type& 
   return {converted(sum, dtype_of(out))};
 }
 
+ir::Expr definition_of_conv(const ConvAttrs& a, const ir::Exprs& in) {
+  const Dims& data = grad::tensor(in[0]).shape;
+  if (!scalar::is_int(data[3])) return nullptr;
+  const int64_t rows = (*a.kernel_size)[0] * (*a.kernel_size)[1] * data[3]->ivalue;
+  const ir::Expr turned = grad::call("transpose", {in[1]}, {{"axes", Ints{1, 3, 0, 2}}});
+  const ir::Expr matrix = grad::call("reshape", {turned}, {{"newshape", Ints{-3, -3}}});
+  const ir::Expr cut = grad::call("strided_slice", {matrix}, {{"begin", Ints{0, 0}}, {"end", Ints{rows, *a.channels}}});
+  const Dims shape = {dim((*a.kernel_size)[0]), dim((*a.kernel_size)[1]), data[3], dim(*a.channels)};
+  op::AttrValues attrs = {{"strides", a.strides},
+                          {"padding", a.padding},
+                          {"dilation", a.dilation},
+                          {"data_layout", "NHWC"},
+                          {"kernel_layout", "HWIO"}};
+  if (a.out_dtype) attrs.push_back({"out_dtype", *a.out_dtype});
+  return grad::call("nn.conv2d", {in[0], grad::call("reshape", {cut}, {{"newshape", shape}})}, attrs);
+}
+
 }  // namespace
 
 OpDef nn_contrib_conv2d_gemm_weight_transform() {
@@ -127,6 +144,7 @@ OpDef nn_contrib_conv2d_gemm_without_weight_transform() {
        .fusion = Fusion::OutputFusable,
        .infer = infer_conv,
        .compute = compute_conv,
+       .definition = definition_of_conv,
        .oracle = "gemm_conv(data, weight, channels, kernel_size, strides, padding, dilation)",
        .examples = {{.inputs = {"(1, 6, 7, 5)", "(2, 2, 4, 16)"},
                      .attrs = "channels=7, kernel_size=[3, 2], padding=[1, 0]",

@@ -14,6 +14,7 @@ OpDef nn_conv2d_transpose() {
       {.inputs = {"(1, 2, 4, 5)", "(2, 3, 3, 2)"},
        .attrs = "strides=[3, 2], padding=[1, 0, 2, 1], output_padding=[2, 1], dilation=[2, 1]"},
       {.inputs = {"(1, 4, 4, 4)", "(4, 3, 3, 3)"}, .attrs = "groups=2, strides=[2, 2]"},
+      {.inputs = {"(1, 2, 4, 5)", "(2, 3, 3, 2)"}, .attrs = "strides=[2, 1], padding=[1, 0], output_padding=[3, 2]"},
       {.inputs = {"(1, 4, 5, 5)", "(4, 1, 3, 3)"}, .attrs = "groups=4, padding=[2, 2]"},
       {.inputs = {"(1, 4, 5, 3)", "(3, 3, 3, 4)"},
        .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", strides=[2, 2]"},
@@ -25,7 +26,7 @@ OpDef nn_conv2d_transpose() {
        .bench = true}};
   spec.rejects = {{{"(1, 3, 8, 8)", "(3, 4, 3, 3)"}, "data_layout=\"NCDHW\"", "C1"},
                   {{"(1, 3, 8)", "(3, 4, 3, 3)"}, "", "C2"},
-                  {{"(1, 3, 8, 8)", "(3, 4, 3, 3)"}, "output_padding=[1, 0]", "C3"},
+                  {{"(1, 3, 8, 8)", "(3, 4, 3, 3)"}, "output_padding=[-1, 0]", "C3"},
                   {{"(1, 3, 8, 8)", "(3, 4, 3, 3) float64"}, "", "C4"},
                   {{"(1, 3, 8, 8)", "(4, 3, 3, 3)"}, "", "C5"},
                   {{"(1, 3, 8, 8)", "(3, 4, 3, 3)"}, "groups=2", "C5"},

@@ -17,8 +17,7 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
   // (C2) Data and weight have an axis for each letter.
   RELAY_RETURN_IF_ERROR(expect_rank("C2", data, axes + 2, "data"));
   RELAY_RETURN_IF_ERROR(expect_rank("C2", weight, axes + 2, "weight"));
-  // (C3) Strides, dilation and groups are positive, padding is not negative; output padding is less than stride or
-  // dilation.
+  // (C3) Strides, dilation and groups are positive, padding and output padding are not negative.
   RELAY_ASSIGN(Ints strides, per_axis("C3", "strides", a.strides, axes));
   RELAY_ASSIGN(Ints dilation, per_axis("C3", "dilation", a.dilation, axes));
   RELAY_ASSIGN(Ints padding, padding_sides("C3", a.padding, axes));
@@ -27,9 +26,7 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
   if (extra.size() != axes)
     return constraint("C3", "output_padding must have 1 or {} values, but is {}", axes, text(extra));
   for (size_t d = 0; d < axes; ++d)
-    if (extra[d] < 0 || extra[d] >= std::max(strides[d], dilation[d]))
-      return constraint("C3", "output_padding {} must be less than strides {} or dilation {}", text(extra),
-                        text(strides), text(dilation));
+    if (extra[d] < 0) return constraint("C3", "output_padding {} must not be negative", text(extra));
   // (C4) One element type, unless out_dtype is given.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C4", data, "data", weight, "weight"));
   const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
@@ -136,7 +133,30 @@ ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, cons
                                   {"data_layout", back.data_layout},
                                   {"kernel_layout", back.kernel_layout},
                                   {"out_layout", back.out_layout}});
-  return {dx, conv_weight_gradient(axes, back, dy, x, extents)};
+  // Padding of a stride or more has rows of its own, that no element of data is in.
+  const Ints extra = per_axis(a.output_padding, axes);
+  bool longer = false;
+  Ints ends, places;
+  for (size_t d = 0; d < axes; ++d) {
+    const size_t place = a.data_layout.find(window_letters(axes)[d]);
+    const Dim& extent = grad::tensor(x).shape[place];
+    longer = longer || extra[d] >= back.strides[d];
+    places.push_back(static_cast<int64_t>(place));
+    ends.push_back(scalar::is_int(extent) ? extent->ivalue : -1);
+  }
+  if (!longer) return {dx, conv_weight_gradient(axes, back, dy, x, extents)};
+  if (std::find(ends.begin(), ends.end(), -1) != ends.end()) return {};
+  const std::string& out_layout = back.data_layout;
+  Ints used = ends, out_places;  // how much of dy the windows of data reach
+  for (size_t d = 0; d < axes; ++d) {
+    used[d] = (ends[d] - 1) * back.strides[d] + (extents[d] - 1) * back.dilation[d] + 1 - back.padding[d] -
+              back.padding[axes + d];
+    out_places.push_back(static_cast<int64_t>(out_layout.find(window_letters(axes)[d])));
+  }
+  auto cut = [&](const ir::Expr& e, const Ints& to, const Ints& along) {
+    return grad::call("strided_slice", {e}, {{"begin", Ints(axes, 0)}, {"end", to}, {"axes", along}});
+  };
+  return {cut(dx, ends, places), conv_weight_gradient(axes, back, cut(dy, used, out_places), x, extents)};
 }
 
 // torch cuts both sides alike, so nothing is cut there.

@@ -4,6 +4,8 @@
 //                     before + offset[n, 2 * t, y, x], x * stride + kx * dilation - before + offset[n, 2 * t + 1, y,
 //                       x])
 //
+// nn.modulated_deformable_conv2d: the same, with what is sampled times mask[n, t, y, x]
+//
 // with t = (c // (C / deformable_groups) * KH + ky) * KW + kx. D(n, c, y, x) is data between its pixels, bilinear, and
 // 0 outside of data.
 #include "relay/op/nn/conv.h"
@@ -35,9 +37,10 @@ struct DeformableConv2DAttrs {
 };
 
 Result<Type> infer(const DeformableConv2DAttrs& a, const Types& in) {
+  const bool masked = in.size() == 4;
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* offset, tensor_input(in, 1, "offset"));
-  RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 2, "weight"));
+  RELAY_ASSIGN(const TensorType* weight, tensor_input(in, in.size() - 1, "weight"));
   // (C1) The layouts are NCHW and OIHW.
   if (a.data_layout != "NCHW" || a.kernel_layout != "OIHW" || (!a.out_layout.empty() && a.out_layout != "NCHW"))
     return constraint("C1", "the layouts must be \"NCHW\" and \"OIHW\", but are \"{}\", \"{}\" and \"{}\"",
@@ -50,7 +53,7 @@ Result<Type> infer(const DeformableConv2DAttrs& a, const Types& in) {
   nn::ConvOf<2> plain;
   plain.strides = a.strides, plain.padding = a.padding, plain.dilation = a.dilation, plain.groups = a.groups;
   plain.channels = a.channels, plain.kernel_size = a.kernel_size, plain.out_dtype = a.out_dtype;
-  Result<Type> out = nn::infer_conv(2, plain, {in[0], in[2]});
+  Result<Type> out = nn::infer_conv(2, plain, {in[0], in.back()});
   if (!out) return constraint("C3", "data and weight do not fit: {}", out.errors().front().message);
   // (C4) There are two offsets for each tap, and deformable group of channels, at each place of the result.
   const Dims& shape = shape_of(*out);
@@ -61,11 +64,17 @@ Result<Type> infer(const DeformableConv2DAttrs& a, const Types& in) {
   wanted = simplified(std::move(wanted));
   if (!agree(wanted, offset->shape))
     return constraint("C4", "offset {} should be {}", text(offset->shape), text(wanted));
+  if (!masked) return out;
+  // (C5) There is a factor for each two offsets.
+  RELAY_ASSIGN(const TensorType* mask, tensor_input(in, 2, "mask"));
+  RELAY_RETURN_IF_ERROR(expect_same_dtype("C5", data, "data", mask, "mask"));
+  wanted[1] = scalar::simplify(floordiv(wanted[1], 2));
+  if (!agree(wanted, mask->shape)) return constraint("C5", "mask {} should be {}", text(mask->shape), text(wanted));
   return out;
 }
 
 te::Tensors compute(const DeformableConv2DAttrs& a, const te::Tensors& in, const Type& out) {
-  const te::Tensor &data = in[0], &offset = in[1], &weight = in[2];
+  const te::Tensor &data = in[0], &offset = in[1], &weight = in.back();
   const DType wide = accumulator(data->dtype), sum_dtype = accumulator(dtype_of(out));
   const Ints strides = per_axis(a.strides, 2), dilation = per_axis(a.dilation, 2), pad = padding_sides(a.padding, 2);
   const Exprs& shape = shape_of(out);
@@ -92,7 +101,7 @@ te::Tensors compute(const DeformableConv2DAttrs& a, const te::Tensors& in, const
                         Expr term = select(inside, cast(wide, (*data)({i[0], i[1], y, x})), number(0, wide)) * scale;
                         value = value ? value + term : term;
                       }
-                    return value;
+                    return in.size() == 4 ? value * cast(wide, (*in[2])({i[0], tap, i[4], i[5]})) : value;
                   });
   const Expr group_in = weight->shape[1], group_out = scalar::simplify(floordiv(weight->shape[0], a.groups));
   te::Tensor sum = te::reduce("deformable_conv2d", shape, {group_in, weight->shape[2], weight->shape[3]}, Combiner::Sum,
@@ -102,6 +111,56 @@ te::Tensors compute(const DeformableConv2DAttrs& a, const te::Tensors& in, const
                                        cast(sum_dtype, (*weight)({i[1], r[0], r[1], r[2]}));
                               });
   return {converted(sum, dtype_of(out))};
+}
+
+// What is sampled, by image.grid_sample, in the product that the convolution is. Of images, windows and results of known
+// sizes.
+ir::Expr definition(const DeformableConv2DAttrs& a, const ir::Exprs& in) {
+  const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in.back()).shape;
+  const Dims& offset = grad::tensor(in[1]).shape;
+  for (const Dims& fixed : {Dims(data.begin() + 1, data.end()), weight, Dims(offset.begin() + 1, offset.end())})
+    for (const Dim& d : fixed)
+      if (!scalar::is_int(d)) return nullptr;
+  const DType dtype = grad::tensor(in[0]).dtype;
+  const int64_t parts = a.deformable_groups, channels = data[1]->ivalue, filters = weight[0]->ivalue;
+  const int64_t size[2] = {data[2]->ivalue, data[3]->ivalue}, kernel[2] = {weight[2]->ivalue, weight[3]->ivalue};
+  const int64_t taps = kernel[0] * kernel[1], rows = offset[2]->ivalue, columns = offset[3]->ivalue;
+  const Ints strides = per_axis(a.strides, 2), dilation = per_axis(a.dilation, 2), pad = padding_sides(a.padding, 2);
+  auto shaped = [](const ir::Expr& e, const Dims& shape) { return grad::call("reshape", {e}, {{"newshape", shape}}); };
+  const Dim images = scalar::simplify(data[0] * parts);
+  const ir::Expr moved = shaped(in[1], {images, dim(taps), dim(2), dim(rows), dim(columns)});
+  ir::Exprs grid;  // from -1, the outer edge of the first pixel, to 1: x, then y
+  for (size_t d : {size_t{1}, size_t{0}}) {
+    Tensor base = Tensor::empty({1, taps, 1, rows, columns}, dtype);
+    for (int64_t t = 0, i = 0; t < taps; ++t)
+      for (int64_t y = 0; y < rows; ++y)
+        for (int64_t x = 0; x < columns; ++x, ++i)
+          base.set(i, static_cast<double>((d ? x : y) * strides[d] + (d ? t % kernel[1] : t / kernel[1]) * dilation[d] -
+                                          pad[d]));
+    const int64_t axis = static_cast<int64_t>(d);
+    const ir::Expr own =
+        grad::call("strided_slice", {moved}, {{"begin", Ints{axis}}, {"end", Ints{axis + 1}}, {"axes", Ints{2}}});
+    const ir::Expr place = grad::plus(own, ir::constant(std::move(base))), half = grad::number(0.5, in[0]);
+    const ir::Expr scale = grad::number(2.0 / static_cast<double>(size[d]), in[0]);
+    grid.push_back(grad::minus(grad::times(grad::plus(place, half), scale), grad::number(1, in[0])));
+  }
+  ir::Expr places = grad::call("concatenate", {ir::tuple(grid)}, {{"axis", int64_t{2}}});
+  places = grad::call("transpose", {places}, {{"axes", Ints{0, 2, 1, 3, 4}}});
+  places = shaped(places, {images, dim(2), dim(taps * rows), dim(columns)});
+  ir::Expr sampled =
+      grad::call("image.grid_sample", {shaped(in[0], {images, dim(channels / parts), data[2], data[3]}), places},
+                 {{"align_corners", false}});
+  if (in.size() == 4) {
+    const Dim points = dim(taps * rows * columns);
+    sampled =
+        grad::times(shaped(sampled, {images, dim(channels / parts), points}), shaped(in[2], {images, dim(1), points}));
+  }
+  sampled = shaped(sampled, {data[0], dim(a.groups), dim(channels / a.groups), dim(taps), dim(rows * columns)});
+  const ir::Expr filter = shaped(in.back(), {dim(a.groups), dim(filters / a.groups), weight[1], dim(taps)});
+  const ir::Expr out =
+      grad::call("einsum", {ir::tuple({sampled, filter})}, {{"equation", std::string("ngckp,gock->ngop")}});
+  const ir::Expr all = shaped(out, {data[0], dim(filters), dim(rows), dim(columns)});
+  return a.out_dtype && *a.out_dtype != dtype ? grad::call("cast", {all}, {{"dtype", *a.out_dtype}}) : all;
 }
 
 }  // namespace
@@ -116,6 +175,7 @@ OpDef nn_deformable_conv2d() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .definition = definition,
        .oracle = "deformable_conv2d(data, offset, weight, strides, padding, dilation, deformable_groups, groups)",
        // The place of a sample is rounded in another order in kernels, and its weights with it.
        .examples = {{.inputs = {"(1, 2, 5, 6)", "(1, 18, 3, 4)", "(3, 2, 3, 3)"},
@@ -132,6 +192,34 @@ OpDef nn_deformable_conv2d() {
                    {{"(1, 2, 5, 6)", "(1, 16, 3, 4)", "(3, 2, 3, 3)"}, "", "C4"},
                    {{"(1, 2, 5, 6)", "(1, 54, 3, 4)", "(3, 2, 3, 3)"}, "deformable_groups=3", "C4"}}},
       "DeformableConv2DAttrs");
+}
+
+OpDef nn_modulated_deformable_conv2d() {
+  return define<DeformableConv2DAttrs>(
+      {.name = "nn.modulated_deformable_conv2d",
+       .doc = "Two-dimensional convolution whose taps are moved by offsets and scaled by a mask.",
+       .inputs = {{"data", "(N, C, H, W)"},
+                  {"offset", "(N, 2 * deformable_groups * KH * KW, H', W'): y and x in turn"},
+                  {"mask", "(N, deformable_groups * KH * KW, H', W')"},
+                  {"weight", "(O, C / groups, KH, KW)"}},
+       .fusion = Fusion::OutputFusable,
+       .infer = infer,
+       .compute = compute,
+       .definition = definition,
+       .ours = true,
+       .oracle = "deformable_conv2d(data, offset, weight, strides, padding, dilation, deformable_groups, groups, mask)",
+       // The place of a sample is rounded in another order in kernels, and its weights with it.
+       .examples = {{.inputs = {"(1, 2, 5, 6)", "(1, 18, 3, 4)", "(1, 9, 3, 4)", "(3, 2, 3, 3)"},
+                     .symbolic = {"(n, 2, 5, 6)", "(n, 18, 3, 4)", "(n, 9, 3, 4)", "(3, 2, 3, 3)"},
+                     .low = -2,
+                     .high = 2,
+                     .ulps = 16},
+                    {.inputs = {"(2, 4, 5, 5)", "(2, 16, 3, 3)", "(2, 8, 3, 3)", "(2, 2, 2, 2)"},
+                     .attrs = "strides=[2, 2], padding=[1, 1], dilation=[2, 2], deformable_groups=2, groups=2",
+                     .ulps = 16}},
+       .rejects = {{{"(1, 2, 5, 6)", "(1, 18, 3, 4)", "(1, 8, 3, 4)", "(3, 2, 3, 3)"}, "", "C5"},
+                   {{"(1, 2, 5, 6)", "(1, 18, 3, 4)", "(1, 9, 3, 4) float64", "(3, 2, 3, 3)"}, "", "C5"}}},
+      "ModulatedDeformableConv2DAttrs");
 }
 
 }  // namespace relay::ops

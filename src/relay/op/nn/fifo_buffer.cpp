@@ -1,6 +1,6 @@
 // nn.fifo_buffer: a queue along an axis: buffer without as many first elements as data has, and data behind
 //   out[.., i, ..] = i < B - D ? buffer[.., i + D, ..] : data[.., i - (B - D), ..]
-#include "relay/op/common.h"
+#include "relay/op/gradient.h"
 
 namespace relay::ops {
 namespace {
@@ -39,6 +39,17 @@ te::Tensors compute(const FIFOBufferAttrs& a, const te::Tensors& in, const Type&
   })};
 }
 
+ir::Expr definition(const FIFOBufferAttrs& a, const ir::Exprs& in) {
+  const size_t axis = static_cast<size_t>(positive_axis(a.axis, grad::rank(in[1])));
+  const Dim &length = grad::tensor(in[0]).shape[axis], &extent = grad::tensor(in[1]).shape[axis];
+  if (!scalar::is_int(length) || !scalar::is_int(extent)) return nullptr;
+  const ir::Expr all = grad::call("concatenate", {ir::tuple({in[1], in[0]})}, {{"axis", static_cast<int64_t>(axis)}});
+  return grad::call("strided_slice", {all},
+                    {{"begin", Ints{length->ivalue}},
+                     {"end", Ints{length->ivalue + extent->ivalue}},
+                     {"axes", Ints{static_cast<int64_t>(axis)}}});
+}
+
 }  // namespace
 
 OpDef nn_fifo_buffer() {
@@ -49,6 +60,7 @@ OpDef nn_fifo_buffer() {
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,
+       .definition = definition,
        .oracle = "torch.cat([buffer, data], axis).narrow(axis, data.shape[axis], buffer.shape[axis])",
        .examples = {{.inputs = {"(2, 3)", "(5, 3)"}, .symbolic = {"(n, 3)", "(5, 3)"}},
                     {.inputs = {"(2, 4)", "(2, 4)"}, .attrs = "axis=-1"},

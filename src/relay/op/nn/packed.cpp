@@ -97,22 +97,54 @@ te::Tensors compute_conv(const ConvAttrs& a, const te::Tensors& in, const Type& 
   return {converted(sum, dtype_of(out))};
 }
 
+// (O / b, .., b) as (O, ..): the last axis, a block, behind axis `to`, and both as one.
+ir::Expr without_blocks(const ir::Expr& e, int64_t rank, int64_t to) {
+  Ints axes, merged;
+  for (int64_t d = 0; d < rank - 1; ++d) {
+    axes.push_back(d);
+    if (d == to) axes.push_back(rank - 1);
+    merged.push_back(d == to ? -3 : 0);
+  }
+  return grad::call("reshape", {grad::call("transpose", {e}, {{"axes", axes}})}, {{"newshape", merged}});
+}
+
+ir::Expr definition_of_dense(const DenseAttrs& a, const ir::Exprs& in) {
+  const ir::Expr turned = grad::call("transpose", {in[1]}, {{"axes", Ints{0, 2, 1}}});
+  op::AttrValues attrs;
+  if (a.out_dtype) attrs.push_back({"out_dtype", *a.out_dtype});
+  return grad::call("nn.dense", {in[0], grad::call("reshape", {turned}, {{"newshape", Ints{-3, 0}}})}, attrs);
+}
+
+ir::Expr definition_of_conv(const ConvAttrs& a, const ir::Exprs& in, bool depthwise) {
+  const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in[1]).shape;
+  if (!scalar::is_int(weight[5]) || !scalar::is_int(data[1]) || !scalar::is_int(data[4])) return nullptr;
+  const ir::Expr outs = without_blocks(in[1], 6, 0);  // (O, C / c, KH, KW, c)
+  const int64_t groups = depthwise ? data[1]->ivalue * data[4]->ivalue : 1;
+  op::AttrValues attrs = {{"strides", a.strides}, {"padding", a.padding}, {"dilation", a.dilation}, {"groups", groups}};
+  if (a.out_dtype) attrs.push_back({"out_dtype", *a.out_dtype});
+  const ir::Expr out = grad::call("nn.conv2d", {without_blocks(in[0], 5, 1), without_blocks(outs, 5, 1)}, attrs);
+  const ir::Expr blocks = grad::call("reshape", {out}, {{"newshape", Ints{0, -4, -1, weight[5]->ivalue, 0, 0}}});
+  return grad::call("transpose", {blocks}, {{"axes", Ints{0, 1, 3, 4, 2}}});
+}
+
 OpDef blocked_conv(const char* name, const char* doc, bool depthwise, const char* weight_doc, const char* oracle,
                    std::vector<Example> examples, const char* wrong_weight) {
-  return define<ConvAttrs>({.name = name,
-                            .doc = doc,
-                            .inputs = {{"data", "(N, C / c, H, W, c)"}, {"weight", weight_doc}},
-                            .fusion = Fusion::OutputFusable,
-                            .infer = [=](const ConvAttrs& a, const Types& in) { return infer_conv(a, in, depthwise); },
-                            .compute = [=](const ConvAttrs& a, const te::Tensors& in,
-                                           const Type& out) { return compute_conv(a, in, out, depthwise); },
-                            .oracle = oracle,
-                            .examples = std::move(examples),
-                            .rejects = {{{"(1, 8, 5, 6)", wrong_weight}, "", "C1"},
-                                        {{"(1, 2, 5, 6, 4)", wrong_weight}, "strides=[0, 1]", "C2"},
-                                        {{"(1, 2, 5, 6, 4)", wrong_weight}, "", "C3"},
-                                        {{"(1, 3, 2, 2, 4)", wrong_weight}, "", "C4"}}},
-                           "Conv2DAttrs");
+  return define<ConvAttrs>(
+      {.name = name,
+       .doc = doc,
+       .inputs = {{"data", "(N, C / c, H, W, c)"}, {"weight", weight_doc}},
+       .fusion = Fusion::OutputFusable,
+       .infer = [=](const ConvAttrs& a, const Types& in) { return infer_conv(a, in, depthwise); },
+       .compute = [=](const ConvAttrs& a, const te::Tensors& in,
+                      const Type& out) { return compute_conv(a, in, out, depthwise); },
+       .definition = [=](const ConvAttrs& a, const ir::Exprs& in) { return definition_of_conv(a, in, depthwise); },
+       .oracle = oracle,
+       .examples = std::move(examples),
+       .rejects = {{{"(1, 8, 5, 6)", wrong_weight}, "", "C1"},
+                   {{"(1, 2, 5, 6, 4)", wrong_weight}, "strides=[0, 1]", "C2"},
+                   {{"(1, 2, 5, 6, 4)", wrong_weight}, "", "C3"},
+                   {{"(1, 3, 2, 2, 4)", wrong_weight}, "", "C4"}}},
+      "Conv2DAttrs");
 }
 
 }  // namespace
@@ -124,6 +156,7 @@ OpDef nn_contrib_dense_pack() {
                              .fusion = Fusion::OutputFusable,
                              .infer = infer_dense,
                              .compute = compute_dense,
+                             .definition = definition_of_dense,
                              .oracle = "data @ layout_transform(weight, f'NK{weight.shape[2]}n', 'NK').T",
                              .examples = {{.inputs = {"(3, 5)", "(2, 5, 4)"}, .symbolic = {"(n, k)", "(2, k, 4)"}}},
                              .rejects = {{{"(3, 5)", "(8, 5)"}, "", "C1"},

@@ -22,14 +22,14 @@ struct PoolAttrs {
 template <size_t axes>
 struct PoolOf : PoolAttrs {
   PoolOf() {
-    strides = dilation = Ints(axes, 1), padding = Ints(axes, 0);
+    pool_size = strides = dilation = Ints(axes, 1), padding = Ints(axes, 0);
     layout = "NC" + window_letters(axes);
   }
 };
 template <size_t axes>
 struct MaxPoolOf : PoolOf<axes> {
   static constexpr auto fields =
-      std::tuple{required_field("pool_size", &MaxPoolOf::pool_size, "Extents of the window."),
+      std::tuple{field("pool_size", &MaxPoolOf::pool_size, "Extents of the window."),
                  field("strides", &MaxPoolOf::strides, "Step of the window along each axis."),
                  field("dilation", &MaxPoolOf::dilation, "Distance between two taps of the window along each axis."),
                  field("padding", &MaxPoolOf::padding,
@@ -41,7 +41,7 @@ struct MaxPoolOf : PoolOf<axes> {
 template <size_t axes>
 struct AvgPoolOf : PoolOf<axes> {
   static constexpr auto fields =
-      std::tuple{required_field("pool_size", &AvgPoolOf::pool_size, "Extents of the window."),
+      std::tuple{field("pool_size", &AvgPoolOf::pool_size, "Extents of the window."),
                  field("strides", &AvgPoolOf::strides, "Step of the window along each axis."),
                  field("dilation", &AvgPoolOf::dilation, "Distance between two taps of the window along each axis."),
                  field("padding", &AvgPoolOf::padding,

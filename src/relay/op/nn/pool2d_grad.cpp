@@ -4,6 +4,9 @@
 //   nn.avg_pool2d_grad   out[n, c, y, x] = sum of out_grad / count of the windows that data[n, c, y, x] lies in
 //
 // Each element of the result goes over the taps of the window, and so over the windows in which it is that tap.
+#include <limits>
+
+#include "relay/op/nn/conv.h"
 #include "relay/op/nn/pool.h"
 
 namespace relay::ops {
@@ -85,9 +88,59 @@ te::Tensors compute_avg(const nn::PoolAttrs& a, const te::Tensors& in, const Typ
   return {converted(sum, data->dtype)};
 }
 
+op::AttrValues attributes_of(const nn::PoolAttrs& a) {
+  return {{"pool_size", a.pool_size}, {"strides", a.strides},     {"dilation", a.dilation},    {"padding", a.padding},
+          {"layout", a.layout},       {"ceil_mode", a.ceil_mode}, {"out_layout", a.out_layout}};
+}
+
+// The adjoint of giving each window's share to its taps: the mean of the window.
+ir::Exprs gradient_avg(const nn::PoolAttrs& a, const Adjoint& of) {
+  op::AttrValues attrs = attributes_of(a);
+  attrs.push_back({"count_include_pad", a.count_include_pad});
+  return {grad::call("nn.avg_pool2d", {of.gradient}, attrs), nullptr};
+}
+
+// Of what the window's greatest tap was given: the number of that tap is found by giving each window's own number, one
+// window of each number at a time, which differentiating the pool itself does. nn.max_pool2d's gradient with respect to
+// `data` is linear in the gradient g of its result; its adjoint takes, for each window, what lies at its greatest tap.
+ir::Exprs gradient_max(const nn::PoolAttrs& a, const Adjoint& of) {
+  const ir::Expr &out_grad = of.inputs[0], &data = of.inputs[1];
+  const Dims& shape = grad::tensor(data).shape;
+  const nn::WindowAxes at(2, a.layout, "", a.out_layout);
+  for (size_t d : at.s)
+    if (!scalar::is_int(shape[d])) return {};
+  const Ints k = per_axis(a.pool_size, 2), strides = per_axis(a.strides, 2), dilation = per_axis(a.dilation, 2);
+  const Ints pad = padding_sides(a.padding, 2);
+  const Dims& windows = grad::tensor(out_grad).shape;
+  // So much padding that im2col has the windows of the pool, also those that ceil_mode adds.
+  IntLists around = {{0, 0}, {0, 0}};
+  for (size_t d = 0; d < 2; ++d) {
+    const Dim &extent = shape[at.s[d]], &count = windows[at.out_s[d]];
+    if (!scalar::is_int(count)) return {};
+    const int64_t end = (count->ivalue - 1) * strides[d] + (k[d] - 1) * dilation[d] + 1;
+    around.push_back({pad[d], end - pad[d] - extent->ivalue});
+  }
+  auto in_nchw = [&](const ir::Expr& e, const std::string& layout) { return nn::in_order(e, layout, "NCHW"); };
+  auto columns = [&](const ir::Expr& e, const ir::Expr& outside) {
+    const ir::Expr padded = grad::call("nn.pad", {in_nchw(e, a.layout), outside}, {{"pad_width", around}});
+    const ir::Expr all =
+        grad::call("nn.im2col", {padded}, {{"block_shape", k}, {"strides", strides}, {"dilation", dilation}});
+    return grad::call("reshape", {all}, {{"newshape", Ints{0, -4, -1, k[0] * k[1], 0}}});  // (N, C, taps, windows)
+  };
+  const ir::Expr never = grad::number(-std::numeric_limits<double>::infinity(), data);
+  const ir::Expr best = grad::call("argmax", {columns(data, never)}, {{"axis", Ints{2}}, {"keepdims", true}});
+  const ir::Expr taken =
+      grad::call("gather", {columns(of.gradient, grad::number(0, data)), best}, {{"axis", int64_t{2}}});
+  const std::string out_layout = a.out_layout.empty() ? a.layout : a.out_layout;
+  const Dims order = {windows[at.out_n], windows[at.out_c], windows[at.out_s[0]], windows[at.out_s[1]]};
+  const ir::Expr d_out = nn::in_order(grad::call("reshape", {taken}, {{"newshape", order}}), "NCHW", out_layout);
+  return {d_out, nullptr};
+}
+
 template <class A>
 OpDef gradient(const char* name, const char* doc, const char* pool, const char* attrs_name,
-               te::Tensors (*compute)(const nn::PoolAttrs&, const te::Tensors&, const Type&)) {
+               te::Tensors (*compute)(const nn::PoolAttrs&, const te::Tensors&, const Type&),
+               ir::Exprs (*differentiate)(const nn::PoolAttrs&, const Adjoint&)) {
   return define<A>(
       {.name = name,
        .doc = doc,
@@ -95,6 +148,7 @@ OpDef gradient(const char* name, const char* doc, const char* pool, const char* 
        .fusion = Fusion::OutputFusable,
        .infer = [](const A& a, const Types& in) { return infer(a, in); },
        .compute = [compute](const A& a, const te::Tensors& in, const Type& out) { return compute(a, in, out); },
+       .gradient = [differentiate](const A& a, const Adjoint& of) { return differentiate(a, of); },
        .oracle = pool,
        .examples = {{.inputs = {"(1, 2, 4, 3)", "(1, 2, 8, 6)"},
                      .attrs = "pool_size=[2, 2], strides=[2, 2]",
@@ -118,7 +172,7 @@ OpDef nn_max_pool2d_grad() {
       "nn.max_pool2d_grad", "The gradient of nn.max_pool2d with respect to its data.",
       "pool_gradient(lambda x: F.max_pool2d(x, pool_size, pair(strides), padding[:2], pair(dilation), ceil_mode), "
       "out_grad, data, layout, out_layout)",
-      "MaxPool2DAttrs", compute_max);
+      "MaxPool2DAttrs", compute_max, gradient_max);
 }
 
 OpDef nn_avg_pool2d_grad() {
@@ -126,7 +180,7 @@ OpDef nn_avg_pool2d_grad() {
       "nn.avg_pool2d_grad", "The gradient of nn.avg_pool2d with respect to its data.",
       "pool_gradient(lambda x: F.avg_pool2d(x, pool_size, pair(strides), padding[:2], ceil_mode, count_include_pad), "
       "out_grad, data, layout, out_layout)",
-      "AvgPool2DAttrs", compute_avg);
+      "AvgPool2DAttrs", compute_avg, gradient_avg);
 }
 
 }  // namespace relay::ops

@@ -11,11 +11,14 @@ struct SubPixelAttrs {
   int64_t block_size = 1;
   std::string layout = "NCHW";
   std::string mode = "DCR";
-  static constexpr auto fields =
-      std::tuple{field("block_size", &SubPixelAttrs::block_size, "The extent of a block along H and W."),
-                 field("layout", &SubPixelAttrs::layout, "Order of the data's and the result's axes."),
-                 field("mode", &SubPixelAttrs::mode, "Whether channels are block-major (DCR) or channel-major (CRD).")};
+  static constexpr auto fields = std::tuple{
+      field("block_size", &SubPixelAttrs::block_size, "The extent of a block along H and W."),
+      field("layout", &SubPixelAttrs::layout, "Order of the data's and the result's axes."),
+      field("mode", &SubPixelAttrs::mode, "Whether channels are block-major (DCR) or channel-major (CRD, or CDR).")};
 };
+
+// Relay wrote "CDR" for what ONNX calls "CRD".
+bool channel_major(const std::string& mode) { return mode == "CRD" || mode == "CDR"; }
 
 // (C1) The layout is an order of NCHW, (C2) data has four axes, (C3) mode and block size make sense.
 Result<const TensorType*> check(const SubPixelAttrs& a, const Types& in) {
@@ -23,7 +26,7 @@ Result<const TensorType*> check(const SubPixelAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "layout", a.layout, "NCHW"));
   RELAY_RETURN_IF_ERROR(expect_rank("C2", data, 4, "data"));
   if (a.block_size < 1) return constraint("C3", "block_size is {}, but must be positive", a.block_size);
-  if (a.mode != "DCR" && a.mode != "CRD")
+  if (a.mode != "DCR" && !channel_major(a.mode))
     return constraint("C3", "mode must be \"DCR\" or \"CRD\", but is \"{}\"", a.mode);
   return data;
 }
@@ -99,6 +102,7 @@ OpDef nn_depth_to_space() {
        .gradient = [](const SubPixelAttrs& a, const Adjoint& of) { return gradient("nn.space_to_depth", a, of); },
        .oracle = "order(depth_to_space(order(data, layout, 'NCHW'), block_size, mode), 'NCHW', layout)",
        .examples = {{.inputs = {"(2, 8, 3, 4)"}, .attrs = "block_size=2", .symbolic = {"(n, 8, h, w)"}},
+                    {.inputs = {"(1, 8, 2, 3)"}, .attrs = "block_size=2, mode=\"CDR\""},
                     {.inputs = {"(1, 18, 2, 3)"}, .attrs = "block_size=3, mode=\"CRD\"", .symbolic = {"(n, 18, h, w)"}},
                     {.inputs = {"(1, 3, 2, 8)"}, .attrs = "block_size=2, layout=\"NHWC\""}},
        .rejects = {{{"(1, 8, 2, 2)"}, "layout=\"NC\"", "C1"},

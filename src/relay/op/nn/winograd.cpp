@@ -79,6 +79,14 @@ te::Tensor transformed(const char* name, const te::Tensor& tensor, size_t axis, 
   });
 }
 
+ir::Expr constant_matrix(const Matrix& values, DType dtype) {
+  const int64_t rows = static_cast<int64_t>(values.size()), columns = static_cast<int64_t>(values[0].size());
+  Tensor all = Tensor::empty({rows, columns}, dtype);
+  for (int64_t i = 0; i < rows * columns; ++i)
+    all.set(i, values[static_cast<size_t>(i / columns)][static_cast<size_t>(i % columns)]);
+  return ir::constant(std::move(all));
+}
+
 // --- the transform of the weight -------------------------------------------------------------------------------------
 struct TransformAttrs {
   int64_t tile_size = 0;
@@ -143,6 +151,26 @@ te::Tensors compute_transform(const TransformAttrs& a, const te::Tensors& in, co
   })};
 }
 
+// (O, C, ..) with the axes from `first` on transformed, each by a product with a constant.
+ir::Expr transformed_weight(const ir::Expr& weight, int64_t first, int64_t tile) {
+  const TensorType& type = grad::tensor(weight);
+  ir::Expr t = weight;
+  for (int64_t d = first; d < rank(&type); ++d)
+    t = grad::contracted(
+        t, rank(&type), d,
+        constant_matrix(transforms(tile, type.shape[static_cast<size_t>(d)]->ivalue).weight, type.dtype));
+  return t;
+}
+
+ir::Expr definition_of_transform(const TransformAttrs& a, const ir::Exprs& in, size_t axes) {
+  const bool skip = axes == 3 && !transforms_depth(grad::tensor(in[0]).shape[2]);
+  Ints order;
+  for (size_t d = skip ? 1 : 0; d < axes; ++d) order.push_back(static_cast<int64_t>(2 + d));
+  if (skip) order.push_back(2);
+  order.push_back(0), order.push_back(1);
+  return grad::call("transpose", {transformed_weight(in[0], skip ? 3 : 2, a.tile_size)}, {{"axes", order}});
+}
+
 Result<Type> infer_nnpack(const NnpackAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 0, "weight"));
   // (C1) The weight is (O, C, 3, 3), of floats.
@@ -162,6 +190,7 @@ OpDef weight_transform(size_t axes, const char* name, const char* shape, std::ve
        .infer = [=](const TransformAttrs& a, const Types& in) { return infer_transform(a, in, axes); },
        .compute = [=](const TransformAttrs& a, const te::Tensors& in,
                       const Type& out) { return compute_transform(a, in, out, axes); },
+       .definition = [=](const TransformAttrs& a, const ir::Exprs& in) { return definition_of_transform(a, in, axes); },
        .oracle = "winograd_weight(weight, tile_size)",
        .examples = std::move(examples),
        .rejects = std::move(rejects)},
@@ -291,6 +320,59 @@ te::Tensors compute_conv(const ConvAttrs<axes>& a, const te::Tensors& in, const 
   })};
 }
 
+// The same by operators: the tiles are what a window takes that moves by a tile. Of images of known sizes.
+template <size_t axes>
+ir::Expr definition_of_conv(const ConvAttrs<axes>& a, const ir::Exprs& in) {
+  const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in[1]).shape;
+  const DType dtype = grad::tensor(in[0]).dtype;
+  const Window w = *window_of(a, weight);
+  const Ints pad = padding_sides(a.padding, axes);
+  IntLists around = {{0, 0}, {0, 0}};
+  Ints size, tiles, out, places;  // of a tile's outputs, how many tiles, outputs, inputs of a tile
+  int64_t all_tiles = 1;
+  for (size_t d = 0; d < axes; ++d) {
+    if (!scalar::is_int(data[2 + d])) return nullptr;
+    size.push_back(w.is_transformed[d] ? a.tile_size : 1);
+    out.push_back(data[2 + d]->ivalue + pad[d] + pad[axes + d] - w.taps[d] + 1);
+    tiles.push_back((out[d] + size[d] - 1) / size[d]), places.push_back(size[d] + w.taps[d] - 1);
+    const int64_t needed = (tiles[d] - 1) * size[d] + places[d];
+    around.push_back({pad[d], needed - pad[d] - data[2 + d]->ivalue});
+    all_tiles *= tiles[d];
+  }
+  const int64_t rank = static_cast<int64_t>(axes) + 3;  // (N, C, places.., tiles)
+  const ir::Expr padded = grad::call("nn.pad", {in[0], grad::number(0, in[0])}, {{"pad_width", around}});
+  ir::Expr t = grad::call("nn.im2col", {padded}, {{"block_shape", places}, {"strides", size}});
+  Dims apart = {data[0], data[1]};
+  for (int64_t n : places) apart.push_back(dim(n));
+  apart.push_back(dim(all_tiles));
+  t = grad::call("reshape", {t}, {{"newshape", apart}});
+  auto matrices = [&](size_t d) { return transforms(a.tile_size, w.taps[d]); };
+  for (size_t d = 0; d < axes; ++d)
+    if (w.is_transformed[d])
+      t = grad::contracted(t, rank, static_cast<int64_t>(2 + d), constant_matrix(matrices(d).data, dtype));
+  const bool whole = w.is_transformed[0];
+  const std::string equation = axes == 2 ? "bcxyp,xyoc->boxyp" : whole ? "bcxyzp,xyzoc->boxyzp" : "bcxyzp,yzxoc->boyzp";
+  t = grad::call("einsum", {ir::tuple({t, in[1]})}, {{"equation", equation}});
+  if (!whole) t = grad::call("expand_dims", {t}, {{"axis", int64_t{2}}});
+  for (size_t d = 0; d < axes; ++d)
+    if (w.is_transformed[d])
+      t = grad::contracted(t, rank, static_cast<int64_t>(2 + d), constant_matrix(matrices(d).out, dtype));
+  Dims split = {data[0], weight[axes]};
+  Ints order = {0, 1}, merged = {0, 0};
+  for (size_t d = 0; d < axes; ++d) split.push_back(dim(size[d]));
+  for (size_t d = 0; d < axes; ++d) {
+    split.push_back(dim(tiles[d]));
+    order.push_back(static_cast<int64_t>(2 + axes + d)), order.push_back(static_cast<int64_t>(2 + d));
+    merged.push_back(-3);
+  }
+  t = grad::call("transpose", {grad::call("reshape", {t}, {{"newshape", split}})}, {{"axes", order}});
+  t = grad::call("reshape", {t}, {{"newshape", merged}});
+  Ints space;
+  for (size_t d = 0; d < axes; ++d) space.push_back(static_cast<int64_t>(2 + d));
+  t = grad::call("strided_slice", {t}, {{"begin", Ints(axes, 0)}, {"end", out}, {"axes", space}});
+  return a.out_dtype && *a.out_dtype != dtype ? grad::call("cast", {t}, {{"dtype", *a.out_dtype}}) : t;
+}
+
 template <size_t axes>
 OpDef convolution(const char* name, const char* weight, std::vector<Example> examples, std::vector<Reject> rejects) {
   return define<ConvAttrs<axes>>(
@@ -300,6 +382,7 @@ OpDef convolution(const char* name, const char* weight, std::vector<Example> exa
        .fusion = Fusion::OutputFusable,
        .infer = infer_conv<axes>,
        .compute = compute_conv<axes>,
+       .definition = definition_of_conv<axes>,
        .oracle = "winograd_conv(data, weight, tile_size, padding, kernel_size)",
        .examples = std::move(examples),
        .rejects = std::move(rejects)},
@@ -336,6 +419,10 @@ OpDef nn_contrib_conv2d_winograd_nnpack_weight_transform() {
        .infer = infer_nnpack,
        .compute = [](const NnpackAttrs&, const te::Tensors& in,
                      const Type& out) { return te::Tensors{converted(transform_weight(in[0], 2, 6), dtype_of(out))}; },
+       .definition = [](const NnpackAttrs& a, const ir::Exprs& in) -> ir::Expr {
+         const ir::Expr t = transformed_weight(in[0], 2, 6);
+         return a.out_dtype ? grad::call("cast", {t}, {{"dtype", *a.out_dtype}}) : t;
+       },
        .oracle = "winograd_weight(weight, 6).permute(2, 3, 0, 1)",
        .examples = {{.inputs = {"(3, 2, 3, 3)"}, .attrs = "convolution_algorithm=4", .symbolic = {"(o, c, 3, 3)"}}},
        .rejects = {{{"(3, 2, 5, 5)"}, "convolution_algorithm=4", "C1"},

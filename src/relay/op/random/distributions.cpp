@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 #include "relay/op/random/threefry.h"
 
@@ -89,6 +90,22 @@ te::Tensors compute_normal(const DistributionAttrs&, const te::Tensors& in, cons
           })};
 }
 
+// Of numbers that are low + u * (high - low), or mean + scale * z: u or z is drawn again from the same state.
+ir::Exprs gradient(const DistributionAttrs& a, const Adjoint& of, const char* name, bool uniform) {
+  const ir::Expr dy = ir::get(of.gradient, 1);
+  const DType dtype = a.out_dtype.value_or(DType::float32());
+  auto scalar = [dtype](double value) { return ir::constant(value, dtype); };
+  const ir::Expr unit = ir::get(
+      grad::call(name, {of.inputs[0], scalar(0), scalar(1)}, {{"out_shape", a.out_shape}, {"out_dtype", dtype}}), 1);
+  auto summed = [&](const ir::Expr& terms, size_t input) {
+    const ir::Expr sum = grad::call("sum", {terms});
+    const DType own = grad::tensor(of.inputs[input]).dtype;
+    return own == dtype ? sum : grad::call("cast", {sum}, {{"dtype", own}});
+  };
+  return {nullptr, summed(uniform ? grad::times(dy, grad::minus(scalar(1), unit)) : dy, 1),
+          summed(grad::times(dy, unit), 2)};
+}
+
 Result<Type> infer_multinomial(const MultinomialAttrs& a, const Types& in) {
   // (C1) The key is ten words.
   RELAY_RETURN_IF_ERROR(random::expect_key(in));
@@ -159,6 +176,7 @@ OpDef distribution(const char* name, const char* doc, std::pair<const char*, con
                    std::pair<const char*, const char*> second,
                    te::Tensors (*compute)(const DistributionAttrs&, const te::Tensors&, const Type&),
                    const char* oracle, const char* attrs_name) {
+  const bool uniform = compute == compute_uniform;
   return define<DistributionAttrs>(
       {.name = name,
        .doc = doc,
@@ -168,6 +186,7 @@ OpDef distribution(const char* name, const char* doc, std::pair<const char*, con
        .fusion = Fusion::Opaque,
        .infer = [=](const DistributionAttrs& a, const Types& in) { return infer(a, in, first.first, second.first); },
        .compute = compute,
+       .gradient = [=](const DistributionAttrs& a, const Adjoint& of) { return gradient(a, of, name, uniform); },
        .oracle = oracle,
        .examples = {{.inputs = {"(10,) uint64", "()", "()"},
                      .attrs = "out_shape=[3, 8]",

@@ -86,6 +86,29 @@ ir::Exprs gradient(const ScanopAttrs& a, const Adjoint& of) {
   return {a.axis ? sum : grad::shaped_as(sum, x)};
 }
 
+// Of a product: with x[j] replaced by 1, the products that x[j] is in are what each of them changes by x[j]. One row for
+// each j, so that zeros among the elements need no other way.
+ir::Exprs gradient_of_product(const ScanopAttrs& a, const Adjoint& of) {
+  const ir::Expr &data = of.inputs[0], dy = grad::converted_as(of.gradient, of.output, data);
+  const int64_t rank = a.axis ? grad::rank(data) : 1, axis = positive_axis(a.axis.value_or(0), rank);
+  auto flat = [](const ir::Expr& e) { return grad::call("reshape", {e}, {{"newshape", Ints{-1}}}); };
+  ir::Expr x = data;
+  if (!a.axis) {
+    x = flat(data);
+    x->type = ir::tensor_type({scalar::simplify(product(grad::tensor(data).shape))}, grad::tensor(data).dtype);
+  }
+  const ir::Expr places = grad::places(x, axis);
+  // j along `axis`, and i, whose product is meant, behind it.
+  const ir::Expr i = grad::along(places, axis + 1, rank + 1), j = grad::along(places, axis, rank + 1);
+  auto with_row = [&](const ir::Expr& e) { return grad::call("expand_dims", {e}, {{"axis", axis}}); };
+  const ir::Expr others = grad::call("where", {grad::call("equal", {i, j}), grad::number(1, x), with_row(x)});
+  const ir::Expr products = grad::call("cumprod", {others}, {{"axis", axis + 1}, {"exclusive", a.exclusive}});
+  const ir::Expr depends = grad::call(a.exclusive ? "greater" : "greater_equal", {i, j});
+  const ir::Expr terms = grad::call("where", {depends, grad::times(products, with_row(dy)), grad::number(0, x)});
+  const ir::Expr sum = grad::call("sum", {terms}, {{"axis", Ints{axis + 1}}});
+  return {a.axis ? sum : grad::shaped_as(sum, data)};
+}
+
 OpDef scan(const char* name, const char* doc, const char* oracle, Combiner combiner) {
   return define<ScanopAttrs>(
       {.name = name,
@@ -95,7 +118,7 @@ OpDef scan(const char* name, const char* doc, const char* oracle, Combiner combi
        .infer = infer,
        .compute = [combiner](const ScanopAttrs& a, const te::Tensors& in,
                              const Type& out) { return compute(a, in, out, combiner); },
-       .gradient = combiner == Combiner::Sum ? gradient : decltype(OpSpec<ScanopAttrs>::gradient)(),
+       .gradient = combiner == Combiner::Sum ? gradient : gradient_of_product,
        .oracle = oracle,
        .examples = {{.inputs = {"(3, 11)"}, .attrs = "axis=1", .symbolic = {"(n, m)"}},
                     {.inputs = {"(5, 2, 3)"}, .attrs = "axis=-3, exclusive=True", .symbolic = {"(n, 2, 3)"}},

@@ -1,5 +1,6 @@
 // The reductions: out[rest] = combine over the reduced axes of data[rest, reduced]. One row an operator. axis None
 // means all axes; exclude reduces the axes that are not named; keepdims keeps reduced axes with extent 1.
+// A sum of bools is whether any holds, a product whether all do.
 #include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 
@@ -24,8 +25,10 @@ const Row rows[] = {
      "reduced(torch.mean, data, axis, keepdims, exclude)"},
     {"min", "The least element.", Combiner::Min, false, "reduced(torch.amin, data, axis, keepdims, exclude)"},
     {"prod", "The product.", Combiner::Prod, false,
-     "reduced(lambda x, d, k: np.prod(x.numpy(), axis=tuple(d), keepdims=k), data, axis, keepdims, exclude)"},
-    {"sum", "The sum.", Combiner::Sum, false, "reduced(torch.sum, data, axis, keepdims, exclude)"},
+     "reduced(torch.all if data.dtype == torch.bool else lambda x, d, k: np.prod(x.numpy(), axis=tuple(d), "
+     "keepdims=k), data, axis, keepdims, exclude)"},
+    {"sum", "The sum.", Combiner::Sum, false,
+     "reduced(torch.any if data.dtype == torch.bool else torch.sum, data, axis, keepdims, exclude)"},
 };
 
 bool logical(const Row& row) { return std::string(row.name) == "all" || std::string(row.name) == "any"; }
@@ -35,8 +38,8 @@ Result<Type> infer(const Row& row, const ReduceAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The axes exist, each named once.
   RELAY_ASSIGN(Ints axes, reduce::axes("C1", a.axis, a.exclude, rank(data)));
-  // (C2) all and any take bool, sums and products numbers; the greatest and the least are known of both.
-  if (data->dtype.is_bool() ? sums(row) : logical(row))
+  // (C2) all and any take bool, means numbers; the others are known of both.
+  if (data->dtype.is_bool() ? row.mean : logical(row))
     return constraint("C2", "{} needs {}, but data is {}", row.name, logical(row) ? "bool" : "numbers",
                       data->dtype.str());
   return ir::tensor_type(reduce::shape(data->shape, axes, a.keepdims), data->dtype);
@@ -46,8 +49,10 @@ te::Tensors compute(const Row& row, const ReduceAttrs& a, const te::Tensors& in,
   const te::Tensor& data = in[0];
   Ints axes = *reduce::axes("", a.axis, a.exclude, static_cast<int64_t>(data->shape.size()));
   DType dtype = sums(row) ? accumulator(data->dtype) : data->dtype;
+  Combiner combiner = row.combiner;
+  if (dtype.is_bool() && sums(row)) combiner = combiner == Combiner::Sum ? Combiner::Max : Combiner::Min;
   te::Tensor t = te::reduce(
-      row.name, shape_of(out), extents(data, axes), row.combiner,
+      row.name, shape_of(out), extents(data, axes), combiner,
       [&](const Exprs& i, const Exprs& r) { return cast(dtype, (*data)(reduce::indices(axes, a.keepdims, i, r))); });
   if (row.mean) t = reduce::scaled(t, product(extents(data, axes)));
   return {converted(t, data->dtype)};
@@ -115,7 +120,7 @@ OpDef operator_of(const Row& row) {
     for (const char* axis : {"axis=[-1]", "axis=[0]"})
       def.examples.push_back({.inputs = {"(197, 768)"}, .attrs = axis, .bench = true});
   def.rejects = {{{"(2, 3)" + t}, "axis=[2]", "C1"}, {{"(2, 3)" + t}, "axis=[1, -1]", "C1"}};
-  if (logical(row) || sums(row))
+  if (logical(row) || row.mean)
     def.rejects.push_back({{logical(row) ? "(2,)" : "(2,) bool"}, "", "C2"});
   else
     def.examples.push_back({.inputs = {"(4, 6) bool"}, .attrs = "axis=[0]", .low = 0});

@@ -76,6 +76,7 @@ OpDef broadcast_to() {
        .infer = infer,
        .compute = [](const BroadcastToAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
        .gradient = gradient<BroadcastToAttrs>,
+       .stores = true,
        .oracle = "data.expand(output_shape)",
        .examples = {{.inputs = {"(3, 1)"}, .attrs = "shape=[2, 3, 4]"},
                     {.inputs = {"()"}, .attrs = "shape=[2, 3]"},
@@ -93,6 +94,7 @@ OpDef broadcast_to_like() {
        .infer = infer_like,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
        .gradient = gradient<NoAttrs>,
+       .stores = true,
        .oracle = "data.expand(broadcast_type.shape)",
        .examples = {{.inputs = {"(3, 1)", "(2, 3, 4)"}, .symbolic = {"(n, 1)", "(m, n, 4)"}}},
        .rejects = {{{"(3,)", "(2, 4)"}, "", "C1"}}});
@@ -109,6 +111,7 @@ OpDef dyn_broadcast_to() {
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
        .shape = dynamic_shape,
        .gradient = gradient<NoAttrs>,
+       .stores = true,
        .oracle = "data.expand([int(n) for n in shape])",
        .examples = {{.inputs = {"(1, 1)", "(3,) int64"}, .low = 0, .high = 4, .ulps = 0},
                     {.inputs = {"()", "(2,) int32"}, .low = 0, .high = 4, .ulps = 0}},

@@ -65,6 +65,7 @@ OpDef dyn_reshape() {
            },
        .shape = shape,
        .gradient = gradient,
+       .stores = true,
        .oracle = "data.reshape([data.shape[i] if n == 0 else int(n) for i, n in enumerate(newshape)])",
        .examples = {{.inputs = {"(1, 1)", "(3,) int64"}, .low = 1, .high = 1, .ulps = 0},
                     {.inputs = {"(4, 6)", "(1,) int64"}, .low = -1, .high = -1, .ulps = 0},

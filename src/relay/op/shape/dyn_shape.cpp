@@ -195,6 +195,7 @@ OpDef dyn_tile() {
                           .compute = compute_tile,
                           .shape = tile_shape,
                           .gradient = tile_gradient,
+                          .stores = true,
                           .oracle = "torch.tile(data, tuple(int(n) for n in reps))",
                           .examples = {{.inputs = {"(2, 3)", "(2,) int64"}, .low = 1, .high = 3},
                                        {.inputs = {"(2, 1)", "(3,) int32"}, .low = 1, .high = 3},
@@ -215,6 +216,7 @@ OpDef dyn_strided_slice() {
        .compute = compute_slice,
        .shape = slice_shape,
        .gradient = slice_gradient,
+       .stores = true,
        .oracle = "sliced(data, [int(n) for n in begin], [int(n) for n in end], [int(n) for n in strides], slice_mode, "
                  "None)",
        .examples = {{.inputs = {"(8, 9)", "(1,) int64", "(1,) int64", "(1,) int64"}, .low = 1, .high = 5},
@@ -241,6 +243,7 @@ OpDef dyn_expand_dims() {
                      const Type& out) { return te::Tensors{shape::reshaped("expand_dims", in[0], shape_of(out))}; },
        .shape = expand_shape,
        .gradient = [](const DynExpandDimsAttrs&, const Adjoint& of) { return reshaped_gradient(of); },
+       .stores = true,
        .oracle =
            "data.reshape([*data.shape[: (a := int(axis) % (data.ndim + 1))], *[1] * num_newaxis, *data.shape[a:]])",
        .examples = {{.inputs = {"(2, 3)", "() int64"}, .low = 0, .high = 2},
@@ -260,6 +263,7 @@ OpDef dyn_squeeze() {
                      const Type& out) { return te::Tensors{shape::reshaped("squeeze", in[0], shape_of(out))}; },
        .shape = squeeze_shape,
        .gradient = [](const NoAttrs&, const Adjoint& of) { return reshaped_gradient(of); },
+       .stores = true,
        .oracle = "data.squeeze([int(n) for n in axes])",
        .examples = {{.inputs = {"(2, 1, 3)", "(1,) int64"}, .low = 1, .high = 1},
                     {.inputs = {"(2, 3, 1)", "(1,) int32"}, .low = -1, .high = -1}},

@@ -134,6 +134,7 @@ OpDef layout_transform() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient,
+       .stores = true,
        .oracle = "layout_transform(data, src_layout, dst_layout)",
        .examples = {{.inputs = {"(2, 3, 4, 5)"},
                      .attrs = "src_layout=\"NCHW\", dst_layout=\"NHWC\"",

@@ -213,17 +213,48 @@ te::Tensors compute_flatten(const NoAttrs&, const te::Tensors& in, const Type& o
   return {shape::reshaped("batch_flatten", in[0], shape_of(out))};
 }
 
-Result<Type> infer_like(const NoAttrs&, const Types& in) {
-  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  RELAY_ASSIGN(const TensorType* like, tensor_input(in, 1, "shape_like"));
-  // (C1) The number of elements stays.
-  if (!agree(product(data->shape), product(like->shape)))
-    return constraint("C1", "data {} and shape_like {} have different numbers of elements", text(data->shape),
-                      text(like->shape));
-  return ir::tensor_type(like->shape, data->dtype);
+struct ReshapeLikeAttrs {
+  int64_t lhs_begin = 0;
+  OptInt lhs_end;
+  int64_t rhs_begin = 0;
+  OptInt rhs_end;
+  static constexpr auto fields =
+      std::tuple{field("lhs_begin", &ReshapeLikeAttrs::lhs_begin, "The first axis of data that is replaced."),
+                 field("lhs_end", &ReshapeLikeAttrs::lhs_end, "The axis of data behind the last of these; None: all."),
+                 field("rhs_begin", &ReshapeLikeAttrs::rhs_begin, "The first axis of shape_like that takes its place."),
+                 field("rhs_end", &ReshapeLikeAttrs::rhs_end, "The axis behind the last of these; None: all.")};
+};
+
+// (C1) Axes [begin, end) of a tensor, counted from the end where they are negative.
+Result<std::pair<size_t, size_t>> axes_between(const char* name, int64_t begin, const OptInt& end, int64_t rank) {
+  const int64_t first = positive_axis(begin, rank), last = positive_axis(end.value_or(rank), rank);
+  if (first < 0 || first > last || last > rank)
+    return constraint("C1", "axes {} to {} of {} are not in [0, {}]", begin, last, name, rank);
+  return std::pair(static_cast<size_t>(first), static_cast<size_t>(last));
 }
 
-te::Tensors compute_like(const NoAttrs&, const te::Tensors& in, const Type& out) {
+Result<Type> infer_like(const ReshapeLikeAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* like, tensor_input(in, 1, "shape_like"));
+  RELAY_ASSIGN(auto own, axes_between("data", a.lhs_begin, a.lhs_end, rank(data)));
+  RELAY_ASSIGN(auto other, axes_between("shape_like", a.rhs_begin, a.rhs_end, rank(like)));
+  auto part = [](const Dims& shape, std::pair<size_t, size_t> axes) {
+    return Dims(shape.begin() + static_cast<std::ptrdiff_t>(axes.first),
+                shape.begin() + static_cast<std::ptrdiff_t>(axes.second));
+  };
+  // (C2) The number of elements stays.
+  const Dims from = part(data->shape, own), to = part(like->shape, other);
+  if (!agree(product(from), product(to)))
+    return constraint("C2", "{} of data {} and {} of shape_like {} have different numbers of elements", text(from),
+                      text(data->shape), text(to), text(like->shape));
+  Dims out = part(data->shape, {0, own.first});
+  out.insert(out.end(), to.begin(), to.end());
+  const Dims behind = part(data->shape, {own.second, data->shape.size()});
+  out.insert(out.end(), behind.begin(), behind.end());
+  return ir::tensor_type(std::move(out), data->dtype);
+}
+
+te::Tensors compute_like(const ReshapeLikeAttrs&, const te::Tensors& in, const Type& out) {
   return {shape::reshaped("reshape_like", in[0], shape_of(out))};
 }
 
@@ -246,6 +277,7 @@ OpDef reshape() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient<ReshapeAttrs>,
+       .stores = true,
        .oracle = "data.reshape(output_shape)",
        .examples = {{.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[6, 4]", .symbolic = {}},
                     {.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[0, -1]", .symbolic = {"(n, 3, m)"}},
@@ -276,6 +308,7 @@ OpDef contrib_reverse_reshape() {
        .infer = infer_reverse,
        .compute = compute,
        .gradient = gradient<ReshapeAttrs>,
+       .stores = true,
        .oracle = "data.reshape(output_shape)",
        .examples = {{.inputs = {"(10, 5, 4)"}, .attrs = "newshape=[-1, 0]", .symbolic = {"(n, m, 4)"}},
                     {.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[-2, -3]"}},
@@ -287,17 +320,27 @@ OpDef contrib_reverse_reshape() {
 }
 
 OpDef reshape_like() {
-  return define<NoAttrs>({.name = "reshape_like",
-                          .doc = "Gives the elements the shape of another tensor.",
-                          .inputs = {{"data", "any shape"}, {"shape_like", "as many elements"}},
-                          .fusion = Fusion::Injective,
-                          .infer = infer_like,
-                          .compute = compute_like,
-                          .gradient = gradient<NoAttrs>,
-                          .oracle = "data.reshape(shape_like.shape)",
-                          .examples = {{.inputs = {"(2, 6)", "(3, 4)"}},
-                                       {.inputs = {"(2, 3, 4)", "(2, 12)"}, .symbolic = {"(n, 3, 4)", "(n, 12)"}}},
-                          .rejects = {{{"(2, 3)", "(7,)"}, "", "C1"}}});
+  return define<ReshapeLikeAttrs>(
+      {.name = "reshape_like",
+       .doc = "Gives the elements the shape of another tensor, or some of its axes those of another.",
+       .inputs = {{"data", "any shape"}, {"shape_like", "as many elements"}},
+       .fusion = Fusion::Injective,
+       .infer = infer_like,
+       .compute = compute_like,
+       .gradient = gradient<ReshapeLikeAttrs>,
+       .stores = true,
+       .oracle = "data.reshape(output_shape)",
+       .examples = {{.inputs = {"(2, 6)", "(3, 4)"}},
+                    {.inputs = {"(2, 3, 4)", "(2, 12)"}, .symbolic = {"(n, 3, 4)", "(n, 12)"}},
+                    {.inputs = {"(12, 5)", "(7, 3, 4)"},
+                     .attrs = "lhs_end=1, rhs_begin=1",
+                     .symbolic = {"(12, n)", "(m, 3, 4)"}},
+                    {.inputs = {"(2, 3, 4, 5)", "(6, 2, 9)"},
+                     .attrs = "lhs_begin=0, lhs_end=-2, rhs_begin=0, rhs_end=1"}},
+       .rejects = {{{"(2, 3)", "(2, 3)"}, "lhs_begin=2, lhs_end=1", "C1"},
+                   {{"(2, 3)", "(2, 3)"}, "rhs_end=3", "C1"},
+                   {{"(2, 3)", "(7,)"}, "", "C2"}}},
+      "ReshapeLikeAttrs");
 }
 
 OpDef nn_batch_flatten() {
@@ -308,6 +351,7 @@ OpDef nn_batch_flatten() {
                           .infer = infer_flatten,
                           .compute = compute_flatten,
                           .gradient = gradient<NoAttrs>,
+                          .stores = true,
                           .oracle = "data.reshape(data.shape[0], -1)",
                           .examples = {{.inputs = {"(2, 3, 4, 5)"}, .symbolic = {"(n, 3, h, w)"}},
                                        {.inputs = {"(2, 3, 1, 1)"}, .symbolic = {"(n, c, 1, 1)"}},

@@ -67,6 +67,7 @@ OpDef slice_like() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient,
+       .stores = true,
        .oracle = "data[tuple(slice(m) if not axes or d in [a % data.ndim for a in axes] else slice(None) for d, m in "
                  "enumerate([*shape_like.shape, *data.shape[shape_like.ndim:]]))]",
        .examples = {{.inputs = {"(5, 6)", "(3, 4)"}, .symbolic = {"(5, 6)", "(n, m)"}},

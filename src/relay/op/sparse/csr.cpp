@@ -119,6 +119,14 @@ te::Tensors compute_dense(const SparseDenseAttrs& a, const te::Tensors& in, cons
   return {converted(sum, dtype_of(out))};
 }
 
+// The row that each value stands in, of pointers that ascend.
+ir::Expr rows_of_values(const ir::Expr& data, const ir::Expr& pointers) {
+  auto ints = [](const ir::Expr& t) { return grad::call("cast", {t}, {{"dtype", DType::int64()}}); };
+  const ir::Expr behind =
+      grad::call("searchsorted", {ints(pointers), grad::places(data, 0)}, {{"right", true}, {"dtype", DType::int64()}});
+  return grad::minus(behind, ir::constant(1, DType::int64()));
+}
+
 // Of values that stand in rows of ascending pointers: with g(m, r) the gradient of row r, of values (row, column)
 //   d data[v] = sum(m) g[m, row(v)] * dense[m, column(v)],   d dense[m, c] = sum(column(v) = c) g[m, row(v)] * data[v]
 // over blocks: rows are (rows of blocks, rows of a block), columns likewise.
@@ -137,9 +145,8 @@ ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
   auto ints = [](const ir::Expr& t) { return grad::call("cast", {t}, {{"dtype", DType::int64()}}); };
   auto both = [](const ir::Expr& x, const ir::Expr& y) { return grad::call("logical_and", {x, y}); };
   auto one = [](int64_t v) { return ir::constant(static_cast<double>(v), DType::int64()); };
-  const ir::Expr place = grad::places(data, 0), column = ints(indices);
-  const ir::Expr row = grad::minus(
-      grad::call("searchsorted", {ints(pointers), place}, {{"right", true}, {"dtype", DType::int64()}}), one(1));
+  const ir::Expr column = ints(indices);
+  const ir::Expr row = rows_of_values(data, pointers);
   const ir::Expr last_row = grad::call("max", {grad::places(pointers, 0)}),
                  last_column = grad::call("max", {grad::places(dense, 1)});
   const ir::Expr in_rows = both(grad::call("less_equal", {one(0), row}), grad::call("less", {row, last_row}));
@@ -163,6 +170,25 @@ ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
       "scatter_nd", {zeros, grad::call("expand_dims", {to}, {{"axis", int64_t{0}}}), terms}, {{"mode", "add"}});
   const ir::Expr d_dense = grad::shaped_as(grad::call("transpose", {sums}, {{"axes", Ints{1, 0, 2}}}), dense);
   return {d_dense, d_data, nullptr, nullptr};
+}
+
+// A value gets the gradient of its place; none where that is outside of the matrix.
+ir::Exprs gradient_add(const NoAttrs&, const Adjoint& of) {
+  const ir::Expr &dense = of.inputs[0], &data = of.inputs[1], &pointers = of.inputs[3];
+  auto zero = [] { return ir::constant(0, DType::int64()); };
+  auto both = [](const ir::Expr& x, const ir::Expr& y) { return grad::call("logical_and", {x, y}); };
+  const ir::Expr row = rows_of_values(data, pointers);
+  const ir::Expr column = grad::call("cast", {of.inputs[2]}, {{"dtype", DType::int64()}});
+  const ir::Expr last_row = grad::call("max", {grad::places(dense, 0)}),
+                 last_column = grad::call("max", {grad::places(dense, 1)});
+  auto inside = [&](const ir::Expr& at, const ir::Expr& last) {
+    return both(grad::call("less_equal", {zero(), at}), grad::call("less_equal", {at, last}));
+  };
+  const ir::Expr good = both(inside(row, last_row), inside(column, last_column));
+  auto kept = [&](const ir::Expr& at) { return grad::call("where", {good, at, zero()}); };
+  const ir::Expr places = grad::call("stack", {ir::tuple({kept(row), kept(column)})}, {{"axis", int64_t{0}}});
+  const ir::Expr found = grad::call("gather_nd", {of.gradient, places});
+  return {of.gradient, grad::call("where", {good, found, grad::number(0, data)}), nullptr, nullptr};
 }
 
 Result<Type> infer_add(const NoAttrs&, const Types& in) {
@@ -303,6 +329,33 @@ te::Tensors compute_transpose(const NoAttrs&, const te::Tensors& in, const Type&
   return {data, row, pointers};
 }
 
+// The values are moved: each one's number goes the same way.
+ir::Exprs gradient_transpose(const NoAttrs&, const Adjoint& of) {
+  const ir::Expr sources =
+      ir::get(grad::call("nn.sparse_transpose", {grad::numbers(of.inputs[0]), of.inputs[1], of.inputs[2]}), 0);
+  return {grad::scattered(ir::get(of.gradient, 0), sources, of.inputs[0]), nullptr, nullptr};
+}
+
+// The windows as rows of a matrix, times the sparse one.
+ir::Expr definition_of_conv(const SparseConv2DAttrs& a, const ir::Exprs& in) {
+  const Ints k = per_axis(a.kernel_size, 2);
+  const Dims& shape = grad::tensor(in[0]).shape;
+  const Dim &height = shape[a.layout.find('H')], &width = shape[a.layout.find('W')], &images = shape[0];
+  const Dim& channels = shape[a.layout.find('C')];
+  if (!scalar::is_int(height) || !scalar::is_int(width) || !scalar::is_int(channels)) return nullptr;
+  const int64_t taps = k[0] * k[1], rows = height->ivalue - k[0] + 1, columns = width->ivalue - k[1] + 1;
+  ir::Expr data = in[0];
+  if (a.layout == "NHWC") data = grad::call("transpose", {data}, {{"axes", Ints{0, 3, 1, 2}}});
+  const ir::Expr all = grad::call("nn.im2col", {data}, {{"block_shape", k}});
+  const ir::Expr apart =
+      grad::call("reshape", {all}, {{"newshape", Ints{0, -4, channels->ivalue, taps, rows * columns}}});
+  const ir::Expr turned = grad::call("transpose", {apart}, {{"axes", Ints{0, 3, 2, 1}}});  // (N, places, taps, C)
+  const ir::Expr matrix = grad::call("reshape", {turned}, {{"newshape", Ints{-3, -3}}});
+  const ir::Expr product = grad::call("nn.sparse_dense", {matrix, in[1], in[2], in[3]});
+  const ir::Expr out = grad::call("reshape", {product}, {{"newshape", Dims{images, dim(rows), dim(columns), dim(-1)}}});
+  return a.layout == "NHWC" ? out : grad::call("transpose", {out}, {{"axes", Ints{0, 3, 1, 2}}});
+}
+
 const std::vector<Input> inputs = {{"dense_data", "(m, k)"},
                                    {"sparse_data", "(values,), or blocks (values, rows, columns)"},
                                    {"sparse_indices", "(values,) integers: the columns"},
@@ -360,6 +413,7 @@ OpDef nn_sparse_add() {
                           .fusion = Fusion::Opaque,
                           .infer = infer_add,
                           .compute = compute_add,
+                          .gradient = gradient_add,
                           .oracle = "dense_data + from_csr(sparse_data, sparse_indices, sparse_indptr, "
                                     "dense_data.shape[1])",
                           .examples = {{.inputs = {"(4, 5)", "(6,)", "(6,) int32", "(5,) int32"},
@@ -378,6 +432,7 @@ OpDef nn_sparse_conv2d() {
        .fusion = Fusion::Opaque,
        .infer = infer_conv,
        .compute = compute_conv,
+       .definition = definition_of_conv,
        .oracle = "sparse_conv2d(dense_data, sparse_data, sparse_indices, sparse_indptr, layout, kernel_size)",
        .examples = {{.inputs = {"(1, 3, 4, 5)", "(6,)", "(6,) int32", "(5,) int32"},
                      .symbolic = {"(n, h, w, 5)", "(v,)", "(v,) int32", "(5,) int32"},
@@ -400,6 +455,7 @@ OpDef nn_sparse_transpose() {
        .fusion = Fusion::Opaque,
        .infer = infer_transpose,
        .compute = compute_transpose,
+       .gradient = gradient_transpose,
        .oracle = "csr_transpose(sparse_data, sparse_indices, sparse_indptr)",
        .examples = {{.inputs = {"(7,)", "(7,) int32", "(5,) int32"},
                      .symbolic = {"(v,)", "(v,) int32", "(n,) int32"},

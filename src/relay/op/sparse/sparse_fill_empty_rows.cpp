@@ -5,6 +5,7 @@
 //
 // dense_shape says how many rows there are; values outside of them are left out.
 // (The operation of TensorFlow's documentation: tf.sparse.fill_empty_rows.)
+#include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 #include "relay/op/sort/order.h"
 
@@ -118,6 +119,16 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   return {indices, values, is_empty};
 }
 
+// A value's number goes where the value goes; 0 is where the default went.
+ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
+  const ir::Expr &values = of.inputs[1], dy = ir::get(of.gradient, 1);
+  const ir::Expr none = ir::constant(0, DType::int64());
+  const ir::Expr sources =
+      ir::get(grad::call("sparse_fill_empty_rows", {of.inputs[0], grad::numbers(values), of.inputs[2], none}), 1);
+  const ir::Expr filled = grad::call("where", {grad::call("equal", {sources, none}), dy, grad::number(0, values)});
+  return {nullptr, grad::scattered(dy, sources, values), nullptr, grad::call("sum", {filled})};
+}
+
 }  // namespace
 
 OpDef sparse_fill_empty_rows() {
@@ -131,6 +142,7 @@ OpDef sparse_fill_empty_rows() {
                           .infer = infer,
                           .compute = compute,
                           .shape = shape,
+                          .gradient = gradient,
                           .oracle = "fill_empty_rows(sparse_indices, sparse_values, dense_shape, default_value)",
                           .examples = {{.inputs = {"(4, 2) int64", "(4,)", "(2,) int64", "()"},
                                         .symbolic = {"(n, 2) int64", "(n,)", "(2,) int64", "()"},

@@ -3,6 +3,9 @@
 // A region is (batch, x1, y1, x2, y2) in units of the image it came from; spatial_scale brings it to data, rounded to
 // whole pixels, the last ones included. Cell (i, j) has the rows from floor(i * h / PH) to before ceil((i + 1) * h /
 // PH) of the h rows of the region, and the columns likewise, as far as they lie in data; a cell without pixels is 0.
+#include <limits>
+
+#include "relay/op/gradient.h"
 #include "relay/op/vision/regions.h"
 
 namespace relay::ops {
@@ -61,6 +64,57 @@ te::Tensors compute(const ROIPoolAttrs& a, const te::Tensors& in, const Type& ou
   })};
 }
 
+// The maxima over whole images of which the pixels outside of a cell are masked. Of images of a known size.
+ir::Expr definition(const ROIPoolAttrs& a, const ir::Exprs& in) {
+  const Dims& shape = grad::tensor(in[0]).shape;
+  if (!scalar::is_int(shape[2]) || !scalar::is_int(shape[3])) return nullptr;
+  const ir::Expr &data = in[0], &rois = in[1];
+  const DType dtype = grad::tensor(rois).dtype;
+  auto number_of = [&](double v) { return grad::number(v, rois); };
+  auto column = [&](int64_t k) {  // (regions, 1, 1)
+    const ir::Expr one =
+        grad::call("strided_slice", {rois}, {{"begin", Ints{k}}, {"end", Ints{k + 1}}, {"axes", Ints{1}}});
+    return grad::call("expand_dims", {one}, {{"axis", int64_t{2}}});
+  };
+  auto rounded = [&](int64_t k) {
+    const ir::Expr at = grad::times(column(k), number_of(a.spatial_scale));
+    const ir::Expr whole = grad::call("floor", {grad::plus(grad::call("abs", {at}), number_of(0.5))});
+    return grad::times(grad::call("sign", {at}), whole);
+  };
+  auto counted = [&](int64_t count, const Shape& as, int64_t from) {
+    Tensor t = Tensor::empty(as, dtype);
+    for (int64_t i = 0; i < count; ++i) t.set(i, static_cast<double>(from + i));
+    return ir::constant(std::move(t));
+  };
+  ir::Expr mask;
+  for (size_t d = 0; d < 2; ++d) {
+    const int64_t cells = a.pooled_size[d], extent = shape[2 + d]->ivalue;
+    const ir::Expr begin = rounded(d == 0 ? 2 : 1), last = rounded(d == 0 ? 4 : 3);
+    const ir::Expr length = grad::call("maximum", {grad::plus(grad::minus(last, begin), number_of(1)), number_of(1)});
+    auto part = [&](int64_t from, const char* towards) {  // (regions, cells, 1)
+      const ir::Expr whole =
+          grad::over(grad::times(length, counted(cells, {1, cells, 1}, from)), number_of(static_cast<double>(cells)));
+      return grad::plus(begin, grad::call(towards, {whole}));
+    };
+    const ir::Expr pixels = counted(extent, {1, 1, extent}, 0);
+    const ir::Expr inside = grad::call("logical_and", {grad::call("less_equal", {part(0, "floor"), pixels}),
+                                                       grad::call("less", {pixels, part(1, "ceil")})});
+    // (regions, 1, cells of rows, cells of columns, H, W), with 1 along the other axis
+    const Dims six = d == 0 ? Dims{dim(-1), dim(1), dim(cells), dim(1), dim(extent), dim(1)}
+                            : Dims{dim(-1), dim(1), dim(1), dim(cells), dim(1), dim(extent)};
+    const ir::Expr own = grad::call("reshape", {inside}, {{"newshape", six}});
+    mask = mask ? grad::call("logical_and", {mask, own}) : own;
+  }
+  const ir::Expr images =
+      grad::call("reshape", {grad::call("cast", {column(0)}, {{"dtype", DType::int64()}})}, {{"newshape", Ints{-1}}});
+  const ir::Expr taken = grad::call("expand_dims", {grad::call("take", {data, images}, {{"axis", int64_t{0}}})},
+                                    {{"axis", int64_t{2}}, {"num_newaxis", int64_t{2}}});
+  const ir::Expr never = grad::number(-std::numeric_limits<double>::infinity(), data);
+  const ir::Expr most = grad::call("max", {grad::call("where", {mask, taken, never})}, {{"axis", Ints{4, 5}}});
+  const ir::Expr any = grad::call("any", {mask}, {{"axis", Ints{4, 5}}});
+  return grad::call("where", {any, most, grad::number(0, data)});
+}
+
 }  // namespace
 
 OpDef vision_roi_pool() {
@@ -70,6 +124,7 @@ OpDef vision_roi_pool() {
                                .fusion = Fusion::OutputFusable,
                                .infer = infer,
                                .compute = compute,
+                               .definition = definition,
                                .oracle = "roi_pool(data, rois, pooled_size, spatial_scale)",
                                .examples = {{.inputs = {"(2, 3, 6, 7)", "(4, 5)"},
                                              .attrs = "pooled_size=[3, 2], spatial_scale=0.75f",

@@ -7,6 +7,7 @@
 // One walk over the boxes writes down the places of the valid ones.
 #include <algorithm>
 
+#include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 
 namespace relay::ops {
@@ -152,6 +153,51 @@ te::Tensors compute_transform(const TransformLocAttrs& a, const te::Tensors& in,
   return {located, c.count};
 }
 
+// All boxes, and then those that are valid in front.
+ir::Expr definition_of_transform(const TransformLocAttrs& a, const ir::Exprs& in) {
+  const ir::Expr &scores = in[0], &predicted = in[1], &anchors = in[2];
+  const Dims& shape = grad::tensor(scores).shape;
+  if (!scalar::is_int(shape[2])) return nullptr;
+  const int64_t boxes = shape[2]->ivalue, first = a.keep_background ? 0 : 1;
+  auto number_of = [&](double v) { return grad::number(v, scores); };
+  auto part = [](const ir::Expr& e, int64_t axis, int64_t begin, int64_t end) {
+    return grad::call("strided_slice", {e}, {{"begin", Ints{begin}}, {"end", Ints{end}}, {"axes", Ints{axis}}});
+  };
+  const ir::Expr classes = part(scores, 1, first, INT32_MAX);
+  const ir::Expr best = grad::call("max", {classes}, {{"axis", Ints{1}}});
+  const ir::Expr which = grad::call("argmax", {classes}, {{"axis", Ints{1}}});
+  const ir::Expr valid = grad::call("greater_equal", {best, number_of(a.threshold)});
+  Ints counted;
+  for (int64_t i = 0; i < boxes; ++i) counted.push_back(i);
+  const ir::Expr place = grad::integers(counted), behind = ir::constant(static_cast<double>(boxes), DType::int64());
+  const ir::Expr keys = grad::call("where", {valid, place, grad::plus(place, behind)});  // (batch, boxes)
+  const ir::Expr order = grad::call("argsort", {keys}, {{"dtype", DType::int64()}});
+  const ir::Expr count =
+      grad::call("sum", {grad::call("cast", {valid}, {{"dtype", DType::int32()}})}, {{"axis", Ints{1}}});
+  const ir::Expr offsets = grad::call("reshape", {predicted}, {{"newshape", Ints{0, boxes, 4}}});
+  auto anchor = [&](int64_t k) { return part(anchors, 2, k, k + 1); };
+  auto offset = [&](int64_t k) {
+    return grad::times(part(offsets, 2, k, k + 1), number_of(a.variances[static_cast<size_t>(k)]));
+  };
+  auto deep = [](const ir::Expr& e) { return grad::call("expand_dims", {e}, {{"axis", int64_t{2}}}); };
+  ir::Exprs fields = {deep(grad::call("cast", {which}, {{"dtype", grad::tensor(scores).dtype}})), deep(best)};
+  for (double side : {-0.5, 0.5})
+    for (int64_t axis : {0, 1}) {
+      const ir::Expr extent = grad::minus(anchor(axis + 2), anchor(axis));
+      const ir::Expr middle = grad::times(grad::plus(anchor(axis), anchor(axis + 2)), number_of(0.5));
+      const ir::Expr reach = grad::times(grad::times(grad::call("exp", {offset(axis + 2)}), extent), number_of(side));
+      const ir::Expr at = grad::plus(grad::plus(grad::times(offset(axis), extent), middle), reach);
+      fields.push_back(a.clip ? grad::call("clip", {at}, {{"a_min", 0.0}, {"a_max", 1.0}}) : at);
+    }
+  const ir::Expr all = grad::call("concatenate", {ir::tuple(fields)}, {{"axis", int64_t{2}}});
+  const ir::Expr sorted =
+      grad::call("gather", {all, grad::call("repeat", {deep(order)}, {{"repeats", int64_t{6}}, {"axis", int64_t{2}}})},
+                 {{"axis", int64_t{1}}});
+  const ir::Expr is_box = grad::call("less", {grad::call("cast", {place}, {{"dtype", DType::int32()}}),
+                                              grad::call("expand_dims", {count}, {{"axis", int64_t{1}}})});
+  return ir::tuple({grad::call("where", {deep(is_box), sorted, number_of(-1)}), count});
+}
+
 }  // namespace
 
 OpDef vision_get_valid_counts() {
@@ -183,6 +229,7 @@ OpDef vision_multibox_transform_loc() {
        .fusion = Fusion::Opaque,
        .infer = infer_transform,
        .compute = compute_transform,
+       .definition = definition_of_transform,
        .oracle = "transform_loc(cls_prob, loc_pred, anchor, clip, threshold, variances, keep_background)",
        // exp and what multiplies it are rounded in another order.
        .examples = {{.inputs = {"(2, 3, 5)", "(2, 20)", "(1, 5, 4)"},

@@ -14,7 +14,7 @@ from ...outside import missing as _missing
 from .. import tir
 from . import backend, early, feature, frontend, ir_pass, prelude, testing
 from .early import Module, build_config, module
-from .run import build, create_executor, optimize, param_dict
+from .run import build, create_executor, debug, optimize, param_dict
 from .text import fromtext, parse, parse_expr, parser
 
 __getattr__ = _missing("tvm.relay")
@@ -23,6 +23,9 @@ __getattr__ = _missing("tvm.relay")
 analysis = _importlib.import_module(f"{__name__}.analysis")
 op = _importlib.import_module(f"{__name__}.op")
 text = _importlib.import_module(f"{__name__}.text")
+annotation = _importlib.import_module(f"{__name__}.annotation")
+data_dep_optimization = _importlib.import_module(f"{__name__}.data_dep_optimization")
+qnn = _importlib.import_module(f"{__name__}.qnn")
 transform = _importlib.import_module(f"{__name__}.transform")
 vm = _importlib.import_module(f"{__name__}.vm")
 
@@ -42,9 +45,11 @@ __all__ = [
     "SourceName",
     "adt",
     "analysis",
+    "annotation",
     "backend",
     "build_config",
     "build_module",
+    "data_dep_optimization",
     "early",
     "expr",
     "expr_functor",
@@ -56,6 +61,7 @@ __all__ = [
     "optimize",
     "param_dict",
     "parser",
+    "qnn",
     "save_param_dict",
     "scope_builder",
     "testing",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 import relay as _relay
 from relay import build_module as _ours
 
-from ...outside import REPLACEMENTS
-from ..nd import NDArray
+from ...outside import ONE_DEVICE, explain
+from ..runtime import params
 from ..target import Target
 from .backend.interpreter import unwrap, wrap
 
@@ -20,14 +18,52 @@ def _target(given):
         target = next(iter(target.values()))
     kind = "llvm" if target is None else str(target).split()[0]
     if kind in ("cuda", "opencl", "vulkan", "metal", "rocm", "hexagon", "vta", "ext_dev"):
-        raise _relay.CompileError(f"error: target '{kind}': {REPLACEMENTS['tvm.relay.annotation']}")
+        raise _relay.CompileError(f"error: target '{kind}': {ONE_DEVICE}")
     return target
 
 
-def build(ir_mod, target=None, target_host=None, params=None, **options):
+# Of build()'s options those that relay.compile() has.
+_OPTIONS = ("threads", "numerics", "verify", "opt_level", "schedules", "memory_limit", "strict", "batch_calls")
+
+
+def _executor(given) -> dict:
+    """What relay.compile() calls an executor; one with an option that would have no effect is an error."""
+    if given is None:
+        return {}
+    name = str(getattr(given, "name", given))
+    for option, value in getattr(given, "attrs", {}).items():
+        if option == "link-params" or value in (False, 0):
+            continue
+        raise NotImplementedError(
+            f"executor {name}: {option}={value} would have no effect: programs are artifacts, not C code; docs/runtime.md"
+        )
+    if name not in ("graph", "aot"):
+        raise ValueError(f"there is no executor {name!r}: 'graph' or 'aot'")
+    return {} if name == "graph" else {"executor": "aot"}
+
+
+def build(
+    ir_mod,
+    target=None,
+    target_host=None,
+    executor=None,
+    runtime=None,
+    workspace_memory_pools=None,
+    constant_memory_pools=None,
+    params=None,
+    mod_name="default",
+    **options,
+):
     """relay.build() for the target around."""
-    known = ("threads", "numerics", "verify", "opt_level")
-    return _ours.build(ir_mod, _target(target), params=params, **{k: v for k, v in options.items() if k in known})
+    if runtime is not None and str(getattr(runtime, "name", runtime)) != "cpp":
+        raise NotImplementedError("the runtime is 'cpp': see docs/runtime.md for what ships with a model")
+    if workspace_memory_pools is not None or constant_memory_pools is not None:
+        raise NotImplementedError("memory is planned when a program is built, in one arena: no pools can be given")
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(f"build() has no option {name}; it has: {', '.join(_OPTIONS)}")
+    mod = ir_mod if not isinstance(ir_mod, dict) else next(iter(ir_mod.values()))
+    return _ours.build(mod, _target(target), params=params, mod_name=mod_name, **_executor(executor), **options)
 
 
 def optimize(mod, target=None, params=None):
@@ -48,22 +84,11 @@ def create_executor(kind="debug", mod=None, device=None, target=None, params=Non
     return Executor(kind, mod, _target(target), params)
 
 
-class param_dict:  # a namespace
-    """relay.param_dict: parameters as bytes (a NumPy archive)."""
+param_dict = params  # relay.param_dict
 
-    @staticmethod
-    def save_param_dict(params: dict) -> bytes:
-        """The parameters as bytes."""
-        import io
 
-        out = io.BytesIO()
-        np.savez(out, **{name: np.asarray(value) for name, value in params.items()})
-        return out.getvalue()
-
-    @staticmethod
-    def load_param_dict(data: bytes) -> dict[str, NDArray]:
-        """What save_param_dict() gave."""
-        import io
-
-        with np.load(io.BytesIO(data)) as stored:
-            return {name: stored[name].view(NDArray) for name in stored.files}
+def debug(expr, debug_func=None):
+    """A place where somebody could look at a value. Nobody can: a function of Python is refused."""
+    if debug_func is not None:
+        raise NotImplementedError(explain("tvm.relay.debug"))
+    return _relay.op.debug(expr)

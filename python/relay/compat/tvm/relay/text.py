@@ -7,6 +7,8 @@ import types as _types
 
 import relay as _relay
 
+from ..ir_parts import reported
+
 _OLD = re.compile(r"\A\s*v0\.0\.[0-5][ \t]*(?=\n|\Z)")
 _HEADER = '#[version = "0.0.5"]'
 _BINDING = re.compile(r"(%\w+ = |let %|free_var )")
@@ -41,6 +43,7 @@ def _scalar(found: re.Match) -> str:
     return f"{value}{'f' if kind == 'float' else 'i'}{bits}"
 
 
+@reported
 def parse(source, source_name="from_string", init_module=None, init_meta_table=None):
     """A module."""
     if init_meta_table:
@@ -48,11 +51,13 @@ def parse(source, source_name="from_string", init_module=None, init_meta_table=N
     return _relay.parse(upgrade(source), source_name, init_module)
 
 
+@reported
 def parse_expr(source, source_name="from_string"):
     """An expression."""
     return _relay.parse_expr(upgrade(source), source_name)
 
 
+@reported
 def fromtext(source, source_name="from_string"):
     """A module or an expression."""
     return _relay.fromtext(upgrade(source), source_name)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from relay import IRModule
+
 from ...outside import missing as _missing
-from .run import build
+from ..runtime.vm import Executable
+from .run import build, optimize
 
 __getattr__ = _missing("tvm.relay.vm")
 
 
-def compile(mod, target=None, target_host=None, params=None):
+def compile(mod, target=None, target_host=None, params=None) -> Executable:
     """For tvm.runtime.vm.VirtualMachine(exe, dev)."""
-    return build(mod, target, params=params)
+    return Executable.of(build(mod, target, params=params))
 
 
 class VMCompiler:
@@ -23,6 +26,14 @@ class VMCompiler:
         """Parameters of @main that are constants."""
         self._params = dict(params)
 
+    def get_params(self) -> dict:
+        """Those that were set."""
+        return dict(self._params)
+
+    def optimize(self, mod, target=None, target_host=None, params=None) -> tuple[IRModule, dict]:
+        """The program after the passes, and the parameters that are not constants in it."""
+        return optimize(mod, target, params={**self._params, **(params or {})})
+
     def lower(self, mod, target=None, target_host=None) -> None:
         """Compiles."""
         self._exe = compile(mod, target, params=self._params)
@@ -30,6 +41,17 @@ class VMCompiler:
     def codegen(self) -> None:
         """Part of lower()."""
 
-    def get_exec(self):
+    def get_exec(self) -> Executable:
         """What lower() made."""
+        if self._exe is None:
+            raise ValueError("there is nothing yet: compiler.lower(mod, target) compiles")
         return self._exe
+
+
+class VMExecutor:
+    """relay.create_executor("vm")."""
+
+    def __new__(cls, mod, device=None, target=None):
+        from .run import create_executor
+
+        return create_executor("vm", mod, device, target)

@@ -1,8 +1,8 @@
-"""tvm.topi: only topi.testing, the expected values of tests."""
+"""tvm.topi: topi.testing, the expected values of tests, and codes of element types."""
 
 from ...outside import missing as _missing
-from . import testing
+from . import nn, testing
 
 __getattr__ = _missing("tvm.topi")
 
-__all__ = ["testing"]
+__all__ = ["nn", "testing"]

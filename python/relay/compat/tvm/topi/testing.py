@@ -5,6 +5,48 @@ from __future__ import annotations
 import numpy as np
 
 from ...outside import missing as _missing
+from . import windows
+from .moves import (
+    batch_to_space_nd_python,
+    depth_to_space_python,
+    gather_python,
+    grid_sample_python,
+    l2_normalize_python,
+    matrix_set_diag,
+    nll_loss,
+    reorg_python,
+    searchsorted_ref,
+    sequence_mask,
+    space_to_batch_nd_python,
+    space_to_depth_python,
+    strided_set_python,
+    strided_slice_python,
+)
+from .windows import (
+    adaptive_pool,
+    affine_grid_python,
+    conv1d_ncw_python,
+    conv1d_transpose_ncw_python,
+    conv2d_backward_weight_python,
+    conv2d_transpose_nhwc_python,
+    conv3d_ncdhw_python,
+    conv3d_ndhwc_python,
+    conv3d_transpose_ncdhw_python,
+    correlation_nchw_python,
+    crop_and_resize_python,
+    deformable_conv2d_nchw_python,
+    deformable_conv2d_nhwc_python,
+    group_conv1d_ncw_python,
+    lrn_python,
+    pool_grad_nchw,
+    poolnd_python,
+    resize1d_python,
+    resize2d_python,
+    resize3d_python,
+    roi_align_nchw_python,
+    roi_align_nhwc_python,
+    roi_pool_nchw_python,
+)
 
 __getattr__ = _missing("tvm.topi.testing")
 
@@ -43,35 +85,9 @@ def dilate_python(a, strides, dilation_value: float = 0.0):
     return out
 
 
-def _pair(value) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else tuple(value)
-
-
-def _padding(padding, sizes, kernel, strides) -> list[tuple[int, int]]:
-    """(before, after) for both axes, of a number, (h, w), (top, left, bottom, right), "SAME" or "VALID"."""
-    if isinstance(padding, str):
-        if padding == "VALID":
-            return [(0, 0), (0, 0)]
-        out = []
-        for size, k, stride in zip(sizes, kernel, strides, strict=True):
-            total = max((-(-size // stride) - 1) * stride + k - size, 0)
-            out.append((total // 2, total - total // 2))
-        return out
-    if not isinstance(padding, int) and len(padding) == 4:
-        return [(padding[0], padding[2]), (padding[1], padding[3])]
-    return [(one, one) for one in _pair(padding)]
-
-
 def conv2d_nchw_python(a, w, stride, padding, groups: int = 1):
     """The convolution of (n, c, h, w) with (out, c / groups, kh, kw)."""
-    strides, kernel = _pair(stride), w.shape[2:]
-    a = np.pad(a, [(0, 0), (0, 0), *_padding(padding, a.shape[2:], kernel, strides)])
-    windows = np.lib.stride_tricks.sliding_window_view(a, kernel, (2, 3))[:, :, :: strides[0], :: strides[1]]
-    parts = [
-        np.einsum("nchwij,ocij->nohw", of_input, of_weight, optimize=True)
-        for of_input, of_weight in zip(np.split(windows, groups, 1), np.split(w, groups, 0), strict=True)
-    ]
-    return np.concatenate(parts, 1)
+    return windows.conv_channels_first(a, w, stride, padding, 1, groups)
 
 
 def conv2d_nhwc_python(a, w, stride, padding, groups: int = 1):
@@ -85,27 +101,63 @@ def depthwise_conv2d_python_nchw(a, w, stride, padding):
     return conv2d_nchw_python(a, w.reshape(-1, 1, *w.shape[2:]), stride, padding, a.shape[1])
 
 
+def depthwise_conv2d_python_nhwc(a, w, stride, padding):
+    """The same of (n, h, w, c) with (kh, kw, c, multiplier)."""
+    out = depthwise_conv2d_python_nchw(a.transpose(0, 3, 1, 2), w.transpose(2, 3, 0, 1), stride, padding)
+    return out.transpose(0, 2, 3, 1)
+
+
 def conv2d_transpose_nchw_python(a, w, stride, padding, output_padding=(0, 0)):
     """The transposed convolution of (n, c, h, w) with (c, out, kh, kw)."""
-    kernel = w.shape[2:]
-    spread = dilate_python(a, (1, 1, *_pair(stride)))
-    pads = _padding(padding, spread.shape[2:], kernel, (1, 1))
-    around = [
-        (k - 1 - before, k - 1 - after + extra)
-        for k, (before, after), extra in zip(kernel, pads, _pair(output_padding), strict=True)
-    ]
-    spread = np.pad(spread, [(0, 0), (0, 0), *around])
-    return conv2d_nchw_python(spread, w.transpose(1, 0, 2, 3)[:, :, ::-1, ::-1], 1, 0)
+    return windows.transposed_channels_first(a, w, stride, padding, output_padding)
 
 
 __all__ = [
+    "adaptive_pool",
+    "affine_grid_python",
     "batch_matmul",
+    "batch_to_space_nd_python",
+    "conv1d_ncw_python",
+    "conv1d_transpose_ncw_python",
+    "conv2d_backward_weight_python",
     "conv2d_nchw_python",
     "conv2d_nhwc_python",
     "conv2d_transpose_nchw_python",
+    "conv2d_transpose_nhwc_python",
+    "conv3d_ncdhw_python",
+    "conv3d_ndhwc_python",
+    "conv3d_transpose_ncdhw_python",
+    "correlation_nchw_python",
+    "crop_and_resize_python",
+    "deformable_conv2d_nchw_python",
+    "deformable_conv2d_nhwc_python",
+    "depth_to_space_python",
     "depthwise_conv2d_python_nchw",
+    "depthwise_conv2d_python_nhwc",
     "dilate_python",
+    "gather_python",
+    "grid_sample_python",
+    "group_conv1d_ncw_python",
+    "l2_normalize_python",
     "log_softmax_python",
+    "lrn_python",
+    "matrix_set_diag",
+    "nll_loss",
     "one_hot",
+    "pool_grad_nchw",
+    "poolnd_python",
+    "reorg_python",
+    "resize1d_python",
+    "resize2d_python",
+    "resize3d_python",
+    "roi_align_nchw_python",
+    "roi_align_nhwc_python",
+    "roi_pool_nchw_python",
+    "searchsorted_ref",
+    "sequence_mask",
     "softmax_python",
+    "space_to_batch_nd_python",
+    "space_to_depth_python",
+    "strided_set_python",
+    "strided_slice_python",
 ]

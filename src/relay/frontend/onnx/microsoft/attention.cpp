@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "relay/frontend/onnx/heads.h"
+#include "relay/frontend/onnx/microsoft/shared.h"
+#include "relay/frontend/onnx/quantize.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 
@@ -42,7 +44,7 @@ Expr padding_of(Convert& c, const Expr& mask, const Expr& scores) {
 }
 
 struct Attended {
-  Expr y, keys, values;
+  Expr y, keys, values, weights;
 };
 
 // softmax(q k' * scale + what the mask and `bias` add) v over (N, H, L, D), keys and values behind those of earlier
@@ -66,23 +68,74 @@ Attended attend(Convert& c, const Expr& q, Expr k, Expr v, const Expr& mask, con
     scores = c.emit("where", {seen, scores, c.scalar(-INFINITY, c.dtype(scores))});
   }
   Expr weights = c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
-  return {joined_heads(c, head_products(c, weights, v, false)), k, v};
+  return {joined_heads(c, head_products(c, weights, v, false)), k, v, weights};
+}
+
+Expr optional(Convert& c, size_t i) { return c.has(i) ? c.input(i) : Expr(); }
+
+// Part `which` of (N, L, H, parts, D) as (N, H, L, D).
+Expr packed_part(Convert& c, const Expr& e, int64_t which) {
+  return c.transpose(c.squeeze(c.slice(e, 3, which, which + 1), 3), {0, 2, 1, 3});
+}
+
+// (N, L, widths of queries, keys and values) by heads; nothing: reported.
+std::optional<ir::Exprs> projections(Convert& c, const Expr& all) {
+  if (!all || !c.expect_rank(all, 3, 3, "the input")) return std::nullopt;
+  std::optional<int64_t> width = c.extent(all, 2);
+  ir::Ints sizes = c.ints("qkv_hidden_sizes");
+  if (sizes.empty() && width) sizes.assign(3, *width / 3);
+  if (!width || sizes.size() != 3 || sizes[0] < 1 || sizes[1] < 1 || sizes[2] < 1 || sizes[0] > *width ||
+      sizes[1] > *width || sizes[2] > *width || sizes[0] + sizes[1] + sizes[2] != *width)
+    return c.bad("the projections are {}, which cannot be queries, keys and values of [{}]", ir::str(all->type),
+                 join(sizes, ", "));
+  ir::Exprs parts;
+  int64_t at = 0;
+  for (int64_t size : sizes) {
+    parts.push_back(by_heads(c, c.slice(all, 2, at, at + size), c.integer("num_heads", 0), "a projection"));
+    at += size;
+  }
+  return parts;
+}
+
+// Attention of projections; keys and values of earlier calls are in one tensor (2, N, H, L, D), which may be null.
+Values attend_projected(Convert& c, const Expr& all, const Expr& mask, const Expr& bias, const Expr& past) {
+  if (c.integer("do_rotary", 0)) return c.unsupported("do_rotary is 1");
+  if (c.integer("past_present_share_buffer", 0))
+    return c.unsupported("keys and values of earlier calls in a buffer that is shared");
+  std::optional<ir::Exprs> parts = projections(c, all);
+  if (!parts) return {};
+  Expr past_keys, past_values;
+  if (past) {
+    if (!c.expect_rank(past, 5, 5, "the past")) return {};
+    past_keys = c.squeeze(c.slice(past, 0, 0, 1), 0), past_values = c.squeeze(c.slice(past, 0, 1, 2), 0);
+  }
+  Attended a = attend(c, (*parts)[0], (*parts)[1], (*parts)[2], mask, bias, past_keys, past_values);
+  if (!a.y) return {};
+  Values results{a.y};
+  if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty())
+    results.push_back(Value(c.concatenate({c.expand(a.keys, 0), c.expand(a.values, 0)}, 0)));
+  return results;
 }
 
 }  // namespace
 
-// Queries, keys and values come as (N, L, H * D), keys and values by heads too; one bias for all three.
+// Queries, keys and values come as (N, L, H * D), keys and values by heads too, or in one tensor; one bias for all
+// three.
 Values MultiHeadAttention(Convert& c) {
   const int64_t heads = c.integer("num_heads", 0);
-  if (!c.has(1) || !c.has(2) || c.rank(c.input(0)) != 3 || c.rank(c.input(1)) == 5)
-    return c.unsupported("queries, keys and values in one tensor");
   for (size_t i = 8; i < 10; ++i)
     if (c.has(i)) return c.unsupported("keys and values of earlier calls in a buffer that is shared");
   if (c.has(6) != c.has(7)) return c.bad("it has past keys or past values, but not both");
-  if (c.node.outputs.size() > 3 && !c.node.outputs[3].empty()) return c.unsupported("its fourth output, the weights");
   Expr parts[3];
+  const bool all_in_one = c.rank(c.input(0)) == 5, two_in_one = c.has(1) && c.rank(c.input(1)) == 5;
+  if ((all_in_one || two_in_one) && c.has(3)) return c.unsupported("a bias of queries, keys and values in one tensor");
+  if (!all_in_one && (!c.has(1) || (!two_in_one && !c.has(2)))) return c.bad("it has queries, but no keys and values");
   int64_t at = 0;
   for (size_t i = 0; i < 3; ++i) {
+    if (all_in_one || (two_in_one && i > 0)) {
+      parts[i] = packed_part(c, c.input(all_in_one ? 0 : 1), static_cast<int64_t>(all_in_one ? i : i - 1));
+      continue;
+    }
     Expr e = c.input(i);
     if (c.has(3) && c.rank(e) == 3) {
       std::optional<int64_t> width = c.extent(e, 2);
@@ -92,45 +145,36 @@ Values MultiHeadAttention(Convert& c) {
     }
     parts[i] = by_heads(c, e, heads, i == 0 ? "the query" : i == 1 ? "the key" : "the value");
   }
-  auto optional = [&](size_t i) { return c.has(i) ? c.input(i) : Expr(); };
-  Attended a = attend(c, parts[0], parts[1], parts[2], optional(4), optional(5), optional(6), optional(7));
+  Attended a = attend(c, parts[0], parts[1], parts[2], optional(c, 4), optional(c, 5), optional(c, 6), optional(c, 7));
   if (!a.y) return {};
-  return {a.y, a.keys, a.values};
+  return {a.y, a.keys, a.values, a.weights};
 }
 
-// The same with the projections of one input to all three; earlier keys and values in one tensor (2, N, H, L, D).
+// The same for one query a sequence, with the other inputs in another order.
+Values DecoderMaskedMultiHeadAttention(Convert& c) {
+  if (c.integer("past_present_share_buffer", 0) || c.has(7) || c.has(8) || c.has(9))
+    return c.unsupported("keys and values of earlier calls in a buffer that is shared, and beams");
+  if (!c.has(1) || !c.has(2)) return c.unsupported("queries, keys and values in one tensor");
+  Values inputs(8);
+  const size_t places[] = {0, 1, 2, 10, 3, 4, 5, 6};
+  for (size_t i = 0; i < 8; ++i)
+    if (c.has(places[i])) inputs[i] = c.value(places[i]);
+  return c.as_onnx(MultiHeadAttention, c.opset, inputs);
+}
+
+// The same with the projections of one input to all three.
 Values Attention(Convert& c) {
-  if (c.integer("do_rotary", 0)) return c.unsupported("do_rotary is 1");
-  if (c.integer("past_present_share_buffer", 0) || c.has(6))
-    return c.unsupported("keys and values of earlier calls in a buffer that is shared");
+  if (c.has(6)) return c.unsupported("keys and values of earlier calls in a buffer that is shared");
   Expr all = matrix_product(c, c.input(0), c.input(1));
   if (c.has(2)) all = c.add(all, c.input(2));
-  if (!all || !c.expect_rank(all, 3, 3, "the input")) return {};
-  std::optional<int64_t> width = c.extent(all, 2);
-  ir::Ints sizes = c.ints("qkv_hidden_sizes");
-  if (sizes.empty() && width) sizes.assign(3, *width / 3);
-  if (!width || sizes.size() != 3 || sizes[0] < 1 || sizes[1] < 1 || sizes[2] < 1 || sizes[0] > *width ||
-      sizes[1] > *width || sizes[2] > *width || sizes[0] + sizes[1] + sizes[2] != *width)
-    return c.bad("the projections are {}, which cannot be queries, keys and values of [{}]", ir::str(all->type),
-                 join(sizes, ", "));
-  Expr parts[3];
-  int64_t at = 0;
-  for (size_t i = 0; i < 3; ++i) {
-    parts[i] = by_heads(c, c.slice(all, 2, at, at + sizes[i]), c.integer("num_heads", 0), "a projection");
-    at += sizes[i];
-  }
-  Expr past_keys, past_values;
-  if (c.has(4)) {
-    if (!c.expect_rank(c.input(4), 5, 5, "the past")) return {};
-    past_keys = c.squeeze(c.slice(c.input(4), 0, 0, 1), 0), past_values = c.squeeze(c.slice(c.input(4), 0, 1, 2), 0);
-  }
-  auto optional = [&](size_t i) { return c.has(i) ? c.input(i) : Expr(); };
-  Attended a = attend(c, parts[0], parts[1], parts[2], optional(3), optional(5), past_keys, past_values);
-  if (!a.y) return {};
-  Values results{a.y};
-  if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty())
-    results.push_back(Value(c.concatenate({c.expand(a.keys, 0), c.expand(a.values, 0)}, 0)));
-  return results;
+  return attend_projected(c, all, optional(c, 3), optional(c, 5), optional(c, 4));
+}
+
+// The same of integers: input, weights and bias, both scales, the mask, both zero points, the past.
+Values QAttention(Convert& c) {
+  Expr all =
+      real_product(c, c.input(0), optional(c, 6), c.input(3), c.input(1), optional(c, 7), c.input(4), c.input(2));
+  return attend_projected(c, all, optional(c, 5), nullptr, optional(c, 8));
 }
 
 // As ONNX's, with the positions before the caches; one position is where the sequence begins.

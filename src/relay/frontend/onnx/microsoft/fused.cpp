@@ -1,5 +1,6 @@
 // What ONNX Runtime's optimiser makes of neighbours: curves with a bias, products and convolutions with a curve.
 #include "relay/frontend/onnx/curves.h"
+#include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 
@@ -17,7 +18,8 @@ double parameter(Convert& c, const char* name, size_t index, double otherwise) {
   return values && index < values->size() ? static_cast<double>((*values)[index]) : otherwise;
 }
 
-// The curve that attribute `activation` names, over x.
+}  // namespace
+
 Expr activated(Convert& c, const Expr& x) {
   const std::string name = c.text("activation", "");
   if (name.empty()) return x;
@@ -33,10 +35,9 @@ Expr activated(Convert& c, const Expr& x) {
     Expr line = c.add(c.multiply(x, parameter(c, "activation_alpha", 0, 0.2)), parameter(c, "activation_beta", 1, 0.5));
     return c.emit("clip", {line}, {{"a_min", 0.0}, {"a_max", 1.0}});
   }
+  if (name == "Gelu") return gelu(c, x, false);
   return c.unsupported("activation is '{}'", name);
 }
-
-}  // namespace
 
 Values Gelu(Convert& c) { return {gelu(c, c.input(0), false)}; }
 Values BiasGelu(Convert& c) { return {gelu(c, c.add(c.input(0), c.input(1)), false)}; }
@@ -67,22 +68,37 @@ Values ExpandDims(Convert& c) {
   return {c.expand(x, *axis)};
 }
 
-// alpha * A B, either with its last two axes exchanged.
+// alpha * A B, either with its last two axes exchanged; before that, with its first axis moved behind the other batch
+// axes and the rows.
 Values FusedMatMul(Convert& c) {
-  if (c.integer("transBatchA", 0) || c.integer("transBatchB", 0))
-    return c.unsupported("transBatchA or transBatchB is 1: the axis of batches moved behind the rows");
-  auto factor = [&](size_t i, const char* attribute) {
+  auto factor = [&](size_t i, const char* attribute, const char* batch) {
     Expr e = c.input(i);
     const int64_t rank = c.rank(e);
-    if (!c.integer(attribute, 0) || rank < 2) return e;
     ir::Ints axes;
     for (int64_t k = 0; k < rank; ++k) axes.push_back(k);
-    std::swap(axes[static_cast<size_t>(rank - 1)], axes[static_cast<size_t>(rank - 2)]);
+    if (c.integer(batch, 0) && rank > 2) {
+      // (M, batch .., K) is (batch .., M, K); transposed it is (K, batch .., M).
+      axes.erase(axes.begin());
+      axes.insert(axes.end() - 1, 0);
+    }
+    if (c.integer(attribute, 0) && rank > 1)
+      std::swap(axes[static_cast<size_t>(rank - 1)], axes[static_cast<size_t>(rank - 2)]);
     return c.transpose(e, axes);
   };
-  return {c.multiply(matrix_product(c, factor(0, "transA"), factor(1, "transB")), c.real("alpha", 1))};
+  Expr a = factor(0, "transA", "transBatchA"), b = factor(1, "transB", "transBatchB");
+  return {c.multiply(matrix_product(c, a, b), c.real("alpha", 1))};
 }
 Values TransposeMatMul(Convert& c) { return FusedMatMul(c); }
+
+Values FusedMatMulActivation(Convert& c) {
+  Values product = FusedMatMul(c);
+  return product.empty() ? product : Values{activated(c, product[0].expr)};
+}
+
+Values GemmFastGelu(Convert& c) {
+  Expr y = matrix_product(c, c.input(0), c.input(1));
+  return {gelu(c, c.has(2) ? c.add(y, c.input(2)) : y, true)};
+}
 
 Values FusedGemm(Convert& c) {
   Values product = convert::Gemm(c);

@@ -57,24 +57,52 @@ Values SkipSimplifiedLayerNormalization(Convert& c) {
   return {c.multiply(normal, c.input(2)), Value(), Value(), sum};
 }
 
-// Rows of tables for words, places and segments, added and normalised; how many words the mask has; the sum.
-Values EmbedLayerNormalization(Convert& c) {
+namespace {
+
+// Rows of tables for words, places and segments, added and normalised; how many words the mask has; the sum. `row`
+// gives rows of a table by its input.
+Values embedded(Convert& c, function_ref<Expr(size_t table, const Expr& index)> row, const Expr& gamma,
+                const Expr& beta, const Expr& given_places) {
   Expr ids = c.input(0);
   if (!c.expect_rank(ids, 2, 2, "input_ids")) return {};
-  auto rows = [&](size_t table, const Expr& index) {
-    return c.emit("take", {c.input(table), index}, {{"axis", int64_t{0}}, {"mode", "checked"}});
-  };
-  Expr places = c.has(8) ? c.input(8) : c.expand(c.count_up(ids, 1), 0);
-  Expr sum = c.add(rows(2, ids), rows(3, places));
+  Expr places = given_places ? given_places : c.expand(c.count_up(ids, 1), 0);
+  Expr sum = c.add(row(2, ids), row(3, places));
   if (c.has(1) != c.has(4)) return c.bad("it has segments or their table, but not both");
-  if (c.has(1)) sum = c.add(sum, rows(4, c.input(1)));
-  Expr y = layer_norm(c, sum, c.input(5), c.input(6), c.real("epsilon", 1e-12));
+  if (c.has(1)) sum = c.add(sum, row(4, c.input(1)));
+  Expr y = layer_norm(c, sum, gamma, beta, c.real("epsilon", 1e-12));
   Expr count;
   if (c.has(7))
     count = c.cast(c.reduce("sum", c.cast(c.input(7), DType::int32()), {1}, false), DType::int32());
   else
     count = c.broadcast_to(c.scalar(0, DType::int32()), {c.shape(ids)[0]});
   return {y, count, sum};
+}
+
+Expr rows(Convert& c, size_t table, const Expr& index) {
+  return c.emit("take", {c.input(table), index}, {{"axis", int64_t{0}}, {"mode", "checked"}});
+}
+
+}  // namespace
+
+Values EmbedLayerNormalization(Convert& c) {
+  return embedded(
+      c, [&](size_t table, const Expr& index) { return rows(c, table, index); }, c.input(5), c.input(6),
+      c.has(8) ? c.input(8) : Expr());
+}
+
+// The same with tables and weights of integers: their scales are six inputs behind, their zero points eleven.
+Values QEmbedLayerNormalization(Convert& c) {
+  for (size_t i = 2; i < 7; ++i)
+    if ((i != 4 || c.has(4)) && (!c.has(i) || !c.has(i + 6) || !c.has(i + 11)))
+      return c.bad("input {}, its scale or its zero point is missing", i);
+  auto real = [&](size_t table, const Expr& e) {
+    Expr zero = c.cast(c.input(table + 11), DType::int32()), scale = c.input(table + 6);
+    for (Expr* one : {&zero, &scale})
+      if (*one && c.rank(*one) > 0) *one = c.reshape(*one, {});
+    return c.multiply(c.cast(c.subtract(c.cast(e, DType::int32()), zero), c.dtype(scale)), scale);
+  };
+  auto row = [&](size_t table, const Expr& index) { return real(table, rows(c, table, index)); };
+  return embedded(c, row, real(5, c.input(5)), real(6, c.input(6)), nullptr);
 }
 
 Values GroupNorm(Convert& c) { return {group_norm(c, c.input(0), c.input(1), c.input(2))}; }

@@ -1,8 +1,8 @@
-// Operators on integers that stand for reals, and products with weights of few bits.
+// Operators on integers that stand for reals.
 #include "relay/frontend/onnx/quantize.h"
 
+#include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/window.h"
-#include "relay/scalar/simplify.h"
 
 namespace relay::onnx::microsoft {
 
@@ -25,42 +25,27 @@ Expr integers(Convert& c, const Expr& e, size_t scale, const Expr& of) {
   return quantised(c, e, c.input(scale), zero);
 }
 
-// Data with channels last as data with channels first, and back.
-Expr channels_first(Convert& c, const Expr& e) {
-  const int64_t rank = c.rank(e);
-  Ints axes{0, rank - 1};
-  for (int64_t i = 1; i < rank - 1; ++i) axes.push_back(i);
-  return c.transpose(e, axes);
-}
-Expr channels_last(Convert& c, const Expr& e) {
-  Ints axes{0};
-  for (int64_t i = 2; i < c.rank(e); ++i) axes.push_back(i);
-  axes.push_back(1);
-  return c.transpose(e, axes);
-}
-
-// Bytes (.., n) of values of `bits` bits, the lowest first, as (.., n * 8 / bits) of uint8.
-Expr unpacked(Convert& c, const Expr& bytes, int64_t bits) {
-  if (bits == 8 || !bytes) return bytes;
-  const int64_t last = c.rank(bytes), each = 8 / bits;
-  ir::Exprs parts;
-  for (int64_t i = 0; i < each; ++i) {
-    Expr shifted =
-        i == 0 ? bytes : c.emit("right_shift", {bytes, c.scalar(static_cast<double>(i * bits), DType::uint8())});
-    parts.push_back(c.expand(
-        c.emit("bitwise_and", {shifted, c.scalar(static_cast<double>((1 << bits) - 1), DType::uint8())}), last));
-  }
-  ir::Dims shape = c.shape(bytes);
-  shape.back() = scalar::simplify(shape.back() * each);
-  return c.reshape(c.concatenate(parts, last), shape);
-}
-
 }  // namespace
 
 Values QuantizeLinear(Convert& c) { return convert::QuantizeLinear(c); }
 Values DequantizeLinear(Convert& c) { return convert::DequantizeLinear(c); }
 
 Values QLinearAdd(Convert& c) { return {integers(c, c.add(real(c, 0), real(c, 3)), 6, c.input(0))}; }
+
+// (A - its zero point) * (B - its zero point) as int32.
+Values MulInteger(Convert& c) {
+  if (!c.has(2)) return c.bad("B is missing");
+  return {c.multiply(centred(c, c.input(0), optional(c, 1), 0), centred(c, c.input(2), optional(c, 3), 0))};
+}
+
+Values ReduceSumInteger(Convert& c) {
+  const bool is_signed = c.dtype(c.input(0)).code == DType::Code::Int;
+  Expr wide = c.cast(c.input(0), is_signed ? DType::int32() : DType::uint32());
+  std::optional<Ints> axes = c.axes(c.ints("axes"), c.rank(wide));
+  if (!axes) return {};
+  return {c.reduce("sum", wide, *axes, c.integer("keepdims", 1) != 0)};
+}
+
 Values QLinearMul(Convert& c) { return {integers(c, c.multiply(real(c, 0), real(c, 3)), 6, c.input(0))}; }
 Values QLinearSigmoid(Convert& c) { return {integers(c, c.emit("sigmoid", {real(c, 0)}), 3, c.input(0))}; }
 Values QLinearLeakyRelu(Convert& c) {
@@ -135,8 +120,6 @@ Values MatMulInteger16(Convert& c) {
   return {matrix_product(c, c.cast(c.input(0), DType::int32()), c.cast(c.input(1), DType::int32()))};
 }
 
-namespace {
-
 // (A - its zero) (B - its zero) times both scales, plus a bias.
 Expr real_product(Convert& c, const Expr& a, const Expr& a_zero, const Expr& a_scale, const Expr& b, const Expr& b_zero,
                   const Expr& b_scale, const Expr& bias) {
@@ -144,8 +127,6 @@ Expr real_product(Convert& c, const Expr& a, const Expr& a_zero, const Expr& a_s
   Expr y = c.multiply(c.cast(sums, c.dtype(b_scale)), c.multiply(a_scale, b_scale));
   return bias ? c.add(y, bias) : y;
 }
-
-}  // namespace
 
 Values MatMulIntegerToFloat(Convert& c) {
   Expr a_scale = c.input(2);
@@ -156,42 +137,6 @@ Values MatMulIntegerToFloat(Convert& c) {
 Values DynamicQuantizeMatMul(Convert& c) {
   DynamicallyQuantised a = dynamically_quantised(c, c.input(0));
   return {real_product(c, a.values, a.zero, a.scale, c.input(1), optional(c, 3), c.input(2), optional(c, 4))};
-}
-
-// A times the transpose of N rows of weights, in blocks of `block_size` with a scale each; their integers stay packed
-// in the model.
-Values MatMulNBits(Convert& c) {
-  const int64_t k = c.integer("K", 0), n = c.integer("N", 0), bits = c.integer("bits", 4),
-                block = c.integer("block_size", 0);
-  if (bits != 2 && bits != 4 && bits != 8) return c.unsupported("bits is {}; 2, 4 and 8 can be imported", bits);
-  if (c.has(4)) return c.unsupported("groups by index (g_idx)");
-  if (c.integer("weight_prepacked", 0)) return c.unsupported("weights that are packed for one device");
-  if (k < 1 || n < 1 || block < 16 || k > INT32_MAX || n > INT32_MAX || block > INT32_MAX)
-    return c.bad("K is {}, N {}, block_size {}", k, n, block);
-  const int64_t blocks = (k + block - 1) / block;
-  const DType dtype = c.dtype(c.input(0));
-  const ir::Dims each{scalar::imm(n), scalar::imm(blocks), scalar::imm(1)};
-  Expr weight = c.reshape(c.input(1), {scalar::imm(n), scalar::imm(blocks), scalar::imm(block * bits / 8)});
-  Expr zero = c.scalar(static_cast<double>(int64_t{1} << (bits - 1)), dtype);
-  if (c.has(3)) {
-    zero = c.input(3);
-    if (c.dtype(zero) == DType::uint8()) {
-      zero = unpacked(c, c.reshape(zero, {scalar::imm(n), scalar::imm((blocks * bits + 7) / 8)}), bits);
-      zero = c.slice(zero, 1, 0, blocks);
-    }
-    zero = c.reshape(c.cast(zero, dtype), each);
-  }
-  weight = c.multiply(c.subtract(c.cast(unpacked(c, weight, bits), dtype), zero), c.reshape(c.input(2), each));
-  weight = c.reshape(weight, {scalar::imm(n), scalar::imm(blocks * block)});
-  if (blocks * block != k) weight = c.slice(weight, 1, 0, k);
-  ir::Dims shape = c.shape(c.input(0));
-  if (shape.empty() || !weight) return c.bad("A is {}", ir::str(c.input(0)->type));
-  scalar::Expr rows = scalar::imm(1);
-  for (size_t i = 0; i + 1 < shape.size(); ++i) rows = rows * shape[i];
-  Expr y = c.emit("nn.dense", {c.reshape(c.input(0), {scalar::simplify(rows), shape.back()}), weight});
-  if (c.has(5)) y = c.add(y, c.input(5));
-  shape.back() = scalar::imm(n);
-  return {c.reshape(y, shape)};
 }
 
 }  // namespace relay::onnx::microsoft

@@ -3,6 +3,8 @@ and TempOpAttr, which puts one there for a while."""
 
 from __future__ import annotations
 
+import functools
+
 from relay import Call, Op, TupleType
 from relay import mixed_precision as _mixed
 
@@ -54,19 +56,37 @@ def legalize_rules() -> dict:
     return {name: rule(f) for name, f in RULES["FTVMLegalize"].items()}
 
 
-def _layouts_of(call) -> list[str] | None:
-    if call is None:
-        return None
-    if not isinstance(call, Call) or not hasattr(call.attrs, "data_layout"):
-        raise NotImplementedError("a rule of AlterOpLayout gives a call with data_layout and kernel_layout, or None")
-    return [call.attrs.data_layout, call.attrs.kernel_layout]
+def _is_call_in_other_layouts(call: Call, made) -> bool:
+    """The same operator on the same operands."""
+    same = isinstance(made, Call) and made.op == call.op and hasattr(made.attrs, "data_layout")
+    return same and len(made.args) == len(call.args) and all(a is b for a, b in zip(made.args, call.args, strict=True))
+
+
+def _altered(f, call: Call):
+    return f(call.attrs, call.args, _types(call), call.checked_type)
 
 
 def alter_layout_rules() -> dict:
-    def rule(f):
-        return lambda call: _layouts_of(f(call.attrs, call.args, _types(call), call.checked_type))
+    """Those that give the call in other layouts."""
 
-    return {name: rule(f) for name, f in RULES["FTVMAlterOpLayout"].items()}
+    def layouts(f, call):
+        made = _altered(f, call)
+        if made is None or not _is_call_in_other_layouts(call, made):
+            return None
+        return [made.attrs.data_layout, made.attrs.kernel_layout]
+
+    return {name: functools.partial(layouts, f) for name, f in RULES["FTVMAlterOpLayout"].items()}
+
+
+def alter_rules() -> dict:
+    """Those that give another expression, which must be of the call's type: weights in blocks are for the plan of a
+    compilation."""
+
+    def expression(f, call):
+        made = _altered(f, call)
+        return None if made is None or _is_call_in_other_layouts(call, made) else made
+
+    return {name: functools.partial(expression, f) for name, f in RULES["FTVMAlterOpLayout"].items()}
 
 
 def mixed_precision_rules() -> dict[str, _mixed.Rule]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import types
 
-from relay import parse as _parse
 from relay import transform as _ours
+from relay import weights
 from relay.differentiation import FirstOrderGradient, gradient  # noqa: F401
 from relay.transform import *  # noqa: F403
 from relay.transform import Pass, infer_expr
 
+from ...ir_parts import reported
 from ..op import rules as _rules
+from ..run import _target
 
 InferTypeLocal = infer_expr
 # Parameters are no constants until they are bound: their scales are folded all the same.
@@ -21,18 +24,78 @@ FunctionPass = ModulePass = Pass
 
 # What does the same, or why there is none.
 _INSTEAD = {
-    "SimplifyFCTranspose": "transposes of constant weights are computed when a model is compiled",
-    "CapturePostDfsIndexInSpans": "relay.analysis.post_order_visit numbers expressions",
-    "CollagePartition": "the first compiler that takes a call gets it, there is no search: relay.byoc",
-    "Conv2dToSparse2": "Conv2dToSparse(blocksize, sparsity_threshold) looks at constant weights",
-    "FlexibleShapeDispatch": "sizes may be variables: relay.var('x', shape=('n', 3)); one program runs for all of them",
+    "AnnotateMemoryScope": "there is one memory",
+    "AnnotateUsedMemory": "relay.compile(...).report has the bytes of a program's arena",
+    "LowerTE": "kernels are made by relay.compile(): see `relay opt --emit`",
+    "ManifestAlloc": "the memory of a program is planned when it is built: relay.compile(...).report",
     "ManifestLifetimes": "the memory of a program is planned when it is built: relay.compile(...).report",
-    "MarkCompilerFunctionsAsExtern": "functions for other compilers keep their bodies",
-    "PlanDevices": "there is one device, the processor",
-    "Defunctionalization": "closures are values of the executors; LambdaLift() makes functions of them",
-    "RewriteAnnotatedOps": "there is one device, the processor",
-    "LazyGradientInit": "gradients begin as zeros where control flow needs a reference to them, and nowhere else",
+    "RelayToTIRTargetHook": "another compiler takes a part of a program: relay.byoc",
+    "RemoveStandaloneReshapes": "reshapes that are not part of a kernel copy nothing: the plan of a program drops them",
+    "RewriteAnnotatedOps": "PlanDevices() reads annotations of devices",
+    "AutoSchedulerLayoutRewrite": "how arrays are stored is planned when a program is built",
+    "MetaScheduleLayoutRewrite": "how arrays are stored is planned when a program is built",
 }
+
+
+def PlanDevices(config=None) -> Pass:
+    """relay.transform.PlanDevices(); config: make_compilation_config(), whose targets must be the processor."""
+    for target in getattr(config, "primitive_targets", None) or []:
+        _target(target)
+    return _ours.PlanDevices()
+
+
+def DenseToSparse(*args, **named) -> Pass:
+    """DenseToSparse(names, shapes) of weights that are parameters: process_params() gives both. Or of constant weights:
+    DenseToSparse(blocksize, sparsity_threshold)."""
+    return (weights.DenseToSparseParameters if _names_first(args, named) else _ours.DenseToSparse)(*args, **named)
+
+
+def Conv2dToSparse(*args, **named) -> Pass:
+    """Conv2dToSparse(names, shapes, layout, kernel_size), or of constant weights (blocksize, sparsity_threshold)."""
+    if not _names_first(args, named):
+        return _ours.Conv2dToSparse(*args, **named)
+    args, size = (args[:3], args[3]) if len(args) > 3 else (args, named.pop("kernel_size", 1))
+    if size != 1:
+        raise NotImplementedError("sparse convolutions are those of one pixel: kernel_size is 1")
+    return weights.Conv2dToSparseParameters(*args, **named)
+
+
+def Conv2dToSparse2(layout: str, kernel_size: int, blocksize, sparsity_threshold: float) -> Pass:
+    """Conv2dToSparse() of constant weights."""
+    if kernel_size != 1 or layout not in ("NHWC", "NCHW"):
+        raise NotImplementedError("sparse convolutions are those of one pixel, in NHWC or NCHW")
+    return _ours.Conv2dToSparse(tuple(blocksize), sparsity_threshold)
+
+
+def _names_first(args, named) -> bool:
+    if "weight_name" in named:
+        return True
+    return bool(args) and all(isinstance(one, str) for one in args[0])
+
+
+class _InferType(Pass):
+    def __init__(self):
+        made = _ours.InferType()
+        super().__init__(made.info)
+        self._run = reported(made.run)
+
+    def run(self, mod, ctx):
+        return self._run(mod, ctx)
+
+
+def InferType() -> Pass:
+    """relay.transform.InferType(); what it refuses is shown to the renderer of diagnostics."""
+    return _InferType()
+
+
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
+    """relay.transform.CombineParallelDense(): a batch of products unless to_batch is False."""
+    return _ours.CombineParallelDense(min_num_branches, to_batch)
+
+
+def SimplifyExprPostAlterOp() -> Pass:
+    """SimplifyExpr()."""
+    return _ours.SimplifyExpr()
 
 
 def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
@@ -43,8 +106,14 @@ def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
 
 
 def AlterOpLayout() -> Pass:
-    """Brings calls into the layouts that register_alter_op_layout() or TempOpAttr says."""
-    return _ours.AlterOpLayout(_rules.alter_layout_rules())
+    """Asks register_alter_op_layout() and TempOpAttr: a rule gives the call in other layouts, and what stands between
+    such calls is brought along; or another expression of the same type."""
+
+    def run(mod, ctx):
+        mod = _ours.Legalize(_rules.alter_rules())(mod)
+        return _ours.AlterOpLayout(_rules.alter_layout_rules())(mod)
+
+    return _ours.UserPass(run, _ours.PassInfo(3, "AlterOpLayout"), False)
 
 
 def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int = 1) -> Pass:
@@ -53,9 +122,12 @@ def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int
     return _ours.ToMixedPrecision(mixed_precision_type, missing_op_mode, rules=rules)
 
 
-def AnnotateSpans() -> Pass:
-    """Gives expressions their places in the program as it is printed."""
-    return _ours.module_pass(lambda mod, ctx: _parse(mod.astext()), opt_level=0, name="AnnotateSpans")
+def _no_plan(*args, **named):
+    raise NotImplementedError("the memory of a program is planned when it is built: relay.compile(...).report")
+
+
+flexible_shape = types.SimpleNamespace(FlexibleShapeDispatch=_ours.FlexibleShapeDispatch)
+memory_plan = types.SimpleNamespace(LiftConstants=_ours.LiftConstants, MemoryPlan=_no_plan)
 
 
 def build_config(*args, **named):

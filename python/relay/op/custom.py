@@ -1,0 +1,92 @@
+"""Operators of one's own: relay.op.define.
+
+    swish = relay.op.define(
+        "mine.swish",
+        inputs=["x"],
+        attributes={"beta": 1.0},
+        relation=lambda x, beta: x,
+        compute=lambda x, beta: te.compute(x.shape, lambda *i: x[i] * te.sigmoid(beta * x[i])),
+        fusion="elementwise",
+    )
+    relay.op.mine.swish(data, beta=1.5)
+
+docs/python-operators.md says more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .. import _core
+from ..callbacks import keep_operator
+
+__all__ = ["define"]
+
+
+def _kind(name: str, value) -> str:
+    """The type of an attribute, from its default."""
+    kinds = {bool: "bool", int: "int", float: "float", str: "string"}
+    if type(value) in kinds:
+        return kinds[type(value)]
+    if isinstance(value, (list, tuple)) and value and len({type(v) for v in value}) == 1:
+        one = kinds.get(type(value[0]))
+        if one in ("int", "float", "string"):
+            return f"list of {one}s"
+    raise TypeError(f"the attribute {name} cannot have the default {value!r}: a number, a bool, a string, or a list")
+
+
+def define(
+    name: str,
+    *,
+    inputs: Sequence[str],
+    relation: Callable,
+    compute: Callable | None = None,
+    callback: Callable | None = None,
+    attributes: dict | None = None,
+    fusion: str = "opaque",
+    doc: str = "",
+) -> Callable:
+    """Defines an operator for this process, and gives the function that makes calls of it.
+
+    name: words with points between them, "mine.swish"; then relay.op.mine.swish is the function. inputs: their names;
+    one that ends in "*" is a tuple of tensors, which is spread out. attributes: by name, with defaults. All functions
+    get the attributes by name.
+
+    relation(types of the inputs): the type of the result, or a TupleType; an exception refuses the call. The types may
+    have sizes that are not numbers (relay.Dim); each size of a result is said in numbers and sizes of inputs.
+    compute(te.Tensor, ..): tensor expressions of the results (relay.te), of which kernels are made; or
+    callback(arrays of NumPy): the results as arrays, of exactly the types of the relation. It is called for every run,
+    from any thread, one at a time; it must not change its inputs and gives the same results for the same inputs.
+    fusion: what a tensor expression may share a kernel with: "elementwise", "broadcast", "injective", "reduce",
+    "output fusable" or "opaque".
+    """
+    if (compute is None) == (callback is None):
+        raise TypeError("give either compute, a tensor expression, or callback, a function of arrays")
+    if callback is not None and fusion != "opaque":
+        raise TypeError("a callback joins no kernel: leave fusion out")
+    attributes = attributes or {}
+    described = [(field, _kind(field, value), value, False) for field, value in attributes.items()]
+    described_inputs = [(one.rstrip("*"), "", one.endswith("*")) for one in inputs]
+    doc = doc or f"An operator of Python, computed by {'a callback' if callback else 'a tensor expression'}."
+    _core.define_operator(name, doc, described_inputs, described, fusion, relation, compute, callback)
+    if callback is not None:
+        keep_operator(name, callback)
+    return _published(name, doc, described_inputs, attributes)
+
+
+def _published(name: str, doc: str, inputs: list, attributes: dict) -> Callable:
+    from . import _document, _make, _namespace
+
+    kinds = {field: _kind(field, value) for field, value in attributes.items()}
+    definition = {
+        "name": name,
+        "doc": doc,
+        "inputs": inputs,
+        "attributes": [(field, "", kinds[field], False, value) for field, value in attributes.items()],
+    }
+    *path, last = name.split(".")
+    function = _make(definition)
+    function.__doc__, function.__name__, function.__qualname__ = _document(definition), last, name
+    if not hasattr(_namespace(path), last):
+        setattr(_namespace(path), last, function)
+    return function

@@ -1,0 +1,55 @@
+// Functions of Python that the compiler and compiled programs call, from threads of their own.
+#pragma once
+
+#include <exception>
+
+#include "core.h"
+
+namespace relay::python {
+
+// What an exception says, in a line: "ValueError: no negative numbers (mine.py, line 12)". With the GIL held.
+std::string one_line(nb::python_error& error);
+
+// What `body` gives, with the GIL held; an exception of Python becomes a diagnostic that begins with `who`.
+template <class Body>
+auto called(DiagnosticKind kind, const std::string& who, const std::string& help, Body body) -> decltype(body()) {
+  nb::gil_scoped_acquire held;
+  try {
+    return body();
+  } catch (nb::python_error& e) {
+    return Diagnostic{kind, format("{}: {}", who, one_line(e)), {}, {}, {}, help};
+  } catch (const CompileError& e) {
+    return e.diagnostics;
+  } catch (const std::exception& e) {  // of a cast, such as of something that is not a tensor
+    return Diagnostic{kind, format("{}: it gives something of a wrong kind ({})", who, e.what()), {}, {}, {}, help};
+  }
+}
+
+// A Python object that the compiler keeps: it is given back with the GIL held.
+class Kept {
+ public:
+  explicit Kept(nb::object object) : object_(std::make_shared<Holder>(std::move(object))) {}
+  const nb::object& operator*() const { return object_->object; }
+  const nb::object* operator->() const { return &object_->object; }
+
+ private:
+  struct Holder {
+    explicit Holder(nb::object o) : object(std::move(o)) {}
+    ~Holder() {
+      if (Py_IsInitialized()) {
+        nb::gil_scoped_acquire held;
+        object.reset();
+      } else {
+        object.release();
+      }
+    }
+    nb::object object;
+  };
+  std::shared_ptr<Holder> object_;
+};
+
+void add_external(nb::module_& m);
+void add_te(nb::module_& m);
+void add_custom_operators(nb::module_& m);
+
+}  // namespace relay::python

@@ -1,0 +1,37 @@
+// Operators that are compiled as their definitions (OpSpec::composite): what they compute where nobody wrote the
+// definition out, as in the evaluator and in tests of single operators.
+//
+//   .compute = by_definition<SwigluAttrs>(definition), .definition = definition, .composite = true,
+#pragma once
+
+#include "relay/op/gradient.h"
+
+namespace relay::op {
+
+// The tensor expressions of `body`, calls of operators over `inputs`, typed variables; `tensors` are theirs, with those
+// of tuples one after another.
+te::Tensors written_out(const ir::Expr& body, const ir::Exprs& inputs, const te::Tensors& tensors);
+
+// `is_tuple`: the operator has one input, a tuple.
+template <class A, class Definition>
+std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> by_definition(Definition definition,
+                                                                                    bool is_tuple = false) {
+  return [definition, is_tuple](const A& a, const te::Tensors& in, const Type&) {
+    ir::Exprs inputs;
+    Types types;
+    for (const te::Tensor& t : in) types.push_back(ir::tensor_type(t->shape, t->dtype));
+    if (is_tuple) types = {ir::tuple_type(types)};
+    for (const Type& type : types) {
+      inputs.push_back(ir::var("input", type));
+      inputs.back()->type = type;
+    }
+    return written_out(definition(a, inputs), inputs, in);
+  };
+}
+
+// Field k of a typed tuple, typed.
+ir::Expr field_of(const ir::Expr& tuple, size_t k);
+// With the type that the operator's relation gives for typed arguments.
+ir::Expr typed(ir::Expr call);
+
+}  // namespace relay::op

@@ -1,0 +1,78 @@
+// nn.max_unpool: zeros, but where a maximum was found the maximum:
+//   out[n, c, indices[n, c, i..]] = data[n, c, i..]     with each image of out numbered in row-major order
+//
+// Undoes a max pool that tells the places of its maxima. Where two have one place, the later one is kept. Indices below
+// zero count from the end; others outside of an image are refused.
+#include "relay/op/composite.h"
+
+namespace relay::ops {
+namespace {
+
+struct MaxUnpoolAttrs {
+  Dims output_size;
+  static constexpr auto fields =
+      std::tuple{required_field("output_size", &MaxUnpoolAttrs::output_size, "Extents of the images.")};
+};
+
+Result<Type> infer(const MaxUnpoolAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
+  // (C1) Data is images of one axis at least, and the result has as many.
+  if (rank(data) < 3 || data->shape.size() != a.output_size.size() + 2)
+    return constraint("C1", "output_size {} should have one value for each axis of data {} behind the first two",
+                      text(a.output_size), text(data->shape));
+  for (const Dim& d : a.output_size)
+    if (!at_least(d, dim(0))) return constraint("C1", "output_size {} has a negative extent", text(a.output_size));
+  // (C2) There is an index for each element.
+  if (!indices->dtype.is_int() || !agree(indices->shape, data->shape))
+    return constraint("C2", "indices must be integers of shape {}, but are {}", text(data->shape), ir::str(in[1]));
+  Dims out = {data->shape[0], data->shape[1]};
+  out.insert(out.end(), a.output_size.begin(), a.output_size.end());
+  return ir::tensor_type(std::move(out), data->dtype);
+}
+
+std::optional<op::CheckedIndices> checked(const MaxUnpoolAttrs& a, const Types&) {
+  return op::CheckedIndices{1, {scalar::simplify(product(a.output_size))}, {2}};
+}
+
+ir::Expr definition(const MaxUnpoolAttrs& a, const ir::Exprs& in) {
+  const TensorType& data = grad::tensor(in[0]);
+  auto flat = [](const ir::Expr& e) { return grad::call("reshape", {e}, {{"newshape", Ints{0, 0, -1}}}); };
+  const Dims images = {data.shape[0], data.shape[1], scalar::simplify(product(a.output_size))};
+  const ir::Expr zeros = grad::call("zeros", {}, {{"shape", images}, {"dtype", data.dtype}});
+  const ir::Expr put = grad::call("scatter_elements", {zeros, flat(in[1]), flat(in[0])}, {{"axis", int64_t{2}}});
+  Dims out = {dim(0), dim(0)};
+  out.insert(out.end(), a.output_size.begin(), a.output_size.end());
+  return grad::call("reshape", {put}, {{"newshape", out}});
+}
+
+}  // namespace
+
+OpDef nn_max_unpool() {
+  return define<MaxUnpoolAttrs>(
+      {.name = "nn.max_unpool",
+       .doc = "Images of zeros with values at given places.",
+       .inputs = {{"data", "(N, C, pooled image..)"}, {"indices", "integers, the shape of data"}},
+       .fusion = Fusion::Opaque,
+       .infer = infer,
+       .compute = by_definition<MaxUnpoolAttrs>(definition),
+       .checked = checked,
+       .definition = definition,
+       .composite = true,
+       .ours = true,
+       .oracle = "max_unpool(data, indices, output_size)",
+       .examples = {{.inputs = {"(2, 3, 2, 2)", "(2, 3, 2, 2) int64"},
+                     .attrs = "output_size=[4, 5]",
+                     .symbolic = {"(n, 3, 2, 2)", "(n, 3, 2, 2) int64"},
+                     .ranges = {{-1, 1}, {0, 19}}},
+                    {.inputs = {"(1, 2, 3)", "(1, 2, 3) int32"},
+                     .attrs = "output_size=[7]",
+                     .ranges = {{-1, 1}, {-7, 6}}}},
+       .rejects = {{{"(2, 3, 2, 2)", "(2, 3, 2, 2) int64"}, "output_size=[4]", "C1"},
+                   {{"(2, 3)", "(2, 3) int64"}, "output_size=[]", "C1"},
+                   {{"(1, 2, 3)", "(1, 2, 3)"}, "output_size=[7]", "C2"},
+                   {{"(1, 2, 3)", "(1, 2, 2) int64"}, "output_size=[7]", "C2"}}},
+      "MaxUnpoolAttrs");
+}
+
+}  // namespace relay::ops

@@ -1,0 +1,75 @@
+// external_calls: calls of global functions that are for another compiler become calls of the functions themselves, as
+// fuse_ops leaves calls of primitive functions.
+//
+//   def @main(%x: T) { exp(@other_0(%x)) }   def @other_0(%a: T, Compiler="other", ..) { nn.relu(%a) }
+//     becomes   def @main(%x: T) { exp(fn (%a: T, Compiler="other", global_symbol="other_0", ..) { nn.relu(%a) }(%x)) }
+//
+// So what comes after sees a call that becomes one step of the program. The functions get a global_symbol and are
+// marked Primitive where they are not; each is one node, however often it is called. One that is used as a value, or
+// has type parameters, is an error: it takes and gives tensors.
+#include <algorithm>
+
+#include "relay/ir/rewrite.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+static bool is_external(const FunctionRef& f) { return f->attrs.count("Compiler") != 0; }
+
+static bool is_tensors(const Type& type) {
+  const TupleType* tuple = as<TupleType>(type);
+  return tuple ? std::all_of(tuple->fields.begin(), tuple->fields.end(), is_tensors) : as<TensorType>(type) != nullptr;
+}
+
+static Diagnostic refused(const std::string& name, const char* why, const Span& span) {
+  return {DiagnosticKind::not_supported,
+          format("@{} is for another compiler and {}", name, why),
+          span,
+          {},
+          {},
+          "let inline_calls (relay.transform.Inline() in Python) put its body back, or call it with tensors"};
+}
+
+Result<Module> external_calls(const Module& module, PassContext&) {
+  Module result = module;
+  std::map<std::string, Expr> outside;
+  for (const auto& [name, f] : module.functions) {
+    if (!is_external(f)) continue;
+    if (name == "main") return refused(name, "is where the program begins", f->span);
+    if (!f->type_params.empty()) return refused(name, "has type parameters", f->span);
+    bool tensors = is_tensors(f->body->type);
+    for (const VarRef& p : f->params) tensors = tensors && is_tensors(p->type);
+    if (!tensors) return refused(name, "takes or gives something else than tensors", f->span);
+    DictAttrs attrs = f->attrs;
+    attrs.insert({{"global_symbol", name}, {"Primitive", int64_t{1}}});
+    attrs.erase("Inline");
+    FunctionRef made = function(f->params, f->body, f->body->type, {}, std::move(attrs), f->span);
+    made->type = f->type;
+    outside[name] = made;
+    result.functions.erase(name);
+  }
+  if (outside.empty()) return module;
+  Diagnostics errors;
+  for (auto& [name, f] : result.functions) {
+    const Expr changed = rewrite(f, [&](const Expr& now) -> Expr {
+      const Call* call = as<Call>(now);
+      const GlobalVar* callee = call ? as<GlobalVar>(call->callee) : nullptr;
+      const auto found = callee ? outside.find(callee->name) : outside.end();
+      if (found == outside.end()) return now;
+      Exprs children{found->second};
+      children.insert(children.end(), call->args.begin(), call->args.end());
+      return with_children(now, children);
+    });
+    visit(changed, [&](const Expr& e) {
+      const GlobalVar* g = as<GlobalVar>(e);
+      if (g && outside.count(g->name)) errors.push_back(refused(g->name, "is used as a value", e->span));
+    });
+    f = FunctionRef(as<Function>(changed));
+  }
+  if (!errors.empty()) return errors;
+  return result;
+}
+
+}  // namespace relay::transform

@@ -1,0 +1,241 @@
+// lazy_gradient_init: tensors of floats that are all zeros or all ones are not made before somebody asks for them.
+//
+//   def @main(%x: Tensor[(3), float32]) { multiply(zeros_like(%x), exp(%x)) }
+//     becomes   %x' = Raw(%x), a value of GradCell[Tensor[(3), float32]] (prelude/gradient.relay);
+//               %a = Zero(fn () { zeros_like(@FromGradCell(%x')) });
+//               %b = Raw(exp(@FromGradCell(%x')));
+//               @FromGradCell(@MultiplyGradCell(fn (%l, %r) { multiply(%l, %r) }, %a, %b))
+//
+// Programs that compute gradients begin with zeros and ones; a sum with zeros is the other operand, a product with
+// them is zeros, so most of them are never made. Sums and products of tensors of one type go through the cells; all
+// other operators read their operands and give Raw results. Tensors of integers and booleans stay as they are.
+//
+// @main keeps its type: it puts its parameters into cells, calls @main_lazy, and reads the result. Functions, closures,
+// references, tuples and type arguments of data types carry cells. A data type with tensors of floats in its definition
+// keeps them; one that has them inside of other types, and parameters of @main that are functions or data with floats,
+// are refused.
+#include <algorithm>
+
+#include "relay/ir/rewrite.h"
+#include "relay/op/registry.h"
+#include "relay/text/text.h"
+#include "relay/transform/dataflow.h"
+#include "relay/transform/pass.h"
+#include "relay/transform/retype.h"
+#include "relay/transform/reverse_mode.h"
+#include "relay/transform/to_a_normal_form.h"
+#include "relay/typing/typing.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+bool is_cell(const Type& type) { return as<TensorType>(type) && has_floats(type); }
+
+bool mentions_floats(const Type& type) {
+  auto any = [](const Types& types) { return std::any_of(types.begin(), types.end(), mentions_floats); };
+  if (const TupleType* t = as<TupleType>(type)) return any(t->fields);
+  if (const FuncType* t = as<FuncType>(type)) return any(t->args) || mentions_floats(t->result);
+  if (const RefType* t = as<RefType>(type)) return mentions_floats(t->value);
+  if (const TypeCall* t = as<TypeCall>(type)) return any(t->args);
+  return is_cell(type);
+}
+
+Type with_cells(const Type& type) {
+  auto all = [](const Types& types) {
+    Types out;
+    for (const Type& t : types) out.push_back(with_cells(t));
+    return out;
+  };
+  if (!type || !mentions_floats(type)) return type;
+  if (const TupleType* t = as<TupleType>(type)) return tuple_type(all(t->fields));
+  if (const FuncType* t = as<FuncType>(type)) return func_type(all(t->args), with_cells(t->result), t->type_vars);
+  if (const RefType* t = as<RefType>(type)) return Type(new RefType(with_cells(t->value)));
+  if (const TypeCall* t = as<TypeCall>(type)) return Type(new TypeCall(t->callee, all(t->args)));
+  return Type(new TypeCall(Type(new DataTypeName("GradCell")), {type}));
+}
+
+Diagnostic refused(const Span& span, std::string message, std::string help) {
+  return {DiagnosticKind::not_supported, std::move(message), span, {}, {}, std::move(help)};
+}
+
+class LazyGradients {
+ public:
+  LazyGradients(const Module& module, std::string main) : module_(module), main_(std::move(main)) {
+    for (const Ref<const Constructor>& c : module.types.at("GradCell").constructors)
+      (c->name == "Raw" ? raw_ : c->name == "One" ? one_ : zero_) = Expr(c);
+  }
+
+  FunctionRef lazy(const FunctionRef& f) {
+    return retyped(
+        f, [](const Type& t) { return with_cells(t); },
+        [&](const Expr& before, const Expr& now) { return node(before, now); });
+  }
+
+  // The value in cells, and out of them. `value` is a variable, or used once.
+  Expr put(const Expr& value, const Type& type, const Span& span) {
+    return change(value, type, span, [&](const Expr& e) { return call(raw_, {e}, {}, span); });
+  }
+  Expr read(const Expr& value, const Type& type, const Span& span) {
+    return change(value, type, span, [&](const Expr& e) { return call(global("FromGradCell"), {e}, {}, span); });
+  }
+
+  Diagnostics errors;
+
+ private:
+  Expr change(const Expr& value, const Type& type, const Span& span, function_ref<Expr(const Expr&)> tensor) {
+    if (!mentions_floats(type)) return value;
+    if (is_cell(type)) return tensor(value);
+    const TupleType* fields = as<TupleType>(type);
+    if (!fields) {
+      errors.push_back(refused(span, format("a {} cannot be put into gradient cells here", str(type)),
+                               "give tensors, or tuples of them"));
+      return value;
+    }
+    const VarRef whole = var("fields", nullptr, span);
+    Exprs parts;
+    for (size_t i = 0; i < fields->fields.size(); ++i)
+      parts.push_back(change(get(whole, static_cast<int64_t>(i)), fields->fields[i], span, tensor));
+    return let(whole, value, tuple(std::move(parts), span), span);
+  }
+
+  Expr node(const Expr& before, const Expr& now) {
+    switch (before->kind) {
+      case ExprKind::Constant: return is_cell(before->type) ? put(now, before->type, now->span) : now;
+      case ExprKind::GlobalVar: return as<GlobalVar>(before)->name == "main" ? global(main_, now->span) : now;
+      case ExprKind::Call: return called(*as<Call>(before), *as<Call>(now), before);
+      case ExprKind::Match: return matched(*as<Match>(before), *as<Match>(now));
+      default: return now;
+    }
+  }
+
+  // Whether what is called takes and gives tensors themselves.
+  bool is_kernel(const Expr& callee) const {
+    if (callee->kind == ExprKind::Op || is_closed(callee)) return true;
+    const GlobalVar* g = as<GlobalVar>(callee);
+    return g && module_.functions.count(g->name) && is_closed(module_.functions.at(g->name));
+  }
+
+  Expr called(const Call& before, const Call& now, const Expr& typed) {
+    if (before.callee->kind == ExprKind::Constructor) return constructed(before, now);
+    if (!is_kernel(before.callee)) return call(now.callee, now.args, now.attrs, now.span);
+    const Type& type = typed->type;
+    const Op* op = as<Op>(before.callee);
+    if (op && is_cell(type)) {
+      if (op->name == "zeros" || op->name == "zeros_like") return filled(zero_, before, now, type);
+      if (op->name == "ones" || op->name == "ones_like") return filled(one_, before, now, type);
+      const bool sum = op->name == "add", product = op->name == "multiply";
+      if ((sum || product) && equal(before.args[0]->type, type) && equal(before.args[1]->type, type))
+        return call(global(sum ? "AddGradCell" : "MultiplyGradCell"),
+                    {binary(before.callee, type, now.span), now.args[0], now.args[1]}, {}, now.span);
+    }
+    return put(call(now.callee, read_all(before, now), now.attrs, now.span), type, now.span);
+  }
+
+  Exprs read_all(const Call& before, const Call& now) {
+    Exprs args;
+    for (size_t i = 0; i < now.args.size(); ++i)
+      args.push_back(before.args[i]->kind == ExprKind::Constant ? before.args[i]
+                                                                : read(now.args[i], before.args[i]->type, now.span));
+    return args;
+  }
+
+  // Zero(fn () { zeros_like(..) })
+  Expr filled(const Expr& constructor, const Call& before, const Call& now, const Type& type) {
+    const Expr made = call(now.callee, read_all(before, now), now.attrs, now.span);
+    return call(constructor, {function({}, made, type, {}, {}, now.span)}, {}, now.span);
+  }
+
+  // fn (%l, %r) { add(%l, %r) }
+  static Expr binary(const Expr& op, const Type& type, const Span& span) {
+    const VarRef l = var("l", type, span), r = var("r", type, span);
+    return function({l, r}, call(op, {l, r}, {}, span), type, {}, {}, span);
+  }
+
+  // Fields that the definition says to be tensors of floats are these, not cells.
+  Expr constructed(const Call& before, const Call& now) {
+    const Constructor& c = *as<Constructor>(before.callee);
+    Exprs args = now.args;
+    for (size_t i = 0; i < args.size(); ++i) {
+      check(c, c.inputs[i], now.span);
+      if (is_cell(c.inputs[i])) args[i] = read(args[i], before.args[i]->type, now.span);
+    }
+    return call(now.callee, std::move(args), {}, now.span);
+  }
+  void check(const Constructor& c, const Type& field, const Span& span) {
+    if (!is_cell(field) && mentions_floats(field))
+      errors.push_back(refused(span, format("{} has a {} in it, which cannot hold gradient cells", c.name, str(field)),
+                               "make the type of the field a parameter of the data type"));
+  }
+
+  Expr matched(const Match& before, const Match& now) {
+    std::vector<Clause> clauses;
+    for (size_t i = 0; i < now.clauses.size(); ++i) {
+      std::vector<std::pair<VarRef, VarRef>> tensors;  // of the clause: the one that the body uses, the one it binds
+      const Pattern pattern = tensor_fields(now.clauses[i].pattern, nullptr, tensors);
+      Expr body = now.clauses[i].body;
+      for (const auto& [cell, tensor] : tensors) body = let(cell, call(raw_, {tensor}, {}, now.span), body, now.span);
+      clauses.push_back({pattern, body});
+    }
+    Ref<Match> made(new Match(now.data, std::move(clauses), before.complete));
+    made->span = now.span;
+    return Ref<const Match>(made);
+  }
+  // `field`: what the constructor around says of it; null: nothing. Patterns are as deep as they are written.
+  Pattern tensor_fields(const Pattern& p, const Type& field, std::vector<std::pair<VarRef, VarRef>>& tensors) {
+    Ref<PatternNode> out(new PatternNode(*p));
+    const bool is_tensor = is_cell(field);
+    if (p->var && is_tensor) {
+      out->var = var(p->var->name, field, p->var->span);
+      tensors.emplace_back(p->var, out->var);
+    }
+    const Constructor* c = as<Constructor>(p->constructor);
+    for (size_t i = 0; i < p->patterns.size(); ++i) {
+      if (c) check(*c, c->inputs[i], p->span);
+      out->patterns[i] = tensor_fields(p->patterns[i], c ? c->inputs[i] : nullptr, tensors);
+    }
+    return out;
+  }
+
+  const Module& module_;
+  std::string main_;
+  Expr raw_, one_, zero_;
+};
+
+}  // namespace
+
+Result<Module> lazy_gradient_init(const Module& module, PassContext&) {
+  if (!module.functions.count("main") || is_closed(module.functions.at("main"))) return module;
+  bool has_any = false;
+  for (const auto& [name, f] : module.functions)
+    visit(f, [&](const Expr& e) { has_any = has_any || (e->kind != ExprKind::Op && mentions_floats(e->type)); });
+  if (!has_any) return module;
+  RELAY_ASSIGN(Module named, text::import_prelude(module, "gradient"));
+  const std::map<std::string, FunctionRef> cells = text::import_prelude({}, "gradient")->functions;
+  RELAY_ASSIGN(named, typing::infer(named));
+  for (auto& [name, f] : named.functions)
+    if (!cells.count(name) && !is_closed(f)) f = a_normal_form(f);
+  std::string inner = "main_lazy";
+  while (named.functions.count(inner)) inner += "_";
+  LazyGradients lazy(named, inner);
+  Module out = named;
+  out.functions.clear();
+  for (const auto& [name, f] : named.functions)
+    out.functions[name == "main" ? inner : name] = cells.count(name) || is_closed(f) ? f : lazy.lazy(f);
+  const FunctionRef& main = named.functions.at("main");
+  std::vector<VarRef> params;
+  Exprs args;
+  for (const VarRef& p : main->params) {
+    params.push_back(var(p->name, p->type, p->span));
+    args.push_back(lazy.put(params.back(), p->type, p->span));
+  }
+  const Type& result = as<FuncType>(main->type)->result;
+  const Expr body = lazy.read(call(global(inner), std::move(args), {}, main->span), result, main->span);
+  out.functions["main"] = function(std::move(params), body, result, main->type_params, main->attrs, main->span);
+  if (!lazy.errors.empty()) return lazy.errors;
+  return out;
+}
+
+}  // namespace relay::transform

@@ -1,0 +1,204 @@
+// plan_devices: every value gets a device, and copies stand where values go from one to another.
+//
+//   %0 = add(%x, %y);                                                  %0 = add(%x, %y);
+//   %1 = on_device(%0, virtual_device="cpu:1");        becomes         %1 = device_copy(%0, src_virtual_device="cpu:1",
+//   exp(%1)                                                                            dst_virtual_device="cpu:0");
+//                                                                      exp(%1)
+//
+// What on_device says of its input (constrain_body) and of its result (constrain_result), and device_copy of both, is
+// given. All else follows: the arguments and the result of an operator are on one device, and so are a tuple and its
+// fields, a variable and its value, the branches of an `if` and its result; parameters and results of a global function
+// are where all its calls have them. What nothing is said of is on cpu:0. Where on_device says nothing of its result,
+// the value may go elsewhere: then a copy takes its place; else it is dropped, and so is a copy to the device that the
+// value is on. Two devices for one value are an error. Arguments of vm.shape_of, shape_of and ndarray_size, of which
+// only sizes are asked, and constants may be anywhere.
+//
+// A function some of whose parameters, or whose result, are not on cpu:0 says so: param_virtual_devices,
+// result_virtual_device. The same attributes may be given. There is one kind of device, the processor; others are
+// refused. A second run changes nothing.
+#include <algorithm>
+
+#include "relay/ir/fields.h"
+#include "relay/ir/rewrite.h"
+#include "relay/op/registry.h"
+#include "relay/transform/attributes.h"
+#include "relay/transform/dataflow.h"
+#include "relay/transform/devices.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+class DevicePlan {
+ public:
+  explicit DevicePlan(const Module& module) : module_(module) {}
+
+  Result<Module> run() {
+    for (const auto& [name, f] : module_.functions)
+      if (!is_closed(f)) {
+        read_attributes(f);
+        visit(f, [&](const Expr& e) { constrain(e); });
+      }
+    if (!errors_.empty()) return errors_;
+    return for_each_function(module_, [&](const FunctionRef& f) { return is_closed(f) ? f : with_attributes_of(f); });
+  }
+
+ private:
+  // --- sets of nodes that are on one device ---
+  size_t set_of(const Expr& e) {
+    size_t& known = numbers_[e.get()];
+    if (known == 0) {
+      parents_.push_back(parents_.size());
+      devices_.emplace_back();
+      known = parents_.size();
+    }
+    size_t i = known - 1;
+    while (parents_[i] != i) i = parents_[i] = parents_[parents_[i]];
+    return i;
+  }
+  void conflict(int64_t a, int64_t b, const Span& span) {
+    errors_.push_back({DiagnosticKind::not_supported,
+                       format("a value is on {} and on {}", device_name(a), device_name(b)),
+                       span,
+                       {},
+                       {},
+                       "put on_device(.., constrain_result=False) around it where it may be copied"});
+  }
+  void join(const Expr& a, const Expr& b) {
+    if (a->kind == ExprKind::Constant || b->kind == ExprKind::Constant) return;  // it is wherever it is used
+    const size_t x = set_of(a), y = set_of(b);
+    if (x == y) return;
+    if (devices_[x] && devices_[y] && *devices_[x] != *devices_[y])
+      return conflict(*devices_[x], *devices_[y], (a->span ? a : b)->span);
+    if (!devices_[x]) devices_[x] = devices_[y];
+    parents_[y] = x;
+  }
+  void give(const Expr& e, const std::string& name, const Span& span) {
+    Result<std::optional<int64_t>> device = device_of(name, span);
+    if (!device) {
+      errors_.insert(errors_.end(), device.errors().begin(), device.errors().end());
+      return;
+    }
+    if (!*device) return;
+    std::optional<int64_t>& known = devices_[set_of(e)];
+    if (known && *known != **device) return conflict(*known, **device, span);
+    known = *device;
+  }
+  int64_t device(const Expr& e) { return devices_[set_of(e)].value_or(0); }
+
+  // --- what is known ---
+  void read_attributes(const FunctionRef& f) {
+    if (auto at = f->attrs.find("param_virtual_devices"); at != f->attrs.end()) {
+      Strings names;
+      if (!AttrConvert<Strings>::from(at->second, &names) || names.size() != f->params.size()) {
+        errors_.push_back(
+            {DiagnosticKind::bad_attribute,
+             format("param_virtual_devices is {}, but there are {} parameters", str(at->second), f->params.size()),
+             f->span,
+             {},
+             {},
+             "give a list with the device of each parameter"});
+        return;
+      }
+      for (size_t i = 0; i < names.size(); ++i) give(Expr(f->params[i]), names[i], f->span);
+    }
+    if (auto at = f->attrs.find("result_virtual_device"); at != f->attrs.end())
+      if (const std::string* name = std::get_if<std::string>(&at->second)) give(f->body, *name, f->span);
+  }
+
+  void constrain(const Expr& e) {
+    switch (e->kind) {
+      case ExprKind::Call: return constrain_call(*as<Call>(e), e);
+      case ExprKind::Function:  // a value that is called where it is, or elsewhere with others of its set
+        if (!is_closed(e)) join(e, as<Function>(e)->body);
+        return;
+      case ExprKind::Let: {
+        const Let* l = as<Let>(e);
+        join(Expr(l->var), l->value);
+        return join(e, l->body);
+      }
+      case ExprKind::If: join(e, as<If>(e)->then_branch); return join(e, as<If>(e)->else_branch);
+      case ExprKind::Match: {
+        const Match* m = as<Match>(e);
+        for (const Clause& c : m->clauses) {
+          for_each_var(c.pattern, [&](const VarRef& v) { join(m->data, Expr(v)); });
+          join(e, c.body);
+        }
+        return;
+      }
+      default: for_each_child(e, [&](const Expr& child) { join(e, child); });
+    }
+  }
+
+  void constrain_call(const Call& call, const Expr& e) {
+    if (const Call* on = call_of(e, "on_device")) {
+      const std::string name = attribute<std::string>(*on, "virtual_device", "");
+      if (attribute<bool>(*on, "constrain_body", true)) give(on->args[0], name, e->span);
+      if (attribute<bool>(*on, "constrain_result", false)) give(e, name, e->span);
+      return;
+    }
+    if (const Call* copy = call_of(e, "device_copy")) {
+      give(copy->args[0], attribute<std::string>(*copy, "src_virtual_device", ""), e->span);
+      return give(e, attribute<std::string>(*copy, "dst_virtual_device", ""), e->span);
+    }
+    for (const char* name : {"vm.shape_of", "shape_of", "ndarray_size"})
+      if (call_of(e, name)) return;
+    const Function* f = as<Function>(call.callee);
+    if (const GlobalVar* g = as<GlobalVar>(call.callee)) {
+      const std::map<std::string, FunctionRef>::const_iterator found = module_.functions.find(g->name);
+      f = found == module_.functions.end() ? nullptr : found->second.get();
+    }
+    if (f && !f->is_primitive() && f->attrs.count("Compiler") == 0) {
+      for (size_t i = 0; i < call.args.size() && i < f->params.size(); ++i) join(Expr(f->params[i]), call.args[i]);
+      return join(f->body, e);
+    }
+    for (const Expr& arg : call.args) join(arg, e);
+    if (call.callee->kind == ExprKind::Var) join(call.callee, e);
+  }
+
+  // --- the program again ---
+  FunctionRef with_attributes_of(const FunctionRef& f) {
+    const Expr planned = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
+      const bool copies = call_of(before, "device_copy");
+      if (!copies && !call_of(before, "on_device")) return now;
+      const Call& call = *as<Call>(now);
+      const int64_t from = device(as<Call>(before)->args[0]), to = device(before);
+      if (from == to) return call.args[0];
+      const Attrs attrs = *op::attributes(*op::find("device_copy"), {{"src_virtual_device", device_name(from)},
+                                                                     {"dst_virtual_device", device_name(to)}});
+      const Expr made = ir::call(op::node(*op::find("device_copy")), call.args, attrs, now->span);
+      made->type = before->type;
+      return made;
+    });
+    const Function& g = *as<Function>(planned);
+    DictAttrs attrs = g.attrs;
+    attrs.erase("param_virtual_devices"), attrs.erase("result_virtual_device");
+    Strings params;
+    for (const VarRef& p : f->params) params.push_back(device_name(device(Expr(p))));
+    if (std::any_of(params.begin(), params.end(), [](const std::string& name) { return name != device_name(0); }))
+      attrs["param_virtual_devices"] = params;
+    if (device(f->body) != 0) attrs["result_virtual_device"] = device_name(device(f->body));
+    const bool same =
+        std::equal(attrs.begin(), attrs.end(), g.attrs.begin(), g.attrs.end(),
+                   [](const auto& a, const auto& b) { return a.first == b.first && equal(a.second, b.second); });
+    if (same) return FunctionRef(&g);
+    const FunctionRef made = function(g.params, g.body, g.result_type, g.type_params, std::move(attrs), g.span);
+    made->type = f->type;
+    return made;
+  }
+
+  const Module& module_;
+  NodeMap<size_t> numbers_;  // of a node: one more than its index in the arrays
+  std::vector<size_t> parents_;
+  std::vector<std::optional<int64_t>> devices_;  // of a set, by its root
+  Diagnostics errors_;
+};
+
+}  // namespace
+
+Result<Module> plan_devices(const Module& module, PassContext&) { return DevicePlan(module).run(); }
+
+}  // namespace relay::transform
