@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "relay/lower/lower.h"
+#include "relay/lower/plan/function.h"
 #include "relay/runtime/program/program.h"
 
 namespace relay::driver {

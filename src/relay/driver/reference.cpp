@@ -6,7 +6,7 @@
 
 #include "relay/base/output_file.h"
 #include "relay/input/npy.h"
-#include "relay/measure/peer.h"
+#include "relay/measure/external_engine.h"
 
 namespace relay::driver {
 

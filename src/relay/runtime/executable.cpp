@@ -5,7 +5,8 @@
 #include <cstring>
 #include <new>
 
-#include "relay/runtime/executable_parts.h"
+#include "relay/runtime/function_machine.h"
+#include "relay/runtime/native_functions.h"
 #include "relay/runtime/topology.h"
 #include "relay/tensor/memory.h"
 
@@ -15,10 +16,18 @@ using Clock = std::chrono::steady_clock;
 
 static constexpr size_t prepared_limit = 32;  // input shapes whose plans are kept
 
+struct Executable::Graph {
+  Graph(const LinkedProgram& linked, const Plan& plan) : runner(linked, linked.program->graph(), plan) {}
+  SegmentRunner runner;
+  std::vector<Tensor> inputs;  // those of a run, aligned
+  std::vector<void*> input_data, output_data;
+  void clear() { inputs.clear(), input_data.clear(), output_data.clear(); }
+};
+
 struct Executable::Prepared {
   std::vector<Shape> input_shapes;
   Plan plan;
-  std::vector<std::unique_ptr<GraphRun>> idle;  // one run takes one
+  std::vector<std::unique_ptr<Graph>> idle;  // one run takes one
 };
 
 static PortInfo port(const Port& port, const std::vector<std::string>& variables) {
@@ -375,7 +384,7 @@ static void give_unwritten(const Plan& plan, const std::shared_ptr<const Program
 // Where each output that kernels write is written: what is given, or the storage of an input that is given away, or new
 // memory.
 Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs,
-                                 GraphRun& graph) {
+                                 Graph& graph) {
   const Segment& f = linked_.program->graph();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Array& a = f.arrays[f.outputs[i]];
@@ -404,7 +413,7 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
   bool planned = false;
   RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(given, planned));
   const Plan& plan = prepared->plan;
-  std::unique_ptr<GraphRun> graph;
+  std::unique_ptr<Graph> graph;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!prepared->idle.empty()) {
@@ -412,7 +421,7 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
       prepared->idle.pop_back();
     }
   }
-  if (!graph) graph = std::make_unique<GraphRun>(linked_, plan);
+  if (!graph) graph = std::make_unique<Graph>(linked_, plan);
   for (const Tensor& t : given) {
     graph->inputs.push_back(naturally_aligned(t));
     graph->input_data.push_back(const_cast<void*>(graph->inputs.back().data()));

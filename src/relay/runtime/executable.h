@@ -51,8 +51,7 @@ struct PortInfo {
   std::vector<std::string> dim_texts;  // ... "m * 224"
 };
 
-struct GraphRun;  // executable_parts.h
-struct Machine;
+struct FunctionMachine;
 
 class Executable {
  public:
@@ -91,6 +90,8 @@ class Executable {
 
  private:
   struct Prepared;  // everything for one tuple of input shapes
+  // One run at a time has it: what points to its arrays, kept so that a run allocates nothing.
+  struct Graph;
   struct Arena {
     std::unique_ptr<std::byte, void (*)(std::byte*)> memory{nullptr, nullptr};
     int64_t bytes = 0;
@@ -101,7 +102,7 @@ class Executable {
   Status check_inputs(std::span<const Tensor> inputs) const;
   Status check_output(size_t index, const Tensor& given, const Shape& shape, std::span<const Tensor> inputs) const;
   Status check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
-  Status place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs, GraphRun& graph);
+  Status place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs, Graph& graph);
   // Results that lie in an input's storage by contract and were computed elsewhere.
   Status put_back(std::span<const Tensor> given, std::span<Tensor> outputs) const;
   Result<Arena> take_arena(int64_t bytes);
@@ -122,7 +123,7 @@ class Executable {
   std::mutex mutex_;                               // of the following
   std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
   std::vector<Arena> arenas_;
-  std::vector<std::unique_ptr<Machine>> machines_;  // idle ones; one run takes one
+  std::vector<std::unique_ptr<FunctionMachine>> machines_;  // idle ones; one run takes one
 };
 
 // The VM. A runtime without it (without_vm.cpp in the place of with_vm.cpp) has incompatible_artifact instead.

@@ -55,6 +55,7 @@ Layout layout_of_view(const std::vector<Array>& arrays, int array) {
   Layout layout = whole.layout;
   if (layout.low.empty()) layout.low.assign(a.shape.size(), 0), layout.high.assign(a.shape.size(), 0);
   for (const Array* p = &a; p->view; p = &arrays[p->view->base]) {
+    if (p->shape.empty()) continue;  // a number in the place of another
     const size_t d = p->view->dim;
     const Expr rest = scalar::simplify(arrays[p->view->base].shape[d] - p->shape[d]);
     layout.high[d] += scalar::is_int(rest) ? rest->ivalue : 0;  // in place: as long, though that be symbolic
@@ -255,8 +256,8 @@ class Joiner {
     return made;
   }
 
-  // The array in whose place the result may lie, or -1. A group that would begin with a copy of it is told to lie
-  // there.
+  // The parameter in whose place the result may lie: a place in `params`, or -1. `g` is told to lie there where it would
+  // copy it first.
   int overwritten(Group& g) const {
     if (g.te.outputs.size() != 1 || g.when >= 0) return -1;
     std::optional<Update> update = update_of(g.te);

@@ -127,8 +127,8 @@ Expr activate(const Activation& a, const Expr& x) {
 Result<std::vector<Activation>> activations_of(const RecurrentForm& f) {
   const size_t each = f.default_activations.size(), all = each * static_cast<size_t>(f.directions());
   std::vector<std::string> names = f.activations.empty() ? f.default_activations : split(f.activations);
-  if (names.size() == each && all != each)
-    names.insert(names.end(), names.begin(), names.begin() + static_cast<std::ptrdiff_t>(each));
+  if (names.size() == each)  // the same for all directions
+    for (size_t k = 0; k + each < all; ++k) names.push_back(std::string(names[k]));
   if (names.size() != all)
     return constraint("C2", "activations names {} functions, but each direction has {}", names.size(), each);
   std::vector<Activation> out;

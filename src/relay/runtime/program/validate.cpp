@@ -202,7 +202,7 @@ class Validator {
       end = r.first + r.count;
       for (uint32_t s = r.first; s < end; ++s)
         check(f.steps[s].kind == Step::Kind::Kernel && f.steps[s].sizes.count > 0,
-              "a repeated step is no kernel that takes the number of the time");
+              "a repeated step is not a kernel that takes the number of the time");
     }
   }
 
