@@ -22,7 +22,7 @@ Result<Type> infer(const MaxUnpoolAttrs& a, const Types& in) {
     return constraint("C1", "output_size {} should have one value for each axis of data {} behind the first two",
                       text(a.output_size), text(data->shape));
   for (const Dim& d : a.output_size)
-    if (!at_least(d, dim(0))) return constraint("C1", "output_size {} has a negative extent", text(a.output_size));
+    if (!at_least(d, dim(1))) return constraint("C1", "output_size {} should be positive", text(a.output_size));
   // (C2) There is an index for each element.
   if (!indices->dtype.is_int() || !agree(indices->shape, data->shape))
     return constraint("C2", "indices must be integers of shape {}, but are {}", text(data->shape), ir::str(in[1]));
@@ -70,6 +70,7 @@ OpDef nn_max_unpool() {
                      .ranges = {{-1, 1}, {-7, 6}}}},
        .rejects = {{{"(2, 3, 2, 2)", "(2, 3, 2, 2) int64"}, "output_size=[4]", "C1"},
                    {{"(2, 3)", "(2, 3) int64"}, "output_size=[]", "C1"},
+                   {{"(1, 2, 3)", "(1, 2, 3) int64"}, "output_size=[0]", "C1"},
                    {{"(1, 2, 3)", "(1, 2, 3)"}, "output_size=[7]", "C2"},
                    {{"(1, 2, 3)", "(1, 2, 2) int64"}, "output_size=[7]", "C2"}}},
       "MaxUnpoolAttrs");
