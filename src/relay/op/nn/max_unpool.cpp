@@ -37,13 +37,19 @@ std::optional<op::CheckedIndices> checked(const MaxUnpoolAttrs& a, const Types&)
 
 ir::Expr definition(const MaxUnpoolAttrs& a, const ir::Exprs& in) {
   const TensorType& data = grad::tensor(in[0]);
-  auto flat = [](const ir::Expr& e) { return grad::call("reshape", {e}, {{"newshape", Ints{0, 0, -1}}}); };
+  auto shaped = [](const ir::Expr& e, const Dims& shape) {
+    return grad::call("reshape", {e}, {{"newshape", shape}, {"allowzero", true}});
+  };
+  auto flat = [&](const ir::Expr& e) {
+    const Dims pooled(data.shape.begin() + 2, data.shape.end());
+    return shaped(e, {data.shape[0], data.shape[1], scalar::simplify(product(pooled))});
+  };
   const Dims images = {data.shape[0], data.shape[1], scalar::simplify(product(a.output_size))};
   const ir::Expr zeros = grad::call("zeros", {}, {{"shape", images}, {"dtype", data.dtype}});
   const ir::Expr put = grad::call("scatter_elements", {zeros, flat(in[1]), flat(in[0])}, {{"axis", int64_t{2}}});
-  Dims out = {dim(0), dim(0)};
+  Dims out = {data.shape[0], data.shape[1]};
   out.insert(out.end(), a.output_size.begin(), a.output_size.end());
-  return grad::call("reshape", {put}, {{"newshape", out}});
+  return shaped(put, out);
 }
 
 }  // namespace
