@@ -162,9 +162,10 @@ int main(int argc, char** argv) {
   int idle = 0;
   for (const auto& [name, count] : changed) {
     std::printf("%8lld %s\n", static_cast<long long>(count), name.c_str());
-    // Types are there, sizes are all known; nobody speaks of devices, and @main takes no continuation.
+    // Types are there, sizes are all known; nobody speaks of devices, @main takes no continuation, and no value is worth
+    // computing again.
     const bool may_be_idle =
-        name == "infer_type" || name == "size_results" || name == "plan_devices" || name == "un_cps";
+        name == "infer_type" || name == "size_results" || name == "plan_devices" || name == "un_cps" || name == "remat";
     idle += count == 0 && !may_be_idle;
   }
   if (given->count >= 2000 && idle) return std::printf("%d passes had nothing to do\n", idle), 1;
