@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "relay/base/diagnostics.h"
 #include "relay/scalar/simplify.h"
@@ -9,6 +11,7 @@
 namespace relay::te {
 
 using scalar::BinaryOp;
+using scalar::Kind;
 
 const char* name(Combiner combiner) {
   switch (combiner) {
@@ -140,6 +143,65 @@ int64_t bytes(const TensorNode& tensor) {
   for (const Expr& extent : tensor.shape)
     if (scalar::is_int(extent) && __builtin_mul_overflow(bytes, extent->ivalue, &bytes)) return INT64_MAX;
   return bytes;
+}
+
+loop::Stmt renamed(const TensorNode& stage, const loop::BufferRef& result) {
+  return loop::redirect(stage.program, [&](const loop::Access& a) {
+    return a.source.get() == static_cast<const scalar::Source*>(stage.result.get()) ? loop::Access{result, a.indices}
+                                                                                    : a;
+  });
+}
+
+Tensors topological(const Tensors& outputs) {
+  return topological(outputs, [](const Tensor&) { return false; });
+}
+
+Tensors topological(const Tensors& outputs, function_ref<bool(const Tensor&)> skip) {
+  Tensors order;
+  std::unordered_set<const TensorNode*> done;
+  std::vector<std::pair<Tensor, bool>> work;
+  for (size_t i = outputs.size(); i-- > 0;) work.push_back({outputs[i], false});
+  while (!work.empty()) {
+    auto [t, expanded] = work.back();
+    work.pop_back();
+    if (done.count(t.get()) || skip(t)) continue;
+    if (expanded) {
+      done.insert(t.get());
+      order.push_back(t);
+      continue;
+    }
+    work.push_back({t, true});
+    Tensors in = inputs(t);
+    for (size_t i = in.size(); i-- > 0;) work.push_back({in[i], false});
+  }
+  return order;
+}
+
+Tensors replace(const Tensors& roots, const std::vector<std::pair<Tensor, Tensor>>& map) {
+  std::unordered_map<const scalar::Source*, Tensor> now;
+  for (const auto& [from, to] : map) now[from.get()] = to;
+  for (const Tensor& t : topological(roots)) {
+    if (now.count(t.get()) || t->is_placeholder()) continue;
+    const Tensor changed = rewrite(t, [&](const Expr& e) -> Expr {
+      if (e->kind != Kind::Load) return e;
+      auto it = now.find(e->source.get());
+      if (it == now.end() || it->second.get() == e->source.get()) return e;
+      return scalar::load(it->second, e->args);
+    });
+    if (changed != t) now[t.get()] = changed;
+  }
+  Tensors out;
+  for (const Tensor& t : roots) {
+    auto it = now.find(t.get());
+    out.push_back(it == now.end() ? t : it->second);
+  }
+  return out;
+}
+
+std::string str(const Tensors& order) {
+  std::string out;
+  for (const Tensor& t : order) out += str(t) + "\n";
+  return out;
 }
 
 }  // namespace relay::te
