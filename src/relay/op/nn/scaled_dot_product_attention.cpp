@@ -1,9 +1,9 @@
 // nn.scaled_dot_product_attention: softmax(query key' * scale + mask) value, for each head
 //
-// The input is a tuple: query (B, H, L, E), key (B, G, S, E), value (B, G, S, F), or all without the axis of heads; with
-// `masked` a mask behind them, with `cached` past_key (B, G, P, E) and past_value (B, G, P, F) at the end. Heads of keys
-// and values are shared by H / G heads of queries in a row. Keys and values of earlier calls come before the new ones;
-// the result then is a tuple: (out, key, value), the latter with those before.
+// The input is a tuple: query (B, H, L, E), key (B, G, S, E), value (B, G, S, F), or all without the axis of heads;
+// with `masked` a mask behind them, with `cached` past_key (B, G, P, E) and past_value (B, G, P, F) at the end. Heads
+// of keys and values are shared by H / G heads of queries in a row. Keys and values of earlier calls come before the
+// new ones; the result then is a tuple: (out, key, value), the latter with those before.
 //
 // A mask broadcasts to (B, H, L, P + S): bools say which keys a query sees, floats are added to the scores. With
 // is_causal query i sees the first P + i + 1 keys. A query that sees no key gives zeros.
