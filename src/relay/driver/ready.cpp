@@ -74,12 +74,9 @@ static Json key_of(const LoadOptions& options) {
   (void)run;  // of an artifact
   Json types = Json::object();
   for (const auto& [name, dtype] : dtypes) types[name] = dtype.str();
-  return {{"shapes", shapes},
-          {"dtypes", types},
-          {"opset", opset.value_or(0)},
-          {"freeze_params", freeze_params},
-          {"all_values", all_values},
-          {"without_attributes", without_attributes}};
+  return {{"shapes", shapes},           {"dtypes", types},
+          {"opset", opset.value_or(0)}, {"freeze_params", freeze_params},
+          {"all_values", all_values},   {"without_attributes", without_attributes}};
 }
 
 std::string cache_request(const LoadOptions& load, const CompileOptions& options) {

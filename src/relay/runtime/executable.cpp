@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "relay/runtime/executable_machine.h"
+#include "relay/runtime/function_machine.h"
 #include "relay/runtime/native_functions.h"
 #include "relay/runtime/topology.h"
 #include "relay/tensor/memory.h"

@@ -2,8 +2,9 @@
 #include <chrono>
 
 #include "relay/runtime/executable.h"
-#include "relay/runtime/executable_machine.h"
+#include "relay/runtime/function_machine.h"
 #include "relay/runtime/native_functions.h"
+#include "relay/runtime/topology.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
@@ -12,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 Result<Value> Executable::run_function(uint32_t function, std::vector<Value> args, const RunOptions& options) {
   Clock::time_point start = Clock::now();
-  std::unique_ptr<Machine> machine;
+  std::unique_ptr<FunctionMachine> machine;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!machines_.empty()) {
@@ -21,7 +22,7 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
     }
   }
   if (!machine) {
-    machine = std::make_unique<Machine>(linked_);
+    machine = std::make_unique<FunctionMachine>(linked_);
     if (executor_ == Executor::Aot)
       machine->functions = std::make_unique<NativeFunctions>(machine->context, *linked_.native, options_.call_depth);
     else
@@ -96,7 +97,8 @@ Status Executable::check_values(std::span<const Value> inputs) const {
   return ok();
 }
 
-// A result lies in the memory of a value that is given away: of the program's donations, and of one that nobody else has.
+// A result lies in the memory of a value that is given away: of the program's donations, and of one that nobody else
+// has.
 Result<Value> Executable::call_graph(std::vector<Value> inputs, const RunOptions& given) {
   std::vector<Tensor> tensors, outputs(outputs_.size());
   std::vector<int> reused(outputs_.size(), -1);

@@ -1,9 +1,18 @@
 // What is done with a stage of any kind: its expressions, what it reads, its text.
 #include <algorithm>
+#include <unordered_set>
 
 #include "relay/te/recurrence.h"
 
 namespace relay::te {
+
+using scalar::Kind;
+
+static Exprs variables(const std::vector<Axis>& axes) {
+  Exprs vars;
+  for (const Axis& a : axes) vars.push_back(a.var);
+  return vars;
+}
 
 void visit(const TensorNode& stage, function_ref<void(const Expr&)> f) {
   if (stage.body) scalar::visit(stage.body, f);

@@ -1,4 +1,5 @@
 // What transformers are made of.
+#include <algorithm>
 #include <cmath>
 
 #include "relay/frontend/onnx/heads.h"
@@ -26,16 +27,27 @@ Expr joined_heads(Convert& c, const Expr& e) {
   return c.reshape(turned, {shape[0], shape[1], scalar::simplify(shape[2] * shape[3])});
 }
 
+// One size that only a run knows is left to the reshape.
+static Expr reshaped(Convert& c, const Expr& e, const Dims& to) {
+  ir::Ints numbers;
+  for (const ir::Dim& d : to) {
+    if (!is_int(d) && !is_any(d)) return c.reshape(e, to);
+    numbers.push_back(is_int(d) ? d->ivalue : -1);
+  }
+  if (std::count(numbers.begin(), numbers.end(), -1) != 1) return c.reshape(e, to);
+  return c.emit("reshape", {e}, {{"newshape", numbers}});
+}
+
 Expr head_products(Convert& c, const Expr& a, const Expr& b, bool transposed) {
   if (!a || !b) return nullptr;
   auto flat = [&](const Expr& e) {
     const Dims& s = c.shape(e);
-    return c.reshape(e, {scalar::simplify(s[0] * s[1]), s[2], s[3]});
+    return reshaped(c, e, {scalar::simplify(s[0] * s[1]), s[2], s[3]});
   };
   const Dims front = c.shape(a);
   Expr product = c.emit("nn.batch_matmul", {flat(a), flat(b)}, {{"transpose_a", false}, {"transpose_b", transposed}});
   if (!product) return nullptr;
-  return c.reshape(product, {front[0], front[1], c.shape(product)[1], c.shape(product)[2]});
+  return reshaped(c, product, {front[0], front[1], c.shape(product)[1], c.shape(product)[2]});
 }
 
 Expr rotated(Convert& c, const Expr& x, const Expr& cos, const Expr& sin, int64_t turned, bool interleaved) {

@@ -110,7 +110,8 @@ class Validator {
       check(e.library.find('\0') == std::string::npos && e.symbol.find('\0') == std::string::npos,
             "a name of an external function has a zero in it");
       for (uint32_t c : e.constants)
-        check(c < program_.constants.size(), "a constant of an external function does not exist");
+        check(c < program_.constants.size() && !program_.constants[c].dtype().is_storage(),
+              "a constant of an external function does not exist, or is of a storage type");
     }
   }
 
@@ -315,6 +316,7 @@ class Validator {
       const uint32_t array = f.operands[step.args.begin + i];
       const Array::Kind kind = f.arrays[array].kind;
       check(f.stored_in(array) == array, "an array of an external function is a part, whose rows lie apart");
+      check(!f.arrays[array].dtype.is_storage(), "an array of an external function is of a storage type");
       check(i < called.inputs || kind == Array::Kind::Output || kind == Array::Kind::Temporary,
             "an external function writes an input or a constant");
     }

@@ -62,7 +62,7 @@ Expr between(Convert& c, const Expr& e, const Expr& gate) {
   if (name == "relu")
     y = c.emit("nn.relu", {e});
   else if (name == "gelu")
-    y = gelu(c, e, false);
+    y = gelu(c, e, true);
   else if (name == "silu")
     y = c.multiply(e, c.emit("sigmoid", {e}));
   else if (name != "identity")

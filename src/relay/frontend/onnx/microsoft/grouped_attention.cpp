@@ -88,11 +88,10 @@ Expr with_past(Convert& c, const Group& g, const Expr& past, const Expr& fresh, 
   Expr moved = c.emit("minimum", {c.add(c.subtract(at, before), old), last});
   // Rows that neither has are of no meaning.
   Expr here = c.emit("where", {c.emit("less", {at, before}), c.emit("minimum", {at, last}), moved});
-  Expr index = c.expand(c.expand(here, 1), 3);
-  ir::Dims shape = c.shape(both);
-  if (!index) return nullptr;
-  shape[2] = c.shape(index)[2];
-  return c.emit("gather", {both, c.broadcast_to(index, shape)}, {{"axis", int64_t{2}}});
+  // (N, L, H, D), so that each sequence is read by its own indices.
+  Expr picked =
+      c.emit("take", {c.transpose(both, {0, 2, 1, 3}), here}, {{"axis", int64_t{1}}, {"batch_dims", int64_t{1}}});
+  return c.transpose(picked, {0, 2, 1, 3});
 }
 
 // Scores with what no query may see at -inf.
