@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import oracle_arrays
 import quantized
-import recurrent
+import recurrent  # noqa: F401  named by oracles of operators
 import scipy
 import threefry
 import torch
