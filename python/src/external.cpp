@@ -7,13 +7,25 @@
 
 namespace relay::python {
 
+// The first line of what an exception says that is not empty.
+static std::string first_line(nb::handle exception) {
+  const std::string text = nb::cast<std::string>(nb::str(exception));
+  for (std::string_view line : split(text, '\n'))
+    if (!trim(line).empty()) return std::string(trim(line));
+  return "";
+}
+
 std::string one_line(nb::python_error& error) {
-  std::string last, place;
-  const std::string trace = error.what();  // with the trace, as Python prints it
+  std::string place, what = first_line(error.value());
+  const std::string kind = nb::cast<std::string>(error.type().attr("__name__"));
+  const size_t code = what.find("]: ");
+  if (kind == "CompileError" && starts_with(what, "error[") && code != what.npos)
+    what = what.substr(code + 3);
+  else
+    what = what.empty() ? kind : format("{}: {}", kind, what);
+  const std::string trace = error.what();  // as Python prints it
   for (std::string_view line : split(trace, '\n')) {
     const std::string_view text = trim(line);
-    if (text.empty()) continue;
-    last = text;
     if (!starts_with(text, "File \"")) continue;
     const size_t end = text.find('"', 6), number = text.find("line ");
     if (end == text.npos || number == text.npos) continue;
@@ -23,7 +35,7 @@ std::string one_line(nb::python_error& error) {
     place = format("{}, line {}", slash == path.npos ? path : path.substr(slash + 1),
                    digits.substr(0, digits.find_first_not_of("0123456789")));
   }
-  return printable(place.empty() ? last : format("{} ({})", last, place));
+  return printable(place.empty() ? what : format("{} ({})", what, place));
 }
 
 // --- the library "python" --------------------------------------------------------------------------------------------

@@ -175,6 +175,7 @@ namespace {
 ir::Expr kept(const ir::Expr& value, DType dtype) {
   if (dtype == DType::boolean()) return op::make("logical_or", {value, ir::constant(0, dtype)}, {});
   if (dtype.is_float()) return op::make("clip", {value}, {{"a_min", -60000.0}, {"a_max", 60000.0}});
+  if (dtype.is_storage()) return op::make("copy", {value});
   return op::make("bitwise_or", {value, ir::constant(0, dtype)}, {});
 }
 
@@ -182,6 +183,7 @@ ir::Expr kept(const ir::Expr& value, DType dtype) {
 ir::Expr changed(const ir::Expr& value, DType dtype) {
   if (dtype == DType::boolean()) return op::make("logical_not", {value}, {});
   if (dtype.is_float()) return op::make("negative", {value}, {});
+  if (dtype.is_storage()) return op::make("cast", {value}, {{"dtype", DType::float32()}});
   return op::make("bitwise_not", {value}, {});
 }
 
@@ -217,8 +219,8 @@ std::optional<ir::FunctionRef> with_neighbours(const ExampleCase& c, Side side) 
 }
 
 bool shares_kernel(const ir::Module& module) {
-  static const std::set<std::string> neighbours = {"logical_or",  "clip",     "bitwise_or",
-                                                   "logical_not", "negative", "bitwise_not"};
+  static const std::set<std::string> neighbours = {"logical_or", "clip",        "bitwise_or", "logical_not",
+                                                   "negative",   "bitwise_not", "copy",       "cast"};
   bool shared = false;
   for (const auto& [name, function] : module.functions)
     ir::visit(function, [&](const ir::Expr& e) {

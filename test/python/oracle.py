@@ -12,7 +12,6 @@ import ml_dtypes
 import numpy as np
 import oracle_arrays
 import quantized
-import recurrent
 import scipy
 import threefry
 import torch

@@ -218,7 +218,7 @@ def test_functions_that_cannot_be_steps():
         ),
         ('def @main(%x: float32, Compiler="one") { exp(%x) }', "is where the program begins"),
         (
-            'def @main(%x: float32) { let %g = @f; %g(%x) } def @f(%x: float32, Compiler="one") { exp(%x) }',
+            'def @main(%x: float32) { (@f, %x) } def @f(%x: float32, Compiler="one") { exp(%x) }',
             "as a value",
         ),
         (

@@ -3,9 +3,9 @@
 import time
 
 import numpy as np
+import relay.testing
 
 import relay
-import relay.testing
 from relay import _core, transform
 
 

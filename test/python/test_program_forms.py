@@ -350,3 +350,22 @@ def test_the_graph_executor():
     assert m.benchmark(repeat=2, number=1, end_to_end=True).mean > 0
     with pytest.raises(ValueError, match="no input v"):
         m.set_input_zero_copy("v", kept)
+
+
+def test_checkpoints_need_less_memory():
+    def slope(every):
+        lines = ["let %h0 = %x;"]
+        for i in range(1, 33):
+            begin, end = ("annotation.checkpoint(", ")") if i % every == 0 else ("", "")
+            lines.append(f"let %h{i} = {begin}tanh(nn.dense(%h{i - 1}, %w)){end};")
+        square = "Tensor[(256, 256), float32]"
+        body = " ".join(lines)
+        return relay.grad(
+            relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: {square}, %w: {square}) {{ {body} sum(%h32) }}'), "w"
+        )
+
+    x, w = draw(256, 256), draw(256, 256) / 16
+    less = relay.compile(slope(6), memory_limit=5 << 20)(x, w)
+    with pytest.raises(relay.CompileError):
+        relay.compile(slope(100), memory_limit=8 << 20)(x, w)
+    np.testing.assert_allclose(less, relay.compile(slope(100))(x, w), rtol=1e-4, atol=1e-3)

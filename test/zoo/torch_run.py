@@ -176,9 +176,8 @@ def imported(source, name):
 
 def trained(source, name):
     """torch.compile: inference and STEPS steps of training beside eager, with the share that our kernels have."""
-    import torch
-
     import relay.torch
+    import torch
 
     network, inputs, _ = made(source, name)
     wanted = copy.deepcopy(network)

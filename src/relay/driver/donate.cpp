@@ -37,7 +37,7 @@ Result<std::vector<runtime::Donation>> donations(const runtime::Program& program
       return wrong(format("the input `{}` is to be given away, but there is none of this name", name),
                    "the inputs are: " + names(s.inputs));
     if (!s.inputs[input].is_tensor)
-      return wrong(format("the input `{}` is to be given away, but is no tensor: {}", name, s.inputs[input].type),
+      return wrong(format("the input `{}` is to be given away, but is not a tensor: {}", name, s.inputs[input].type),
                    "give away inputs that are tensors");
     out.push_back({input, {}});
     if (!result) continue;

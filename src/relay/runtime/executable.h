@@ -51,6 +51,8 @@ struct PortInfo {
   std::vector<std::string> dim_texts;  // ... "m * 224"
 };
 
+struct FunctionMachine;
+
 class Executable {
  public:
   // Validates the program and looks up its kernels, and its functions where they are machine code.
@@ -88,7 +90,6 @@ class Executable {
 
  private:
   struct Prepared;  // everything for one tuple of input shapes
-  struct Machine;   // everything for one run of functions
   // One run at a time has it: what points to its arrays, kept so that a run allocates nothing.
   struct Graph;
   struct Arena {
@@ -122,7 +123,7 @@ class Executable {
   std::mutex mutex_;                               // of the following
   std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
   std::vector<Arena> arenas_;
-  std::vector<std::unique_ptr<Machine>> machines_;  // idle ones; one run takes one
+  std::vector<std::unique_ptr<FunctionMachine>> machines_;  // idle ones; one run takes one
 };
 
 // The VM. A runtime without it (without_vm.cpp in the place of with_vm.cpp) has incompatible_artifact instead.

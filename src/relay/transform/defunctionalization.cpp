@@ -12,8 +12,8 @@
 //               def @main(%y: int32) -> int32 { @twice(main_v0_closure(%y), 1) }
 //
 // There is one data type for each type of function, with a constructor for each function that becomes a value of it,
-// whose fields are what the function captured. lambda_lift makes the functions global first, and functions with type
-// parameters are copied for the types that they are called with (instances.h). Refused: parameters and results of @main
+// whose fields are what the function captured. First functions with type parameters are copied for the types that they
+// are called with (instances.h), and lambda_lift makes all functions global. Refused: parameters and results of @main
 // that are functions, definitions of data types with functions in them, and types of functions with symbolic sizes.
 // A program without functions as values is not changed.
 #include <algorithm>
@@ -205,9 +205,11 @@ class Defunctionalizer {
     std::vector<VarRef> params{var("f", Type(new DataTypeName(kinds_[at].name)), span)};
     for (const Type& t : f.args) params.push_back(var(format("x{}", params.size() - 1), data(t, span), span));
     const Type result = data(f.result, span);
-    if (kinds_[at].closures.empty())
-      errors_.push_back(refused(span, format("no value of the type {} is ever made", str(kinds_[at].type)),
-                                "leave out what takes such a function: nothing can call it"));
+    if (kinds_[at].closures.empty())  // Nobody makes a value of it: one that nobody makes, and whose call does not end.
+      kinds_[at].closures.push_back(
+          {kinds_[at].apply,
+           {},
+           Ref<const Constructor>(new Constructor(kinds_[at].name + "_none", {}, kinds_[at].name, 0))});
     TypeDef def{.name = kinds_[at].name, .type_params = {}, .constructors = {}, .span = span};
     std::vector<Clause> clauses;
     for (const Closure& closure : kinds_[at].closures) {
@@ -223,7 +225,8 @@ class Defunctionalizer {
         args.push_back(field->var);
         pattern->patterns.push_back(field);
       }
-      args.insert(args.end(), params.begin() + 1, params.end());
+      const bool is_none = closure.function == kinds_[at].apply;
+      args.insert(args.end(), params.begin() + (is_none ? 0 : 1), params.end());
       clauses.push_back({pattern, call(global(closure.function), std::move(args), {}, span)});
     }
     out_.types[def.name] = std::move(def);
@@ -273,8 +276,9 @@ Result<Module> defunctionalization(const Module& module, PassContext&) {
   if (!module.functions.count("main") || !has_function_values(module)) return module;
   PassContext inner;
   inner.options["eta_expand.global_var"] = int64_t{0};
-  RELAY_ASSIGN(Module lifted, run_passes(module, {"remove_unused_functions", "eta_expand", "lambda_lift"}, inner));
-  RELAY_ASSIGN(lifted, instances(lifted));
+  RELAY_ASSIGN(Module lifted, instances(module, true));
+  RELAY_ASSIGN(lifted, run_passes(lifted, {"eta_expand", "lambda_lift"}, inner));
+  RELAY_ASSIGN(lifted, instances(lifted, false));  // of functions that were inside of others
   RELAY_RETURN_IF_ERROR(check(lifted));
   return Defunctionalizer(lifted).run();
 }

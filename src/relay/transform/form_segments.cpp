@@ -398,11 +398,19 @@ class Scope {
           for (const Dim& v : scalar::free_vars(d))
             if (!gives(wanted, v)) wanted.push_back(v);
       };
-      visit(at(m).value, [&](const Expr& e) {
+      auto add_of = [&](const Expr& e) {
         add(e->type);
         if (const TupleType* t = as<TupleType>(e->type))
           for (const Type& f : t->fields) add(f);
-      });
+      };
+      // Of a function for another compiler, whose sizes have names of its own, only what it takes and gives counts.
+      const Function* callee = as<Function>(as<Call>(at(m).value)->callee);
+      if (!callee || !callee->attrs.count("Compiler")) {
+        visit(at(m).value, add_of);
+        continue;
+      }
+      add_of(at(m).value);
+      for (const Expr& a : as<Call>(at(m).value)->args) add_of(a);
     }
     for (const Dim& v : wanted) {
       if (known(v)) continue;

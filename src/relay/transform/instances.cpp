@@ -16,9 +16,21 @@ namespace {
 
 constexpr size_t most_instances = 1000;  // of one function
 
+bool has_variable(const Type& type) {
+  auto any = [](const Types& types) { return std::any_of(types.begin(), types.end(), has_variable); };
+  if (as<TypeVar>(type)) return true;
+  if (const TupleType* t = as<TupleType>(type)) return any(t->fields);
+  if (const FuncType* t = as<FuncType>(type)) return any(t->args) || has_variable(t->result);
+  if (const RefType* t = as<RefType>(type)) return has_variable(t->value);
+  const TypeCall* t = as<TypeCall>(type);
+  return t && any(t->args);
+}
+
 class Instances {
  public:
-  explicit Instances(const Module& module) : module_(module), out_(module) { out_.functions.clear(); }
+  Instances(const Module& module, bool inner_stay) : module_(module), inner_stay_(inner_stay), out_(module) {
+    out_.functions.clear();
+  }
 
   Result<Module> run() {
     name_of("main", {}, {});
@@ -66,7 +78,8 @@ class Instances {
     const FunctionRef made = retyped(f, known, [&](const Expr& before, const Expr& now) -> Expr {
       const Call* call = as<Call>(before);
       const GlobalVar* callee = call ? as<GlobalVar>(call->callee) : nullptr;
-      if (const Function* inner = as<Function>(before); inner && before != f && !inner->type_params.empty())
+      if (const Function* inner = as<Function>(before);
+          inner && before != f && !inner->type_params.empty() && !inner_stay_)
         refuse(before, "a function inside of another has type parameters");
       size_t i = 0;
       for_each_child(before, [&](const Expr& child) {
@@ -76,9 +89,26 @@ class Instances {
       if (!callee) return now;
       Types at;
       for (const Type& t : call->type_args) at.push_back(known(t));
+      if (std::any_of(at.begin(), at.end(), has_variable)) {  // of a function inside that stays
+        keep(callee->name);
+        return now;
+      }
       return ir::call(global(name_of(callee->name, at, now->span), now->span), as<Call>(now)->args, {}, now->span);
     });
     return function(made->params, made->body, made->result_type, {}, made->attrs, made->span);
+  }
+
+  // As it is, with all that it calls.
+  void keep(const std::string& root) {
+    std::vector<std::string> work{root};
+    while (!work.empty()) {
+      const std::map<std::string, FunctionRef>::const_iterator of = module_.functions.find(work.back());
+      work.pop_back();
+      if (of == module_.functions.end() || !out_.functions.insert(*of).second) continue;
+      visit(of->second, [&](const Expr& e) {
+        if (const GlobalVar* g = as<GlobalVar>(e)) work.push_back(g->name);
+      });
+    }
   }
 
   void want_value(const Expr& e) {
@@ -99,6 +129,7 @@ class Instances {
   }
 
   const Module& module_;
+  bool inner_stay_;
   Module out_;
   std::vector<Wanted> wanted_;
   Diagnostics errors_;
@@ -106,11 +137,11 @@ class Instances {
 
 }  // namespace
 
-Result<Module> instances(const Module& module) {
+Result<Module> instances(const Module& module, bool inner_stay) {
   if (!module.functions.count("main")) return module;
   typing::forget_types(module);  // also what calls know of the type parameters of their callees
   RELAY_ASSIGN(const Module typed, typing::infer(module));
-  return Instances(typed).run();
+  return Instances(typed, inner_stay).run();
 }
 
 }  // namespace relay::transform

@@ -12,8 +12,8 @@
 //
 // @main keeps its type: it puts its parameters into cells, calls @main_lazy, and reads the result. Functions, closures,
 // references, tuples and type arguments of data types carry cells. A data type with tensors of floats in its definition
-// keeps them; one that has them inside of other types, and parameters of @main that are functions or data with floats,
-// are refused.
+// keeps them. Refused are definitions that have them inside of other types, parameters of @main that are functions or
+// references, and a result that is a function.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"
@@ -31,6 +31,8 @@ namespace relay::transform {
 using namespace ir;
 
 namespace {
+
+constexpr size_t most_conversions = 1000;
 
 bool is_cell(const Type& type) { return as<TensorType>(type) && has_floats(type); }
 
@@ -74,20 +76,32 @@ class LazyGradients {
         [&](const Expr& before, const Expr& now) { return node(before, now); });
   }
 
-  // The value in cells, and out of them. `value` is a variable, or used once.
-  Expr put(const Expr& value, const Type& type, const Span& span) {
-    return change(value, type, span, [&](const Expr& e) { return call(raw_, {e}, {}, span); });
-  }
-  Expr read(const Expr& value, const Type& type, const Span& span) {
-    return change(value, type, span, [&](const Expr& e) { return call(global("FromGradCell"), {e}, {}, span); });
+  // The value in cells, and out of them.
+  Expr put(const Expr& value, const Type& type, const Span& span) { return change(value, type, span, true); }
+  Expr read(const Expr& value, const Type& type, const Span& span) { return change(value, type, span, false); }
+
+  // Adds the functions that put() and read() have called. Call it last.
+  void finish(Module& out) {
+    for (size_t i = 0; i < conversions_.size(); ++i) out.functions[conversions_[i].name] = conversion_function(i);
   }
 
   Diagnostics errors;
 
  private:
-  Expr change(const Expr& value, const Type& type, const Span& span, function_ref<Expr(const Expr&)> tensor) {
+  // Of values of a data type.
+  struct Conversion {
+    Type type;
+    bool puts;
+    std::string name;
+    Span span;
+  };
+
+  Expr change(const Expr& value, const Type& type, const Span& span, bool puts) {
     if (!mentions_floats(type)) return value;
-    if (is_cell(type)) return tensor(value);
+    if (is_cell(type)) return call(puts ? raw_ : global("FromGradCell"), {value}, {}, span);
+    if (as<TypeCall>(type)) return call(global(conversion(type, puts, span)), {value}, {}, span);
+    if (const RefType* r = as<RefType>(type); r && !puts)  // what it holds at the end, in one of its own
+      return Expr(new RefCreate(change(Expr(new RefRead(value)), r->value, span, puts)));
     const TupleType* fields = as<TupleType>(type);
     if (!fields) {
       errors.push_back(refused(span, format("a {} cannot be put into gradient cells here", str(type)),
@@ -97,8 +111,50 @@ class LazyGradients {
     const VarRef whole = var("fields", nullptr, span);
     Exprs parts;
     for (size_t i = 0; i < fields->fields.size(); ++i)
-      parts.push_back(change(get(whole, static_cast<int64_t>(i)), fields->fields[i], span, tensor));
+      parts.push_back(change(get(whole, static_cast<int64_t>(i)), fields->fields[i], span, puts));
     return let(whole, value, tuple(std::move(parts), span), span);
+  }
+
+  std::string conversion(const Type& type, bool puts, const Span& span) {
+    for (const Conversion& known : conversions_)
+      if (known.puts == puts && equal(known.type, type)) return known.name;
+    if (conversions_.size() == most_conversions)
+      errors.push_back(refused(span, format("{} contains ever larger types of itself", str(type)),
+                               "give its tensors as values of their own"));
+    if (conversions_.size() >= most_conversions) return conversions_.back().name;
+    std::string name = format("GradCell_{}_{}", puts ? "put" : "read", conversions_.size());
+    while (module_.functions.count(name)) name += "_";
+    conversions_.push_back({type, puts, name, span});
+    return name;
+  }
+
+  // @GradCell_put_0(%x) { match (%x) { Cons(%a, %b) => Cons(Raw(%a), @GradCell_put_0(%b)), .. } }
+  FunctionRef conversion_function(size_t at) {
+    const Conversion c = conversions_[at];
+    const TypeCall& applied = *as<TypeCall>(c.type);
+    const TypeDef& def = module_.types.at(as<DataTypeName>(applied.callee)->name);
+    std::vector<TypeBinding> arguments;
+    for (size_t i = 0; i < def.type_params.size(); ++i) arguments.push_back({def.type_params[i], applied.args[i]});
+    const VarRef x = var("x", c.puts ? c.type : with_cells(c.type), c.span);
+    std::vector<Clause> clauses;
+    for (const Ref<const Constructor>& made : def.constructors) {
+      Ref<PatternNode> pattern(new PatternNode);
+      pattern->kind = PatternKind::Constructor, pattern->constructor = Expr(made), pattern->span = c.span;
+      Exprs fields;
+      for (size_t i = 0; i < made->inputs.size(); ++i) {
+        Ref<PatternNode> field(new PatternNode);
+        field->kind = PatternKind::Var, field->var = var(format("field{}", i), nullptr, c.span);
+        pattern->patterns.push_back(field);
+        check(*made, made->inputs[i], c.span);
+        const bool stays = mentions_floats(made->inputs[i]);  // as the definition has it
+        fields.push_back(stays ? Expr(field->var)
+                               : change(field->var, substitute(made->inputs[i], {}, arguments), c.span, c.puts));
+      }
+      clauses.push_back({pattern, call(Expr(made), std::move(fields), {}, c.span)});
+    }
+    Ref<Match> body(new Match(x, std::move(clauses), true));
+    body->span = c.span;
+    return function({x}, Ref<const Match>(body), c.puts ? with_cells(c.type) : c.type, {}, {}, c.span);
   }
 
   Expr node(const Expr& before, const Expr& now) {
@@ -202,6 +258,7 @@ class LazyGradients {
   const Module& module_;
   std::string main_;
   Expr raw_, one_, zero_;
+  std::vector<Conversion> conversions_;
 };
 
 }  // namespace
@@ -234,6 +291,7 @@ Result<Module> lazy_gradient_init(const Module& module, PassContext&) {
   const Type& result = as<FuncType>(main->type)->result;
   const Expr body = lazy.read(call(global(inner), std::move(args), {}, main->span), result, main->span);
   out.functions["main"] = function(std::move(params), body, result, main->type_params, main->attrs, main->span);
+  lazy.finish(out);
   if (!lazy.errors.empty()) return lazy.errors;
   return out;
 }

@@ -56,6 +56,10 @@ bool is_filled_with(const Expr& e, double number) {
   return true;
 }
 bool is_scalar(const Expr& e) { return as<Constant>(e)->value.elements() == 1; }
+bool is_of_floats(const Expr& e) {
+  const TensorType* t = as<TensorType>(e->type);
+  return t && t->dtype.is_float();
+}
 bool is_positive_scalar(const Expr& e) { return is_scalar(e) && as<Constant>(e)->value.at(0) > 0; }
 
 pattern::Pattern pattern_of(const Term& term, Rule& rule) {
@@ -69,6 +73,8 @@ pattern::Pattern pattern_of(const Term& term, Rule& rule) {
       made = pattern::where(pattern::constant(), term.name == "P" ? is_positive_scalar : is_scalar);
     else if (std::isupper(static_cast<unsigned char>(term.name[0])))
       made = pattern::where(made, is_constant);
+    else if (term.name == "f")
+      made = pattern::where(made, is_of_floats);
     rule.letters.push_back({term.name, made});
     return made;
   }

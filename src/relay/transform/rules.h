@@ -1,7 +1,7 @@
 // The language of rules.def: what an expression looks like, and what stands in its place, as text.
 //
 //   nn.relu(x)     a call of the operator; its attributes are whatever they are
-//   x, y           any expression; the same letter is the same node
+//   x, y           any expression; the same letter is the same node; f one of floats
 //   C, D           a constant, or a product or sum of such; S a scalar constant, P one above zero
 //   0, 2.5         a constant of which every element is that number; in a replacement a scalar of its type
 //

@@ -52,6 +52,8 @@ def _decomposed(program):
     if all(_is_ready(node) for node in program.graph.nodes):
         return program  # PyTorch takes longer to find out that there is nothing to do
     decompositions = torch.export.default_decompositions()
+    training = torch.ops.aten._native_batch_norm_legit_functional  # which core ATen leaves whole
+    decompositions.update(torch._decomp.get_decompositions([training]))
     for target in list(decompositions):
         if key_of(target) in OPERATORS:
             decompositions.pop(target)

@@ -382,7 +382,8 @@ llvm::Value* KernelEmitter::any_lane(Value* mask) {
 
 llvm::Value* KernelEmitter::select(const Expr& e) {
   const Expr &condition = e->args[0], &then = e->args[1], &otherwise = e->args[2];
-  if (guard_expr_ && scalar::equal(guard_expr_, condition)) return emit(then);  // the guard says it already
+  // The guard says it already. An index is computed once for all guards.
+  if (guard_expr_ && !is_index(e) && scalar::equal(guard_expr_, condition)) return emit(then);
   Value* c = emit(condition);
   bool guard_then = loads_memory(then), guard_else = loads_memory(otherwise);
   Value* outer = guard_;

@@ -16,6 +16,28 @@ static const ir::Call* callback_call(const ir::Call& call) {
   return op && op->def && op::callback_of(*op->def) ? inner : nullptr;
 }
 
+// Functions outside know the types that machines compute with.
+static Status check_types(const ExternalCall& call, const Span& span) {
+  ir::Types work{call.result};
+  for (const ir::Expr& a : call.args) work.push_back(a->type);
+  while (!work.empty()) {
+    const ir::Type type = work.back();
+    work.pop_back();
+    if (const ir::TupleType* t = ir::as<ir::TupleType>(type))
+      work.insert(work.end(), t->fields.begin(), t->fields.end());
+    const ir::TensorType* t = ir::as<ir::TensorType>(type);
+    if (t && t->dtype.is_storage())
+      return Diagnostic{
+          DiagnosticKind::not_supported,
+          format("`{}` takes or gives {}, which functions outside of Relay cannot", call.code.symbol, t->dtype.str()),
+          span,
+          {},
+          {},
+          "cast to another type around the call"};
+  }
+  return ok();
+}
+
 Result<std::optional<ExternalCall>> external_call(const ir::Call& call, const ExternalCodes* codes) {
   const ir::Function* f = ir::as<ir::Function>(call.callee);
   if (f && f->attrs.count("Compiler")) {
@@ -30,7 +52,9 @@ Result<std::optional<ExternalCall>> external_call(const ir::Call& call, const Ex
                         {},
                         {},
                         "compile the program with relay.compile()"};
-    return std::optional(ExternalCall{code->second, call.args, call.type});
+    ExternalCall made{code->second, call.args, call.type};
+    RELAY_RETURN_IF_ERROR(check_types(made, call.span));
+    return std::optional(std::move(made));
   }
   const ir::Call* inner = callback_call(call);
   if (!inner) return std::optional<ExternalCall>();
@@ -49,6 +73,7 @@ Result<std::optional<ExternalCall>> external_call(const ir::Call& call, const Ex
     else
       out.args.push_back(values.count(e.get()) ? values.at(e.get()) : e);
   }
+  RELAY_RETURN_IF_ERROR(check_types(out, call.span));
   return std::optional(std::move(out));
 }
 

@@ -68,7 +68,7 @@ class Splitter {
       if (g_.te.params[p] == placeholder) return g_.params[p];
     for (size_t c = 0; c < g_.te.constants.size(); ++c)
       if (g_.te.constants[c].first == placeholder) return g_.constants[c];
-    RELAY_CHECK(false, "{} is no array of the group {}", placeholder->name, g_.te.name);
+    RELAY_CHECK(false, "{} is not an array of the group {}", placeholder->name, g_.te.name);
     return -1;
   }
 

@@ -140,9 +140,9 @@ ir::Expr definition(const DeformableConv2DAttrs& a, const ir::Exprs& in) {
     const int64_t axis = static_cast<int64_t>(d);
     const ir::Expr own =
         grad::call("strided_slice", {moved}, {{"begin", Ints{axis}}, {"end", Ints{axis + 1}}, {"axes", Ints{2}}});
-    const ir::Expr place = grad::plus(own, ir::constant(std::move(base))), half = grad::number(0.5, in[0]);
-    const ir::Expr scale = grad::number(2.0 / static_cast<double>(size[d]), in[0]);
-    grid.push_back(grad::minus(grad::times(grad::plus(place, half), scale), grad::number(1, in[0])));
+    const ir::Expr place = grad::plus(own, ir::constant(std::move(base))), one = grad::number(1, in[0]);
+    const ir::Expr middle = grad::plus(grad::times(place, grad::number(2, in[0])), one);
+    grid.push_back(grad::minus(grad::over(middle, grad::number(static_cast<double>(size[d]), in[0])), one));
   }
   ir::Expr places = grad::call("concatenate", {ir::tuple(grid)}, {{"axis", int64_t{2}}});
   places = grad::call("transpose", {places}, {{"axes", Ints{0, 2, 1, 3, 4}}});

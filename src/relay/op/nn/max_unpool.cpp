@@ -22,7 +22,7 @@ Result<Type> infer(const MaxUnpoolAttrs& a, const Types& in) {
     return constraint("C1", "output_size {} should have one value for each axis of data {} behind the first two",
                       text(a.output_size), text(data->shape));
   for (const Dim& d : a.output_size)
-    if (!at_least(d, dim(0))) return constraint("C1", "output_size {} has a negative extent", text(a.output_size));
+    if (!at_least(d, dim(1))) return constraint("C1", "output_size {} should be positive", text(a.output_size));
   // (C2) There is an index for each element.
   if (!indices->dtype.is_int() || !agree(indices->shape, data->shape))
     return constraint("C2", "indices must be integers of shape {}, but are {}", text(data->shape), ir::str(in[1]));
@@ -37,13 +37,19 @@ std::optional<op::CheckedIndices> checked(const MaxUnpoolAttrs& a, const Types&)
 
 ir::Expr definition(const MaxUnpoolAttrs& a, const ir::Exprs& in) {
   const TensorType& data = grad::tensor(in[0]);
-  auto flat = [](const ir::Expr& e) { return grad::call("reshape", {e}, {{"newshape", Ints{0, 0, -1}}}); };
+  auto shaped = [](const ir::Expr& e, const Dims& shape) {
+    return grad::call("reshape", {e}, {{"newshape", shape}, {"allowzero", true}});
+  };
+  auto flat = [&](const ir::Expr& e) {
+    const Dims pooled(data.shape.begin() + 2, data.shape.end());
+    return shaped(e, {data.shape[0], data.shape[1], scalar::simplify(product(pooled))});
+  };
   const Dims images = {data.shape[0], data.shape[1], scalar::simplify(product(a.output_size))};
   const ir::Expr zeros = grad::call("zeros", {}, {{"shape", images}, {"dtype", data.dtype}});
   const ir::Expr put = grad::call("scatter_elements", {zeros, flat(in[1]), flat(in[0])}, {{"axis", int64_t{2}}});
-  Dims out = {dim(0), dim(0)};
+  Dims out = {data.shape[0], data.shape[1]};
   out.insert(out.end(), a.output_size.begin(), a.output_size.end());
-  return grad::call("reshape", {put}, {{"newshape", out}});
+  return shaped(put, out);
 }
 
 }  // namespace
@@ -70,6 +76,7 @@ OpDef nn_max_unpool() {
                      .ranges = {{-1, 1}, {-7, 6}}}},
        .rejects = {{{"(2, 3, 2, 2)", "(2, 3, 2, 2) int64"}, "output_size=[4]", "C1"},
                    {{"(2, 3)", "(2, 3) int64"}, "output_size=[]", "C1"},
+                   {{"(1, 2, 3)", "(1, 2, 3) int64"}, "output_size=[0]", "C1"},
                    {{"(1, 2, 3)", "(1, 2, 3)"}, "output_size=[7]", "C2"},
                    {{"(1, 2, 3)", "(1, 2, 2) int64"}, "output_size=[7]", "C2"}}},
       "MaxUnpoolAttrs");

@@ -81,6 +81,8 @@ Result<Type> infer(const AttentionAttrs& a, const Types& types) {
       return constraint("C2", "the heads of input {}, {}, do not divide those of query {}", k, text(shape),
                         text(in[0]->shape));
   }
+  if (!a.scale && !scalar::is_int(in[0]->shape.back()))
+    return constraint("C2", "the width of query {} is not a number: give scale", text(in[0]->shape));
   RELAY_RETURN_IF_ERROR(expect_rows(a, in));
   // (C4) The mask broadcasts to the scores.
   Dims scores = in[0]->shape;
@@ -119,7 +121,9 @@ ir::Expr definition(const AttentionAttrs& a, const ir::Exprs& in) {
   const int64_t axes = grad::rank(query);
   const size_t past = a.masked ? 4 : 3;
   auto behind = [&](size_t earlier, const ir::Expr& now) {
-    return typed(grad::call("concatenate", {typed(ir::tuple({field_of(all, earlier), now}))}, {{"axis", axes - 2}}));
+    const ir::Expr before = field_of(all, earlier), both = ir::tuple({before, now});
+    both->type = ir::tuple_type({before->type, now->type});
+    return typed(grad::call("concatenate", {both}, {{"axis", axes - 2}}));
   };
   if (a.cached) key = behind(past, key), value = behind(past + 1, value);
   const Dims &queries = grad::tensor(query).shape, &keys = grad::tensor(key).shape;

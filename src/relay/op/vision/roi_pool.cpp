@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "relay/op/gradient.h"
+#include "relay/op/loops.h"
 #include "relay/op/vision/regions.h"
 
 namespace relay::ops {
@@ -47,20 +48,33 @@ te::Tensors compute(const ROIPoolAttrs& a, const te::Tensors& in, const Type& ou
     return std::pair(held(begin + floordiv(i[2 + d] * length, cells)),
                      held(begin + floordiv((i[2 + d] + 1) * length + (cells - 1), cells)));
   };
-  te::Tensor found = te::reduce(
-      "max", shape_of(out), {data->shape[2], data->shape[3]}, Combiner::Max, [&](const Exprs& i, const Exprs& r) {
-        Expr inside = imm(1, DType::boolean());
-        for (size_t d = 0; d < 2; ++d) {
-          auto [begin, end] = range(i, d);
-          inside = logical_and(inside, logical_and(le(begin, r[d]), lt(r[d], end)));
-        }
-        Expr batch = max(min(cast(DType::int64(), (*rois)({i[0], dim(0)})), data->shape[0] - 1), dim(0));
-        return select(inside, (*data)({batch, i[1], r[0], r[1]}), te::identity(Combiner::Max, data->dtype));
+  // Over the pixels of the cell alone: regions are small parts of images.
+  return {te::program("roi_pool", shape_of(out), data->dtype, axes_but(4, {}), [&](const Exprs& i, const BufferRef& r) {
+    const auto [top, bottom] = range(i, 0);
+    const auto [left, right] = range(i, 1);
+    const Expr held = max(min(cast(DType::int64(), (*rois)({i[0], dim(0)})), data->shape[0] - 1), dim(0));
+    auto search = [&](const Expr& batch, const Expr& y, const Expr& rows, const Expr& x, const Expr& columns) {
+      return with_cell("most", te::identity(Combiner::Max, data->dtype), [&](const Cell& most) {
+        const Stmt over = each("row", rows, [&](const Expr& row) {
+          return each("column", columns, [&](const Expr& column) {
+            const Expr pixel = (*data)({batch, i[1], y + row, x + column});
+            return most.set(te::combine(Combiner::Max, most.get(), pixel));
+          });
+        });
+        const Expr any = logical_and(lt(dim(0), rows), lt(dim(0), columns));
+        return loop::block({over, loop::store(r, i, select(any, most.get(), imm(0, data->dtype)))});
       });
-  return {te::compute("roi_pool", shape_of(out), [&](const Exprs& i) {
-    auto [top, bottom] = range(i, 0);
-    auto [left, right] = range(i, 1);
-    return select(logical_and(lt(top, bottom), lt(left, right)), (*found)(i), imm(0, data->dtype));
+    };
+    return let("batch", held, [&](const Expr& batch) {
+      return let("top", top, [&](const Expr& y) {
+        return let("rows", max(bottom - top, dim(0)), [&](const Expr& rows) {
+          return let("left", left, [&](const Expr& x) {
+            return let("columns", max(right - left, dim(0)),
+                       [&](const Expr& columns) { return search(batch, y, rows, x, columns); });
+          });
+        });
+      });
+    });
   })};
 }
 
@@ -121,7 +135,7 @@ OpDef vision_roi_pool() {
   return define<ROIPoolAttrs>({.name = "vision.roi_pool",
                                .doc = "The maxima of a grid in regions of images.",
                                .inputs = {{"data", "(N, C, H, W)"}, {"rois", "(regions, 5): batch, x1, y1, x2, y2"}},
-                               .fusion = Fusion::OutputFusable,
+                               .fusion = Fusion::Opaque,
                                .infer = infer,
                                .compute = compute,
                                .definition = definition,

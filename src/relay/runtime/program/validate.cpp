@@ -110,7 +110,8 @@ class Validator {
       check(e.library.find('\0') == std::string::npos && e.symbol.find('\0') == std::string::npos,
             "a name of an external function has a zero in it");
       for (uint32_t c : e.constants)
-        check(c < program_.constants.size(), "a constant of an external function does not exist");
+        check(c < program_.constants.size() && !program_.constants[c].dtype().is_storage(),
+              "a constant of an external function does not exist, or is of a storage type");
     }
   }
 
@@ -159,7 +160,7 @@ class Validator {
     for (uint32_t i = 0; i < f.arrays.size() && !failed_; ++i) {
       const Array& a = f.arrays[i];
       if (!a.in_place) continue;
-      check(a.kind == Array::Kind::Output && f.batching == Batching::None, "what is no output lies in an input");
+      check(a.kind == Array::Kind::Output && f.batching == Batching::None, "what is not an output lies in an input");
       check(a.in_place->input < f.inputs.size(), "an output lies in an input that there is not");
       if (failed_) return;
       const Array& input = f.arrays[f.inputs[a.in_place->input]];
@@ -202,7 +203,7 @@ class Validator {
       end = r.first + r.count;
       for (uint32_t s = r.first; s < end; ++s)
         check(f.steps[s].kind == Step::Kind::Kernel && f.steps[s].sizes.count > 0,
-              "a repeated step is no kernel that takes the number of the time");
+              "a repeated step is not a kernel that takes the number of the time");
     }
   }
 
@@ -315,6 +316,7 @@ class Validator {
       const uint32_t array = f.operands[step.args.begin + i];
       const Array::Kind kind = f.arrays[array].kind;
       check(f.stored_in(array) == array, "an array of an external function is a part, whose rows lie apart");
+      check(!f.arrays[array].dtype.is_storage(), "an array of an external function is of a storage type");
       check(i < called.inputs || kind == Array::Kind::Output || kind == Array::Kind::Temporary,
             "an external function writes an input or a constant");
     }

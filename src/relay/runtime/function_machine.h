@@ -1,0 +1,16 @@
+// What one run of a program with functions takes.
+#pragma once
+
+#include <memory>
+
+#include "relay/runtime/context.h"
+
+namespace relay::runtime {
+
+struct FunctionMachine {
+  explicit FunctionMachine(const LinkedProgram& linked) : context(linked) {}
+  RunContext context;
+  std::unique_ptr<FunctionExecutor> functions;
+};
+
+}  // namespace relay::runtime
