@@ -56,6 +56,24 @@ Values unrolled(Convert& c, const Graph& body) {
 
 }  // namespace
 
+namespace {
+
+// What exporters write of a squeeze: if a size is 1, the axis goes; else all stays. The program is then one of fewer
+// axes, and that the size is 1 is checked when it is called: the squeeze needs it.
+bool is_squeezed(const Value& condition, const Values& then_values, const Values& else_values) {
+  auto calls = [](const Expr& e, const char* name) -> const ir::Call* {
+    const ir::Call* call = ir::as<ir::Call>(e);
+    const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
+    return op && op->name == name ? call : nullptr;
+  };
+  if (!condition.known && !calls(condition.expr, "equal")) return false;
+  if (then_values.size() != 1 || else_values.size() != 1) return false;
+  const ir::Call* squeeze = calls(then_values[0].expr, "squeeze");
+  return squeeze && squeeze->args[0] == else_values[0].expr;
+}
+
+}  // namespace
+
 // A condition that is known at import leaves one branch. Else both branches become the sides of an `if`; where their
 // sizes differ, the result has `?`.
 Values If(Convert& c) {
@@ -75,6 +93,7 @@ Values If(Convert& c) {
   for (size_t i = 0; i < then_values->size(); ++i) {
     const Expr &a = (*then_values)[i].expr, &b = (*else_values)[i].expr;
     ir::Type both = equal(a->type, b->type) ? a->type : joined(a->type, b->type);
+    if (!both && is_squeezed(c.value(0), *then_values, *else_values)) return *then_values;
     if (!both)
       return c.unsupported(
           "output {} is {} in one branch and {} in the other; the number of axes and the elements' type must be one", i,

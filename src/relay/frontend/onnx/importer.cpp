@@ -1,6 +1,7 @@
 #include "relay/frontend/onnx/importer.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "relay/frontend/common/emit.h"
 
@@ -263,16 +264,33 @@ void Importer::report_undefined(const Graph& graph, size_t node, std::string_vie
   Diagnostic d{DiagnosticKind::bad_model, format("{} uses '{}', which nothing defines", node_label(user), name),
                span(user)};
   d.help = "the model is incomplete: export it again, or check it with onnx.checker";
-  for (size_t i = node; i < graph.nodes.size(); ++i) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const std::vector<std::string_view>& outputs = graph.nodes[i].outputs;
     if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) continue;
     d.message = i == node ? format("{} uses its own result '{}'", node_label(user), name)
-                          : format("{} uses '{}' before it is defined", node_label(user), name);
+                          : format("{} uses '{}', which is computed from its own result", node_label(user), name);
     if (i != node) d.labels.push_back({span(graph.nodes[i]), "defined here"});
-    d.help = "ONNX wants nodes in an order in which each uses results of earlier ones only: sort them, or export again";
+    d.help = "the nodes form a circle, which no order of them resolves: export the model again";
     break;
   }
   report(std::move(d));
+}
+
+// The names that a node uses, last first: its inputs, and what graphs inside it use.
+static std::vector<std::string_view> used_names(const Node& node) {
+  std::vector<std::string_view> names;
+  std::vector<const Node*> work{&node};
+  while (!work.empty()) {
+    const Node& one = *work.back();
+    work.pop_back();
+    names.insert(names.end(), one.inputs.rbegin(), one.inputs.rend());
+    for (const Attribute& a : one.attributes)
+      if (const std::shared_ptr<const Graph>* sub = std::get_if<std::shared_ptr<const Graph>>(&a.value)) {
+        for (const Node& inner : (*sub)->nodes) work.push_back(&inner);
+        for (const ValueInfo& output : (*sub)->outputs) names.push_back(output.name);
+      }
+  }
+  return names;
 }
 
 static bool is_graph(const Attribute& a) { return std::holds_alternative<std::shared_ptr<const Graph>>(a.value); }
@@ -285,9 +303,42 @@ Values Importer::given_values(const Node& node) {
   return values;
 }
 
+// Each node behind those whose results it uses, else as they stand: some converters put nodes at the end that belong in
+// front, and ONNX Runtime sorts them. What a circle holds stays where it is, and is reported there.
+static std::vector<size_t> in_order(const Graph& graph) {
+  std::unordered_map<std::string_view, size_t> makers;
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    for (std::string_view name : graph.nodes[i].outputs)
+      if (!name.empty()) makers.try_emplace(name, i);
+  std::vector<size_t> order;
+  enum class State : uint8_t { Fresh, Open, Done };
+  std::vector<State> states(graph.nodes.size(), State::Fresh);
+  std::vector<std::pair<size_t, std::vector<std::string_view>>> open;  // nodes, and what they use that is not looked at
+  auto begin = [&](size_t i) {
+    states[i] = State::Open;
+    open.emplace_back(i, used_names(graph.nodes[i]));
+  };
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (states[i] == State::Fresh) begin(i);
+    while (!open.empty()) {
+      auto& [node, names] = open.back();
+      if (names.empty()) {
+        states[node] = State::Done;
+        order.push_back(node);
+        open.pop_back();
+        continue;
+      }
+      auto maker = makers.find(names.back());
+      names.pop_back();
+      if (maker != makers.end() && states[maker->second] == State::Fresh) begin(maker->second);
+    }
+  }
+  return order;
+}
+
 void Importer::convert_nodes(const Graph& graph) {
   graphs_.push_back(&graph);
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+  for (size_t i : in_order(graph)) {
     const Span place = span(graph.nodes[i]);
     const Node& node = graph.nodes[i];
     Values results = convert_node(graph, i, place);

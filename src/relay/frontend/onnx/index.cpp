@@ -61,6 +61,13 @@ KnownRef slice_known(KnownRef known, const Dims& starts, const Dims& ends, const
 
 }  // namespace
 
+// The first `size` elements along an axis: that it has so many is checked when the program is called.
+static Expr first_of(Convert& c, const Expr& x, int64_t axis, const Dim& size) {
+  Dims like(c.shape(x).size(), scalar::imm(1));
+  like[static_cast<size_t>(axis)] = size;
+  return c.emit("slice_like", {x, c.broadcast_to(c.scalar(0, DType::boolean()), like)}, {{"axes", Ints{axis}}});
+}
+
 // Bounds are attributes before opset 10 and inputs since.
 Values Slice(Convert& c) {
   std::optional<Dims> starts, ends;
@@ -121,6 +128,11 @@ Values Slice(Convert& c) {
             scalar::str(first), scalar::str(last), scalar::str(extent));
       begin.push_back(first->ivalue), end.push_back(last->ivalue), strides.push_back(step);
     } else {
+      if (is_int(first, 0) && step == 1 && !is_int(last)) {
+        x = first_of(c, x, (*axes)[i], last);
+        if (!x) return {};
+        continue;
+      }
       if (!is_int(first) || !is_int(last))
         return c.unsupported("a slice from {} to {} needs numbers; give the inputs' shapes (--shape)",
                              scalar::str(first), scalar::str(last));
