@@ -67,9 +67,9 @@ kinds(
 )
 kinds(
     "stack",
-    "a stack of 64 KiB to 1 MiB",
+    "a stack of 192 KiB to 1 MiB",
     either("R0603"),
-    lambda v: run(v, limits=[f"--stack={v.size(128, 1024) << 10}"]),
+    lambda v: run(v, limits=[f"--stack={v.size(192, 1024) << 10}"]),
 )
 kinds(
     "file-size",

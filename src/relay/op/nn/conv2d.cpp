@@ -4,24 +4,9 @@
 
 namespace relay::ops {
 
-// In blocks, and in groups of several channels.
-static std::vector<Example> more_examples() {
-  return {{.inputs = {"(1, 2, 6, 7, 4)", "(2, 2, 3, 3, 4, 4)"},
-           .attrs = "data_layout=\"NCHW4c\", kernel_layout=\"OIHW4i4o\", padding=[1, 1]",
-           .symbolic = {"(n, 2, h, w, 4)", "(2, 2, 3, 3, 4, 4)"}},
-          {.inputs = {"(1, 2, 6, 7, 2, 4)", "(8, 8, 3, 3)"}, .attrs = "data_layout=\"NCHW2n4c\", out_layout=\"NHWC\""},
-          {.inputs = {"(1, 128, 28, 28)", "(128, 32, 3, 3)"}, .attrs = "padding=[1, 1], groups=4", .bench = true},
-          {.inputs = {"(1, 256, 28, 28)", "(256, 8, 3, 3)"}, .attrs = "padding=[1, 1], groups=32", .bench = true},
-          {.inputs = {"(1, 116, 28, 28)", "(116, 29, 1, 1)"}, .attrs = "groups=4", .bench = true}};
-}
-
-OpDef nn_conv2d() {
-  op::OpSpec<nn::ConvOf<2>> spec = nn::conv_spec<2>();
-  spec.name = "nn.conv2d";
-  nn::allow_blocks<nn::ConvOf<2>, nn::ConvAttrs>(spec, {&nn::ConvAttrs::data_layout, &nn::ConvAttrs::kernel_layout},
-                                                 &nn::ConvAttrs::out_layout);
-  spec.doc = "Two-dimensional convolution of data with weight.";
-  spec.examples = {
+// Lists of their own, and not inlined: what makes all of them at once takes more stack than a small thread has.
+[[gnu::noinline]] static std::vector<Example> examples() {
+  return {
       {.inputs = {"(1, 3, 8, 8)", "(4, 3, 3, 3)"},
        .attrs = "padding=[1, 1]",
        .symbolic = {"(n, 3, h, w)", "(4, 3, 3, 3)"}},
@@ -48,7 +33,12 @@ OpDef nn_conv2d() {
        .attrs = "out_dtype=\"int32\"",
        .low = -128,
        .high = 127,
-       .ulps = 0},
+       .ulps = 0}};
+}
+
+// For benchmarks.
+[[gnu::noinline]] static std::vector<Example> timed_examples() {
+  return {
       {.inputs = {"(1, 64, 56, 56)", "(64, 64, 3, 3)"}, .attrs = "padding=[1, 1]", .bench = true},
       {.inputs = {"(1, 64, 56, 56) int8", "(64, 64, 3, 3) int8"},
        .attrs = "padding=[1, 1], out_dtype=\"int32\"",
@@ -81,7 +71,28 @@ OpDef nn_conv2d() {
       {.inputs = {"(1, 56, 56, 144)", "(3, 3, 1, 144)"},
        .attrs = "data_layout=\"NHWC\", kernel_layout=\"HWIO\", padding=[1, 1], groups=144",
        .bench = true}};
-  for (Example& e : more_examples()) spec.examples.push_back(std::move(e));
+}
+
+// In blocks, and in groups of several channels.
+[[gnu::noinline]] static std::vector<Example> more_examples() {
+  return {{.inputs = {"(1, 2, 6, 7, 4)", "(2, 2, 3, 3, 4, 4)"},
+           .attrs = "data_layout=\"NCHW4c\", kernel_layout=\"OIHW4i4o\", padding=[1, 1]",
+           .symbolic = {"(n, 2, h, w, 4)", "(2, 2, 3, 3, 4, 4)"}},
+          {.inputs = {"(1, 2, 6, 7, 2, 4)", "(8, 8, 3, 3)"}, .attrs = "data_layout=\"NCHW2n4c\", out_layout=\"NHWC\""},
+          {.inputs = {"(1, 128, 28, 28)", "(128, 32, 3, 3)"}, .attrs = "padding=[1, 1], groups=4", .bench = true},
+          {.inputs = {"(1, 256, 28, 28)", "(256, 8, 3, 3)"}, .attrs = "padding=[1, 1], groups=32", .bench = true},
+          {.inputs = {"(1, 116, 28, 28)", "(116, 29, 1, 1)"}, .attrs = "groups=4", .bench = true}};
+}
+
+OpDef nn_conv2d() {
+  op::OpSpec<nn::ConvOf<2>> spec = nn::conv_spec<2>();
+  spec.name = "nn.conv2d";
+  nn::allow_blocks<nn::ConvOf<2>, nn::ConvAttrs>(spec, {&nn::ConvAttrs::data_layout, &nn::ConvAttrs::kernel_layout},
+                                                 &nn::ConvAttrs::out_layout);
+  spec.doc = "Two-dimensional convolution of data with weight.";
+  spec.examples = examples();
+  for (std::vector<Example> (*more)() : {timed_examples, more_examples})
+    for (Example& e : more()) spec.examples.push_back(std::move(e));
   spec.rejects = {{{"(1, 3, 8, 8)", "(4, 3, 3, 3)"}, "data_layout=\"NCHWc\"", "C1"},
                   {{"(3, 8, 8)", "(4, 3, 3, 3)"}, "", "C2"},
                   {{"(1, 3, 8, 8)", "(4, 3, 3, 3)"}, "strides=[0, 1]", "C3"},
