@@ -3,6 +3,8 @@
 import ast
 import functools
 import pathlib
+import subprocess
+import sys
 import time
 
 import numpy as np
