@@ -78,11 +78,14 @@ def operators():
     table = relay.operators()
     new = sum(one["ours"] for one in table.values())
     out.append(
-        f"{len(table)} operators, {new} of them new. In text `nn.relu(%x)`, in Python `relay.nn.relu(x)`: inputs, then attributes, by position or by name. Defaults are the same in both, except where `help()` of the function says otherwise. `relay ops NAME` prints one with its formula, the types that it gives and what it refuses.\n"
+        f"{len(table)} operators, {new} of them new. In text `nn.relu(%x)`, in Python `relay.nn.relu(x)`: inputs, then "
+        "attributes, by position or by name. Defaults are the same in both, except where `help()` of the function says "
+        "otherwise. `relay ops NAME` prints one with its formula, the types that it gives and what it refuses.\n"
     )
     for name, one in table.items():
         out.append(
-            f"## {name}\n\n{one['doc']}\n\nFusion: {one['fusion']}.{' Differentiable.' if one['differentiable'] else ''}"
+            f"## {name}\n\n{one['doc']}\n\nFusion: {one['fusion']}."
+            f"{' Differentiable.' if one['differentiable'] else ''}"
             f"{' New here: Relay had no such operator.' if one['ours'] else ''}\n"
         )
         if one["inputs"]:

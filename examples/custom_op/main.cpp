@@ -1,5 +1,5 @@
-// An operator of one's own through every stage, without a change to Relay: mean_abs_norm.cpp holds it, as it would stand in
-// op/.
+// An operator of one's own through every stage, without a change to Relay: mean_abs_norm.cpp holds it, as it
+// would stand in op/.
 //
 // A program in memory may call any OpDef. Only names in text and in Python come from op/ops.def.
 #include <algorithm>

@@ -24,8 +24,8 @@ def FlexibleShapeDispatch(
     affects_output: bool = True,
 ) -> Pass:
     """Makes @main take any extent along an axis: it calls @main_B, compiled for the extent B, for the one of `buckets`
-    that is given. auto_pad: else the next larger one, with inputs that are padded by pad_value, and outputs that are cut
-    (affects_output: they have the axis too). Without it other extents are for the last bucket's checks to refuse.
+    that is given. auto_pad: else the next larger one, with inputs that are padded by pad_value, and outputs that are
+    cut (affects_output: they have the axis too). Without it other extents are for the last bucket's checks to refuse.
     input_indices: the parameters that have the axis; without it all tensors."""
     sizes = sorted(set(map(int, buckets)))
     if not sizes or sizes[0] < 1:

@@ -120,9 +120,9 @@ class CSource:
 
         int NAME(const relay_external_array* arrays, int32_t threads)
 
-    `arrays`: the inputs, the outputs, then `constants`; each has data (aligned to 64 bytes, dense, row-major), shape and
-    rank. 0: it has done its work. The type is declared in front. It is compiled by `compiler` when a program is built,
-    and the machine code becomes part of the program, for this machine.
+    `arrays`: the inputs, the outputs, then `constants`; each has data (aligned to 64 bytes, dense, row-major), shape
+    and rank. 0: it has done its work. The type is declared in front. It is compiled by `compiler` when a program is
+    built, and the machine code becomes part of the program, for this machine.
     """
 
     text: str

@@ -2,11 +2,11 @@
 
     mod = relay.transform.CollagePartition(["other"], CustomCostEstimator(lambda mod, compiler: ...))(mod)
 
-A candidate is a call of an operator, for Relay itself ("default") or for a compiler that takes it (relay.byoc.supports),
-or a match of a pattern of a compiler's table. Candidates cover every call of @main once; the sum of their costs is the
-least that there is (Jeon et al., "Collage: Seamless Integration of Deep Learning Backends with Automatic Placement",
-2022). Costs come from an estimator: estimate(mod, compiler) is the seconds that a module with the candidate as its @main
-takes.
+A candidate is a call of an operator, for Relay itself ("default") or for a compiler that takes it
+(relay.byoc.supports), or a match of a pattern of a compiler's table. Candidates cover every call of @main once; the
+sum of their costs is the least that there is (Jeon et al., "Collage: Seamless Integration of Deep Learning Backends
+with Automatic Placement", 2022). Costs come from an estimator: estimate(mod, compiler) is the seconds that a module
+with the candidate as its @main takes.
 """
 
 from __future__ import annotations
@@ -253,8 +253,10 @@ def CollagePartition(config, cost_estimator=None) -> Pass:
         def is_closed(one):
             nodes = set(one.nodes)
             inner = nodes - {one.root}
-            return nodes <= known and all(user in nodes or not isinstance(user, Call) and _leads_inside(user, nodes, users)
-                                          for node in inner for user in users[node])  # fmt: skip
+            outside = {user for node in inner for user in users[node]} - nodes
+            return nodes <= known and all(
+                not isinstance(user, Call) and _leads_inside(user, nodes, users) for user in outside
+            )
 
         candidates = [one for one in candidates if is_closed(one)]
         chosen = _search(calls, candidates, _Costs(cost_estimator or CostEstimator()))

@@ -308,24 +308,16 @@ def compile(
         }
         _compiled_already(source.name, not_default)
         return load(source, threads=threads)
+    how = target, threads or 0, numerics, opt_level, mode, schedules or {}, executor
+    runs = memory_limit or 0, batch_calls
     if cache:
         if is_module or source.bytes is not None or source.form == "pytorch":
             raise wrong_input("only the ONNX model or program of a file is kept in the cache", "pass its path")
         if verify:
             raise ValueError("passes are verified when they run: leave cache or verify out")
-        given = _shapes_of(shapes)
-        how = (
-            target,
-            threads or 0,
-            numerics,
-            opt_level,
-            mode,
-            schedules or {},
-            executor,
-            memory_limit or 0,
-            batch_calls,
+        core, notes = _core.compile_file(
+            source.name, _shapes_of(shapes), *how, *runs, strict, external, _donated(donate)
         )
-        core, notes = _core.compile_file(source.name, given, *how, strict, external, _donated(donate))
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return Compiled(core)
@@ -338,19 +330,8 @@ def compile(
         if external:  # looks at the program as it is written
             model, external = _core.partition_for(model, external), ""
         model = context.optimised(model, opt_level, mode)
-    how = (
-        target,
-        threads or 0,
-        numerics,
-        opt_level,
-        mode,
-        schedules or {},
-        executor,
-        verify,
-        memory_limit or 0,
-        batch_calls,
-    )
-    return Compiled(_core.compile(model, *how, strict, context.changes_compilation, external, _donated(donate)))
+    by_context = context.changes_compilation
+    return Compiled(_core.compile(model, *how, verify, *runs, strict, by_context, external, _donated(donate)))
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):

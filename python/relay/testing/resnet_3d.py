@@ -2,23 +2,14 @@
 units normalise first."""
 
 from ..expr import var
-from ..op import add, nn
+from ..op import nn
 from .init import create_workload
-from .layers import batch_norm_infer, conv3d, conv_kernel_layout, dense_add_bias, function
-from .resnet import _stages
+from .layers import conv3d, conv_kernel_layout, dense_add_bias, function
+from .resnet import _Layers, _stages
 
 
-class _Layers:
-    """The layers in one layout."""
-
-    def __init__(self, layout):
-        self.layout = layout
-
-    def norm(self, data, name, **attributes):
-        return batch_norm_infer(data, name=name, epsilon=2e-5, axis=self.layout.index("C"), **attributes)
-
-    def norm_relu(self, data, name):
-        return nn.relu(self.norm(data, name))
+class _Layers3d(_Layers):
+    """The layers over frames too; a size or stride is a number for all, or three."""
 
     def conv(self, data, channels, size, stride, name):
         kernel = (size,) * 3 if isinstance(size, int) else size
@@ -33,28 +24,13 @@ class _Layers:
             kernel_layout=conv_kernel_layout(self.layout),
         )
 
-    def unit(self, data, channels, stride, same_shape, name, bottle_neck):
-        """data (or a convolution of it) plus two convolutions, or three around a narrow middle."""
-        first = body = self.norm_relu(data, f"{name}_bn1")
-        inner = channels // 4 if bottle_neck else channels
-        steps = (
-            [(inner, 1, stride), (inner, 3, 1), (channels, 1, 1)]
-            if bottle_neck
-            else [(inner, 3, stride), (inner, 3, 1)]
-        )
-        for number, (width, size, step) in enumerate(steps, 1):
-            if number > 1:
-                body = self.norm_relu(body, f"{name}_bn{number}")
-            body = self.conv(body, width, size, step, f"{name}_conv{number}")
-        return add(body, data if same_shape else self.conv(first, channels, 1, stride, f"{name}_sc"))
-
 
 def get_net(batch_size, num_classes, num_layers=50, image_shape=(3, 16, 112, 112), layout="NCDHW", dtype="float32"):
     """As a function of data and the weights: channels, frames, height, width in image_shape. Small pictures (height up
     to 28) have three stages and no pooling in front."""
     height = image_shape[layout.index("H") - 1]
     units, channels, bottle_neck = _stages(num_layers, height)
-    at = _Layers(layout)
+    at = _Layers3d(layout)
     body = at.norm(var("data", shape=(batch_size, *image_shape), dtype=dtype), "bn_data", scale=False)
     if height <= 32:
         body = at.conv(body, channels[0], 3, 1, "conv0")

@@ -9,7 +9,7 @@
 namespace relay::op {
 
 // `def` has a name that no operator has, `infer`, and `compute` or a callback; an operator with a callback joins no
-// kernel (Fusion::Opaque). bad_option when the name is taken or is no name.
+// kernel (Fusion::Opaque). bad_option when the name is taken or is not a valid name.
 Result<ir::Expr> define_operator(OpDef def, std::optional<Callback> callback = {});
 
 }  // namespace relay::op
