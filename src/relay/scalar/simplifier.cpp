@@ -4,12 +4,12 @@
 //   (8 * y + x + 9) // 4, x in 0..4   ->   2 * y + (x + 9) // 4   ->   2 * y + 2 + (x + 1) // 4
 //   4 * (i // 4) + i % 4              ->   i
 //   i < h, i in 0..h                  ->   true
-#include "relay/scalar/simplify.h"
+#include "relay/scalar/simplifier.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "relay/scalar/simplifier.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::scalar {
 
