@@ -268,6 +268,13 @@ def refused(module, *inputs):
     return error.value.diagnostics[0]
 
 
+def test_dropout_between_recurrent_layers_in_training_is_refused():
+    said = refused(torch.nn.LSTM(4, 4, num_layers=2, dropout=0.5).train(), f(3, 2, 4))
+    assert said.code == "R0403"
+    assert "aten.lstm.input: dropout between the layers of a recurrent network in training" in said.message
+    assert "torch/nn/modules/rnn.py:" in said.message and "relay/frontend" not in said.message
+
+
 def test_everything_that_is_missing_is_named_at_once():
     said = refused(Calls(lambda x: torch.special.i0(torch.special.i0(x)) + torch.special.i1(x)), f(3))
     assert said.code == "R0403"

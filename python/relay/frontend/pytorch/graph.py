@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import operator
+import os
 import re
 
 import torch
@@ -33,6 +34,7 @@ def _is_ready(node) -> bool:
 
 # What makes a number of an element.
 ITEMS = ("_local_scalar_dense", "item")
+_RELAY = os.path.dirname(op.__path__[0]) + os.sep  # this package's files
 
 
 def _symbols_of_shape(node) -> set:
@@ -61,8 +63,9 @@ def _decomposed(program):
 
 
 def _line(node) -> str:
-    """The line of the user's Python that made the node."""
+    """The line of the user's Python that made the node; of PyTorch's, if none of the user's did."""
     frames = re.findall(r'File "([^"<]+)", line (\d+)', node.meta.get("stack_trace") or "")
+    frames = [frame for frame in frames if not frame[0].startswith(_RELAY)]
     own = [frame for frame in frames if "/site-packages/" not in frame[0]] or frames
     return f" at {own[-1][0]}:{own[-1][1]}" if own else ""
 
