@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import oracle_arrays
 import quantized
+import recurrent  # noqa: F401  named by oracles of operators
 import scipy
 import threefry
 import torch
@@ -150,7 +151,9 @@ def mel_weight_matrix(bands, length, rate, low, high):
 
 
 def order(x, old, new):
-    """x with its axes in another order: order(x, "NHWC", "NCHW")."""
+    """x with its axes in another order: order(x, "NHWC", "NCHW"); of either they may be in blocks, "NCHW4c"."""
+    if re.search(r"\d", old + new):
+        return layout_transform(x, old, new)
     return x.permute([old.index(letter) for letter in new])
 
 
@@ -292,7 +295,7 @@ def pad(data, pad_width, mode, value):
 
 def depth_to_space(data, b, mode):
     n, c, h, w = data.shape
-    if mode == "CRD":
+    if mode in ("CRD", "CDR"):
         return F.pixel_shuffle(data, b)
     return data.reshape(n, b, b, c // b**2, h, w).permute(0, 3, 4, 1, 5, 2).reshape(n, c // b**2, h * b, w * b)
 

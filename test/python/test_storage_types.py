@@ -97,7 +97,7 @@ def test_others_refuse_them(name):
 def test_text_and_artifact_keep_them(name, tmp_path):
     weight = codes(name)
     module = relay.module(relay.cast(relay.const(weight), "float32"))
-    again = relay.parse(str(module))
+    again = relay.parse(module.astext())
     assert np.array_equal(relay.evaluate(again, []), weight.astype(np.float32), equal_nan=True)
     x = relay.var("x", shape=weight.shape, dtype=name)
     model = relay.compile(relay.module(relay.reshape(x, (1, -1))))

@@ -175,6 +175,12 @@ def bitwise_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+def blackman_window(size: int, periodic: bool = True, dtype: str | None = 'float32') -> Expr:
+    """Blackman's window.
+
+    size (int, required): Number of elements.
+    periodic (bool): Whether the window repeats after its last element.
+    dtype (dtype): Element type of the result."""
 def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim]) -> Any:
     """Repeats data along axes of extent 1 to reach a shape.
 
@@ -188,11 +194,13 @@ def broadcast_to_like(data: Expr | TupleWrapper, broadcast_type: Expr | TupleWra
 
     data: a shape that broadcasts to the result's
     broadcast_type: the result's shape"""
-def cast(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
+def cast(data: Expr | TupleWrapper, dtype: str | None, saturate: bool = True, round_mode: str = 'up') -> Expr:
     """Converts the elements to another type.
 
     data: any shape
-    dtype (dtype, required): The element type of the result."""
+    dtype (dtype, required): The element type of the result.
+    saturate (bool): Of floats of at most 8 bits: whether what exceeds the greatest becomes it, not infinity or NaN.
+    round_mode (string): Of float8_e8m0fnu: "up", "down" or "nearest"."""
 def cast_like(data: Expr | TupleWrapper, dtype_like: Expr | TupleWrapper) -> Expr:
     """Converts the elements to the type of another tensor's.
 
@@ -220,6 +228,12 @@ def collapse_sum_to(data: Expr | TupleWrapper, shape: Expr | TupleWrapper) -> An
     shape: (rank,) integers: the result's shape, which broadcasts to data's
 
     The shape is a list of integers, or an expression."""
+def compress(data: Expr | TupleWrapper, condition: Expr | TupleWrapper, axis: int | None = None) -> Expr:
+    """The slices whose condition holds.
+
+    data: any shape
+    condition: (n,) bools, n at most the slices
+    axis (int or None): Along which axis; None: of the flattened data."""
 def concatenate(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
     """Joins tensors along an axis.
 
@@ -262,6 +276,21 @@ def debug(program: Expr | TupleWrapper, debug_func: str = '') -> Expr:
 
     program: any shape
     debug_func (string): The name of what would look at the value."""
+def define(name: Any, inputs: Any, relation: Any, compute: Any = None, callback: Any = None, attributes: Any = None, fusion: Any = 'opaque', doc: Any = '') -> Expr:
+    """Defines an operator for this process, and gives the function that makes calls of it.
+
+        name: words with points between them, "mine.swish"; then relay.op.mine.swish is the function. inputs: their names;
+        one that ends in "*" is a tuple of tensors, which is spread out. attributes: by name, with defaults. All functions
+        get the attributes by name.
+
+        relation(types of the inputs): the type of the result, or a TupleType; an exception refuses the call. The types may
+        have sizes that are not numbers (relay.Dim); each size of a result is said in numbers and sizes of inputs.
+        compute(te.Tensor, ..): tensor expressions of the results (relay.te), of which kernels are made; or
+        callback(arrays of NumPy): the results as arrays, of exactly the types of the relation. It is called for every run,
+        from any thread, one at a time; it must not change its inputs and gives the same results for the same inputs.
+        fusion: what a tensor expression may share a kernel with: "elementwise", "broadcast", "injective", "reduce",
+        "output fusable" or "opaque".
+"""
 def device_copy(data: Expr | TupleWrapper, src_virtual_device: str = '', dst_virtual_device: str = '') -> Expr:
     """Data on another device; there is one.
 
@@ -488,7 +517,9 @@ def full(fill_value: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim]
 
     fill_value: one value
     shape (list of dimensions, required): The shape of the result.
-    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value."""
+    dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
+
+    shape is a list, or an expression: then dyn.full."""
 def full_like(data: Expr | TupleWrapper, fill_value: Expr | TupleWrapper) -> Expr:
     """One value everywhere, in the shape and type of data.
 
@@ -499,7 +530,7 @@ def gather(data: Expr | TupleWrapper, axis: int, indices: Expr | TupleWrapper) -
 
     data: any shape
     indices: integers; the shape of the result
-    axis (int, required): The axis that is indexed."""
+    axis (int): The axis that is indexed."""
 def gather_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, batch_dims: int = 0, index_rank: int | None = None) -> Expr:
     """Picks slices by tuples of indices, which stand along the first axis of indices.
 
@@ -517,6 +548,19 @@ def greater_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+def hamming_window(size: int, periodic: bool = True, alpha: float = 0.54, dtype: str | None = 'float32') -> Expr:
+    """Hamming's window: a raised cosine that does not reach 0.
+
+    size (int, required): Number of elements.
+    periodic (bool): Whether the window repeats after its last element.
+    alpha (float): a0.
+    dtype (dtype): Element type of the result."""
+def hann_window(size: int, periodic: bool = True, dtype: str | None = 'float32') -> Expr:
+    """Hann's window: a raised cosine.
+
+    size (int, required): Number of elements.
+    periodic (bool): Whether the window repeats after its last element.
+    dtype (dtype): Element type of the result."""
 class image:
     @staticmethod
     def affine_grid(data: Expr | TupleWrapper, target_shape: int | Sequence[int | str | Dim]) -> Expr:
@@ -574,7 +618,8 @@ class image:
         extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
         out_dtype (dtype or None): Element type of the result; None: of data.
 
-        rounding_method is "" by default here, and "round" in the text form."""
+        rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
+                expression: then dyn.image.resize2d, whose roi is not used."""
     @staticmethod
     def resize2d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = '', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
         """Resamples images to another size.
@@ -591,7 +636,8 @@ class image:
         extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
         out_dtype (dtype or None): Element type of the result; None: of data.
 
-        rounding_method is "" by default here, and "round" in the text form."""
+        rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
+                expression: then dyn.image.resize2d, whose roi is not used."""
     @staticmethod
     def resize3d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCDHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = '', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
         """Resamples volumes to another size.
@@ -608,7 +654,8 @@ class image:
         extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
         out_dtype (dtype or None): Element type of the result; None: of data.
 
-        rounding_method is "" by default here, and "round" in the text form."""
+        rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
+                expression: then dyn.image.resize2d, whose roi is not used."""
 def invert_permutation(data: Expr | TupleWrapper) -> Expr:
     """The inverse of a permutation.
 
@@ -713,6 +760,15 @@ def mean_std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = 
     """(mean, standard deviation)"""
 def mean_variance(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
     """(mean, variance)"""
+def mel_weight_matrix(num_mel_bins: int, dft_length: int, sample_rate: int, lower_edge_hertz: float, upper_edge_hertz: float, dtype: str | None = 'float32') -> Expr:
+    """A matrix that sums the bins of a spectrum into bands of the mel scale.
+
+    num_mel_bins (int, required): Number of bands.
+    dft_length (int, required): Samples that a spectrum was computed of.
+    sample_rate (int, required): Samples of the signal in a second.
+    lower_edge_hertz (float, required): Where the first band begins.
+    upper_edge_hertz (float, required): Where the last band ends.
+    dtype (dtype): Element type of the result."""
 def meshgrid(data: Expr | Sequence[Expr], indexing: str = 'ij') -> Any:
     """The coordinates of a grid of vectors, one tensor for each axis.
 
@@ -801,11 +857,11 @@ class nn:
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: layout."""
     @staticmethod
-    def avg_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+    def avg_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
         """The mean over a moving window.
 
         data: (N, C, W), in the order of layout
-        pool_size (list of ints, required): Extents of the window.
+        pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
         padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
@@ -814,11 +870,11 @@ class nn:
         ceil_mode (bool): Whether a last incomplete window counts.
         count_include_pad (bool): Whether padding counts in the mean."""
     @staticmethod
-    def avg_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+    def avg_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
         """The mean over a moving window.
 
         data: (N, C, H, W), in the order of layout
-        pool_size (list of ints, required): Extents of the window.
+        pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
         padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
@@ -827,25 +883,27 @@ class nn:
         ceil_mode (bool): Whether a last incomplete window counts.
         count_include_pad (bool): Whether padding counts in the mean."""
     @staticmethod
-    def avg_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+    def avg_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int] = (1, 1), strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False, dilation: int | Sequence[int] = (1, 1)) -> Any:
         """The gradient of nn.avg_pool2d with respect to its data.
 
         out_grad: the gradient of the pool's result
         data: what was pooled
-        pool_size (list of ints, required): Extents of the window.
+        pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
         padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: layout.
         ceil_mode (bool): Whether a last incomplete window counts.
-        count_include_pad (bool): Whether padding counts in the mean."""
+        count_include_pad (bool): Whether padding counts in the mean.
+
+        The padding comes before the dilation, which the text form has first."""
     @staticmethod
-    def avg_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+    def avg_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1, 1], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
         """The mean over a moving window.
 
         data: (N, C, D, H, W), in the order of layout
-        pool_size (list of ints, required): Extents of the window.
+        pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
         padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
@@ -937,6 +995,16 @@ class nn:
         pack_dtype (dtype or None): The type of words, where bits are packed.
         out_dtype (dtype or None): Element type of the result; None: int16.
         unipolar (bool): Whether a bit of the weight is -1 or 1."""
+    @staticmethod
+    def col2im(data: Expr | TupleWrapper, image_shape: int | Sequence[int | str | Dim], block_shape: int | Sequence[int], strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1]) -> Expr:
+        """The sums of columns of blocks, each element where nn.im2col took it from.
+
+        data: (N, C * K, L)
+        image_shape (list of dimensions, required): Extents of the result.
+        block_shape (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): What the window was moved over around the result: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window."""
     @staticmethod
     def contrib_conv2d_NCHWc(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """Two-dimensional convolution of channels in blocks.
@@ -1229,7 +1297,7 @@ class nn:
         data: (N, C, H, W), in the order of layout
         block_size (int): The extent of a block along H and W.
         layout (string): Order of the data's and the result's axes.
-        mode (string): Whether channels are block-major (DCR) or channel-major (CRD)."""
+        mode (string): Whether channels are block-major (DCR) or channel-major (CRD, or CDR)."""
     @staticmethod
     def dilate(x: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], dilation_value: float = 0.0) -> Expr:
         """Puts elements of one value between those of data.
@@ -1300,6 +1368,28 @@ class nn:
         center (bool): Whether beta is added.
         scale (bool): Whether the result is multiplied by gamma."""
     @staticmethod
+    def gru(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, linear_before_reset: bool = False, activations: str = '', clip: float = 0.0) -> Expr:
+        """Gated recurrent units along a sequence: the outputs of all steps, and the state after the last.
+
+        data: (T, N, I): steps, sequences, features
+        weights: a tuple, for each direction: weight (3 * H, I), recurrence (3 * H, H), with bias two biases (3 * H,) (a list of expressions)
+        state: a tuple: hidden (D, N, H) before the first step, with lengths (N,) (a list of expressions)
+        direction (string): "forward", "reverse" or "bidirectional".
+        bias (bool): Whether weights have two biases a direction.
+        lengths (bool): Whether state has the lengths of the sequences, (N,).
+        linear_before_reset (bool): Whether r scales what the recurrence gives, and not what it takes.
+        activations (string): Two names, of all directions or of each: "sigmoid, tanh"; empty: these. Parameters stand in parentheses: "hard_sigmoid(0.2, 0.5)".
+        clip (float): Bound of what is activated; 0: none."""
+    @staticmethod
+    def im2col(data: Expr | TupleWrapper, block_shape: int | Sequence[int], strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1]) -> Expr:
+        """The blocks under a window at all its places, as columns.
+
+        data: (N, C, image..)
+        block_shape (list of ints, required): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window."""
+    @staticmethod
     def instance_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, axis: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Expr:
         """Normalises each channel of each batch element, then scales and shifts it.
 
@@ -1365,6 +1455,21 @@ class nn:
 
         alpha is 0.00001 by default here, and 0.0001 in the text form."""
     @staticmethod
+    def lstm(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, peephole: bool = False, projection: bool = False, lengths: bool = False, input_forget: bool = False, activations: str = '', clip: float = 0.0) -> Expr:
+        """Long short-term memory along a sequence: the outputs of all steps, and the two states after the last.
+
+        data: (T, N, I): steps, sequences, features
+        weights: a tuple, for each direction: weight (4 * H, I), recurrence (4 * H, P), with bias two biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one (a list of expressions)
+        state: a tuple: hidden (D, N, P) and cell (D, N, H) before the first step, with lengths (N,) (a list of expressions)
+        direction (string): "forward", "reverse" or "bidirectional".
+        bias (bool): Whether weights have two biases a direction.
+        peephole (bool): Whether weights have peepholes, (3 * H,) of i, o and f.
+        projection (bool): Whether weights have a projection, (P, H).
+        lengths (bool): Whether state has the lengths of the sequences, (N,).
+        input_forget (bool): Whether f is 1 - i.
+        activations (string): Three names, of all directions or of each: "sigmoid, tanh, tanh"; empty: these. Parameters stand in parentheses: "hard_sigmoid(0.2, 0.5)".
+        clip (float): Bound of what is activated; 0: none."""
+    @staticmethod
     def matmul(tensor_a: Expr | TupleWrapper, tensor_b: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
         """The product of a matrix, or of several, and a matrix.
 
@@ -1375,11 +1480,11 @@ class nn:
         transpose_a (bool): Whether tensor_a is (.., k, m).
         transpose_b (bool): Whether tensor_b is (n, k)."""
     @staticmethod
-    def max_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+    def max_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
         """The maximum over a moving window.
 
         data: (N, C, W), in the order of layout
-        pool_size (list of ints, required): Extents of the window.
+        pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
         padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
@@ -1387,11 +1492,11 @@ class nn:
         out_layout (string): Order of the result's axes; empty: layout.
         ceil_mode (bool): Whether a last incomplete window counts."""
     @staticmethod
-    def max_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+    def max_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
         """The maximum over a moving window.
 
         data: (N, C, H, W), in the order of layout
-        pool_size (list of ints, required): Extents of the window.
+        pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
         padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
@@ -1399,12 +1504,26 @@ class nn:
         out_layout (string): Order of the result's axes; empty: layout.
         ceil_mode (bool): Whether a last incomplete window counts."""
     @staticmethod
-    def max_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+    def max_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int] = (1, 1), strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, dilation: int | Sequence[int] = (1, 1)) -> Any:
         """The gradient of nn.max_pool2d with respect to its data.
 
         out_grad: the gradient of the pool's result
         data: what was pooled
-        pool_size (list of ints, required): Extents of the window.
+        pool_size (list of ints): Extents of the window.
+        strides (list of ints): Step of the window along each axis.
+        dilation (list of ints): Distance between two taps of the window along each axis.
+        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        layout (string): Order of the data's axes.
+        out_layout (string): Order of the result's axes; empty: layout.
+        ceil_mode (bool): Whether a last incomplete window counts.
+
+        The padding comes before the dilation, which the text form has first."""
+    @staticmethod
+    def max_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1, 1], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+        """The maximum over a moving window.
+
+        data: (N, C, D, H, W), in the order of layout
+        pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
         padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
@@ -1412,17 +1531,12 @@ class nn:
         out_layout (string): Order of the result's axes; empty: layout.
         ceil_mode (bool): Whether a last incomplete window counts."""
     @staticmethod
-    def max_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
-        """The maximum over a moving window.
+    def max_unpool(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, output_size: int | Sequence[int | str | Dim]) -> Expr:
+        """Images of zeros with values at given places.
 
-        data: (N, C, D, H, W), in the order of layout
-        pool_size (list of ints, required): Extents of the window.
-        strides (list of ints): Step of the window along each axis.
-        dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
-        layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts."""
+        data: (N, C, pooled image..)
+        indices: integers, the shape of data
+        output_size (list of dimensions, required): Extents of the images."""
     @staticmethod
     def mirror_pad(data: Expr | TupleWrapper, pad_width: Sequence[Sequence[int]], mode: str = 'SYMMETRIC') -> Any:
         """Adds elements around a tensor that mirror it.
@@ -1430,6 +1544,25 @@ class nn:
         data: any shape
         mode (string): "SYMMETRIC" or "REFLECT".
         pad_width (list of lists of ints, required): For each axis, how many before and after it."""
+    @staticmethod
+    def modulated_deformable_conv2d(data: Expr | TupleWrapper, offset: Expr | TupleWrapper, mask: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], deformable_groups: int = 1, groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
+        """Two-dimensional convolution whose taps are moved by offsets and scaled by a mask.
+
+        data: (N, C, H, W)
+        offset: (N, 2 * deformable_groups * KH * KW, H', W'): y and x in turn
+        mask: (N, deformable_groups * KH * KW, H', W')
+        weight: (O, C / groups, KH, KW)
+        strides (list of ints): Step of the window along each axis.
+        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        dilation (list of ints): Distance between two taps of the window.
+        deformable_groups (int): Groups of channels with offsets alike.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: from the weight.
+        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        data_layout (string): "NCHW".
+        kernel_layout (string): "OIHW".
+        out_layout (string): "NCHW", or empty.
+        out_dtype (dtype or None): Element type of the result; None: of the data."""
     @staticmethod
     def nll_loss(predictions: Expr | TupleWrapper, targets: Expr | TupleWrapper, weights: Expr | TupleWrapper, reduction: str = 'mean', ignore_index: int = -100) -> Expr:
         """The negative log likelihood of targets.
@@ -1448,7 +1581,8 @@ class nn:
         pad_width (list of lists of ints, required): For each axis, how many before and after it; negative: cut off.
         pad_mode (string): "constant", "edge" or "reflect".
 
-        A number as pad_value is of the type of data where that is known, else float32."""
+        A number as pad_value is of the type of data where that is known, else float32. pad_width is a list of pairs, or
+            an expression: then dyn.nn.pad."""
     @staticmethod
     def prelu(data: Expr | TupleWrapper, alpha: Expr | TupleWrapper, axis: int = 1) -> Expr:
         """Keeps positive values and scales the others by a slope of their channel.
@@ -1461,6 +1595,43 @@ class nn:
         """max(data, 0).
 
         data: any shape"""
+    @staticmethod
+    def rms_norm(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, axis: int = -1, epsilon: float = 1e-05) -> Expr:
+        """Divides by the root of the mean square along one axis, then scales.
+
+        data: any shape
+        weight: (C,), C the extent of data along axis
+        axis (int): The axis that is normalised.
+        epsilon (float): Added to the mean square."""
+    @staticmethod
+    def rnn(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, activations: str = '', clip: float = 0.0) -> Expr:
+        """A recurrent layer along a sequence: the outputs of all steps, and the state after the last.
+
+        data: (T, N, I): steps, sequences, features
+        weights: a tuple, for each direction: weight (H, I), recurrence (H, H), with bias two biases (H,) (a list of expressions)
+        state: a tuple: hidden (D, N, H) before the first step, with lengths (N,) (a list of expressions)
+        direction (string): "forward", "reverse" or "bidirectional".
+        bias (bool): Whether weights have two biases a direction.
+        lengths (bool): Whether state has the lengths of the sequences, (N,).
+        activations (string): One name, of all directions or of each; empty: "tanh". Parameters stand in parentheses: "elu(0.5)".
+        clip (float): Bound of what is activated; 0: none."""
+    @staticmethod
+    def rotary_embedding(data: Expr | TupleWrapper, cos: Expr | TupleWrapper, sin: Expr | TupleWrapper, interleaved: bool = False) -> Expr:
+        """Turns pairs of elements along the last axis by given angles.
+
+        data: (.., S), S at least R
+        cos: (.., R / 2), broadcasts with data
+        sin: the shape of cos
+        interleaved (bool): Whether the elements of a pair stand side by side."""
+    @staticmethod
+    def scaled_dot_product_attention(inputs: Expr | Sequence[Expr], masked: bool = False, cached: bool = False, is_causal: bool = False, scale: float | None = None) -> Expr:
+        """Sums of values, weighted by a softmax of the products of queries and keys.
+
+        inputs: query (B, H, L, E), key (B, G, S, E), value (B, G, S, F), then mask, past_key, past_value (a list of expressions)
+        masked (bool): Whether a mask follows query, key and value.
+        cached (bool): Whether past_key and past_value follow.
+        is_causal (bool): Whether a query sees no key behind its place.
+        scale (float or None): Factor of the scores; None: 1 / sqrt(E)."""
     @staticmethod
     def softmax(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
         """Exponentials scaled to sum to one along an axis.
@@ -1482,7 +1653,7 @@ class nn:
         data: (N, C, H, W), in the order of layout
         block_size (int): The extent of a block along H and W.
         layout (string): Order of the data's and the result's axes.
-        mode (string): Whether channels are block-major (DCR) or channel-major (CRD)."""
+        mode (string): Whether channels are block-major (DCR) or channel-major (CRD, or CDR)."""
     @staticmethod
     def sparse_add(dense_data: Expr | TupleWrapper, sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper) -> Expr:
         """The sum of a dense and a sparse matrix.
@@ -1518,7 +1689,13 @@ class nn:
         sparse_indices: (values,) integers: the columns
         sparse_indptr: (rows + 1,) integers: where rows begin"""
     @staticmethod
-    def upsampling(data: Expr | TupleWrapper, scale_h: float = 1.0, scale_w: float = 1.0, layout: str = 'NCHW', method: str = 'nearest_neighbor', align_corners: bool = False) -> Expr:
+    def swiglu(gate: Expr | TupleWrapper, up: Expr | TupleWrapper) -> Expr:
+        """gate * sigmoid(gate) * up.
+
+        gate: any shape
+        up: the same shape"""
+    @staticmethod
+    def upsampling(data: Expr | TupleWrapper, scale_h: float = 1, scale_w: float = 1, layout: str = 'NCHW', method: str = 'nearest_neighbor', align_corners: bool = False) -> Any:
         """Scales images.
 
         data: (N, C, H, W), in the order of layout
@@ -1526,9 +1703,11 @@ class nn:
         scale_w (float): The scale along W.
         layout (string): Order of the axes.
         method (string): "nearest_neighbor", "bilinear" or "bicubic".
-        align_corners (bool): Whether the corners of data and result fall together."""
+        align_corners (bool): Whether the corners of data and result fall together.
+
+        Scales are numbers, or an expression among them: then dyn.nn.upsampling."""
     @staticmethod
-    def upsampling3d(data: Expr | TupleWrapper, scale_d: float = 1.0, scale_h: float = 1.0, scale_w: float = 1.0, layout: str = 'NCDHW', method: str = 'nearest_neighbor', coordinate_transformation_mode: str = 'half_pixel') -> Expr:
+    def upsampling3d(data: Expr | TupleWrapper, scale_d: float = 1, scale_h: float = 1, scale_w: float = 1, layout: str = 'NCDHW', method: str = 'nearest_neighbor', coordinate_transformation_mode: str = 'half_pixel') -> Any:
         """Scales volumes.
 
         data: (N, C, D, H, W), in the order of layout
@@ -1537,7 +1716,13 @@ class nn:
         scale_w (float): The scale along W.
         layout (string): Order of the axes.
         method (string): "nearest_neighbor" or "trilinear".
-        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners or asymmetric."""
+        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners or asymmetric.
+
+        Scales are numbers, or an expression among them: then dyn.nn.upsampling3d."""
+def nonzero(data: Expr | TupleWrapper) -> Expr:
+    """The indices of the elements that are not zero, one a column.
+
+    data: any shape"""
 def not_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs != rhs.
 
@@ -1609,7 +1794,7 @@ class qnn:
         lhs_axis (int): The axis of lhs that its scales go along.
         rhs_axis (int): The axis of rhs that its scales go along."""
     @staticmethod
-    def avg_pool2d(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, pool_size: int | Sequence[int], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
+    def avg_pool2d(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
         """The mean of quantised data over a moving window.
 
         data: (N, C, H, W), in the order of layout
@@ -1617,7 +1802,7 @@ class qnn:
         input_zero_point: (), an integer
         output_scale: (), a float
         output_zero_point: (), an integer
-        pool_size (list of ints, required): Extents of the window.
+        pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
         padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
@@ -1966,11 +2151,15 @@ def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim]
     allowzero (bool): Whether 0 means an extent of zero.
 
     newshape is a list, or an expression: then dyn.reshape."""
-def reshape_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper) -> Expr:
-    """Gives the elements the shape of another tensor.
+def reshape_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper, lhs_begin: int = 0, lhs_end: int | None = None, rhs_begin: int = 0, rhs_end: int | None = None) -> Expr:
+    """Gives the elements the shape of another tensor, or some of its axes those of another.
 
     data: any shape
-    shape_like: as many elements"""
+    shape_like: as many elements
+    lhs_begin (int): The first axis of data that is replaced.
+    lhs_end (int or None): The axis of data behind the last of these; None: all.
+    rhs_begin (int): The first axis of shape_like that takes its place.
+    rhs_end (int or None): The axis behind the last of these; None: all."""
 def reverse(data: Expr | TupleWrapper, axis: int = 0) -> Expr:
     """Turns an axis around.
 
@@ -2126,6 +2315,21 @@ def stft(data: Expr | TupleWrapper, n_fft: int, hop_length: int = None, win_leng
     onesided (bool): Whether only the first n_fft // 2 + 1 frequencies are computed.
 
     The window is all ones by default."""
+class storage:
+    @staticmethod
+    def pack(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
+        """Bytes that hold several elements of 4 or 2 bits each.
+
+        data: elements of 4 or 2 bits, at least one axis
+        axis (int): The axis along which bytes are filled."""
+    @staticmethod
+    def unpack(data: Expr | TupleWrapper, dtype: str | None, axis: int = -1, size: int | None = None) -> Expr:
+        """The elements of 4 or 2 bits that bytes hold.
+
+        data: uint8, at least one axis
+        dtype (dtype, required): The type of the elements: one of 4 or 2 bits.
+        axis (int): The axis along which bytes are filled.
+        size (int or None): Elements along the axis; None: all that the bytes hold."""
 def strided_set(data: Expr | TupleWrapper, v: Expr | TupleWrapper, begin: Expr | TupleWrapper, end: Expr | TupleWrapper, strides: Expr | TupleWrapper = None) -> Any:
     """Replaces every stride-th element of a range along each axis.
 
@@ -2194,7 +2398,9 @@ def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type:
     axis (int): The axis that is sorted.
     ret_type (string): "both" (values, places), "values" or "indices".
     is_ascend (bool): Whether the least comes first.
-    dtype (dtype or None): The element type of places; None: int32."""
+    dtype (dtype or None): The element type of places; None: int32.
+
+    k is a number, or an expression: then dyn.topk."""
 def transpose(data: Expr | TupleWrapper, axes: int | Sequence[int] | None = None) -> Expr:
     """Reorders the axes.
 

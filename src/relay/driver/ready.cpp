@@ -4,6 +4,8 @@
 
 #include "relay/external/generators.h"
 #include "relay/input/files.h"
+#include "relay/ir/attribute_names.h"
+#include "relay/ir/rewrite.h"
 #include "relay/measure/measure.h"
 #include "relay/op/custom.h"
 
@@ -74,12 +76,9 @@ static Json key_of(const LoadOptions& options) {
   (void)run;  // of an artifact
   Json types = Json::object();
   for (const auto& [name, dtype] : dtypes) types[name] = dtype.str();
-  return {{"shapes", shapes},
-          {"dtypes", types},
-          {"opset", opset.value_or(0)},
-          {"freeze_params", freeze_params},
-          {"all_values", all_values},
-          {"without_attributes", without_attributes}};
+  return {{"shapes", shapes},           {"dtypes", types},
+          {"opset", opset.value_or(0)}, {"freeze_params", freeze_params},
+          {"all_values", all_values},   {"without_attributes", without_attributes}};
 }
 
 std::string cache_request(const LoadOptions& load, const CompileOptions& options) {
@@ -108,12 +107,25 @@ static cache::NewModel to_keep(const Ready& ready, const CompileOptions& options
           .write_artifact = [&](const std::string& path) { return save(*ready.compiled, FileForm::Artifact, path); }};
 }
 
+// It calls operators, or functions for code generators, that this process has defined: another may define others.
+static bool means_something_here_only(const ir::Module& module) {
+  bool found = false;
+  for (const auto& [name, f] : module.functions)
+    ir::visit(f, [&](const ir::Expr& e) {
+      const ir::Op* op = ir::as<ir::Op>(e);
+      const ir::Function* function = ir::as<ir::Function>(e);
+      found |= op && op::find_custom(op->name);
+      found |= function && function->attrs.count(ir::attribute::compiler) && external::has_added_generators();
+    });
+  return found;
+}
+
 Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
                             cache::Cache* cache, Diagnostics& warnings) {
   Ready out;
-  // Passes have no text that says what they do, nor has what this process has defined.
-  if (input::is_pipe(path) || !options.more_passes.empty() || !op::custom_operators().empty() ||
-      external::has_added_generators()) {
+  // Passes have no text that says what they do, nor have generators that this process has added.
+  if (input::is_pipe(path) || !options.more_passes.empty() ||
+      (!options.external.empty() && external::has_added_generators())) {
     cache = nullptr;
   } else {
     RELAY_ASSIGN(ModelForm form, form_of(path));
@@ -147,7 +159,7 @@ Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, Co
   out.executable = out.model.executable;
   if (out.executable) return out;
   options.output_names = out.model.output_names;
-  if (!cache) {
+  if (!cache || means_something_here_only(out.model.module)) {
     RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
     out.executable = out.compiled->executable;
     return out;

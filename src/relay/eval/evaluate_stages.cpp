@@ -1,7 +1,5 @@
 #include <cstring>
 
-#include <cstring>
-
 #include "relay/eval/program.h"
 #include "relay/eval/stage.h"
 #include "relay/eval/te.h"

@@ -360,9 +360,8 @@ TEST(EvalTe, RecurrencesTakeAStateThroughTheirSteps) {
       b = 2 * a, a = next;
     }
   }
-  const Result<std::vector<Tensor>> none = evaluate(
-      states, {{x, Tensor::empty({0, 2}, t)}, {first, Tensor::from_doubles({2}, t, zeros)}},
-      {{steps, 0}});
+  const Result<std::vector<Tensor>> none =
+      evaluate(states, {{x, Tensor::empty({0, 2}, t)}, {first, Tensor::from_doubles({2}, t, zeros)}}, {{steps, 0}});
   ASSERT_TRUE(none);
   EXPECT_EQ((*none)[0].shape(), (Shape{1, 2}));
   EXPECT_EQ((*none)[0].at(1), -1);

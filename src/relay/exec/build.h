@@ -7,8 +7,8 @@
 //
 // Work that depends on constants only (packing, transforming and folding weights) is done here, once, by the same
 // kernels; what it read is dropped unless something else reads it. What would become larger by it (Winograd's and
-// Strassen's forms) is done when the program is linked (runtime/program/program.h: Preparation). The result has only what a run
-// needs.
+// Strassen's forms) is done when the program is linked (runtime/program/program.h: Preparation). The result has only
+// what a run needs.
 #pragma once
 
 #include <optional>

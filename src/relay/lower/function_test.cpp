@@ -263,7 +263,8 @@ TEST(Function, UnknownScheduleNameIsReported) {
 Result<LoweredFunction> lower_rnn(int64_t units, const Expr& steps) {
   ir::VarRef x = ir::var("x", ir::tensor_type({steps, imm(1), imm(8)}, f32));
   x->type = x->annotation;
-  ir::Expr weights = ir::tuple({weight({units, 8}), weight({units, units})}), state = ir::tuple({weight({1, 1, units})});
+  ir::Expr weights = ir::tuple({weight({units, 8}), weight({units, units})});
+  ir::Expr state = ir::tuple({weight({1, 1, units})});
   for (const ir::Expr& e : {weights, state}) {
     ir::Types fields;
     for (const ir::Expr& f : ir::as<ir::Tuple>(e)->elements) fields.push_back(f->type);

@@ -2,10 +2,10 @@
 //
 //   S[0] = initial;  for t in 0..steps { kernel 1; kernel 2; .. }
 //
-// A state's array S has a row for each of its values; a step reads row t and writes row t + 1. Where a step is short all
-// is one kernel, in which the tasks of each become a loop. Where it is long enough to be shared by threads, the kernels
-// stay apart and take the step's number as their first size: the program repeats them (runtime::Repeat). What kernels of
-// a step compute of neither the state nor the step's number stays outside.
+// A state's array S has a row for each of its values; a step reads row t and writes row t + 1. Where a step is short
+// all is one kernel, in which the tasks of each become a loop. Where it is long enough to be shared by threads, the
+// kernels stay apart and take the step's number as their first size: the program repeats them (runtime::Repeat). What
+// kernels of a step compute of neither the state nor the step's number stays outside.
 #pragma once
 
 #include <unordered_map>

@@ -97,7 +97,8 @@ Status Executable::check_values(std::span<const Value> inputs) const {
   return ok();
 }
 
-// A result lies in the memory of a value that is given away: of the program's donations, and of one that nobody else has.
+// A result lies in the memory of a value that is given away: of the program's donations, and of one that nobody else
+// has.
 Result<Value> Executable::call_graph(std::vector<Value> inputs, const RunOptions& given) {
   std::vector<Tensor> tensors, outputs(outputs_.size());
   std::vector<int> reused(outputs_.size(), -1);

@@ -176,8 +176,8 @@ RELAY_C_API const char* relay_model_executor(const relay_model* model);
 RELAY_C_API relay_status relay_model_batching(const relay_model* model, int64_t* calls, int64_t* runs);
 
 /* --- version 5 --- */
-/* State that is updated in place. The input in whose memory a result lies, if the input is given away; -1 where there is
- * none. Of a graph an input is given away for one run by giving the result its very memory:
+/* State that is updated in place. The input in whose memory a result lies, if the input is given away; -1 where there
+ * is none. Of a graph an input is given away for one run by giving the result its very memory:
  *     outputs[1].data = inputs[2].data, with the same shape and dtype
  * The input must overlap no other one; when the run fails, what it held is lost. */
 RELAY_C_API int64_t relay_model_input_of_output(const relay_model* model, size_t output);

@@ -98,8 +98,8 @@ static Ref<const Recurrence> rewrite_steps(const Ref<const Recurrence>& r, funct
       if (e->kind != scalar::Kind::Load) return rule(e);
       if (auto it = of_stage.find(e->source.get()); it != of_stage.end())
         return it->second.get() == e->source.get() ? e : scalar::load(it->second, e->args);
-      const bool own = std::any_of(r->before.begin(), r->before.end(),
-                                   [&](const Tensor& b) { return b.get() == e->source.get(); });
+      const bool own =
+          std::any_of(r->before.begin(), r->before.end(), [&](const Tensor& b) { return b.get() == e->source.get(); });
       return own ? e : rule(e);
     });
     changed |= next != t, of_stage[t.get()] = next, t = next;

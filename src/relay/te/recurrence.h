@@ -41,9 +41,9 @@ const StateNode* as_state(const TensorNode& stage);
 // A stage that is one of the two under another name.
 Tensor renamed_recurrence(const Tensor& stage, const std::string& name);
 
-// Takes states from `initial` through `steps` steps; `after(t, before)` are their values after step t, of the same shapes
-// and types. For each state all of its values: [0, ...] is its initial one, [t + 1, ...] that after step t. A step holds
-// no other recurrence.
+// Takes states from `initial` through `steps` steps; `after(t, before)` are their values after step t, of the same
+// shapes and types. For each state all of its values: [0, ...] is its initial one, [t + 1, ...] that after step t. A
+// step holds no other recurrence.
 Tensors recurrence(std::string name, Expr steps, const Tensors& initial,
                    const std::function<Tensors(const Expr& step, const Tensors& before)>& after);
 

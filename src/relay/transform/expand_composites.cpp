@@ -3,7 +3,8 @@
 //   nn.max_unpool(%x, %i, output_size=[4, 4])
 //     becomes   reshape(scatter_elements(zeros(shape=[1, 2, 16]), reshape(%i, ..), reshape(%x, ..), axis=2), ..)
 //
-// What the passes behind see are ordinary operators: they fold, fuse and plan them as if the program had been written so.
+// What the passes behind see are ordinary operators: they fold, fuse and plan them as if the program
+// had been written so.
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
 #include "relay/transform/definition.h"

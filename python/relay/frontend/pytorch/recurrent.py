@@ -6,6 +6,7 @@ PyTorch's gates stand in another order than Relay's, which is ONNX's.
 from __future__ import annotations
 
 from ... import op
+from ..._core import TupleGetItem
 from .conversion import Conversion, Refused
 
 
@@ -17,7 +18,7 @@ def _reordered(value, order):
     if len(order) == 1:
         return value
     parts = op.split(value, indices_or_sections=len(order), axis=0)
-    return op.concatenate([parts[k] for k in order], axis=0)
+    return op.concatenate([TupleGetItem(parts, k) for k in order], axis=0)
 
 
 def _layers(c: Conversion, run, order, states):
@@ -35,8 +36,8 @@ def _layers(c: Conversion, run, order, states):
         begin, end = layer * directions, (layer + 1) * directions
         weights = reordered[begin * each : end * each]
         result = run(data, weights, [_rows(s, begin, end) for s in states], each > gated)
-        data = op.reshape(op.transpose(result[0], axes=[0, 2, 1, 3]), newshape=[0, 0, -1])
-        last.append([result[1 + k] for k in range(len(states))])
+        data = op.reshape(op.transpose(TupleGetItem(result, 0), axes=[0, 2, 1, 3]), newshape=[0, 0, -1])
+        last.append([TupleGetItem(result, 1 + k) for k in range(len(states))])
     output = op.transpose(data, axes=[1, 0, 2]) if c("batch_first") else data
     stacked = [op.concatenate(list(of), axis=0) if layers > 1 else of[0] for of in zip(*last, strict=True)]
     return [output, *stacked]

@@ -100,7 +100,7 @@ Ints with_last(int64_t rank, int64_t axis) {
 // The real signal of n elements that a transform of one side belongs to: the other side mirrors it.
 Values real_inverse(Convert& c, Expr x, int64_t axis, int64_t n) {
   const int64_t half = n / 2 + 1, given = c.extent(x, axis).value_or(0);
-  if (n < 1) return c.bad("a signal of {} elements", n);
+  if (n < 1) return c.unsupported("a signal of {} elements along axis {}", n, axis);
   if (given > half) x = c.slice(x, axis, 0, half);
   if (given < half) {
     ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});

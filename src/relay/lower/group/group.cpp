@@ -5,7 +5,6 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
-#include "relay/te/recurrence.h"
 #include "relay/te/axis_names.h"
 #include "relay/te/recurrence.h"
 

@@ -10,8 +10,8 @@
 
 namespace relay::lower {
 
-// The steps of a recurrence. Of their group the last parameters are the states before a step and the outputs those after
-// it; the arrays of both are of all values of a state (te.h).
+// The steps of a recurrence. Of their group the last parameters are the states before a step and the outputs those
+// after it; the arrays of both are of all values of a state (te.h).
 struct GroupSteps {
   Expr step, count;          // a variable, and how many steps there are
   std::vector<int> initial;  // arrays, by state

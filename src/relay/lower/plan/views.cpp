@@ -256,8 +256,8 @@ class Joiner {
     return made;
   }
 
-  // The parameter in whose place the result may lie: a place in `params`, or -1. `g` is told to lie there where it would
-  // copy it first.
+  // The parameter in whose place the result may lie: a place in `params`, or -1. `g` is told to lie there where it
+  // would copy it first.
   int overwritten(Group& g) const {
     if (g.te.outputs.size() != 1 || g.when >= 0) return -1;
     std::optional<Update> update = update_of(g.te);

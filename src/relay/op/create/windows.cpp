@@ -1,5 +1,5 @@
-// Window functions of signal processing: out[i] = a0 - a1 * cos(2 pi i / N) + a2 * cos(4 pi i / N), with N the size of a
-// periodic window and one less than that of a symmetric one
+// Window functions of signal processing: out[i] = a0 - a1 * cos(2 pi i / N) + a2 * cos(4 pi i / N), with N the size of
+// a periodic window and one less than that of a symmetric one
 //
 //   hann_window       a0 = 1/2,   a1 = 1/2,      a2 = 0
 //   hamming_window    a0 = alpha, a1 = 1 - alpha, a2 = 0

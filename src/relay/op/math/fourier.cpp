@@ -2,15 +2,16 @@
 // stft: X[.., k, t] = sum(j) window[j] * data[.., t * hop + j] * exp(-2 pi i j k / N), real and imaginary part as the
 //       last axis
 //
-// Complex numbers are pairs of floats. Transforms of a known length N take N log N operations: Stockham's steps, each of
-// which sums over one factor r of N (n = N / s: what earlier steps with the product s of factors left to do, m = n / r),
+// Complex numbers are pairs of floats. Transforms of a known length N take N log N operations: Stockham's steps, each
+// of which sums over one factor r of N (n = N / s: what earlier steps with the product s of factors left to do, and
+// m = n / r),
 //
 //   y[p, k, q] = sum(j < r) x[j, p, q] * root(k * (s * p + j * N / r)),   root(e) = exp(-2 pi i e / N)
 //
-// where x is the last step's result as (r, m, s), and y, (m, r, s), is the next one's. Lengths with a prime factor above
-// 31 go through Bluestein's convolution, of which the transforms have a power of two as length. An unknown N is one step
-// with r = N. The roots are computed once, in float64. (Van Loan, Computational frameworks for the fast Fourier
-// transform, 1992, chapters 1.7 and 4.2.)
+// where x is the last step's result as (r, m, s), and y, (m, r, s), is the next one's. Lengths with a prime factor
+// above 31 go through Bluestein's convolution, of which the transforms have a power of two as length. An unknown N is
+// one step with r = N. The roots are computed once, in float64. (Van Loan, Computational frameworks for the fast
+// Fourier transform, 1992, chapters 1.7 and 4.2.)
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,5 +1,5 @@
-// Operators whose arrays may lie in blocks, by what that means: "NCHW4c", "OIHW4i4o", "NCHW4n4c". The arrays are brought
-// into the plain layouts, the operator is that of these, and its result is brought into the one that is wanted
+// Operators whose arrays may lie in blocks, by what that means: "NCHW4c", "OIHW4i4o", "NCHW4n4c". The arrays are
+// brought into the plain layouts, the operator is that of these, and its result is brought into the one that is wanted
 // (layout_transform).
 #pragma once
 

@@ -150,7 +150,7 @@ std::string conv_oracle(size_t axes) {
   return format(R"(
     order(F.conv{0}d(F.pad(order(data, data_layout, 'NC{1}'), sides(padding, {0})),
                    order(weight, kernel_layout, 'OI{1}').flatten(0, 1)
-                       .unflatten(0, (-1, data.shape[data_layout.index('C')] // groups)),
+                       .unflatten(0, (-1, order(data, data_layout, 'NC{1}').shape[1] // groups)),
                    stride=pair(strides, {0}), dilation=pair(dilation, {0}), groups=groups),
           'NC{1}', out_layout or data_layout))",
                 axes, letters);

@@ -125,7 +125,22 @@ ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, cons
   back.data_layout = a.out_layout.empty() ? a.data_layout : a.out_layout, back.out_layout = a.data_layout;
   back.kernel_layout = a.kernel_layout;
   std::swap(back.kernel_layout[a.kernel_layout.find('I')], back.kernel_layout[a.kernel_layout.find('O')]);
-  const ir::Expr dx = grad::call(axes == 2 ? "nn.conv2d" : "nn.conv3d", {dy, w},
+  // Rows that output padding adds behind those of the window belong to no element of data. What padding had cut off
+  // there they bring back first.
+  const Ints extra = per_axis(a.output_padding, axes);
+  ir::Expr used = dy;
+  for (size_t d = 0; d < axes; ++d) {
+    if (extra[d] < back.strides[d]) continue;
+    const char letter = window_letters(axes)[d];
+    const Dim& extent = grad::tensor(x).shape[a.data_layout.find(letter)];
+    if (!scalar::is_int(extent)) return {};
+    const int64_t whole = (extent->ivalue - 1) * back.strides[d] + (extents[d] - 1) * back.dilation[d] + 1;
+    const int64_t behind = std::max<int64_t>(back.padding[axes + d] - extra[d], 0);
+    const int64_t end = whole - back.padding[d] - behind, axis = static_cast<int64_t>(back.data_layout.find(letter));
+    back.padding[axes + d] = behind;
+    used = grad::call("strided_slice", {used}, {{"begin", Ints{0}}, {"end", Ints{end}}, {"axes", Ints{axis}}});
+  }
+  const ir::Expr dx = grad::call(axes == 2 ? "nn.conv2d" : "nn.conv3d", {used, w},
                                  {{"strides", back.strides},
                                   {"padding", back.padding},
                                   {"dilation", back.dilation},
@@ -133,30 +148,7 @@ ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, cons
                                   {"data_layout", back.data_layout},
                                   {"kernel_layout", back.kernel_layout},
                                   {"out_layout", back.out_layout}});
-  // Padding of a stride or more has rows of its own, that no element of data is in.
-  const Ints extra = per_axis(a.output_padding, axes);
-  bool longer = false;
-  Ints ends, places;
-  for (size_t d = 0; d < axes; ++d) {
-    const size_t place = a.data_layout.find(window_letters(axes)[d]);
-    const Dim& extent = grad::tensor(x).shape[place];
-    longer = longer || extra[d] >= back.strides[d];
-    places.push_back(static_cast<int64_t>(place));
-    ends.push_back(scalar::is_int(extent) ? extent->ivalue : -1);
-  }
-  if (!longer) return {dx, conv_weight_gradient(axes, back, dy, x, extents)};
-  if (std::find(ends.begin(), ends.end(), -1) != ends.end()) return {};
-  const std::string& out_layout = back.data_layout;
-  Ints used = ends, out_places;  // how much of dy the windows of data reach
-  for (size_t d = 0; d < axes; ++d) {
-    used[d] = (ends[d] - 1) * back.strides[d] + (extents[d] - 1) * back.dilation[d] + 1 - back.padding[d] -
-              back.padding[axes + d];
-    out_places.push_back(static_cast<int64_t>(out_layout.find(window_letters(axes)[d])));
-  }
-  auto cut = [&](const ir::Expr& e, const Ints& to, const Ints& along) {
-    return grad::call("strided_slice", {e}, {{"begin", Ints(axes, 0)}, {"end", to}, {"axes", along}});
-  };
-  return {cut(dx, ends, places), conv_weight_gradient(axes, back, cut(dy, used, out_places), x, extents)};
+  return {dx, conv_weight_gradient(axes, back, used, x, extents)};
 }
 
 // torch cuts both sides alike, so nothing is cut there.

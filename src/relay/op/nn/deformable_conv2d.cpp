@@ -64,12 +64,13 @@ Result<Type> infer(const DeformableConv2DAttrs& a, const Types& in) {
   wanted = simplified(std::move(wanted));
   if (!agree(wanted, offset->shape))
     return constraint("C4", "offset {} should be {}", text(offset->shape), text(wanted));
-  if (!masked) return out;
   // (C5) There is a factor for each two offsets.
-  RELAY_ASSIGN(const TensorType* mask, tensor_input(in, 2, "mask"));
-  RELAY_RETURN_IF_ERROR(expect_same_dtype("C5", data, "data", mask, "mask"));
-  wanted[1] = scalar::simplify(floordiv(wanted[1], 2));
-  if (!agree(wanted, mask->shape)) return constraint("C5", "mask {} should be {}", text(mask->shape), text(wanted));
+  if (masked) {
+    RELAY_ASSIGN(const TensorType* mask, tensor_input(in, 2, "mask"));
+    RELAY_RETURN_IF_ERROR(expect_same_dtype("C5", data, "data", mask, "mask"));
+    wanted[1] = scalar::simplify(floordiv(wanted[1], 2));
+    if (!agree(wanted, mask->shape)) return constraint("C5", "mask {} should be {}", text(mask->shape), text(wanted));
+  }
   return out;
 }
 
@@ -113,8 +114,8 @@ te::Tensors compute(const DeformableConv2DAttrs& a, const te::Tensors& in, const
   return {converted(sum, dtype_of(out))};
 }
 
-// What is sampled, by image.grid_sample, in the product that the convolution is. Of images, windows and results of known
-// sizes.
+// What is sampled, by image.grid_sample, in the product that the convolution is. Of images, windows and results of
+// known sizes.
 ir::Expr definition(const DeformableConv2DAttrs& a, const ir::Exprs& in) {
   const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in.back()).shape;
   const Dims& offset = grad::tensor(in[1]).shape;

@@ -1,7 +1,8 @@
 // nn.im2col: the blocks under a window at all its places, as columns
 //   out[n, c * K + k, l] = data[n, c, place(l) * stride + tap(k) * dilation - before..]      0 outside of data
 // nn.col2im: the sums of such columns, each element where it came from: the adjoint of nn.im2col
-//   out[n, c, p..] = sum of data[n, c * K + k, l] for all k and l with place(l) * stride + tap(k) * dilation - before = p
+//   out[n, c, p..] = sum of data[n, c * K + k, l] for all k and l with
+//                    place(l) * stride + tap(k) * dilation - before = p
 //
 // with K the product of block_shape; k counts the taps and l the places, both in row-major order.
 #include "relay/op/gradient.h"

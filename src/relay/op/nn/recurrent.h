@@ -34,8 +34,8 @@ struct RecurrentForm {
 Result<std::vector<Activation>> activations_of(const RecurrentForm& form);
 
 // (C1) the direction and (C2) the activations exist, (C3) data and all weights and states are floats of one type,
-// (C4) data is (T, N, I), (C5) the weights are as many, and (C6) of the shapes, that the form says, (C7) the states too,
-// (C8) lengths are integers, one a sequence. The result: (T, D, N, P), and the states after the last step.
+// (C4) data is (T, N, I), (C5) the weights are as many, and (C6) of the shapes, that the form says, (C7) the states
+// too, (C8) lengths are integers, one a sequence. The result: (T, D, N, P), and the states after the last step.
 Result<Type> infer_recurrent(const RecurrentForm& form, const Types& in);
 
 // One direction of a call, and where its steps are in the sequence.
@@ -62,7 +62,7 @@ using RecurrentCell = std::function<te::Tensors(const Direction& d, const te::Te
 te::Tensors compute_recurrent(const RecurrentForm& form, const te::Tensors& in, const Type& out, bool bias_in_input,
                               const RecurrentCell& cell);
 
-// --- in other operators, for OpSpec::definition (recurrent_definition.cpp) --------------------------------------------
+// --- in other operators, for OpSpec::definition (recurrent_definition.cpp) ------------------------------------------
 
 // One direction of a call; values as above, and a number's type is that of `data`.
 struct DirectionValues {

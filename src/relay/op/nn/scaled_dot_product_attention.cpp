@@ -1,9 +1,9 @@
 // nn.scaled_dot_product_attention: softmax(query key' * scale + mask) value, for each head
 //
-// The input is a tuple: query (B, H, L, E), key (B, G, S, E), value (B, G, S, F), or all without the axis of heads; with
-// `masked` a mask behind them, with `cached` past_key (B, G, P, E) and past_value (B, G, P, F) at the end. Heads of keys
-// and values are shared by H / G heads of queries in a row. Keys and values of earlier calls come before the new ones;
-// the result then is a tuple: (out, key, value), the latter with those before.
+// The input is a tuple: query (B, H, L, E), key (B, G, S, E), value (B, G, S, F), or all without the axis of heads;
+// with `masked` a mask behind them, with `cached` past_key (B, G, P, E) and past_value (B, G, P, F) at the end. Heads
+// of keys and values are shared by H / G heads of queries in a row. Keys and values of earlier calls come before the
+// new ones; the result then is a tuple: (out, key, value), the latter with those before.
 //
 // A mask broadcasts to (B, H, L, P + S): bools say which keys a query sees, floats are added to the scores. With
 // is_causal query i sees the first P + i + 1 keys. A query that sees no key gives zeros.
@@ -74,10 +74,11 @@ Result<Type> infer(const AttentionAttrs& a, const Types& types) {
     const Dims& shape = in[k]->shape;
     if ((axes != 3 && axes != 4) || shape.size() != axes || !agree(shape[0], in[0]->shape[0]))
       return constraint("C2", "input {} is {}, but query is {}", k, text(shape), text(in[0]->shape));
-    const bool same = agree(shape[1], in[1]->shape[1]);
-    if (axes == 4 && k > 0 &&
-        (!same || !(agree(shape[1], in[0]->shape[1]) || (scalar::is_int(shape[1]) && scalar::is_int(in[0]->shape[1]) &&
-                                                         divides(shape[1], in[0]->shape[1])))))
+    if (axes == 3 || k == 0) continue;  // agree() notes what it is asked: queries need not be as many as keys
+    const bool divide =
+        agree(shape[1], in[0]->shape[1]) ||
+        (scalar::is_int(shape[1]) && scalar::is_int(in[0]->shape[1]) && divides(shape[1], in[0]->shape[1]));
+    if (!divide || !agree(shape[1], in[1]->shape[1]))
       return constraint("C2", "the heads of input {}, {}, do not divide those of query {}", k, text(shape),
                         text(in[0]->shape));
   }

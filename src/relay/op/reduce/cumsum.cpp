@@ -86,8 +86,8 @@ ir::Exprs gradient(const ScanopAttrs& a, const Adjoint& of) {
   return {a.axis ? sum : grad::shaped_as(sum, x)};
 }
 
-// Of a product: with x[j] replaced by 1, the products that x[j] is in are what each of them changes by x[j]. One row for
-// each j, so that zeros among the elements need no other way.
+// Of a product: with x[j] replaced by 1, the products that x[j] is in are what each of them changes by x[j]. One row
+// for each j, so that zeros among the elements need no other way.
 ir::Exprs gradient_of_product(const ScanopAttrs& a, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], dy = grad::converted_as(of.gradient, of.output, data);
   const int64_t rank = a.axis ? grad::rank(data) : 1, axis = positive_axis(a.axis.value_or(0), rank);
