@@ -95,7 +95,7 @@ class UNet(nn.Module):
 
         self.down = nn.ModuleList(block(i, o) for i, o in zip((3, *widths), widths, strict=False))
         pairs = list(zip(widths[1:], widths, strict=False))[::-1]
-        self.double = nn.ModuleList(nn.ConvTranspose2d(i, o, 2, 2) for i, o in pairs)
+        self.widen = nn.ModuleList(nn.ConvTranspose2d(i, o, 2, 2) for i, o in pairs)
         self.up = nn.ModuleList(block(2 * o, o) for _, o in pairs)
         self.last = nn.Conv2d(widths[0], 2, 1)
 
@@ -104,8 +104,8 @@ class UNet(nn.Module):
         for i, block in enumerate(self.down):
             x = block(x if i == 0 else F.max_pool2d(x, 2))
             skips.append(x)
-        for double, block, skip in zip(self.double, self.up, skips[-2::-1], strict=True):
-            x = block(torch.cat([double(x), skip], 1))
+        for widen, block, skip in zip(self.widen, self.up, skips[-2::-1], strict=True):
+            x = block(torch.cat([widen(x), skip], 1))
         return self.last(x)
 
 
@@ -114,6 +114,9 @@ class Detector(nn.Module):
 
     def __init__(self):
         super().__init__()
+        from torchvision.ops import nms
+
+        self.nms = nms
         layers, width = [], 3
         for outputs in (8, 16, 32):
             layers += [nn.Conv2d(width, outputs, 3, 2, 1), nn.SiLU()]
@@ -121,8 +124,6 @@ class Detector(nn.Module):
         self.body, self.head = nn.Sequential(*layers), nn.Conv2d(width, 2 * 6, 1)
 
     def forward(self, image):
-        import torchvision
-
         y = self.head(self.body(image))[0]
         h, w = y.shape[1:]
         rows, columns = torch.arange(h, device=y.device)[:, None], torch.arange(w, device=y.device)
@@ -131,7 +132,7 @@ class Detector(nn.Module):
         half_w, half_h = torch.exp(y[:, 2]), torch.exp(y[:, 3])
         boxes = torch.stack([x0 - half_w, y0 - half_h, x0 + half_w, y0 + half_h], -1).reshape(-1, 4)
         scores = torch.sigmoid(y[:, 4] * 9).reshape(-1)
-        kept = torchvision.ops.nms(boxes, scores, 0.4)
+        kept = self.nms(boxes, scores, 0.4)
         return boxes[kept], scores[kept]
 
 
@@ -140,6 +141,9 @@ class Heads(nn.Module):
 
     def __init__(self, channels=16, classes=5):
         super().__init__()
+        from torchvision.ops import roi_align
+
+        self.roi_align = roi_align
         self.box = nn.Sequential(nn.Flatten(), nn.Linear(channels * 49, 64), nn.ReLU())
         self.score, self.shift = nn.Linear(64, classes), nn.Linear(64, 4 * classes)
         self.mask = nn.Sequential(
@@ -151,11 +155,9 @@ class Heads(nn.Module):
         )
 
     def forward(self, features, boxes):
-        import torchvision
-
         which = torch.cat([boxes.new_zeros(boxes.shape[0], 1), boxes], 1)
-        small = torchvision.ops.roi_align(features, which, 7, 0.25, 2, True)
-        large = torchvision.ops.roi_align(features, which, 14, 0.25, 2, True)
+        small = self.roi_align(features, which, 7, 0.25, 2, True)
+        large = self.roi_align(features, which, 14, 0.25, 2, True)
         hidden = self.box(small)
         scores = self.score(hidden).softmax(-1)
         masks = self.mask(large).sigmoid()
@@ -165,9 +167,9 @@ class Heads(nn.Module):
 
 
 def detector():
-    axes = {2: 8 * Dim("h", min=2, max=64), 3: 8 * Dim("w", min=2, max=64)}
+    axes = {2: Dim("h"), 3: Dim("w")}
     sizes = [(1, 64, 64), (1, 96, 64), (1, 32, 128)]
-    return Network(Detector(), lambda b, h, w: {"image": torch.randn(b, 3, h, w)}, {"image": axes}, sizes)
+    return Network(Detector(), lambda b, h, w: {"image": torch.randn(b, 3, h, w)}, {"image": axes}, sizes, older=True)
 
 
 def mask_heads():
@@ -182,7 +184,7 @@ def mask_heads():
         "features": {2: Dim("h", min=8, max=99), 3: Dim("w", min=8, max=99)},
         "boxes": {0: Dim("boxes", max=500)},
     }
-    return Network(Heads(), inputs, axes, [(16, 20, 5), (12, 12, 1), (24, 16, 17)])
+    return Network(Heads(), inputs, axes, [(16, 20, 5), (12, 12, 1), (24, 16, 17)], older=True)
 
 
 # --- text and sound ----------------------------------------------------------------------------------------------------
@@ -338,7 +340,7 @@ def wav2vec2():
 
 
 def recurrent(kind):
-    """Two layers in both directions; the older exporter writes ONNX's own operator of them."""
+    """Two layers in both directions; the older exporter writes ONNX's own operators of these, and of torchvision's."""
 
     def build():
         network = getattr(nn, kind)(12, 16, 2, batch_first=True, bidirectional=True)

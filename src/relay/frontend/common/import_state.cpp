@@ -390,7 +390,7 @@ Expr ImportState::expression(const Value& value, const Span& place) {
     report(std::move(d));
     return {};
   };
-  if (known.dtype.is_float() || known.shape.size() > 1) return refuse();
+  if (known.dtype.is_float()) return refuse();
   ir::Exprs elements;
   for (const scalar::Expr& e : known.values) {
     Expr element = sizes_.expression(e, place);
@@ -402,6 +402,11 @@ Expr ImportState::expression(const Value& value, const Span& place) {
     Result<Expr> stacked = emit_call("stack", {emit_tuple(elements, place)}, {{"axis", int64_t{0}}}, place);
     if (!stacked) return refuse();
     all = *stacked;
+  }
+  if (known.shape.size() > 1) {
+    Result<Expr> shaped = emit_call("reshape", {all}, {{"newshape", known.shape}}, place);
+    if (!shaped) return refuse();
+    all = *shaped;
   }
   if (known.dtype != DType::int64()) {
     Result<Expr> converted = emit_call("cast", {all}, {{"dtype", known.dtype}}, place);

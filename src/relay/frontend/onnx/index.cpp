@@ -111,6 +111,11 @@ Values Slice(Convert& c) {
     Dim first = (*starts)[i], last = (*ends)[i];
     // To the end of the axis, however it is written.
     bool open = is_int(last) ? last->ivalue >= INT32_MAX : scalar::prove(scalar::le(extent, last)) == true;
+    if (is_int(first, 0) && step == 1 && !is_int(last) && !open) {
+      x = first_of(c, x, (*axes)[i], last);
+      if (!x) return {};
+      continue;
+    }
     if (!is_int(extent)) {
       if (step > 0 && open && is_int(first, 0)) {
         if (step == 1) continue;
@@ -128,11 +133,6 @@ Values Slice(Convert& c) {
             scalar::str(first), scalar::str(last), scalar::str(extent));
       begin.push_back(first->ivalue), end.push_back(last->ivalue), strides.push_back(step);
     } else {
-      if (is_int(first, 0) && step == 1 && !is_int(last)) {
-        x = first_of(c, x, (*axes)[i], last);
-        if (!x) return {};
-        continue;
-      }
       if (!is_int(first) || !is_int(last))
         return c.unsupported("a slice from {} to {} needs numbers; give the inputs' shapes (--shape)",
                              scalar::str(first), scalar::str(last));
