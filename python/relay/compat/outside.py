@@ -97,24 +97,25 @@ def is_outside(name: str) -> bool:
 class Outside:
     """Stands for a name that is not here, so that a file can import it; whatever uses it gets the reason."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, reason: str | None = None):
         self.__name__ = name
+        self._reason = reason
 
     def _refuse(self, *args, **named):
-        raise NotImplementedError(explain(self.__name__))
+        raise NotImplementedError(self._reason or explain(self.__name__))
 
     __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __enter__ = __exit__ = __mro_entries__ = _refuse
 
     def __getattr__(self, name: str):
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
-        return Outside(f"{self.__name__}.{name}")
+        return Outside(f"{self.__name__}.{name}", self._reason)
 
     def __instancecheck__(self, value) -> bool:
         return False
 
     def __repr__(self) -> str:
-        return f"<{explain(self.__name__)}>"
+        return f"<{self._reason or explain(self.__name__)}>"
 
 
 class OutsideModule(types.ModuleType):
@@ -129,14 +130,11 @@ class OutsideModule(types.ModuleType):
 
 
 def missing(module: str):
-    """A module's __getattr__: what takes the place of a name, when the name is used."""
+    """A module's __getattr__: an import never fails, and the use of a name that is not here says what to do instead."""
 
     def __getattr__(name: str):
-        full = f"{module}.{name}"
         if name.startswith("__"):
             raise AttributeError(name)
-        if is_outside(full):
-            return Outside(full)
-        raise AttributeError(explain(full))
+        return Outside(f"{module}.{name}")
 
     return __getattr__

@@ -9,7 +9,7 @@ from . import contrib, op
 _annotation = _importlib.import_module("relay.compat.tvm.relay.annotation")
 
 globals().update({name: value for name, value in vars(_ours).items() if not name.startswith("__")})
-annotation = _annotation
+annotation, get = _annotation, op.get
 
 
 def device_copy(data, src_device, dst_device):
@@ -19,9 +19,9 @@ def device_copy(data, src_device, dst_device):
 
 
 def __getattr__(name: str):
-    if name.startswith(("register", "Op")):
-        return getattr(op, name)
-    return getattr(_ours, name)
+    if hasattr(_ours, name):
+        return getattr(_ours, name)
+    return getattr(op, name)
 
 
 __all__ = [*_ours._published, "contrib", "get", "op", "operators"]

@@ -11,11 +11,18 @@ from relay.differentiation import FirstOrderGradient, gradient  # noqa: F401
 from relay.transform import *  # noqa: F403
 from relay.transform import Pass, infer_expr
 
+from ....outside import Outside, is_outside
 from ...ir_parts import reported
 from ..op import rules as _rules
 from ..run import _target
 
-InferTypeLocal = infer_expr
+
+
+def InferTypeLocal(expr):
+    """The type of an expression; what it is made of may have types already."""
+    return infer_expr(expr).checked_type
+
+
 # Parameters are no constants until they are bound: their scales are folded all the same.
 BackwardFoldScaleAxis = functools.partial(_ours.BackwardFoldScaleAxis, any_weights=True)
 ForwardFoldScaleAxis = functools.partial(_ours.ForwardFoldScaleAxis, any_weights=True)
@@ -99,10 +106,8 @@ def SimplifyExprPostAlterOp() -> Pass:
 
 
 def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
-    """Replaces calls by what register_legalize() or TempOpAttr says."""
-    if legalize_map_attr_name != "FTVMLegalize":
-        raise NotImplementedError("rules are those of FTVMLegalize: register_legalize(), TempOpAttr")
-    return _ours.Legalize(_rules.legalize_rules())
+    """Replaces calls by what register_legalize(), register_op_attr() or TempOpAttr says under this key."""
+    return _ours.Legalize(_rules.legalize_rules(legalize_map_attr_name))
 
 
 def AlterOpLayout() -> Pass:
@@ -138,6 +143,14 @@ def build_config(*args, **named):
 
 
 def __getattr__(name: str):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    full = f"tvm.relay.transform.{name}"
     if name in _INSTEAD:
-        raise AttributeError(f"Relay has no pass {name}: {_INSTEAD[name]}")
-    return getattr(_ours, name)
+        return Outside(full, f"Relay has no pass {name}: {_INSTEAD[name]}")
+    if is_outside(full):
+        return Outside(full)
+    try:
+        return getattr(_ours, name)
+    except AttributeError as error:
+        return Outside(full, str(error))
