@@ -84,7 +84,18 @@ def structural_equal(lhs, rhs, map_free_vars: bool = False) -> bool:
         return type(lhs) is type(rhs) and bool(lhs == rhs)
     if map_free_vars and isinstance(lhs, Type) and isinstance(rhs, Type):
         lhs, rhs = (FuncType([], one, free_type_vars(one)) for one in (lhs, rhs))
-    return _as_written(lhs, rhs, map_free_vars) or _as_written(_annotated(lhs), _annotated(rhs), map_free_vars)
+    if _as_written(lhs, rhs, map_free_vars) or _as_written(_annotated(lhs), _annotated(rhs), map_free_vars):
+        return True
+    if _is_typed(lhs) is _is_typed(rhs):
+        return False
+    return _as_written(_annotated(_typed(lhs)), _annotated(_typed(rhs)), map_free_vars)
+
+
+def _is_typed(value) -> bool:
+    """Whether types of a function, or of all functions of a module, are inferred."""
+    if isinstance(value, IRModule):
+        return all(map(_is_typed, value.functions.values()))
+    return isinstance(value, Function) and value._checked_type_ is not None
 
 
 def structural_hash(value, map_free_vars: bool = False) -> int:
