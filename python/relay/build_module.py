@@ -303,7 +303,9 @@ class GraphModule:
     def _name(self, key: str | int) -> str:
         name = self.compiled.inputs[key].name if isinstance(key, int) else key
         if self.get_input_index(name) < 0:
-            raise ValueError(f"the model has no input {name}; it has: {', '.join(p.name for p in self.compiled.inputs)}")
+            raise ValueError(
+                f"the model has no input {name}; it has: {', '.join(p.name for p in self.compiled.inputs)}"
+            )
         return name
 
     def run_from_inputs(self, inputs: dict, outputs: list[np.ndarray] | None = None) -> list:

@@ -160,10 +160,10 @@ class PassContext:
         required = [_core_name(one) for one in self.required_pass]
         if None in required:
             raise ValueError(f"there is no pass {self.required_pass[required.index(None)]} that could be required")
-        if self.opt_level >= LEVELS["fast_math"]:
+        disabled = {_core_name(one) for one in self.disabled_pass}
+        if self.opt_level >= LEVELS["fast_math"] and "fast_math" not in disabled:
             required.append("fast_math")
         names[names.index("fuse_ops") : names.index("fuse_ops")] = [one for one in required if one not in names]
-        disabled = {_core_name(one) for one in self.disabled_pass}
         for name in names:
             if name in disabled and name not in required:
                 continue

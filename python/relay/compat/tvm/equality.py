@@ -9,8 +9,8 @@ from relay import (
     CompileError,
     Expr,
     ExprMutator,
-    FuncType,
     Function,
+    FuncType,
     IRModule,
     Let,
     Match,
@@ -82,6 +82,8 @@ def structural_equal(lhs, rhs, map_free_vars: bool = False) -> bool:
     """Equal up to the names of bound variables: as they are, or with the types that are known written in."""
     if not isinstance(lhs, _NODES) or not isinstance(rhs, _NODES):
         return type(lhs) is type(rhs) and bool(lhs == rhs)
+    if isinstance(lhs, dict) and isinstance(rhs, dict):
+        return lhs.keys() == rhs.keys() and all(structural_equal(lhs[key], rhs[key], map_free_vars) for key in lhs)
     if map_free_vars and isinstance(lhs, Type) and isinstance(rhs, Type):
         lhs, rhs = (FuncType([], one, free_type_vars(one)) for one in (lhs, rhs))
     if _as_written(lhs, rhs, map_free_vars) or _as_written(_annotated(lhs), _annotated(rhs), map_free_vars):

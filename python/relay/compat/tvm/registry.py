@@ -24,7 +24,7 @@ def get_global_func(name: str, allow_missing: bool = False):
     """What register_func() was given under the name. Functions of TVM itself are not there: using one says so."""
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]
-    return None if allow_missing else _Outside(f"tvm.get_global_func({name!r})")
+    return None if allow_missing else _Outside(f"tvm.get_global_func.{name}")
 
 
 def remove_global_func(name: str) -> None:

@@ -56,8 +56,12 @@ def given(expr: Expr):
     return None if span is None or _IMPLICIT.search(_name(span)) else span
 
 
-def install() -> None:
-    """Expr.span and Span.source_name as they were."""
+def only_given() -> None:
+    """Expr.span as it was: of a node that nobody gave a place it is None. `python -m relay.compat` asks for it."""
     Expr.span = property(given, doc=given.__doc__)
+
+
+def install() -> None:
+    """Span.source_name as it was."""
     _Span.source_name = property(lambda self: SourceName(_name(self)), doc="The name of its text.")
     _Span.same_as = lambda self, other: self is other or self == other

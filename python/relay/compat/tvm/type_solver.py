@@ -31,9 +31,13 @@ class TypeSolver:
         return {
             "Unify": self.unify,
             "Resolve": self.resolve,
-            "AddRelation": self._waiting.append,
+            "AddRelation": self.add,
             "Solve": self.solve,
         }[name]
+
+    def add(self, relation: TypeRelation) -> None:
+        """One more relation."""
+        self._waiting.append(relation)
 
     # --- what is known ---
     def _found(self, type_):

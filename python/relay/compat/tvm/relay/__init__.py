@@ -9,6 +9,7 @@ import sys as _sys
 import relay as _relay
 from relay import *
 from relay import expr_functor, loops, scope_builder, type_functor
+from relay.build_module import bind_params_by_name
 
 from ...outside import missing as _missing
 from .. import extras as _extras
@@ -32,6 +33,7 @@ qnn = _importlib.import_module(f"{__name__}.qnn")
 transform = _importlib.import_module(f"{__name__}.transform")
 vm = _importlib.import_module(f"{__name__}.vm")
 
+reverse_reshape, segment_sum = op.reverse_reshape, op.segment_sum
 alpha_equal, Feature = analysis.alpha_equal, analysis.Feature
 globals().update(early.WITH_FIELDS)
 save_param_dict, load_param_dict = param_dict.save_param_dict, param_dict.load_param_dict

@@ -56,7 +56,9 @@ def _with_table(source: str, table: dict) -> str:
     """The text with what its references to a table mean: devices in place, constants in a metadata section."""
     if "#[metadata]" in source:
         raise ValueError("the text has a metadata section: a table besides it would say other things")
-    constants = [np.asarray(one.data if isinstance(one, _relay.Constant) else one) for one in table.get("relay.Constant", [])]
+    constants = [
+        np.asarray(one.data if isinstance(one, _relay.Constant) else one) for one in table.get("relay.Constant", [])
+    ]
 
     def refer(found: re.Match) -> str:
         key, number = found[1], int(found[2])

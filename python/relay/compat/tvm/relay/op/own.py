@@ -6,7 +6,8 @@ They are typed, printed and rewritten as others. To be run one needs a computati
 from __future__ import annotations
 
 from relay import Call, CompileError, FuncType, Op, TypeVar
-from relay.op import define, get as _get
+from relay.op import define
+from relay.op import get as _get
 
 _OWN: dict[str, OwnOp] = {}
 _RELATIONS = {

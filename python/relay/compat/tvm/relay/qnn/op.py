@@ -210,4 +210,6 @@ _missing_here = _missing("tvm.relay.qnn.op")
 
 
 def __getattr__(name: str):
-    return getattr(_ours, name, None) or _missing_here(name)  # tanh, exp, sqrt, rsqrt, erf, sigmoid, hardswish, log, abs
+    return getattr(_ours, name, None) or _missing_here(
+        name
+    )  # tanh, exp, sqrt, rsqrt, erf, sigmoid, hardswish, log, abs

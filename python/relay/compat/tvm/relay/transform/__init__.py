@@ -15,7 +15,7 @@ from ....outside import Outside, is_outside
 from ...ir_parts import reported
 from ..op import rules as _rules
 from ..run import _target
-
+from . import forms as _forms
 
 
 def InferTypeLocal(expr):
@@ -42,6 +42,11 @@ _INSTEAD = {
     "AutoSchedulerLayoutRewrite": "how arrays are stored is planned when a program is built",
     "MetaScheduleLayoutRewrite": "how arrays are stored is planned when a program is built",
 }
+
+
+CombineParallelConv2D, CombineParallelDense = _forms.CombineParallelConv2D, _forms.CombineParallelDense
+CombineParallelBatchMatmul, LambdaLift = _forms.CombineParallelBatchMatmul, _forms.LambdaLift
+ToBasicBlockNormalForm = _forms.ToBasicBlockNormalForm
 
 
 def PlanDevices(config=None) -> Pass:
@@ -93,11 +98,6 @@ class _InferType(Pass):
 def InferType() -> Pass:
     """relay.transform.InferType(); what it refuses is shown to the renderer of diagnostics."""
     return _InferType()
-
-
-def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
-    """relay.transform.CombineParallelDense(): a batch of products unless to_batch is False."""
-    return _ours.CombineParallelDense(min_num_branches, to_batch)
 
 
 def SimplifyExprPostAlterOp() -> Pass:
