@@ -7,7 +7,8 @@
 // S has one element, or one for each channel of the data; S' is S in the place of that axis of the weights. It goes
 // through sums and differences with constants, and through nn.relu and nn.leaky_relu where all of it is above zero.
 // Every reader of what is between must take the scale. The weights must be constant; with option
-// forward_fold_scale_axis.any_weights=1 they may be anything, and so may summands that are stretched. What it leaves on constants is computed by fold_constant.
+// forward_fold_scale_axis.any_weights=1 they may be anything, and so may summands that are stretched. What it leaves on
+// constants is computed by fold_constant.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/dataflow.h"
