@@ -1,4 +1,5 @@
 // The walk over expressions, in evaluation order, on a stack of its own.
+#include "relay/typing/count.h"
 #include "relay/typing/infer.h"
 
 #include <algorithm>
@@ -113,8 +114,13 @@ void Inference::check_promise(const std::string& what, const Type& promised, con
 
 // --- types of nodes --------------------------------------------------------------------------------------------------
 
+static thread_local int64_t written = 0;
+
+int64_t types_written() { return written; }
+
 void Inference::set(const ExprNode* e, Type type) {
   if (e->type == type) return;
+  ++written;
   touched_.push_back(e);  // also one that was typed by an earlier inference: it may have a hole now
   e->type = std::move(type);
 }
