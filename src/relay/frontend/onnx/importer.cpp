@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "relay/frontend/common/emit.h"
+#include "relay/frontend/onnx/lists.h"
+#include "relay/text/text.h"
 
 namespace relay::onnx {
 
@@ -124,6 +126,8 @@ std::optional<ImportedModel> Importer::run() {
   for (size_t i = 0; i < results->size() && !options().all_values; ++i)
     check_output(tensor_info(graph.outputs[i]), (*results)[i].expr,
                  "export the model again, or correct what it says of its outputs (onnx.shape_inference shows it)");
+  for (Value& v : *results)
+    if (v.expr && !ir::as<ir::TensorType>(v.expr->type)) v.expr = turned(v.expr, place);
   ir::DictAttrs attrs;
   if (!model_.producer.empty()) attrs["producer"] = format("{} {}", model_.producer, model_.producer_version);
   if (!options().all_values) describe_strings(graph, *results, attrs);
@@ -144,6 +148,15 @@ std::optional<ImportedModel> Importer::run() {
          "compare results with ONNX Runtime",
          Severity::Warning});
   return result;
+}
+
+const ir::Module& Importer::prelude() {
+  if (prelude_.types.empty()) {
+    Result<ir::Module> part = text::import_prelude({}, "sequence");
+    RELAY_CHECK(bool(part), "the prelude has no part for sequences");
+    add_definitions(prelude_ = *std::move(part));
+  }
+  return prelude_;
 }
 
 // --- operators -------------------------------------------------------------------------------------------------------
@@ -230,7 +243,19 @@ void Importer::read_inputs(const Graph& graph) {
       input.form = TensorInfo::Form::Tensor;
       input.shape = {DimInfo{.value = 1}, DimInfo{.value = words->second}};
     }
+  when_list_enters([this, place = span("the inputs")](ir::Expr e) { return turned(std::move(e), place); });
   add_inputs(inputs);
+}
+
+// Importers outside see sequences from their first element on, converters from their last (lists.h).
+ir::Expr Importer::turned(ir::Expr e, const Span& place) {
+  const ir::Type inside = lists::element_of_option(e->type);
+  const bool is_list = lists::element_of_list(inside ? inside : e->type) != nullptr;
+  prelude();
+  if (!is_list) return e;
+  ir::Expr made = ir::call(ir::global(inside ? "optional_rev" : "rev"), {e}, {}, place);
+  made->type = e->type;
+  return made;
 }
 
 std::map<std::string_view, int64_t> Importer::vocabularies(const Graph& graph) const {

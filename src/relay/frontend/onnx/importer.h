@@ -19,6 +19,8 @@ class Importer : public ImportState {
 
   // --- for Convert ---------------------------------------------------------------------------------------------------
   Strings& strings() { return strings_; }
+  // What sequences are at run time; it joins the module when it is first asked for.
+  const ir::Module& prelude();
   // tensor_value(), and of strings their places in strings().
   Result<Tensor> tensor(const TensorData& data);
   Result<Tensor> dense(const SparseData& data);
@@ -39,6 +41,7 @@ class Importer : public ImportState {
   void check_versions(const Span& place);
   void report_unsupported_operators();
   void read_inputs(const Graph& graph);
+  ir::Expr turned(ir::Expr e, const Span& place);
   void read_initializers(const Graph& graph);
   // An initialiser, as a constant or as a parameter.
   Value weight(std::string_view name, Tensor tensor, const Span& place);
@@ -69,6 +72,7 @@ class Importer : public ImportState {
   int64_t opset(std::string_view domain, int64_t otherwise) const;
 
   const Model& model_;
+  ir::Module prelude_;
   Strings strings_;
   NodeFates fates_;
   std::vector<Frame> frames_;         // innermost last
