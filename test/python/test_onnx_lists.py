@@ -89,9 +89,7 @@ def test_a_loop_collects_tensors_of_other_sizes():
         node("Unsqueeze", ["end", "zero"], ["ends"]),
         node("Slice", ["x", "zero", "ends", "zero"], ["part"]),
     ]
-    model = model_of(
-        collecting(step), [tensor("x", FLOAT, [4, 6]), N], [tensor("y")], one=1, zero=[0]
-    )
+    model = model_of(collecting(step), [tensor("x", FLOAT, [4, 6]), N], [tensor("y")], one=1, zero=[0])
     check(model, *((X, np.array(n)) for n in (1, 3, 4)))
 
 
@@ -175,7 +173,11 @@ def test_a_branch_chooses_a_sequence():
         node("ConcatFromSequence", ["s"], ["y"], axis=0),
     ]
     model = model_of(
-        nodes, [tensor("x", FLOAT, [4, 6]), tensor("which", BOOL, [])], [tensor("y"), tensor("n", INT)], zero=[0], two=[2]
+        nodes,
+        [tensor("x", FLOAT, [4, 6]), tensor("which", BOOL, [])],
+        [tensor("y"), tensor("n", INT)],
+        zero=[0],
+        two=[2],
     )
     check(model, (X, np.array(True)), (X, np.array(False)))
 

@@ -98,12 +98,8 @@ def deform_conv2d(data, weight, offset, mask, bias, *how):
 ORACLES = {"nms": nms, "roi_align": roi_align, "deform_conv2d": deform_conv2d}
 SHAPES = {
     "nms": lambda boxes, *_: boxes.new_empty(torch.library.get_ctx().new_dynamic_size(), dtype=torch.int64),
-    "roi_align": lambda data, rois, _, height, width, *rest: data.new_empty(
-        len(rois), data.shape[1], height, width
-    ),
-    "deform_conv2d": lambda data, weight, offset, *_: data.new_empty(
-        len(data), len(weight), *offset.shape[2:]
-    ),
+    "roi_align": lambda data, rois, _, height, width, *rest: data.new_empty(len(rois), data.shape[1], height, width),
+    "deform_conv2d": lambda data, weight, offset, *_: data.new_empty(len(data), len(weight), *offset.shape[2:]),
 }
 
 

@@ -12,8 +12,8 @@
 // as a value a small function stays, of this form only: fn (%y) { @main_f(%x, %y) }, a closure. A function that uses
 // itself as a value makes that closure anew. The result is in the form of to_a_normal_form.
 //
-// A shape variable that sizes inside mention and no parameter has as a size is captured too: as a tensor of the function
-// around that has it, of which only the shape is read.
+// A shape variable that sizes inside mention and no parameter has as a size is captured too: as a tensor of the
+// function around that has it, of which only the shape is read.
 #include <algorithm>
 #include <map>
 

@@ -273,9 +273,8 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
   main->type = ir::func_type(std::move(inputs), body->type);
   made.module.functions["main"] = main;
   const std::vector<op::Condition>& assumed = assumed_.found();
-  const bool is_agreed = std::any_of(assumed.begin(), assumed.end(), [](const op::Condition& c) {
-    return c.kind == op::Condition::Kind::Equal;
-  });
+  const bool is_agreed = std::any_of(assumed.begin(), assumed.end(),
+                                     [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; });
   if (!is_agreed && definitions_.functions.empty()) return made;
   // Two names are one size: types of all of the model say so.
   if (is_agreed) typing::forget_types(made.module);

@@ -65,7 +65,7 @@ class ImportState {
 
   const ImportOptions& options() const { return options_; }
   // What an importer makes of a parameter that is a list or an optional value of the prelude, whose types it defines.
-  void when_list_enters(std::function<ir::Expr(ir::Expr)> f) { enter_list_ = std::move(f); }
+  void when_list_enters(std::function<ir::Expr(const ir::Expr&)> f) { enter_list_ = std::move(f); }
   // Types and functions of the module besides @main; before anything uses them.
   void add_definitions(ir::Module definitions) { definitions_ = std::move(definitions); }
 
@@ -110,7 +110,7 @@ class ImportState {
   std::shared_ptr<const Source> source_;
   Problems problems_;
   ir::Module definitions_;
-  std::function<ir::Expr(ir::Expr)> enter_list_ = [](ir::Expr e) { return e; };
+  std::function<ir::Expr(const ir::Expr&)> enter_list_ = [](const ir::Expr& e) { return e; };
   Scopes scopes_;
   ShapeVariables sizes_;
   std::vector<ir::VarRef> params_;

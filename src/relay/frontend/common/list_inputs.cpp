@@ -55,8 +55,8 @@ Value ImportState::list_input(const TensorInfo& input, const Span& place) {
   const std::vector<int64_t>* none = given_shape(input.name);
   const std::vector<TensorInfo> elements = told_elements(input);
   const std::string how = format(
-      "give the shape of each of its tensors (--shape {0}.0=2,3 --shape {0}.1=4,3), say that it has none (--shape {0}=), "
-      "or that it has any number of them (--shape {0}.*=-1,3)",
+      "give the shape of each of its tensors (--shape {0}.0=2,3 --shape {0}.1=4,3), say that it has none "
+      "(--shape {0}=), or that it has any number of them (--shape {0}.*=-1,3)",
       input.name);
   if (ir::Type type = elements.empty() && !none ? untold_type(input, place) : ir::Type())
     return enter_list_(add_parameter(std::string(input.name), type, place));

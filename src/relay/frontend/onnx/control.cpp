@@ -105,7 +105,8 @@ Values If(Convert& c) {
     if (!ir::is_complete(both)) return c.unsupported("nothing says which tensors output {} holds", i);
     // What is of the kind already stays as it is: the if says what both have in common.
     auto side = [&](const Value& v, const ir::Type& own) {
-      if (v.expr && own->kind == both->kind && lists::is_option(v) == (lists::element_of_option(both) != nullptr)) return v.expr;
+      if (v.expr && own->kind == both->kind && lists::is_option(v) == (lists::element_of_option(both) != nullptr))
+        return v.expr;
       return lists::as(c, v, both);
     };
     then_side.push_back(side(a, x)), else_side.push_back(side(b, y)), types.push_back(both);

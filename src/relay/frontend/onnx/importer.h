@@ -41,7 +41,6 @@ class Importer : public ImportState {
   void check_versions(const Span& place);
   void report_unsupported_operators();
   void read_inputs(const Graph& graph);
-  ir::Expr turned(ir::Expr e, const Span& place);
   void read_initializers(const Graph& graph);
   // An initialiser, as a constant or as a parameter.
   Value weight(std::string_view name, Tensor tensor, const Span& place);

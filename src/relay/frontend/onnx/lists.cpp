@@ -1,7 +1,5 @@
 #include "relay/frontend/onnx/lists.h"
 
-#include "relay/frontend/onnx/importer.h"
-
 namespace relay::onnx::lists {
 
 using ir::Expr;
@@ -9,16 +7,6 @@ using ir::Exprs;
 using ir::Type;
 
 namespace {
-
-Type data_type(const char* name, const Type& element) {
-  return make<ir::TypeCall>(make<ir::DataTypeName>(name), ir::Types{element});
-}
-
-Type element_of(const Type& type, std::string_view name) {
-  const ir::TypeCall* call = ir::as<ir::TypeCall>(type);
-  const ir::DataTypeName* data = call ? ir::as<ir::DataTypeName>(call->callee) : nullptr;
-  return data && data->name == name ? call->args[0] : Type();
-}
 
 // Some(x), Cons(x, rest), Nil
 Expr construct(Convert& c, const char* name, Exprs args, const Type& type) {
@@ -30,11 +18,6 @@ Expr construct(Convert& c, const char* name, Exprs args, const Type& type) {
 }
 
 }  // namespace
-
-Type list_of(const Type& element) { return data_type("List", element); }
-Type option_of(const Type& element) { return data_type("Option", element); }
-Type element_of_list(const Type& type) { return element_of(type, "List"); }
-Type element_of_option(const Type& type) { return element_of(type, "Option"); }
 
 Type type_of(Convert& c, const Value& value) {
   if (value.none) return option_of(ir::hole());
@@ -53,8 +36,8 @@ Type type_of(Convert& c, const Value& value) {
     if (!own) return nullptr;
     Type both = common(element, own);
     if (!both) {
-      c.unsupported("a sequence of {} and {}; the number of axes and the elements' type must be one",
-                    ir::str(element), ir::str(own));
+      c.unsupported("a sequence of {} and {}; the number of axes and the elements' type must be one", ir::str(element),
+                    ir::str(own));
       return nullptr;
     }
     element = both;

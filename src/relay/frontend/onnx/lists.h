@@ -6,14 +6,10 @@
 #pragma once
 
 #include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/list_types.h"
 
 namespace relay::onnx::lists {
 
-ir::Type list_of(const ir::Type& element);
-ir::Type option_of(const ir::Type& element);
-// T of List[T] and of Option[T]; null: it is another type.
-ir::Type element_of_list(const ir::Type& type);
-ir::Type element_of_option(const ir::Type& type);
 inline bool is_list(const Value& v) { return v.expr && element_of_list(v.expr->type); }
 inline bool is_option(const Value& v) { return v.expr && element_of_option(v.expr->type); }
 

@@ -1,5 +1,5 @@
-// Sequences: lists of tensors, made and taken apart at import where their number is known there, and else when the model
-// runs (lists.h). Optional values.
+// Sequences: lists of tensors, made and taken apart at import where their number is known there, and else when the
+// model runs (lists.h). Optional values.
 #include "relay/frontend/common/steps.h"
 #include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/lists.h"
@@ -94,7 +94,8 @@ Values SequenceInsert(Convert& c) {
       return c.unsupported("{} is put into a sequence of {}; the number of axes and the elements' type must be one",
                            ir::str(x->type), ir::str(lists::element_of_list(list->type)));
     ir::Type type = lists::list_of(element);
-    return {lists::call(c, "sequence_insert", {lists::widened(c, list, type), number_input(c, 2), c.widened(x, element)}, type)};
+    return {lists::call(c, "sequence_insert",
+                        {lists::widened(c, list, type), number_input(c, 2), c.widened(x, element)}, type)};
   }
   std::optional<List> list = list_of(c, 0);
   std::optional<size_t> at = list ? place(c, 2, list->size(), list->size()) : std::nullopt;
@@ -119,7 +120,7 @@ Values SequenceErase(Convert& c) {
 
 namespace {
 
-// The tensors of a list in one, joined by halves so that each is copied once for each halving. The last ones come first:
+// The tensors of a list in one, joined by halves so that each is copied once for each halving. The last come first:
 //   fn (%count, %list) -> (%count tensors as one, the rest of the list)
 Expr joined_by_halves(Convert& c, const Expr& list, int64_t axis, bool stack) {
   ir::Type element = lists::element_of_list(list->type);
@@ -294,8 +295,7 @@ Values computed_map(Convert& c, const Graph& body) {
   };
   // What the body gives says of which tensors there are none at first.
   Exprs examples;
-  for (const Expr& list : steps.state)
-    examples.push_back(c.variable("element", lists::element_of_list(list->type)));
+  for (const Expr& list : steps.state) examples.push_back(c.variable("element", lists::element_of_list(list->type)));
   std::optional<Values> types = results(examples);
   if (!types) return {};
   const Expr length = lists::call(c, "sequence_length", {steps.state[0]}, ir::tensor_type({}, DType::int64()));
