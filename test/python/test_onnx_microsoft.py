@@ -223,7 +223,9 @@ def packed_experts(bits, block=0, zeros=False, **attributes):
 
     inputs = [packed(width), scales(width), f(4, width), packed(32), scales(32), None]
     inputs += [None, None, None, points(width), points(32)] if zeros else []
-    how = {"k": 2, "expert_weight_bits": bits, "normalize_routing_weights": 1} | ({"block_size": block} if block else {})
+    how = {"k": 2, "expert_weight_bits": bits, "normalize_routing_weights": 1} | (
+        {"block_size": block} if block else {}
+    )
     return case("QMoE", [f(5, 32), f(5, 4), *inputs], **how, **attributes)
 
 

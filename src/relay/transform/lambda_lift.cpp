@@ -20,6 +20,7 @@
 #include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
+#include "relay/scalar/simplify.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/to_a_normal_form.h"
@@ -174,10 +175,20 @@ class Lifter {
       });
       return found == params.end() ? VarRef() : *found;
     };
+    // As form_segments finds it: a size of its own, or one that says it, as 2 * n does.
+    auto is_said = [&](const Dim& v) {
+      return std::any_of(f.function->params.begin(), f.function->params.end(), [&](const VarRef& p) {
+        const TensorType* t = as<TensorType>(p->type);
+        return t && std::any_of(t->shape.begin(), t->shape.end(), [&](const Dim& d) {
+                 std::optional<scalar::Affine> affine = scalar::is_any(d) ? std::nullopt : scalar::as_affine(d, {v});
+                 return affine && affine->coefficients[0] > 0 && scalar::is_int(scalar::simplify(affine->rest));
+               });
+      });
+    };
     auto add = [&](const Expr& e) {
       for (const Dim& d : sizes_in(e->type))
         for (const Dim& v : scalar::free_vars(d))
-          if (seen.insert(v.get()) && !with(f.function->params, v))
+          if (seen.insert(v.get()) && !is_said(v))
             if (VarRef from = with(outer, v)) f.values.push_back(from);
     };
     const Function* callee = as<Function>(as<Call>(call)->callee);

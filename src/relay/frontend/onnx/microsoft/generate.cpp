@@ -22,7 +22,8 @@ class Search {
   Values run() {
     ids_ = c_.cast(c_.input(0), DType::int32());
     if (!c_.expect_rank(ids_, 2, 2, "input_ids") || !read_numbers()) return {};
-    ids_ = outside_.hold(ids_);
+    const Expr ids = ids_, most = most_;  // what is held is named inside of the search only
+    ids_ = outside_.hold(ids_), most_ = outside_.hold(most_);
     length_ = outside_.hold(c_.size_of(ids_, 1));
     Steps steps;
     steps.count = c_.subtract(most_, length_);
@@ -30,11 +31,11 @@ class Search {
     std::optional<Stepped> all =
         repeat(c_, steps, outside_, [&](const Expr& index, const Exprs& state) { return step(index, state); });
     if (!all) return {};
-    Expr tokens = c_.concatenate({ids_, c_.transpose(all->outputs[0], {1, 0})}, 1);
-    // As long as it may be, with zeros where all sequences ended before.
-    Expr places = numbers_to(c_, most_), there = c_.emit("less", {places, c_.size_of(tokens, 1)});
+    Expr tokens = c_.concatenate({ids, c_.transpose(all->outputs[0], {1, 0})}, 1);
+    // As long as it may be, padded where all sequences ended before.
+    Expr places = numbers_to(c_, most), there = c_.emit("less", {places, c_.size_of(tokens, 1)});
     tokens = c_.emit("take", {tokens, places}, {{"axis", int64_t{1}}, {"mode", "clip"}});
-    return {c_.emit("where", {c_.expand(there, 0), tokens, c_.scalar(0, DType::int32())})};
+    return {c_.emit("where", {c_.expand(there, 0), tokens, c_.scalar(static_cast<double>(pad_), DType::int32())})};
   }
 
  private:
@@ -54,7 +55,6 @@ class Search {
       return c_.bad("its decoder has {} inputs and {} outputs", decoder_.inputs.size(), decoder_.outputs.size()), false;
     most_ = scalar_input(1, DType::int64());
     if (!most_) return c_.bad("max_length is missing"), false;
-    most_ = outside_.hold(most_);
     least_ = outside_.hold(scalar_input(2, DType::int64()));
     penalty_ = outside_.hold(scalar_input(3, DType::float32()));
     return !c_.failed();
@@ -65,12 +65,13 @@ class Search {
     const DType i32 = DType::int32();
     const ir::Dim batch = c_.shape(ids_)[0];
     Expr pad = c_.scalar(static_cast<double>(pad_), i32), zero = c_.scalar(0, i32);
-    Expr mask = c_.has(6) ? c_.cast(c_.input(6), i32) : c_.cast(c_.emit("not_equal", {ids_, pad}), i32);
+    Expr words = c_.cast(c_.emit("not_equal", {ids_, pad}), i32);  // and not paddings; the mask says no positions
+    Expr mask = c_.has(6) ? c_.cast(c_.input(6), i32) : words;
     if (!c_.expect_rank(mask, 2, 2, "attention_mask")) return false;
-    Expr counted = c_.add(c_.emit("cumsum", {mask}, {{"axis", int64_t{1}}}), -1);
-    Expr positions = c_.emit("where", {c_.emit("equal", {mask, zero}), zero, counted});
+    Expr counted = c_.add(c_.emit("cumsum", {words}, {{"axis", int64_t{1}}}), -1);
+    Expr positions = c_.emit("where", {c_.emit("equal", {words, zero}), zero, counted});
     Expr none = c_.broadcast_to(c_.scalar(0, DType::boolean()), {batch});
-    steps.state = {ids_, positions, c_.reduce("sum", mask, {1}, true), mask, none};
+    steps.state = {ids_, positions, c_.reduce("sum", words, {1}, true), mask, none};
     if (penalty_) {
       std::optional<int64_t> words = c_.integer("vocab_size", -1);
       if (*words < 1) return c_.unsupported("a repetition_penalty without vocab_size"), false;
