@@ -27,6 +27,7 @@ REPLACEMENTS = {
     "tvm.ir.analysis": "relay.analysis",
     "tvm.ir.make_node": "nodes are made by their classes: relay.Call(...), relay.Function(...)",
     "tvm.ir.register_intrin_lowering": _KERNELS,
+    "tvm.ir.register_op_attr": _KERNELS,
     "tvm.meta_schedule": _TUNING,
     "tvm.micro": "artifacts and the C interface of src/relay/runtime/relay_c.h are what there is: see docs/runtime.md",
     "tvm.parser": "relay.parse(text)",

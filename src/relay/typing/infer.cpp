@@ -1,5 +1,4 @@
 // The walk over expressions, in evaluation order, on a stack of its own.
-#include "relay/typing/count.h"
 #include "relay/typing/infer.h"
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include "relay/tensor/tensor.h"
 #include "relay/text/names.h"
 #include "relay/text/text.h"
+#include "relay/typing/count.h"
 #include "relay/typing/wrap.h"
 
 namespace relay::typing {

@@ -167,6 +167,22 @@ def test_rules_under_other_keys():
     assert "multiply" not in run_opt_pass(f, transform.Legalize("FTVMMine")).astext()
 
 
+def test_rules_of_quantised_operators():
+    x = relay.var("x", shape=(2, 3), dtype="int8")
+    call = relay.qnn.op.dequantize(x, relay.const(0.5), relay.const(0))
+
+    def other(attrs, inputs, types):
+        return relay.qnn.op.dequantize(inputs[0], relay.const(0.25), relay.const(0))
+
+    with TempOpAttr("qnn.dequantize", "FTVMQnnLegalize", other):
+        found = run_opt_pass(relay.Function([x], call), relay.qnn.transform.Legalize())
+    plain = run_opt_pass(relay.Function([x], call), relay.qnn.transform.Legalize())
+    assert "0.25f" in str(found) and "0.5f" in str(plain) and "qnn.dequantize" not in str(plain)
+    for key in ("FTVMCompute", "FInferCorrectLayout"):
+        with pytest.raises(NotImplementedError, match="add-an-operator"), TempOpAttr("qnn.dequantize", key, other):
+            pass
+
+
 def test_settings_around_a_pass_count():
     x = relay.var("x", shape=(2,))
     seen = []

@@ -8,6 +8,8 @@ import functools
 from relay import Call, CompileError, Op, TupleType
 from relay import mixed_precision as _mixed
 
+from ....outside import explain
+
 # By the name of the attribute, then by operator.
 RULES: dict[str, dict[str, object]] = {
     "FTVMLegalize": {},
@@ -15,6 +17,13 @@ RULES: dict[str, dict[str, object]] = {
     "FTVMMixedPrecisionConversionType": {},
 }
 
+
+# What passes of TVM read and none reads here: operators say these things in their files.
+_OF_FILES = (
+    "FInferCorrectLayout FPrimalGradient FShapeFunc FTVMCompute FTVMConvertOpLayout FTVMFakeQuantizationToInteger "
+    "FTVMOptionalFakeQuantizationToInteger FTVMQnnCanonicalize FTVMSchedule FTVMStrategy TNonComputational "
+    "TOpIsStateful TOpPattern TReshapeOp TShapeDataDependent"
+).split()
 
 # By key and operator, the level of what is registered.
 _LEVELS: dict[tuple[str, str], int] = {}
@@ -26,6 +35,8 @@ def register(key: str, op_name: str, value=None, level: int = 10):
     if value is None:
         return lambda f: register(key, op_name, f, level)
     Op.get(op_name)  # there is such an operator
+    if key in _OF_FILES:
+        raise NotImplementedError(explain(f"tvm.ir.register_op_attr.{key}"))
     known = RULES.setdefault(key, {})
     before = _LEVELS.get((key, op_name))
     if op_name in known and before is not None and before == level:
