@@ -62,7 +62,9 @@ def hard_to_sort(dtype, n):
     yield RNG.integers(0, 3, n).astype(dtype)
     if np.dtype(dtype).kind == "f":
         yield (-1.0 * RNG.integers(-3, 3, n)).astype(dtype)  # zeros of both signs
-        yield np.repeat(RNG.standard_normal(n // 100 + 1), 100)[:n].astype(dtype) * (1 + 1e-7 * RNG.random(n)).astype(dtype)
+        yield np.repeat(RNG.standard_normal(n // 100 + 1), 100)[:n].astype(dtype) * (1 + 1e-7 * RNG.random(n)).astype(
+            dtype
+        )
     else:
         width = np.iinfo(dtype).bits
         yield (RNG.integers(0, n // 300 + 2, n) << (width - 24)).astype(dtype) + RNG.integers(0, 30, n).astype(dtype)
@@ -168,3 +170,18 @@ def test_time_grows_with_the_elements(body, dtype):
             runs.append(time.perf_counter() - begin)
         seconds.append(min(runs))
     assert seconds[1] < 300 * seconds[0], "32 times the elements: quadratic time would be 1024 times"
+
+
+@pytest.mark.parametrize("body", ["cumsum(%x, axis=0)", "cumprod(%x, axis=0)"])
+def test_running_sums_take_as_long_for_each_element_of_large_arrays(body):
+    model = compiled("%x: Tensor[(n,), float32]", body)
+    seconds = {}
+    for n in (1_000_000, 10_000_000):
+        x = RNG.random(n, np.float32)
+        runs = []
+        for _ in range(6):
+            begin = time.process_time()
+            model(x)
+            runs.append(time.process_time() - begin)
+        seconds[n] = min(runs) / n
+    assert seconds[10_000_000] < 5 * seconds[1_000_000], "memory of a result that was dropped is used again"

@@ -6,9 +6,12 @@ namespace relay::op {
 
 namespace {
 
-// Up to so many elements, counting ranks in lanes takes less time than counting digits. Measured (Zen 4, float32): of 50
-// ranks are faster, of 100 digits.
+// Up to so many elements, counting ranks in lanes takes less time than counting digits. Measured (Zen 4, float32): of
+// 50 ranks are faster, of 100 digits.
 constexpr int64_t few = 96;
+// Up to so many, all words of a line stay in the L1 cache with their places, and elements are gathered by these:
+// values are exact then also where a program is evaluated in double precision, which keys of 32 bits round.
+constexpr int64_t gathered = 2048;
 constexpr int place_bits = 32;
 
 const DType i64 = DType::int64();
@@ -89,7 +92,7 @@ Exprs joined(Exprs line, const Expr& half, const Expr& k) {
   return line;
 }
 
-bool is_short(const Expr& n) { return scalar::is_int(n) && n->ivalue <= few; }
+bool is_short(const Expr& n, int64_t limit) { return scalar::is_int(n) && n->ivalue <= limit; }
 
 // The keys of all elements, and the least and the greatest of each line.
 struct Keys {
@@ -161,7 +164,7 @@ Order::Order(const te::Tensor& data, size_t axis, bool ascend, Expr needed) : da
   const Expr& n = data->shape[axis];
   const Exprs line = without(data->shape, axis);
   const std::vector<size_t> all = axes_but(line.size(), {});
-  if (is_short(n)) {
+  if (is_short(n, few)) {
     const te::Tensor rank = ranks(data, axis, ascend);
     order_ = te::program("order", joined(line, dim(1), n), i64, all, [&](const Exprs& i, const BufferRef& result) {
       return each("k", n, [&](const Expr& k) {
@@ -170,9 +173,9 @@ Order::Order(const te::Tensor& data, size_t axis, bool ascend, Expr needed) : da
     });
   } else {
     const Keys keys(data, axis, ascend, false);
-    order_ = te::program(
-        "order", joined(line, dim(2), n), DType::uint64(), all,
-        [&](const Exprs& i, const BufferRef& result) { return places_in_order(keys, needed, i, result); });
+    order_ =
+        te::program("order", joined(line, dim(2), n), DType::uint64(), all,
+                    [&](const Exprs& i, const BufferRef& result) { return places_in_order(keys, needed, i, result); });
   }
 }
 
@@ -189,15 +192,15 @@ Expr Order::element(const Exprs& i) const {
 te::Tensor sorted(const te::Tensor& data, size_t axis, bool ascend, const std::string& name) {
   const Expr& n = data->shape[axis];
   const DType t = data->dtype;
-  if (is_short(n)) {
+  if (is_short(n, gathered)) {
     const Order order(data, axis, ascend);
     return te::compute(name, data->shape, [&](const Exprs& i) { return order.element(i); });
   }
   const Keys keys(data, axis, ascend, true);
   const DType word{DType::Code::UInt, static_cast<uint8_t>(keys.of->dtype.bits)};
   const Exprs line = without(data->shape, axis);
-  // How many are in front of the zeros, and in the upper half how many zeros are negative: these keep their places among
-  // the zeros. All in unsigned or floating arithmetic: keys of 64 bits may be as large as they can be.
+  // How many are in front of the zeros, and in the upper half how many zeros are negative: these keep their places
+  // among the zeros. All in unsigned or floating arithmetic: keys of 64 bits may be as large as they can be.
   const te::Tensor zeros =
       t.is_float() ? te::reduce("zeros", line, {n}, Combiner::Sum,
                                 [&](const Exprs& i, const Exprs& r) {

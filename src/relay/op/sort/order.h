@@ -1,8 +1,8 @@
 // The elements along an axis in order, and their places, in time that grows with their number.
 //
 // Equal elements keep their order; NaN counts as greater than every number. Elements become integers that have their
-// order (keys), which radix.h sorts: with their places in the lower half of 64 bits where places are wanted, alone where
-// elements are. Of few elements the ranks are counted instead, in lanes.
+// order (keys), which radix.h sorts: with their places in the lower half of 64 bits where places are wanted, alone
+// where elements are. Of few elements the ranks are counted instead, in lanes.
 #pragma once
 
 #include "relay/op/loops.h"

@@ -43,7 +43,7 @@ class Work {
       return loop::block({prepared, finish_all(many)});
     });
     Stmt s = sorted;
-    for (const BufferRef& b : {offsets_, tops_, bases_, begins_, counts_}) s = loop::alloc(b, s);
+    for (const BufferRef& b : {tops_, bases_, begins_, counts_}) s = loop::alloc(b, s);
     return loop::if_(lt(dim(0), n_), s);
   }
 
@@ -73,9 +73,8 @@ class Work {
     const Stmt steps = let("shift", max(sort_.highest - high_bits, dim(0)), [&](const Expr& shift) {
       auto value = [&](const Expr& word) { return bit_and(shifted(number(word), shift), highs - 1); };
       const Stmt count = each("i", n_, [&](const Expr& i) {
-        return let("value", value(sort_.first(i)), [&](const Expr& v) {
-          return loop::store(high, {v}, scalar::load(high, {v}) + 1);
-        });
+        return let("value", value(sort_.first(i)),
+                   [&](const Expr& v) { return loop::store(high, {v}, scalar::load(high, {v}) + 1); });
       });
       const Stmt move = let("wanted", many.get(), [&](const Expr& wanted) {
         return each("i", n_, [&](const Expr& i) {
@@ -91,7 +90,7 @@ class Work {
       });
       return loop::block({clear(high, highs), count, choose_buckets(high, bucket, shift, many), move});
     });
-    return loop::alloc(high, loop::alloc(bucket, steps));
+    return loop::alloc(high, loop::alloc(bucket, loop::alloc(offsets_, steps)));
   }
 
   // A bucket begins where so many words are in front that a new part of all of them has begun.
@@ -103,15 +102,14 @@ class Work {
     const Stmt choose = with_cell("words", dim(0), [&](const Cell& words) {
       return with_cell("part", dim(-1), [&](const Cell& part) {
         const Stmt values = each("value", dim(highs), [&](const Expr& value) {
-          return let("next", min(floordiv(words.get() * buckets, max(n_, dim(1))), dim(buckets - 1)),
-                     [&](const Expr& next) {
-                       const Stmt begin =
-                           loop::block({begin_at(many.get(), words.get(), value),
-                                        many.set(many.get() + 1), part.set(next)});
-                       return loop::block({loop::if_(lt(part.get(), next), begin),
-                                           loop::store(bucket, {value}, cast(DType::uint8(), many.get() - 1)),
-                                           words.set(words.get() + at(high, value))});
-                     });
+          return let(
+              "next", min(floordiv(words.get() * buckets, max(n_, dim(1))), dim(buckets - 1)), [&](const Expr& next) {
+                const Stmt begin =
+                    loop::block({begin_at(many.get(), words.get(), value), many.set(many.get() + 1), part.set(next)});
+                return loop::block({loop::if_(lt(part.get(), next), begin),
+                                    loop::store(bucket, {value}, cast(DType::uint8(), many.get() - 1)),
+                                    words.set(words.get() + at(high, value))});
+              });
         });
         return loop::block({values, begin_at(many.get(), n_, dim(highs))});
       });
@@ -153,8 +151,8 @@ class Work {
     auto digits_of = [](const Expr& bits) { return floordiv(max(bits, dim(0)) + (digit_bits - 1), digit_bits); };
     auto with = [](const Expr& condition) { return cast(i64, condition); };
     const Expr all = digits_of(b.top - lowest());
-    const Expr few = with(le(dim(furthest), b.size)) + with(le(dim(1 << 7), b.size)) +
-                     with(le(dim(1 << 15), b.size)) + with(le(dim(1 << 23), b.size));
+    const Expr few = with(le(dim(furthest), b.size)) + with(le(dim(1 << 7), b.size)) + with(le(dim(1 << 15), b.size)) +
+                     with(le(dim(1 << 23), b.size));
     const Expr half = cast(i64, lt(dim(few_words), n_));
     return with_cell("half", half, [&](const Cell& source) {
       return with_cell("far", dim(1), [&](const Cell& far) {
@@ -176,7 +174,8 @@ class Work {
             });
           });
           Stmt steps = loop::block({passes, loop::if_(second, loop::block({}), walk(b, source, far))});
-          if (sort_.left_out) steps = loop::block({loop::if_(first, loop::block({}), rewrite(b, second, source)), steps});
+          if (sort_.left_out)
+            steps = loop::block({loop::if_(first, loop::block({}), rewrite(b, second, source)), steps});
           const Expr again = logical_or(lt(dim(1), attempt), lt(dim(0), left_out));
           return loop::if_(logical_or(first, logical_and(eq(far.get(), dim(1)), again)), steps);
         });
@@ -201,9 +200,8 @@ class Work {
     auto digit = [&](const Expr& word) { return bit_and(shifted(number(word) - base, shift), digits - 1); };
     return let("half", source.get(), [&](const Expr& half) {
       const Stmt count = each("i", b.size, [&](const Expr& i) {
-        return let("digit", digit(load(half, b.begin + i)), [&](const Expr& d) {
-          return loop::store(counts_, {d}, scalar::load(counts_, {d}) + 1);
-        });
+        return let("digit", digit(load(half, b.begin + i)),
+                   [&](const Expr& d) { return loop::store(counts_, {d}, scalar::load(counts_, {d}) + 1); });
       });
       const Stmt sums = with_cell("sum", b.begin, [&](const Cell& sum) {
         return each("digit", dim(digits), [&](const Expr& d) {
@@ -237,7 +235,8 @@ class Work {
         });
       };
       return with_cell("to", place, [&](const Cell& to) {
-        const Stmt further = each("j", min(dim(furthest), i) - 1, [&](const Expr& j) { return step(place - 2 - j, to); });
+        const Stmt further =
+            each("j", min(dim(furthest), i) - 1, [&](const Expr& j) { return step(place - 2 - j, to); });
         const Stmt more = loop::if_(eq(to.get(), place - 1), further);
         const Stmt stop = let("front", to.get() - 1, [&](const Expr& front) {
           return loop::if_(before(word, load(dim(0), front)), far.set(dim(1)));
@@ -269,8 +268,7 @@ class Work {
   // Of each bucket, and behind the last: its first place, the place of its next word, what is taken from its words,
   // their bits.
   BufferRef begins_ = table("begins", buckets + 1), offsets_ = table("offsets", buckets + 1),
-            bases_ = table("bases", buckets + 1), tops_ = table("tops", buckets + 1),
-            counts_ = table("counts", digits);
+            bases_ = table("bases", buckets + 1), tops_ = table("tops", buckets + 1), counts_ = table("counts", digits);
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Numbers in ascending order, in time that grows with how many they are: the loops of one line of a te::program.
 //
-// A *word* is a number without sign whose order is the one that is asked for. Many words first go into buckets: how often
-// each value of their highest bits is there is counted, neighbouring values share a bucket so that all buckets are about
-// as large, and each word is moved to its bucket. A bucket stays in the cache while it is sorted by some of its digits,
-// the lowest first, each by counting (LSD radix sort: Knuth, The Art of Computer Programming 3, 5.2.5): as many digits as
-// leave few neighbours out of order. A walk over the bucket exchanges those. Where it finds one too far from its place, as
-// words that differ in their low bits only have, the bucket is sorted by all of its digits.
+// A *word* is a number without sign whose order is the one that is asked for. Many words first go into buckets: how
+// often each value of their highest bits is there is counted, neighbouring values share a bucket so that all buckets
+// are about as large, and each word is moved to its bucket. A bucket stays in the cache while it is sorted by some of
+// its digits, the lowest first, each by counting (LSD radix sort: Knuth, The Art of Computer Programming 3, 5.2.5):
+// as many digits as leave few neighbours out of order. A walk over the bucket exchanges those. Where it finds one too
+// far from its place, as words that differ in their low bits only have, the bucket is sorted by all of its digits.
 #pragma once
 
 #include "relay/op/loops.h"
