@@ -153,6 +153,7 @@ class Work {
     const Expr all = digits_of(b.top - lowest());
     const Expr few = with(le(dim(furthest), b.size)) + with(le(dim(1 << 7), b.size)) + with(le(dim(1 << 15), b.size)) +
                      with(le(dim(1 << 23), b.size));
+    const Expr one_more = with(le(n_, dim(few_words)));
     const Expr half = cast(i64, lt(dim(few_words), n_));
     return with_cell("half", half, [&](const Cell& source) {
       return with_cell("far", dim(1), [&](const Cell& far) {
@@ -160,7 +161,7 @@ class Work {
         return each("attempt", dim(3), [&](const Expr& attempt) {
           const Expr first = eq(attempt, dim(0)), second = eq(attempt, dim(1));
           const Expr left_out = sort_.left_out ? sort_.left_out : dim(0);
-          Expr many = select(first, min(all, few), select(second, digits_of(left_out), all));
+          Expr many = select(first, min(all, few + one_more), select(second, digits_of(left_out), all));
           Expr top = select(second, lowest() + left_out, b.top);
           Expr base = select(second, dim(0), b.base);
           const Stmt passes = let("many", many, [&](const Expr& m) {
