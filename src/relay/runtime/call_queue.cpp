@@ -4,14 +4,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "relay/runtime/context.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
 
 static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-CallQueue::CallQueue(RunContext& run) : run_(run) {
+CallQueue::CallQueue(SegmentContext& run) : run_(run) {
   const std::vector<Segment>& segments = run.linked().program->segments;
   std::vector<std::pair<int64_t, uint32_t>> order;
   for (uint32_t s = 0; s < segments.size(); ++s) {

@@ -15,11 +15,6 @@ namespace relay::runtime {
 using Clock = std::chrono::steady_clock;
 static double us(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
 
-Diagnostic out_of_scratch() {
-  return {DiagnosticKind::out_of_memory,      "no memory for a kernel's scratch buffers", {}, {}, {},
-          "free memory, or use fewer threads"};
-}
-
 SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, const Plan& plan)
     : linked_(linked), plan_(plan), segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
   const Program& program = *linked.program;

@@ -14,16 +14,32 @@
 
 #include "relay/frontend/common/conversion.h"
 #include "relay/frontend/onnx/model.h"
+#include "relay/frontend/onnx/strings.h"
 
 namespace relay::onnx {
 
 using namespace frontend;  // what importers share
 
-class Importer;
+// What converters ask of the import that they belong to (importer.h).
+class ConverterHost : public ImportState {
+ public:
+  using ImportState::ImportState;
+
+  virtual Strings& strings() = 0;
+  // tensor_value(), and of strings their places in strings().
+  virtual Result<Tensor> tensor(const TensorData& data) = 0;
+  virtual Result<Tensor> dense(const SparseData& data) = 0;
+  // Convert::recomputed() for a node of the graph that is being converted.
+  virtual std::optional<Value> recomputed(const Node& node, std::string_view name,
+                                          const std::map<std::string_view, Value>& given, const Span& place) = 0;
+  // Converts the graph's nodes in a scope of its own; its outputs in order, nothing when one failed.
+  virtual std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter,
+                                     const Span& place) = 0;
+};
 
 class Convert final : public Conversion {
  public:
-  Convert(Importer& importer, const Node& node, std::span<const Value> inputs, int64_t opset, Span place);
+  Convert(ConverterHost& host, const Node& node, std::span<const Value> inputs, int64_t opset, Span place);
 
   const Node& node;
   const int64_t opset;  // of the node's domain
@@ -61,7 +77,7 @@ class Convert final : public Conversion {
 
   Tensor taken(Result<Tensor> value);
 
-  Importer& importer_;
+  ConverterHost& host_;
 };
 
 // An operator with its converter.
