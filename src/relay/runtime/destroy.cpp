@@ -3,6 +3,7 @@
 
 #include "relay/runtime/object.h"
 #include "relay/runtime/references.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::runtime {
 
