@@ -32,7 +32,7 @@ def _executor(given) -> dict:
         return {}
     name = str(getattr(given, "name", given))
     for option, value in getattr(given, "attrs", {}).items():
-        if option == "link-params" or value in (False, 0):
+        if option == "link-params" or value in (False, 0) or (option, value) == ("interface-api", "packed"):
             continue
         raise NotImplementedError(
             f"executor {name}: {option}={value} would have no effect: programs are artifacts, not C code; docs/runtime.md"

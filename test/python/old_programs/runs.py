@@ -1,0 +1,83 @@
+"""Running: the graph executor, the virtual machine and operators written with others."""
+
+import numpy as np
+import pytest
+import tvm
+import tvm.relay.testing
+from tvm import relay
+from tvm.contrib import graph_executor, utils
+from tvm.relay.backend.vm import VMCompiler
+from tvm.runtime import vm as vm_rt
+
+
+def test_functions_of_a_graph_module():
+    x = relay.var("x", shape=(1, 10))
+    lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], x + x)), "llvm")
+    model = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    data = np.ones((1, 10), "float32")
+    model.module["set_input"]("x", data)
+    model["run"]()
+    assert (model.module["get_output"](0).numpy() == 2).all() and model.module["get_num_outputs"]() == 1
+    with pytest.raises(NotImplementedError, match="profile"):
+        model.debug_get_output("x", data)
+
+
+def test_executors_by_name():
+    x = relay.var("x", shape=(1, 10))
+    mod = tvm.IRModule.from_expr(relay.Function([x], x + x))
+    packed = relay.backend.Executor("aot", {"interface-api": "packed"})
+    assert relay.build(mod, "llvm", executor=packed)["default"](tvm.cpu()) is not None
+    for wrong in (
+        {"executor": relay.backend.Executor("aot", {"unpacked-api": True})},
+        {"runtime": relay.backend.Runtime("crt")},
+        {"workspace_memory_pools": []},
+    ):
+        with pytest.raises(NotImplementedError):
+            relay.build(mod, "llvm", **wrong)
+    named = relay.build(mod, "llvm", mod_name="mine")
+    assert named["mine"](tvm.cpu()) is not None
+    with pytest.raises(KeyError):
+        named["default"]
+
+
+def test_a_program_that_was_saved():
+    x = relay.var("x", shape=(10, 10))
+    exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function([x], x + x)), target="llvm")
+    code, lib = exe.save()
+    path = utils.tempdir()
+    lib.export_library(path.relpath("lib.so"))
+    machine = vm_rt.VirtualMachine(
+        vm_rt.Executable.load_exec(code, tvm.runtime.load_module(path.relpath("lib.so"))), tvm.cpu()
+    )
+    assert (machine.run(np.ones((10, 10), "float32")).numpy() == 2).all()
+    compiler = VMCompiler()
+    compiler.lower(tvm.IRModule.from_expr(relay.Function([x], x * x)), "llvm")
+    assert (vm_rt.VirtualMachine(compiler.get_exec(), tvm.cpu()).run(np.full((10, 10), 3, "float32")) == 9).all()
+
+
+def test_sums_of_segments():
+    for shape in ((4,), (4, 2)):
+        data, ids = relay.var("d", shape=shape), relay.var("i", shape=(4,), dtype="int32")
+        values, places = np.arange(np.prod(shape), dtype="float32").reshape(shape), np.array([0, 0, 1, 0], "int32")
+        expected = np.zeros((2, *shape[1:]), "float32")
+        np.add.at(expected, places, values)
+        run = relay.create_executor("vm").evaluate(relay.Function([data, ids], relay.segment_sum(data, ids, 2)))
+        np.testing.assert_allclose(run(values, places).numpy(), expected)
+
+
+def test_reshapes_from_the_back():
+    x = relay.var("x", shape=(2, 3, 4))
+    back = relay.testing.run_infer_type(relay.reverse_reshape(x, (-1, 0)))
+    assert back.checked_type == relay.TensorType((6, 4))
+
+
+def test_files_of_the_old_package():
+    from tvm.relay.op import tensor, transform
+    from tvm.relay.op.annotation import on_device
+    from tvm.relay.op.nn.nn import dense
+    from tvm.relay.ty import TypeRelation
+    from tvm.target.target import Target
+
+    assert transform.concatenate is relay.op.concatenate and tensor.add is relay.op.add and dense is relay.nn.dense
+    assert on_device(relay.var("x"), tvm.cpu(1)).attrs["virtual_device"] == "cpu:1"
+    assert Target("llvm").kind.name == "llvm" and TypeRelation is relay.TypeRelation
