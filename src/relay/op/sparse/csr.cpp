@@ -129,8 +129,8 @@ ir::Expr rows_of_values(const ir::Expr& data, const ir::Expr& pointers) {
 
 // Of values that stand in rows of ascending pointers: with g(m, r) the gradient of row r, of values (row, column)
 //   d data[v] = sum(m) g[m, row(v)] * dense[m, column(v)],   d dense[m, c] = sum(column(v) = c) g[m, row(v)] * data[v]
-// over blocks: rows are (rows of blocks, rows of a block), columns likewise. Columns that fill no block get zeros behind
-// them, and what these would get is cut off.
+// over blocks: rows are (rows of blocks, rows of a block), columns likewise. Columns that fill no block get zeros
+// behind them, and what these would get is cut off.
 ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
   const ir::Expr &given = of.inputs[0], &data = of.inputs[1], &indices = of.inputs[2], &pointers = of.inputs[3];
   const Dims& block = grad::tensor(data).shape;
