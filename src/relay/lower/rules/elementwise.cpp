@@ -215,8 +215,8 @@ static Expr without_quotient(const Expr& e, const Expr& var) {
 }
 
 // Views the output `e` with its last two axes as one, if they move all loads together. False, and nothing done, where
-// vectors along the last one are filled well enough. More than two would be quotients and remainders by several numbers,
-// which are not simplified to one place in memory once loops are split.
+// vectors along the last one are filled well enough. More than two would be quotients and remainders by several
+// numbers, which are not simplified to one place in memory once loops are split.
 static bool join_axes(ScheduleDraft& draft, const te::Tensor& e) {
   constexpr int64_t many_vectors = 4;  // of which the last, not filled, is little
   const size_t rank = e->axes.size();
