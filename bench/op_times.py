@@ -5,9 +5,10 @@
     .venv/bin/python bench/op_times.py --only 'nn.conv.*'     operators whose whole names match, printed only
 
 relay_op_cases scales an example of each operator until its arrays take a quarter of the L2 cache, and four times as
-much as it: once they stay in the cache, once they do not. Relay compiles the call alone. PyTorch computes the
-operator's oracle out of place, where that is one call of torch, with as many threads, on the same inputs; the median of
-the runs counts. The ceiling is the time that the
+much as it: once they stay in the cache, once they do not. Of an operator whose inputs have no sizes the example itself is
+timed. Relay compiles the call alone. PyTorch computes the operator's oracle out of place, where that is one call of
+torch that does not give a view of its inputs, with as many threads, on the same inputs; the median of the runs counts.
+The ceiling is the time that the
 operations need at the measured speed of multiply-adds, or the arrays at that of reading, whichever is longer.
 """
 
@@ -59,6 +60,18 @@ def is_torch(code, known):
     return names <= known | {"torch", "F", "output_shape"} and not any(isinstance(n, loops) for n in ast.walk(tree))
 
 
+def is_view(result, inputs):
+    """Whether PyTorch gives memory of an input, and so moved nothing."""
+    import torch
+
+    def storages(value):
+        if isinstance(value, (list, tuple)):
+            return {storage for v in value for storage in storages(v)}
+        return {value.untyped_storage().data_ptr()} if isinstance(value, torch.Tensor) else set()
+
+    return not storages(result).isdisjoint(storages(list(inputs.values())))
+
+
 def median_us(run):
     """The median time of a call; short ones are timed many at once."""
     times, many, end = [], 1, time.perf_counter() + SECONDS
@@ -107,8 +120,10 @@ def time_case(job):
         code = oracle.compiled(case["oracle"], inputs, case["attrs"], case["output_shape"])
         with torch.no_grad():
             try:
-                code()
-                row["torch_us"] = median_us(code)
+                if is_view(code(), inputs):
+                    row["torch"] = "a view"
+                else:
+                    row["torch_us"] = median_us(code)
             except Exception as error:  # an oracle for float64 or for NumPy's types
                 row["torch"] = f"{type(error).__name__}"
     return row
@@ -123,6 +138,7 @@ def measure(only, threads):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([CASES, folder, "--bytes", str(size), *only], check=True)
             cases = json.loads((pathlib.Path(folder) / "cases.json").read_text())
+            cases = [case for case in cases if case["scaled"] or title == "L2"]
             jobs = {case["name"]: (folder, case, threads, figures) for case in cases}
             workers = Workers(lambda name, jobs=jobs: _row(jobs[name]), lambda why: {"failed": why}, 1, 60, 16384)
             for name, row in progress(workers.run(list(jobs)), len(jobs)):

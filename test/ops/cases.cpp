@@ -19,7 +19,7 @@
 #include "variants.h"
 
 using namespace relay;
-using nlohmann::json;
+using json = nlohmann::ordered_json;  // inputs in the operator's order
 
 struct ToJson {
   json operator()(std::monostate) { return nullptr; }
@@ -100,14 +100,16 @@ struct Writer {
   }
 
   void add_scaled(const op::OpDef& def, int64_t bytes) {
-    const std::optional<eval::ExampleCase> c = proofs::scaled(def, bytes);
-    if (!c) return;
+    std::optional<eval::ExampleCase> c = proofs::scaled(def, bytes);
+    const bool is_scaled = c.has_value();
+    if (!c) c = *eval::example_case(def, 0);
     ir::Module module;
     module.functions["main"] = eval::function(*c);
     json described = describe(*c, eval::example_inputs(*c), false, &tensors);
     std::vector<std::string> shapes;
     for (const ir::Type& t : c->inputs) shapes.push_back(text::type_text(t));
-    described["program"] = text::str(module), described["shapes"] = format("{}", join(shapes, ", "));
+    described["scaled"] = is_scaled, described["program"] = text::str(module);
+    described["shapes"] = format("{}", join(shapes, ", "));
     cases.push_back(std::move(described));
   }
 

@@ -397,3 +397,21 @@ def test_a_module_without_inputs_and_a_file_that_is_none(tmp_path):
     path.write_bytes(b"PK nothing")
     with pytest.raises(relay.CompileError, match="torch.export.load"):
         relay.load(path)
+
+
+class Tiles(torch.nn.Module):
+    """Repeated, split and picked by numbers that are sizes."""
+
+    def forward(self, x, y):
+        n = x.shape[0]
+        halves = torch.split(y, [n, y.shape[0] - n], 0)
+        return y[:2].repeat(n, 3), x.repeat(1, n), y.select(0, n - 1), *halves, y[: torch.sym_max(n, 5)]
+
+
+def test_numbers_that_are_sizes():
+    n, m = torch.export.Dim("n", min=2, max=9), torch.export.Dim("m", min=10, max=30)
+    model = relay.compile(relay.from_pytorch(Tiles(), (f(4, 3), f(12, 2)), dynamic_shapes=({0: n}, {0: m})))
+    for rows, more in ((4, 12), (2, 10), (7, 11)):
+        inputs = f(rows, 3), f(more, 2)
+        for got, want in zip(model(*inputs), Tiles()(*inputs), strict=True):
+            assert torch.equal(got, want)

@@ -90,7 +90,7 @@ CallQueue::Rows* CallQueue::rows(Batched& b, int64_t count) {
   if (bytes > memory_bytes_) {
     std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(bytes)));
     if (memory == nullptr) return run_.fail_no_memory(), nullptr;
-    memory_ = {memory, [](std::byte* p) { std::free(p); }};
+    memory_ = {memory, [](std::byte* p) { free_array(p); }};
     memory_bytes_ = bytes;
   }
   if (Report* report = run_.report()) report->planned = true;

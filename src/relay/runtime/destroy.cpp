@@ -3,6 +3,7 @@
 
 #include "relay/runtime/object.h"
 #include "relay/runtime/references.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::runtime {
 
@@ -25,7 +26,7 @@ void destroy(Object* first) {
     switch (o->kind) {
       case ObjectKind::Tensor: {
         TensorObject* t = as_tensor(o);
-        if (t->tag == TensorObject::Array) std::free(t->data);
+        if (t->tag == TensorObject::Array) free_array(t->data);
         if (t->is_shared() || t->tag == TensorObject::Given) delete t->owner;
         if (t->tag == TensorObject::Row && t->rows) drop(t->rows);
         break;

@@ -43,7 +43,7 @@ bool SegmentContext::reserve_arena(int64_t bytes) {
   if (memory == nullptr)
     return fail(DiagnosticKind::out_of_memory, format("no memory for {} bytes of temporaries", bytes),
                 "give smaller inputs, such as a smaller batch");
-  arena_ = {memory, [](std::byte* p) { std::free(p); }};
+  arena_ = {memory, [](std::byte* p) { free_array(p); }};
   arena_bytes_ = bytes;
   return true;
 }

@@ -161,7 +161,7 @@ bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
     const size_t bytes = static_cast<size_t>(plan_.bytes[f.operands[step.args.begin + i]]);
     void* copy = allocate_array(std::max<size_t>(bytes, 1));
     if (copy == nullptr) return failed_ = &c, external_error_ = {out_of_scratch()}, false;
-    copies.emplace_back(i, std::unique_ptr<void, void (*)(void*)>(copy, std::free));
+    copies.emplace_back(i, std::unique_ptr<void, void (*)(void*)>(copy, free_array));
     if (i < inputs && bytes > 0) std::memcpy(copy, c.params[i], bytes);
     arrays[i].data = copy;
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 
@@ -53,6 +54,8 @@ def _size_of_symbols(expr) -> int | Dim:
         return parts[0] // parts[1]
     if kind in ("Mod", "PythonMod"):
         return parts[0] % parts[1]
+    if kind in ("Max", "Min"):
+        return functools.reduce(getattr(Dim, kind.lower()), parts[1:], Dim(parts[0]))
     raise Refused(f"the size {expr} cannot be said in Relay")
 
 

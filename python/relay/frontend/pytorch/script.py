@@ -1,4 +1,5 @@
-"""TorchScript modules whose control flow depends on elements: their graph runs here, node by node, on fake tensors.
+"""TorchScript modules with control flow that depends on elements, or with quantised tensors (script_quantized.py): their
+graph runs here, node by node, on fake tensors.
 
 What is Python's in the graph (numbers, lists, sizes) is computed at once, so loops over numbers are unrolled. An if whose
 condition is computed from elements becomes torch.cond's operator, and a loop torch.while_loop's: the tensors that their
@@ -13,6 +14,7 @@ import operator
 import torch
 
 from ...errors import wrong_input
+from . import script_quantized
 
 _FOREVER = 2**63 - 1
 
@@ -153,6 +155,11 @@ class _Run:
 
     @staticmethod
     def called(node, kind: str, given: list):
+        made = script_quantized.called(kind, given, lambda tensors: _Run._called(node, kind, tensors))
+        return _Run._called(node, kind, given) if made is None else made
+
+    @staticmethod
+    def _called(node, kind: str, given: list):
         if kind in _PYTHON:
             return _PYTHON[kind](*given)
         name = kind.removeprefix("aten::")
@@ -234,8 +241,10 @@ class _Run:
         return list(torch.ops.higher_order.while_loop(goes_on, body, begin, operands))[2:]
 
 
-def has_control_flow(block) -> bool:
-    return any(node.kind() in ("prim::If", "prim::Loop") for node in block.nodes())
+def is_run_here(graph) -> bool:
+    """Whether PyTorch's own tracing does not do: it has control flow, or quantised tensors."""
+    has_blocks = any(node.kind() in ("prim::If", "prim::Loop") for node in graph.nodes())
+    return has_blocks or script_quantized.is_quantised(graph)
 
 
 def traced(module, example_inputs: tuple):

@@ -19,6 +19,7 @@ from . import (
     reduce,
     scatter,
     shape,
+    vision,
 )
 
 _UNARY = {
@@ -185,11 +186,12 @@ OPERATORS = {
     "rnn_relu.input": recurrent.rnn("relu"),
 }  # fmt: skip
 OPERATORS |= {f"quantized_decomposed::{name}": convert for name, convert in quantized.QUANTIZED.items()}
+OPERATORS |= {f"torchvision::{name}": convert for name, convert in vision.VISION.items()}
 # Those that take complex tensors.
 COMPLEX = fourier.COMPLEX
 # Checks of what the export found out; nothing is computed.
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
-_NAMESPACES = ("aten", "prims", "quantized_decomposed")
+_NAMESPACES = ("aten", "prims", "quantized_decomposed", "torchvision")
 
 
 def key_of(target) -> str | None:

@@ -59,6 +59,24 @@ std::optional<Value> Convert::recomputed(std::string_view name, const std::map<s
   return value;
 }
 
+Expr Convert::constructor(std::string_view name) {
+  for (const auto& [type, definition] : host_.prelude().types)
+    for (const Ref<const ir::Constructor>& c : definition.constructors)
+      if (c->name == name) return c;
+  return nullptr;
+}
+
+Expr Convert::prelude_function(const char* name) {
+  host_.prelude();
+  return ir::global(name, place());
+}
+
+bool Convert::attempt(function_ref<bool()> f) {
+  const bool good = host_.attempt(f) && !failed();
+  forgive();
+  return good;
+}
+
 const Graph* Convert::graph(std::string_view attribute) {
   const Attribute* a = node.find(attribute);
   const std::shared_ptr<const Graph>* graph = a ? std::get_if<std::shared_ptr<const Graph>>(&a->value) : nullptr;

@@ -26,6 +26,8 @@ class ConverterHost : public ImportState {
   using ImportState::ImportState;
 
   virtual Strings& strings() = 0;
+  // What sequences are at run time; it joins the module when it is first asked for.
+  virtual const ir::Module& prelude() = 0;
   // tensor_value(), and of strings their places in strings().
   virtual Result<Tensor> tensor(const TensorData& data) = 0;
   virtual Result<Tensor> dense(const SparseData& data) = 0;
@@ -64,6 +66,11 @@ class Convert final : public Conversion {
   // What a name of the graph where this node stands is when other names have these values: the nodes between them are
   // converted once more. Nothing: reported.
   std::optional<Value> recomputed(std::string_view name, const std::map<std::string_view, Value>& given);
+  // A constructor and a function of the prelude's part "sequence", which joins the module.
+  ir::Expr constructor(std::string_view name);
+  ir::Expr prelude_function(const char* name);
+  // ImportState::attempt(): whether this node, too, has not failed.
+  bool attempt(function_ref<bool()> f);
   // A graph in an attribute; null: reported.
   const Graph* graph(std::string_view attribute);
   // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it

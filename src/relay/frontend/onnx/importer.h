@@ -17,6 +17,7 @@ class Importer final : public ConverterHost {
 
   // --- for Convert ---------------------------------------------------------------------------------------------------
   Strings& strings() override { return strings_; }
+  const ir::Module& prelude() override;
   Result<Tensor> tensor(const TensorData& data) override;
   Result<Tensor> dense(const SparseData& data) override;
   std::optional<Value> recomputed(const Node& node, std::string_view name,
@@ -64,6 +65,7 @@ class Importer final : public ConverterHost {
   int64_t opset(std::string_view domain, int64_t otherwise) const;
 
   const Model& model_;
+  ir::Module prelude_;
   Strings strings_;
   NodeFates fates_;
   std::vector<Frame> frames_;         // innermost last
