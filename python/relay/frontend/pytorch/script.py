@@ -145,6 +145,8 @@ class _Run:
         with torch.utils._python_dispatch._disable_current_modes():
             if kind in _ELEMENTS:
                 return _ELEMENTS[kind](given[0].item())
+            if kind.endswith("_") and isinstance(given[0], torch.Tensor):
+                given = [given[0].clone(), *given[1:]]  # what was made of it before stays what it is
             return self.called(node, kind, given)
 
     def block(self, block, inputs=()) -> list:
