@@ -342,8 +342,8 @@ class Lifter {
   const Module& module_;
   std::string name_;
   std::vector<Inner> functions_;
-  NodeMap<int> number_;  // of a function and of the variable it is bound to
-  NodeMap<int> binder_;  // of a variable: the function that binds it
+  NodeMap<int> number_;     // of a function and of the variable it is bound to
+  NodeMap<int> binder_;     // of a variable: the function that binds it
   NodeMap<VarRef> givers_;  // of a shape variable: the outermost parameter that has it as a size
   std::map<std::string, Type> types_;
 };
