@@ -55,6 +55,33 @@ def test_a_program_that_was_saved():
     assert (vm_rt.VirtualMachine(compiler.get_exec(), tvm.cpu()).run(np.full((10, 10), 3, "float32")) == 9).all()
 
 
+def test_profiles():
+    mod, params = relay.testing.mlp.get_workload(1)
+    exe = relay.vm.compile(mod, target="llvm", params=params)
+    data = np.random.rand(1, 1, 28, 28).astype("float32")
+    report = tvm.runtime.profiler_vm.VirtualMachineProfiler(exe, tvm.cpu()).profile(data, func_name="main")
+    text = str(report)
+    assert "nn_dense" in text and "Duration (us)" in text and "Sum" in text
+    again = tvm.runtime.profiling.Report.from_json(report.json())
+    assert again.csv() == report.csv() and len(report.csv().splitlines()) == len(report.calls) + 1
+    assert "Sum" not in report.table(col_sums=False)
+    assert abs(sum(call["Percent"] for call in report.calls) - 100) < 1e-6
+    with pytest.raises(NotImplementedError, match="collectors"):
+        tvm.runtime.profiler_vm.VirtualMachineProfiler(exe, tvm.cpu()).profile(data, collectors=[1])
+
+
+def test_settings_of_what_is_not_here():
+    mod = tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,))))
+    nothing = {"relay.backend.use_auto_scheduler": False, "relay.FuseOps.link_params": False}
+    with tvm.transform.PassContext(opt_level=3, config={**nothing, "relay.FuseOps.max_depth": 2}) as context:
+        assert isinstance(context, tvm.transform.PassContext) and tvm.transform.PassContext.current() is context
+        library = relay.build(mod, "llvm")
+    assert library.ir_mod is not None and library.libmod_name == "default" and library.lib is library
+    for wrong in ({"relay.backend.use_auto_scheduler": True}, {"tir.disable_vectorize": True}, {"relay.FuseOps.x": 1}):
+        with pytest.raises(ValueError, match="there is no setting"):
+            tvm.transform.PassContext(config=wrong)
+
+
 def test_sums_of_segments():
     for shape in ((4,), (4, 2)):
         data, ids = relay.var("d", shape=shape), relay.var("i", shape=(4,), dtype="int32")

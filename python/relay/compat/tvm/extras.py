@@ -15,6 +15,7 @@ from relay import (
     GlobalTypeVar,
     IncompleteType,
     IRModule,
+    Library,
     Op,
     Pattern,
     TensorType,
@@ -196,6 +197,15 @@ def _attributes() -> None:
     Attrs.get = lambda self, name, default=None: self[name] if name in self.keys() else default
 
 
+def _libraries() -> None:
+    """What relay.build() gives had these names."""
+    Library.lib = property(lambda self: self, doc="This.")
+    Library.ir_mod = property(lambda self: self.module, doc="What was built.")
+    Library.libmod_name = property(lambda self: self.name, doc="The name of its module.")
+    Library.get_executor_config = Library.get_graph_json
+    Library.executor_config = property(Library.get_graph_json, doc="The report, as JSON.")
+
+
 def _visitors() -> None:
     """Types with relations are visited too."""
     type_functor._METHODS[TypeRelation] = "visit_type_relation"
@@ -217,6 +227,7 @@ def install() -> None:
     """Puts them there."""
     _texts()
     _attributes()
+    _libraries()
     _visitors()
     TensorType.shape = property(_sizes, doc="Numbers, and Dims for others.")
     FuncType.type_constraints = []

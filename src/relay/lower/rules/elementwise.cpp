@@ -13,8 +13,9 @@
 // i / 45 of out[n, i] is the channel), the output is viewed as an array with that part as an axis of its own, out[n, c,
 // p].
 //
-// Where the last axis fills no whole vectors, and inputs are stored as the result is along it and those in front of it,
-// these axes are joined: the result is viewed as an array in which they are one, and vectors go across the ends of rows.
+// Where the last axis fills no whole vectors, and inputs are stored as the result is along it and those in front of
+// it, these axes are joined: the result is viewed as an array in which they are one, and vectors go across the ends of
+// rows.
 //
 // Where only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging
 // an image), these are copied first, transposed, so that no vector is gathered element by element.
