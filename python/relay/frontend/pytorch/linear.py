@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import op
-from ..._core import Call, FuncType, Function, If, Let, Op, TensorType
+from ..._core import Call, Function, FuncType, If, Let, Op, TensorType
 from ...expr import var
 from ...ty import Any
 from . import quantized
