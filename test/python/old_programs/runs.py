@@ -55,6 +55,39 @@ def test_a_program_that_was_saved():
     assert (vm_rt.VirtualMachine(compiler.get_exec(), tvm.cpu()).run(np.full((10, 10), 3, "float32")) == 9).all()
 
 
+@pytest.mark.parametrize("kind", ["debug", "vm", "graph"])
+def test_lists_for_tuples(kind):
+    pair = relay.TupleType([relay.TensorType((relay.Any(), 1)), relay.TupleType([relay.TensorType((2,))])])
+    t = relay.var("t", pair)
+    mod = tvm.IRModule.from_expr(relay.Function([t], relay.TupleGetItem(t, 0)))
+    given = [tvm.nd.array(np.ones((3, 1), "float32")), [np.zeros(2, "float32")]]
+    assert relay.create_executor(kind, mod=mod).evaluate()(given).numpy().shape == (3, 1)
+    machine = vm_rt.VirtualMachine(relay.vm.compile(mod, "llvm"), tvm.cpu())
+    assert machine.invoke("main", given).numpy().shape == (3, 1)
+
+
+def test_sizes_that_must_fit():
+    """Nothing is asked of unknown sizes but what the operator needs."""
+    image, boxes = relay.var("image", shape=(1, 8, 8, 3)), relay.var("boxes", shape=(relay.Any(), 4))
+    of = relay.var("of", shape=(relay.Any(),), dtype="int32")
+    crops = relay.image.crop_and_resize(image, boxes, of, (4, 4), layout="NHWC")
+    rng = np.random.default_rng(0)
+    values = [rng.random((1, 8, 8, 3), np.float32), rng.random((2, 4), np.float32), np.zeros(2, "int32")]
+    unknown = (relay.Any(), relay.Any())
+    data, places, updates = (
+        relay.var(n, shape=unknown, dtype=d) for n, d in zip("diu", ("float32", "int64", "float32"), strict=True)
+    )
+    scattered = relay.scatter_elements(data, places, updates, axis=0)
+    parts = [np.zeros((3, 4), "float32"), np.array([[2, 1]]), np.ones((1, 2), "float32")]
+    for expr, given in ((crops, values), (scattered, parts)):
+        f = relay.Function(relay.analysis.free_vars(expr), expr)
+        results = [relay.create_executor(kind).evaluate(f)(*given).numpy() for kind in ("debug", "vm")]
+        np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
+    wide = [np.zeros((3, 4), "float32"), np.zeros((1, 5), "int64"), np.ones((1, 5), "float32")]
+    with pytest.raises(tvm.TVMError, match="dimension 1 is 5"):
+        relay.create_executor("vm").evaluate(relay.Function([data, places, updates], scattered))(*wide)
+
+
 def test_profiles():
     mod, params = relay.testing.mlp.get_workload(1)
     exe = relay.vm.compile(mod, target="llvm", params=params)

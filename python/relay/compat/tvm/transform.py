@@ -10,7 +10,6 @@ from relay.transform import (
     module_pass,
     pass_instrument,
 )
-
 from relay.transform import PassContext as _PassContext
 
 from ..outside import missing as _missing
