@@ -99,15 +99,18 @@ struct Writer {
     cases.push_back(std::move(described));
   }
 
+  // One that takes so many bytes, and the example as it is for who cannot run that.
   void add_scaled(const op::OpDef& def, int64_t bytes) {
-    std::optional<eval::ExampleCase> c = proofs::scaled(def, bytes);
-    const bool is_scaled = c.has_value();
-    if (!c) c = *eval::example_case(def, 0);
+    if (const std::optional<eval::ExampleCase> c = proofs::scaled(def, bytes)) add_program(*c, true);
+    add_program(*eval::example_case(def, 0), false);
+  }
+
+  void add_program(const eval::ExampleCase& c, bool is_scaled) {
     ir::Module module;
-    module.functions["main"] = eval::function(*c);
-    json described = describe(*c, eval::example_inputs(*c), false, &tensors);
+    module.functions["main"] = eval::function(c);
+    json described = describe(c, eval::example_inputs(c), false, &tensors);
     std::vector<std::string> shapes;
-    for (const ir::Type& t : c->inputs) shapes.push_back(text::type_text(t));
+    for (const ir::Type& t : c.inputs) shapes.push_back(text::type_text(t));
     described["scaled"] = is_scaled, described["program"] = text::str(module);
     described["shapes"] = format("{}", join(shapes, ", "));
     cases.push_back(std::move(described));

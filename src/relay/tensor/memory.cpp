@@ -39,10 +39,11 @@ class KeptArrays {
   // One that holds so many bytes and not many more; null: none.
   void* take(size_t bytes, size_t alignment) {
     std::lock_guard<std::mutex> lock(mutex_);
+    // malloc leaves up to an alignment behind what it aligns.
+    const size_t most = bytes / 4 + (alignment == huge_page ? huge_page : 0);
     std::vector<Kept>::iterator best = all_.end();
     for (std::vector<Kept>::iterator i = all_.begin(); i != all_.end(); ++i)
-      if (i->bytes >= bytes && i->bytes - bytes <= bytes / 4 && (best == all_.end() || i->bytes < best->bytes))
-        best = i;
+      if (i->bytes >= bytes && i->bytes - bytes <= most && (best == all_.end() || i->bytes < best->bytes)) best = i;
     if (best == all_.end()) return nullptr;
     void* found = best->memory;
     total_ -= best->bytes;

@@ -75,7 +75,7 @@ TEST(Memory, large_arrays_are_used_again) {
   void* other = allocate_array(bytes);
   EXPECT_NE(other, first);
   free_array(little_less);
-  void* half = allocate_array(bytes / 4 * 3 - 4096);  // would waste more than a quarter
+  void* half = allocate_array(bytes / 3 * 2);  // would waste more than a quarter
   EXPECT_NE(half, first);
   free_array(half), free_array(other), free_array(nullptr);
 }

@@ -118,7 +118,12 @@ class Lifter {
     functions_.emplace_back().function = root.get();
     for (size_t i = 0; i < functions_.size(); ++i) {
       const Function* f = functions_[i].function;
-      for (const VarRef& p : f->params) binder_[p.get()] = static_cast<int>(i);
+      for (const VarRef& p : f->params) {
+        binder_[p.get()] = static_cast<int>(i);
+        if (const TensorType* t = as<TensorType>(p->type))
+          for (const Dim& d : t->shape)
+            if (scalar::is_var(d)) givers_.insert(d.get(), p);
+      }
       std::vector<const Expr*> work{&f->body};
       NodeSet seen, sizes;
       while (!work.empty()) {
@@ -129,7 +134,7 @@ class Lifter {
           continue;
         }
         if (!seen.insert(e.get())) continue;
-        if (i > 0 && e->kind == ExprKind::Call) add_sizes(functions_[i], e, root->params, sizes);
+        if (i > 0 && e->kind == ExprKind::Call) add_sizes(functions_[i], e, sizes);
         for_each_binder(e, [&](const VarRef& v) {
           if (e->kind != ExprKind::Function) binder_[v.get()] = static_cast<int>(i);
         });
@@ -166,15 +171,8 @@ class Lifter {
     }
   }
 
-  // Captures tensors among `outer` for the shape variables in the types of a call that no parameter of `f` has.
-  static void add_sizes(Inner& f, const Expr& call, const std::vector<VarRef>& outer, NodeSet& seen) {
-    auto with = [](const std::vector<VarRef>& params, const Dim& size) {
-      auto found = std::find_if(params.begin(), params.end(), [&](const VarRef& p) {
-        const TensorType* t = as<TensorType>(p->type);
-        return t && std::find(t->shape.begin(), t->shape.end(), size) != t->shape.end();
-      });
-      return found == params.end() ? VarRef() : *found;
-    };
+  // Captures tensors of functions around for the shape variables in the types of a call that no parameter of `f` has.
+  void add_sizes(Inner& f, const Expr& call, NodeSet& seen) {
     // As form_segments finds it: a size of its own, or one that says it, as 2 * n does.
     auto is_said = [&](const Dim& v) {
       return std::any_of(f.function->params.begin(), f.function->params.end(), [&](const VarRef& p) {
@@ -188,8 +186,8 @@ class Lifter {
     auto add = [&](const Expr& e) {
       for (const Dim& d : sizes_in(e->type))
         for (const Dim& v : scalar::free_vars(d))
-          if (seen.insert(v.get()) && !is_said(v))
-            if (VarRef from = with(outer, v)) f.values.push_back(from);
+          if (const VarRef* from = seen.insert(v.get()) && !is_said(v) ? givers_.find(v.get()) : nullptr)
+            f.values.push_back(*from);
     };
     const Function* callee = as<Function>(as<Call>(call)->callee);
     if (callee && !callee->attrs.count("Compiler")) return visit(call, add);
@@ -344,8 +342,9 @@ class Lifter {
   const Module& module_;
   std::string name_;
   std::vector<Inner> functions_;
-  NodeMap<int> number_;  // of a function and of the variable it is bound to
-  NodeMap<int> binder_;  // of a variable: the function that binds it
+  NodeMap<int> number_;     // of a function and of the variable it is bound to
+  NodeMap<int> binder_;     // of a variable: the function that binds it
+  NodeMap<VarRef> givers_;  // of a shape variable: the outermost parameter that has it as a size
   std::map<std::string, Type> types_;
 };
 

@@ -214,20 +214,20 @@ static Expr without_quotient(const Expr& e, const Expr& var) {
   return e;
 }
 
-// Views the output `e` with as many of its last axes as one as move all loads together. False, and nothing done, where
-// vectors along the last one are filled well enough, or not two can be joined.
+// Views the output `e` with its last two axes as one, if they move all loads together. False, and nothing done, where
+// vectors along the last one are filled well enough. More than two would be quotients and remainders by several
+// numbers, which are not simplified to one place in memory once loops are split.
 static bool join_axes(ScheduleDraft& draft, const te::Tensor& e) {
-  constexpr int64_t many_vectors = 16;  // of which the last, not filled, is little
+  constexpr int64_t many_vectors = 4;  // of which the last, not filled, is little
   const size_t rank = e->axes.size();
   const int64_t lanes = draft.lanes(e->dtype), row = rank < 2 ? 0 : extent_or(e->axes.back(), 0);
   if (rank < 2 || row < 2 || row % lanes == 0 || row > many_vectors * lanes || !may_be_viewed(draft, e)) return false;
   const StageFacts facts = facts_of(e, draft.expanded(e));
-  size_t first = rank - 1;
-  while (first > 0 && scalar::is_int(e->axes[first].extent) &&
-         std::all_of(facts.loads.begin(), facts.loads.end(),
-                     [&](const LoadFact& l) { return moves_along(draft, *e, first - 1, l); }))
-    --first;
-  if (first + 1 >= rank) return false;
+  const size_t first = rank - 2;
+  if (!scalar::is_int(e->axes.back().extent) ||
+      !std::all_of(facts.loads.begin(), facts.loads.end(),
+                   [&](const LoadFact& l) { return moves_along(draft, *e, first, l); }))
+    return false;
   te::TensorNode view = *e;
   view.axes.resize(first), view.shape.resize(first);
   Expr extent = scalar::imm(1), inner = scalar::imm(1);
