@@ -42,9 +42,13 @@ std::optional<Lanes> joined_lanes(const scalar::Exprs& indices, const scalar::Ex
   }
   scalar::Bounds inside = bounds;
   inside.set(lane, 0, lanes);
-  const std::optional<scalar::Affine> affine = scalar::as_affine(scalar::simplify(flat, inside), {lane});
+  const scalar::Expr simple = scalar::simplify(flat, inside);
+  const std::optional<scalar::Affine> affine = scalar::as_affine(simple, {lane});
   if (!affine) return std::nullopt;
-  return Lanes{affine->rest, affine->coefficients[0]};
+  // as_affine takes variables to be at least 0, which one that was loaded need not be.
+  const scalar::Expr base = scalar::simplify(scalar::substitute(simple, {{lane, scalar::imm(0)}}), bounds);
+  if (scalar::prove_equal(simple, base + lane * affine->coefficients[0], inside) != true) return std::nullopt;
+  return Lanes{base, affine->coefficients[0]};
 }
 
 std::optional<LaneTable> as_table(const scalar::Expr& e, int lanes, const scalar::Bounds& bounds) {
