@@ -5,8 +5,8 @@
     .venv/bin/python bench/op_times.py --only 'nn.conv.*'     operators whose whole names match, printed only
 
 relay_op_cases scales an example of each operator until its arrays take a quarter of the L2 cache, and four times as
-much as it: once they stay in the cache, once they do not. Of an operator whose inputs have no sizes the example itself is
-timed. Relay compiles the call alone. PyTorch computes the operator's oracle out of place, where that is one call of
+much as it: once they stay in the cache, once they do not. Of an operator whose inputs have no sizes the example itself
+is timed. Relay compiles the call alone. PyTorch computes the operator's oracle out of place, where that is one call of
 torch that does not give a view of its inputs, with as many threads, on the same inputs; the median of the runs counts.
 The ceiling is the time that the
 operations need at the measured speed of multiply-adds, or the arrays at that of reading, whichever is longer.

@@ -106,8 +106,8 @@ std::string check_passes(const ir::Module& module, const eval::Value& expected, 
     context.options[format("combine_parallel_{}.min_branches", op)] = int64_t{2};
   context.trace = [&](const transform::PassTrace& t) { (*changed)[t.pass.name] += !ir::equal(t.before, t.after); };
   Result<ir::Module> after = transform::run_passes(module, passes, context);
-  // What a pass makes another may refuse: the cells of lazy_gradient_init hold functions. A function with type parameters
-  // that is a value is no data, which defunctionalization says.
+  // What a pass makes another may refuse: the cells of lazy_gradient_init hold functions. defunctionalization refuses a
+  // function with type parameters that is a value.
   auto is_refusal = [](const Diagnostic& d) { return d.kind == DiagnosticKind::not_supported; };
   const bool may_refuse = passes.size() > 1 || passes[0] == "defunctionalization";
   if (!after && may_refuse && std::all_of(after.errors().begin(), after.errors().end(), is_refusal)) {

@@ -62,7 +62,8 @@ def test_voice_activity_frame_by_frame(rate, frame, context, batch):
         voiced.append(want.max())
     assert np.ptp(voiced) > 0.01, "the sound was meant to change what it hears"
     if rate == 16000:
-        with pytest.raises(relay.CompileError, match="squeeze .* needs .* == 1.: 2 is not 1"):  # two frames at once: what is squeezed is not 1
+        # Two frames at once: what is squeezed is not 1.
+        with pytest.raises(relay.CompileError, match="squeeze .* needs .* == 1.: 2 is not 1"):
             model(input=np.zeros((batch, 1100), np.float32), state=ours, sr=np.int64(rate))
 
 

@@ -95,7 +95,7 @@ def list_shapes(model, given):
 
 
 def list_ranks(model, given):
-    """Of inputs that are sequences or optional only how many axes their tensors have, where the model does not say it."""
+    """Of sequences and optional inputs, how many axes their tensors have where the model does not say it."""
     shapes = {}
     for port in model.graph.input:
         value = given.get(port.name)
@@ -185,8 +185,8 @@ def specialised(case, given):
 
 
 def arguments(model, given, told=True):
-    """In the order of the graph's inputs, without weights. Where the lengths of sequences are not told, they are lists, and
-    what is optional is a value that says whether it is there."""
+    """In the order of the graph's inputs, without weights. Where the lengths of sequences are not told, they are lists,
+    and what is optional is a value that says whether it is there."""
     if told:
         values = [given[port.name] for port in model.graph.input if given.get(port.name) is not None]
         return [tuple(value) if isinstance(value, list) else value for value in values]

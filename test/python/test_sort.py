@@ -55,7 +55,7 @@ def test_sort_and_sums_of_any_extent(shape, axis):
 
 
 def hard_to_sort(dtype, n):
-    """Arrays on which sorting by high digits alone goes wrong: narrow, clustered, equal, in order, with special values."""
+    """Arrays on which sorting by high digits alone goes wrong: narrow, clustered, equal, in order, special values."""
     yield numbers(dtype, n)
     yield np.zeros(n, dtype)
     yield np.sort(numbers(dtype, n))[::-1]

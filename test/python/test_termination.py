@@ -7,8 +7,8 @@ import pytest
 
 import relay
 
-# Of each: the definitions in front of @main, its body, and inputs for which the program ends. What is unknown when it is
-# compiled is %n or %x.
+# Of each: the definitions in front of @main, its body, and an %n for which the program ends. %n is unknown when it is
+# compiled.
 PROGRAMS = {
     "counting up": ("def @f(%n: int32) -> int32 { @f(add(%n, 1)) }", "if (greater(%n, 0)) { %n } else { @f(0) }", 3),
     "counting down, past zero": (
@@ -35,7 +35,8 @@ PROGRAMS = {
     "an accumulator that grows": (
         "type L { N, C(int32, L) } "
         "def @length(%l: L) -> int32 { match (%l) { N => 0, C(_, %t) => add(1, @length(%t)) } } "
-        "def @f(%n: int32, %l: L) -> int32 { if (equal(%n, 0)) { @length(%l) } else { @f(subtract(%n, 1), C(%n, %l)) } }",
+        "def @f(%n: int32, %l: L) -> int32 { "
+        "if (equal(%n, 0)) { @length(%l) } else { @f(subtract(%n, 1), C(%n, %l)) } }",
         "@f(%n, N)",
         6,
     ),
@@ -71,7 +72,8 @@ PROGRAMS = {
     ),
     "an endless tree": (
         "type T { Leaf(int32), Node(T, T) } "
-        "def @grow(%d: int32) -> T { if (equal(%d, 0)) { Leaf(1) } else { Node(@grow(subtract(%d, 1)), @grow(subtract(%d, 1))) } } "
+        "def @grow(%d: int32) -> T { if (equal(%d, 0)) { Leaf(1) } else { "
+        "Node(@grow(subtract(%d, 1)), @grow(subtract(%d, 1))) } } "
         "def @sum(%t: T) -> int32 { match (%t) { Leaf(%v) => %v, Node(%a, %b) => add(@sum(%a), @sum(%b)) } }",
         "if (greater(%n, 0)) { @sum(@grow(%n)) } else { @sum(@grow(-1)) }",
         5,

@@ -1,4 +1,4 @@
-"""torchvision's operators beside what they say in plain PyTorch. Where torchvision is not installed, its schemas are."""
+"""torchvision's operators beside the same in plain PyTorch. Without torchvision, its schemas are registered here."""
 
 import math
 

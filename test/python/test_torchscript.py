@@ -96,7 +96,7 @@ def doubled_if_any(x):
 
 
 class Levels(torch.nn.Module):
-    """What detectors do: numbers of sizes, places that begin behind those of the levels before, as many rows as pass."""
+    """What detectors do: numbers of sizes, places behind those of the levels before, as many rows as pass."""
 
     def forward(self, x):
         height = torch._shape_as_tensor(x)[0]

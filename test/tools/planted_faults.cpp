@@ -1,5 +1,5 @@
-// Plants a fault in the compiler and bisects a real model with it: which step is found, how small the part is that shows
-// it, and how long that took.
+// Plants a fault in the compiler and bisects a real model with it: which step is found, how small the part is that
+// shows it, and how long that took.
 //
 //   relay_planted_faults MODEL import OPERATOR    the converter of this ONNX operator does not read its attributes
 //   relay_planted_faults MODEL pass               a pass takes the first nn.relu for its argument

@@ -24,7 +24,8 @@ _HERE = "relay.compat.tvm"
 
 # Files of a package whose names are the package's own here.
 _PARTS = {
-    "tvm.ir": "adt affine_type attrs base container expr function memory_pools module op tensor_type type type_relation",
+    "tvm.ir": "adt affine_type attrs base container expr function memory_pools module op tensor_type type "
+    "type_relation",
     "tvm.relay.analysis": "analysis",
     "tvm.relay.op": "tensor transform reduce algorithm",
     "tvm.relay.op.nn": "nn",

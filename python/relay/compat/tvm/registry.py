@@ -38,7 +38,9 @@ def list_global_func_names() -> list[str]:
 
 
 class EnvFunc:
-    """A function by name: EnvFunc.get("tvm.relay.type_relation.Broadcast"), or one of register_func(). Equal by name."""
+    """A function by name: EnvFunc.get("tvm.relay.type_relation.Broadcast"), or one of register_func().
+
+    Two are equal when their names are."""
 
     def __init__(self, name: str):
         self.name = name
@@ -47,7 +49,7 @@ class EnvFunc:
     def get(name: str) -> EnvFunc:
         """The function of this name."""
         if name not in _FUNCTIONS and not name.startswith(_RELATION):
-            raise ValueError(f"there is no function {name}: tvm.register_func() makes one known")
+            raise ValueError(f"no function is named {name}; tvm.register_func() makes one known")
         return EnvFunc(name)
 
     @property

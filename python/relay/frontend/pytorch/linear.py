@@ -13,8 +13,8 @@ from .conversion import Conversion, Refused, number
 
 
 def grouped_mm(c: Conversion):
-    """The rows of a matrix (rows, k) in groups, that end at offsets, each times its own of several matrices (groups, k, n):
-    a function that calls itself for one group after the other."""
+    """Rows of a matrix (rows, k) in groups that end at offsets, each times its own matrix of (groups, k, n): a function
+    that calls itself for each group in turn."""
     first, second = c._raw_names[:2]
     if c.rank(first) != 2 or c.rank(second) != 3 or not c.has("offs"):
         raise Refused("products of groups that are not rows")

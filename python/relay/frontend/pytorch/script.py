@@ -1,5 +1,6 @@
-"""TorchScript modules with control flow that depends on elements, or with quantised tensors (script_quantized.py): their
-graph runs here, node by node, on fake tensors.
+"""TorchScript modules with control flow that depends on elements, or with quantised tensors (script_quantized.py).
+
+Their graph runs here, node by node, on fake tensors.
 
 What is Python's in the graph (numbers, lists, sizes) is computed at once, so loops over numbers are unrolled. An if whose
 condition is computed from elements becomes torch.cond's operator, and a loop torch.while_loop's: the tensors that their
@@ -61,9 +62,11 @@ def _tensors(*values) -> list:
 # Operators on numbers, lists and tuples, and those that make conditions; a tensor stays one.
 _PYTHON = {
     "aten::len": len, "aten::__getitem__": operator.getitem, "aten::append": lambda to, one: to.append(one) or to,
-    "aten::select": _select, "aten::size": _size, "aten::dim": lambda x: x.dim(), "aten::__is__": operator.is_, "aten::__isnot__": operator.is_not,
+    "aten::select": _select, "aten::size": _size, "aten::dim": lambda x: x.dim(), "aten::__is__": operator.is_,
+    "aten::__isnot__": operator.is_not,
     "aten::__and__": _both, "aten::__or__": _either, "aten::__not__": _not, "aten::Bool": lambda x: x,
-    "aten::Int": lambda x: x if isinstance(x, (torch.Tensor, torch.SymInt)) else int(x), "aten::IntImplicit": lambda x: x,
+    "aten::Int": lambda x: x if isinstance(x, (torch.Tensor, torch.SymInt)) else int(x),
+    "aten::IntImplicit": lambda x: x,
     "aten::Float": lambda x: x if isinstance(x, torch.Tensor) else float(x), "aten::FloatImplicit": lambda x: x,
     "aten::ScalarImplicit": lambda x: x, "aten::item": lambda x: x, "prim::unchecked_cast": lambda x: x,
     "prim::NumToTensor": lambda x: x if isinstance(x, torch.SymInt) else _tensors(x)[0],  # a size stays a number
@@ -75,7 +78,8 @@ _PYTHON = {
     "prim::is_cuda": lambda x: False, "prim::layout": lambda x: x.layout, "prim::Print": lambda *said: None,
 }  # fmt: skip
 _NUMBERS = {
-    "add": lambda a, b, times=1: a + times * b, "sub": lambda a, b, times=1: a - times * b, "mul": operator.mul, "floordiv": operator.floordiv, "div": operator.truediv,
+    "add": lambda a, b, times=1: a + times * b, "sub": lambda a, b, times=1: a - times * b, "mul": operator.mul,
+    "floordiv": operator.floordiv, "div": operator.truediv,
     "remainder": operator.mod, "mod": operator.mod, "pow": operator.pow, "neg": operator.neg, "lt": operator.lt,
     "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "sqrt": math.sqrt,
     "ceil": math.ceil, "floor": math.floor, "abs": abs,

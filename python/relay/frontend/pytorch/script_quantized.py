@@ -1,6 +1,7 @@
-"""Quantised TorchScript modules (quantized::conv2d, quantized::linear and their kin, packed weights): a quantised tensor
-becomes integers with a scale and a zero point, and each operator what PyTorch's reference form has for it, dequantize, the
-operator of floats, quantize, which quantized.py makes computations of integers from.
+"""Quantised TorchScript modules: quantized::conv2d, quantized::linear and their kin, packed weights.
+
+A quantised tensor becomes integers with a scale and a zero point. Each operator becomes PyTorch's reference form of it:
+dequantize, the operator of floats, quantize. quantized.py makes computations of integers of these.
 """
 
 from __future__ import annotations
@@ -184,7 +185,9 @@ _ATEN = {
     "dequantize": lambda x: [one.floats() for one in x] if isinstance(x, list) else x.floats(),
     "int_repr": lambda x: x.integers, "q_scale": lambda x: x.scale, "q_zero_point": lambda x: x.zero_point,
     "sigmoid": lambda x: a_like(x, x.floats().sigmoid(), _UNIT, 0 if x.integers.dtype == torch.uint8 else -128),
-    "hardsigmoid": lambda x: a_like(x, _F.hardsigmoid(x.floats()), _UNIT, 0 if x.integers.dtype == torch.uint8 else -128),
+    "hardsigmoid": lambda x: a_like(
+        x, _F.hardsigmoid(x.floats()), _UNIT, 0 if x.integers.dtype == torch.uint8 else -128
+    ),
     "tanh": lambda x: a_like(x, x.floats().tanh(), 2 * _UNIT, 128 if x.integers.dtype == torch.uint8 else 0),
 }  # fmt: skip
 _ATEN |= {f"{name}_": compute for name, compute in _ATEN.items() if name in ("sigmoid", "hardsigmoid", "tanh")}
