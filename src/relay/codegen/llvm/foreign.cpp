@@ -31,12 +31,12 @@ Result<std::string> foreign_code(const llvm::Module& module, const TargetDesc& t
                                      LLVM_VERSION_MAJOR, LLVM_VERSION_MAJOR)};
   const TemporaryFolder folder;
   const std::string input = folder.file("kernels.bc"), output = folder.file("kernels.o"), said = folder.file("said");
-  std::error_code failed;
-  {
-    llvm::raw_fd_ostream stream(input, failed);
-    if (!failed) llvm::WriteBitcodeToFile(module, stream);
-  }
-  if (failed) return cannot_write(input);
+  if (!folder.exists()) return cannot_write("a temporary folder");
+  llvm::SmallString<0> code;
+  llvm::raw_svector_ostream stream(code);
+  llvm::WriteBitcodeToFile(module, stream);
+  if (!std::ofstream(input, std::ios::binary).write(code.data(), static_cast<std::streamsize>(code.size())).flush())
+    return cannot_write(input);
   std::string features;
   for (const std::string& f : target.features) features += (features.empty() ? "" : ",") + f;
   const std::string cpu = "-mcpu=" + target.cpu, attributes = "-mattr=" + features,
