@@ -79,6 +79,14 @@ def test_only_objects_are_made_for_them(conv, tmp_path):
     assert re.search(r"vfma|wfma", succeeds("opt", conv, "--target", "s390x", "--emit", "asm"))
 
 
+@pytest.mark.parametrize("target", ["s390x", "native"])
+def test_without_a_temporary_folder(conv, tmp_path, monkeypatch, target):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "absent"))
+    kind, out = ("obj", tmp_path / "conv.o") if target == "s390x" else ("so", tmp_path / "conv.so")
+    error = fails("R0401", "compile", conv, "--target", target, "--emit", kind, "-o", out)
+    assert "a temporary folder" in error and "TMPDIR names another" in error and not out.exists()
+
+
 def test_code_of_another_machine_is_not_run(conv):
     assert "this machine is" in fails("R0602", "run", conv, "--target", "neoverse-n1")
 

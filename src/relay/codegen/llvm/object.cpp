@@ -17,12 +17,12 @@ Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const 
                                    const runtime::Program* functions, int threads) {
   RELAY_ASSIGN(std::vector<std::string> objects, compile_objects(kernels, functions, target, threads, false));
   TemporaryFolder folder;
+  if (!folder.exists()) return cannot_write("a temporary folder");
   std::string output = folder.file("kernels.so");
   std::vector<std::string> inputs;
   for (const std::string& object : objects) {
     inputs.push_back(folder.file(format("{}.o", inputs.size())));
-    if (!folder.exists() || !(std::ofstream(inputs.back(), std::ios::binary) << object).flush())
-      return cannot_write(inputs.back());
+    if (!(std::ofstream(inputs.back(), std::ios::binary) << object).flush()) return cannot_write(inputs.back());
   }
   std::string messages;
   llvm::raw_string_ostream stream(messages);

@@ -13,8 +13,10 @@ namespace relay::codegen {
 // A folder of its own, removed with what is in it.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "relay-XXXXXX").string()) {
-    if (!mkdtemp(path_.data())) path_.clear();
+  TemporaryFolder() {
+    std::error_code failed;
+    path_ = (std::filesystem::temp_directory_path(failed) / "relay-XXXXXX").string();
+    if (failed || !mkdtemp(path_.data())) path_.clear();
   }
   ~TemporaryFolder() {
     std::error_code ignored;
