@@ -5,9 +5,10 @@
     .venv/bin/python bench/op_times.py --only 'nn.conv.*'     operators whose whole names match, printed only
 
 relay_op_cases scales an example of each operator until its arrays take a quarter of the L2 cache, and four times as
-much as it: once they stay in the cache, once they do not. Relay compiles the call alone. PyTorch computes the
-operator's oracle out of place, where that is one call of torch, with as many threads, on the same inputs; the median of
-the runs counts. The ceiling is the time that the
+much as it: once they stay in the cache, once they do not. Of an operator whose inputs have no sizes the example itself is
+timed. Relay compiles the call alone. PyTorch computes the operator's oracle out of place, where that is one call of
+torch that does not give a view of its inputs, with as many threads, on the same inputs; the median of the runs counts.
+The ceiling is the time that the
 operations need at the measured speed of multiply-adds, or the arrays at that of reading, whichever is longer.
 """
 
@@ -59,6 +60,18 @@ def is_torch(code, known):
     return names <= known | {"torch", "F", "output_shape"} and not any(isinstance(n, loops) for n in ast.walk(tree))
 
 
+def is_view(result, inputs):
+    """Whether PyTorch gives memory of an input, and so moved nothing."""
+    import torch
+
+    def storages(value):
+        if isinstance(value, (list, tuple)):
+            return {storage for v in value for storage in storages(v)}
+        return {value.untyped_storage().data_ptr()} if isinstance(value, torch.Tensor) else set()
+
+    return not storages(result).isdisjoint(storages(list(inputs.values())))
+
+
 def median_us(run):
     """The median time of a call; short ones are timed many at once."""
     times, many, end = [], 1, time.perf_counter() + SECONDS
@@ -75,6 +88,20 @@ def median_us(run):
     return statistics.median(times)
 
 
+def _several(entry):
+    return entry if isinstance(entry, list) else [entry]
+
+
+def stored_as(array, dtype):
+    """An array of a type that files of arrays do not have, such as int4."""
+    import ml_dtypes
+    import numpy as np
+
+    if dtype and not hasattr(np, dtype) and dtype != "bool" and hasattr(ml_dtypes, dtype):
+        return array.astype(getattr(ml_dtypes, dtype))
+    return array
+
+
 def time_case(job):
     """One size of an operator: a dictionary of figures, or a reason."""
     import oracle
@@ -86,8 +113,9 @@ def time_case(job):
     folder, case, threads, figures = job
     torch.set_num_threads(threads)
     tensors = load_file(pathlib.Path(folder) / "cases.safetensors")
-    names = [n for entry in case["inputs"].values() for n in (entry if isinstance(entry, list) else [entry])]
-    arrays = [tensors[n] for n in names]
+    names = [n for entry in case["inputs"].values() for n in _several(entry)]
+    types = [case["dtypes"].get(name) for name, entry in case["inputs"].items() for _ in _several(entry)]
+    arrays = [stored_as(tensors[n], dtype) for n, dtype in zip(names, types, strict=True)]
     module = relay.parse(case["program"])
     model = relay.compile(module, threads=threads)
     results = model(*arrays)
@@ -107,8 +135,10 @@ def time_case(job):
         code = oracle.compiled(case["oracle"], inputs, case["attrs"], case["output_shape"])
         with torch.no_grad():
             try:
-                code()
-                row["torch_us"] = median_us(code)
+                if is_view(code(), inputs):
+                    row["torch"] = "a view"
+                else:
+                    row["torch_us"] = median_us(code)
             except Exception as error:  # an oracle for float64 or for NumPy's types
                 row["torch"] = f"{type(error).__name__}"
     return row
@@ -123,13 +153,20 @@ def measure(only, threads):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([CASES, folder, "--bytes", str(size), *only], check=True)
             cases = json.loads((pathlib.Path(folder) / "cases.json").read_text())
+            scaled = {case["op"] for case in cases if case["scaled"]}
             jobs = {case["name"]: (folder, case, threads, figures) for case in cases}
+            plain = {case["op"]: case["name"] for case in cases if not case["scaled"]}
             workers = Workers(lambda name, jobs=jobs: _row(jobs[name]), lambda why: {"failed": why}, 1, 60, 16384)
-            for name, row in progress(workers.run(list(jobs)), len(jobs)):
-                if "failed" in row:
-                    failed.append(f"{name}, {title}: {row['failed']}")
-                else:
+            names = [n for n, job in jobs.items() if job[1]["scaled"] or (title == "L2" and job[1]["op"] not in scaled)]
+            done = dict(progress(workers.run(names), len(names)))
+            if title == "L2":  # what other inputs than the example's do not fit: the example
+                again = [plain[jobs[n][1]["op"]] for n, row in done.items() if "failed" in row and jobs[n][1]["scaled"]]
+                done |= dict(progress(workers.run(again), len(again)))
+            for name, row in done.items():
+                if "failed" not in row:
                     rows.append(row | {"fits": title})
+                elif not jobs[name][1]["scaled"]:
+                    failed.append(f"{name}, {title}: {row['failed']}")
     return figures, rows, failed
 
 

@@ -158,9 +158,10 @@ def outer(function):
 def compiled(module, stage):
     _, level, config, passes = stage
     if passes:
-        front = [transform.SimplifyInference(), transform.FoldConstant(), transform.BackwardFoldScaleAxis()]
+        fold = transform.FoldConstant()  # also the weights that a scale has been put into: only constants are joined
+        front = [transform.SimplifyInference(), fold, transform.BackwardFoldScaleAxis(), fold]
         with transform.PassContext(opt_level=4, config={"fold_constant.max_elements": 1 << 26}):  # weights too
-            module = transform.Sequential([*front, *passes, transform.FoldConstant()])(module)
+            module = transform.Sequential([*front, *passes, fold])(module)
     with transform.PassContext(config=config):
         return relay.compile(module, opt_level=level, threads=1)
 

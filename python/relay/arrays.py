@@ -50,7 +50,25 @@ def array(value, dtype: str | None = None) -> _core.Array:
     return _core.Array.from_capsule(capsule)
 
 
+# Types of NumPy arrays that are used as they are: to ask a type for its name takes longer than to run a small model.
+_PLAIN = {np.dtype(t) for t in (bool, *np.typecodes["AllInteger"], "float16", "float32", "float64")}
+
+
 def _from_numpy(value, dtype):
+    if not (type(value) is np.ndarray and value.dtype in _PLAIN and value.flags.carray):
+        value = _usable(value, dtype)
+        name = value.dtype.name
+        if name in _FOREIGN:
+            return array(value.view(_FOREIGN[name])).reinterpreted(name)
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except (TypeError, BufferError):  # an old NumPy, which does not export what is read-only
+        capsule = np.array(value).__dlpack__()
+    return _core.Array.from_capsule(capsule)
+
+
+def _usable(value, dtype):
+    """As a NumPy array of a known type, row-major and in this machine's byte order."""
     is_array = isinstance(value, (np.ndarray, np.generic))
     value = np.asarray(value)
     if not is_array and dtype is not None and dtype not in _FOREIGN and value.dtype.kind in "fiub":
@@ -59,7 +77,7 @@ def _from_numpy(value, dtype):
         value = value.astype(value.dtype.newbyteorder("<"))
     name = value.dtype.name
     if name in _FOREIGN:
-        return array(value.view(_FOREIGN[name])).reinterpreted(name)
+        return value
     if value.dtype.kind not in "fiub":
         raise wrong_input(
             f"arrays of type {name} cannot be used", "convert the array, for example with .astype('float32')"
@@ -67,11 +85,7 @@ def _from_numpy(value, dtype):
     shape = value.shape
     if not value.flags.c_contiguous or not value.flags.aligned:
         value = np.ascontiguousarray(value).reshape(shape)
-    try:
-        capsule = value.__dlpack__(max_version=(1, 0))
-    except (TypeError, BufferError):  # an old NumPy, which does not export what is read-only
-        capsule = np.array(value).__dlpack__()
-    return _core.Array.from_capsule(capsule)
+    return value
 
 
 def numpy(value: _core.Array) -> np.ndarray:

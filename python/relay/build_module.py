@@ -258,7 +258,7 @@ class GraphModule:
     """Inputs set one by one, a run, outputs fetched one by one: GraphModule(lib["default"](dev))."""
 
     def __init__(self, module: Compiled | Library):
-        self.module = module.compiled if isinstance(module, Library) else module
+        self.compiled = module.compiled if isinstance(module, Library) else module
         self._inputs: dict[str, object] = {}
         self._into: dict[int, np.ndarray] = {}
         self._outputs: tuple = ()
@@ -266,8 +266,8 @@ class GraphModule:
     def set_input(self, key: str | int | None = None, value=None, **params) -> None:
         """One input by name or number, and others by name."""
         if key is not None:
-            params[self.module.inputs[key].name if isinstance(key, int) else key] = value
-        known = {port.name for port in self.module.inputs}
+            params[self.compiled.inputs[key].name if isinstance(key, int) else key] = value
+        known = {port.name for port in self.compiled.inputs}
         for name, one in params.items():
             if name not in known:
                 raise ValueError(f"the model has no input {name}; it has: {', '.join(sorted(known))}")
@@ -276,7 +276,7 @@ class GraphModule:
     def run(self, **inputs) -> None:
         """Runs the model on the inputs."""
         self.set_input(**inputs)
-        self._outputs = tuple(_leaves(self.module(**self._inputs)))
+        self._outputs = tuple(_leaves(self.compiled(**self._inputs)))
         for index, array_ in self._into.items():
             np.copyto(array_, self._outputs[index])
 
@@ -290,7 +290,7 @@ class GraphModule:
 
     def get_input(self, key: str | int):
         """What was set."""
-        return self._inputs[self.module.inputs[key].name if isinstance(key, int) else key]
+        return self._inputs[self.compiled.inputs[key].name if isinstance(key, int) else key]
 
     def set_input_zero_copy(self, key: str | int, value) -> None:
         """An input that is read where it lies: what the caller writes into the array before a run is what it reads."""
@@ -301,9 +301,11 @@ class GraphModule:
         self._into[int(key)] = value
 
     def _name(self, key: str | int) -> str:
-        name = self.module.inputs[key].name if isinstance(key, int) else key
+        name = self.compiled.inputs[key].name if isinstance(key, int) else key
         if self.get_input_index(name) < 0:
-            raise ValueError(f"the model has no input {name}; it has: {', '.join(p.name for p in self.module.inputs)}")
+            raise ValueError(
+                f"the model has no input {name}; it has: {', '.join(p.name for p in self.compiled.inputs)}"
+            )
         return name
 
     def run_from_inputs(self, inputs: dict, outputs: list[np.ndarray] | None = None) -> list:
@@ -313,7 +315,7 @@ class GraphModule:
 
     def load_params(self, data: bytes) -> None:
         """Sets the inputs that save_param_dict() wrote; others of them are constants of the model already."""
-        known = {port.name for port in self.module.inputs}
+        known = {port.name for port in self.compiled.inputs}
         self.set_input(**{name: value for name, value in load_param_dict(data).items() if name in known})
 
     def share_params(self, other: GraphModule, data: bytes) -> None:
@@ -324,20 +326,20 @@ class GraphModule:
 
     def get_input_index(self, name: str) -> int:
         """Its number; -1: there is none of this name."""
-        return next((i for i, port in enumerate(self.module.inputs) if port.name == name), -1)
+        return next((i for i, port in enumerate(self.compiled.inputs) if port.name == name), -1)
 
     def get_input_info(self) -> tuple[dict, dict]:
         """The shapes and the element types of the inputs by name."""
-        ports = self.module.inputs
+        ports = self.compiled.inputs
         return {port.name: list(port.shape) for port in ports}, {port.name: port.dtype for port in ports}
 
     def get_num_outputs(self) -> int:
         """How many outputs there are."""
-        return len(self.module.outputs)
+        return len(self.compiled.outputs)
 
     def get_num_inputs(self) -> int:
         """How many inputs there are."""
-        return len(self.module.inputs)
+        return len(self.compiled.inputs)
 
     def benchmark(
         self,
@@ -363,7 +365,7 @@ class GraphModule:
             if end_to_end:
                 self.run(**{name: np.array(value) for name, value in self._inputs.items()})
                 return [np.array(self.get_output(i)) for i in range(self.get_num_outputs())]
-            return self.module(**self._inputs)
+            return self.compiled(**self._inputs)
 
         return timed(once, repeat, number, min_repeat_ms, cooldown_interval_ms, repeats_to_cooldown)
 

@@ -14,7 +14,7 @@ from .errors import bad_option, wrong_input
 from .sources import source_of
 from .strings import Strings
 from .transform import PassContext
-from .values import checked, from_value, to_value
+from .values import checked, from_value, optional, to_value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Compiled:
             inputs = [
                 value
                 if isinstance(value, _core.Value)
-                else to_value(checked(value, port.name), self._core.types, port.dtype or None)
+                else to_value(checked(optional(value, port.type), port.name), self._core.types, port.dtype or None)
                 for value, port in zip(values, self.inputs, strict=True)
             ]
             return self._given_back(from_value(self._core.call(inputs, threads), values, self), values)

@@ -160,7 +160,7 @@ class VarPattern(DFPattern):
 
     def __init__(self, name_hint: str = ""):
         super().__init__(_core.pattern_var(name_hint))
-        self.name_hint = name_hint
+        self.name_hint = self.name = name_hint
 
 
 class ConstantPattern(DFPattern):

@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32") -> Var:
+def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32", span: Span | None = None) -> Var:
     """A variable: var("x", shape=(1, "n")), var("x", (1, "n")), var("x", "int32") for a scalar, var("f",
     FuncType(...)).
 
@@ -73,10 +73,10 @@ def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32"
         type_annotation = _core.TensorType(shape, dtype)
     elif isinstance(type_annotation, str):
         type_annotation = _core.TensorType((), type_annotation)
-    return Var(name_hint, type_annotation)
+    return Var(name_hint, type_annotation, span)
 
 
-def const(value, dtype: str | None = None) -> Constant:
+def const(value, dtype: str | None = None, span: Span | None = None) -> Constant:
     """A constant: a number (int32, float32), a truth value, a list, or an array of any framework, as it is or as
     `dtype`.
     """
@@ -86,7 +86,7 @@ def const(value, dtype: str | None = None) -> Constant:
         dtype = _default_dtype(value)
     if dtype is not None and isinstance(value, (np.ndarray, np.generic)):
         value = value.astype(dtype)
-    return Constant(array(value, dtype))
+    return Constant(array(value, dtype), span)
 
 
 def _default_dtype(value) -> str | None:

@@ -31,15 +31,31 @@ _NAMES = {
     "un_cps": "UnCPS",
 }
 LEVELS = {
+    "alter_op_layout": 3,
     "backward_fold_scale_axis": 3,
+    "canonicalize_cast": 3,
+    "canonicalize_ops": 3,
+    "combine_parallel_batch_matmul": 4,
+    "combine_parallel_conv2d": 4,
+    "combine_parallel_dense": 4,
     "common_subexpr": 3,
+    "convert_layout": 3,
+    "dead_code": 1,
+    "defuse_ops": 3,
+    "dynamic_to_static": 2,
     "eta_expand": 1,
+    "fast_math": 4,
     "fold_constant": 2,
     "fold_scale_axis": 3,
     "forward_fold_scale_axis": 3,
+    "inline_calls": 1,
     "label_ops": 1,
     "lambda_lift": 1,
     "lazy_gradient_init": 2,
+    "legalize": 1,
+    "limit_width": 1,
+    "partial_evaluate": 1,
+    "remove_unused_functions": 1,
     "to_a_normal_form": 1,
     "to_basic_block_normal_form": 1,
     "to_cps": 1,
@@ -133,8 +149,9 @@ class PassContext:
 
     @property
     def changes_compilation(self) -> bool:
-        """Whether compiling is more than its level: passes are left out, added, changed or watched."""
-        return bool(self.disabled_pass or self.required_pass or self.instruments or self.config or self.trace)
+        """Whether compiling is more than its level (of 0 to 3): passes are left out, added, changed or watched."""
+        changes = self.disabled_pass or self.required_pass or self.instruments or self.config or self.trace
+        return bool(changes) or self.opt_level >= LEVELS["fast_math"]
 
     def optimised(self, module: IRModule, level: int, mode: str = "inference") -> IRModule:
         """The module after the passes that relay.compile runs at a level: without those that are disabled, with those
@@ -143,8 +160,10 @@ class PassContext:
         required = [_core_name(one) for one in self.required_pass]
         if None in required:
             raise ValueError(f"there is no pass {self.required_pass[required.index(None)]} that could be required")
-        names[names.index("fuse_ops") : names.index("fuse_ops")] = [one for one in required if one not in names]
         disabled = {_core_name(one) for one in self.disabled_pass}
+        if self.opt_level >= LEVELS["fast_math"] and "fast_math" not in disabled:
+            required.append("fast_math")
+        names[names.index("fuse_ops") : names.index("fuse_ops")] = [one for one in required if one not in names]
         for name in names:
             if name in disabled and name not in required:
                 continue

@@ -249,6 +249,13 @@ def from_value(value: _core.Value, examples=(), compiled=None):
     return stack[0]
 
 
+def optional(value, type_: str):
+    """For an input of type Option[..]: None is None, and what is no relay.Data is what is there."""
+    if not type_.startswith("Option[") or isinstance(value, Data):
+        return value
+    return Data("None", type="Option") if value is None else Data("Some", value, type="Option")
+
+
 def checked(value, port_name: str):
     """Plain Python objects that are no value of a program are refused with the input's name."""
     if value is None:

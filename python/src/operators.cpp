@@ -26,6 +26,34 @@ Span span_here() {
   return span;
 }
 
+struct Place {
+  std::string name;
+  std::optional<uint32_t> line, column, end_line, end_column;
+};
+
+// Of a text; or of "name:1:2-1:9", as Span(name, 1, 1, 2, 9) writes it.
+static Place place_of(const Span& s) {
+  if (s.source) {
+    auto [line, column] = line_column(*s.source, s.begin);
+    auto [end_line, end_column] = line_column(*s.source, s.end);
+    return {s.source->name, line, column, end_line, end_column};
+  }
+  if (!s.node) return {};
+  Place out{*s.node, {}, {}, {}, {}};
+  std::string rest = *s.node;
+  std::optional<uint32_t>* const numbers[] = {&out.end_column, &out.end_line, &out.column, &out.line};
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t at = rest.find_last_not_of("0123456789");
+    if (at == std::string::npos || at == 0 || at + 1 == rest.size() || rest.size() - at > 10 ||
+        rest[at] != (i == 1 ? '-' : ':'))
+      return {*s.node, {}, {}, {}, {}};
+    *numbers[i] = static_cast<uint32_t>(std::stoul(rest.substr(at + 1)));
+    rest.resize(at);
+  }
+  out.name = rest;
+  return out;
+}
+
 static void add_spans(nb::module_& m) {
   nb::class_<Span>(m, "Span", "A place: of a text, or the name of a node of a foreign model or a line of Python.")
       .def(
@@ -34,26 +62,29 @@ static void add_spans(nb::module_& m) {
              std::optional<uint32_t> column, std::optional<uint32_t> end_column) {
             new (self) Span;
             std::string place = line ? format("{}:{}", source_name, *line) : source_name;
-            self->node = std::make_shared<const std::string>(column ? format("{}:{}", place, *column) : place);
+            if (column) place += format(":{}", *column);
+            if (column && end_line && end_column) place += format("-{}:{}", *end_line, *end_column);
+            self->node = std::make_shared<const std::string>(std::move(place));
           },
           nb::arg("source_name"), nb::arg("line") = nb::none(), nb::arg("end_line") = nb::none(),
-          nb::arg("column") = nb::none(), nb::arg("end_column") = nb::none(),
-          "A place that is not a node's of a text; where it ends is not kept.")
-      .def_prop_ro("source_name",
-                   [](const Span& s) {
-                     if (s.source) return s.source->name;
-                     return s.node ? *s.node : std::string();
-                   })
-      .def_prop_ro("line",
-                   [](const Span& s) -> std::optional<uint32_t> {
-                     if (!s.source) return {};
-                     return line_column(*s.source, s.begin).first;
-                   })
-      .def_prop_ro("column",
-                   [](const Span& s) -> std::optional<uint32_t> {
-                     if (!s.source) return {};
-                     return line_column(*s.source, s.begin).second;
-                   })
+          nb::arg("column") = nb::none(), nb::arg("end_column") = nb::none(), "A place that is not a node's of a text.")
+      .def_prop_ro("source_name", [](const Span& s) { return place_of(s).name; })
+      .def_prop_ro("line", [](const Span& s) { return place_of(s).line; })
+      .def_prop_ro("column", [](const Span& s) { return place_of(s).column; })
+      .def_prop_ro("end_line", [](const Span& s) { return place_of(s).end_line; })
+      .def_prop_ro("end_column", [](const Span& s) { return place_of(s).end_column; })
+      .def("__eq__",
+           [](const Span& s, nb::handle other) {
+             if (!nb::isinstance<Span>(other)) return false;
+             const Span& o = nb::cast<const Span&>(other);
+             if (s.source || o.source) return s.source == o.source && s.begin == o.begin && s.end == o.end;
+             return (s.node ? *s.node : "") == (o.node ? *o.node : "");
+           })
+      .def("__hash__",
+           [](const Span& s) {
+             return s.source ? std::hash<const void*>()(s.source.get()) ^ s.begin
+                             : std::hash<std::string>()(s.node ? *s.node : "");
+           })
       .def("__repr__", [](const Span& s) {
         if (!s.source) return s.node ? *s.node : std::string();
         auto [line, column] = line_column(*s.source, s.begin);

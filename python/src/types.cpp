@@ -68,6 +68,12 @@ static void add_dimensions(nb::module_& m) {
       .def("__rmul__", [](const Dim& a, nb::handle b) { return to_dim(b) * a; })
       .def("__floordiv__", [](const Dim& a, nb::handle b) { return scalar::floordiv(a, to_dim(b)); })
       .def("__mod__", [](const Dim& a, nb::handle b) { return scalar::floormod(a, to_dim(b)); })
+      .def(
+          "min", [](const Dim& a, nb::handle b) { return scalar::min(a, to_dim(b)); }, nb::arg("other"),
+          "The smaller of the two.")
+      .def(
+          "max", [](const Dim& a, nb::handle b) { return scalar::max(a, to_dim(b)); }, nb::arg("other"),
+          "The larger of the two.")
       .def("__eq__",
            [](const Dim& a, nb::handle b) {
              bool is_dim = nb::isinstance<scalar::Node>(b) || PyLong_Check(b.ptr());

@@ -66,7 +66,7 @@ class LayerGenerator {
   ir::Expr step() {
     const ir::Expr x = any();
     const int64_t c = channels(x), rank = static_cast<int64_t>(type_of(x).shape.size());
-    switch (in(0, 41)) {
+    switch (in(0, 45)) {
       case 0:
       case 1:
       case 2: return convolution(x, c);
@@ -113,7 +113,12 @@ class LayerGenerator {
       case 27: return fake_quantised(x);
       case 28: return rank == 4 ? call("layout_transform", {x}, layouts()) : call("zeros_like", {x});
       case 29: return call("mean", {x}, {{"axis", ir::Ints{rank - 1}}, {"keepdims", true}});
-      case 30: return branches("nn.dense", x, [&] { return numbers({in(1, 4), c}); }, {});
+      case 30:
+      case 41: {
+        const ir::Expr flat = rank == 2 ? x : call("nn.batch_flatten", {x});
+        const int64_t features = flat ? channels(flat) : 1;
+        return flat ? branches("nn.dense", flat, [&] { return numbers({in(1, 4), features}); }, {}) : nullptr;
+      }
       case 31:
         return branches("nn.conv2d", x, [&] { return numbers({in(1, 3), c, 1, 1}); },
                         {{"kernel_layout", std::string("OIHW")}});
@@ -135,8 +140,31 @@ class LayerGenerator {
         return conv ? call("multiply", {conv, numbers({channels(conv), 1, 1}, 0.5, 2)}) : nullptr;
       }
       case 40: return rank == 4 ? convolution(call("multiply", {x, numbers({c, 1, 1}, 0.5, 2)}), c) : nullptr;
+      case 42: {  // a value of another place of the processor
+        const ir::Expr there = call("on_device", {x}, {{"virtual_device", std::string("cpu:1")}});
+        return there ? call("nn.relu", {there}) : nullptr;
+      }
+      case 43: return attention(x);
+      case 44: return late(x, c);
       default: return call("tanh", {x});
     }
+  }
+
+  // Attention of the rows of an image.
+  ir::Expr attention(const ir::Expr& x) {
+    const ir::Expr rows = call("squeeze", {x}, {{"axis", ir::Ints{0}}});
+    if (!rows || type_of(rows).shape.size() != 3) return nullptr;
+    ir::Expr out =
+        call("nn.scaled_dot_product_attention", {transform::typed_tuple({rows, call("tanh", {rows}), rows}, {})});
+    return out ? call("expand_dims", {out}, {{"axis", int64_t{0}}}) : nullptr;
+  }
+  // A cheap value of a small one that is used early and late, with a large one in between.
+  ir::Expr late(const ir::Expr& x, int64_t c) {
+    if (type_of(x).shape.size() != 4) return nullptr;
+    const ir::Expr cheap = call("multiply", {x, numbers({}, 0.5, 2)});
+    ir::Expr wide = call("nn.conv2d", {cheap, numbers({9, c, 1, 1})});
+    ir::Expr back = wide ? call("nn.conv2d", {call("tanh", {wide}), numbers({c, 9, 1, 1})}) : nullptr;
+    return back ? call("add", {back, cheap}) : nullptr;
   }
 
   ir::Expr convolution(const ir::Expr& x, int64_t c) {

@@ -193,6 +193,8 @@ def test_every_node_is_accounted_for(name):
     lines = done.splitlines()
     nodes = {label(node) for node in every_node(onnx.load(file, load_external_data=False).graph)}
     assert not {node for node in nodes if not any(line.startswith(node + " ") for line in lines)}
+    kernels = relay.compile(file).report["kernels"]
+    assert not [kernel["name"] for kernel in kernels if not kernel["nodes"]]
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e30, 1e10, 1e-40], ids=str)

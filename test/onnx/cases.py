@@ -94,6 +94,17 @@ def list_shapes(model, given):
     return shapes
 
 
+def list_ranks(model, given):
+    """Of inputs that are sequences or optional only how many axes their tensors have, where the model does not say it."""
+    shapes = {}
+    for port in model.graph.input:
+        value = given.get(port.name)
+        tensors = value if isinstance(value, list) else [value]
+        if _is_list(port) and tensors and tensors[0] is not None:
+            shapes[f"{port.name}.*"] = (-1,) * tensors[0].ndim
+    return shapes
+
+
 def find_cases():
     """Of an example that is a function expanded, operator and deciding inputs are those of the example itself."""
     with warnings.catch_warnings():
@@ -173,10 +184,21 @@ def specialised(case, given):
     return now, left
 
 
-def arguments(model, given):
-    """In the order of the graph's inputs, without weights."""
-    values = [given[port.name] for port in model.graph.input if given.get(port.name) is not None]
-    return [tuple(value) if isinstance(value, list) else value for value in values]
+def arguments(model, given, told=True):
+    """In the order of the graph's inputs, without weights. Where the lengths of sequences are not told, they are lists, and
+    what is optional is a value that says whether it is there."""
+    if told:
+        values = [given[port.name] for port in model.graph.input if given.get(port.name) is not None]
+        return [tuple(value) if isinstance(value, list) else value for value in values]
+    return [_untold(port, given[port.name]) for port in model.graph.input if port.name in given]
+
+
+def _untold(port, value):
+    import relay
+
+    if port.type.WhichOneof("value") != "optional_type":
+        return value
+    return relay.Data("None") if value is None else relay.Data("Some", value)
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ import onnx
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(1, str(ROOT / "test"))
-from cases import arguments, data_sets, equal, find_cases, list_shapes, specialised  # noqa: E402
+from cases import arguments, data_sets, equal, find_cases, list_ranks, list_shapes, specialised  # noqa: E402
 from page import write_page  # noqa: E402
 from suite import Workers, progress, reason_of  # noqa: E402
 
@@ -42,12 +42,12 @@ def run_case(case, mode, executors, folder):
         path = os.path.join(folder, "model.onnx")
         onnx.save(now, path)
         try:
-            module = relay.load(path, shapes=list_shapes(now, values) if mode == "b" else None)
+            module = relay.load(path, shapes=(list_shapes if mode == "b" else list_ranks)(now, values))
         except Exception as error:  # whatever it is, it is this case's reason
             return dict.fromkeys(executors, reason_of(error)), None
         for executor in executors:
             try:
-                values_now = arguments(now, values)
+                values_now = arguments(now, values, told=mode == "b")
                 if executor == "debug":
                     got = relay.evaluate(module, values_now)
                 else:
@@ -56,6 +56,7 @@ def run_case(case, mode, executors, folder):
                         folded = not compiled.report["kernels"]
                     got = compiled(*values_now)
                 got = list(got) if isinstance(got, tuple) and len(expected) != 1 else [got]
+                got = [_plain(one) for one in got]
                 wrong = equal(got, expected, case)
             except Exception as error:
                 wrong = reason_of(error)
@@ -64,6 +65,17 @@ def run_case(case, mode, executors, folder):
         if outcome.get(executor, "passed") == "passed":
             outcome[executor] = wrong or "passed"
     return outcome, folded
+
+
+def _plain(value):
+    """Lists and optional values as Python has them."""
+    import relay
+
+    if not isinstance(value, relay.Data):
+        return value
+    if value.constructor in ("Cons", "Nil"):
+        return relay.values.as_list(value)
+    return _plain(value.fields[0]) if value.fields else None
 
 
 def main():

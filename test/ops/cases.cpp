@@ -19,7 +19,7 @@
 #include "variants.h"
 
 using namespace relay;
-using nlohmann::json;
+using json = nlohmann::ordered_json;  // inputs in the operator's order
 
 struct ToJson {
   json operator()(std::monostate) { return nullptr; }
@@ -99,15 +99,20 @@ struct Writer {
     cases.push_back(std::move(described));
   }
 
+  // One that takes so many bytes, and the example as it is for who cannot run that.
   void add_scaled(const op::OpDef& def, int64_t bytes) {
-    const std::optional<eval::ExampleCase> c = proofs::scaled(def, bytes);
-    if (!c) return;
+    if (const std::optional<eval::ExampleCase> c = proofs::scaled(def, bytes)) add_program(*c, true);
+    add_program(*eval::example_case(def, 0), false);
+  }
+
+  void add_program(const eval::ExampleCase& c, bool is_scaled) {
     ir::Module module;
-    module.functions["main"] = eval::function(*c);
-    json described = describe(*c, eval::example_inputs(*c), false, &tensors);
+    module.functions["main"] = eval::function(c);
+    json described = describe(c, eval::example_inputs(c), false, &tensors);
     std::vector<std::string> shapes;
-    for (const ir::Type& t : c->inputs) shapes.push_back(text::type_text(t));
-    described["program"] = text::str(module), described["shapes"] = format("{}", join(shapes, ", "));
+    for (const ir::Type& t : c.inputs) shapes.push_back(text::type_text(t));
+    described["scaled"] = is_scaled, described["program"] = text::str(module);
+    described["shapes"] = format("{}", join(shapes, ", "));
     cases.push_back(std::move(described));
   }
 

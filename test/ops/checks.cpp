@@ -181,9 +181,8 @@ ir::Expr kept(const ir::Expr& value, DType dtype) {
 
 // One that changes it, behind a result.
 ir::Expr changed(const ir::Expr& value, DType dtype) {
-  if (dtype == DType::boolean()) return op::make("logical_not", {value}, {});
   if (dtype.is_float()) return op::make("negative", {value}, {});
-  if (dtype.is_storage()) return op::make("cast", {value}, {{"dtype", DType::float32()}});
+  if (dtype == DType::boolean() || dtype.is_storage()) return op::make("cast", {value}, {{"dtype", DType::float32()}});
   return op::make("bitwise_not", {value}, {});
 }
 
@@ -219,8 +218,8 @@ std::optional<ir::FunctionRef> with_neighbours(const ExampleCase& c, Side side) 
 }
 
 bool shares_kernel(const ir::Module& module) {
-  static const std::set<std::string> neighbours = {"logical_or", "clip",        "bitwise_or", "logical_not",
-                                                   "negative",   "bitwise_not", "copy",       "cast"};
+  static const std::set<std::string> neighbours = {"logical_or",  "clip", "bitwise_or", "negative",
+                                                   "bitwise_not", "copy", "cast"};
   bool shared = false;
   for (const auto& [name, function] : module.functions)
     ir::visit(function, [&](const ir::Expr& e) {

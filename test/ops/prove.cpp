@@ -61,6 +61,12 @@ Result<Executable> executable_of(const Result<exec::Built>& built, const char* n
   return exec::build(*built, {.target = target(name), .threads = 2});
 }
 
+// Whether a result depends on elements of an input, not on their number alone.
+bool reads_values(const ExampleCase& c) {
+  const te::Tensors stages = te::topological(eval::expressions(c).outputs);
+  return std::any_of(stages.begin(), stages.end(), [](const te::Tensor& t) { return t->is_placeholder(); });
+}
+
 // The tensor expressions have the types that the relation gives.
 Problem typed(const ExampleCase& c) {
   const ir::Types types = flat({c.output});
@@ -333,12 +339,18 @@ class Prover {
 
   // What follows from the operator itself.
   void reasons() {
-    bool floats_in = false, floats_out = false, inputs = false, sizes = false, axes = false;
+    bool floats_in = false, floats_out = false, inputs = false, sizes = false, axes = false, several = true,
+         reads = def_.by_executor, storage = true;
     for (size_t i = 0; i < def_.examples.size(); ++i) {
       const Result<ExampleCase> c = eval::example_case(def_, i);
       if (!c) continue;
       floats_in |= any_float(c->inputs), floats_out |= any_float({c->output});
-      for (const ir::Type& t : flat(c->inputs)) inputs = true, sizes |= !ir::as<ir::TensorType>(t)->shape.empty();
+      for (const ir::Type& t : flat(c->inputs)) {
+        inputs = true, sizes |= !ir::as<ir::TensorType>(t)->shape.empty();
+        storage &= ir::as<ir::TensorType>(t)->dtype.is_storage();
+      }
+      several &= ir::as<ir::TupleType>(c->output) != nullptr;
+      reads |= reads_values(*c);
     }
     if (def_.attrs_type)
       for (const ir::AttrField& f : def_.attrs_type->fields) axes |= is_axis(f.name);
@@ -350,10 +362,13 @@ class Prover {
     because("gradient", "no float inputs", !floats_in);
     because("gradient", "no float results", !floats_out);
     for (const char* column : {"fused_before", "fused_after"})
-      because(column, "fuses with nothing", def_.fusion == op::Fusion::Opaque);
+      because(column, "fuses with nothing", def_.fusion == op::Fusion::Opaque),
+          because(column, "several results", several);
     because("fused_before", "fuses on one side", def_.fusion == op::Fusion::OutputFusable);
     because("fused_after", "fuses on one side", def_.fusion == op::Fusion::Reduce);
     because("fused_before", "no inputs", !inputs);
+    because("fused_before", "reads no values", !reads);
+    because("fused_before", "storage", storage && inputs);
     for (const char* column : {"compiled", "avx2", "c99"}) because(column, "by the executors", def_.by_executor);
   }
 

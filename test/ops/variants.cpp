@@ -258,30 +258,43 @@ std::vector<ExampleCase> opened(const op::OpDef& def, size_t example) {
 }
 
 bool is_axis(std::string_view name) {
+  if (name.starts_with("num_")) return false;
   return name.find("axis") != std::string_view::npos || name.find("axes") != std::string_view::npos;
+}
+
+// The case with other values of its attributes, if the type of its result stays.
+static std::optional<ExampleCase> with_attrs(const ExampleCase& c,
+                                             const std::vector<std::pair<std::string, ir::AttrValue>>& values) {
+  Result<ir::Attrs> attrs = c.def->attrs_type->create(*c.def->attrs_type, values);
+  if (!attrs) return {};
+  ExampleCase out = c;
+  out.attrs = *attrs;
+  Result<Type> output = c.def->infer(out.attrs, out.inputs);
+  if (!output || ir::str(*output) != ir::str(c.output)) return {};
+  out.output = *output;
+  return out;
 }
 
 std::optional<ExampleCase> from_the_end(const ExampleCase& c) {
   if (!c.attrs) return {};
-  // Of most operators the axes are the input's, of those that add some the result's.
-  for (int64_t rank : {first_rank(c.inputs.empty() ? c.output : c.inputs[0]), first_rank(c.output)}) {
-    std::vector<std::pair<std::string, ir::AttrValue>> values;
-    bool any = false;
-    for (size_t f = 0; f < c.attrs->type.fields.size(); ++f) {
-      const std::string name = c.attrs->type.fields[f].name;
-      ir::AttrValue value = c.attrs->get(f);
-      if (is_axis(name)) any |= turned(rank, &value);
-      if (!std::holds_alternative<std::monostate>(value)) values.emplace_back(name, std::move(value));
+  const std::vector<ir::AttrField>& fields = c.attrs->type.fields;
+  // All axes, or where they count those of different arrays only one of them.
+  for (size_t only = 0; only <= fields.size(); ++only) {
+    // Of most operators the axes are the input's, of those that add some the result's.
+    for (int64_t rank : {first_rank(c.inputs.empty() ? c.output : c.inputs[0]), first_rank(c.output)}) {
+      std::vector<std::pair<std::string, ir::AttrValue>> values;
+      bool any = false;
+      for (size_t f = 0; f < fields.size(); ++f) {
+        ir::AttrValue value = c.attrs->get(f);
+        if (is_axis(fields[f].name) && (only == 0 || only == f + 1)) any |= turned(rank, &value);
+        if (!std::holds_alternative<std::monostate>(value)) values.emplace_back(fields[f].name, std::move(value));
+      }
+      if (!any) continue;
+      std::optional<ExampleCase> out = with_attrs(c, values);
+      if (!out) continue;
+      out->name += " from the end";
+      return out;
     }
-    if (!any) continue;
-    Result<ir::Attrs> attrs = c.def->attrs_type->create(*c.def->attrs_type, values);
-    if (!attrs) continue;
-    ExampleCase out = c;
-    out.attrs = *attrs;
-    Result<Type> output = c.def->infer(out.attrs, out.inputs);
-    if (!output || ir::str(*output) != ir::str(c.output)) continue;
-    out.output = *output, out.name += " from the end";
-    return out;
   }
   return {};
 }

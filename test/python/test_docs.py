@@ -189,7 +189,9 @@ class Page:
 @pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page(path, tmp_path):
+    before = set(os.listdir(ROOT))
     Page(path, tmp_path).run()
+    assert set(os.listdir(ROOT)) <= before, "a page writes into the repository: $TMP is its folder"
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -271,3 +271,14 @@ def test_onnx(tmp_path, operator, dtype):
         told = refused(run, data, good)
         assert f"index {index} at position (1, 1)" in told.message and "which has 4 rows" in told.message
         assert "look_up" in told.text
+
+
+@pytest.mark.parametrize("shape", [(2, 120), (2, 5, 24), (2, 5, 4, 6), (2, 3, 5, 2, 3)])
+def test_constant_indices_below_zero(runner, shape):
+    """Rows whose places are read as one vector, though quotients and remainders of one number name them."""
+    places = [1, 0, -1, -2]
+    tensor = '{"relay.Constant": [{"shape": [4], "dtype": "int64", "values": [1, 0, -1, -2]}]}'
+    call = 'take(%x, meta[relay.Constant][0], axis=0, mode="checked")'
+    run = runner(f"def @main(%x: Tensor[{shape}, float32]) {{ {call} }}\n#[metadata]\n{tensor}\n")
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    np.testing.assert_array_equal(run(x), x[places])

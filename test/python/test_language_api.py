@@ -570,7 +570,11 @@ def test_what_nodes_say():
     assert (x + x).astext() == '#[version = "0.0.5"]\nfree_var %x: Tensor[(2), float32];\nadd(%x, %x)'
     assert (x + x).type_args == [] and relay.transform.infer_expr(x + x).type_args == [x.type_annotation] * 2
     assert relay.var("y", relay.IncompleteType()).type_annotation is None
-    assert str(relay.Span("net.py", 3, 4, 7, 9)) == "net.py:3:7"
+    span = relay.Span("net.py", 3, 4, 7, 9)
+    assert str(span) == "net.py:3:7-4:9" and (span.line, span.end_line, span.column, span.end_column) == (3, 4, 7, 9)
+    assert span.source_name == "net.py" and span == relay.Span("net.py", 3, 4, 7, 9) != relay.Span("net.py", 3, 4, 7, 8)
+    assert relay.Span("index:4:7").source_name == "index:4:7" and relay.Span("index:4:7").line is None
+    assert relay.var("z", span=span).span == span == relay.const(1, span=span).span
     nat = relay.GlobalTypeVar("nat")
     assert nat() == nat
 

@@ -397,3 +397,42 @@ def test_a_module_without_inputs_and_a_file_that_is_none(tmp_path):
     path.write_bytes(b"PK nothing")
     with pytest.raises(relay.CompileError, match="torch.export.load"):
         relay.load(path)
+
+
+class Tiles(torch.nn.Module):
+    """Repeated, split and picked by numbers that are sizes."""
+
+    def forward(self, x, y):
+        n = x.shape[0]
+        halves = torch.split(y, [n, y.shape[0] - n], 0)
+        counted = torch.arange(n, -n, -1), torch.arange(y.shape[0] - n, y.shape[0] * 2)
+        return *counted, y[:2].repeat(n, 3), x.repeat(1, n), y.select(0, n - 1), *halves, y[: torch.sym_max(n, 5)]
+
+
+def test_numbers_that_are_sizes():
+    n, m = torch.export.Dim("n", min=2, max=9), torch.export.Dim("m", min=10, max=30)
+    model = relay.compile(relay.from_pytorch(Tiles(), (f(4, 3), f(12, 2)), dynamic_shapes=({0: n}, {0: m})))
+    for rows, more in ((4, 12), (2, 10), (7, 11)):
+        inputs = f(rows, 3), f(more, 2)
+        for got, want in zip(model(*inputs), Tiles()(*inputs), strict=True):
+            assert torch.equal(got, want)
+
+
+def test_products_of_groups():
+    """What experts of transformers become, and the histogram of how many rows each gets."""
+    pytest.importorskip("transformers.integrations.moe")
+
+    class Experts(torch.nn.Module):
+        def forward(self, x, w, ends):
+            return (
+                torch.ops.transformers.grouped_mm_fallback(x, w, ends),
+                torch.histc(x, 5, -1, 1),
+                torch.histc(x[0], 3),
+            )
+
+    x, w = f(7, 4), f(3, 4, 6)
+    module = relay.from_pytorch(Experts(), (x, w, torch.tensor([2, 2, 7])))
+    for executor in ("vm", "aot"):
+        model = relay.compile(module, executor=executor)
+        for ends in ([2, 2, 7], [0, 4, 7], [7, 7, 7]):
+            same(model(x, w, torch.tensor(ends)), Experts()(x, w, torch.tensor(ends)))

@@ -203,4 +203,4 @@ def test_compat_rules():
     with TempOpAttr("nn.conv2d", "FTVMLegalize", legal):
         assert "negative" in theirs.transform.Legalize()(mod).astext()
     with pytest.raises(NotImplementedError, match="add-an-operator"):
-        TempOpAttr("nn.conv2d", "FTVMCompute", legal)
+        TempOpAttr("nn.conv2d", "FTVMCompute", legal).__enter__()

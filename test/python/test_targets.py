@@ -52,6 +52,33 @@ def test_a_convolution_has_vector_multiply_adds(conv, tmp_path, target):
     assert len(re.findall(multiply_add, succeeds("opt", conv, "--target", target, "--emit", "asm"))) >= 16
 
 
+# Back ends that are not linked in: the number of the machine in an ELF header, None of a WebAssembly module.
+OTHERS = {
+    "armv7-neon": 40, "avr": 83, "hexagon": 164, "lanai": 244, "loongarch64-lsx": 258, "mips64-msa": 8, "msp430": 105,
+    "powerpc64le": 21, "riscv32": 243, "s390x": 22, "sparcv9": 43, "wasm32": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_what_llvm_knows_besides_gives_objects(conv, tmp_path, target):
+    out = tmp_path / "conv.o"
+    succeeds("compile", conv, "--target", target, "--emit", "obj", "-o", out)
+    code = out.read_bytes()
+    if OTHERS[target] is None:
+        assert code[:4] == b"\0asm"
+    else:
+        order = "<" if code[5] == 1 else ">"
+        assert code[:4] == b"\x7fELF" and struct.unpack(order + "H", code[18:20])[0] == OTHERS[target]
+    assert b"fused_nn_conv2d_nn_relu" in code
+
+
+def test_only_objects_are_made_for_them(conv, tmp_path):
+    assert "there are only objects" in fails(
+        "R0502", "compile", conv, "--target", "s390x", "-o", tmp_path / "conv.rart"
+    )
+    assert re.search(r"vfma|wfma", succeeds("opt", conv, "--target", "s390x", "--emit", "asm"))
+
+
 def test_code_of_another_machine_is_not_run(conv):
     assert "this machine is" in fails("R0602", "run", conv, "--target", "neoverse-n1")
 

@@ -86,3 +86,35 @@ def test_control_flow_on_elements(network, tmp_path):
 def test_what_cannot_be_followed():
     with pytest.raises(relay.CompileError, match="cannot be followed: an exception that the module raises"):
         relay.from_pytorch(torch.jit.script(Refuses()), (torch.ones(3),))
+
+
+@torch.jit.script
+def doubled_if_any(x):
+    if x.numel() == 0:
+        return x
+    return x * 2
+
+
+class Levels(torch.nn.Module):
+    """What detectors do: numbers of sizes, places that begin behind those of the levels before, as many rows as pass."""
+
+    def forward(self, x):
+        height = torch._shape_as_tensor(x)[0]
+        places, offset = [], height - height
+        for level in x.split([3, 5], 1):
+            places.append(level.topk(2, 1)[1] + offset)
+            offset += level.shape[1]
+        chosen = x.flatten()[torch.cat(places, 1)[:, 0]] * height
+        kept = doubled_if_any(chosen[chosen > 0])
+        return torch.cat(places, 1), kept[:3], kept.shape[0] + kept.sum()
+
+
+def test_numbers_of_sizes_and_of_elements():
+    """Traced, so that sizes are tensors and a size that depends on elements decides a branch."""
+    inputs = [torch.randn(6, 8, generator=torch.Generator().manual_seed(seed)) for seed in range(4)]
+    traced = torch.jit.trace(Levels(), inputs[0])
+    assert "prim::If" in str(traced.inlined_graph) and "aten::_shape_as_tensor" in str(traced.inlined_graph)
+    model = relay.compile(relay.from_pytorch(traced, (inputs[0],)))
+    for x in [*inputs, -inputs[0].abs()]:
+        for got, want in zip(model(x), Levels()(x), strict=True):
+            torch.testing.assert_close(got, want)

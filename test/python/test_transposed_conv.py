@@ -109,3 +109,37 @@ def test_ranks_and_strides_against_torch(case):
     # Sums of up to 640 products of two numbers around one.
     np.testing.assert_allclose(model(data), want.numpy(), atol=1e-4)
     assert not any("d_transpose" in g["name"] for g in model.report["groups"])
+
+
+@pytest.mark.parametrize(
+    "kernel, stride, pad, extra, dilation, groups",
+    [((3, 3), 2, 1, 1, 1, 1), ((5, 2), 3, 1, 2, 1, 1), ((3, 3), 2, 0, 1, 2, 2), ((7, 7), 4, 2, 3, 1, 1)],
+)
+def test_gradients_with_output_padding_against_torch(kernel, stride, pad, extra, dilation, groups):
+    random = np.random.default_rng(3)
+    data = random.standard_normal((2, 4, 5, 6)).astype(np.float32)
+    weight = random.standard_normal((4, 6 // groups, *kernel)).astype(np.float32)
+    tensors = [torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in (data, weight)]
+    result = F.conv_transpose2d(
+        *tensors, stride=stride, padding=pad, output_padding=extra, dilation=dilation, groups=groups
+    )
+    seed = random.standard_normal(tuple(result.shape)).astype(np.float32)
+    want = torch.autograd.grad((result * torch.from_numpy(seed)).sum(), tensors)
+    x, w = relay.var("x", data.shape), relay.var("w", weight.shape)
+    y = nn.conv2d_transpose(
+        x,
+        w,
+        channels=6,
+        kernel_size=list(kernel),
+        strides=[stride] * 2,
+        padding=[pad] * 2,
+        output_padding=[extra] * 2,
+        dilation=[dilation] * 2,
+        groups=groups,
+    )
+    loss = relay.op.sum(relay.op.multiply(y, relay.const(seed)))
+    made = relay.value_and_grad(relay.IRModule({"main": relay.Function([x, w], loss)}), ["x", "w"])
+    _, got = relay.compile(made)(data, weight)
+    for one, expected in zip(got, want, strict=True):
+        expected = expected.numpy()
+        np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())

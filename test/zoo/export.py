@@ -118,13 +118,27 @@ def from_torchvision(name):
     return image_network(make)
 
 
+def can_be_given(name, key, value):
+    """Some sizes follow from others, and cannot be said."""
+    import transformers
+
+    try:
+        transformers.AutoConfig.for_model(name, **{key: value})
+    except (AttributeError, NotImplementedError):
+        return False
+    except Exception:  # of sizes that do not fit the others as they are
+        return True
+    return True
+
+
 def from_transformers(name):
     import transformers
 
     # Some eager code takes fewer operators than what fused attention becomes; both are ordinary.
     config = transformers.AutoConfig.for_model(name)
     given = {key: value for key, value in SMALL.items() if hasattr(config, key)}
-    given = {k: v for k, v in given.items() if not isinstance(getattr(config, k), list) or isinstance(v, list)}
+    given = {k: v for k, v in given.items() if isinstance(v, list) or not isinstance(getattr(config, k), (list, tuple))}
+    given = {key: value for key, value in given.items() if can_be_given(name, key, value)}
     config = transformers.AutoConfig.for_model(name, **given)
     torch.manual_seed(0)
     network = transformers.AutoModel.from_config(config).eval()

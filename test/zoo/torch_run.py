@@ -110,6 +110,10 @@ def error_of(got, exact):
     return ((got - exact).abs().nan_to_num().max().item() if exact.numel() else 0) / (scale or 1)
 
 
+def is_variable(extent):
+    return not isinstance(extent, int) and bool(extent.node.expr.free_symbols)
+
+
 def exported(network, inputs, axes):
     """The program with sizes that vary; where PyTorch cannot, with a batch that varies; then with none: and which."""
     import torch
@@ -131,7 +135,7 @@ def exported(network, inputs, axes):
         names = [node for node in program.graph.nodes if node.op == "placeholder"]
         users = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"}
         vals = [node.meta["val"] for node in names if node.name in users]
-        varies = sorted({axis for val in vals for axis, one in enumerate(val.shape) if not isinstance(one, int)})
+        varies = sorted({axis for val in vals for axis, one in enumerate(val.shape) if is_variable(one)})
         if way == "batch and lengths" and not varies:
             continue
         return program, varies

@@ -17,13 +17,30 @@ import importlib.util
 import sys
 import types
 
-from .outside import OutsideModule, explain, is_outside
+from .outside import OutsideModule
 
 _HERE = "relay.compat.tvm"
 
 
+# Files of a package whose names are the package's own here.
+_PARTS = {
+    "tvm.ir": "adt affine_type attrs base container expr function memory_pools module op tensor_type type type_relation",
+    "tvm.relay.analysis": "analysis",
+    "tvm.relay.op": "tensor transform reduce algorithm",
+    "tvm.relay.op.nn": "nn",
+    "tvm.relay.op.image": "image",
+    "tvm.relay.op.vision": "multibox nms rcnn yolo",
+    "tvm.relay.testing": "py_converter",
+    "tvm.runtime": "module",
+    "tvm.target": "target",
+    "tvm.testing": "plugin utils",
+}
+_WHOLE = {f"{package}.{part}": package for package, parts in _PARTS.items() for part in parts.split()}
+
+
 def _full(name: str) -> str:
-    return f"tvm.{name}" if name.partition(".")[0] == "topi" else name
+    name = f"tvm.{name}" if name.partition(".")[0] == "topi" else name
+    return _WHOLE.get(name, name)
 
 
 def _ours(name: str) -> str | None:
@@ -31,7 +48,7 @@ def _ours(name: str) -> str | None:
     name = _full(name)
     rest = name.removeprefix("tvm").removeprefix(".")
     candidates = [f"{_HERE}.{rest}" if rest else _HERE]
-    if rest.startswith("relay."):
+    if rest.startswith("relay.") and not _is_in_ours(candidates[0]):
         candidates.append(rest)
     for candidate in candidates:
         parent = candidate.rpartition(".")[0]
@@ -44,6 +61,16 @@ def _ours(name: str) -> str | None:
     return None
 
 
+def _is_in_ours(name: str) -> bool:
+    """Whether a module here has this one as an attribute, as relay.op.annotation."""
+    parent, _, last = name.rpartition(".")
+    try:
+        value = vars(importlib.import_module(parent)).get(last)
+    except ModuleNotFoundError:
+        return False
+    return isinstance(value, types.ModuleType | types.SimpleNamespace)
+
+
 def _has_file(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
@@ -53,6 +80,7 @@ def _has_file(name: str) -> bool:
 
 def _attribute(name: str):
     """What stands for a module that is an attribute of one of ours: tvm.ir.transform. None: there is none."""
+    name = _full(name)
     parent, _, last = name.rpartition(".")
     ours = _ours(parent) if parent else None
     value = vars(importlib.import_module(ours)).get(last) if ours else None
@@ -65,8 +93,6 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, fullname, path=None, target=None):
         if fullname.partition(".")[0] not in ("tvm", "topi"):
             return None
-        if _ours(fullname) is None and _attribute(fullname) is None and not is_outside(_full(fullname)):
-            raise ModuleNotFoundError(explain(fullname), name=fullname)
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec):

@@ -1,5 +1,6 @@
 """python -m relay.compat SCRIPT ARGUMENTS, or -m MODULE ARGUMENTS: runs it with `tvm` being relay.compat.tvm."""
 
+import importlib
 import os
 import runpy
 import sys
@@ -13,6 +14,7 @@ def main() -> int:
         print("usage: python -m relay.compat (SCRIPT | -m MODULE) [ARGUMENTS]")
         return 0 if arguments else 2
     install()
+    importlib.import_module("relay.compat.tvm.spans").only_given()
     plugins = [os.environ.get("PYTEST_PLUGINS"), "relay.compat.pytest_plugin"]
     os.environ["PYTEST_PLUGINS"] = ",".join(filter(None, plugins))  # also for a file that calls pytest.main() itself
     if arguments[0] == "-m":

@@ -14,11 +14,8 @@ _TUNING = (
 )
 ONE_DEVICE = "there is one device, the processor: tvm.cpu()"
 
-_TREE = "everything is in relay itself: relay.Function, relay.TensorType, relay.IRModule"
-
 # By the beginning of the name, longest first.
 REPLACEMENTS = {
-    "tvm._ffi.register_func": "there is no registry of functions by name",
     "tvm.auto_scheduler": _TUNING,
     "tvm.autotvm": _TUNING,
     "tvm.build_config": f"loops are an inner form here ({_SCHEDULES})",
@@ -26,38 +23,27 @@ REPLACEMENTS = {
     "tvm.contrib.debugger": "relay.compile(...).profile(inputs) times the kernels of one run",
     "tvm.driver": "the command line is `relay`: see docs/cli.md",
     "tvm.driver.tvmc": "the command line is `relay`: see docs/cli.md",
-    "tvm.get_global_func": "there is no registry of functions by name",
-    "tvm.ir.EnvFunc": "there is no registry of functions by name",
-    "tvm.ir.adt": _TREE,
+    "tvm.get_global_func": "the registry holds what tvm.register_func() put there, no functions of TVM itself",
     "tvm.ir.analysis": "relay.analysis",
-    "tvm.ir.base": _TREE,
-    "tvm.ir.container": _TREE,
-    "tvm.ir.expr": _TREE,
     "tvm.ir.make_node": "nodes are made by their classes: relay.Call(...), relay.Function(...)",
+    "tvm.ir.register_intrin_lowering": _KERNELS,
     "tvm.ir.register_op_attr": _KERNELS,
-    "tvm.ir.tensor_type": _TREE,
-    "tvm.ir.type": _TREE,
     "tvm.meta_schedule": _TUNING,
     "tvm.micro": "artifacts and the C interface of src/relay/runtime/relay_c.h are what there is: see docs/runtime.md",
     "tvm.parser": "relay.parse(text)",
-    "tvm.register_func": "there is no registry of functions by name",
     "tvm.relax": "this is Relay",
     "tvm.relay._ffi_api": "there is no registry of functions by name",
-    "tvm.relay.analysis.count_layers": "relay.analysis.count_layers",
     "tvm.relay.analysis.feature": "relay.analysis.Feature and detect_feature",
     "tvm.relay.analysis.operations_distribution": "relay.analysis.analyze_operations_distribution",
     "tvm.relay.backend": "relay.compile() compiles; relay.create_executor() runs programs",
-    "tvm.relay.base": _TREE,
     "tvm.relay.debug": "relay.evaluate() gives values; relay.analysis.extract_intermediate_expr() any one of them",
     "tvm.relay.frontend": "models come as ONNX files: relay.load('model.onnx'), tvm.relay.frontend.from_onnx(model)",
     "tvm.relay.frontend.change_datatype": "relay.transform.ChangeDatatype",
-    "tvm.relay.function": _TREE,
     "tvm.relay.op.contrib": "tables of patterns are yours: relay.byoc.register_pattern_table",
     "tvm.relay.op.memory": "the memory of a program is planned when it is built",
     "tvm.relay.op.op": _KERNELS,
     "tvm.relay.op.reg": _KERNELS,
     "tvm.relay.op.strategy": _SCHEDULES,
-    "tvm.relay.op.transform": "the operators are relay.op.*",
     "tvm.relay.param_dict": "tvm.runtime.save_param_dict and load_param_dict",
     "tvm.relay.parser": "relay.parse(text)",
     "tvm.relay.quantize": "the quantizer is not there",
@@ -65,7 +51,6 @@ REPLACEMENTS = {
     "tvm.relay.transform.fake_quantization_to_integer": "the rules are a table of the compiler: src/relay/transform/affine.cpp",
     "tvm.relay.transform.infer_layout_utils": "LayoutConverter of src/relay/transform/layouts.h",
     "tvm.relay.transform.recast": "relay.transform.recast",
-    "tvm.relay.ty.TypeRelation": "an operator's relation is a function in its file: see docs/add-an-operator.md",
     "tvm.rpc": "build an artifact and copy it: relay.compile(...).save(path); relay.load(path) there",
     "tvm.runtime": "relay.load(path) loads an artifact; relay.compile(...) gives something to call",
     "tvm.script": "programs are text: relay.parse(text)",
@@ -97,30 +82,36 @@ def is_outside(name: str) -> bool:
 class Outside:
     """Stands for a name that is not here, so that a file can import it; whatever uses it gets the reason."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, reason: str | None = None):
         self.__name__ = name
+        self._reason = reason
 
     def _refuse(self, *args, **named):
-        raise NotImplementedError(explain(self.__name__))
+        raise NotImplementedError(self._reason or explain(self.__name__))
 
     __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __enter__ = __exit__ = __mro_entries__ = _refuse
 
     def __getattr__(self, name: str):
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
-        return Outside(f"{self.__name__}.{name}")
+        return Outside(f"{self.__name__}.{name}", self._reason)
 
     def __instancecheck__(self, value) -> bool:
         return False
 
     def __repr__(self) -> str:
-        return f"<{explain(self.__name__)}>"
+        return f"<{self._reason or explain(self.__name__)}>"
 
 
 class OutsideModule(types.ModuleType):
     """A module of such names."""
 
     __all__ = ()
+
+    def _refuse(self, *args, **named):
+        raise NotImplementedError(explain(self.__name__))
+
+    __call__ = __getitem__ = _refuse
 
     def __getattr__(self, name: str):
         if name.startswith("__"):
@@ -129,14 +120,11 @@ class OutsideModule(types.ModuleType):
 
 
 def missing(module: str):
-    """A module's __getattr__: what takes the place of a name, when the name is used."""
+    """A module's __getattr__: an import never fails, and the use of a name that is not here says what to do instead."""
 
     def __getattr__(name: str):
-        full = f"{module}.{name}"
         if name.startswith("__"):
             raise AttributeError(name)
-        if is_outside(full):
-            return Outside(full)
-        raise AttributeError(explain(full))
+        return Outside(f"{module}.{name}")
 
     return __getattr__

@@ -73,12 +73,18 @@ def bound(mod: IRModule, params: dict) -> IRModule:
     return out
 
 
-def run_opt_pass(expr: Expr, passes: Pass | list[Pass]) -> Expr:
-    """The expression after passes of every level."""
+def run_opt_pass(expr: Expr, opt_pass: Pass | list[Pass], import_prelude: bool = False) -> Expr:
+    """The expression after passes of every level, with the settings of the context around."""
     mod = IRModule.from_expr(expr)
-    with PassContext(opt_level=3):
-        for one in passes if isinstance(passes, list) else [passes]:
+    if import_prelude:
+        mod.import_from_std("prelude")
+    around = PassContext.current()
+    settings = around.required_pass, around.disabled_pass, around.instruments, around.config, around.trace
+    with PassContext(max(3, around.opt_level), *settings[:2], config=settings[3], trace=settings[4]) as context:
+        context.instruments = settings[2]
+        for one in opt_pass if isinstance(opt_pass, (list, tuple)) else [opt_pass]:
             mod = one(mod)
+        context.instruments = []  # they are the context's around, which leaves them
     return mod["main"] if isinstance(expr, Function) else mod["main"].body
 
 

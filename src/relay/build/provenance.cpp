@@ -102,7 +102,6 @@ std::unordered_map<std::string, std::vector<std::string>> nodes_by_kernel(
   std::set<std::pair<std::string, std::string>> listed;
   PlaceTexts text;
   for_each_step(segments, [&](const lower::Step& step, const std::string& kernel, const std::vector<Span>& places) {
-    if (step.constant) return;
     for (const Span& place : places) {
       std::string name = text(place);
       if (listed.emplace(kernel, name).second) out[kernel].push_back(std::move(name));

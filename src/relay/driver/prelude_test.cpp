@@ -110,6 +110,31 @@ TEST(Prelude, options_and_trees) {
          {"@size(Rose(1, Cons(Rose(2, Nil), Cons(Rose(3, Cons(Rose(4, Nil), Nil)), Nil))))", "4"}});
 }
 
+// Held back to front: the sequence 1, 2, 3 is Cons(3, Cons(2, Cons(1, Nil))).
+TEST(Prelude, sequences) {
+  std::string three = "Cons(3, Cons(2, Cons(1, Nil)))";
+  check("import \"sequence\"",
+        {{"@sequence_length(" + three + ")", "3"},
+         {"(@sequence_depth(0i64, 3i64), @sequence_depth(2i64, 3i64), @sequence_depth(-1i64, 3i64))", "(2, 0, 0)"},
+         {"(@sequence_at(" + three + ", 0i64), @sequence_at(" + three + ", -1i64))", "(1, 3)"},
+         {"@sequence_insert(" + three + ", 0i64, 9)", "[3, 2, 1, 9]"},
+         {"@sequence_insert(" + three + ", 3i64, 9)", "[9, 3, 2, 1]"},
+         {"@sequence_insert(" + three + ", -1i64, 9)", "[3, 9, 2, 1]"},
+         {"@sequence_put(" + three + ", 1, 9)", "[3, 9, 2, 1]"},
+         {"@sequence_erase(" + three + ", 0i64)", "[3, 2]"},
+         {"@sequence_erase(" + three + ", -1i64)", "[2, 1]"},
+         {"@sequence_drop(" + three + ", 1)", "[3, 1]"},
+         {"let %none: Option[int32] = None; (@optional_has(Some(4)), @optional_has(%none))", "(1, 0)"},
+         {"@optional_get(Some(4))", "4"},
+         {"let %none: Option[List[int32]] = None; (@optional_rev(Some(" + three + ")), @optional_rev(%none))",
+          "(Some([1, 2, 3]), None)"}});
+  for (const char* partial : {"@sequence_at(Cons(1, Nil), 1i64)", "@sequence_at(Cons(1, Nil), -2i64)",
+                              "@sequence_erase(Nil, 0i64)", "@sequence_insert(Cons(1, Nil), 2i64, 5)"})
+    EXPECT_NE(evaluated("import \"sequence\"", partial).find("error["), std::string::npos) << partial;
+  EXPECT_NE(evaluated("import \"sequence\"", "let %n: Option[int32] = None; @optional_get(%n)").find("error["),
+            std::string::npos);
+}
+
 TEST(Prelude, natural_numbers) {
   std::string two = "succ(succ(zero))", three = "succ(" + two + ")";
   check("import \"nat\"", {{"@nat_double(" + two + ")", "succ(succ(succ(succ(zero))))"},
@@ -215,7 +240,7 @@ TEST(Prelude, every_function_has_a_test) {
       seen.insert(function);
     }
   }
-  EXPECT_EQ(seen.size(), 24u + 5u + 3u);
+  EXPECT_EQ(seen.size(), 24u + 5u + 3u + 10u);
 }
 
 TEST(Prelude, parts_of_every_element_type) {

@@ -5,6 +5,7 @@
 
 #include "relay/measure/calibration.h"
 #include "relay/target/aarch64/aarch64.h"
+#include "relay/target/others/others.h"
 #include "relay/target/riscv/riscv.h"
 #include "relay/target/x86/x86.h"
 

@@ -21,6 +21,36 @@ std::optional<Lanes> as_lanes(const scalar::Expr& e) {
   return std::nullopt;
 }
 
+// The element of a vector in lane `lane`; null where it is more than arithmetic.
+static scalar::Expr in_lane(const scalar::Expr& e, const scalar::Expr& lane) {
+  if (e->dtype.lanes == 1) return e;
+  if (e->kind == Kind::Ramp) return e->args[0] + lane * e->ivalue;
+  if (e->kind == Kind::Broadcast) return e->args[0];
+  if (e->kind != Kind::Binary || e->dtype.element() != DType::int64()) return {};
+  const scalar::Expr a = in_lane(e->args[0], lane), b = in_lane(e->args[1], lane);
+  return a && b ? scalar::binary(e->binary, a, b) : scalar::Expr();
+}
+
+std::optional<Lanes> joined_lanes(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes,
+                                  const scalar::Bounds& bounds) {
+  const scalar::Expr lane = scalar::var("lane");
+  scalar::Expr flat = scalar::imm(0);
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const scalar::Expr index = in_lane(indices[d], lane);
+    if (!index) return std::nullopt;
+    flat = flat + index * steps[d];
+  }
+  scalar::Bounds inside = bounds;
+  inside.set(lane, 0, lanes);
+  const scalar::Expr simple = scalar::simplify(flat, inside);
+  const std::optional<scalar::Affine> affine = scalar::as_affine(simple, {lane});
+  if (!affine) return std::nullopt;
+  // as_affine takes variables to be at least 0, which one that was loaded need not be.
+  const scalar::Expr base = scalar::simplify(scalar::substitute(simple, {{lane, scalar::imm(0)}}), bounds);
+  if (scalar::prove_equal(simple, base + lane * affine->coefficients[0], inside) != true) return std::nullopt;
+  return Lanes{base, affine->coefficients[0]};
+}
+
 std::optional<LaneTable> as_table(const scalar::Expr& e, int lanes, const scalar::Bounds& bounds) {
   if (std::optional<Lanes> regular = as_lanes(e)) {
     LaneTable table{regular->base, {}};

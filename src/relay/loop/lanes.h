@@ -16,6 +16,11 @@ struct Lanes {
 // Of ramps, broadcasts, scalars, and sums and multiples of these; nothing for any other vector.
 std::optional<Lanes> as_lanes(const scalar::Expr& e);
 
+// The place in memory, sum(indices[d] * steps[d]), where it is such a vector though its parts are not: quotients and
+// remainders of one number, as of a reshape, that add up to it again.
+std::optional<Lanes> joined_lanes(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes,
+                                  const scalar::Bounds& bounds);
+
 // base + offsets[lane]: what as_lanes takes, and quotients and remainders by constants. `ramp(o * 6, 1, 6) // 2 * 3` is
 // o * 9 + {0, 0, 3, 3, 6, 6}.
 struct LaneTable {

@@ -437,7 +437,7 @@ class Planner {
           std::replace(g.params.begin(), g.params.end(), array, temporary);
           std::replace(g.outputs.begin(), g.outputs.end(), array, temporary);
         }
-        plan_.groups.push_back(copy_group(plan_, "to_row_major", temporary, array));
+        plan_.groups.push_back(copy_group(plan_, "to_row_major", plan_.groups[gi], temporary, array));
       }
     }
   }

@@ -4,14 +4,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "relay/runtime/context.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
 
 static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-CallQueue::CallQueue(RunContext& run) : run_(run) {
+CallQueue::CallQueue(SegmentContext& run) : run_(run) {
   const std::vector<Segment>& segments = run.linked().program->segments;
   std::vector<std::pair<int64_t, uint32_t>> order;
   for (uint32_t s = 0; s < segments.size(); ++s) {
@@ -91,7 +90,7 @@ CallQueue::Rows* CallQueue::rows(Batched& b, int64_t count) {
   if (bytes > memory_bytes_) {
     std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(bytes)));
     if (memory == nullptr) return run_.fail_no_memory(), nullptr;
-    memory_ = {memory, [](std::byte* p) { std::free(p); }};
+    memory_ = {memory, [](std::byte* p) { free_array(p); }};
     memory_bytes_ = bytes;
   }
   if (Report* report = run_.report()) report->planned = true;

@@ -21,21 +21,19 @@
 // keeps the rows of at most max_rows calls.
 #pragma once
 
-#include "relay/runtime/segment_runner.h"
+#include "relay/runtime/segment_context.h"
 
 namespace relay::runtime {
 
-class RunContext;
-
 class CallQueue {
  public:
-  explicit CallQueue(RunContext& run);
+  explicit CallQueue(SegmentContext& run);
   ~CallQueue() { drop(); }
   CallQueue(const CallQueue&) = delete;
 
   static bool waits(const Object* o) { return o->kind == ObjectKind::Tensor && as_tensor(o)->waits_for() > 0; }
   bool empty() const { return calls_.empty(); }
-  // A call of a segment that waits or joins: as RunContext::run_segment().
+  // A call of a segment that waits or joins: as run_segment() of context.h.
   bool call(uint32_t segment, Object* const* args, Object** results);
   // Computes all that waits. False after the run's fail(); nothing waits then either, and who holds a result finds
   // zeros.
@@ -102,7 +100,7 @@ class CallQueue {
   bool run_all();
 
   uint32_t next_ = 0;  // of batched_: none before it has calls that are ready
-  RunContext& run_;
+  SegmentContext& run_;
   std::vector<uint32_t> batched_of_;  // by segment
   std::vector<Batched> batched_;      // those that read the fewest constants first
   std::vector<Call> calls_;

@@ -1,15 +1,10 @@
 #include "relay/runtime/context.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-
-#include "relay/runtime/operations.h"
-#include "relay/tensor/memory.h"
 
 namespace relay::runtime {
 
-RunContext::RunContext(const LinkedProgram& linked) : linked_(linked), bound_(linked.program->segments.size()) {
+RunContext::RunContext(const LinkedProgram& linked) : SegmentContext(linked), bound_(linked.program->segments.size()) {
   for (uint32_t segment : linked.sites) {
     bool batched = linked.program->segments[segment].batching != Batching::None;
     sites_.push_back({segment, batched});
@@ -17,15 +12,9 @@ RunContext::RunContext(const LinkedProgram& linked) : linked_(linked), bound_(li
   }
 }
 
-void RunContext::begin(ThreadPool::Session& session, Report* report) {
-  session_ = &session;
-  report_ = report;
-  errors_.clear();
-}
-
 void RunContext::end() {
   if (queue_ && !queue_->empty()) {  // the run failed; references that outlive it may hold what waits
-    if (linked_.uses_references)
+    if (linked().uses_references)
       queue_->flush();
     else
       queue_->drop();
@@ -34,57 +23,7 @@ void RunContext::end() {
     references_.collect();
     references_.rest();
   }
-  session_ = nullptr;
-  report_ = nullptr;
-}
-
-bool RunContext::fail(DiagnosticKind kind, std::string message, std::string help) {
-  if (errors_.empty()) errors_.push_back({kind, std::move(message), {}, {}, {}, std::move(help)});
-  return false;
-}
-
-bool RunContext::fail(const Diagnostics& errors) {
-  if (errors_.empty()) errors_ = errors;
-  return false;
-}
-
-void RunContext::note_calls(std::span<const uint32_t> functions, size_t count) {
-  if (errors_.empty() || functions.empty()) return;
-  std::string where;
-  for (uint32_t f : functions)
-    where += format("{}`{}`", where.empty() ? "in " : ", called by ", linked_.program->functions[f].name);
-  if (count > functions.size()) where += format(", and {} more", count - functions.size());
-  errors_[0].notes.push_back(where);
-}
-
-Object* make_tensor_of_shape(RunContext& run, const Object* shape) {
-  if (shape->kind != ObjectKind::Tensor || shape->id != dtype_id(DType::int64()) || shape->size != 1)
-    return not_well_typed(run, "a shape is not a vector of int64");
-  size_t rank = static_cast<size_t>(as_tensor(shape)->dims()[0]);
-  std::span<const int64_t> sizes(static_cast<const int64_t*>(as_tensor(shape)->data), rank);
-  int64_t elements = 1;
-  for (int64_t size : sizes) {
-    if (size < 0) {
-      run.fail(DiagnosticKind::wrong_input,
-               size == -1 ? std::string("a shape that is computed while the program runs does not fit what it is for")
-                          : format("a size that is computed while the program runs is {}", size),
-               "give inputs from which the sizes that are computed fit each other");
-      return nullptr;
-    }
-    if (__builtin_mul_overflow(elements, size, &elements) || elements > Limits::array_bytes) {
-      run.fail(DiagnosticKind::limit_exceeded,
-               format("a shape that is computed while the program runs is too large: ({})", join(sizes, ", ")),
-               "give inputs from which a smaller size is computed");
-      return nullptr;
-    }
-  }
-  TensorObject* made = make_tensor(dtype_id(DType::boolean()), sizes, static_cast<size_t>(elements));
-  if (made == nullptr) {
-    run.fail_no_memory();
-    return nullptr;
-  }
-  std::memset(made->data, 0, static_cast<size_t>(elements));
-  return made;
+  SegmentContext::end();
 }
 
 // --- segments --------------------------------------------------------------------------------------------------------
@@ -125,7 +64,7 @@ bool RunContext::fits(const Bound& bound, Object* const* args) {
 
 // Shapes that the place did not meet the last time.
 RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
-  const Segment& segment = linked_.program->segments[index];
+  const Segment& segment = linked().program->segments[index];
   std::vector<Shape> shapes;
   for (size_t i = 0; i < segment.inputs.size(); ++i) {
     const Array& a = segment.arrays[segment.inputs[i]];
@@ -144,10 +83,10 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   if (it != known.end()) return it->second.get();
   Result<std::vector<int64_t>> variables = bind_variables(segment, shapes, true);
   if (!variables) return fail(variables.errors()), nullptr;
-  Result<Plan> made = plan_within_limit(linked_, segment, std::move(*variables));
+  Result<Plan> made = plan_within_limit(linked(), segment, std::move(*variables));
   if (!made) return fail(made.errors()), nullptr;
   if (!reserve_arena(made->arena_bytes)) return nullptr;
-  if (report_) report_->planned = true;
+  if (report()) report()->planned = true;
   if (known.size() >= bound_limit) {
     for (Site& site : sites_)
       if (site.segment == index) site.last = nullptr;
@@ -155,34 +94,13 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   }
   inputs_.resize(std::max(inputs_.size(), segment.inputs.size()));
   outputs_.resize(std::max(outputs_.size(), segment.outputs.size()));
-  return known.emplace(std::move(shapes), std::make_unique<Bound>(linked_, segment, std::move(*made)))
+  return known.emplace(std::move(shapes), std::make_unique<Bound>(linked(), segment, std::move(*made)))
       .first->second.get();
-}
-
-bool RunContext::reserve_arena(int64_t bytes) {
-  if (bytes <= arena_bytes_) return true;
-  std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(bytes)));
-  if (memory == nullptr)
-    return fail(DiagnosticKind::out_of_memory, format("no memory for {} bytes of temporaries", bytes),
-                "give smaller inputs, such as a smaller batch");
-  arena_ = {memory, [](std::byte* p) { std::free(p); }};
-  arena_bytes_ = bytes;
-  return true;
-}
-
-Status RunContext::run(SegmentRunner& runner, const Plan& plan, std::span<void* const> inputs,
-                       std::span<void* const> outputs) {
-  if (report_) {
-    ++report_->segments;
-    report_->arena_bytes = std::max(report_->arena_bytes, plan.arena_bytes);
-    report_->lower_bound = std::max(report_->lower_bound, plan.lower_bound);
-  }
-  return runner.run({*session_, arena_.get(), inputs, outputs, report_});
 }
 
 bool RunContext::may_take(uint32_t site, size_t inputs, Object* const* args, size_t arg) const {
   const Object* o = args[arg];
-  return linked_.site_moves[site][arg] && is_unique(o) && !as_tensor(o)->is_shared() &&
+  return linked().site_moves[site][arg] && is_unique(o) && !as_tensor(o)->is_shared() &&
          std::count(args, args + inputs, o) == 1;
 }
 
@@ -190,7 +108,7 @@ bool RunContext::run_segment(uint32_t number, Object* const* args, Object** resu
   Site& site = sites_[number];
   if (site.batched) return queue_->call(site.segment, args, results);
   if (queue_ && !queue_->empty()) {
-    size_t inputs = linked_.program->segments[site.segment].inputs.size();
+    size_t inputs = linked().program->segments[site.segment].inputs.size();
     if (std::any_of(args, args + inputs, CallQueue::waits) && !queue_->flush()) return false;
   }
   if (site.last == nullptr || !fits(*site.last, args)) {

@@ -1,9 +1,9 @@
-// What one run of a program with functions has: segments ready for the shapes they met, an arena, references, the
-// error.
+// What one run of a program with functions has: segments ready for the shapes they met, calls that wait, references,
+// and what any run has (segment_context.h).
 //
 // Whoever runs the functions (the VM, or machine code through native.h) calls run_segment() for the places in the code
 // that run segments. A place remembers what it last ran: when the shapes are the same, and they mostly are, a call is a
-// few comparisons, fresh outputs and the kernels. Segments do not nest, so one arena serves them all.
+// few comparisons, fresh outputs and the kernels.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@
 
 namespace relay::runtime {
 
-class RunContext {
+class RunContext : public SegmentContext {
  public:
   // `linked` must outlive the context.
   explicit RunContext(const LinkedProgram& linked);
 
   // Around each run.
-  void begin(ThreadPool::Session& session, Report* report);
+  using SegmentContext::begin;
   // Computes what waits: then the result of the run may be read. False after fail().
   bool finish() { return !queue_ || queue_->flush(); }
   void end();
@@ -28,23 +28,7 @@ class RunContext {
   // and no result, after fail().
   bool run_segment(uint32_t site, Object* const* args, Object** results);
 
-  // A segment with its arrays at these places.
-  Status run(SegmentRunner& runner, const Plan& plan, std::span<void* const> inputs, std::span<void* const> outputs);
-  bool reserve_arena(int64_t bytes);
-
-  // The first error of the run counts. Always false.
-  bool fail(DiagnosticKind kind, std::string message, std::string help);
-  bool fail(const Diagnostics& errors);
-  bool fail_no_memory() {
-    return fail(DiagnosticKind::out_of_memory, "no memory for the program's values", "give smaller inputs");
-  }
-  Diagnostics& errors() { return errors_; }
-  // Says where the error happened: the innermost functions, and how many calls there were.
-  void note_calls(std::span<const uint32_t> functions, size_t count);
-
-  const LinkedProgram& linked() const { return linked_; }
   ReferenceHeap& references() { return references_; }
-  Report* report() { return report_; }
 
  private:
   // A segment at concrete shapes.
@@ -80,17 +64,11 @@ class RunContext {
 
   static constexpr size_t bound_limit = 1024;  // of a segment
 
-  const LinkedProgram& linked_;
   std::vector<Site> sites_;
   std::vector<std::map<std::vector<Shape>, std::unique_ptr<Bound>>> bound_;  // of each segment, by the inputs' shapes
   std::vector<void*> inputs_, outputs_;
-  std::unique_ptr<std::byte, void (*)(std::byte*)> arena_{nullptr, nullptr};
-  int64_t arena_bytes_ = 0;
   std::unique_ptr<CallQueue> queue_;  // null: no call waits
   ReferenceHeap references_;
-  ThreadPool::Session* session_ = nullptr;
-  Report* report_ = nullptr;
-  Diagnostics errors_;
 };
 
 // What runs functions.

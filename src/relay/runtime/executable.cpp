@@ -301,7 +301,7 @@ Result<Executable::Arena> Executable::take_arena(int64_t bytes) {
                       {},
                       {},
                       "give smaller inputs, such as a smaller batch"};
-  arena.memory = {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
+  arena.memory = {static_cast<std::byte*>(memory), [](std::byte* p) { free_array(p); }};
   arena.bytes = bytes;
   return arena;
 }

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "relay/base/bytes.h"
-#include "relay/runtime/segment_runner.h"
+#include "relay/runtime/call_kernel.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {

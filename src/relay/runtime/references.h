@@ -12,7 +12,7 @@
 
 #include <mutex>
 
-#include "relay/runtime/value.h"
+#include "relay/runtime/object.h"
 
 namespace relay::runtime {
 

@@ -15,11 +15,6 @@ namespace relay::runtime {
 using Clock = std::chrono::steady_clock;
 static double us(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
 
-Diagnostic out_of_scratch() {
-  return {DiagnosticKind::out_of_memory,      "no memory for a kernel's scratch buffers", {}, {}, {},
-          "free memory, or use fewer threads"};
-}
-
 SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, const Plan& plan)
     : linked_(linked), plan_(plan), segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
   const Program& program = *linked.program;
@@ -166,7 +161,7 @@ bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
     const size_t bytes = static_cast<size_t>(plan_.bytes[f.operands[step.args.begin + i]]);
     void* copy = allocate_array(std::max<size_t>(bytes, 1));
     if (copy == nullptr) return failed_ = &c, external_error_ = {out_of_scratch()}, false;
-    copies.emplace_back(i, std::unique_ptr<void, void (*)(void*)>(copy, std::free));
+    copies.emplace_back(i, std::unique_ptr<void, void (*)(void*)>(copy, free_array));
     if (i < inputs && bytes > 0) std::memcpy(copy, c.params[i], bytes);
     arrays[i].data = copy;
   }

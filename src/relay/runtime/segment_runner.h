@@ -6,11 +6,10 @@
 
 #include <span>
 
+#include "relay/runtime/call_kernel.h"
 #include "relay/runtime/linked.h"
 #include "relay/runtime/program/planner.h"
 #include "relay/runtime/report.h"
-#include "relay/runtime/thread_choice.h"
-#include "relay/runtime/thread_pool.h"
 
 namespace relay::runtime {
 
@@ -90,19 +89,5 @@ class SegmentRunner {
   int decided_runs_ = 0;   // since all were
   std::atomic<bool> out_of_scratch_{false};
 };
-
-// Calls one kernel on the session's threads. Sets `failed` when a thread cannot get its scratch memory.
-inline void call_kernel(ThreadPool::Session& session, KernelFn kernel, void* const* params, const int64_t* shape,
-                        int64_t tasks, int64_t scratch_bytes, const ThreadChoice& threads, std::atomic<bool>& failed) {
-  if (tasks == 1 && scratch_bytes == 0) return kernel(params, shape, 0, 1, nullptr);
-  auto range = [=, &failed](int64_t begin, int64_t end, int) {
-    void* scratch = scratch_bytes > 0 ? thread_scratch(static_cast<size_t>(scratch_bytes)) : nullptr;
-    if (scratch_bytes > 0 && scratch == nullptr) return failed.store(true, std::memory_order_relaxed);
-    kernel(params, shape, begin, end, scratch);
-  };
-  session.parallel(tasks, range, threads.limit(), threads.pieces());
-}
-
-Diagnostic out_of_scratch();
 
 }  // namespace relay::runtime

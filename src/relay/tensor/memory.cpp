@@ -1,5 +1,6 @@
 #include "relay/tensor/memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,16 +10,112 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace relay {
 
 static constexpr size_t huge_page = 2 << 20;
 
+namespace {
+
+// AddressSanitizer finds uses of arrays that were freed, as long as they are.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitizes = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool sanitizes = true;
+#else
+constexpr bool sanitizes = false;
+#endif
+#else
+constexpr bool sanitizes = false;
+#endif
+
+// Arrays that were given back and may be used again: of `smallest` to `largest` bytes, so many bytes in all.
+class KeptArrays {
+ public:
+  KeptArrays(size_t smallest, size_t largest, size_t limit) : smallest_(smallest), largest_(largest), limit_(limit) {}
+  bool keeps(size_t bytes) const { return !sanitizes && bytes >= smallest_ && bytes <= largest_; }
+  // One that holds so many bytes and not many more; null: none.
+  void* take(size_t bytes, size_t alignment) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    // malloc leaves up to an alignment behind what it aligns.
+    const size_t most = bytes / 4 + (alignment == huge_page ? huge_page : 0);
+    std::vector<Kept>::iterator best = all_.end();
+    for (std::vector<Kept>::iterator i = all_.begin(); i != all_.end(); ++i)
+      if (i->bytes >= bytes && i->bytes - bytes <= most && (best == all_.end() || i->bytes < best->bytes)) best = i;
+    if (best == all_.end()) return nullptr;
+    void* found = best->memory;
+    total_ -= best->bytes;
+    all_.erase(best);
+    return found;
+  }
+  // The oldest make room.
+  void keep(void* memory, size_t bytes) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    while (!all_.empty() && (total_ + bytes > limit_ || all_.size() == 64)) drop_oldest();
+    all_.push_back({memory, bytes});
+    total_ += bytes;
+  }
+  void drop_all() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    while (!all_.empty()) drop_oldest();
+  }
+
+ private:
+  struct Kept {
+    void* memory;
+    size_t bytes;
+  };
+  void drop_oldest() {
+    std::free(all_.front().memory);
+    total_ -= all_.front().bytes;
+    all_.erase(all_.begin());
+  }
+  const size_t smallest_, largest_, limit_;
+  std::mutex mutex_;
+  std::vector<Kept> all_;
+  size_t total_ = 0;
+};
+
+// malloc gives memory back to the system where what is free at the end of its heap exceeds some hundred KiB: of arrays
+// as large as an L2 cache all pages would be new in each run, and writing them would take twice as long.
+KeptArrays& middle_arrays() {
+  static KeptArrays* all = new KeptArrays(size_t{64} << 10, (size_t{32} << 20) - 1, size_t{64} << 20);
+  return *all;  // never freed: arrays may be freed after static objects
+}
+// What malloc maps by itself, always.
+KeptArrays& large_arrays() {
+  static KeptArrays* all = new KeptArrays(size_t{32} << 20, size_t{256} << 20, size_t{256} << 20);
+  return *all;
+}
+
+}  // namespace
+
+void free_array(void* array) {
+  const size_t bytes = array ? ::malloc_usable_size(array) : 0;
+  if (middle_arrays().keeps(bytes)) return middle_arrays().keep(array, bytes);
+  if (!large_arrays().keeps(bytes)) return std::free(array);
+#ifdef MADV_FREE
+  const uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE)), from = reinterpret_cast<uintptr_t>(array),
+                  begin = (from + page - 1) / page * page, end = (from + bytes) / page * page;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_FREE);
+#endif
+  large_arrays().keep(array, bytes);
+}
+
 void* allocate_array(size_t bytes) {
   size_t alignment = bytes >= huge_page ? huge_page : 64;
   size_t rounded = std::max((bytes + alignment - 1) / alignment * alignment, alignment);
   if (rounded < bytes) return nullptr;
+  for (KeptArrays* kept : {&middle_arrays(), &large_arrays()})
+    if (kept->keeps(rounded))
+      if (void* found = kept->take(rounded, alignment)) return found;
   void* memory = std::aligned_alloc(alignment, rounded);
+  if (!memory) {
+    middle_arrays().drop_all(), large_arrays().drop_all();
+    memory = std::aligned_alloc(alignment, rounded);
+  }
 #ifdef MADV_HUGEPAGE
   // Its end, which may be short, in small pages: a huge one would take memory that nobody uses.
   if (memory && alignment == huge_page) madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);

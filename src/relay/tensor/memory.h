@@ -8,8 +8,11 @@
 
 namespace relay {
 
-// Uninitialised; null when there is none. Give it back with std::free().
+// Uninitialised; null when there is none. Give it back with free_array().
 void* allocate_array(size_t bytes);
+// Some arrays of 64 KiB and more are kept for those that follow: pages that the system hands out anew cost more time
+// than what most operators do with them. It may take the largest back when it is short of memory.
+void free_array(void* array);
 
 // Zeros, as the system hands memory out; null when there is none.
 std::shared_ptr<const void> zeroed_array(size_t bytes);

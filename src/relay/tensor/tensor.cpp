@@ -44,7 +44,7 @@ Tensor Tensor::empty(Shape shape, DType dtype) {
   void* data = allocate_array(t.bytes());
   if (!data) throw std::bad_alloc();
   t.data_ = data;
-  t.storage_ = std::shared_ptr<const void>(data, [](const void* p) { std::free(const_cast<void*>(p)); });
+  t.storage_ = std::shared_ptr<const void>(data, [](const void* p) { free_array(const_cast<void*>(p)); });
   return t;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "relay/tensor/half.h"
+#include "relay/tensor/memory.h"
 
 namespace relay {
 namespace {
@@ -61,6 +62,22 @@ TEST(Tensor, integers_are_exact_and_floats_saturate) {
   EXPECT_EQ(Tensor::scalar(-1e30, DType::uint8()).int_at(0), 0);
   EXPECT_EQ(Tensor::scalar(std::nan(""), DType::int64()).int_at(0), 0);
   EXPECT_EQ(Tensor::scalar(3.9, DType::boolean()).int_at(0), 1);
+}
+
+TEST(Memory, large_arrays_are_used_again) {
+  const size_t bytes = 48 << 20;
+  char* first = static_cast<char*>(allocate_array(bytes));
+  ASSERT_NE(first, nullptr);
+  first[0] = first[bytes - 1] = 1;
+  free_array(first);
+  void* little_less = allocate_array(bytes - 4096);
+  EXPECT_EQ(little_less, first);
+  void* other = allocate_array(bytes);
+  EXPECT_NE(other, first);
+  free_array(little_less);
+  void* half = allocate_array(bytes / 3 * 2);  // would waste more than a quarter
+  EXPECT_NE(half, first);
+  free_array(half), free_array(other), free_array(nullptr);
 }
 
 TEST(Tensor, counts_do_not_overflow) {

@@ -1,7 +1,9 @@
 #include "relay/text/metadata.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "relay/text/names.h"
@@ -268,6 +270,29 @@ Tensor read_old_array(const std::string& text) {
   return from_bytes(shape, *dtype, bytes.data() + at, static_cast<size_t>(size));
 }
 
+// {"device_type_int": "1", "virtual_device_id": "0"}: a kind of device and which of them, each a number or its text;
+// "" where either is not said.
+std::string read_old_device(const json* node) {
+  auto number = [&](const char* key) -> int64_t {
+    if (!node || !node->contains("attrs") || !(*node)["attrs"].is_object() || !(*node)["attrs"].contains(key))
+      return -1;
+    const json& value = (*node)["attrs"][key];
+    if (value.is_number_integer()) return value.get<int64_t>();
+    if (!value.is_string()) return -1;
+    const std::string& text = value.get_ref<const std::string&>();
+    int64_t out = -1;
+    std::from_chars(text.data(), text.data() + text.size(), out);
+    return out;
+  };
+  static const std::map<int64_t, const char*> kinds = {{1, "cpu"},    {2, "cuda"},     {4, "opencl"},
+                                                       {7, "vulkan"}, {8, "metal"},    {9, "vpi"},
+                                                       {10, "rocm"},  {12, "ext_dev"}, {14, "hexagon"}};
+  const std::map<int64_t, const char*>::const_iterator kind = kinds.find(number("device_type_int"));
+  if (kind == kinds.end()) return "";
+  const int64_t id = number("virtual_device_id");
+  return id > 0 ? format("{}:{}", kind->second, id) : kind->second;
+}
+
 // {"root": 1, "nodes": [...], "b64ndarrays": [...]}: a graph of nodes; the root maps type keys to lists of objects.
 Result<Metadata> read_old(const json& graph, const Span& place) {
   auto node = [&](const json& index) -> const json* {
@@ -285,6 +310,9 @@ Result<Metadata> read_old(const json& graph, const Span& place) {
   if (!keys || !values || keys->size() != values->size())
     return bad(place, "the root of the metadata section is not a map");
   for (size_t k = 0; k < keys->size(); ++k) {
+    if ((*keys)[k] == "VirtualDevice")
+      if (const json* devices = list(node((*values)[k]), "data"))
+        for (const json& device : *devices) out.devices.push_back(read_old_device(node(device)));
     if ((*keys)[k] != "relay.Constant") continue;
     const json* elements = list(node((*values)[k]), "data");
     if (!elements) return bad(place, "relay.Constant of the metadata section is not a list");
@@ -319,6 +347,9 @@ Result<Metadata> read_metadata(std::string_view text, const Span& place, const P
   std::string file = section.contains("file") && section["file"].is_string() ? section["file"].get<std::string>() : "";
   if (section.contains("module_attrs") && section["module_attrs"].is_string())
     out.module_attrs = section["module_attrs"].get<std::string>();
+  if (section.contains("VirtualDevice") && section["VirtualDevice"].is_array())
+    for (const json& device : section["VirtualDevice"])
+      out.devices.push_back(device.is_string() ? device.get<std::string>() : "");
   if (!section.contains("relay.Constant")) return out;
   const json& constants = section["relay.Constant"];
   if (!constants.is_array()) return bad(place, "relay.Constant of the metadata section is not a list");

@@ -25,7 +25,8 @@ class MetadataWriter {
 // What the section holds.
 struct Metadata {
   std::vector<Tensor> constants;
-  std::string module_attrs;  // attributes of the module, as text
+  std::vector<std::string> devices;  // "cpu:1", what meta[VirtualDevice][N] stands for
+  std::string module_attrs;          // attributes of the module, as text
 };
 // Reads both forms. `place` is where the section begins.
 Result<Metadata> read_metadata(std::string_view json, const Span& place, const ParseOptions& options);

@@ -133,6 +133,7 @@ bool Parser::function_head(FunctionHead* head) {
   open_scope();
   if (!type_params(&head->type_params) || !expect(Tok::LParen, "before the parameters", function_form)) return false;
   AttrValues attrs;
+  Strings devices;  // of the parameters
   std::set<std::string> names;
   while (!at(Tok::RParen)) {
     if (at_attribute()) {
@@ -140,10 +141,8 @@ bool Parser::function_head(FunctionHead* head) {
     } else {
       if (!at(Tok::Local)) return unexpected("a parameter such as %x", function_form);
       Token name = take();
-      if (accept(Tok::LBrace)) {  // {virtual_device=meta[VirtualDevice][0]}: devices are chosen elsewhere
-        while (!at(Tok::RBrace) && !at(Tok::End)) take();
-        if (!expect(Tok::RBrace, "after the attributes of a parameter")) return false;
-      }
+      devices.emplace_back();
+      if (accept(Tok::LBrace) && !param_device(&devices.back())) return false;
       Type annotation;
       if (accept(Tok::Colon) && !(annotation = type())) return false;
       head->params.push_back(var(name_of(name), annotation, span(name)));
@@ -159,6 +158,8 @@ bool Parser::function_head(FunctionHead* head) {
   if (accept(Tok::Arrow) && !(head->result = type())) return false;
   if (!expect(Tok::LBrace, "before the body of a function", function_form)) return false;
   for (auto& [key, value] : attrs) head->attrs.emplace(key, std::move(value));
+  if (std::any_of(devices.begin(), devices.end(), [](const std::string& device) { return !device.empty(); }))
+    head->attrs["param_virtual_devices"] = std::move(devices);
   for (const VarRef& param : head->params) declare(param);
   return true;
 }

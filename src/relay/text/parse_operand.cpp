@@ -233,8 +233,8 @@ Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) 
   return constant(std::move(value), span_from(begin));
 }
 
-// meta[relay.Constant][3], after the word.
-Expr Parser::meta_constant() {
+// meta[KEY][3], after the word.
+std::optional<Parser::MetaReference> Parser::meta_reference() {
   uint32_t begin = last_end_ - 4;
   take();
   uint32_t key_begin = peek().begin;
@@ -246,10 +246,16 @@ Expr Parser::meta_constant() {
   int64_t index = -1;
   std::string_view digits = lexer_.text(peek());
   if (!at(Tok::Number) || std::from_chars(digits.data(), digits.data() + digits.size(), index).ec != std::errc())
-    return unexpected("an index into the metadata section"), Expr();
+    return unexpected("an index into the metadata section"), std::nullopt;
   take();
   if (!expect(Tok::RBracket, "after the index of a metadata reference")) return {};
-  Span place = span_from(begin);
+  return MetaReference{key, index, span_from(begin)};
+}
+
+Expr Parser::meta_constant() {
+  const std::optional<MetaReference> reference = meta_reference();
+  if (!reference) return {};
+  const auto [key, index, place] = *reference;
   if (key != "relay.Constant") {
     report(DiagnosticKind::bad_metadata, format("meta[{}] cannot be an expression", key), place,
            "only meta[relay.Constant][N] can");
@@ -268,6 +274,41 @@ Expr Parser::meta_constant() {
   Expr& node = meta_nodes_[index];
   if (!node) node = constant(metadata_.constants[index], place);
   return node;
+}
+
+// meta[VirtualDevice][0], after the word: the name of a device.
+bool Parser::meta_device(AttrValue* out) {
+  const std::optional<MetaReference> reference = meta_reference();
+  if (!reference) return false;
+  const auto [key, index, place] = *reference;
+  *out = std::string();
+  if (key != "VirtualDevice") {
+    report(DiagnosticKind::bad_metadata, format("meta[{}] cannot be an attribute", key), place,
+           "only meta[VirtualDevice][N] can");
+  } else if (index < 0 || index >= static_cast<int64_t>(metadata_.devices.size())) {
+    report(DiagnosticKind::bad_metadata,
+           format("the metadata section has {}, there is no meta[VirtualDevice][{}]",
+                  plural(metadata_.devices.size(), "device", "devices"), index),
+           place, "write the name of the device in its place: virtual_device=\"cpu:1\"");
+  } else {
+    *out = metadata_.devices[static_cast<size_t>(index)];
+  }
+  return true;
+}
+
+// virtual_device="cpu:1"}, after the brace behind a parameter's name.
+bool Parser::param_device(std::string* out) {
+  AttrValues attrs;
+  while (at_attribute() && attribute(&attrs, nullptr)) accept(Tok::Comma);
+  for (const auto& [name, value] : attrs) {
+    const std::string* device = std::get_if<std::string>(&value);
+    if (name == "virtual_device" && device)
+      *out = *device;
+    else
+      report(DiagnosticKind::bad_attribute, format("a parameter has no attribute '{}' of this kind", name),
+             span_from(last_end_), "it has one: {virtual_device=\"cpu:1\"}");
+  }
+  return expect(Tok::RBrace, "after the attributes of a parameter", "they are written: %x {virtual_device=\"cpu:1\"}");
 }
 
 }  // namespace relay::text

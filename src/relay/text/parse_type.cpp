@@ -378,6 +378,7 @@ bool Parser::attr_value(AttrValue* out) {
       return true;
     }
     case Tok::Ident:
+      if (word == "meta" && peek(1).kind == Tok::LBracket) return take(), meta_device(out);
       if (std::optional<DType> dtype = parse_dtype(word)) return take(), *out = *dtype, true;
       if (word == "True" || word == "False") return take(), *out = word == "True", true;
       if (word == "None" || word == "nullptr") return take(), *out = std::monostate(), true;

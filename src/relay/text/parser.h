@@ -145,7 +145,15 @@ class Parser {
   ir::Expr operator_node(std::string_view name, const Span& span);
   ir::Expr stand_in(const Span& span) const;
   ir::Expr number_constant(const Token& token, bool negative, uint32_t begin);
+  struct MetaReference {
+    std::string_view key;
+    int64_t index;
+    Span place;
+  };
+  std::optional<MetaReference> meta_reference();
   ir::Expr meta_constant();
+  bool meta_device(ir::AttrValue* out);
+  bool param_device(std::string* out);
 
   // --- types, dimensions, attributes, patterns -----------------------------------------------------------------------
   ir::Type type();

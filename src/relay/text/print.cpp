@@ -5,6 +5,8 @@
 //
 // Three steps, none recursive: find for each node the block that holds all its uses (a common ancestor in the tree of
 // blocks); list the lines of each block in evaluation order; write the blocks.
+#include <algorithm>
+
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/text/metadata.h"
@@ -377,6 +379,18 @@ class Printer {
     return "_";
   }
 
+  // The devices of a function's parameters, which are printed behind their names; "" for those of which none is said.
+  static Strings take_devices(DictAttrs* attrs, size_t params) {
+    const DictAttrs::iterator found = attrs->find("param_virtual_devices");
+    const Strings* devices = found == attrs->end() ? nullptr : std::get_if<Strings>(&found->second);
+    if (!devices || devices->size() != params ||
+        std::all_of(devices->begin(), devices->end(), [](const std::string& device) { return device.empty(); }))
+      return Strings(params);
+    const Strings out = *devices;
+    attrs->erase(found);
+    return out;
+  }
+
   // [A](%x: T, Primitive=1) -> R {
   void function_head(const Function* f) {
     if (!f->type_params.empty()) {
@@ -386,12 +400,16 @@ class Printer {
     }
     out_ += "(";
     bool first = true;
-    for (const VarRef& param : f->params) {
+    DictAttrs attrs = f->attrs;
+    const Strings devices = take_devices(&attrs, f->params.size());
+    for (size_t i = 0; i < f->params.size(); ++i) {
+      const VarRef& param = f->params[i];
       out_ += (first ? "" : ", ") + names_.var(param.get(), param->name);
+      if (!devices[i].empty()) out_ += format(" {{virtual_device={}}}", ir::str(AttrValue(devices[i])));
       if (param->annotation) out_ += ": " + names_.type(param->annotation);
       first = false;
     }
-    if (!f->attrs.empty()) out_ += (first ? "" : ", ") + names_.attrs(f->attrs);
+    if (!attrs.empty()) out_ += (first ? "" : ", ") + names_.attrs(attrs);
     out_ += ")";
     if (f->result_type) out_ += " -> " + names_.type(f->result_type);
     out_ += " {\n";

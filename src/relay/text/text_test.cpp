@@ -174,6 +174,31 @@ TEST(Text, constants) {
   fs::remove(path.replace_extension(".safetensors"));
 }
 
+TEST(Text, devices_of_parameters) {
+  const std::string head = "#[version = \"0.0.5\"]\n";
+  auto program = [&](const std::string& x, const std::string& y) {
+    return head + format("def @main(%x{}: float32, %y{}: float32) {{\n  add(%x, %y)\n}}\n", x, y);
+  };
+  const std::string first = program(" {virtual_device=\"cpu:1\"}", ""),
+                    second = program("", " {virtual_device=\"cpu:1\"}");
+  const ir::Module module = parsed(first);
+  EXPECT_EQ(str(module), first);
+  EXPECT_FALSE(ir::equal(module, parsed(second)));
+  EXPECT_FALSE(ir::equal(module, parsed(program("", ""))));
+  // The metadata section names them, as a list of names or as the nodes that TVM wrote.
+  const std::string by_number = program(" {virtual_device=meta[VirtualDevice][1]}", "") + "#[metadata]\n";
+  EXPECT_TRUE(ir::equal(module, parsed(by_number + "{\"VirtualDevice\": [\"cpu\", \"cpu:1\"]}")));
+  const std::string nodes =
+      "{\"root\": 1, \"nodes\": [{\"type_key\": \"\"}, {\"type_key\": \"Map\", \"keys\": [\"VirtualDevice\"], "
+      "\"data\": [2]}, "
+      "{\"type_key\": \"Array\", \"data\": [3, 4]}, {\"type_key\": \"VirtualDevice\", \"attrs\": {}}, {\"type_key\": "
+      "\"VirtualDevice\", \"attrs\": {\"device_type_int\": \"1\", \"virtual_device_id\": \"1\"}}]}";
+  EXPECT_TRUE(ir::equal(module, parsed(by_number + nodes)));
+  for (const char* wrong : {" {virtual_device=3}", " {place=\"cpu\"}", " {virtual_device=meta[VirtualDevice][0]}",
+                            " {virtual_device=meta[relay.Constant][0]}", " {virtual_device=\"cpu\""})
+    EXPECT_FALSE(parse(program(wrong, ""))) << wrong;
+}
+
 TEST(Text, sharing_across_blocks) {
   // A node that both branches use belongs to the block around them; one that only one branch uses belongs to that
   // branch.

@@ -110,18 +110,37 @@ class Combiner {
       const Call* call = as<Call>(users[0]);
       const Op* op = call ? as<Op>(call->callee) : nullptr;
       if (!op || call->args[0] != end || scope(users[0]) != scope(end)) return false;
-      const int64_t rank = static_cast<int64_t>(as<TensorType>(end->type)->shape.size());
-      const bool is_bias = op->name == "nn.bias_add" && is_given(call->args[1]) &&
-                           (attribute<int64_t>(*call, "axis", 1) + rank) % rank == b.result_axis;
-      if (!is_bias && !(op->def->fusion == op::Fusion::Elementwise && call->args.size() == 1)) return false;
+      const std::optional<int64_t> axis = axis_of_operand(*call, end, b);
+      if (!axis && !(op->def->fusion == op::Fusion::Elementwise && call->args.size() == 1)) return false;
       if (!next.empty()) {
         const Call& first = *as<Call>(next[0]);
         if (first.callee != call->callee || !equal(first.attrs, call->attrs)) return false;
+        if (axis != axis_of_operand(first, first.args[0], b)) return false;
       }
       next.push_back(users[0]);
     }
     b.ends = std::move(next);
     return true;
+  }
+
+  // The axis along which operands of branches are joined: that of the channels, of a bias or of what is stretched over
+  // all other axes. Nothing: the operator has no such operand.
+  std::optional<int64_t> axis_of_operand(const Call& call, const Expr& data, const Branches& b) const {
+    const Op& op = *as<Op>(call.callee);
+    if (call.args.size() != 2 || !is_given(call.args[1])) return std::nullopt;
+    const Dims &shape = as<TensorType>(data->type)->shape, &operand = as<TensorType>(call.args[1]->type)->shape;
+    const int64_t rank = static_cast<int64_t>(shape.size());
+    if (op.name == "nn.bias_add") {
+      const int64_t axis = (attribute<int64_t>(call, "axis", 1) + rank) % rank;
+      return axis == b.result_axis ? std::optional<int64_t>(0) : std::nullopt;
+    }
+    const int64_t at = b.result_axis - rank + static_cast<int64_t>(operand.size());
+    if (op.def->fusion != op::Fusion::Broadcast || kind_.stacked || at < 0) return std::nullopt;
+    for (size_t d = 0; d < operand.size(); ++d) {
+      const Dim wanted = static_cast<int64_t>(d) == at ? shape[static_cast<size_t>(b.result_axis)] : scalar::imm(1);
+      if (!scalar::equal(operand[d], wanted)) return std::nullopt;
+    }
+    return static_cast<int64_t>(operand.size()) <= rank ? std::optional(at) : std::nullopt;
   }
 
   // The data of the branches; `now`: the first end, with what its branch reads rewritten.
@@ -161,7 +180,7 @@ class Combiner {
       if (one.args.size() == 2) {
         Exprs biases;
         for (const Expr& e : step) biases.push_back(as<Call>(e)->args[1]);
-        args.push_back(joined(biases, 0));
+        args.push_back(joined(biases, *axis_of_operand(one, one.args[0], b)));
       }
       all = call(one.callee, std::move(args), one.attrs, one.span);
     }

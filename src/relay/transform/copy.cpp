@@ -1,54 +1,10 @@
 #include "relay/transform/copy.h"
 
-#include "relay/ir/fields.h"
 #include "relay/transform/dataflow.h"
 
 namespace relay::transform {
 
 using namespace ir;
-
-static VarRef copy_of(const Var& v) {
-  VarRef copy = var(v.name, v.annotation, v.span);
-  copy->type = v.type;
-  return copy;
-}
-
-static Pattern with_vars(const Pattern& p, const VarMap& fresh) {
-  Ref<PatternNode> out(new PatternNode);
-  out->kind = p->kind, out->constructor = p->constructor;
-  if (p->var) out->var = VarRef(as<Var>(fresh.at(p->var.get())));
-  for (const Pattern& inner : p->patterns) out->patterns.push_back(with_vars(inner, fresh));
-  return out;
-}
-
-// The node with the variables that it binds replaced.
-static Expr with_binders(const Expr& now, const VarMap& fresh) {
-  Expr out = now;
-  if (const Let* l = as<Let>(now)) out = let(VarRef(as<Var>(fresh.at(l->var.get()))), l->value, l->body, now->span);
-  if (const Function* f = as<Function>(now); f && !f->params.empty()) {
-    std::vector<VarRef> params;
-    for (const VarRef& p : f->params) params.push_back(VarRef(as<Var>(fresh.at(p.get()))));
-    out = function(std::move(params), f->body, f->result_type, f->type_params, f->attrs, now->span);
-  }
-  if (const Match* m = as<Match>(now)) {
-    std::vector<Clause> clauses;
-    for (const Clause& c : m->clauses) clauses.push_back({with_vars(c.pattern, fresh), c.body});
-    Ref<Match> made(new Match(m->data, std::move(clauses), m->complete));
-    made->span = now->span;
-    out = Ref<const Match>(made);
-  }
-  if (!out->type) out->type = now->type;
-  return out;
-}
-
-Expr copy(const Expr& e, VarMap values) {
-  visit(e, [&](const Expr& node) { for_each_binder(node, [&](const VarRef& v) { values[v.get()] = copy_of(*v); }); });
-  return rewrite(e, [&](const Expr& before, const Expr& now) -> Expr {
-    if (before->kind != ExprKind::Var) return with_binders(now, values);
-    VarMap::const_iterator found = values.find(before.get());
-    return found == values.end() ? now : found->second;
-  });
-}
 
 // Whether everything in it is evaluated once: nothing is in a branch or in a function.
 static bool is_straight(const Expr& body) {

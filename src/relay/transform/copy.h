@@ -1,14 +1,11 @@
-// A copy of an expression whose bound variables are its own, so that both can stand in one program.
-//
-//   let %a = exp(%x); add(%a, %y)   with y = 1f   becomes   let %a' = exp(%x); add(%a', 1f)
+// Bodies of functions in place of calls.
 #pragma once
 
-#include "relay/ir/rewrite.h"
+#include "relay/ir/copy.h"
 
 namespace relay::transform {
 
-// `values`: what stands for the free variables in it.
-ir::Expr copy(const ir::Expr& e, ir::VarMap values);
+using ir::copy;
 
 // The body of a function with the arguments in place of its parameters. Those that have an effect, and those that would
 // be evaluated in a branch or in a function inside of it, are let-bound before it. `is_pure(i)`: argument i has no

@@ -6,8 +6,9 @@
 //
 // S has one element, or one for each channel of the data; S' is S in the place of that axis of the weights. It goes
 // through sums and differences with constants, and through nn.relu and nn.leaky_relu where all of it is above zero.
-// Every reader of what is between must take the scale. The weights must be constant, or option
-// forward_fold_scale_axis.any_weights=1. What it leaves on constants is computed by fold_constant.
+// Every reader of what is between must take the scale. The weights must be constant; with option
+// forward_fold_scale_axis.any_weights=1 they may be anything, and so may summands that are stretched. What it leaves on
+// constants is computed by fold_constant.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/dataflow.h"
@@ -37,12 +38,15 @@ struct Taken {
   }
 };
 
-// The argument that a scale goes through: the other one of a sum is constant. None: it is no sum.
-std::optional<size_t> summand(const Expr& e) {
+// The argument that a scale goes through: the other one of a sum is constant, or, where that is asked for, stretched
+// over this one. None: it is no sum.
+std::optional<size_t> summand(const Expr& e, bool of_any) {
   const Call* call = as<Call>(e);
   if (!call_of(e, "add") && !call_of(e, "subtract")) return std::nullopt;
-  if (as<Constant>(call->args[1])) return 0;
-  if (as<Constant>(call->args[0])) return 1;
+  for (size_t i = 0; i < 2; ++i)
+    if (as<Constant>(call->args[1 - i])) return i;
+  for (size_t i = 0; i < 2 && of_any; ++i)
+    if (equal(call->args[i]->type, e->type) && !equal(call->args[1 - i]->type, e->type)) return i;
   return std::nullopt;
 }
 
@@ -85,7 +89,7 @@ class ForwardFolder {
                                                                       : Taken{Taken::None};
     if (own.kind != Taken::Axis || !equal(as<Call>(e)->args[position - 1]->type, e->type)) return {Taken::None};
     if (is_rectifier(e)) return {Taken::Axis, own.axis, true};
-    std::optional<size_t> data = summand(e);
+    std::optional<size_t> data = summand(e, any_weights_);
     return data && *data + 1 == position ? own : Taken{Taken::None};
   }
 

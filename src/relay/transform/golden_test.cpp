@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "relay/ir/rewrite.h"
@@ -62,36 +63,46 @@ bool read_partitioning(std::string_view line, Partitioning* out) {
   return true;
 }
 
-void run_text(const std::string& path) {
-  SCOPED_TRACE(path);
-  std::ifstream in(path);
-  std::string file = (std::stringstream() << in.rdbuf()).str();
-  size_t cut = file.find(separator);
-  ASSERT_NE(cut, std::string::npos) << "no line '# ---- expect'";
-  std::string program = file.substr(0, cut), expected = file.substr(cut + separator.size());
-
+struct PassText {
+  std::string program, expected;  // with its comments; what must be printed
+  std::string text;               // without
   std::vector<std::string> passes;
   bool runs = true;
   PassContext context;
-  context.verify = true;
-  std::string text;
-  for (std::string_view line : split(program, '\n')) {
+};
+
+PassText read_text(const std::string& path) {
+  PassText out;
+  std::ifstream in(path);
+  std::string file = (std::stringstream() << in.rdbuf()).str();
+  size_t cut = file.find(separator);
+  EXPECT_NE(cut, std::string::npos) << path << ": no line '# ---- expect'";
+  if (cut == std::string::npos) return out;
+  out.program = file.substr(0, cut), out.expected = file.substr(cut + separator.size());
+  out.context.verify = true;
+  for (std::string_view line : split(out.program, '\n')) {
     if (starts_with(line, "# pass:")) {
-      for (std::string_view name : split(trim(line.substr(7)), ' ')) passes.push_back(std::string(name));
+      for (std::string_view name : split(trim(line.substr(7)), ' ')) out.passes.push_back(std::string(name));
     } else if (starts_with(line, "# option:")) {
       std::string name(trim(line.substr(9, line.find('=') - 9))), value(line.substr(line.find('=') + 1));
       const bool is_text = starts_with(value, "\"");  // "..." or a count
-      context.options[name] = is_text ? ir::AttrValue(value.substr(1, value.size() - 2))
-                                      : ir::AttrValue(static_cast<int64_t>(std::atoll(value.c_str())));
+      out.context.options[name] = is_text ? ir::AttrValue(value.substr(1, value.size() - 2))
+                                          : ir::AttrValue(static_cast<int64_t>(std::atoll(value.c_str())));
     } else if (starts_with(line, "# not run: ")) {
-      runs = false;
-    } else if (read_partitioning(line, &context.partitioning)) {
+      out.runs = false;
+    } else if (read_partitioning(line, &out.context.partitioning)) {
       continue;
     } else if (!starts_with(line, "# ")) {
-      text += std::string(line) + "\n";
+      out.text += std::string(line) + "\n";
     }
   }
-  ASSERT_FALSE(passes.empty()) << "no line '# pass: ...'";
+  EXPECT_FALSE(out.passes.empty()) << path << ": no line '# pass: ...'";
+  return out;
+}
+
+void run_text(const std::string& path) {
+  SCOPED_TRACE(path);
+  auto [program, expected, text, passes, runs, context] = read_text(path);
   Result<ir::Module> module = text::parse(text);
   ASSERT_TRUE(module) << render(module.errors());
   Result<ir::Module> result = run_passes(*module, passes, context);
@@ -123,9 +134,29 @@ TEST(Golden, before_and_after) {
   for (const std::string& path : files()) run_text(path);
 }
 
-TEST(Golden, every_pass_has_a_text) {
-  for (const PassInfo& pass : all_passes())
+// Of every pass there is a text in which it changes the program, and one that it must leave as it is.
+TEST(Golden, every_pass_has_both_kinds_of_text) {
+  std::set<std::string> changed, left;
+  for (const std::string& path : files()) {
+    PassText read = read_text(path);
+    Result<ir::Module> module = text::parse(read.text);
+    ASSERT_TRUE(module) << path;
+    read.context.trace = [&](const PassTrace& t) {
+      const bool same = ir::equal(t.before, t.after);
+      (same ? left : changed).insert(t.pass.name);
+      if (read.passes.size() == 1 && path.ends_with("_stays.relay"))
+        EXPECT_TRUE(same) << path << " does not stay:\n" << text::str(t.after);
+    };
+    ASSERT_TRUE(run_passes(*module, read.passes, read.context)) << path;
+  }
+  // What it gives is by definition another program, and what it cannot work on it refuses; types are no change.
+  const std::set<std::string> always_change = {"gradient", "to_cps"}, never_change = {"infer_type"};
+  for (const PassInfo& pass : all_passes()) {
     EXPECT_TRUE(std::filesystem::exists(format("src/relay/transform/testdata/{}.relay", pass.name))) << pass.name;
+    EXPECT_TRUE(changed.count(pass.name) || never_change.count(pass.name))
+        << "no text that " << pass.name << " changes";
+    EXPECT_TRUE(left.count(pass.name) || always_change.count(pass.name)) << "no text that " << pass.name << " leaves";
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "relay/ir/rewrite.h"
 #include "relay/transform/dataflow.h"
@@ -24,6 +25,27 @@ bool has_variable(const Type& type) {
   if (const RefType* t = as<RefType>(type)) return has_variable(t->value);
   const TypeCall* t = as<TypeCall>(type);
   return t && any(t->args);
+}
+
+// What stands for the variables of a type in another that is an instance of it; false: none is one.
+bool match(const Type& generic, const Type& at, std::map<const TypeNode*, Type>* found) {
+  auto all = [&](const Types& a, const Types& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i)
+      if (!match(a[i], b[i], found)) return false;
+    return true;
+  };
+  if (as<TypeVar>(generic)) {
+    const auto [known, is_new] = found->emplace(generic.get(), at);
+    return is_new || equal(known->second, at);
+  }
+  if (const TupleType *a = as<TupleType>(generic), *b = as<TupleType>(at); a && b) return all(a->fields, b->fields);
+  if (const FuncType *a = as<FuncType>(generic), *b = as<FuncType>(at); a && b)
+    return b->type_vars.empty() && all(a->args, b->args) && match(a->result, b->result, found);
+  if (const RefType *a = as<RefType>(generic), *b = as<RefType>(at); a && b) return match(a->value, b->value, found);
+  if (const TypeCall *a = as<TypeCall>(generic), *b = as<TypeCall>(at); a && b)
+    return equal(a->callee, b->callee) && all(a->args, b->args);
+  return equal(generic, at);
 }
 
 class Instances {
@@ -81,21 +103,51 @@ class Instances {
       if (const Function* inner = as<Function>(before);
           inner && before != f && !inner->type_params.empty() && !inner_stay_)
         refuse(before, "a function inside of another has type parameters");
+      Types at;
+      for (const Type& t : callee ? call->type_args : Types()) at.push_back(known(t));
       size_t i = 0;
+      std::map<size_t, std::string> given;  // instances that the call gets, by the number of the argument
       for_each_child(before, [&](const Expr& child) {
-        const bool is_callee = callee && i++ == 0;
-        if (as<GlobalVar>(child) && !is_callee) want_value(child);
+        const size_t place = i++;
+        if (!as<GlobalVar>(child) || (callee && place == 0)) return;
+        std::optional<std::string> name = callee ? argument(*callee, at, place - 1, child) : std::nullopt;
+        if (name) return static_cast<void>(given[place - 1] = *name);
+        want_value(child);
       });
       if (!callee) return now;
-      Types at;
-      for (const Type& t : call->type_args) at.push_back(known(t));
       if (std::any_of(at.begin(), at.end(), has_variable)) {  // of a function inside that stays
         keep(callee->name);
         return now;
       }
-      return ir::call(global(name_of(callee->name, at, now->span), now->span), as<Call>(now)->args, {}, now->span);
+      Exprs args = as<Call>(now)->args;
+      for (const auto& [place, name] : given) args[place] = global(name, args[place]->span);
+      return ir::call(global(name_of(callee->name, at, now->span), now->span), std::move(args), {}, now->span);
     });
     return function(made->params, made->body, made->result_type, {}, made->attrs, made->span);
+  }
+
+  // A function with type parameters that a call gets: the instance of it that the parameter's type means. Nothing where
+  // it has none, or the parameter's type does not say all.
+  std::optional<std::string> argument(const GlobalVar& callee, const Types& at, size_t place, const Expr& value) {
+    const std::map<std::string, FunctionRef>::const_iterator called = module_.functions.find(callee.name),
+                                                             of = module_.functions.find(as<GlobalVar>(value)->name);
+    if (called == module_.functions.end() || of == module_.functions.end()) return std::nullopt;
+    const Function &f = *called->second, &g = *of->second;
+    if (g.type_params.empty() || place >= f.params.size() || f.type_params.size() != at.size()) return std::nullopt;
+    std::vector<TypeBinding> bound;
+    for (size_t i = 0; i < at.size(); ++i) bound.push_back({f.type_params[i], at[i]});
+    const Type wanted = substitute(f.params[place]->type, {}, bound);
+    const FuncType* own = as<FuncType>(g.type);
+    if (!own || has_variable(wanted) || own->type_vars.size() != g.type_params.size()) return std::nullopt;
+    std::map<const TypeNode*, Type> found;
+    if (!match(make<FuncType>(own->args, own->result, Types()), wanted, &found)) return std::nullopt;
+    Types types;
+    for (const Type& variable : own->type_vars) {
+      const std::map<const TypeNode*, Type>::const_iterator known = found.find(variable.get());
+      if (known == found.end()) return std::nullopt;
+      types.push_back(known->second);
+    }
+    return name_of(of->first, types, value->span);
   }
 
   // As it is, with all that it calls.
@@ -137,10 +189,36 @@ class Instances {
 
 }  // namespace
 
+// Functions with type parameters stand where they are used, not behind variables: each use may mean other types.
+static Module without_names(const Module& module) {
+  auto is_generic = [&](const Expr& e) {
+    const GlobalVar* g = as<GlobalVar>(e);
+    const std::map<std::string, FunctionRef>::const_iterator of =
+        g ? module.functions.find(g->name) : module.functions.end();
+    return of != module.functions.end() && !of->second->type_params.empty();
+  };
+  Module out = module;
+  for (auto& [name, f] : out.functions) {
+    VarMap named;
+    visit(f, [&](const Expr& e) {
+      const Let* let = as<Let>(e);
+      if (let && is_generic(let->value)) named[let->var.get()] = let->value;
+    });
+    if (named.empty()) continue;
+    const Expr body = rewrite(f->body, [&](const Expr& now) -> Expr {
+      const Let* let = as<Let>(now);
+      return let && named.count(let->var.get()) ? let->body : now;
+    });
+    f = function(f->params, substitute(body, named), f->result_type, f->type_params, f->attrs, f->span);
+  }
+  return out;
+}
+
 Result<Module> instances(const Module& module, bool inner_stay) {
   if (!module.functions.count("main")) return module;
-  typing::forget_types(module);  // also what calls know of the type parameters of their callees
-  RELAY_ASSIGN(const Module typed, typing::infer(module));
+  const Module named = without_names(module);
+  typing::forget_types(named);  // also what calls know of the type parameters of their callees
+  RELAY_ASSIGN(const Module typed, typing::infer(named));
   return Instances(typed, inner_stay).run();
 }
 

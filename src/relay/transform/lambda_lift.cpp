@@ -11,11 +11,16 @@
 // A call of a variable that is known to be such a function calls the global function itself. Where the function is used
 // as a value a small function stays, of this form only: fn (%y) { @main_f(%x, %y) }, a closure. A function that uses
 // itself as a value makes that closure anew. The result is in the form of to_a_normal_form.
+//
+// A shape variable that sizes inside mention and no parameter has as a size is captured too: as a tensor of the
+// function around that has it, of which only the shape is read.
 #include <algorithm>
 #include <map>
 
 #include "relay/ir/fields.h"
+#include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
+#include "relay/scalar/simplify.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/to_a_normal_form.h"
@@ -58,6 +63,22 @@ Expr typed(Expr e, const Type& type) {
   return e;
 }
 
+// The sizes of a tensor or of those in a tuple that are not numbers.
+Dims sizes_in(const Type& type) {
+  Dims sizes;
+  std::vector<const TypeNode*> work{type.get()};
+  while (!work.empty()) {
+    const Type t(work.back());
+    work.pop_back();
+    if (const TupleType* tuple = as<TupleType>(t))
+      for (const Type& field : tuple->fields) work.push_back(field.get());
+    if (const TensorType* tensor = as<TensorType>(t))
+      for (const Dim& d : tensor->shape)
+        if (!scalar::is_int(d)) sizes.push_back(d);
+  }
+  return sizes;
+}
+
 class Lifter {
  public:
   Lifter(const Module& module, std::string name) : module_(module), name_(std::move(name)) {}
@@ -97,9 +118,14 @@ class Lifter {
     functions_.emplace_back().function = root.get();
     for (size_t i = 0; i < functions_.size(); ++i) {
       const Function* f = functions_[i].function;
-      for (const VarRef& p : f->params) binder_[p.get()] = static_cast<int>(i);
+      for (const VarRef& p : f->params) {
+        binder_[p.get()] = static_cast<int>(i);
+        if (const TensorType* t = as<TensorType>(p->type))
+          for (const Dim& d : t->shape)
+            if (scalar::is_var(d)) givers_.insert(d.get(), p);
+      }
       std::vector<const Expr*> work{&f->body};
-      NodeSet seen;
+      NodeSet seen, sizes;
       while (!work.empty()) {
         const Expr& e = *work.back();
         work.pop_back();
@@ -108,6 +134,7 @@ class Lifter {
           continue;
         }
         if (!seen.insert(e.get())) continue;
+        if (i > 0 && e->kind == ExprKind::Call) add_sizes(functions_[i], e, sizes);
         for_each_binder(e, [&](const VarRef& v) {
           if (e->kind != ExprKind::Function) binder_[v.get()] = static_cast<int>(i);
         });
@@ -142,6 +169,30 @@ class Lifter {
       }
       f.called = std::move(known);
     }
+  }
+
+  // Captures tensors of functions around for the shape variables in the types of a call that no parameter of `f` has.
+  void add_sizes(Inner& f, const Expr& call, NodeSet& seen) {
+    // As form_segments finds it: a size of its own, or one that says it, as 2 * n does.
+    auto is_said = [&](const Dim& v) {
+      return std::any_of(f.function->params.begin(), f.function->params.end(), [&](const VarRef& p) {
+        const TensorType* t = as<TensorType>(p->type);
+        return t && std::any_of(t->shape.begin(), t->shape.end(), [&](const Dim& d) {
+                 std::optional<scalar::Affine> affine = scalar::is_any(d) ? std::nullopt : scalar::as_affine(d, {v});
+                 return affine && affine->coefficients[0] > 0 && scalar::is_int(scalar::simplify(affine->rest));
+               });
+      });
+    };
+    auto add = [&](const Expr& e) {
+      for (const Dim& d : sizes_in(e->type))
+        for (const Dim& v : scalar::free_vars(d))
+          if (const VarRef* from = seen.insert(v.get()) && !is_said(v) ? givers_.find(v.get()) : nullptr)
+            f.values.push_back(*from);
+    };
+    const Function* callee = as<Function>(as<Call>(call)->callee);
+    if (callee && !callee->attrs.count("Compiler")) return visit(call, add);
+    add(call);
+    for (const Expr& a : as<Call>(call)->args) add(a);
   }
 
   // Captures flow outwards, and from what is called to who calls it, until nothing is added.
@@ -291,8 +342,9 @@ class Lifter {
   const Module& module_;
   std::string name_;
   std::vector<Inner> functions_;
-  NodeMap<int> number_;  // of a function and of the variable it is bound to
-  NodeMap<int> binder_;  // of a variable: the function that binds it
+  NodeMap<int> number_;     // of a function and of the variable it is bound to
+  NodeMap<int> binder_;     // of a variable: the function that binds it
+  NodeMap<VarRef> givers_;  // of a shape variable: the outermost parameter that has it as a size
   std::map<std::string, Type> types_;
 };
 

@@ -462,7 +462,8 @@ Result<Module> partial_evaluate(const Module& module, PassContext& context) {
   const FunctionRef main = evaluator.run(module.functions.at("main"));
   for (const auto& [name, count] : evaluator.left)
     context.warnings.report({DiagnosticKind::limit_exceeded,
-                             format("{} of %{} stay calls: the fuel was used up", plural(count, "call", "calls"), name),
+                             format("{} of %{} {} not unfolded: the fuel was used up", plural(count, "call", "calls"),
+                                    name, count == 1 ? "is" : "are"),
                              main->span,
                              {},
                              {},

@@ -13,8 +13,9 @@
 // value is on. Two devices for one value are an error. Arguments of vm.shape_of, shape_of and ndarray_size, of which
 // only sizes are asked, and constants may be anywhere.
 //
-// A function some of whose parameters, or whose result, are not on cpu:0 says so: param_virtual_devices,
-// result_virtual_device. The same attributes may be given. There is one kind of device, the processor; others are
+// A function some of whose parameters, or whose result, are not on cpu:0 says so: %x {virtual_device="cpu:1"} (the
+// attribute param_virtual_devices), result_virtual_device. The same may be given; virtual_device of a function is that
+// of its result. There is one kind of device, the processor; others are
 // refused. A second run changes nothing.
 #include <algorithm>
 
@@ -105,8 +106,9 @@ class DevicePlan {
       }
       for (size_t i = 0; i < names.size(); ++i) give(Expr(f->params[i]), names[i], f->span);
     }
-    if (auto at = f->attrs.find("result_virtual_device"); at != f->attrs.end())
-      if (const std::string* name = std::get_if<std::string>(&at->second)) give(f->body, *name, f->span);
+    for (const char* key : {"result_virtual_device", "virtual_device"})
+      if (auto at = f->attrs.find(key); at != f->attrs.end())
+        if (const std::string* name = std::get_if<std::string>(&at->second)) give(f->body, *name, f->span);
   }
 
   void constrain(const Expr& e) {
@@ -175,7 +177,7 @@ class DevicePlan {
     });
     const Function& g = *as<Function>(planned);
     DictAttrs attrs = g.attrs;
-    attrs.erase("param_virtual_devices"), attrs.erase("result_virtual_device");
+    for (const char* key : {"param_virtual_devices", "result_virtual_device", "virtual_device"}) attrs.erase(key);
     Strings params;
     for (const VarRef& p : f->params) params.push_back(device_name(device(Expr(p))));
     if (std::any_of(params.begin(), params.end(), [](const std::string& name) { return name != device_name(0); }))

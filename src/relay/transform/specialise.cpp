@@ -140,7 +140,7 @@ class Specialiser {
       Types inputs;
       for (size_t i = 1; i < children.size(); ++i) inputs.push_back(children[i]->type);
       Result<Type> inferred = op->def->infer(call->attrs, inputs);
-      if (!inferred && !asks_of_several(*call, *op->def, inputs) && make_equal(*call, *op->def, inputs))
+      if (!inferred && asks_of_pairs(*call, *op->def, inputs) && make_equal(*call, *op->def, inputs))
         return std::nullopt;
       if (!inferred) {  // what cannot be made equal is checked: conditions_of()
         op::Assumptions assumed;
@@ -171,44 +171,47 @@ class Specialiser {
     return errors;
   }
 
-  // Whether the operator needs something of several sizes together, as that products of them are equal: making two
-  // sizes equal would say more than that.
-  static bool asks_of_several(const Call& call, const op::OpDef& def, const Types& inputs) {
+  // Whether the operator takes these inputs when some of their sizes equal one another, each one other: where products
+  // of sizes are to be equal, making two sizes equal would say more than that, and that one is not above another is
+  // checked.
+  static bool asks_of_pairs(const Call& call, const op::OpDef& def, const Types& inputs) {
     op::Assumptions assumed;
-    if (!def.infer(call.attrs, inputs)) return false;
+    if (!def.infer(call.attrs, inputs)) return true;
     auto is_one = [](const Dim& d) { return scalar::is_var(d) || scalar::is_int(d); };
-    return std::any_of(assumed.found().begin(), assumed.found().end(), [&](const op::Condition& c) {
-      return c.kind == op::Condition::Kind::Equal && !(is_one(c.a) && is_one(c.b));
-    });
+    bool some = false;
+    for (const op::Condition& c : assumed.found()) {
+      if (c.kind != op::Condition::Kind::Equal) continue;
+      if (!is_one(c.a) || !is_one(c.b)) return false;
+      some = true;
+    }
+    return some;
+  }
+
+  // Whether the operator takes the inputs and needs no other sizes to be equal.
+  static bool accepts(const Call& call, const op::OpDef& def, const Types& inputs) {
+    op::Assumptions assumed;
+    return def.infer(call.attrs, inputs) &&
+           std::none_of(assumed.found().begin(), assumed.found().end(),
+                        [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; });
   }
 
   // The operator refuses these inputs: finds unknown sizes that make it take them when they are equal to others. First
-  // all that stand at the same place from the end or from the beginning, less what is not needed; then one pair alone.
+  // of two inputs those at the same place from the end or from the beginning, then of all, less what is not needed;
+  // then one pair alone.
   bool make_equal(const Call& call, const op::OpDef& def, const Types& inputs) {
     std::vector<Dims> shapes;
     for (const Type& t : inputs) collect(t, &shapes);
-    auto accepts = [&](const std::vector<scalar::Binding>& sizes) {
+    auto good = [&](const std::vector<scalar::Binding>& sizes) {
       Types types;
       for (const Type& t : inputs) types.push_back(substitute(t, sizes));
-      return static_cast<bool>(def.infer(call.attrs, types));
+      return accepts(call, def, types);
     };
-    std::vector<std::vector<scalar::Binding>> candidates(2);
-    for (size_t a = 0; a < shapes.size(); ++a)
-      for (size_t b = 0; b < shapes.size(); ++b)
-        for (size_t i = 0; i < shapes[a].size() && a != b; ++i)
-          for (size_t k = 0; k < shapes[b].size(); ++k) {
-            const Dim &x = shapes[a][i], &y = shapes[b][k];
-            if (x == y || !is_fresh(x) || (is_fresh(y) && a < b)) continue;
-            if (shapes[a].size() - i == shapes[b].size() - k) add(&candidates[0], x, y);
-            if (i == k) add(&candidates[1], x, y);
-            candidates.push_back({{x, y}});
-          }
-    for (std::vector<scalar::Binding>& sizes : candidates) {
-      if (sizes.empty() || !accepts(sizes)) continue;
+    for (std::vector<scalar::Binding>& sizes : candidates_of(shapes)) {
+      if (sizes.empty() || !good(sizes)) continue;
       for (size_t i = sizes.size(); i-- > 0 && sizes.size() > 1;) {
         std::vector<scalar::Binding> fewer = sizes;
         fewer.erase(fewer.begin() + static_cast<ptrdiff_t>(i));
-        if (accepts(fewer)) sizes = std::move(fewer);
+        if (good(fewer)) sizes = std::move(fewer);
       }
       for (const scalar::Binding& b : sizes) {
         for (scalar::Binding& known : equal_) known.value = scalar::substitute(known.value, {b});
@@ -217,6 +220,27 @@ class Specialiser {
       return true;
     }
     return false;
+  }
+
+  std::vector<std::vector<scalar::Binding>> candidates_of(const std::vector<Dims>& shapes) const {
+    std::vector<std::vector<scalar::Binding>> of_two, of_all(2), alone;
+    for (size_t a = 0; a < shapes.size(); ++a)
+      for (size_t b = 0; b < shapes.size(); ++b) {
+        of_two.resize(of_two.size() + 2);
+        for (size_t i = 0; i < shapes[a].size() && a != b; ++i)
+          for (size_t k = 0; k < shapes[b].size(); ++k) {
+            const Dim &x = shapes[a][i], &y = shapes[b][k];
+            if (x == y || !is_fresh(x) || (is_fresh(y) && a < b)) continue;
+            const bool places[] = {shapes[a].size() - i == shapes[b].size() - k, i == k};
+            for (size_t from = 0; from < 2; ++from)
+              if (places[from]) add(&of_two[of_two.size() - 2 + from], x, y), add(&of_all[from], x, y);
+            alone.push_back({{x, y}});
+          }
+      }
+    std::vector<std::vector<scalar::Binding>> out = std::move(of_two);
+    out.insert(out.end(), of_all.begin(), of_all.end());
+    out.insert(out.end(), alone.begin(), alone.end());
+    return out;
   }
   // A chain d0 = d1, d1 = d2 would need a second substitution; each variable is on one side only.
   static void add(std::vector<scalar::Binding>* list, const Dim& x, const Dim& y) {

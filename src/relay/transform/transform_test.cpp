@@ -9,6 +9,8 @@
 #include "relay/transform/dataflow.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/well_formed.h"
+#include "relay/typing/count.h"
+#include "relay/typing/typing.h"
 
 namespace relay::transform {
 namespace {
@@ -246,6 +248,31 @@ Module nested_ifs(int depth) {
   Expr e = x;
   for (int i = 0; i < depth; ++i) e = if_(op::make("less", {x, constant(1.0 * i)}), add(x, constant(2.0 * i)), e);
   return module_of({x}, e);
+}
+
+// One call of ten thousand changes: types are written into what is new, and into nothing else.
+TEST(Passes, types_again_only_of_what_changed) {
+  constexpr int calls = 10'000;
+  const Expr zero = constant(Tensor::scalar(0, DType::float32()));
+  for (int place : {0, calls / 2, calls - 1}) {
+    const VarRef x = var("x", f32({2, 3}));
+    Expr e = x;
+    for (int i = 0; i < calls; ++i) e = i == place ? add(e, zero) : op::make(i % 2 ? "exp" : "nn.relu", {e});
+    int64_t before = typing::types_written();
+    Result<Module> typed = typing::infer(module_of({x}, e));
+    ASSERT_TRUE(typed);
+    EXPECT_GE(typing::types_written() - before, calls);
+    before = typing::types_written();
+    PassContext context;
+    context.verify = false;  // which looks at everything
+    const Module after = *run_passes(*typed, {"simplify_expr"}, context);
+    EXPECT_FALSE(equal(*typed, after));
+    EXPECT_LT(typing::types_written() - before, 20) << "of the call number " << place;
+    before = typing::types_written();
+    EXPECT_TRUE(
+        equal(*run_passes(after, {"simplify_expr", "fold_constant", "common_subexpr", "dead_code"}, context), after));
+    EXPECT_EQ(typing::types_written() - before, 0) << "where no pass had anything to do";
+  }
 }
 
 TEST(Passes, none_is_quadratic) {

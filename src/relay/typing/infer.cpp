@@ -7,6 +7,7 @@
 #include "relay/tensor/tensor.h"
 #include "relay/text/names.h"
 #include "relay/text/text.h"
+#include "relay/typing/count.h"
 #include "relay/typing/wrap.h"
 
 namespace relay::typing {
@@ -113,8 +114,13 @@ void Inference::check_promise(const std::string& what, const Type& promised, con
 
 // --- types of nodes --------------------------------------------------------------------------------------------------
 
+static thread_local int64_t written = 0;
+
+int64_t types_written() { return written; }
+
 void Inference::set(const ExprNode* e, Type type) {
   if (e->type == type) return;
+  ++written;
   touched_.push_back(e);  // also one that was typed by an earlier inference: it may have a hole now
   e->type = std::move(type);
 }

@@ -1,6 +1,7 @@
 // Globals in order of dependency, and the entry points.
 #include <algorithm>
 
+#include "relay/ir/copy.h"
 #include "relay/ir/rewrite.h"
 #include "relay/ir/substitute_dims.h"
 #include "relay/prelude/prelude.h"
@@ -212,7 +213,22 @@ static Result<Module> agreed(const Module& module, const std::vector<Inference::
   return out;
 }
 
-Result<Module> infer(const Module& module, Diagnostics* warnings) {
+// A copy of a module in which a parameter without annotation has a type from an earlier inference, without such types:
+// another module may call the same function with other arguments. Nothing of a module that has no such parameter.
+static std::optional<Module> without_found_types(const Module& module) {
+  bool found = false;
+  for (const auto& [name, f] : module.functions)
+    ir::visit(f, [&](const Expr& e) {
+      if (const Function* function = as<Function>(e))
+        for (const VarRef& p : function->params) found |= !p->annotation && p->type;
+    });
+  if (!found) return std::nullopt;
+  Module out = module;
+  for (auto& [name, f] : out.functions) f = FunctionRef(as<Function>(ir::copy(f, {}, CopiedTypes::Forgotten)));
+  return out;
+}
+
+static Result<Module> inferred(const Module& module, Diagnostics* warnings) {
   Module out = module;
   Diagnostics told;
   for (bool again = true; again;) {
@@ -233,6 +249,15 @@ Result<Module> infer(const Module& module, Diagnostics* warnings) {
   if (warnings) *warnings = std::move(told);
   for (auto& [name, f] : out.functions) f = annotated(f);
   return out;
+}
+
+Result<Module> infer(const Module& module, Diagnostics* warnings) {
+  Result<Module> out = inferred(module, warnings);
+  if (out) return out;
+  const std::optional<Module> fresh = without_found_types(module);
+  if (!fresh) return out;
+  Result<Module> again = inferred(*fresh, warnings);
+  return again ? again : out;
 }
 
 Result<Type> infer_expr(const Expr& expr, const Module* module) {

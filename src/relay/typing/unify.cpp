@@ -305,7 +305,17 @@ Type Unifier::unify(const Type& left, const Type& right, Budget& budget) {
     }
   }
   --budget.depth;
+  // What a hole stands for agrees with all that it was unified with: a list of (2, 3) and of (?, 3) is one of (?, 3).
+  if (result && result != a && loses_size(a, result)) widen(left, result);
+  if (result && result != b && loses_size(b, result)) widen(right, result);
   return result;
+}
+
+void Unifier::widen(const Type& hole, const Type& value) {
+  Type at = hole;
+  for (auto it = values_.find(at.get()); it != values_.end() && as<HoleType>(it->second); it = values_.find(at.get()))
+    at = it->second;
+  if (as<HoleType>(at)) values_[at.get()] = value;
 }
 
 // A generic function may be used where a less generic one is expected.

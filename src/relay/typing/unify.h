@@ -72,6 +72,7 @@ class Unifier {
   Type unify(const Type& a, const Type& b, Budget& budget);
   Type unify_functions(const Type& a, const Type& b, Budget& budget);
   Type bind(const Type& hole, const Type& value, Budget& budget);
+  void widen(const Type& hole, const Type& value);  // nothing where `hole` is none
   bool occurs(const Type& hole, const Type& in, Budget& budget);
   Dim unify_dims(const Dim& a, const Dim& b, size_t axis);
   bool bind_dim(const Dim& unknown, const Dim& value);

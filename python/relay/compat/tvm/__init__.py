@@ -9,6 +9,7 @@ from relay import IRModule, version as __version__  # noqa: F401  # isort: skip
 from ..outside import missing as _missing
 from . import _ffi, contrib, error, extras, ir, nd, relay, runtime, target, te, testing, tir, topi, transform
 from .nd import context, cpu, cuda, device, gpu, opencl
+from .registry import get_global_func, register_func
 from .runtime import convert
 
 __getattr__ = _missing("tvm")
@@ -32,12 +33,14 @@ __all__ = [
     "device",
     "error",
     "expr",
+    "get_global_func",
     "gpu",
     "instrument",
     "ir",
     "nd",
     "opencl",
     "parser",
+    "register_func",
     "relay",
     "runtime",
     "target",

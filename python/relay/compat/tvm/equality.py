@@ -10,15 +10,17 @@ from relay import (
     Expr,
     ExprMutator,
     Function,
+    FuncType,
     IRModule,
     Let,
     Match,
     Pattern,
     PatternVar,
+    Type,
     Var,
     run_passes,
 )
-from relay.analysis import free_vars
+from relay.analysis import free_type_vars, free_vars
 from relay.analysis import structural_equal as _as_written
 from relay.analysis import structural_hash as _hash
 
@@ -73,16 +75,36 @@ def _typed(value):
     return value
 
 
+_NODES = (Expr, IRModule, Pattern, Type, list, tuple, dict)
+
+
 def structural_equal(lhs, rhs, map_free_vars: bool = False) -> bool:
     """Equal up to the names of bound variables: as they are, or with the types that are known written in."""
-    return _as_written(lhs, rhs, map_free_vars) or _as_written(_annotated(lhs), _annotated(rhs), map_free_vars)
+    if not isinstance(lhs, _NODES) or not isinstance(rhs, _NODES):
+        return type(lhs) is type(rhs) and bool(lhs == rhs)
+    if isinstance(lhs, dict) and isinstance(rhs, dict):
+        return lhs.keys() == rhs.keys() and all(structural_equal(lhs[key], rhs[key], map_free_vars) for key in lhs)
+    if map_free_vars and isinstance(lhs, Type) and isinstance(rhs, Type):
+        lhs, rhs = (FuncType([], one, free_type_vars(one)) for one in (lhs, rhs))
+    if _as_written(lhs, rhs, map_free_vars) or _as_written(_annotated(lhs), _annotated(rhs), map_free_vars):
+        return True
+    if _is_typed(lhs) is _is_typed(rhs):
+        return False
+    return _as_written(_annotated(_typed(lhs)), _annotated(_typed(rhs)), map_free_vars)
+
+
+def _is_typed(value) -> bool:
+    """Whether types of a function, or of all functions of a module, are inferred."""
+    if isinstance(value, IRModule):
+        return all(map(_is_typed, value.functions.values()))
+    return isinstance(value, Function) and value._checked_type_ is not None
 
 
 def structural_hash(value, map_free_vars: bool = False) -> int:
     """Equal for what is equal as it is written; of a pattern, its identity."""
     if map_free_vars and isinstance(value, Expr):
         value = Function(free_vars(value), value)
-    return hash(value) if isinstance(value, Pattern) else _hash(value)
+    return _hash(value) if isinstance(value, _NODES) and not isinstance(value, Pattern) else hash(value)
 
 
 def alpha_equal(lhs, rhs) -> bool:
@@ -90,11 +112,20 @@ def alpha_equal(lhs, rhs) -> bool:
     return _as_written(lhs, rhs) or structural_equal(_typed(lhs), _typed(rhs))
 
 
+class NotEqual(AssertionError, ValueError):
+    """Raised by assert_structural_equal(): a ValueError, as it was, and an AssertionError."""
+
+
+def get_first_structural_mismatch(lhs, rhs, map_free_vars: bool = False):
+    """None where both are equal, else both."""
+    return None if structural_equal(lhs, rhs, map_free_vars) else (lhs, rhs)
+
+
 def _assertion(equal):
     def check(lhs, rhs, map_free_vars: bool = False) -> None:
         """Raises an AssertionError that shows both sides when they are not equal."""
         if not (equal(lhs, rhs, map_free_vars) if map_free_vars else equal(lhs, rhs)):
-            raise AssertionError(f"not equal:\n{lhs}\n-- and --\n{rhs}")
+            raise NotEqual(f"StructuralEqual check failed, not equal:\n{lhs}\n-- and --\n{rhs}")
 
     return check
 

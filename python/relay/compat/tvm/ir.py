@@ -1,26 +1,27 @@
-"""tvm.ir: nodes, equality, transformations."""
+"""tvm.ir: nodes, equality, transformations. Its parts (tvm.ir.expr, tvm.ir.base, ...) are all this one."""
 
 from __future__ import annotations
 
+import sys as _sys
 import types as _types
 
 import relay as _relay
 from relay import (
     Attrs,
-    FuncType,
     GlobalTypeVar,
     GlobalVar,
     IRModule,
     Op,
     RefType,
-    Span,
+    TensorType,
     TupleType,
     Type,
     TypeCall,
-    TypeVar,
+    TypeKind,
 )
 from relay import Expr as RelayExpr
-from relay.adt import Constructor, TypeData  # noqa: F401
+from relay import Function as BaseFunc
+from relay.adt import Constructor, TypeData
 from relay.transform import (
     PassPrintingInstrument,
     PassTimingInstrument,
@@ -29,16 +30,28 @@ from relay.transform import (
     pass_instrument,
 )
 
-from ..outside import explain as _explain
 from ..outside import missing as _missing
 from . import transform
-from .equality import assert_structural_equal, structural_equal, structural_hash
-from .ir_parts import diagnostics, supply
+from .equality import (
+    assert_structural_equal,
+    get_first_structural_mismatch,
+    structural_equal,
+    structural_hash,
+)
+from .ir_parts import NodeAttrs, diagnostics, supply
+from .registry import EnvFunc
+from .relations import FuncType, IncompleteType, TypeConstraint, TypeRelation, TypeVar
+from .runtime.container import Array, Map
+from .spans import SequentialSpan, SourceName, Span
 from .target import VirtualDevice  # noqa: F401
+from .tir import IntImm
 
 __getattr__ = _missing("tvm.ir")
 
 RelayRefType = RefType
+PrimExpr = IntImm
+DictAttrs = dict
+Node = object
 
 
 class PassInstrument:
@@ -69,58 +82,85 @@ instrument = _types.SimpleNamespace(
     PrintBeforeAll=PrintBeforeAll,
     pass_instrument=pass_instrument,
 )
-module = _types.SimpleNamespace(IRModule=IRModule)
-op = _types.SimpleNamespace(Op=Op)
+base = expr = module = op = adt = type = tensor_type = type_relation = function = attrs = _sys.modules[__name__]
+container = _sys.modules[__name__]
 
 
-def make_node(type_key: str, **fields) -> dict:
-    """Attributes of a function are a dict: make_node("DictAttrs", Primitive=1). Other nodes are made by their
-    classes."""
-    if type_key != "DictAttrs":
-        raise NotImplementedError(_explain("tvm.ir.make_node"))
-    return fields
+def make_node(type_key: str, **fields):
+    """Attributes: those of a function are a dict, those of operators what their calls have, others a NodeAttrs;
+    make_node("DictAttrs", Primitive=1). IntImm is a number. Other nodes are made by their classes."""
+    if type_key == "DictAttrs":
+        return fields
+    if type_key == "IntImm":
+        return IntImm(fields.get("dtype", "int32"), fields["value"])
+    if type_key.rpartition(".")[2].endswith("Attrs"):
+        return NodeAttrs(type_key, fields)
+    return _missing("tvm.ir")("make_node")(type_key)
 
 
 def register_op_attr(op_name: str, attr_key: str, value=None, level: int = 10):
     """What passes ask about an operator: FTVMLegalize, FTVMAlterOpLayout, FTVMMixedPrecisionConversionType, and
-    target.COMPILER, a function of a call that says whether the compiler takes it, as relay.byoc.supports(). Without a
-    value a decorator."""
+    target.COMPILER, a function of a call that says whether the compiler takes it, as relay.byoc.supports(). Others are
+    kept for Op.get_attr(). Without a value a decorator. Of two values that of the higher level counts."""
     from .relay.op import rules
 
     if attr_key.startswith("target."):
         return _relay.byoc.supports(attr_key.removeprefix("target."), op_name, value)
-    if attr_key not in rules.RULES:
-        raise NotImplementedError(_explain("tvm.ir.register_op_attr"))
-    return rules._register(attr_key, op_name, value)
+    return rules.register(attr_key, op_name, value, level)
+
+
+def register_intrin_lowering(*args, **named):
+    """Loops call functions of the processor's libraries by rules of the code generator."""
+    return _missing("tvm.ir")("register_intrin_lowering")(*args, **named)
 
 
 def save_json(node) -> str:
-    """The text of a module or an expression."""
-    return node.astext()
+    """The text of a module, an expression or a type."""
+    from .ir_parts import to_text
+
+    return to_text(node)
 
 
 def load_json(text: str):
     """What save_json() wrote."""
-    return _relay.fromtext(text)
+    from .ir_parts import from_text
+
+    return from_text(text)
 
 
 __all__ = [
+    "Array",
     "Attrs",
+    "BaseFunc",
+    "Constructor",
+    "DictAttrs",
+    "EnvFunc",
     "FuncType",
     "GlobalTypeVar",
     "GlobalVar",
     "IRModule",
+    "IncompleteType",
+    "Map",
     "Op",
+    "PassInstrument",
+    "PrimExpr",
     "RelayExpr",
     "RelayRefType",
+    "SequentialSpan",
+    "SourceName",
     "Span",
+    "TensorType",
     "TupleType",
     "Type",
     "TypeCall",
+    "TypeConstraint",
+    "TypeData",
+    "TypeKind",
+    "TypeRelation",
     "TypeVar",
-    "PassInstrument",
     "assert_structural_equal",
     "diagnostics",
+    "get_first_structural_mismatch",
     "instrument",
     "load_json",
     "make_node",

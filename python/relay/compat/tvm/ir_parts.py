@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import types as _types
 
-from relay import CompileError, GlobalVar, IRModule
+import relay as _relay
+from relay import CompileError, Expr, GlobalVar, IRModule, Type
 
 # --- diagnostics ------------------------------------------------------------------------------------------------------
 _renderer = None
@@ -145,3 +147,111 @@ class GlobalVarSupply:
 
 
 supply = _types.SimpleNamespace(NameSupply=NameSupply, GlobalVarSupply=GlobalVarSupply)
+
+
+# --- attributes and texts ---------------------------------------------------------------------------------------------
+class NodeAttrs:
+    """Attributes of no operator: make_node("attrs.TestAttrs", name="a", padding=(3, 4))."""
+
+    def __init__(self, type_key: str, fields: dict):
+        self.type_key = type_key
+        self._fields = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+
+    def __getattr__(self, name: str):
+        if name.startswith("_") or name not in self._fields:
+            raise AttributeError(f"{self.__dict__.get('type_key')} has no attribute {name}")
+        return self._fields[name]
+
+    def __getitem__(self, name: str):
+        return self._fields[name]
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return list(self._fields)
+
+    def get_int(self, name: str) -> int:
+        """A number."""
+        return int(self._fields[name])
+
+    def get_str(self, name: str) -> str:
+        """A text."""
+        return str(self._fields[name])
+
+    def get_int_tuple(self, name: str) -> tuple:
+        """A list of numbers."""
+        return tuple(self._fields[name])
+
+    def __eq__(self, other) -> bool:
+        same = isinstance(other, NodeAttrs) and self.type_key == other.type_key
+        return same and self._fields == other._fields
+
+    def __hash__(self) -> int:
+        return hash((self.type_key, tuple(sorted(self._fields))))
+
+    def __repr__(self) -> str:
+        return f"{self.type_key}({', '.join(f'{name}={value!r}' for name, value in self._fields.items())})"
+
+
+def to_text(node) -> str:
+    """What save_json() writes: JSON around the text of a node."""
+    if isinstance(node, IRModule):
+        return json.dumps({"kind": "module", "text": node.astext()})
+    if isinstance(node, _relay.GlobalVar):
+        return json.dumps({"kind": "global", "text": node.name_hint})
+    if isinstance(node, _relay.Op):
+        return json.dumps({"kind": "operator", "text": node.name})
+    if isinstance(node, Expr):
+        return json.dumps({"kind": "expr", "text": node.astext()})
+    if isinstance(node, _relay.GlobalTypeVar):
+        return json.dumps({"kind": "type name", "text": node.name_hint})
+    if isinstance(node, Type):
+        return json.dumps({"kind": "type", "text": str(node), "variables": _free(node)})
+    if isinstance(node, dict):
+        return json.dumps({"kind": "map", "fields": {key: to_text(value) for key, value in node.items()}})
+    if isinstance(node, (list, tuple)):
+        return json.dumps({"kind": "list", "fields": [to_text(value) for value in node]})
+    if isinstance(node, (str, int, float, bool)) or node is None:
+        return json.dumps({"kind": "value", "value": node})
+    raise NotImplementedError(f"{type(node).__name__} has no text; modules, expressions and types have one")
+
+
+def _free(type_) -> list[str]:
+    return [var.name_hint for var in _relay.analysis.free_type_vars(type_)]
+
+
+def _type_of(entry: dict):
+    """Variables that nothing in a type binds are parameters of a function around it while it is read."""
+    variables = entry["variables"]
+    if not variables:
+        return _relay.parse_type(entry["text"])
+    around = _relay.parse_expr(f"fn [{', '.join(variables)}](%x: {entry['text']}) {{ () }}")
+    return around.params[0].type_annotation
+
+
+def from_text(text: str):
+    """What to_text() wrote; also the text itself of a program."""
+    try:
+        entry = json.loads(text)
+    except ValueError:
+        return _relay.fromtext(text)
+    if not isinstance(entry, dict) or "kind" not in entry:
+        raise CompileError(
+            "error: this is the JSON of TVM, whose nodes are not read here: give the text that astext() writes"
+        )
+    kind = entry["kind"]
+    if kind == "map":
+        return {key: from_text(value) for key, value in entry["fields"].items()}
+    if kind == "list":
+        return [from_text(value) for value in entry["fields"]]
+    if kind == "value":
+        return entry["value"]
+    if kind == "type":
+        return _type_of(entry)
+    read = {
+        "module": _relay.parse,
+        "expr": _relay.parse_expr,
+        "global": GlobalVar,
+        "operator": _relay.op.get,
+        "type name": _relay.GlobalTypeVar,
+    }
+    return read[kind](entry["text"])

@@ -33,8 +33,25 @@ class NDArray(np.ndarray):
         np.copyto(self, source)
         return self
 
+    def __eq__(self, other):
+        """By elements; of equal arrays it is true as a whole, as of one array that is asked for twice."""
+        return np.asarray(np.ndarray.__eq__(np.asarray(self), np.asarray(other))).view(_Truth)
+
+    __hash__ = None
+
+    def same_as(self, other) -> bool:
+        """Whether it is the same memory."""
+        return np.shares_memory(self, other)
+
     device = property(lambda self: cpu())
     ctx = device
+
+
+class _Truth(np.ndarray):
+    """What == of arrays gives."""
+
+    def __bool__(self) -> bool:
+        return bool(np.all(np.asarray(self)))
 
 
 def array(arr, device=None, ctx=None) -> NDArray:

@@ -107,10 +107,10 @@ def _of_script(module, example_inputs: tuple):
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from .script import has_control_flow, traced
+    from .script import is_run_here, traced
 
     try:
-        if has_control_flow(module.inlined_graph):
+        if is_run_here(module.inlined_graph):
             graph = traced(module, example_inputs)
         else:
             how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}

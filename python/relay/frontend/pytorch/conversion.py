@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 
@@ -53,6 +54,8 @@ def _size_of_symbols(expr) -> int | Dim:
         return parts[0] // parts[1]
     if kind in ("Mod", "PythonMod"):
         return parts[0] % parts[1]
+    if kind in ("Max", "Min"):
+        return functools.reduce(getattr(Dim, kind.lower()), parts[1:], Dim(parts[0]))
     raise Refused(f"the size {expr} cannot be said in Relay")
 
 
@@ -111,6 +114,7 @@ class Conversion:
         schema = node.target._schema.arguments
         given = dict(zip((a.name for a in schema), node.args, strict=False)) | dict(node.kwargs)
         self._raw = {a.name: given.get(a.name, a.default_value if a.has_default_value() else None) for a in schema}
+        self._raw_names = [a.name for a in schema]
         self._values, self._sizes = values, sizes
         self._lifted, self._computed_in = set(), {}
         self.result = node.meta.get("val")

@@ -208,6 +208,27 @@ def bincount(c: Conversion):
     return op.scatter_elements(zeros, data, added, axis=0, reduction="add")
 
 
+def histogram(c: Conversion):
+    """histc: how many numbers lie in each of equal parts of a range; in the data's own where both ends are one."""
+    data, bins, dtype = op.reshape(c.as_("self"), newshape=[-1]), int(c("bins")), c.dtype
+    low, high = (number(float(c(name)), dtype) for name in ("min", "max"))
+    if c("min") == c("max"):
+        low, high = op.min(data), op.max(data)
+        flat = op.equal(low, high)  # one number: half of a unit around it
+        one = number(1, dtype)
+        low, high = op.where(flat, op.subtract(low, one), low), op.where(flat, op.add(high, one), high)
+    if not dtype.startswith("float"):
+        data, low, high = (op.cast(one, "float64") for one in (data, low, high))
+        dtype = "float64"
+    place = op.multiply(op.divide(op.subtract(data, low), op.subtract(high, low)), number(bins, dtype))
+    place = op.minimum(op.cast(op.floor(place), "int64"), number(bins - 1, "int64"))
+    inside = op.logical_and(op.less_equal(low, data), op.less_equal(data, high))
+    ones = op.cast(inside, c.dtype)
+    zeros = op.full(number(0, c.dtype), shape=[bins])
+    place = op.where(inside, place, number(0, "int64"))
+    return op.scatter_elements(zeros, place, ones, axis=0, reduction="add")
+
+
 def unique(c: Conversion):
     """_unique2: different elements, the number of each element's, and how often each occurs."""
     shape = c.shape("self")

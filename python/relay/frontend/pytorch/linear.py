@@ -5,9 +5,37 @@ from __future__ import annotations
 import math
 
 from ... import op
-from ..._core import Call, Op
+from ..._core import Call, Function, FuncType, If, Let, Op, TensorType
+from ...expr import var
+from ...ty import Any
 from . import quantized
 from .conversion import Conversion, Refused, number
+
+
+def grouped_mm(c: Conversion):
+    """The rows of a matrix (rows, k) in groups, that end at offsets, each times its own of several matrices (groups, k, n):
+    a function that calls itself for one group after the other."""
+    first, second = c._raw_names[:2]
+    if c.rank(first) != 2 or c.rank(second) != 3 or not c.has("offs"):
+        raise Refused("products of groups that are not rows")
+    rows, (groups, _, width) = c.shape(first)[0], c.shape(second)
+    if not isinstance(groups, int):
+        raise Refused("how many groups there are is not known before the run")
+    data, weights, ends = c(first), c(second), op.cast(c("offs"), "int64")
+    zero, one, last = (number(value, "int64") for value in (0, 1, 2**63 - 1))
+    some_rows = TensorType((Any(), width), c.dtype)
+    group, done = var("group", shape=[], dtype="int64"), var("done", some_rows)
+    call = var("groups", FuncType([TensorType((), "int64"), some_rows], some_rows))
+    end = op.take(ends, group, axis=0)
+    begin = op.where(op.less(zero, group), op.take(ends, op.maximum(op.subtract(group, one), zero), axis=0), zero)
+    part = op.strided_slice(data, op.stack([begin, zero], axis=0), op.stack([end, last], axis=0), [1, 1])
+    product = op.nn.matmul(part, op.take(weights, group, axis=0))
+    again = Call(call, [op.add(group, one), op.concatenate([done, product], axis=0)])
+    body = If(op.less(group, number(groups, "int64")), again, done)
+    function = Function([group, done], body, some_rows)
+    nothing = op.full(number(0, c.dtype), shape=[0, width])
+    made = Let(call, function, Call(call, [zero, nothing]))
+    return op.reshape(made, newshape=[rows, width], allowzero=True)
 
 
 def _factor(value) -> tuple:

@@ -31,7 +31,7 @@ def _source(c: Conversion, name: str, dtype: str):
     if wanted == given:
         return source
     if not all(isinstance(one, int) for one in wanted):
-        raise Refused("the source of scatter is larger than its indices, whose number is not known before the run")
+        return op.slice_like(source, c("index"))
     return op.strided_slice(source, begin=[0] * len(wanted), end=wanted)
 
 

@@ -1,4 +1,5 @@
-"""TorchScript modules whose control flow depends on elements: their graph runs here, node by node, on fake tensors.
+"""TorchScript modules with control flow that depends on elements, or with quantised tensors (script_quantized.py): their
+graph runs here, node by node, on fake tensors.
 
 What is Python's in the graph (numbers, lists, sizes) is computed at once, so loops over numbers are unrolled. An if whose
 condition is computed from elements becomes torch.cond's operator, and a loop torch.while_loop's: the tensors that their
@@ -13,6 +14,7 @@ import operator
 import torch
 
 from ...errors import wrong_input
+from . import script_quantized
 
 _FOREVER = 2**63 - 1
 
@@ -61,10 +63,10 @@ _PYTHON = {
     "aten::len": len, "aten::__getitem__": operator.getitem, "aten::append": lambda to, one: to.append(one) or to,
     "aten::select": _select, "aten::size": _size, "aten::dim": lambda x: x.dim(), "aten::__is__": operator.is_, "aten::__isnot__": operator.is_not,
     "aten::__and__": _both, "aten::__or__": _either, "aten::__not__": _not, "aten::Bool": lambda x: x,
-    "aten::Int": lambda x: x if isinstance(x, torch.Tensor) else int(x), "aten::IntImplicit": lambda x: x,
+    "aten::Int": lambda x: x if isinstance(x, (torch.Tensor, torch.SymInt)) else int(x), "aten::IntImplicit": lambda x: x,
     "aten::Float": lambda x: x if isinstance(x, torch.Tensor) else float(x), "aten::FloatImplicit": lambda x: x,
     "aten::ScalarImplicit": lambda x: x, "aten::item": lambda x: x, "prim::unchecked_cast": lambda x: x,
-    "prim::NumToTensor": lambda x: _tensors(x)[0],
+    "prim::NumToTensor": lambda x: x if isinstance(x, torch.SymInt) else _tensors(x)[0],  # a size stays a number
     "prim::dtype": lambda x: x.dtype, "prim::device": lambda x: x.device, "prim::Uninitialized": lambda: None,
     "prim::min": min, "prim::max": max, "prim::data": lambda x: x.detach(), "aten::list": list,
     "prim::ListConstruct": lambda *items: list(items), "prim::TupleConstruct": lambda *items: tuple(items),
@@ -73,7 +75,7 @@ _PYTHON = {
     "prim::is_cuda": lambda x: False, "prim::layout": lambda x: x.layout, "prim::Print": lambda *said: None,
 }  # fmt: skip
 _NUMBERS = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "div": operator.truediv,
+    "add": lambda a, b, times=1: a + times * b, "sub": lambda a, b, times=1: a - times * b, "mul": operator.mul, "floordiv": operator.floordiv, "div": operator.truediv,
     "remainder": operator.mod, "mod": operator.mod, "pow": operator.pow, "neg": operator.neg, "lt": operator.lt,
     "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "sqrt": math.sqrt,
     "ceil": math.ceil, "floor": math.floor, "abs": abs,
@@ -115,9 +117,37 @@ def _held(block):
             yield from _held(inner)
 
 
+# What takes the one element of a tensor.
+_ELEMENTS = {f"aten::{kind.capitalize()}{way}": of for kind, of in {"int": int, "float": float}.items()
+             for way in ("", "Implicit")}  # fmt: skip
+_ELEMENTS |= {"aten::Bool": bool, "aten::item": lambda x: x, "aten::ScalarImplicit": lambda x: x}
+
+
+def _is_held(value) -> bool:
+    """Whether it is a tensor whose elements are known now: made of sizes, or held by the module as no parameter."""
+    return type(value) is torch.Tensor and not isinstance(value, torch._subclasses.FakeTensor)
+
+
 class _Run:
-    def __init__(self, values: dict):
-        self.values = values  # by name
+    def __init__(self, values: dict, folds: bool = False):
+        """`folds`: what is computed from known elements only is known too. Not in branches, which hold no tensors."""
+        self.values, self.folds = values, folds  # by name
+
+    def _known(self, node, kind: str, given: list):
+        """The result where it is known now, as arithmetic on sizes is; else None."""
+        if kind == "aten::_shape_as_tensor" or (kind == "prim::NumToTensor" and type(given[0]) in (int, float)):
+            with torch.utils._python_dispatch._disable_current_modes():
+                return torch.tensor(list(given[0].shape) if kind.startswith("aten") else given[0])
+        flat = [one for value in given for one in (value if isinstance(value, list) else [value])]
+        tensors = [one for one in flat if isinstance(one, torch.Tensor)]
+        if not tensors or not all(map(_is_held, tensors)) or not kind.startswith("aten::"):
+            return None
+        with torch.utils._python_dispatch._disable_current_modes():
+            if kind in _ELEMENTS:
+                return _ELEMENTS[kind](given[0].item())
+            if kind.endswith("_") and isinstance(given[0], torch.Tensor):
+                given = [given[0].clone(), *given[1:]]  # what was made of it before stays what it is
+            return self.called(node, kind, given)
 
     def block(self, block, inputs=()) -> list:
         self.values |= {one.debugName(): value for one, value in zip(block.inputs(), inputs, strict=True)}
@@ -146,13 +176,19 @@ class _Run:
         elif kind == "prim::RaiseException":
             raise NotTraceable("an exception that the module raises")
         else:
-            results = [self.called(node, kind, given)]
+            known = self._known(node, kind, given) if self.folds else None
+            results = [self.called(node, kind, given) if known is None else known]
             results = list(results[0]) if node.outputsSize() > 1 else results
         for one, value in zip(node.outputs(), results, strict=False):
             self.values[one.debugName()] = value
 
     @staticmethod
     def called(node, kind: str, given: list):
+        made = script_quantized.called(kind, given, lambda tensors: _Run._called(node, kind, tensors))
+        return _Run._called(node, kind, given) if made is None else made
+
+    @staticmethod
+    def _called(node, kind: str, given: list):
         if kind in _PYTHON:
             return _PYTHON[kind](*given)
         name = kind.removeprefix("aten::")
@@ -178,6 +214,8 @@ class _Run:
 
     def choice(self, node, condition) -> list:
         blocks = list(node.blocks())
+        if isinstance(condition, torch.SymBool):  # of sizes that depend on elements: that there are some
+            condition = torch.fx.experimental.symbolic_shapes.guard_or_false(condition)
         if not isinstance(condition, torch.Tensor):
             return self.block(blocks[0 if condition else 1])
         names, others = self._around(blocks)
@@ -234,8 +272,10 @@ class _Run:
         return list(torch.ops.higher_order.while_loop(goes_on, body, begin, operands))[2:]
 
 
-def has_control_flow(block) -> bool:
-    return any(node.kind() in ("prim::If", "prim::Loop") for node in block.nodes())
+def is_run_here(graph) -> bool:
+    """Whether PyTorch's own tracing does not do: it has control flow, or quantised tensors."""
+    has_blocks = any(node.kind() in ("prim::If", "prim::Loop") for node in graph.nodes())
+    return has_blocks or script_quantized.is_quantised(graph)
 
 
 def traced(module, example_inputs: tuple):
@@ -249,7 +289,7 @@ def traced(module, example_inputs: tuple):
     [itself, *names] = [one.debugName() for one in graph.inputs()]
 
     def run(*inputs):
-        results = _Run({itself: module} | dict(zip(names, inputs, strict=True))).steps(graph)
+        results = _Run({itself: module} | dict(zip(names, inputs, strict=True)), folds=True).steps(graph)
         return results[0] if len(results) == 1 else tuple(results)
 
     try:

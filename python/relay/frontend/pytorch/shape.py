@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import op
-from .conversion import Conversion, Refused, number
+from .conversion import Conversion, Refused, number, number_of_sizes, size
 
 LAST = 2**63 - 1
 
@@ -41,8 +41,18 @@ def expand(c: Conversion):
 
 def repeat(c: Conversion):
     if not all(isinstance(one, int) for one in c("repeats")):
-        raise Refused("how often to repeat is not known before the run")
+        return _repeated(c)
     return op.tile(c("self"), reps=c("repeats")) if c("repeats") else c("self")
+
+
+def _repeated(c: Conversion):
+    """By numbers that are sizes: a new axis in front of each one is stretched."""
+    counts = c("repeats")
+    shape = [1] * (len(counts) - c.rank("self")) + c.shape("self")
+    apart = [one for extent in shape for one in (1, extent)]
+    wide = [one for pair in zip(counts, shape, strict=True) for one in pair]
+    stretched = op.broadcast_to(op.reshape(c("self"), newshape=apart, allowzero=True), shape=wide)
+    return op.reshape(stretched, newshape=c.out_shape, allowzero=True)
 
 
 def repeat_interleave(c: Conversion):
@@ -101,18 +111,34 @@ def _computed_slice(c: Conversion, axis: int):
 def select(c: Conversion):
     axis, index = c.axis(), c("index")
     if not isinstance(index, int):
-        raise Refused("the index of a selection is not known before the run")
+        return op.take(c("self"), c.as_("index", "int64"), axis=axis, mode="clip")
     piece = _piece(c("self"), axis, index, LAST if index == -1 else index + 1)
     return op.squeeze(piece, axis=[axis])
 
 
 def _pieces(c: Conversion, sizes: list) -> list:
-    if not all(isinstance(one, int) for one in sizes):
-        raise Refused("the sizes of the pieces are not known before the run")
     axis, begin, pieces = c.axis(), 0, []
+    if not all(isinstance(one, int) for one in sizes):
+        return _computed_pieces(c, axis)
     for one in sizes:
         pieces.append(_piece(c("self"), axis, begin, begin + one))
         begin += one
+    return pieces
+
+
+def _computed_pieces(c: Conversion, axis: int) -> list:
+    """Pieces whose sizes are computed from others."""
+    begin, pieces = 0, []
+    for one in c.result:
+        end = begin + one.shape[axis]
+        places = [number(at, "int64") if isinstance(at, int) else number_of_sizes(at.node.expr, c._sizes)[0]
+                  for at in (begin, end)]  # fmt: skip
+        begins, ends = ([number(least, "int64")] * c.rank("self") for least in (0, LAST))
+        begins[axis], ends[axis] = places
+        strides = [1] * c.rank("self")
+        piece = op.strided_slice(c("self"), op.stack(begins, axis=0), op.stack(ends, axis=0), strides)
+        pieces.append(op.reshape(piece, newshape=[size(extent) for extent in one.shape], allowzero=True))
+        begin = end
     return pieces
 
 

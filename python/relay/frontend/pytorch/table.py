@@ -19,6 +19,7 @@ from . import (
     reduce,
     scatter,
     shape,
+    vision,
 )
 
 _UNARY = {
@@ -143,7 +144,7 @@ OPERATORS = {
     "tril": create.triangle(False), "triu": create.triangle(True),
     "embedding": index.embedding, "index_select": index.index_select, "gather": index.gather,
     "index.Tensor": index.index, "nonzero": index.nonzero, "diagonal": index.diagonal, "as_strided": index.as_strided,
-    "bincount": index.bincount, "_unique2": index.unique, "repeat_interleave.Tensor": index.repeat_interleave,
+    "bincount": index.bincount, "histc": index.histogram, "_unique2": index.unique, "repeat_interleave.Tensor": index.repeat_interleave,
     **{name: convert for name, convert in fourier.COMPLEX.items() if name != "abs"},
     "masked_scatter": index.masked_scatter, "masked_select": index.masked_select, "unfold": index.unfold,
     "grid_sampler_2d": index.grid_sample, "grid_sampler_3d": index.grid_sample,
@@ -157,6 +158,7 @@ OPERATORS = {
     "select_scatter": scatter.select_scatter, "diagonal_scatter": scatter.diagonal_scatter, "copy": scatter.copy,
     "col2im": scatter.col2im,
     "linear": linear.linear, "mm": linear.mm, "_int_mm": linear.int_mm, "bmm": linear.bmm,
+    "_grouped_mm": linear.grouped_mm, "transformers::grouped_mm_fallback": linear.grouped_mm,
     "addmm": linear.addmm, "addmv": linear.addmv,
         "addbmm": linear.addbmm, "matmul": linear.matmul,
     "scaled_dot_product_attention": linear.attention,
@@ -185,11 +187,12 @@ OPERATORS = {
     "rnn_relu.input": recurrent.rnn("relu"),
 }  # fmt: skip
 OPERATORS |= {f"quantized_decomposed::{name}": convert for name, convert in quantized.QUANTIZED.items()}
+OPERATORS |= {f"torchvision::{name}": convert for name, convert in vision.VISION.items()}
 # Those that take complex tensors.
 COMPLEX = fourier.COMPLEX
 # Checks of what the export found out; nothing is computed.
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
-_NAMESPACES = ("aten", "prims", "quantized_decomposed")
+_NAMESPACES = ("aten", "prims", "quantized_decomposed", "torchvision", "transformers")
 
 
 def key_of(target) -> str | None:

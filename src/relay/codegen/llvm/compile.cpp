@@ -20,7 +20,7 @@
 
 namespace relay::codegen {
 
-Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit) {
+static const llvm::Target* back_end(const TargetDesc& target, std::string& error) {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeAllTargetInfos();
@@ -28,25 +28,36 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
     llvm::InitializeAllTargetMCs();
     llvm::InitializeAllAsmPrinters();
   });
+  return llvm::TargetRegistry::lookupTarget(llvm::Triple(target.triple), error);
+}
+
+// Whether the back end is linked in; what is not, llc compiles.
+static bool is_linked(const TargetDesc& target) {
+  std::string ignored;
+  return back_end(target, ignored) != nullptr;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit) {
   std::string error, features;
-  llvm::Triple triple(target.triple);
-  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target* found = back_end(target, error);
   if (!found)
     return Diagnostic{.kind = DiagnosticKind::unknown_target,
-                      .message = format("no code generator for {}: {}", target.triple, error),
-                      .help = "choose a target that this LLVM can generate code for"};
+                      .message = format("for {} there are only objects, no programs", target.name),
+                      .help = "--emit obj writes its kernels for another linker, --emit c as C"};
   for (const std::string& f : target.features) features += (features.empty() ? "" : ",") + f;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
-      triple, target.cpu, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default, jit));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(llvm::Triple(target.triple), target.cpu, features, options, llvm::Reloc::PIC_,
+                                 std::nullopt, llvm::CodeGenOptLevel::Default, jit));
   return machine;
 }
 
 Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels,
                                                    const runtime::Program* functions, const TargetDesc& target,
-                                                   llvm::LLVMContext& context, llvm::TargetMachine& machine) {
-  if (functions && machine.getTargetTriple().isRISCV())  // LLVM has no guaranteed tail calls for it
+                                                   llvm::LLVMContext& context, const llvm::TargetMachine* machine) {
+  const llvm::Triple triple(target.triple);
+  if (functions && (triple.isRISCV() || !machine))  // LLVM has no guaranteed tail calls for it
     return Diagnostic{DiagnosticKind::not_supported,
                       format("the functions of a program cannot be machine code for {}", target.name),
                       {},
@@ -54,8 +65,8 @@ Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel>
                       {},
                       "compile without --aot: the virtual machine runs them"};
   std::unique_ptr<llvm::Module> module = std::make_unique<llvm::Module>("relay", context);
-  module->setDataLayout(machine.createDataLayout());
-  module->setTargetTriple(machine.getTargetTriple());
+  if (machine) module->setDataLayout(machine->createDataLayout());
+  module->setTargetTriple(triple);
   module->setPICLevel(llvm::PICLevel::BigPIC);
   Diagnostics errors;
   for (const loop::Kernel& k : kernels) {
@@ -85,8 +96,15 @@ Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const 
                                    const TargetDesc& target, bool jit) {
   RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, jit));
   llvm::LLVMContext context;
-  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, functions, target, context, *machine));
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, functions, target, context, machine.get()));
   return emit_code(*module, *machine, false);
+}
+
+Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target) {
+  if (is_linked(target)) return compile_object(kernels, nullptr, target, false);
+  llvm::LLVMContext context;
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, nullptr, target, context, nullptr));
+  return foreign_code(*module, target, false);
 }
 
 Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> kernels,
@@ -136,10 +154,13 @@ Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> k
 
 static Result<std::string> text_of(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
                                    const TargetDesc& target, bool assembly) {
-  RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, false));
+  std::unique_ptr<llvm::TargetMachine> machine;
+  if (is_linked(target)) {
+    RELAY_ASSIGN(machine, target_machine(target, false));
+  }
   llvm::LLVMContext context;
-  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, functions, target, context, *machine));
-  if (assembly) return emit_code(*module, *machine, true);
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, functions, target, context, machine.get()));
+  if (assembly) return machine ? emit_code(*module, *machine, true) : foreign_code(*module, target, true);
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);

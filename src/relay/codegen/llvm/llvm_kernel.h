@@ -27,12 +27,15 @@ Status emit_kernel(const loop::Kernel& prepared, const TargetDesc& target, llvm:
 void emit_functions(const runtime::Program& program, const TargetDesc& target, llvm::Module& module);
 
 Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit);
-// prepare() and emit_kernel() of each, into a fresh module, and the functions of a program unless it is null.
+// prepare() and emit_kernel() of each, into a fresh module, and the functions of a program unless it is null. Without a
+// machine, the module says the processor and not how it lays out data.
 Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels,
                                                    const runtime::Program* functions, const TargetDesc& target,
-                                                   llvm::LLVMContext& context, llvm::TargetMachine& machine);
+                                                   llvm::LLVMContext& context, const llvm::TargetMachine* machine);
 // Machine code of a module: an object file or assembly text.
 Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine, bool assembly);
+// The same by llc, of a module for a processor whose back end is not linked in.
+Result<std::string> foreign_code(const llvm::Module& module, const TargetDesc& target, bool assembly);
 // All of the above for one object.
 Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
                                    const TargetDesc& target, bool jit);

@@ -175,6 +175,11 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
     at.stride = stride;
     return at;
   }
+  if (std::optional<loop::Lanes> joined = loop::joined_lanes(indices, steps, lanes, bounds_)) {
+    at.pointer = pointer_to(buffer, scalar::simplify(joined->base, bounds_));
+    at.stride = joined->stride;
+    return at;
+  }
   if (loads) {  // a constant distance for each lane?
     Expr base = scalar::imm(0);
     std::vector<int64_t> offsets(static_cast<size_t>(lanes), 0);

@@ -1,49 +1,17 @@
 // Kernels as files: a relocatable object, or a shared library that needs no other.
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <sstream>
 
 #include "relay/codegen/llvm/llvm_kernel.h"
+#include "relay/codegen/llvm/temporary_folder.h"
 
 LLD_HAS_DRIVER(elf)
 
 namespace relay::codegen {
-namespace {
-
-// A folder of its own, removed with what is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "relay-XXXXXX").string()) {
-    if (!mkdtemp(path_.data())) path_.clear();
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  bool exists() const { return !path_.empty(); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-Diagnostic cannot_write(const std::string& what) {
-  return {.kind = DiagnosticKind::file_not_found,
-          .message = format("cannot write {}", what),
-          .help = "is the temporary folder full? TMPDIR names another"};
-}
-
-}  // namespace
-
-Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target) {
-  return compile_object(kernels, nullptr, target, false);
-}
 
 Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                    const runtime::Program* functions, int threads) {

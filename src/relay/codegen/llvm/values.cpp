@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "relay/base/diagnostics.h"
 
@@ -365,17 +366,26 @@ Value* Values::cast(Value* v, DType from, DType to) {
     if (to.bits == 64) return b.CreateFPExt(v, target);
     return round16(v, to);
   }
-  // Float to integer: towards zero, saturating, NaN to 0.
-  if (to.bits <= 16) {
-    double low = is_signed(to) ? -static_cast<double>(1 << (to.bits - 1)) : 0;
-    double high = is_signed(to) ? (1 << (to.bits - 1)) - 1 : (1 << to.bits) - 1;
-    Value* number = b.CreateSelect(b.CreateFCmpUNO(v, v), zero, v);
-    number = float_minmax(true, number, ConstantFP::get(v->getType(), low));
-    number = float_minmax(false, number, ConstantFP::get(v->getType(), high));
-    return b.CreateTrunc(b.CreateFPToSI(number, like(v, b.getInt32Ty())), target);
-  }
-  return b.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
-                           {target, v->getType()}, {v});
+  return float_to_int(v, from, to);
+}
+
+// Towards zero, saturating, NaN to 0. LLVM's intrinsics for it go element by element.
+Value* Values::float_to_int(Value* v, DType from, DType to) {
+  Type* target = type(to.with_lanes(from.lanes));
+  const int digits = to.bits - is_signed(to), exact = from.bits == 64 ? 53 : 24;
+  const double low = is_signed(to) ? -std::ldexp(1, digits) : 0;
+  // The greatest number of the float that the integer has too.
+  const double high = std::ldexp(1, digits) - std::ldexp(1, std::max(digits - exact, 0));
+  Value* number = b.CreateSelect(b.CreateFCmpUNO(v, v), Constant::getNullValue(v->getType()), v);
+  number = float_minmax(true, number, ConstantFP::get(v->getType(), low));
+  number = float_minmax(false, number, ConstantFP::get(v->getType(), high));
+  if (to.bits <= 16) return b.CreateTrunc(b.CreateFPToSI(number, like(v, b.getInt32Ty())), target);
+  Value* inside = is_signed(to) ? b.CreateFPToSI(number, target) : b.CreateFPToUI(number, target);
+  if (digits <= exact) return inside;
+  Value* beyond = b.CreateFCmpOGT(v, ConstantFP::get(v->getType(), high));
+  const llvm::APInt greatest =
+      is_signed(to) ? llvm::APInt::getSignedMaxValue(to.bits) : llvm::APInt::getMaxValue(to.bits);
+  return b.CreateSelect(beyond, llvm::ConstantInt::get(target, greatest), inside);
 }
 
 }  // namespace relay::codegen

@@ -34,6 +34,7 @@ class Values {
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
  private:
+  llvm::Value* float_to_int(llvm::Value* v, DType from, DType to);
   llvm::Type* like(llvm::Value* v, llvm::Type* element) const;
   llvm::Value* float_minmax(bool max, llvm::Value* a, llvm::Value* b);
   llvm::Value* int_division(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative);

@@ -223,7 +223,20 @@ Expr Conversion::choose(const Expr& condition, const Expr& then_side, const Expr
   return emit_if(condition, then_side, else_side, place_);
 }
 
+// Of two instances of one data type.
+static ir::Type joined_data(const ir::TypeCall& a, const ir::TypeCall& b) {
+  if (!equal(a.callee, b.callee) || a.args.size() != b.args.size()) return {};
+  ir::Types args;
+  for (size_t i = 0; i < a.args.size(); ++i) {
+    args.push_back(joined(a.args[i], b.args[i]));
+    if (!args.back()) return {};
+  }
+  return make<ir::TypeCall>(a.callee, std::move(args));
+}
+
 ir::Type joined(const ir::Type& a, const ir::Type& b) {
+  const ir::TypeCall *data = ir::as<ir::TypeCall>(a), *other = ir::as<ir::TypeCall>(b);
+  if (data && other) return joined_data(*data, *other);
   const ir::TensorType *x = ir::as<ir::TensorType>(a), *y = ir::as<ir::TensorType>(b);
   if (!x || !y || x->dtype != y->dtype || x->shape.size() != y->shape.size()) return {};
   ir::Dims shape;

@@ -19,7 +19,7 @@
 
 namespace relay::frontend {
 
-// The type of what is one or the other: `?` where sizes differ; null when that is no type.
+// The type of what is one or the other, tensors or lists of them: `?` where sizes differ; null when that is no type.
 ir::Type joined(const ir::Type& a, const ir::Type& b);
 
 // What a failing step returns: no expression, no values, nothing. The problem has been reported.
@@ -154,6 +154,7 @@ class Conversion {
  protected:
   ~Conversion() = default;
   virtual std::optional<AttributeView> attribute(std::string_view name) const = 0;
+  void forgive() { failed_ = false; }  // its problems are forgotten
   Failure report(DiagnosticKind kind, std::string what, std::string help);
   Failure report(Diagnostics errors, const ir::Exprs& args);
 

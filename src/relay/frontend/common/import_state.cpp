@@ -136,6 +136,7 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
     names.emplace_back(input.name);
     if (is_list(input))
       for (const TensorInfo& element : told_elements(input)) names.emplace_back(element.name);
+    if (is_list(input)) names.push_back(format("{}.*", input.name));
   }
   for (const auto& [name, shape] : options_.shapes) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
@@ -223,7 +224,7 @@ std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& 
               {},
               {},
               "the model is incomplete: export it again"});
-    if (value && (value->list || value->none)) {
+    if (value && (value->list || value->none || (value->expr && !ir::as<ir::TensorType>(value->expr->type)))) {
       outputs.push_back(*value);
       continue;
     }
@@ -258,6 +259,7 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
             "export the model with the results that you want as its outputs"});
   if (!problems_.empty()) return std::nullopt;
   ImportedModel made;
+  made.module = definitions_;
   ir::Exprs results;
   for (const Value& v : outputs) results.push_back(result(v, place));
   if (!problems_.empty()) return std::nullopt;
@@ -271,11 +273,11 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
   main->type = ir::func_type(std::move(inputs), body->type);
   made.module.functions["main"] = main;
   const std::vector<op::Condition>& assumed = assumed_.found();
-  if (std::none_of(assumed.begin(), assumed.end(),
-                   [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; }))
-    return made;
+  const bool is_agreed = std::any_of(assumed.begin(), assumed.end(),
+                                     [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; });
+  if (!is_agreed && definitions_.functions.empty()) return made;
   // Two names are one size: types of all of the model say so.
-  typing::forget_types(made.module);
+  if (is_agreed) typing::forget_types(made.module);
   Result<ir::Module> typed = typing::infer(made.module, &made.warnings);
   if (typed) made.module = *std::move(typed);
   if (!typed)
@@ -368,13 +370,13 @@ Expr ImportState::expression(const Value& value, const Span& place) {
             "give the shape of its tensor (--shape NAME.0=2,3), or ask with OptionalHasElement first"});
     return {};
   }
-  if (value.list) {
+  if (value.list || (value.expr && !ir::as<ir::TensorType>(value.expr->type))) {
     report({DiagnosticKind::unsupported_operator,
             "a sequence is used where a tensor is needed",
             place,
             {},
             {},
-            "sequences can be imported where they are made and taken apart in one graph: give its tensors one by one"});
+            "take a tensor out of it (SequenceAt, ConcatFromSequence, OptionalGetElement)"});
     return {};
   }
   if (value.expr || !value.known) return value.expr;

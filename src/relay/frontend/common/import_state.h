@@ -32,6 +32,13 @@ class ImportState {
 
   // --- problems ------------------------------------------------------------------------------------------------------
   void report(Diagnostic diagnostic) { problems_.add(std::move(diagnostic)); }
+  // Whether `f` goes without a problem; those that it reports are forgotten.
+  bool attempt(function_ref<bool()> f) {
+    const Problems before = problems_;
+    const bool good = f() && problems_.count() == before.count();
+    problems_ = before;
+    return good;
+  }
   // Those of OperatorUses::report_missing.
   void report_missing(const OperatorUses& uses, const char* version_word, OperatorUses::Explain explain) {
     uses.report_missing(problems_, version_word, explain);
@@ -57,6 +64,10 @@ class ImportState {
                                       ir::DictAttrs attrs, const Span& place);
 
   const ImportOptions& options() const { return options_; }
+  // What an importer makes of a parameter that is a list or an optional value of the prelude, whose types it defines.
+  void when_list_enters(std::function<ir::Expr(const ir::Expr&)> f) { enter_list_ = std::move(f); }
+  // Types and functions of the module besides @main; before anything uses them.
+  void add_definitions(ir::Module definitions) { definitions_ = std::move(definitions); }
 
   // --- names ---------------------------------------------------------------------------------------------------------
   Scopes& scopes() { return scopes_; }
@@ -90,6 +101,7 @@ class ImportState {
   ir::Type input_type(const TensorInfo& input, const Span& place);
   // Of a sequence or an optional value (list_inputs.cpp): its tensors, as far as shapes are given for them; its value.
   std::vector<TensorInfo> told_elements(const TensorInfo& input) const;
+  ir::Type untold_type(const TensorInfo& input, const Span& place);
   Value list_input(const TensorInfo& input, const Span& place);
   ir::Expr result(const Value& value, const Span& place);
   const std::vector<int64_t>* given_shape(std::string_view name) const;
@@ -97,6 +109,8 @@ class ImportState {
   const ImportOptions& options_;
   std::shared_ptr<const Source> source_;
   Problems problems_;
+  ir::Module definitions_;
+  std::function<ir::Expr(const ir::Expr&)> enter_list_ = [](const ir::Expr& e) { return e; };
   Scopes scopes_;
   ShapeVariables sizes_;
   std::vector<ir::VarRef> params_;

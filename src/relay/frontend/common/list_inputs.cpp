@@ -1,6 +1,7 @@
 // Inputs that are sequences or optional. How many tensors they hold is told with the shapes: NAME.0, NAME.1, ...; NAME
-// alone, without sizes, holds none. A sequence is a parameter that is a tuple, an optional tensor that is there a
-// tensor, and what is absent no parameter.
+// alone, without sizes, holds none. A sequence is then a parameter that is a tuple, an optional tensor that is there a
+// tensor, and what is absent no parameter. Where it is not told, and the axes of the tensors are (by the model, or as
+// NAME.*), the parameter is a list or an optional value of the prelude, for any number of them.
 #include "relay/frontend/common/emit.h"
 #include "relay/frontend/common/import_state.h"
 
@@ -20,6 +21,31 @@ std::vector<TensorInfo> ImportState::told_elements(const TensorInfo& input) cons
   }
 }
 
+// List[T], Option[T] or Option[List[T]]; null: the axes of its tensors are not known.
+ir::Type ImportState::untold_type(const TensorInfo& input, const Span& place) {
+  TensorInfo element = input;
+  const std::string any = format("{}.*", input.name);
+  element.name = any;
+  element.form = TensorInfo::Form::Tensor;
+  const bool is_told = given_shape(any) != nullptr;
+  if (!is_told && !element.shape) return {};
+  if (is_told && !can_be_input(element, place)) return {};
+  if (!element.dtype) return {};
+  const std::vector<int64_t>* given = given_shape(any);
+  ir::Dims shape;
+  for (size_t axis = 0; axis < (given ? given->size() : element.shape->size()); ++axis) {
+    const std::optional<int64_t> said = element.shape ? (*element.shape)[axis].value : std::nullopt;
+    const int64_t size = given && (*given)[axis] >= 0 ? (*given)[axis] : said.value_or(-1);
+    shape.push_back(size < 0 ? scalar::any_dim() : scalar::imm(size));
+  }
+  auto data = [](const char* name, ir::Type of) -> ir::Type {
+    return make<ir::TypeCall>(make<ir::DataTypeName>(name), ir::Types{std::move(of)});
+  };
+  ir::Type type = ir::tensor_type(std::move(shape), *element.dtype);
+  if (input.form != TensorInfo::Form::Optional) type = data("List", type);
+  return input.form == TensorInfo::Form::Sequence ? type : data("Option", type);
+}
+
 Value ImportState::list_input(const TensorInfo& input, const Span& place) {
   using Form = TensorInfo::Form;
   auto refuse = [&](DiagnosticKind kind, std::string what, std::string help) {
@@ -29,9 +55,11 @@ Value ImportState::list_input(const TensorInfo& input, const Span& place) {
   const std::vector<int64_t>* none = given_shape(input.name);
   const std::vector<TensorInfo> elements = told_elements(input);
   const std::string how = format(
-      "give the shape of each of its tensors (--shape {0}.0=2,3 --shape {0}.1=4,3), or say "
-      "that it has none (--shape {0}=)",
+      "give the shape of each of its tensors (--shape {0}.0=2,3 --shape {0}.1=4,3), say that it has none "
+      "(--shape {0}=), or that it has any number of them (--shape {0}.*=-1,3)",
       input.name);
+  if (ir::Type type = elements.empty() && !none ? untold_type(input, place) : ir::Type())
+    return enter_list_(add_parameter(std::string(input.name), type, place));
   if (elements.empty() && !none)
     return refuse(DiagnosticKind::unsupported_operator,
                   input.form == Form::Optional ? "is optional, and nothing says whether it is there"

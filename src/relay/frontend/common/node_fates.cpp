@@ -25,7 +25,7 @@ static bool is_one_of(const Value& v, const Values& inputs) {
 
 void NodeFates::converted(const Span& place, const Values& inputs, const Values& results, bool has_nodes) {
   Node& n = node(*place.node);
-  n.places.push_back(place.node.get());
+  n.places.push_back(place.node);
   n.is_reached = true, n.has_nodes |= has_nodes;
   for (const Value& v : results) {
     if (!v) continue;
@@ -46,7 +46,7 @@ void NodeFates::note(ir::Module& module) const {
   std::vector<std::string> names, fates;
   for (const Node& n : nodes_) {
     const bool has_call =
-        std::any_of(n.places.begin(), n.places.end(), [&](const void* place) { return calls.count(place) != 0; });
+        std::any_of(n.places.begin(), n.places.end(), [&](const auto& place) { return calls.count(place.get()) != 0; });
     if (has_call) continue;
     names.push_back(n.name);
     fates.push_back(!n.is_reached    ? "it stands in a branch that is never taken"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 
 #include "relay/frontend/common/value.h"
 
@@ -21,7 +22,7 @@ class NodeFates {
  private:
   struct Node {
     std::string name;
-    std::vector<const void*> places;  // of its conversions: Span::node
+    std::vector<std::shared_ptr<const std::string>> places;  // of its conversions: Span::node, kept alive
     bool is_reached = false, has_nodes = false, is_passed_on = true, is_known = true;
   };
   Node& node(const std::string& name);

@@ -20,6 +20,11 @@ Expr Captures::hold(const Expr& e) {
 Value Captures::hold(const Value& value) {
   Value inside = value;
   if (value.expr) inside.expr = hold(value.expr);
+  if (value.list) {
+    Values elements;
+    for (const Value& v : *value.list) elements.push_back(hold(v));
+    inside.list = std::make_shared<const Values>(std::move(elements));
+  }
   return inside;
 }
 

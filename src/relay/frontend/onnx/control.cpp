@@ -1,6 +1,6 @@
 // Graphs inside nodes: If, and what is repeated.
 #include "relay/frontend/common/steps.h"
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/lists.h"
 
 namespace relay::onnx::convert {
 
@@ -33,24 +33,26 @@ Expr with_first_at(Convert& c, const Expr& e, int64_t axis) {
   return c.transpose(e, order);
 }
 
-// A loop whose state has sequences: its steps one after the other, whose number must be known.
-Values unrolled(Convert& c, const Graph& body) {
+// A loop whose state has sequences: its steps one after the other. Nothing, and nothing reported: their number is not
+// known at import.
+std::optional<Values> unrolled(Convert& c, const Graph& body) {
   std::optional<int64_t> count = known_number(c.known(0)), on = c.has(1) ? known_number(c.known(1)) : 1;
   Values state;
   for (size_t i = 2; i < c.inputs(); ++i) state.push_back(c.value(i));
   for (int64_t step = 0; on && *on != 0 && (!c.has(0) || (count && step < *count)); ++step) {
     Values inputs{known_scalar(scalar::imm(step), DType::int64()), known_scalar(scalar::imm(1), DType::boolean())};
     inputs.insert(inputs.end(), state.begin(), state.end());
-    if (step >= max_known) return c.over_limit("it has more than {} steps, and its state has a sequence", max_known);
+    if (step >= max_known) {
+      c.over_limit("it has more than {} steps, and its state has a sequence", max_known);
+      return Values();
+    }
     std::optional<Values> outputs = c.body(body, inputs);
-    if (!outputs) return {};
-    if (outputs->size() != state.size() + 1)
-      return c.unsupported("it stacks tensors of its steps, and its state has a sequence");
+    if (!outputs) return Values();
+    if (outputs->size() != state.size() + 1) return std::nullopt;
     on = known_number(outputs->front().known);
     state.assign(outputs->begin() + 1, outputs->end());
   }
-  if (!on || (c.has(0) && !count))
-    return c.unsupported("its state has a sequence, and the number of its steps is not known at import");
+  if (!on || (c.has(0) && !count)) return std::nullopt;
   return state;
 }
 
@@ -84,21 +86,30 @@ Values If(Convert& c) {
   Expr condition = as_scalar(c, c.input(0));
   const Graph *then_graph = c.graph("then_branch"), *else_graph = c.graph("else_branch");
   if (!then_graph || !else_graph) return {};
-  std::optional<Values> then_values = c.tensors_of(*then_graph, {}), else_values = c.tensors_of(*else_graph, {});
+  std::optional<Values> then_values = c.body(*then_graph, {}), else_values = c.body(*else_graph, {});
   if (!condition || !then_values || !else_values) return {};
   if (then_values->size() != else_values->size() || then_values->empty())
     return c.bad("its branches have {} and {} outputs", then_values->size(), else_values->size());
   Exprs then_side, else_side;
   ir::Types types;
   for (size_t i = 0; i < then_values->size(); ++i) {
-    const Expr &a = (*then_values)[i].expr, &b = (*else_values)[i].expr;
-    ir::Type both = equal(a->type, b->type) ? a->type : joined(a->type, b->type);
+    const Value &a = (*then_values)[i], &b = (*else_values)[i];
+    ir::Type x = lists::type_of(c, a), y = lists::type_of(c, b);
+    if (!x || !y) return {};
+    ir::Type both = lists::common(x, y);
     if (!both && is_squeezed(c.value(0), *then_values, *else_values)) return *then_values;
     if (!both)
       return c.unsupported(
           "output {} is {} in one branch and {} in the other; the number of axes and the elements' type must be one", i,
-          ir::str(a->type), ir::str(b->type));
-    then_side.push_back(a), else_side.push_back(b), types.push_back(both);
+          ir::str(x), ir::str(y));
+    if (!ir::is_complete(both)) return c.unsupported("nothing says which tensors output {} holds", i);
+    // What is of the kind already stays as it is: the if says what both have in common.
+    auto side = [&](const Value& v, const ir::Type& own) {
+      if (v.expr && own->kind == both->kind && lists::is_option(v) == (lists::element_of_option(both) != nullptr))
+        return v.expr;
+      return lists::as(c, v, both);
+    };
+    then_side.push_back(side(a, x)), else_side.push_back(side(b, y)), types.push_back(both);
   }
   bool one = then_side.size() == 1;
   Expr result = c.choose_as(one ? types[0] : ir::tuple_type(types), condition, one ? then_side[0] : c.tuple(then_side),
@@ -108,6 +119,48 @@ Values If(Convert& c) {
   for (size_t i = 0; i < then_side.size(); ++i) fields.push_back(Value(c.get(result, static_cast<int64_t>(i))));
   return fields;
 }
+
+namespace {
+
+// A sequence or an optional value of a loop's state, as it is at first. Of which tensors an empty one is, what the body
+// declares says, or what a first step makes of it.
+Expr first_state(Convert& c, const Graph& body, size_t place) {
+  const Value& value = c.value(place + 2);
+  ir::Type type = lists::type_of(c, value);
+  if (!type) return nullptr;
+  if (const ValueInfo& info = body.inputs[place + 2]; !ir::is_complete(type) && info.shape && array_dtype(info.type)) {
+    ir::Dims shape;
+    for (const DimInfo& d : *info.shape) shape.push_back(d.value ? scalar::imm(*d.value) : scalar::any_dim());
+    ir::Type tensor = ir::tensor_type(shape, *array_dtype(info.type));
+    const bool has_list = info.form == TensorInfo::Form::Sequence || info.form == TensorInfo::Form::OptionalSequence;
+    if (ir::Type told = lists::common(type, has_list ? lists::list_of(tensor) : tensor)) type = told;
+  }
+  if (!ir::is_complete(type))
+    c.attempt([&] {
+      Values inputs{Value(c.variable("step", ir::tensor_type({}, DType::int64()))),
+                    known_scalar(scalar::imm(1), DType::boolean())};
+      for (size_t i = 2; i < c.inputs(); ++i) inputs.push_back(c.value(i));
+      std::optional<Values> outputs = c.body(body, inputs);
+      ir::Type after = outputs ? lists::type_of(c, (*outputs)[place + 1]) : ir::Type();
+      if (ir::Type both = after ? lists::common(type, after) : ir::Type()) type = both;
+      return true;
+    });
+  if (ir::is_complete(type)) return lists::as(c, value, type);
+  return c.unsupported("nothing says which tensors value {} of its state holds", place);
+}
+
+// What a step gives for a value that is `before` it.
+Expr next_state(Convert& c, const Expr& before, const Value& after) {
+  ir::Type type = lists::type_of(c, after);
+  if (!type) return nullptr;
+  const bool is_data = lists::element_of_list(before->type) || lists::element_of_option(before->type);
+  if (!is_data && ir::as<ir::TensorType>(type)) return c.expression(after);
+  ir::Type both = lists::common(before->type, type);
+  if (both) return lists::as(c, after, both);
+  return c.unsupported("a value of its state is {} at first and {} after a step", ir::str(before->type), ir::str(type));
+}
+
+}  // namespace
 
 // Inputs: the greatest number of steps, whether there is a first one (each may be absent), and the state. The body
 // takes the step's number, a condition that holds, and the state; it gives whether to go on, the state, and what is
@@ -120,8 +173,10 @@ Values Loop(Convert& c) {
     return c.bad("its body has {} inputs and {} outputs, but the loop has {} inputs", body->inputs.size(),
                  body->outputs.size(), c.inputs());
   const size_t states = body->inputs.size() - 2;
-  for (size_t i = 2; i < c.inputs(); ++i)
-    if (c.has(i) && (c.value(i).list || c.value(i).none)) return unrolled(c, *body);
+  auto is_known_list = [&](const Value& v) { return v.list || v.none; };
+  const Values given = c.all_values();
+  if (std::any_of(given.begin(), given.end(), is_known_list))
+    if (std::optional<Values> all = unrolled(c, *body)) return *all;
   Steps steps;
   if (c.has(0)) {
     steps.count = c.cast(as_scalar(c, c.input(0)), DType::int64());
@@ -132,9 +187,11 @@ Values Loop(Convert& c) {
   if (c.has(1) && known_number(c.known(1)).value_or(0) == 0) steps.condition = as_scalar(c, c.input(1));
   for (size_t i = 0; i < states; ++i) {
     if (!c.has(i + 2)) return c.bad("input {} is missing", i + 2);
-    steps.state.push_back(c.input(i + 2));
+    steps.state.push_back(is_known_list(given[i + 2]) || lists::is_list(given[i + 2]) || lists::is_option(given[i + 2])
+                              ? first_state(c, *body, i)
+                              : c.input(i + 2));
+    if (!steps.state.back()) return {};
   }
-  if (c.failed()) return {};
   Captures outside(c);
   if (steps.condition) steps.condition = outside.hold(steps.condition);
   auto enter = [&](const Value& value) { return outside.hold(value); };
@@ -144,12 +201,15 @@ Values Loop(Convert& c) {
     if (const std::optional<std::vector<DimInfo>>& shape = body->inputs[1].shape; shape && shape->size() == 1)
       inputs[1] = reshaped(*inputs[1].known, {1});
     inputs.insert(inputs.end(), state.begin(), state.end());
-    std::optional<Values> outputs = c.tensors_of(*body, inputs, enter);
+    std::optional<Values> outputs = c.body(*body, inputs, enter);
     if (!outputs) return std::optional<Step>();
     Step step;
-    if (known_number((*outputs)[0].known).value_or(0) == 0) step.condition = as_scalar(c, (*outputs)[0].expr);
+    if (known_number((*outputs)[0].known).value_or(0) == 0) step.condition = as_scalar(c, c.expression((*outputs)[0]));
     for (size_t i = 1; i < outputs->size(); ++i)
-      (i <= states ? step.state : step.outputs).push_back((*outputs)[i].expr);
+      if (i <= states)
+        step.state.push_back(next_state(c, state[i - 1], (*outputs)[i]));
+      else
+        step.outputs.push_back(c.expression((*outputs)[i]));
     return std::optional(step);
   });
   if (!all) return {};

@@ -1,15 +1,13 @@
 #include "relay/frontend/onnx/convert.h"
 
-#include "relay/frontend/onnx/importer.h"
-
 namespace relay::onnx {
 
 using ir::Expr;
 
 // --- what ONNX has besides -------------------------------------------------------------------------------------------
 
-Convert::Convert(Importer& importer, const Node& node, std::span<const Value> inputs, int64_t opset, Span place)
-    : Conversion(importer, std::move(place), inputs, node.inputs), node(node), opset(opset), importer_(importer) {}
+Convert::Convert(ConverterHost& host, const Node& node, std::span<const Value> inputs, int64_t opset, Span place)
+    : Conversion(host, std::move(place), inputs, node.inputs), node(node), opset(opset), host_(host) {}
 
 std::optional<AttributeView> Convert::attribute(std::string_view name) const {
   const Attribute* a = node.find(name);
@@ -23,8 +21,8 @@ std::optional<AttributeView> Convert::attribute(std::string_view name) const {
   return view;
 }
 
-Tensor Convert::tensor(const SparseData& data) { return taken(importer_.dense(data)); }
-Tensor Convert::tensor(const TensorData& data) { return taken(importer_.tensor(data)); }
+Tensor Convert::tensor(const SparseData& data) { return taken(host_.dense(data)); }
+Tensor Convert::tensor(const TensorData& data) { return taken(host_.tensor(data)); }
 
 Tensor Convert::taken(Result<Tensor> value) {
   if (value) return *std::move(value);
@@ -32,9 +30,9 @@ Tensor Convert::taken(Result<Tensor> value) {
   return {};
 }
 
-int64_t Convert::code(std::string_view text) { return importer_.strings().code(text); }
+int64_t Convert::code(std::string_view text) { return host_.strings().code(text); }
 
-Tensor Convert::codes(const std::vector<std::string_view>& strings) { return importer_.strings().codes(strings); }
+Tensor Convert::codes(const std::vector<std::string_view>& strings) { return host_.strings().codes(strings); }
 
 Value Convert::strings(Expr codes) {
   Value value(std::move(codes));
@@ -43,7 +41,7 @@ Value Convert::strings(Expr codes) {
 }
 
 Values Convert::as_onnx(Values (*converter)(Convert&), int64_t version, const Values& inputs) {
-  Convert other(importer_, node, inputs, version, place());
+  Convert other(host_, node, inputs, version, place());
   Values results = converter(other);
   if (other.failed()) fail();
   return failed() ? Values() : std::move(results);
@@ -56,9 +54,27 @@ Values Convert::all_values() const {
 }
 
 std::optional<Value> Convert::recomputed(std::string_view name, const std::map<std::string_view, Value>& given) {
-  std::optional<Value> value = importer_.recomputed(node, name, given, place());
+  std::optional<Value> value = host_.recomputed(node, name, given, place());
   if (!value) fail();
   return value;
+}
+
+Expr Convert::constructor(std::string_view name) {
+  for (const auto& [type, definition] : host_.prelude().types)
+    for (const Ref<const ir::Constructor>& c : definition.constructors)
+      if (c->name == name) return c;
+  return nullptr;
+}
+
+Expr Convert::prelude_function(const char* name) {
+  host_.prelude();
+  return ir::global(name, place());
+}
+
+bool Convert::attempt(function_ref<bool()> f) {
+  const bool good = host_.attempt(f) && !failed();
+  forgive();
+  return good;
 }
 
 const Graph* Convert::graph(std::string_view attribute) {
@@ -87,7 +103,7 @@ std::optional<Values> Convert::body(const Graph& graph, const Values& inputs, Sc
         plural(static_cast<int64_t>(graph.inputs.size()), "input", "inputs"), inputs.size());
     return std::nullopt;
   }
-  std::optional<Values> outputs = importer_.body(graph, inputs, std::move(enter), place());
+  std::optional<Values> outputs = host_.body(graph, inputs, std::move(enter), place());
   if (!outputs) fail();
   for (size_t i = 0; outputs && i < outputs->size(); ++i)
     if ((*outputs)[i].carried)

@@ -14,16 +14,34 @@
 
 #include "relay/frontend/common/conversion.h"
 #include "relay/frontend/onnx/model.h"
+#include "relay/frontend/onnx/strings.h"
 
 namespace relay::onnx {
 
 using namespace frontend;  // what importers share
 
-class Importer;
+// What converters ask of the import that they belong to (importer.h).
+class ConverterHost : public ImportState {
+ public:
+  using ImportState::ImportState;
+
+  virtual Strings& strings() = 0;
+  // What sequences are at run time; it joins the module when it is first asked for.
+  virtual const ir::Module& prelude() = 0;
+  // tensor_value(), and of strings their places in strings().
+  virtual Result<Tensor> tensor(const TensorData& data) = 0;
+  virtual Result<Tensor> dense(const SparseData& data) = 0;
+  // Convert::recomputed() for a node of the graph that is being converted.
+  virtual std::optional<Value> recomputed(const Node& node, std::string_view name,
+                                          const std::map<std::string_view, Value>& given, const Span& place) = 0;
+  // Converts the graph's nodes in a scope of its own; its outputs in order, nothing when one failed.
+  virtual std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter,
+                                     const Span& place) = 0;
+};
 
 class Convert final : public Conversion {
  public:
-  Convert(Importer& importer, const Node& node, std::span<const Value> inputs, int64_t opset, Span place);
+  Convert(ConverterHost& host, const Node& node, std::span<const Value> inputs, int64_t opset, Span place);
 
   const Node& node;
   const int64_t opset;  // of the node's domain
@@ -48,6 +66,11 @@ class Convert final : public Conversion {
   // What a name of the graph where this node stands is when other names have these values: the nodes between them are
   // converted once more. Nothing: reported.
   std::optional<Value> recomputed(std::string_view name, const std::map<std::string_view, Value>& given);
+  // A constructor and a function of the prelude's part "sequence", which joins the module.
+  ir::Expr constructor(std::string_view name);
+  ir::Expr prelude_function(const char* name);
+  // ImportState::attempt(): whether this node, too, has not failed.
+  bool attempt(function_ref<bool()> f);
   // A graph in an attribute; null: reported.
   const Graph* graph(std::string_view attribute);
   // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it
@@ -61,7 +84,7 @@ class Convert final : public Conversion {
 
   Tensor taken(Result<Tensor> value);
 
-  Importer& importer_;
+  ConverterHost& host_;
 };
 
 // An operator with its converter.

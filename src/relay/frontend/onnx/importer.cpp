@@ -1,9 +1,11 @@
 #include "relay/frontend/onnx/importer.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "relay/frontend/common/emit.h"
+#include "relay/frontend/onnx/list_types.h"
+#include "relay/frontend/onnx/node_order.h"
+#include "relay/text/text.h"
 
 namespace relay::onnx {
 
@@ -124,6 +126,8 @@ std::optional<ImportedModel> Importer::run() {
   for (size_t i = 0; i < results->size() && !options().all_values; ++i)
     check_output(tensor_info(graph.outputs[i]), (*results)[i].expr,
                  "export the model again, or correct what it says of its outputs (onnx.shape_inference shows it)");
+  for (Value& v : *results)
+    if (v.expr && !ir::as<ir::TensorType>(v.expr->type)) v.expr = lists::turned(v.expr, place);
   ir::DictAttrs attrs;
   if (!model_.producer.empty()) attrs["producer"] = format("{} {}", model_.producer, model_.producer_version);
   if (!options().all_values) describe_strings(graph, *results, attrs);
@@ -144,6 +148,15 @@ std::optional<ImportedModel> Importer::run() {
          "compare results with ONNX Runtime",
          Severity::Warning});
   return result;
+}
+
+const ir::Module& Importer::prelude() {
+  if (prelude_.types.empty()) {
+    Result<ir::Module> part = text::import_prelude({}, "sequence");
+    RELAY_CHECK(bool(part), "the prelude has no part for sequences");
+    add_definitions(prelude_ = *std::move(part));
+  }
+  return prelude_;
 }
 
 // --- operators -------------------------------------------------------------------------------------------------------
@@ -230,6 +243,10 @@ void Importer::read_inputs(const Graph& graph) {
       input.form = TensorInfo::Form::Tensor;
       input.shape = {DimInfo{.value = 1}, DimInfo{.value = words->second}};
     }
+  when_list_enters([this, place = span("the inputs")](const ir::Expr& e) {
+    prelude();
+    return lists::turned(e, place);
+  });
   add_inputs(inputs);
 }
 
@@ -276,23 +293,6 @@ void Importer::report_undefined(const Graph& graph, size_t node, std::string_vie
   report(std::move(d));
 }
 
-// The names that a node uses, last first: its inputs, and what graphs inside it use.
-static std::vector<std::string_view> used_names(const Node& node) {
-  std::vector<std::string_view> names;
-  std::vector<const Node*> work{&node};
-  while (!work.empty()) {
-    const Node& one = *work.back();
-    work.pop_back();
-    names.insert(names.end(), one.inputs.rbegin(), one.inputs.rend());
-    for (const Attribute& a : one.attributes)
-      if (const std::shared_ptr<const Graph>* sub = std::get_if<std::shared_ptr<const Graph>>(&a.value)) {
-        for (const Node& inner : (*sub)->nodes) work.push_back(&inner);
-        for (const ValueInfo& output : (*sub)->outputs) names.push_back(output.name);
-      }
-  }
-  return names;
-}
-
 static bool is_graph(const Attribute& a) { return std::holds_alternative<std::shared_ptr<const Graph>>(a.value); }
 
 // What a node's inputs stand for, as far as they are defined.
@@ -301,39 +301,6 @@ Values Importer::given_values(const Node& node) {
   for (std::string_view name : node.inputs)
     if (const Value* value = name.empty() ? nullptr : scopes().lookup(name)) values.push_back(*value);
   return values;
-}
-
-// Each node behind those whose results it uses, else as they stand: some converters put nodes at the end that belong in
-// front, and ONNX Runtime sorts them. What a circle holds stays where it is, and is reported there.
-static std::vector<size_t> in_order(const Graph& graph) {
-  std::unordered_map<std::string_view, size_t> makers;
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    for (std::string_view name : graph.nodes[i].outputs)
-      if (!name.empty()) makers.try_emplace(name, i);
-  std::vector<size_t> order;
-  enum class State : uint8_t { Fresh, Open, Done };
-  std::vector<State> states(graph.nodes.size(), State::Fresh);
-  std::vector<std::pair<size_t, std::vector<std::string_view>>> open;  // nodes, and what they use that is not looked at
-  auto begin = [&](size_t i) {
-    states[i] = State::Open;
-    open.emplace_back(i, used_names(graph.nodes[i]));
-  };
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (states[i] == State::Fresh) begin(i);
-    while (!open.empty()) {
-      auto& [node, names] = open.back();
-      if (names.empty()) {
-        states[node] = State::Done;
-        order.push_back(node);
-        open.pop_back();
-        continue;
-      }
-      auto maker = makers.find(names.back());
-      names.pop_back();
-      if (maker != makers.end() && states[maker->second] == State::Fresh) begin(maker->second);
-    }
-  }
-  return order;
 }
 
 void Importer::convert_nodes(const Graph& graph) {

@@ -3,14 +3,12 @@
 
 #include "relay/frontend/common/node_fates.h"
 #include "relay/frontend/onnx/convert.h"
-#include "relay/frontend/onnx/import.h"
-#include "relay/frontend/onnx/strings.h"
 
 namespace relay::onnx {
 
-class Importer : public ImportState {
+class Importer final : public ConverterHost {
  public:
-  Importer(const Model& model, const ImportOptions& options) : ImportState(model.path, options), model_(model) {}
+  Importer(const Model& model, const ImportOptions& options) : ConverterHost(model.path, options), model_(model) {}
 
   // The module, or nothing when something was reported.
   std::optional<ImportedModel> run();
@@ -18,15 +16,13 @@ class Importer : public ImportState {
   OperatorUses operator_uses() const;
 
   // --- for Convert ---------------------------------------------------------------------------------------------------
-  Strings& strings() { return strings_; }
-  // tensor_value(), and of strings their places in strings().
-  Result<Tensor> tensor(const TensorData& data);
-  Result<Tensor> dense(const SparseData& data);
-  // Convert::recomputed() for a node of the graph that is being converted.
+  Strings& strings() override { return strings_; }
+  const ir::Module& prelude() override;
+  Result<Tensor> tensor(const TensorData& data) override;
+  Result<Tensor> dense(const SparseData& data) override;
   std::optional<Value> recomputed(const Node& node, std::string_view name,
-                                  const std::map<std::string_view, Value>& given, const Span& place);
-  // Converts the graph's nodes in a scope of its own; its outputs in order, nothing when one failed.
-  std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter, const Span& place);
+                                  const std::map<std::string_view, Value>& given, const Span& place) override;
+  std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter, const Span& place) override;
 
  private:
   // A call of a function of the model's, while its nodes are converted.
@@ -69,6 +65,7 @@ class Importer : public ImportState {
   int64_t opset(std::string_view domain, int64_t otherwise) const;
 
   const Model& model_;
+  ir::Module prelude_;
   Strings strings_;
   NodeFates fates_;
   std::vector<Frame> frames_;         // innermost last

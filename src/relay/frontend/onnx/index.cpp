@@ -61,11 +61,32 @@ KnownRef slice_known(KnownRef known, const Dims& starts, const Dims& ends, const
 
 }  // namespace
 
-// The first `size` elements along an axis: that it has so many is checked when the program is called.
-static Expr first_of(Convert& c, const Expr& x, int64_t axis, const Dim& size) {
-  Dims like(c.shape(x).size(), scalar::imm(1));
-  like[static_cast<size_t>(axis)] = size;
-  return c.emit("slice_like", {x, c.broadcast_to(c.scalar(0, DType::boolean()), like)}, {{"axes", Ints{axis}}});
+// A bound of a forward slice as a place in 0 .. extent: below zero it counts from the end.
+static Dim place_of(const Dim& bound, const Dim& extent) {
+  const Dim zero = scalar::imm(0), one = scalar::imm(1);
+  Dim front = bound;
+  if (scalar::prove(scalar::le(zero, bound)) != true) {
+    const Dim below = scalar::max(scalar::min(zero - bound, one), zero);  // 1 where it is
+    front = scalar::max(bound + below * extent, zero);
+  }
+  return scalar::simplify(scalar::min(front, extent));
+}
+
+// A forward slice whose bounds are not both numbers, or of an axis of any size: as many elements as there are.
+static Expr slice_to_size(Convert& c, const Expr& x, int64_t axis, const Dim& first, const Dim& last, int64_t step) {
+  const Dim& extent = c.shape(x)[static_cast<size_t>(axis)];
+  const Dim begin = place_of(first, extent), end = place_of(last, extent);
+  Dim size = scalar::max(end - begin, scalar::imm(0));
+  size = scalar::simplify(floordiv(size + (step - 1), step));
+  if (is_int(begin, 0) && step == 1) {
+    Dims like(c.shape(x).size(), scalar::imm(1));
+    like[static_cast<size_t>(axis)] = size;
+    return c.emit("slice_like", {x, c.broadcast_to(c.scalar(0, DType::boolean()), like)}, {{"axes", Ints{axis}}});
+  }
+  Expr places = c.broadcast_to(c.integer_scalar(step), {size});
+  places = c.emit("cumsum", {places}, {{"axis", int64_t{0}}, {"exclusive", true}});
+  places = c.add(places, c.expression(Value(known_scalar(begin, DType::int64()))));
+  return c.emit("take", {x, places}, {{"axis", axis}, {"mode", "clip"}});
 }
 
 // Bounds are attributes before opset 10 and inputs since.
@@ -111,8 +132,9 @@ Values Slice(Convert& c) {
     Dim first = (*starts)[i], last = (*ends)[i];
     // To the end of the axis, however it is written.
     bool open = is_int(last) ? last->ivalue >= INT32_MAX : scalar::prove(scalar::le(extent, last)) == true;
-    if (is_int(first, 0) && step == 1 && !is_int(last) && !open) {
-      x = first_of(c, x, (*axes)[i], last);
+    const bool is_number = is_int(first) && (is_int(last) || open);
+    if (step > 0 && !is_number && !is_any(extent)) {
+      x = slice_to_size(c, x, (*axes)[i], first, open ? extent : last, step);
       if (!x) return {};
       continue;
     }
@@ -121,7 +143,7 @@ Values Slice(Convert& c) {
         if (step == 1) continue;
         last = scalar::imm(INT32_MAX);
       }
-      if (step < 0 && c.opset >= 10) return computed_slice(c);
+      if (c.opset >= 10 && (step < 0 || !is_number)) return computed_slice(c);
       if (step < 0)
         return c.unsupported(
             "a backward slice of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)",
@@ -133,9 +155,7 @@ Values Slice(Convert& c) {
             scalar::str(first), scalar::str(last), scalar::str(extent));
       begin.push_back(first->ivalue), end.push_back(last->ivalue), strides.push_back(step);
     } else {
-      if (!is_int(first) || !is_int(last))
-        return c.unsupported("a slice from {} to {} needs numbers; give the inputs' shapes (--shape)",
-                             scalar::str(first), scalar::str(last));
+      if (!is_int(first) || !is_int(last)) return computed_slice(c);  // backward
       Bounds r = clamped(first->ivalue, last->ivalue, step, extent->ivalue);
       if (step == 1 && r.begin == 0 && r.end == extent->ivalue) continue;
       // "Before the first element" is written so that it is not taken for the last one.

@@ -1,9 +1,13 @@
-// Sequences: lists of tensors whose number is known at import, made and taken apart there. Optional values.
-#include "relay/frontend/onnx/convert.h"
+// Sequences: lists of tensors, made and taken apart at import where their number is known there, and else when the
+// model runs (lists.h). Optional values.
+#include "relay/frontend/common/steps.h"
+#include "relay/frontend/onnx/computed.h"
+#include "relay/frontend/onnx/lists.h"
 
 namespace relay::onnx::convert {
 
 using ir::Expr;
+using ir::Exprs;
 
 namespace {
 
@@ -11,7 +15,25 @@ using List = std::vector<Value>;
 
 std::optional<List> list_of(Convert& c, size_t i) {
   if (c.has(i) && c.value(i).list) return *c.value(i).list;
-  return c.unsupported("input {} is not a sequence whose tensors are known at import", i);
+  return c.bad("input {} is not a sequence", i);
+}
+
+// Whether input 0, or a place in it, is known only when the model runs; then input 0 becomes such a list.
+bool is_computed(Convert& c, size_t place_input) {
+  if (!c.has(0)) return false;
+  const bool known_place = !c.has(place_input) || c.known(place_input);
+  return lists::is_list(c.value(0)) || (c.value(0).list && !c.value(0).list->empty() && !known_place);
+}
+
+Expr computed_list(Convert& c) {
+  ir::Type type = lists::type_of(c, c.value(0));
+  return type ? lists::as(c, c.value(0), type) : Expr();
+}
+
+// Input i as an int64 scalar.
+Expr number_input(Convert& c, size_t i) {
+  Expr e = c.cast(c.input(i), DType::int64());
+  return e && c.rank(e) > 0 ? c.reshape(e, {}) : e;
 }
 
 // All lists of an import together are limited: each step of a graph may copy one and add a tensor.
@@ -42,6 +64,11 @@ Values SequenceConstruct(Convert& c) {
 Values SequenceEmpty(Convert& c) { return {made(c, {})}; }
 
 Values SequenceAt(Convert& c) {
+  if (is_computed(c, 1)) {
+    Expr list = computed_list(c);
+    if (!list) return {};
+    return {lists::call(c, "sequence_at", {list, number_input(c, 1)}, lists::element_of_list(list->type))};
+  }
   std::optional<List> list = list_of(c, 0);
   std::optional<size_t> at = list ? place(c, 1, list->size(), 0) : std::nullopt;
   if (!at) return {};
@@ -50,12 +77,26 @@ Values SequenceAt(Convert& c) {
 }
 
 Values SequenceLength(Convert& c) {
+  if (c.has(0) && lists::is_list(c.value(0)))
+    return {lists::call(c, "sequence_length", {c.value(0).expr}, ir::tensor_type({}, DType::int64()))};
   std::optional<List> list = list_of(c, 0);
   if (!list) return {};
   return {known_scalar(scalar::imm(static_cast<int64_t>(list->size())), DType::int64())};
 }
 
 Values SequenceInsert(Convert& c) {
+  if (is_computed(c, 2)) {
+    Expr list = computed_list(c), x = c.input(1);
+    if (!c.has(2)) return {lists::append(c, list, x)};
+    if (!list || !x) return {};
+    ir::Type element = lists::common(lists::element_of_list(list->type), x->type);
+    if (!element)
+      return c.unsupported("{} is put into a sequence of {}; the number of axes and the elements' type must be one",
+                           ir::str(x->type), ir::str(lists::element_of_list(list->type)));
+    ir::Type type = lists::list_of(element);
+    return {lists::call(c, "sequence_insert",
+                        {lists::widened(c, list, type), number_input(c, 2), c.widened(x, element)}, type)};
+  }
   std::optional<List> list = list_of(c, 0);
   std::optional<size_t> at = list ? place(c, 2, list->size(), list->size()) : std::nullopt;
   if (!at) return {};
@@ -64,6 +105,10 @@ Values SequenceInsert(Convert& c) {
 }
 
 Values SequenceErase(Convert& c) {
+  if (is_computed(c, 1)) {
+    Expr list = computed_list(c), at = c.has(1) ? number_input(c, 1) : c.integer_scalar(-1);
+    return {list ? lists::call(c, "sequence_erase", {list, at}, list->type) : Expr()};
+  }
   std::optional<List> list = list_of(c, 0);
   if (!list) return {};
   std::optional<size_t> at = place(c, 1, list->size(), list->empty() ? 0 : list->size() - 1);
@@ -73,7 +118,51 @@ Values SequenceErase(Convert& c) {
   return {made(c, *std::move(list))};
 }
 
+namespace {
+
+// The tensors of a list in one, joined by halves so that each is copied once for each halving. The last come first:
+//   fn (%count, %list) -> (%count tensors as one, the rest of the list)
+Expr joined_by_halves(Convert& c, const Expr& list, int64_t axis, bool stack) {
+  ir::Type element = lists::element_of_list(list->type);
+  ir::VarRef count = c.variable("count", ir::tensor_type({}, DType::int64())), rest = c.variable("rest", list->type);
+  auto head = [&](const Expr& of) { return lists::call(c, "hd", {of}, element); };
+  Expr one = stack ? c.expand(head(rest), axis) : head(rest);
+  ir::Dims shape = c.shape(one);
+  shape[static_cast<size_t>(axis)] = scalar::any_dim();
+  const ir::Type joined = ir::tensor_type(shape, c.dtype(one)), result = ir::tuple_type({joined, list->type});
+  ir::VarRef join = c.variable("join", ir::func_type({count->type, list->type}, result));
+  auto again = [&](const Expr& n, const Expr& of) {
+    Expr made = ir::call(join, {n, of}, {}, c.place());
+    made->type = result;
+    return made;
+  };
+  Expr half = c.emit("floor_divide", {count, c.integer_scalar(2)});
+  if (!one || !half) return nullptr;
+  ir::VarRef second = c.variable("second", result), first = c.variable("first", result);
+  Expr both = c.concatenate({c.get(first, 0), c.get(second, 0)}, axis);
+  Expr halves = c.let(first, again(c.subtract(count, half), c.get(second, 1)), c.tuple({both, c.get(first, 1)}));
+  halves = c.let(second, again(half, rest), halves);
+  Expr single = c.tuple({c.widened(one, joined), lists::call(c, "tl", {rest}, list->type)});
+  Expr body = c.choose(c.emit("less_equal", {count, c.integer_scalar(1)}), single, halves);
+  if (!body) return nullptr;
+  ir::FunctionRef function = ir::function({count, rest}, body, result, {}, {}, c.place());
+  function->type = join->type;
+  Expr length = lists::call(c, "sequence_length", {list}, count->type);
+  return c.get(c.let(join, function, again(length, list)), 0);
+}
+
+}  // namespace
+
 Values ConcatFromSequence(Convert& c) {
+  if (c.has(0) && lists::is_list(c.value(0))) {
+    const Expr& list = c.value(0).expr;
+    const ir::TensorType* element = ir::as<ir::TensorType>(lists::element_of_list(list->type));
+    const bool new_axis = c.integer("new_axis", 0) != 0;
+    if (!element) return c.unsupported("a sequence of {}", ir::str(lists::element_of_list(list->type)));
+    std::optional<int64_t> axis =
+        c.axis(c.integer("axis", 0), static_cast<int64_t>(element->shape.size()) + (new_axis ? 1 : 0));
+    return {axis ? joined_by_halves(c, list, *axis, new_axis) : Expr()};
+  }
   std::optional<List> list = list_of(c, 0);
   if (!list) return {};
   if (list->empty()) return c.bad("the sequence is empty");
@@ -91,14 +180,73 @@ Values ConcatFromSequence(Convert& c) {
   return {c.concatenate(parts, *axis)};
 }
 
+namespace {
+
+// How many parts, and where each begins and ends: int64 scalars.
+struct Parts {
+  Expr count;
+  std::function<std::pair<Expr, Expr>(const Expr& index)> range;
+};
+
+std::optional<Parts> parts_of(Convert& c, const Expr& extent, Captures& outside) {
+  Expr split = c.has(1) ? c.cast(c.input(1), DType::int64()) : c.integer_scalar(1);
+  if (!split || !extent) return std::nullopt;
+  if (c.rank(split) > 1) return c.bad("split is {}", ir::str(split->type));
+  if (c.rank(split) == 1) {
+    Expr ends = outside.hold(c.emit("cumsum", {split}, {{"axis", int64_t{0}}})), sizes = outside.hold(split);
+    auto at = [&c](const Expr& list, const Expr& i) { return c.emit("take", {list, i}, {{"axis", int64_t{0}}}); };
+    return Parts{c.size_of(split, 0), [=, &c](const Expr& i) {
+                   Expr end = at(ends, i);
+                   return std::pair(c.subtract(end, at(sizes, i)), end);
+                 }};
+  }
+  Expr size = outside.hold(split), whole = outside.hold(extent), one = c.integer_scalar(1);
+  Expr count = c.emit("floor_divide", {c.subtract(c.add(whole, size), one), size});
+  return Parts{count, [=, &c](const Expr& i) {
+                 Expr begin = c.multiply(i, size);
+                 return std::pair(begin, c.emit("minimum", {c.add(begin, size), whole}));
+               }};
+}
+
+// Where the axis, or the sizes of the parts, are known only when the model runs.
+Values computed_parts(Convert& c, const Expr& x, int64_t axis) {
+  const bool drops_axis = !c.has(1) && !c.integer("keepdims", 1);
+  Captures outside(c);
+  const Expr data = outside.hold(x);
+  std::optional<Parts> parts = parts_of(c, c.size_of(data, axis), outside);
+  if (!parts) return {};
+  ir::Dims shape = c.shape(x);
+  if (drops_axis)
+    shape.erase(shape.begin() + axis);
+  else
+    shape[static_cast<size_t>(axis)] = c.has(1) ? scalar::any_dim() : scalar::imm(1);
+  Steps steps;
+  steps.count = parts->count;
+  steps.state = {lists::empty(c, lists::list_of(ir::tensor_type(shape, c.dtype(x))))};
+  std::optional<Stepped> all = repeat(c, steps, outside, [&](const Expr& index, const Exprs& state) {
+    Expr part;
+    if (!c.has(1)) {
+      part = c.emit("take", {data, index}, {{"axis", axis}});
+      if (!drops_axis) part = c.expand(part, axis);
+    } else {
+      auto [begin, end] = parts->range(index);
+      Expr places = c.emit("arange", {begin, end, c.integer_scalar(1)});
+      part = c.emit("take", {data, places}, {{"axis", axis}, {"mode", "clip"}});
+    }
+    return std::optional(Step{.condition = {}, .state = {lists::append(c, state[0], part)}, .outputs = {}});
+  });
+  return all ? Values{Value(all->state[0])} : Values();
+}
+
+}  // namespace
+
 // Parts of given sizes, of one size, or of 1.
 Values SplitToSequence(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
   std::optional<int64_t> extent = c.extent(x, *axis);
-  if (!extent)
-    return c.unsupported("axis {} of {} has no fixed size; give the inputs' shapes (--shape)", *axis, ir::str(x->type));
+  if (!extent || (c.has(1) && !c.known(1))) return computed_parts(c, x, *axis);
   ir::Ints sizes;
   std::optional<ir::Ints> given = c.has(1) ? c.ints(1, "split") : std::optional(ir::Ints{1});
   if (!given) return {};
@@ -121,9 +269,63 @@ Values SplitToSequence(Convert& c) {
   return {made(c, std::move(list))};
 }
 
+namespace {
+
+// SequenceMap where a sequence is known only when the model runs: from the first elements on, each result in front of
+// those before.
+Values computed_map(Convert& c, const Graph& body) {
+  Captures outside(c);
+  Steps steps;
+  std::vector<size_t> sequences;
+  Values inputs;
+  for (size_t i = 0; i < c.inputs(); ++i) {
+    inputs.push_back(c.value(i).list || lists::is_list(c.value(i)) ? c.value(i) : outside.hold(c.value(i)));
+    if (!inputs[i].list && !lists::is_list(inputs[i])) continue;
+    ir::Type type = lists::type_of(c, inputs[i]);
+    if (!type) return {};
+    steps.state.push_back(lists::reversed(c, lists::as(c, inputs[i], type)));
+    sequences.push_back(i);
+  }
+  if (!steps.state[0]) return {};
+  auto enter = [&](const Value& value) { return outside.hold(value); };
+  auto results = [&](const Exprs& elements) {
+    Values given = inputs;
+    for (size_t k = 0; k < sequences.size(); ++k) given[sequences[k]] = Value(elements[k]);
+    return c.tensors_of(body, given, enter);
+  };
+  // What the body gives says of which tensors there are none at first.
+  Exprs examples;
+  for (const Expr& list : steps.state) examples.push_back(c.variable("element", lists::element_of_list(list->type)));
+  std::optional<Values> types = results(examples);
+  if (!types) return {};
+  const Expr length = lists::call(c, "sequence_length", {steps.state[0]}, ir::tensor_type({}, DType::int64()));
+  steps.count = length;
+  for (const Value& v : *types) steps.state.push_back(lists::empty(c, lists::list_of(v.expr->type)));
+  std::optional<Stepped> all = repeat(c, steps, outside, [&](const Expr&, const Exprs& state) {
+    Exprs elements;
+    Step step;
+    for (size_t k = 0; k < sequences.size(); ++k) {
+      elements.push_back(lists::call(c, "hd", {state[k]}, lists::element_of_list(state[k]->type)));
+      step.state.push_back(lists::call(c, "tl", {state[k]}, state[k]->type));
+    }
+    std::optional<Values> made = results(elements);
+    if (!made) return std::optional<Step>();
+    for (size_t i = 0; i < made->size(); ++i)
+      step.state.push_back(lists::append(c, state[sequences.size() + i], (*made)[i].expr));
+    return std::optional(step);
+  });
+  if (!all) return {};
+  return Values(all->state.begin() + static_cast<std::ptrdiff_t>(sequences.size()), all->state.end());
+}
+
+}  // namespace
+
 // The body for each element of the first sequence, beside the same element of the others, and tensors as they are.
 Values SequenceMap(Convert& c) {
   const Graph* body = c.graph("body");
+  for (size_t i = 0; body && i < c.inputs(); ++i)
+    if (c.has(0) && (c.value(0).list || lists::is_list(c.value(0))) && lists::is_list(c.value(i)))
+      return computed_map(c, *body);
   std::optional<List> first = body ? list_of(c, 0) : std::nullopt;
   if (!first) return {};
   std::vector<List> results(body->outputs.size());
@@ -146,10 +348,14 @@ Values SequenceMap(Convert& c) {
 // A value that is there is as good as the value itself.
 Values Optional(Convert& c) { return {c.has(0) ? c.value(0) : Value::absent()}; }
 Values OptionalGetElement(Convert& c) {
+  if (lists::is_option(c.value(0)))
+    return {lists::call(c, "optional_get", {c.value(0).expr}, lists::element_of_option(c.value(0).expr->type))};
   if (c.value(0).none) return c.bad("the optional value is not there");
   return {c.value(0)};
 }
 Values OptionalHasElement(Convert& c) {
+  if (c.has(0) && lists::is_option(c.value(0)))
+    return {lists::call(c, "optional_has", {c.value(0).expr}, ir::tensor_type({}, DType::boolean()))};
   return {known_scalar(scalar::imm(c.has(0) && !c.value(0).none ? 1 : 0), DType::boolean())};
 }
 

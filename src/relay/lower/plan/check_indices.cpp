@@ -51,7 +51,7 @@ void add_index_checks(FunctionPlan& plan, const Group& g, const te::Tensors& ind
       array = constant_array(plan, c.value);
     }
     Group check;
-    check.te.name = "check_indices";
+    check.te.name = "check_indices", check.te.sources = g.te.sources;
     check.te.params = {te::placeholder("indices", plan.arrays[array].shape, plan.arrays[array].dtype)};
     check.params = {array}, check.check = c.check;
     plan.groups.push_back(std::move(check));
@@ -66,7 +66,7 @@ void copy_checked_indices(FunctionPlan& plan) {
       if (a.kind == Array::Kind::Temporary && (a.view || !a.layout.is_row_major())) {
         const int dense = add_array(plan, Array::Kind::Temporary, "indices", a.shape, a.dtype);
         plan.arrays[dense].rows = a.rows;
-        groups.push_back(copy_group(plan, "copy_indices", g.params[0], dense));
+        groups.push_back(copy_group(plan, "copy_indices", g, g.params[0], dense));
         g.params = {dense};
       }
     }

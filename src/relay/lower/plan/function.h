@@ -96,7 +96,7 @@ struct LoweredGroup {
   double flops = 0;
   std::optional<Rule> algorithm{};  // that gave the group its form, and what its cost model expects of it
   Gain gain{};
-  std::vector<Span> sources{};  // places of the calls that it computes, each once; none of a copy that the plan added
+  std::vector<Span> sources{};  // places of the calls that it computes, each once; of a copy, those that it is for
 };
 
 // A schedule of the rules that could not be built. The group, or all that took the same form, is computed without them.

@@ -76,10 +76,10 @@ int add_array(FunctionPlan& plan, Array::Kind kind, std::string name, const Expr
   return static_cast<int>(plan.arrays.size()) - 1;
 }
 
-Group copy_group(const FunctionPlan& plan, std::string name, int from, int to) {
+Group copy_group(const FunctionPlan& plan, std::string name, const Group& user, int from, int to) {
   const te::Tensor p = te::placeholder("data", plan.arrays[from].shape, plan.arrays[from].dtype);
   Group copy;
-  copy.te.name = std::move(name), copy.te.params = {p};
+  copy.te.name = std::move(name), copy.te.params = {p}, copy.te.sources = user.te.sources;
   copy.te.outputs = unique_names({copy_stage(p, "copy")});
   copy.params = {from}, copy.outputs = {to};
   return copy;

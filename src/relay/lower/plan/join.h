@@ -42,7 +42,7 @@ void each_array(const FunctionPlan& plan, const Group& g, Visit visit) {
   for (size_t c = 0; c < g.constants.size(); ++c) visit(g.te.constants[c].first, plan.arrays[g.constants[c]]);
 }
 
-// A group that copies an array to another.
-Group copy_group(const FunctionPlan& plan, std::string name, int from, int to);
+// A group that copies an array to another, for `user`, which reads or writes one of them.
+Group copy_group(const FunctionPlan& plan, std::string name, const Group& user, int from, int to);
 
 }  // namespace relay::lower

@@ -104,6 +104,7 @@ OpDef sequence_mask() {
             {.inputs = {"(3, 5)", "(3,) int64"}, .attrs = "axis=1, mask_value=-9f", .low = 0, .high = 5}},
        .rejects = {{{"(5,)", "(5,) int32"}, "", "C1"},
                    {{"(5, 3, 2)", "(3,) int32"}, "axis=2", "C1"},
+                   {{"(5, 3, 2)", "(3,) int32"}, "axis=-3", "C1"},
                    {{"(5, 3)", "(5,) int32"}, "", "C2"},
                    {{"(5, 3)", "(3,)"}, "", "C2"}}},
       "SequenceMaskAttrs");

@@ -28,8 +28,14 @@ Expr quotient(const Expr& x, const Expr& y) {
 Expr trunc_quotient(const Expr& x, const Expr& y) {
   return x->dtype.is_float() ? unary(UnaryOp::Trunc, quotient(x, y)) : quotient(x, y);
 }
+// A quotient that was rounded up to an integer leaves a remainder of the other sign, one of more bits than x has leaves
+// nothing that means something, and its product with y may not be finite: then the remainder is 0.
 Expr trunc_remainder(const Expr& x, const Expr& y) {
-  return x->dtype.is_float() ? x - y * trunc_quotient(x, y) : scalar::binary(BinaryOp::TruncMod, x, y);
+  if (!x->dtype.is_float()) return scalar::binary(BinaryOp::TruncMod, x, y);
+  const Expr zero = number(0, x->dtype), size = unary(UnaryOp::Abs, y), rest = x - y * trunc_quotient(x, y);
+  const Expr up = logical_and(lt(rest, zero), lt(zero, x)), down = logical_and(lt(zero, rest), lt(x, zero));
+  const Expr r = select(up, rest + size, select(down, rest - size, rest));
+  return select(le(size, unary(UnaryOp::Abs, r)), zero, r);
 }
 
 const Row rows[] = {

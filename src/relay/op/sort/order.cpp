@@ -1,58 +1,66 @@
 #include "relay/op/sort/order.h"
 
-#include <algorithm>
+#include "relay/op/sort/radix.h"
 
 namespace relay::op {
 
 namespace {
 
-constexpr int digit_bits = 8;
-constexpr int64_t digits = int64_t{1} << digit_bits;
-// Beyond, counting ranks in lanes takes longer than counting digits. Measured (Zen 4, float32): of 50 ranks are faster,
-// of 100 digits.
+// Up to so many elements, counting ranks in lanes takes less time than counting digits. Measured (Zen 4, float32): of
+// 50 ranks are faster, of 100 digits.
 constexpr int64_t few = 96;
+// Up to so many, all words of a line stay in the L1 cache with their places, and elements are gathered by these:
+// values are exact then also where a program is evaluated in double precision, which keys of 32 bits round.
+constexpr int64_t gathered = 2048;
+constexpr int place_bits = 32;
 
 const DType i64 = DType::int64();
 
-Expr bit_and(const Expr& a, int64_t mask) { return scalar::binary(BinaryOp::BitAnd, a, dim(mask)); }
-Expr shifted(const Expr& a, int64_t by) { return by == 0 ? a : scalar::binary(BinaryOp::Shr, a, dim(by)); }
+Expr bit_and(const Expr& a, int64_t mask) { return scalar::binary(BinaryOp::BitAnd, a, imm(mask, a->dtype)); }
+Expr bit_xor(const Expr& a, int64_t mask) { return scalar::binary(BinaryOp::BitXor, a, imm(mask, a->dtype)); }
+Expr bit_or(const Expr& a, const Expr& b) { return scalar::binary(BinaryOp::BitOr, a, b); }
+Expr up(const Expr& a, int64_t by) { return scalar::binary(BinaryOp::Shl, a, imm(by, a->dtype)); }
+Expr down(const Expr& a, const Expr& by) { return scalar::binary(BinaryOp::Shr, a, cast(a->dtype, by)); }
 Expr inverted(const Expr& a) { return scalar::unary(UnaryOp::BitNot, a); }
+Expr is_nan(const Expr& a) { return scalar::unary(UnaryOp::IsNan, a); }
 
-// Halves of 16 bits are sorted as the float32 that they are.
-DType sorted_as(DType t) { return t.is_float() && t.bits < 32 ? DType::float32() : t; }
-int key_bits(DType t) { return t.is_bool() ? 8 : sorted_as(t).bits; }
+// Floats of 16 bits are sorted as the float32 that they are, integers of fewer than 32 as int32.
+DType key_type(DType t) { return t.bits == 64 && !t.is_bool() ? i64 : DType::int32(); }
+DType sorted_as(DType t) { return t.is_float() ? t.bits == 64 ? t : DType::float32() : key_type(t); }
+int64_t top_bit(DType t) { return t.bits == 64 ? INT64_MIN : INT32_MIN; }
+bool inverts_top(DType t) { return t.code == DType::Code::UInt && !t.is_bool() && t.bits >= 32; }
 
-// A number without sign, in the lowest key_bits of an int64, that is less where x comes first.
-Expr key(Expr x, bool ascend) {
-  x = scalar::cast(sorted_as(x->dtype), x);
-  const DType t = x->dtype;
-  const int bits = key_bits(t);
+// An integer that is less where x comes first. Of floats the bits, those of negative numbers but the sign inverted.
+// Zeros of both signs have one key, or with `signs` the negative one the lesser.
+Expr key(Expr x, bool ascend, bool signs) {
+  const DType t = key_type(x->dtype);
   Expr k;
-  if (t.is_float()) {
-    const Expr zero = scalar::fimm(0, t);  // of both signs
-    const Expr b = scalar::cast(i64, scalar::reinterpret(DType{DType::Code::Int, static_cast<uint8_t>(bits)},
-                                                         scalar::select(scalar::eq(x, zero), zero, x)));
-    const Expr top = dim(bits == 64 ? INT64_MIN : int64_t{1} << 31);
-    k = scalar::select(lt(b, dim(0)), inverted(b), scalar::binary(BinaryOp::BitXor, b, top));
-    k = scalar::select(scalar::unary(UnaryOp::IsNan, x), dim(bits == 64 ? -1 : (int64_t{1} << 32) - 1), k);
-  } else if (t.code == DType::Code::UInt && bits == 64) {
-    k = scalar::reinterpret(i64, x);
-  } else if (t.is_bool() || t.code == DType::Code::UInt) {
-    k = scalar::cast(i64, x);
-  } else if (bits == 64) {
-    k = scalar::binary(BinaryOp::BitXor, x, dim(INT64_MIN));
+  if (x->dtype.is_float()) {
+    x = cast(sorted_as(x->dtype), x);
+    const Expr zero = scalar::fimm(0, x->dtype);
+    const Expr bits = scalar::reinterpret(t, signs ? x : select(scalar::eq(x, zero), zero, x));
+    k = select(lt(bits, imm(0, t)), bit_xor(bits, ~top_bit(t)), bits);
+    k = select(is_nan(x), imm(~top_bit(t), t), k);
   } else {
-    k = scalar::cast(i64, x) + (int64_t{1} << (bits - 1));
+    k = inverts_top(x->dtype) ? bit_xor(scalar::reinterpret(t, x), top_bit(t)) : cast(t, x);
   }
-  if (ascend) return k;
-  return bits == 64 ? inverted(k) : dim((int64_t{1} << bits) - 1) - k;
+  return ascend ? k : inverted(k);
+}
+
+// The element of type t that has this key, made with `signs`.
+Expr element_of(Expr k, DType t, bool ascend) {
+  if (!ascend) k = inverted(k);
+  if (inverts_top(t)) return scalar::reinterpret(t, bit_xor(k, top_bit(k->dtype)));
+  if (!t.is_float()) return t.is_bool() ? ne(k, imm(0, k->dtype)) : cast(t, k);
+  const Expr bits = select(lt(k, imm(0, k->dtype)), bit_xor(k, ~top_bit(k->dtype)), k);
+  return cast(t, scalar::reinterpret(sorted_as(t), bits));
 }
 
 // a > b, where NaN is greater than every number.
 Expr greater(const Expr& a, const Expr& b) {
   auto no = [](const Expr& e) { return scalar::unary(UnaryOp::Not, e); };
   if (!a->dtype.is_float()) return lt(b, a);
-  return logical_and(no(le(a, b)), no(scalar::unary(UnaryOp::IsNan, b)));
+  return logical_and(no(le(a, b)), no(is_nan(b)));
 }
 
 // The number of elements that come before each: in front of it the equal ones do, too.
@@ -68,108 +76,170 @@ te::Tensor ranks(const te::Tensor& data, size_t axis, bool ascend) {
   });
 }
 
+Exprs without(Exprs all, size_t axis) {
+  all.erase(all.begin() + static_cast<std::ptrdiff_t>(axis));
+  return all;
+}
+
+Exprs with(Exprs line, size_t axis, const Expr& k) {
+  line.insert(line.begin() + static_cast<std::ptrdiff_t>(axis), k);
+  return line;
+}
+
+// A line of the work space at `k` of `half`.
+Exprs joined(Exprs line, const Expr& half, const Expr& k) {
+  line.push_back(half), line.push_back(k);
+  return line;
+}
+
+bool is_short(const Expr& n, int64_t limit) { return scalar::is_int(n) && n->ivalue <= limit; }
+
+// The keys of all elements, and the least and the greatest of each line.
+struct Keys {
+  te::Tensor of, least, greatest;
+  size_t axis;
+
+  Keys(const te::Tensor& data, size_t along, bool ascend, bool signs) : axis(along) {
+    of = te::compute("keys", data->shape, [&](const Exprs& i) { return key((*data)(i), ascend, signs); });
+    auto extreme = [&](const char* name, Combiner combiner) {
+      return te::reduce(name, without(data->shape, axis), {data->shape[axis]}, combiner,
+                        [&](const Exprs& i, const Exprs& r) { return (*of)(with(i, axis, r[0])); });
+    };
+    least = extreme("least", Combiner::Min), greatest = extreme("greatest", Combiner::Max);
+  }
+
+  // How much a key is above the least of its line, without sign.
+  static Expr above(const Expr& k, const Expr& from) {
+    const DType t{DType::Code::UInt, static_cast<uint8_t>(k->dtype.bits)};
+    return scalar::reinterpret(t, k) - scalar::reinterpret(t, from);
+  }
+  Expr above_least(const Exprs& line, const Expr& place) const {
+    return above((*of)(with(line, axis, place)), (*least)(line));
+  }
+  Expr range(const Exprs& line) const {
+    const Expr r = above((*greatest)(line), (*least)(line));
+    return r->dtype.bits == 64 ? scalar::reinterpret(i64, r) : cast(i64, r);
+  }
+};
+
+// Words of 64 bits: as many of the highest bits of a key as there is room for, and the place.
+Stmt places_in_order(const Keys& keys, const Expr& needed, const Exprs& line, const BufferRef& result) {
+  const DType word = DType::uint64();
+  auto place = [](const Expr& w) { return cast(i64, bit_and(w, UINT32_MAX)); };
+  return with_bits_of(keys.range(line), [&](const Expr& bits) {
+    const bool fits = keys.of->dtype.bits == 32;
+    RadixSort sort;
+    sort.count = keys.of->shape[keys.axis];
+    sort.word = word;
+    sort.highest = min(bits, dim(place_bits)) + place_bits, sort.lowest = dim(place_bits);
+    sort.needed = needed;
+    const Expr left_out = max(bits - place_bits, dim(0));
+    const Expr mask = scalar::binary(BinaryOp::Shl, dim(1), left_out) - 1;
+    auto high = [&](const Expr& k, const Expr& p) {
+      return bit_or(up(fits ? cast(word, k) : down(k, left_out), place_bits), cast(word, p));
+    };
+    sort.first = [&](const Expr& p) { return high(keys.above_least(line, p), p); };
+    if (!fits) {
+      sort.left_out = left_out;
+      sort.with_high_bits = [&](const Expr& w) { return sort.first(place(w)); };
+      sort.with_low_bits = [&](const Expr& w) {
+        const Expr low = scalar::binary(BinaryOp::BitAnd, keys.above_least(line, place(w)), cast(word, mask));
+        return bit_or(up(low, place_bits), bit_and(w, UINT32_MAX));
+      };
+      sort.before = [&](const Expr& a, const Expr& b) {
+        const Expr one = keys.above_least(line, place(a)), other = keys.above_least(line, place(b));
+        const Expr by_key = logical_or(lt(one, other), logical_and(eq(one, other), lt(place(a), place(b))));
+        return select(eq(down(a, dim(place_bits)), down(b, dim(place_bits))), by_key, lt(a, b));
+      };
+    }
+    sort.result = result;
+    sort.at = [&](const Expr& half, const Expr& k) { return joined(line, half, k); };
+    return sort.loops();
+  });
+}
+
 }  // namespace
 
-Order::Order(const te::Tensor& data, size_t axis, bool ascend) : data_(data), axis_(axis), ascend_(ascend) {
+Order::Order(const te::Tensor& data, size_t axis, bool ascend, Expr needed) : data_(data), axis_(axis) {
   const Expr& n = data->shape[axis];
-  const int bits = key_bits(data->dtype);
-  rounds_ = bits == 64 ? 2 : 1;
-  passes_ = std::min(bits, 32) / digit_bits;
-  half_ = rounds_ * passes_ % 2;
-  Exprs shape = data->shape;
-  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  const size_t batch = shape.size();
-  shape.push_back(dim(scalar::is_int(n) && n->ivalue <= few ? 1 : 2)), shape.push_back(n);
-  const std::vector<size_t> all = axes_but(batch, {});
-  if (scalar::is_int(n) && n->ivalue <= few) {
-    half_ = 0;
+  const Exprs line = without(data->shape, axis);
+  const std::vector<size_t> all = axes_but(line.size(), {});
+  if (is_short(n, few)) {
     const te::Tensor rank = ranks(data, axis, ascend);
-    order_ = te::program("order", shape, i64, all, [&](const Exprs& i, const BufferRef& result) {
+    order_ = te::program("order", joined(line, dim(1), n), i64, all, [&](const Exprs& i, const BufferRef& result) {
       return each("k", n, [&](const Expr& k) {
-        return loop::store(result, at(i, dim(0), cast(i64, (*rank)(in_data(i, k)))), k);
+        return loop::store(result, joined(i, dim(0), cast(i64, (*rank)(with(i, axis, k)))), k);
       });
     });
   } else {
-    order_ = te::program("order", shape, i64, all,
-                         [&](const Exprs& i, const BufferRef& result) { return by_digits(i, result); });
+    const Keys keys(data, axis, ascend, false);
+    order_ =
+        te::program("order", joined(line, dim(2), n), DType::uint64(), all,
+                    [&](const Exprs& i, const BufferRef& result) { return places_in_order(keys, needed, i, result); });
   }
-}
-
-Exprs Order::at(const Exprs& batch, const Expr& half, const Expr& k) const {
-  Exprs out = batch;
-  out.push_back(half), out.push_back(k);
-  return out;
-}
-
-Exprs Order::in_data(const Exprs& batch, const Expr& k) const {
-  Exprs out = batch;
-  out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis_), k);
-  return out;
-}
-
-Stmt Order::by_digits(const Exprs& batch, const BufferRef& result) const {
-  const Expr& n = data_->shape[axis_];
-  const BufferRef counts = loop::buffer("counts", i64, {dim(passes_), dim(digits)}, loop::Scope::Scratch);
-  auto digit = [&](const Expr& pair, int pass) { return bit_and(shifted(pair, 32 + pass * digit_bits), digits - 1); };
-  auto load = [&](int half, const Expr& k) { return scalar::load(result, at(batch, dim(half), k)); };
-  auto count_digits = [&](const Expr& pair) {
-    loop::Stmts out;
-    for (int pass = 0; pass < passes_; ++pass)
-      out.push_back(let("digit", digit(pair, pass), [&](const Expr& d) {
-        return loop::store(counts, {dim(pass), d}, scalar::load(counts, {dim(pass), d}) + 1);
-      }));
-    return loop::block(std::move(out));
-  };
-  loop::Stmts steps;
-  int half = 0;
-  for (int round = 0; round < rounds_; ++round) {
-    steps.push_back(each("pass", dim(passes_), [&](const Expr& pass) {
-      return each("digit", dim(digits), [&](const Expr& d) { return loop::store(counts, {pass, d}, dim(0)); });
-    }));
-    steps.push_back(each("i", n, [&](const Expr& i) {
-      const Expr place = round == 0 ? i : bit_and(load(half, i), UINT32_MAX);
-      return let("place", place, [&](const Expr& p) {
-        const Expr all = key((*data_)(in_data(batch, p)), ascend_);
-        const Expr part = rounds_ == 1 ? all : bit_and(shifted(all, 32 * round), UINT32_MAX);
-        const Expr pair = scalar::binary(BinaryOp::BitOr, scalar::binary(BinaryOp::Shl, part, dim(32)), p);
-        return let("pair", pair, [&](const Expr& v) {
-          return loop::block({loop::store(result, at(batch, dim(half), i), v), count_digits(v)});
-        });
-      });
-    }));
-    for (int pass = 0; pass < passes_; ++pass, half = 1 - half) {
-      steps.push_back(with_cell("sum", dim(0), [&](const Cell& sum) {
-        return each("digit", dim(digits), [&](const Expr& d) {
-          return let("count", scalar::load(counts, {dim(pass), d}), [&](const Expr& count) {
-            return loop::block({loop::store(counts, {dim(pass), d}, sum.get()), sum.set(sum.get() + count)});
-          });
-        });
-      }));
-      steps.push_back(each("i", n, [&](const Expr& i) {
-        return let("pair", load(half, i), [&](const Expr& pair) {
-          return let("digit", digit(pair, pass), [&](const Expr& d) {
-            return let("to", scalar::load(counts, {dim(pass), d}), [&](const Expr& to) {
-              return loop::block({loop::store(result, at(batch, dim(1 - half), to), pair),
-                                  loop::store(counts, {dim(pass), d}, to + 1)});
-            });
-          });
-        });
-      }));
-    }
-  }
-  return loop::alloc(counts, loop::block(std::move(steps)));
 }
 
 Expr Order::place(const Exprs& i) const {
-  Exprs batch = i;
-  batch.erase(batch.begin() + static_cast<std::ptrdiff_t>(axis_));
-  return bit_and((*order_)(at(batch, dim(half_), i[axis_])), UINT32_MAX);
+  return cast(i64, bit_and((*order_)(joined(without(i, axis_), dim(0), i[axis_])), UINT32_MAX));
 }
 
 Expr Order::element(const Exprs& i) const {
   Exprs from = i;
   from[axis_] = max(min(place(i), data_->shape[axis_] - 1), dim(0));
   return (*data_)(from);
+}
+
+te::Tensor sorted(const te::Tensor& data, size_t axis, bool ascend, const std::string& name) {
+  const Expr& n = data->shape[axis];
+  const DType t = data->dtype;
+  if (is_short(n, gathered)) {
+    const Order order(data, axis, ascend);
+    return te::compute(name, data->shape, [&](const Exprs& i) { return order.element(i); });
+  }
+  const Keys keys(data, axis, ascend, true);
+  const DType word{DType::Code::UInt, static_cast<uint8_t>(keys.of->dtype.bits)};
+  const Exprs line = without(data->shape, axis);
+  // How many are in front of the zeros, and in the upper half how many zeros are negative: these keep their places
+  // among the zeros. All in unsigned or floating arithmetic: keys of 64 bits may be as large as they can be.
+  const te::Tensor zeros =
+      t.is_float() ? te::reduce("zeros", line, {n}, Combiner::Sum,
+                                [&](const Exprs& i, const Exprs& r) {
+                                  const Expr x = (*data)(with(i, axis, r[0])), zero = imm(0, t);
+                                  const Expr k = (*keys.of)(with(i, axis, r[0]));
+                                  const Expr front = ascend ? lt(x, zero) : scalar::unary(UnaryOp::Not, le(x, zero));
+                                  const Expr minus = eq(k, imm(ascend ? -1 : 0, k->dtype));  // the others' is 0, -1
+                                  return cast(i64, front) + up(cast(i64, minus), 32);
+                                })
+                   : te::Tensor();
+  const te::Tensor order = te::program(
+      "order", joined(line, dim(2), n), word, axes_but(line.size(), {}), [&](const Exprs& i, const BufferRef& result) {
+        const Stmt all = with_bits_of(keys.range(i), [&](const Expr& bits) {
+          RadixSort sort;
+          sort.count = n, sort.word = word, sort.highest = bits;
+          sort.first = [&](const Expr& k) { return keys.above_least(i, k); };
+          sort.result = result;
+          sort.at = [&](const Expr& half, const Expr& k) { return joined(i, half, k); };
+          return sort.loops();
+        });
+        if (!zeros) return all;
+        const Stmt signs = let("zeros", (*zeros)(i), [&](const Expr& z) {
+          const Stmt refill = with_cell("at", bit_and(z, UINT32_MAX), [&](const Cell& at) {
+            return each("k", n, [&](const Expr& k) {
+              const Expr is_zero = eq((*data)(with(i, axis, k)), imm(0, t));
+              const Stmt put = loop::store(result, joined(i, dim(0), at.get()), keys.above_least(i, k));
+              return loop::if_(is_zero, loop::block({put, at.set(at.get() + 1)}));
+            });
+          });
+          return loop::if_(le(dim(int64_t{1} << 32), z), refill);
+        });
+        return loop::block({all, signs});
+      });
+  return te::compute(name, data->shape, [&](const Exprs& i) {
+    const Exprs at = without(i, axis);
+    const Expr above = (*order)(joined(at, dim(0), i[axis]));
+    const DType k = keys.of->dtype;
+    return element_of(scalar::reinterpret(k, above + scalar::reinterpret(word, (*keys.least)(at))), t, ascend);
+  });
 }
 
 }  // namespace relay::op

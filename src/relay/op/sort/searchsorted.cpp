@@ -3,7 +3,7 @@
 //
 // Of a sequence with several axes, the last are the sequences, and values have the same axes in front. For each value,
 // the part of the sequence in which its place is gets halved until that is one place.
-#include "relay/op/loops.h"
+#include "relay/op/sort/radix.h"
 
 namespace relay::ops {
 namespace {
@@ -28,19 +28,6 @@ Result<Type> infer(const SearchSortedAttrs& a, const Types& in) {
   if (!fits)
     return constraint("C2", "sorted_sequence {} does not fit values {}", text(sequence->shape), text(values->shape));
   return ir::tensor_type(values->shape, a.dtype);
-}
-
-// steps(bits), where bits is the number of binary digits of n
-Stmt with_bits_of(const Expr& n, const std::function<Stmt(const Expr& bits)>& steps) {
-  std::function<Stmt(int64_t, const Expr&, const Expr&)> next = [&](int64_t half, const Expr& rest, const Expr& bits) {
-    if (half == 0) return let("bits", bits + cast(DType::int64(), lt(dim(0), rest)), steps);
-    const Expr longer = le(dim(int64_t{1} << half), rest);
-    return let("rest", select(longer, scalar::binary(BinaryOp::Shr, rest, dim(half)), rest), [&](const Expr& left) {
-      return let("bits", bits + select(longer, dim(half), dim(0)),
-                 [&](const Expr& found) { return next(half / 2, left, found); });
-    });
-  };
-  return next(32, n, dim(0));
 }
 
 te::Tensors compute(const SearchSortedAttrs& a, const te::Tensors& in, const Type& out) {

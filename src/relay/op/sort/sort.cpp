@@ -50,8 +50,8 @@ Result<Type> infer(const ArgsortAttrs& a, const Types& in, bool want_places) {
 
 te::Tensors compute(const ArgsortAttrs& a, const te::Tensors& in, const Type& out, bool want_places) {
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
-  const Order order(in[0], axis, a.is_ascend);
-  return {want_places ? places(order, shape_of(out), dtype_of(out)) : values(order, shape_of(out))};
+  if (!want_places) return {sorted(in[0], axis, a.is_ascend, "sorted")};
+  return {places(Order(in[0], axis, a.is_ascend), shape_of(out), dtype_of(out))};
 }
 
 // What a place of the result got goes back to the place of data that it came from.
@@ -104,12 +104,14 @@ Type topk_type(const A& a, const Dims& shape, DType dtype) {
   return a.ret_type == "both" ? ir::tuple_type({sorted, order}) : a.ret_type == "values" ? sorted : order;
 }
 
+// `needed`: k; null: all.
 template <class A>
-te::Tensors topk_results(const A& a, const te::Tensor& data, const Type& out) {
+te::Tensors topk_results(const A& a, const te::Tensor& data, const Type& out, const Expr& needed) {
   const size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(data->shape.size())));
   const TupleType* both = as<TupleType>(out);
   const Dims& shape = shape_of(both ? both->fields[0] : out);
-  const Order order(data, axis, a.is_ascend);
+  if (a.ret_type == "values" && !needed) return {sorted(data, axis, a.is_ascend, "sorted")};
+  const Order order(data, axis, a.is_ascend, needed);
   if (a.ret_type == "values") return {values(order, shape)};
   te::Tensor found = places(order, shape, a.dtype.value_or(DType::int32()));
   if (a.ret_type == "indices") return {found};
@@ -154,11 +156,21 @@ Result<Type> infer_dynamic(const DynTopKAttrs& a, const Types& in) {
   return topk_type(a, shape, data->dtype);
 }
 
+Expr dynamic_k(const te::Tensors& in) {
+  return cast(DType::int64(), in[1]->shape.empty() ? (*in[1])({}) : (*in[1])({dim(0)}));
+}
+
+Expr dynamic_needed(const DynTopKAttrs& a, const te::Tensors& in) {
+  const Dims& shape = in[0]->shape;
+  const Expr& n = shape[static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(shape.size())))];
+  return select(lt(dynamic_k(in), dim(1)), n, dynamic_k(in));
+}
+
 // All where k is less than 1; more than there are: refused.
 te::Tensor dynamic_shape(const DynTopKAttrs& a, const te::Tensors& in) {
   Exprs sizes = in[0]->shape;
   Expr& n = sizes[static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(sizes.size())))];
-  Expr k = cast(DType::int64(), in[1]->shape.empty() ? (*in[1])({}) : (*in[1])({dim(0)}));
+  const Expr k = dynamic_k(in);
   n = select(lt(k, dim(1)), n, select(le(k, n), k, dim(-1)));
   if (a.ret_type == "both") {
     const Exprs once = sizes;
@@ -199,7 +211,7 @@ OpDef dyn_topk() {
        .fusion = Fusion::Opaque,
        .infer = infer_dynamic,
        .compute = [](const DynTopKAttrs& a, const te::Tensors& in,
-                     const Type& out) { return topk_results(a, in[0], out); },
+                     const Type& out) { return topk_results(a, in[0], out, dynamic_needed(a, in)); },
        .shape = dynamic_shape,
        .gradient = gradient_of_dynamic_topk,
        .oracle = "topk(data, int(k), axis, ret_type, is_ascend)",
@@ -234,7 +246,7 @@ OpDef topk() {
        .fusion = Fusion::Opaque,
        .infer = infer_topk,
        .compute = [](const TopKAttrs& a, const te::Tensors& in,
-                     const Type& out) { return topk_results(a, in[0], out); },
+                     const Type& out) { return topk_results(a, in[0], out, a.k && *a.k >= 1 ? dim(*a.k) : Expr()); },
        .gradient = gradient_of_static_topk,
        .oracle = "topk(data, k, axis, ret_type, is_ascend)",
        .examples = {{.inputs = {"(3, 9)"}, .attrs = "k=4", .symbolic = {"(n, 9)"}},

@@ -129,15 +129,21 @@ ir::Expr rows_of_values(const ir::Expr& data, const ir::Expr& pointers) {
 
 // Of values that stand in rows of ascending pointers: with g(m, r) the gradient of row r, of values (row, column)
 //   d data[v] = sum(m) g[m, row(v)] * dense[m, column(v)],   d dense[m, c] = sum(column(v) = c) g[m, row(v)] * data[v]
-// over blocks: rows are (rows of blocks, rows of a block), columns likewise.
+// over blocks: rows are (rows of blocks, rows of a block), columns likewise. Columns that fill no block get zeros
+// behind them, and what these would get is cut off.
 ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
-  const ir::Expr &dense = of.inputs[0], &data = of.inputs[1], &indices = of.inputs[2], &pointers = of.inputs[3];
+  const ir::Expr &given = of.inputs[0], &data = of.inputs[1], &indices = of.inputs[2], &pointers = of.inputs[3];
   const Dims& block = grad::tensor(data).shape;
   const bool blocks = block.size() == 3;
-  if (blocks &&
-      !(scalar::is_int(block[1]) && scalar::is_int(block[2]) && divides(block[2], grad::tensor(dense).shape[1])))
-    return {};
+  if (blocks && !(scalar::is_int(block[1]) && scalar::is_int(block[2]))) return {};
   const int64_t height = blocks ? block[1]->ivalue : 1, width = blocks ? block[2]->ivalue : 1;
+  const Dim& known = grad::tensor(given).shape[1];
+  const bool whole = width == 1 || divides(dim(width), known);
+  if (!whole && !scalar::is_int(known)) return {};
+  const int64_t behind = whole ? 0 : (width - known->ivalue % width) % width;
+  const IntLists beside_rows = {{0, 0}, {0, behind}};
+  const ir::Expr dense =
+      behind == 0 ? given : grad::call("nn.pad", {given, grad::number(0, given)}, {{"pad_width", beside_rows}});
   auto shaped = [](const ir::Expr& t, const Ints& shape) { return grad::call("reshape", {t}, {{"newshape", shape}}); };
   auto einsum = [](const char* equation, const ir::Expr& x, const ir::Expr& y) {
     return grad::call("einsum", {ir::tuple({x, y})}, {{"equation", equation}});
@@ -148,7 +154,7 @@ ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
   const ir::Expr column = ints(indices);
   const ir::Expr row = rows_of_values(data, pointers);
   const ir::Expr last_row = grad::call("max", {grad::places(pointers, 0)}),
-                 last_column = grad::call("max", {grad::places(dense, 1)});
+                 last_column = grad::call("max", {grad::places(given, 1)});
   const ir::Expr in_rows = both(grad::call("less_equal", {one(0), row}), grad::call("less", {row, last_row}));
   const ir::Expr in_columns = both(grad::call("less_equal", {one(0), column}),
                                    grad::call("less_equal", {grad::times(column, one(width)), last_column}));
@@ -168,7 +174,10 @@ ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
   const ir::Expr to = grad::call("where", {in_columns, column, one(0)});
   const ir::Expr sums = grad::call(
       "scatter_nd", {zeros, grad::call("expand_dims", {to}, {{"axis", int64_t{0}}}), terms}, {{"mode", "add"}});
-  const ir::Expr d_dense = grad::shaped_as(grad::call("transpose", {sums}, {{"axes", Ints{1, 0, 2}}}), dense);
+  const ir::Expr turned = grad::call("transpose", {sums}, {{"axes", Ints{1, 0, 2}}});
+  if (behind == 0) return {grad::shaped_as(turned, given), d_data, nullptr, nullptr};
+  const ir::Expr d_dense = grad::call("strided_slice", {shaped(turned, {0, -1})},
+                                      {{"begin", Ints{0}}, {"end", Ints{known->ivalue}}, {"axes", Ints{1}}});
   return {d_dense, d_data, nullptr, nullptr};
 }
 
@@ -387,7 +396,9 @@ OpDef product(const char* name, const char* doc) {
                     {.inputs = {"(3, 5)", "(6,)", "(6,) int32", "(5,) int32"},
                      .attrs = "sparse_lhs=True",
                      .ranges = ranges},
-                    {.inputs = {"(3, 10)", "(6, 3, 2)", "(6,) int32", "(4,) int32"}, .ranges = ranges}},
+                    {.inputs = {"(3, 10)", "(6, 3, 2)", "(6,) int32", "(4,) int32"}, .ranges = ranges},
+                    {.inputs = {"(3, 7)", "(6, 2, 3)", "(6,) int32", "(4,) int32"},
+                     .ranges = {{-1, 1}, {-1, 1}, {0, 2}, {0, 6}}}},
        .rejects = rejects("(3, 5)")},
       "SparseDenseAttrs");
 }

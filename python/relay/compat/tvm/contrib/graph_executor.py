@@ -6,11 +6,32 @@ import numpy as np
 
 import relay as _relay
 
+from ...outside import explain
 from ..nd import NDArray
+
+
+class _Functions:
+    """The methods of a GraphModule by name: m.module["run"]()."""
+
+    def __init__(self, model: GraphModule):
+        self._model = model
+
+    def __getitem__(self, name: str):
+        return getattr(self._model, name)
 
 
 class GraphModule(_relay.GraphModule):
     """relay.GraphModule with NDArrays."""
+
+    module = property(_Functions)
+
+    def __getitem__(self, name: str):
+        return getattr(self, name)
+
+    def debug_get_output(self, node, out) -> None:
+        """Values inside of a program are not kept: profile() times its kernels, extract_intermediate_expr() gives any
+        expression."""
+        raise NotImplementedError(explain("tvm.contrib.debugger"))
 
     def get_output(self, index: int, out=None) -> NDArray:
         """An output of the last run."""

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import importlib as _importlib
+import sys as _sys
 
 import relay as _relay
 from relay import *
-from relay import adt, expr, expr_functor, loops, scope_builder, ty, type_functor
-from relay import build_module as _build_module
+from relay import expr_functor, loops, scope_builder, type_functor
+from relay.build_module import bind_params_by_name
 
 from ...outside import missing as _missing
+from .. import extras as _extras
 from .. import tir
+from ..relations import FuncType, IncompleteType, TypeConstraint, TypeRelation, TypeVar
+from ..spans import SequentialSpan, SourceName, Span
 from . import backend, early, feature, frontend, ir_pass, prelude, testing
 from .early import Module, build_config, module
 from .run import build, create_executor, debug, optimize, param_dict
@@ -29,14 +33,15 @@ qnn = _importlib.import_module(f"{__name__}.qnn")
 transform = _importlib.import_module(f"{__name__}.transform")
 vm = _importlib.import_module(f"{__name__}.vm")
 
+reverse_reshape, segment_sum = op.reverse_reshape, op.segment_sum
 alpha_equal, Feature = analysis.alpha_equal, analysis.Feature
 globals().update(early.WITH_FIELDS)
-build_module = _build_module
 save_param_dict, load_param_dict = param_dict.save_param_dict, param_dict.load_param_dict
-base = _relay
-SourceName = str
+base = function = adt = ty = expr = build_module = _sys.modules[__name__]
 ShapeVar = _relay.Dim
 Any = tir.Any
+StorageInfo, StaticMemoryPlan = _missing("tvm.relay")("StorageInfo"), _missing("tvm.relay")("StaticMemoryPlan")
+Id, ExprWithOp = _extras.Id, _relay.Expr
 
 __all__ = [
     *_relay.__all__,

@@ -3,22 +3,22 @@
 
 import types as _types
 
-from relay import CompileError, GlobalTypeVar, TypeKind
+from relay import IRModule, Pattern, PatternConstructor, PatternTuple, PatternVar, TypeKind
 from relay import analysis as _ours
 from relay import weights as _weights
 from relay.analysis import *
 
 from ...outside import missing as _missing
 from ..equality import alpha_equal, assert_alpha_equal
+from ..relations import ConstrainedFuncType, TypeRelation, kind_checked
+from ..type_solver import TypeSolver
 
 __getattr__ = _missing("tvm.relay.analysis")
 
 
 def check_kind(t, mod=None) -> TypeKind:
     """Of what kind a type is; an error where it is none."""
-    if not _ours.check_kind(t, mod):
-        raise CompileError(f"error: {t} is not a type of this module")
-    return TypeKind.AdtHandle if isinstance(t, GlobalTypeVar) and mod is None else TypeKind.Type
+    return kind_checked(t, mod)
 
 
 sparse_dense = _types.SimpleNamespace(process_params=_weights.process_dense_params)
@@ -27,21 +27,57 @@ annotated_regions = _types.SimpleNamespace(AnnotatedRegionSet=_ours.AnnotatedReg
 call_graph = _types.SimpleNamespace(CallGraph=_ours.CallGraph)
 
 
-def free_type_vars(expr, mod=None):
-    """Those of an expression or a type; the module says nothing of them."""
-    return _ours.free_type_vars(expr)
+_ffi_api = _types.SimpleNamespace(__name__="tvm.relay.analysis._ffi_api", _test_type_solver=TypeSolver)
 
 
-def bound_type_vars(expr, mod=None):
-    """Those of an expression or a type."""
-    return _ours.bound_type_vars(expr)
+def _in_pattern(pattern) -> list:
+    if isinstance(pattern, PatternVar):
+        return [pattern.var]
+    if isinstance(pattern, (PatternConstructor, PatternTuple)):
+        return [var for part in pattern.patterns or [] for var in _in_pattern(part)]
+    return []
 
 
-def all_type_vars(expr, mod=None):
-    """Those of an expression or a type."""
-    return _ours.all_type_vars(expr)
+def bound_vars(expr) -> list:
+    """Of an expression or a pattern."""
+    return _in_pattern(expr) if isinstance(expr, Pattern) else _ours.bound_vars(expr)
 
 
+def all_vars(expr) -> list:
+    """Of an expression or a pattern."""
+    return _in_pattern(expr) if isinstance(expr, Pattern) else _ours.all_vars(expr)
+
+
+def free_vars(expr) -> list:
+    """Of an expression; of a pattern those that it binds."""
+    return _in_pattern(expr) if isinstance(expr, Pattern) else _ours.free_vars(expr)
+
+
+def count_layers(expr, valid_ops) -> int:
+    """The most calls of these operators one after another; of a module that of its @main."""
+    return _ours.count_layers(expr["main"] if isinstance(expr, IRModule) else expr, valid_ops)
+
+
+def _of_types(expr) -> list:
+    """A relation or a type with some: the types in it."""
+    if isinstance(expr, TypeRelation):
+        return expr.args
+    return [expr.plain(), *(arg for one in expr.type_constraints for arg in one.args)]
+
+
+def _type_vars(found):
+    def of(expr, mod=None):
+        if not isinstance(expr, (TypeRelation, ConstrainedFuncType)):
+            return found(expr)
+        return list(dict.fromkeys(var for part in _of_types(expr) for var in found(part)))
+
+    of.__doc__ = "Those of an expression or a type; the module says nothing of them."
+    return of
+
+
+free_type_vars, bound_type_vars, all_type_vars = map(
+    _type_vars, (_ours.free_type_vars, _ours.bound_type_vars, _ours.all_type_vars)
+)
 graph_equal, assert_graph_equal = alpha_equal, assert_alpha_equal
 extract_intermdeiate_expr = _ours.extract_intermediate_expr  # so it was spelled
 

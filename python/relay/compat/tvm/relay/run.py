@@ -8,7 +8,7 @@ from relay import build_module as _ours
 from ...outside import ONE_DEVICE, explain
 from ..runtime import params
 from ..target import Target
-from .backend.interpreter import unwrap, wrap
+from .backend.interpreter import argument, wrap
 
 
 def _target(given):
@@ -32,7 +32,7 @@ def _executor(given) -> dict:
         return {}
     name = str(getattr(given, "name", given))
     for option, value in getattr(given, "attrs", {}).items():
-        if option == "link-params" or value in (False, 0):
+        if option == "link-params" or value in (False, 0) or (option, value) == ("interface-api", "packed"):
             continue
         raise NotImplementedError(
             f"executor {name}: {option}={value} would have no effect: programs are artifacts, not C code; docs/runtime.md"
@@ -76,7 +76,8 @@ class Executor(_ours.Executor):
 
     def _runner(self, mod):
         run = super()._runner(mod)
-        return lambda args: wrap(run([unwrap(arg) for arg in args]), mod)
+        types = [param.type_annotation for param in mod["main"].params]
+        return lambda args: wrap(run([argument(arg, type_) for arg, type_ in zip(args, types, strict=True)]), mod)
 
 
 def create_executor(kind="debug", mod=None, device=None, target=None, params=None, ctx=None) -> Executor:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import types as _types
 
+import numpy as np
+
 import relay as _relay
 
+from ...outside import missing as _missing
 from ..ir_parts import reported
+from .annotation import device_text
 
 _OLD = re.compile(r"\A\s*v0\.0\.[0-5][ \t]*(?=\n|\Z)")
 _HEADER = '#[version = "0.0.5"]'
@@ -43,12 +49,44 @@ def _scalar(found: re.Match) -> str:
     return f"{value}{'f' if kind == 'float' else 'i'}{bits}"
 
 
+_REFERENCE = re.compile(r"meta\[([A-Za-z_.]+)\]\[(\d+)\]")
+
+
+def _with_table(source: str, table: dict) -> str:
+    """The text with what its references to a table mean: devices in place, constants in a metadata section."""
+    if "#[metadata]" in source:
+        raise ValueError("the text has a metadata section: a table besides it would say other things")
+    constants = [
+        np.asarray(one.data if isinstance(one, _relay.Constant) else one) for one in table.get("relay.Constant", [])
+    ]
+
+    def refer(found: re.Match) -> str:
+        key, number = found[1], int(found[2])
+        if key not in table or number >= len(table[key]):
+            raise _relay.CompileError(f"error: the table has no {found[0]}")
+        if key == "VirtualDevice":
+            return json.dumps(device_text(table[key][number]))
+        if key == "relay.Constant":
+            return found[0]
+        raise NotImplementedError(f"{found[0]}: a table can hold VirtualDevice and relay.Constant")
+
+    text = _REFERENCE.sub(refer, source)
+    if not constants:
+        return text
+    entries = [
+        {"shape": list(c.shape), "dtype": str(c.dtype), "base64": base64.b64encode(np.ascontiguousarray(c)).decode()}
+        for c in constants
+    ]
+    return f"{text}\n#[metadata]\n{json.dumps({'relay.Constant': entries})}\n"
+
+
 @reported
 def parse(source, source_name="from_string", init_module=None, init_meta_table=None):
-    """A module."""
+    """A module with types. init_meta_table: {"VirtualDevice": [..], "relay.Constant": [..]}, what meta[..][N] means."""
+    text = upgrade(source)
     if init_meta_table:
-        raise NotImplementedError("constants come from the text's metadata section: init_meta_table is not there")
-    return _relay.parse(upgrade(source), source_name, init_module)
+        text = _with_table(text, init_meta_table)
+    return _relay.parse(text, source_name, init_module)
 
 
 @reported
@@ -63,4 +101,10 @@ def fromtext(source, source_name="from_string"):
     return _relay.fromtext(upgrade(source), source_name)
 
 
-parser = _types.SimpleNamespace(fromtext=fromtext, parse=parse, parse_expr=parse_expr)
+parser = _types.SimpleNamespace(
+    __name__="tvm.relay.parser",
+    SpanCheck=_missing("tvm.relay.parser")("SpanCheck"),
+    fromtext=fromtext,
+    parse=parse,
+    parse_expr=parse_expr,
+)

@@ -6,7 +6,7 @@ import relay as _relay
 
 from ...outside import missing as _missing
 from ..nd import NDArray, array, device
-from . import container, ndarray, vm
+from . import container, ndarray, profiler_vm, profiling, vm
 from .container import Array, String, convert
 from .params import load_param_dict, save_param_dict
 
@@ -40,6 +40,8 @@ __all__ = [
     "load_module",
     "load_param_dict",
     "ndarray",
+    "profiler_vm",
+    "profiling",
     "save_param_dict",
     "vm",
 ]

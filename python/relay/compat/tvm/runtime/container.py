@@ -24,6 +24,7 @@ class ADT(metaclass=_IsTuple):
 
 
 Map = dict
+ShapeTuple = tuple
 String = str
 
 
@@ -37,4 +38,4 @@ def convert(value):
     return Array(value) if isinstance(value, (list, tuple)) else value
 
 
-__all__ = ["ADT", "Array", "Map", "String", "convert", "tuple_object"]
+__all__ = ["ADT", "Array", "Map", "ShapeTuple", "String", "convert", "tuple_object"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -115,9 +116,11 @@ class VirtualMachine:
 
     def invoke(self, func_name: str, *args, **named):
         """Calls a function."""
-        from ..relay.backend.interpreter import unwrap, wrap
+        from ..relay.backend.interpreter import argument, unwrap, wrap
 
-        inputs = [unwrap(arg) for arg in args]
+        mod = self._exe.module
+        types = [one.type_annotation for one in mod[func_name].params] if mod is not None and func_name in mod else []
+        inputs = [argument(arg, type_) for arg, type_ in itertools.zip_longest(args, types[: len(args)])]
         named = {name: unwrap(arg) for name, arg in named.items()}
         if not args and not named and func_name in self._inputs:
             kept = self._inputs[func_name]

@@ -22,10 +22,16 @@ Expr shares(Convert& c, const Expr& scores) {
   return c.reduce("sum", c.emit("where", {chosen, c.expand(values, 2), c.scalar(0, c.dtype(values))}), {1}, false);
 }
 
-// Rows of every expert (experts, rows, n) by its weight (experts, m, n), with a bias (experts, m) at input `first` + 1.
-Expr layer(Convert& c, const Expr& rows, size_t first) {
-  Expr y = c.emit("nn.batch_matmul", {rows, c.input(first)}, {{"transpose_b", true}});
-  return c.has(first + 1) ? c.add(y, c.expand(c.input(first + 1), 1)) : y;
+// A layer of every expert: weights (experts, m, n), null without the layer, and a bias (experts, m) or null.
+struct Layer {
+  Expr weight, bias;
+  explicit operator bool() const { return static_cast<bool>(weight); }
+};
+
+// Rows of every expert (experts, rows, n) through it.
+Expr through(Convert& c, const Layer& layer, const Expr& rows) {
+  Expr y = c.emit("nn.batch_matmul", {rows, layer.weight}, {{"transpose_b", true}});
+  return layer.bias ? c.add(y, c.expand(layer.bias, 1)) : y;
 }
 
 Expr at_most(Convert& c, const Expr& e, double limit) { return c.emit("minimum", {e, c.scalar(limit, c.dtype(e))}); }
@@ -72,22 +78,72 @@ Expr between(Convert& c, const Expr& e, const Expr& gate) {
 
 }  // namespace
 
+namespace {
+
 // Every expert computes every row; those that a row did not choose count 0.
-Values MoE(Convert& c) {
-  if (!c.has(4)) return c.bad("fc2_experts_weights is missing");
+Values mixture(Convert& c, const Layer& first, const Layer& second, const Layer& gate) {
   Expr x = c.input(0), scores = c.input(1);
   if (c.integer("use_sparse_mixer", 0)) return c.unsupported("use_sparse_mixer is 1");
   if (!c.expect_rank(x, 2, 3, "the input") || !c.expect_rank(scores, 2, 2, "router_probs")) return {};
-  for (size_t i : {size_t{2}, size_t{4}})
-    if (!c.expect_rank(c.input(i), 3, 3, "weights of experts")) return {};
+  for (const Layer* layer : {&first, &second})
+    if (!c.expect_rank(layer->weight, 3, 3, "weights of experts")) return {};
   const ir::Dims shape = c.shape(x);
-  const ir::Dim experts = c.shape(c.input(2))[0], rows = c.shape(scores)[0];
+  const ir::Dim experts = c.shape(first.weight)[0], rows = c.shape(scores)[0];
   Expr share = shares(c, scores);
   Expr all = c.broadcast_to(c.expand(c.reshape(x, {rows, shape.back()}), 0), {experts, rows, shape.back()});
-  Expr inner = between(c, layer(c, all, 2), c.has(6) ? layer(c, all, 6) : Expr());
-  Expr y = layer(c, inner, 4);
+  Expr inner = between(c, through(c, first, all), gate ? through(c, gate, all) : Expr());
+  Expr y = through(c, second, inner);
   y = c.reduce("sum", c.multiply(y, c.expand(c.transpose(share, {1, 0}), 2)), {0}, false);
   return {c.reshape(y, shape)};
+}
+
+// Integers of 4 or 8 bits at input `first`, (experts, m, n * bits / 8), with scales at the next one: of each row
+// (experts, m), or of each block_size numbers of one (experts, m, n / block_size). Zero points are as many, packed
+// alike; without them they are the middle of the range.
+Layer quantised(Convert& c, size_t first, size_t zeros) {
+  if (!c.has(first)) return {};
+  const int64_t bits = c.integer("expert_weight_bits", 4), block = c.integer("block_size", 0);
+  if ((bits != 4 && bits != 8) || block < 0 || !c.has(first + 1)) {
+    c.bad("expert_weight_bits is {}, block_size {}", bits, block);
+    return {};
+  }
+  const DType dtype = c.dtype(c.input(0));
+  Expr weight = c.input(first), scale = c.input(first + 1);
+  const int64_t scale_rank = block ? 3 : 2;
+  if (!c.expect_rank(weight, 3, 3, "weights of experts") || !c.expect_rank(scale, scale_rank, scale_rank, "scales"))
+    return {};
+  Expr zero = c.scalar(static_cast<double>(int64_t{1} << (bits - 1)), dtype);
+  if (c.has(zeros)) zero = c.cast(unpacked(c, c.input(zeros), bits), dtype);
+  weight = c.cast(unpacked(c, weight, bits), dtype);
+  const ir::Dims shape = c.shape(weight);
+  // (experts, m, blocks, block): of one block where the scale is of a row.
+  ir::Dims blocks = shape;
+  blocks[2] = block ? c.shape(scale)[2] : scalar::imm(1);
+  blocks.push_back(block ? scalar::imm(block) : shape[2]);
+  auto of_block = [&](const Expr& e) {
+    return c.rank(e) == 0 ? e : c.reshape(e, {blocks[0], blocks[1], blocks[2], scalar::imm(1)});
+  };
+  weight = c.multiply(c.subtract(c.reshape(weight, blocks), of_block(zero)), of_block(c.cast(scale, dtype)));
+  return {c.reshape(weight, shape), c.has(first + 2) ? c.input(first + 2) : Expr()};
+}
+
+Layer plain(Convert& c, size_t first) {
+  return {c.has(first) ? c.input(first) : Expr(), c.has(first + 1) ? c.input(first + 1) : Expr()};
+}
+
+}  // namespace
+
+Values MoE(Convert& c) {
+  if (!c.has(4)) return c.bad("fc2_experts_weights is missing");
+  return mixture(c, plain(c, 2), plain(c, 4), plain(c, 6));
+}
+
+// The same of integers.
+Values QMoE(Convert& c) {
+  if (!c.has(5)) return c.bad("fc2_experts_weights is missing");
+  if (c.has(14)) return c.unsupported("router_weights besides router_probs");
+  const Layer first = quantised(c, 2, 11), second = quantised(c, 5, 12), gate = quantised(c, 8, 13);
+  return c.failed() ? Values() : mixture(c, first, second, gate);
 }
 
 }  // namespace relay::onnx::microsoft

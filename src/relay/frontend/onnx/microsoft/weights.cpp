@@ -1,5 +1,5 @@
 // Products with weights of few bits, which stay packed in the model, and rows of tables of such numbers.
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/storage.h"
@@ -9,9 +9,6 @@ namespace relay::onnx::microsoft {
 using ir::Expr;
 using ir::Ints;
 
-namespace {
-
-// Bytes (.., n) of values of `bits` bits, the lowest first, as (.., n * 8 / bits) of uint8.
 Expr unpacked(Convert& c, const Expr& bytes, int64_t bits) {
   if (bits == 8 || !bytes) return bytes;
   const int64_t last = c.rank(bytes), each = 8 / bits;
@@ -26,6 +23,8 @@ Expr unpacked(Convert& c, const Expr& bytes, int64_t bits) {
   shape.back() = scalar::simplify(shape.back() * each);
   return c.reshape(c.concatenate(parts, last), shape);
 }
+
+namespace {
 
 // A (.., K) times the transpose of a weight (N, K).
 Expr times_rows(Convert& c, const Expr& a, const Expr& weight) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from relay import Constant, IRModule
+from relay import Constant, IRModule, TupleType
 from relay.values import Closure, Data, Ref
 
 from ...nd import NDArray
@@ -85,6 +85,13 @@ def wrap(value, mod: IRModule | None = None):
     if isinstance(value, Closure):
         return lambda *args: wrap(value(*map(unwrap, args)), mod)
     return np.asarray(value).view(NDArray)
+
+
+def argument(value, type_):
+    """unwrap(), and a list as a tuple where the parameter is one."""
+    if isinstance(type_, TupleType) and isinstance(value, (list, tuple)) and len(value) == len(type_.fields):
+        return tuple(argument(one, field) for one, field in zip(value, type_.fields, strict=True))
+    return unwrap(value)
 
 
 def unwrap(value):

@@ -1,15 +1,19 @@
 """relay.op: the operators as functions, and relay.op.op, where they are looked up."""
 
 import importlib as _importlib
+import sys as _sys
 
 from relay import op as _ours
+from relay.transform import infer_expr
 
+from ....outside import Outside as _Outside
 from . import contrib, op
 
 _annotation = _importlib.import_module("relay.compat.tvm.relay.annotation")
 
 globals().update({name: value for name, value in vars(_ours).items() if not name.startswith("__")})
-annotation = _annotation
+annotation, get = _annotation, op.get
+tensor = transform = reduce = algorithm = _sys.modules[__name__]
 
 
 def device_copy(data, src_device, dst_device):
@@ -18,10 +22,34 @@ def device_copy(data, src_device, dst_device):
     return _ours.device_copy(data, text(src_device), text(dst_device))
 
 
+def reverse_reshape(data, newshape):
+    """reshape, with 0 and -1 counted from the back."""
+    return _ours.contrib_reverse_reshape(data, newshape=list(newshape))
+
+
+def segment_sum(data, segment_ids, num_segments=None):
+    """The sums of slices of data along its first axis that have the same number. Without num_segments there are as many
+    sums as slices."""
+    shape = infer_expr(data).checked_type.shape
+    ids = segment_ids
+    if len(shape) > 1:
+        ids = _ours.expand_dims(ids, axis=1, num_newaxis=len(shape) - 1)
+        ids = _ours.broadcast_to(ids, shape=list(shape))
+    count = shape[0] if num_segments is None else num_segments
+    zeros = _ours.zeros(shape=[count, *shape[1:]], dtype=infer_expr(data).checked_type.dtype)
+    return _ours.scatter_elements(zeros, ids, data, axis=0, reduction="add")
+
+
 def __getattr__(name: str):
-    if name.startswith(("register", "Op")):
-        return getattr(op, name)
-    return getattr(_ours, name)
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if hasattr(_ours, name):
+        return getattr(_ours, name)
+    return (
+        getattr(op, name)
+        if name in op.__all__
+        else _Outside(f"tvm.relay.op.{'op.' if name.startswith('register') else ''}{name}")
+    )
 
 
 __all__ = [*_ours._published, "contrib", "get", "op", "operators"]

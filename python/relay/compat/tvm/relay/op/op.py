@@ -1,11 +1,46 @@
-"""relay.op.op: looking an operator up. New ones are files of the compiler."""
+"""relay.op.op: looking an operator up, and saying something about it."""
+
+from __future__ import annotations
 
 from relay import Op
-from relay.op import get
 
 from ....outside import missing as _missing
+from .own import get, own, register
 from .rules import register_alter_op_layout, register_legalize, register_mixed_precision_conversion
 
 __getattr__ = _missing("tvm.relay.op.op")
 
-__all__ = ["Op", "get", "register_alter_op_layout", "register_legalize", "register_mixed_precision_conversion"]
+
+class OpPattern:
+    """How an operator may be fused."""
+
+    ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, OUT_ELEMWISE_FUSABLE, TUPLE, OPAQUE = 0, 1, 2, 3, 4, 7, 8
+
+
+def register_pattern(op_name: str, pattern: int, level: int = 10) -> None:
+    """How an operator of one's own may be fused; of the compiler's own operators their files say it."""
+    found = own(op_name)
+    if found is None:
+        if get(op_name).get_attr("TOpPattern") != int(pattern):
+            raise NotImplementedError(f"how {op_name} is fused is said in its file: docs/add-an-operator.md")
+        return
+    found.pattern = int(pattern)
+
+
+def register_stateful(op_name: str, stateful: bool, level: int = 10) -> None:
+    """Calls of an operator of one's own are never merged or dropped where it has a state."""
+    if stateful:
+        raise NotImplementedError("operators here have no state: a random number takes a key and gives the next one")
+
+
+__all__ = [
+    "Op",
+    "OpPattern",
+    "get",
+    "register",
+    "register_alter_op_layout",
+    "register_legalize",
+    "register_mixed_precision_conversion",
+    "register_pattern",
+    "register_stateful",
+]

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import functools
 
-from relay import Call, Op, TupleType
+from relay import Call, CompileError, Op, TupleType
 from relay import mixed_precision as _mixed
 
-from ....outside import explain as _explain
+from ....outside import explain
 
 # By the name of the attribute, then by operator.
 RULES: dict[str, dict[str, object]] = {
@@ -18,12 +18,46 @@ RULES: dict[str, dict[str, object]] = {
 }
 
 
-def _register(key: str, op_name: str, function):
-    if function is None:
-        return lambda f: _register(key, op_name, f)
+# What passes of TVM read and none reads here: operators say these things in their files.
+_OF_FILES = (
+    "FInferCorrectLayout FPrimalGradient FShapeFunc FTVMCompute FTVMConvertOpLayout FTVMFakeQuantizationToInteger "
+    "FTVMOptionalFakeQuantizationToInteger FTVMQnnCanonicalize FTVMSchedule FTVMStrategy TNonComputational "
+    "TOpIsStateful TOpPattern TReshapeOp TShapeDataDependent"
+).split()
+
+# By key and operator, the level of what is registered.
+_LEVELS: dict[tuple[str, str], int] = {}
+
+
+def register(key: str, op_name: str, value=None, level: int = 10):
+    """Puts a value there: a function for a pass that asks for this key, or anything that Op.get_attr() gives back. Of
+    two that of the higher level stays, and two of one level are an error."""
+    if value is None:
+        return lambda f: register(key, op_name, f, level)
     Op.get(op_name)  # there is such an operator
-    RULES[key][op_name] = function
-    return function
+    if key in _OF_FILES:
+        raise NotImplementedError(explain(f"tvm.ir.register_op_attr.{key}"))
+    known = RULES.setdefault(key, {})
+    before = _LEVELS.get((key, op_name))
+    if op_name in known and before is not None and before == level:
+        raise CompileError(f"error: {key} of {op_name} is registered already, at level {level}")
+    if op_name not in known or before is None or level > before:
+        known[op_name], _LEVELS[key, op_name] = value, level
+    return value
+
+
+def reset(key: str, op_name: str) -> None:
+    """Nothing is registered there any more."""
+    RULES.get(key, {}).pop(op_name, None)
+    _LEVELS.pop((key, op_name), None)
+
+
+def _register(key: str, op_name: str, function, level: int = 10):
+    """As a pass asks: the last one counts."""
+    if function is None:
+        return lambda f: _register(key, op_name, f, level)
+    reset(key, op_name)
+    return register(key, op_name, function, level)
 
 
 def register_legalize(op_name: str, legal_op=None, level: int = 10):
@@ -49,11 +83,13 @@ def _types(call: Call) -> list:
     return out
 
 
-def legalize_rules() -> dict:
+def legalize_rules(key: str = "FTVMLegalize") -> dict:
+    """Those of a key as functions of calls."""
+
     def rule(f):
         return lambda call: f(call.attrs, call.args, [*_types(call), call.checked_type])
 
-    return {name: rule(f) for name, f in RULES["FTVMLegalize"].items()}
+    return {name: rule(f) for name, f in RULES.get(key, {}).items()}
 
 
 def _is_call_in_other_layouts(call: Call, made) -> bool:
@@ -97,17 +133,14 @@ class TempOpAttr:
     """with TempOpAttr("nn.conv2d", "FTVMLegalize", rule): ..."""
 
     def __init__(self, op_name: str, attr_key: str, attr_value):
-        if attr_key not in RULES:
-            raise NotImplementedError(_explain("tvm.ir.register_op_attr"))
         self._op_name, self._key, self._value = op_name, attr_key, attr_value
 
     def __enter__(self):
-        self._before = RULES[self._key].get(self._op_name)
+        self._before = RULES.get(self._key, {}).get(self._op_name)
         _register(self._key, self._op_name, self._value)
         return self
 
     def __exit__(self, *exception) -> None:
-        if self._before is None:
-            del RULES[self._key][self._op_name]
-        else:
+        reset(self._key, self._op_name)
+        if self._before is not None:
             RULES[self._key][self._op_name] = self._before

@@ -10,6 +10,8 @@ from relay import Expr, Tuple, const
 from relay.op import qnn as _ours
 from relay.op import special as _special
 
+from ....outside import missing as _missing
+
 _REQUANTIZE = {"rounding": "None", "compute_dtype": "None"}
 
 
@@ -204,5 +206,10 @@ def avg_pool2d(
     return _special._call("qnn.avg_pool2d", operands, **attrs)
 
 
+_missing_here = _missing("tvm.relay.qnn.op")
+
+
 def __getattr__(name: str):
-    return getattr(_ours, name)  # tanh, exp, sqrt, rsqrt, erf, sigmoid, hardswish, log, abs
+    return getattr(_ours, name, None) or _missing_here(
+        name
+    )  # tanh, exp, sqrt, rsqrt, erf, sigmoid, hardswish, log, abs

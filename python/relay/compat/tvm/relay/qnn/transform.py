@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from relay.qnn_rules import RULES
 from relay.transform import Legalize as _legalize
-from relay.transform import Pass
+from relay.transform import Pass, PassInfo, UserPass
+
+from ..op.rules import legalize_rules
 
 
 def CanonicalizeOps() -> Pass:
@@ -14,8 +16,13 @@ def CanonicalizeOps() -> Pass:
 
 
 def Legalize() -> Pass:
-    """The same: an operator has one form here, for every target."""
-    return _legalize(RULES)
+    """What rules of FTVMQnnLegalize say first (TempOpAttr), then the same: an operator has one form here, for every
+    target."""
+
+    def run(mod, ctx):
+        return _legalize(RULES)(_legalize(legalize_rules("FTVMQnnLegalize"))(mod))
+
+    return UserPass(run, PassInfo(1, "QnnLegalize"), False)
 
 
 __all__ = ["CanonicalizeOps", "Legalize"]

@@ -11,11 +11,18 @@ from relay.differentiation import FirstOrderGradient, gradient  # noqa: F401
 from relay.transform import *  # noqa: F403
 from relay.transform import Pass, infer_expr
 
+from ....outside import Outside, is_outside
 from ...ir_parts import reported
 from ..op import rules as _rules
 from ..run import _target
+from . import forms as _forms
 
-InferTypeLocal = infer_expr
+
+def InferTypeLocal(expr):
+    """The type of an expression; what it is made of may have types already."""
+    return infer_expr(expr).checked_type
+
+
 # Parameters are no constants until they are bound: their scales are folded all the same.
 BackwardFoldScaleAxis = functools.partial(_ours.BackwardFoldScaleAxis, any_weights=True)
 ForwardFoldScaleAxis = functools.partial(_ours.ForwardFoldScaleAxis, any_weights=True)
@@ -35,6 +42,11 @@ _INSTEAD = {
     "AutoSchedulerLayoutRewrite": "how arrays are stored is planned when a program is built",
     "MetaScheduleLayoutRewrite": "how arrays are stored is planned when a program is built",
 }
+
+
+CombineParallelConv2D, CombineParallelDense = _forms.CombineParallelConv2D, _forms.CombineParallelDense
+CombineParallelBatchMatmul, LambdaLift = _forms.CombineParallelBatchMatmul, _forms.LambdaLift
+ToBasicBlockNormalForm = _forms.ToBasicBlockNormalForm
 
 
 def PlanDevices(config=None) -> Pass:
@@ -88,21 +100,14 @@ def InferType() -> Pass:
     return _InferType()
 
 
-def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
-    """relay.transform.CombineParallelDense(): a batch of products unless to_batch is False."""
-    return _ours.CombineParallelDense(min_num_branches, to_batch)
-
-
 def SimplifyExprPostAlterOp() -> Pass:
     """SimplifyExpr()."""
     return _ours.SimplifyExpr()
 
 
 def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
-    """Replaces calls by what register_legalize() or TempOpAttr says."""
-    if legalize_map_attr_name != "FTVMLegalize":
-        raise NotImplementedError("rules are those of FTVMLegalize: register_legalize(), TempOpAttr")
-    return _ours.Legalize(_rules.legalize_rules())
+    """Replaces calls by what register_legalize(), register_op_attr() or TempOpAttr says under this key."""
+    return _ours.Legalize(_rules.legalize_rules(legalize_map_attr_name))
 
 
 def AlterOpLayout() -> Pass:
@@ -138,6 +143,14 @@ def build_config(*args, **named):
 
 
 def __getattr__(name: str):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    full = f"tvm.relay.transform.{name}"
     if name in _INSTEAD:
-        raise AttributeError(f"Relay has no pass {name}: {_INSTEAD[name]}")
-    return getattr(_ours, name)
+        return Outside(full, f"Relay has no pass {name}: {_INSTEAD[name]}")
+    if is_outside(full):
+        return Outside(full)
+    try:
+        return getattr(_ours, name)
+    except AttributeError as error:
+        return Outside(full, str(error))

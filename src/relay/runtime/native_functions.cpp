@@ -1,8 +1,8 @@
-#include "relay/runtime/native.h"
+#include "relay/runtime/native_functions.h"
 
 #include <cstdarg>
 
-#include "relay/runtime/native_functions.h"
+#include "relay/runtime/native.h"
 #include "relay/runtime/operations.h"
 
 namespace relay::runtime {

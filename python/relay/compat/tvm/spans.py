@@ -1,0 +1,67 @@
+"""Places: Span(SourceName("file"), line, end_line, column, end_column), SequentialSpan of several."""
+
+from __future__ import annotations
+
+import re
+
+from relay import Expr
+from relay import Span as _Span
+
+_of_expr, _name = Expr.span.fget, _Span.source_name.fget
+# A line of Python, which is noted where nothing else is given.
+_IMPLICIT = re.compile(r"(\.py|>):\d+\Z")
+
+
+class SourceName(str):
+    """The name of a text."""
+
+    name = property(str)
+
+
+class _IsSpan(type):
+    def __instancecheck__(cls, value) -> bool:
+        return isinstance(value, _Span)
+
+
+class Span(metaclass=_IsSpan):
+    """A place in a text."""
+
+    def __new__(cls, source_name, line, end_line, column, end_column) -> _Span:
+        return _Span(str(getattr(source_name, "name", source_name)), line, end_line, column, end_column)
+
+
+class SequentialSpan:
+    """Several places of one expression."""
+
+    def __init__(self, spans):
+        self.spans = []
+        for one in spans:
+            self.spans += one.spans if isinstance(one, SequentialSpan) else [one]
+
+    @property
+    def source_name(self) -> SourceName:
+        """All names, joined."""
+        return SourceName("; ".join(one.source_name for one in self.spans))
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, SequentialSpan) and self.spans == other.spans
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(str, self.spans)))
+
+
+def given(expr: Expr):
+    """The place that a text, an importer or a caller said; None: only the line of Python is known."""
+    span = _of_expr(expr)
+    return None if span is None or _IMPLICIT.search(_name(span)) else span
+
+
+def only_given() -> None:
+    """Expr.span as it was: of a node that nobody gave a place it is None. `python -m relay.compat` asks for it."""
+    Expr.span = property(given, doc=given.__doc__)
+
+
+def install() -> None:
+    """Span.source_name as it was."""
+    _Span.source_name = property(lambda self: SourceName(_name(self)), doc="The name of its text.")
+    _Span.same_as = lambda self, other: self is other or self == other

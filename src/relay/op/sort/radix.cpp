@@ -1,0 +1,295 @@
+#include "relay/op/sort/radix.h"
+
+namespace relay::op {
+
+namespace {
+
+constexpr int digit_bits = 8;
+constexpr int64_t digits = int64_t{1} << digit_bits;
+// The highest bits of all words, by which buckets are chosen. Fewer tell too little of floats: sign and exponent alone
+// take 12 of a double. More no longer stay in the L1 cache as counts.
+constexpr int high_bits = 14;
+constexpr int64_t highs = int64_t{1} << high_bits;
+// Each is one more place in memory that is written to in turn, and one more page to find: 256 take a quarter more time
+// than 64, 2048 four times as much (Emerald Rapids, 10^6 words). A number of a bucket is a byte.
+constexpr int64_t buckets = 256;
+// Up to so many words both halves stay in the L2 cache of every processor described, and buckets save nothing.
+constexpr int64_t few_words = 1 << 15;
+// Steps back that a word takes in the walk; with so few words none are sorted by digits.
+constexpr int64_t furthest = 16;
+constexpr int64_t lanes = 8;
+
+const DType i64 = DType::int64();
+
+Expr bit_and(const Expr& a, int64_t mask) { return scalar::binary(BinaryOp::BitAnd, a, dim(mask)); }
+Expr shifted(const Expr& a, const Expr& by) { return scalar::binary(BinaryOp::Shr, a, by); }
+
+Stmt clear(const BufferRef& counts, int64_t size) {
+  return each("line", dim(size / lanes), [&](const Expr& line) {
+    const Expr lane = scalar::var("lane");
+    const Stmt zero = loop::store(counts, {line * lanes + lane}, imm(0, counts->dtype));
+    return loop::for_(lane, dim(0), dim(lanes), loop::ForKind::Vectorised, zero);
+  });
+}
+
+// The work of one line. Buffers and cells that its steps share.
+class Work {
+ public:
+  explicit Work(const RadixSort& sort) : sort_(sort), n_(sort.count) {}
+
+  Stmt all() const {
+    const Stmt sorted = with_cell("many", dim(1), [&](const Cell& many) {
+      const Stmt prepared = loop::if_(lt(dim(few_words), n_), distribute(many), one_bucket());
+      return loop::block({prepared, finish_all(many)});
+    });
+    Stmt s = sorted;
+    for (const BufferRef& b : {tops_, bases_, begins_, counts_}) s = loop::alloc(b, s);
+    return loop::if_(lt(dim(0), n_), s);
+  }
+
+ private:
+  Expr load(const Expr& half, const Expr& k) const { return scalar::load(sort_.result, sort_.at(half, k)); }
+  Stmt store(const Expr& half, const Expr& k, const Expr& word) const {
+    return loop::store(sort_.result, sort_.at(half, k), word);
+  }
+  Expr lowest() const { return sort_.lowest ? sort_.lowest : dim(0); }
+  Expr number(const Expr& word) const {
+    return word->dtype.bits == 64 ? scalar::reinterpret(i64, word) : cast(i64, word);
+  }
+  Expr before(const Expr& a, const Expr& b) const { return sort_.before ? sort_.before(a, b) : lt(a, b); }
+  Expr at(const BufferRef& table, const Expr& k) const { return cast(i64, scalar::load(table, {k})); }
+
+  // Everything is the first bucket, in half 0.
+  Stmt one_bucket() const {
+    const Stmt copy = each("i", n_, [&](const Expr& i) { return store(dim(0), i, sort_.first(i)); });
+    return loop::block({loop::store(begins_, {dim(0)}, dim(0)), loop::store(begins_, {dim(1)}, n_),
+                        loop::store(bases_, {dim(0)}, dim(0)), loop::store(tops_, {dim(0)}, sort_.highest), copy});
+  }
+
+  // Counts the words of each value of their highest bits, and moves them to their buckets in half 1.
+  Stmt distribute(const Cell& many) const {
+    const BufferRef high = loop::buffer("high", DType::int32(), {dim(highs)}, loop::Scope::Scratch);
+    const BufferRef bucket = loop::buffer("bucket", DType::uint8(), {dim(highs)}, loop::Scope::Scratch);
+    const Stmt steps = let("shift", max(sort_.highest - high_bits, dim(0)), [&](const Expr& shift) {
+      auto value = [&](const Expr& word) { return bit_and(shifted(number(word), shift), highs - 1); };
+      const Stmt count = each("i", n_, [&](const Expr& i) {
+        return let("value", value(sort_.first(i)),
+                   [&](const Expr& v) { return loop::store(high, {v}, scalar::load(high, {v}) + 1); });
+      });
+      const Stmt move = let("wanted", many.get(), [&](const Expr& wanted) {
+        return each("i", n_, [&](const Expr& i) {
+          return let("word", sort_.first(i), [&](const Expr& word) {
+            return let("to", at(bucket, value(word)), [&](const Expr& to) {
+              const Stmt one = let("place", at(offsets_, to), [&](const Expr& place) {
+                return loop::block({store(dim(1), place, word), loop::store(offsets_, {to}, place + 1)});
+              });
+              return sort_.needed ? loop::if_(lt(to, wanted), one) : one;
+            });
+          });
+        });
+      });
+      return loop::block({clear(high, highs), count, choose_buckets(high, bucket, shift, many), move});
+    });
+    return loop::alloc(high, loop::alloc(bucket, loop::alloc(offsets_, steps)));
+  }
+
+  // A bucket begins where so many words are in front that a new part of all of them has begun.
+  Stmt choose_buckets(const BufferRef& high, const BufferRef& bucket, const Expr& shift, const Cell& many) const {
+    auto begin_at = [&](const Expr& number, const Expr& words, const Expr& value) {
+      return loop::block({loop::store(begins_, {number}, words), loop::store(offsets_, {number}, words),
+                          loop::store(bases_, {number}, value)});
+    };
+    const Stmt choose = with_cell("words", dim(0), [&](const Cell& words) {
+      return with_cell("part", dim(-1), [&](const Cell& part) {
+        const Stmt values = each("value", dim(highs), [&](const Expr& value) {
+          return let(
+              "next", min(floordiv(words.get() * buckets, max(n_, dim(1))), dim(buckets - 1)), [&](const Expr& next) {
+                const Stmt begin =
+                    loop::block({begin_at(many.get(), words.get(), value), many.set(many.get() + 1), part.set(next)});
+                return loop::block({loop::if_(lt(part.get(), next), begin),
+                                    loop::store(bucket, {value}, cast(DType::uint8(), many.get() - 1)),
+                                    words.set(words.get() + at(high, value))});
+              });
+        });
+        return loop::block({values, begin_at(many.get(), n_, dim(highs))});
+      });
+    });
+    const Stmt tops = let("last", many.get(), [&](const Expr& last) {
+      return each("b", last, [&](const Expr& b) {
+        return with_bits_of(at(bases_, b + 1) - at(bases_, b) - 1, [&](const Expr& bits) {
+          const Stmt top = loop::store(tops_, {b}, shift + bits);
+          const Stmt base = loop::store(bases_, {b}, scalar::binary(BinaryOp::Shl, at(bases_, b), shift));
+          const Stmt both = loop::block({top, base});
+          if (!sort_.needed) return both;
+          return loop::block({both, loop::if_(lt(at(begins_, b), sort_.needed), many.set(b + 1))});
+        });
+      });
+    });
+    return loop::block({many.set(dim(0)), choose, tops});
+  }
+
+  Stmt finish_all(const Cell& many) const {
+    return let("of", many.get(), [&](const Expr& of) {
+      return each("b", of, [&](const Expr& b) {
+        return let("begin", at(begins_, b), [&](const Expr& begin) {
+          return let("size", at(begins_, b + 1) - begin, [&](const Expr& size) {
+            return let("base", at(bases_, b), [&](const Expr& base) {
+              return let("top", at(tops_, b), [&](const Expr& top) { return finish({begin, size, base, top}); });
+            });
+          });
+        });
+      });
+    });
+  }
+
+  struct Bucket {
+    Expr begin, size, base, top;  // `base` is taken from its words; they have `top` bits then
+  };
+
+  // Sorts a bucket into half 0: by few digits, and where these do not tell enough by what words leave out and by all.
+  Stmt finish(const Bucket& b) const {
+    auto digits_of = [](const Expr& bits) { return floordiv(max(bits, dim(0)) + (digit_bits - 1), digit_bits); };
+    auto with = [](const Expr& condition) { return cast(i64, condition); };
+    const Expr all = digits_of(b.top - lowest());
+    const Expr few = with(le(dim(furthest), b.size)) + with(le(dim(1 << 7), b.size)) + with(le(dim(1 << 15), b.size)) +
+                     with(le(dim(1 << 23), b.size));
+    const Expr one_more = with(le(n_, dim(few_words)));
+    const Expr half = cast(i64, lt(dim(few_words), n_));
+    return with_cell("half", half, [&](const Cell& source) {
+      return with_cell("far", dim(1), [&](const Cell& far) {
+        // `attempt` 0: few digits, 1: what is left out, 2: all digits
+        return each("attempt", dim(3), [&](const Expr& attempt) {
+          const Expr first = eq(attempt, dim(0)), second = eq(attempt, dim(1));
+          const Expr left_out = sort_.left_out ? sort_.left_out : dim(0);
+          Expr many = select(first, min(all, few + one_more), select(second, digits_of(left_out), all));
+          Expr top = select(second, lowest() + left_out, b.top);
+          Expr base = select(second, dim(0), b.base);
+          const Stmt passes = let("many", many, [&](const Expr& m) {
+            return let("top", top, [&](const Expr& t) {
+              return let("base", base, [&](const Expr& from) {
+                return each("pass", m, [&](const Expr& pass) {
+                  const Expr shift = max(t - (m - pass) * digit_bits, lowest());
+                  return let("shift", shift, [&](const Expr& s) { return by_digit(b, from, s, source); });
+                });
+              });
+            });
+          });
+          Stmt steps = loop::block({passes, loop::if_(second, loop::block({}), walk(b, source, far))});
+          if (sort_.left_out)
+            steps = loop::block({loop::if_(first, loop::block({}), rewrite(b, second, source)), steps});
+          const Expr again = logical_or(lt(dim(1), attempt), lt(dim(0), left_out));
+          return loop::if_(logical_or(first, logical_and(eq(far.get(), dim(1)), again)), steps);
+        });
+      });
+    });
+  }
+
+  // Words with the bits that decide next in the place of their others.
+  Stmt rewrite(const Bucket& b, const Expr& low, const Cell& source) const {
+    return let("half", source.get(), [&](const Expr& half) {
+      return each("i", b.size, [&](const Expr& i) {
+        return let("word", load(half, b.begin + i), [&](const Expr& word) {
+          return loop::if_(low, store(half, b.begin + i, sort_.with_low_bits(word)),
+                           store(half, b.begin + i, sort_.with_high_bits(word)));
+        });
+      });
+    });
+  }
+
+  // One digit, from one half to the other; none where all words have the same.
+  Stmt by_digit(const Bucket& b, const Expr& base, const Expr& shift, const Cell& source) const {
+    auto digit = [&](const Expr& word) { return bit_and(shifted(number(word) - base, shift), digits - 1); };
+    return let("half", source.get(), [&](const Expr& half) {
+      const Stmt count = each("i", b.size, [&](const Expr& i) {
+        return let("digit", digit(load(half, b.begin + i)),
+                   [&](const Expr& d) { return loop::store(counts_, {d}, scalar::load(counts_, {d}) + 1); });
+      });
+      const Stmt sums = with_cell("sum", b.begin, [&](const Cell& sum) {
+        return each("digit", dim(digits), [&](const Expr& d) {
+          return let("count", scalar::load(counts_, {d}), [&](const Expr& many) {
+            return loop::block({loop::store(counts_, {d}, sum.get()), sum.set(sum.get() + many)});
+          });
+        });
+      });
+      const Stmt move = each("i", b.size, [&](const Expr& i) {
+        return let("word", load(half, b.begin + i), [&](const Expr& word) {
+          return let("digit", digit(word), [&](const Expr& d) {
+            return let("to", scalar::load(counts_, {d}), [&](const Expr& to) {
+              return loop::block({store(dim(1) - half, to, word), loop::store(counts_, {d}, to + 1)});
+            });
+          });
+        });
+      });
+      const Expr same = eq(scalar::load(counts_, {digit(load(half, b.begin))}), b.size);
+      const Stmt sort = loop::block({sums, move, source.set(dim(1) - half)});
+      return loop::block({clear(counts_, digits), count, loop::if_(same, loop::block({}), sort)});
+    });
+  }
+
+  // Copies to half 0; what belongs in front of the word before it goes back to its place there.
+  Stmt walk(const Bucket& b, const Cell& source, const Cell& far) const {
+    auto go_back = [&](const Expr& i, const Expr& word) {
+      const Expr place = b.begin + i;
+      auto step = [&](const Expr& from, const Cell& to) {
+        return let("other", load(dim(0), from), [&](const Expr& other) {
+          return loop::if_(before(word, other), loop::block({store(dim(0), from + 1, other), to.set(from)}));
+        });
+      };
+      return with_cell("to", place, [&](const Cell& to) {
+        const Stmt further =
+            each("j", min(dim(furthest), i) - 1, [&](const Expr& j) { return step(place - 2 - j, to); });
+        const Stmt more = loop::if_(eq(to.get(), place - 1), further);
+        const Stmt stop = let("front", to.get() - 1, [&](const Expr& front) {
+          return loop::if_(before(word, load(dim(0), front)), far.set(dim(1)));
+        });
+        const Stmt at_end = loop::if_(logical_and(lt(dim(furthest), i), eq(to.get(), place - furthest)), stop);
+        return loop::block({step(place - 1, to), more, at_end, store(dim(0), to.get(), word)});
+      });
+    };
+    return let("half", source.get(), [&](const Expr& half) {
+      return with_cell("last", load(half, b.begin), [&](const Cell& last) {
+        const Stmt words = each("i", b.size, [&](const Expr& i) {
+          return let("word", load(half, b.begin + i), [&](const Expr& word) {
+            const Stmt stays = loop::block({store(dim(0), b.begin + i, word), last.set(word)});
+            const Expr moves = before(word, last.get());
+            return loop::if_(moves, loop::if_(eq(far.get(), dim(0)), go_back(i, word), stays), stays);
+          });
+        });
+        return loop::block({far.set(dim(0)), words, source.set(dim(0))});
+      });
+    });
+  }
+
+  static BufferRef table(const char* name, int64_t size) {
+    return loop::buffer(name, i64, {dim(size)}, loop::Scope::Scratch);
+  }
+
+  const RadixSort& sort_;
+  const Expr n_;
+  // Of each bucket, and behind the last: its first place, the place of its next word, what is taken from its words,
+  // their bits.
+  BufferRef begins_ = table("begins", buckets + 1), offsets_ = table("offsets", buckets + 1),
+            bases_ = table("bases", buckets + 1), tops_ = table("tops", buckets + 1), counts_ = table("counts", digits);
+};
+
+}  // namespace
+
+Stmt RadixSort::loops() const { return Work(*this).all(); }
+
+Stmt with_bits_of(const Expr& n, const std::function<Stmt(const Expr& bits)>& steps) {
+  std::function<Stmt(int64_t, const Expr&, const Expr&)> next = [&](int64_t half, const Expr& rest, const Expr& bits) {
+    if (half == 0) return let("bits", bits + cast(i64, lt(dim(0), rest)), steps);
+    const Expr longer = le(dim(int64_t{1} << half), rest);
+    return let("rest", select(longer, shifted(rest, dim(half)), rest), [&](const Expr& left) {
+      return let("bits", bits + select(longer, dim(half), dim(0)),
+                 [&](const Expr& found) { return next(half / 2, left, found); });
+    });
+  };
+  // A number of 64 bits is negative as int64.
+  return let("number", n, [&](const Expr& number) {
+    const Expr rest = select(lt(number, dim(0)), dim(1), number);
+    return next(32, rest, select(lt(number, dim(0)), dim(63), dim(0)));
+  });
+}
+
+}  // namespace relay::op

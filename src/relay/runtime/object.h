@@ -1,0 +1,104 @@
+// Objects: what values point to, counted, and unchanged once they are made. Machine code sees them, so their layout is
+// fixed here. These functions are for executors; value.h is for everybody else.
+//
+// An object is freed when its last count goes, also a list of a million links: freeing keeps a list of work and does
+// not recurse (destroy.cpp). Only references change, and only they can form cycles (references.h frees those).
+#pragma once
+
+#include <atomic>
+#include <span>
+
+#include "relay/runtime/program/data_type.h"
+#include "relay/tensor/tensor.h"
+
+namespace relay::runtime {
+
+// --- data types ------------------------------------------------------------------------------------------------------
+
+// A data type of this process: equal types have the same number, so that values go from one program to another and
+// print without either. Never removed.
+using TypeId = uint32_t;
+TypeId intern_type(const DataType& type);
+const DataType& data_type(TypeId id);
+
+// --- objects ---------------------------------------------------------------------------------------------------------
+
+struct alignas(8) Object {
+  std::atomic<uint32_t> count{1};  // once it is 0, the first eight bytes link the work list of freeing
+  uint32_t id = 0;                 // Tensor: its dtype; Data: its TypeId; Closure: its function (see LinkedProgram)
+  ObjectKind kind = ObjectKind::Tuple;
+  bool has_references = false;  // is a reference, or reaches one
+  uint16_t tag = 0;             // Data: its constructor; Tensor: its Storage
+  uint32_t size = 0;            // fields; Tensor: dimensions
+};
+static_assert(sizeof(Object) == 16);
+
+// Tensors of up to so many bytes have their data in the object.
+constexpr size_t small_tensor_bytes = 64;
+
+struct TensorObject : Object {
+  enum Storage : uint16_t {
+    Inside,    // in the same block of memory
+    Array,     // of allocate_array()
+    Shared,    // kept alive by `owner`
+    Row,       // a part of the data of `rows`, a tensor that nobody else sees
+    Constant,  // of a program: in the same block of memory, or kept alive by `owner`
+    Given,     // kept alive by `owner`, who gave it away: whoever has the only value may overwrite it
+  };
+  // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data
+  // then.
+  static constexpr int call_shift = 3;
+  uint32_t waits_for() const { return tag >> call_shift; }             // a call, from 1 on
+  bool is_shared() const { return tag == Shared || tag == Constant; }  // its memory may be somebody else's
+
+  void* data = nullptr;  // aligned to 64, or within the object when it is small; a Row: to an element
+  union {
+    std::shared_ptr<const void>* owner = nullptr;
+    Object* rows;
+  };
+  int64_t* dims() { return reinterpret_cast<int64_t*>(this + 1); }
+  const int64_t* dims() const { return reinterpret_cast<const int64_t*>(this + 1); }
+};
+
+class ReferenceHeap;
+struct ReferenceObject : Object {
+  Object* content = nullptr;  // guarded by the lock of references.h
+  ReferenceHeap* heap = nullptr;
+  ReferenceObject *previous = nullptr, *next = nullptr;
+};
+
+inline uint32_t dtype_id(DType t) { return static_cast<uint32_t>(t.code) | static_cast<uint32_t>(t.bits) << 8; }
+inline DType dtype_of(const Object* tensor) {
+  return {static_cast<DType::Code>(tensor->id & 0xff), static_cast<uint8_t>(tensor->id >> 8)};
+}
+inline TensorObject* as_tensor(Object* o) { return static_cast<TensorObject*>(o); }
+inline const TensorObject* as_tensor(const Object* o) { return static_cast<const TensorObject*>(o); }
+// Of a tuple, data value or closure.
+inline Object** fields(Object* o) { return reinterpret_cast<Object**>(o + 1); }
+inline Object* const* fields(const Object* o) { return reinterpret_cast<Object* const*>(o + 1); }
+
+// Makers return an object of count 1; null when there is no memory (and then they leave what they were given alone).
+// The fields are taken over.
+Object* make_object(ObjectKind kind, uint32_t id, uint16_t tag, std::span<Object* const> fields);
+// Uninitialised. `bytes` is what the shape and dtype say.
+TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t bytes);
+// A Row without data yet.
+TensorObject* make_row(uint32_t dtype, std::span<const int64_t> dims);
+Object* share_tensor(const Tensor& tensor);
+
+inline Object* retain(Object* o) {
+  o->count.fetch_add(1, std::memory_order_relaxed);
+  return o;
+}
+void destroy(Object* o);  // its count is 0; in destroy.cpp
+inline void release(Object* o) {
+  // Who holds the only value need not tell others.
+  if (o->count.load(std::memory_order_acquire) == 1 || o->count.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    destroy(o);
+}
+inline bool is_unique(const Object* o) { return o->count.load(std::memory_order_acquire) == 1; }
+
+// What an object is, for messages: "a tensor of float32", "a value of type List".
+std::string describe(const Object* object);
+
+}  // namespace relay::runtime

@@ -1,0 +1,45 @@
+// What one run has for its segments: the threads, an arena, the report, the first error. Segments do not nest, so one
+// arena serves them all.
+#pragma once
+
+#include "relay/runtime/segment_runner.h"
+
+namespace relay::runtime {
+
+class SegmentContext {
+ public:
+  // `linked` must outlive the context.
+  explicit SegmentContext(const LinkedProgram& linked) : linked_(linked) {}
+
+  // A segment with its arrays at these places.
+  Status run(SegmentRunner& runner, const Plan& plan, std::span<void* const> inputs, std::span<void* const> outputs);
+  bool reserve_arena(int64_t bytes);
+
+  // The first error of the run counts. Always false.
+  bool fail(DiagnosticKind kind, std::string message, std::string help);
+  bool fail(const Diagnostics& errors);
+  bool fail_no_memory() {
+    return fail(DiagnosticKind::out_of_memory, "no memory for the program's values", "give smaller inputs");
+  }
+  Diagnostics& errors() { return errors_; }
+  // Says where the error happened: the innermost functions, and how many calls there were.
+  void note_calls(std::span<const uint32_t> functions, size_t count);
+
+  const LinkedProgram& linked() const { return linked_; }
+  Report* report() { return report_; }
+
+ protected:
+  // Around each run.
+  void begin(ThreadPool::Session& session, Report* report);
+  void end();
+
+ private:
+  const LinkedProgram& linked_;
+  std::unique_ptr<std::byte, void (*)(std::byte*)> arena_{nullptr, nullptr};
+  int64_t arena_bytes_ = 0;
+  ThreadPool::Session* session_ = nullptr;
+  Report* report_ = nullptr;
+  Diagnostics errors_;
+};
+
+}  // namespace relay::runtime

@@ -1,0 +1,57 @@
+#include "relay/target/others/others.h"
+
+#include "relay/target/rows.h"
+
+namespace relay::target {
+
+// A figure that nobody measured: a middling core's. What matters here are vectors, registers and multiply-adds.
+#define RELAY_MIDDLING 1, 1.5, 32, 512, 2048, 15, 8, 4
+
+namespace {
+struct Other {
+  Row row;
+  const char* triple;
+  bool has_fma;
+  int vector_registers;
+};
+}  // namespace
+
+// What LLVM has besides makes no kernels: AMDGPU, NVPTX and SPIRV have other memories, BPF no floating point, XCore no
+// object files; of a convolution LLVM 22 itself fails for M68k, VE and Xtensa.
+static const Other others_table[] = {
+    {{"armv7-neon", "generic", "v7 neon vfp4", 16, RELAY_MIDDLING}, "armv7a-unknown-linux-gnueabihf", true, 16},
+    {{"avr", "avr6", "", 16, RELAY_MIDDLING}, "avr-unknown-unknown", false, 16},
+    {{"hexagon", "hexagonv68", "", 16, RELAY_MIDDLING}, "hexagon-unknown-linux-musl", true, 16},
+    {{"lanai", "generic", "", 16, RELAY_MIDDLING}, "lanai-unknown-unknown", false, 16},
+    {{"loongarch64-lsx", "generic-la64", "f d lsx", 16, RELAY_MIDDLING}, "loongarch64-unknown-linux-gnu", true, 32},
+    {{"mips64-msa", "mips64r5", "msa fp64", 16, RELAY_MIDDLING}, "mips64el-unknown-linux-gnuabi64", true, 32},
+    {{"msp430", "generic", "", 16, RELAY_MIDDLING}, "msp430-unknown-unknown", false, 16},
+    {{"powerpc64le", "pwr9", "vsx", 16, RELAY_MIDDLING}, "powerpc64le-unknown-linux-gnu", true, 64},
+    {{"riscv32", "generic-rv32", "m a f d", 16, RELAY_MIDDLING}, "riscv32-unknown-linux-gnu", true, 32},
+    {{"s390x", "z15", "vector", 16, RELAY_MIDDLING}, "s390x-unknown-linux-gnu", true, 32},
+    {{"sparcv9", "niagara4", "", 16, RELAY_MIDDLING}, "sparcv9-unknown-linux-gnu", false, 16},
+    {{"wasm32", "generic", "simd128", 16, RELAY_MIDDLING}, "wasm32-unknown-unknown", false, 16},
+};
+#undef RELAY_MIDDLING
+
+static std::vector<Row> rows() {
+  std::vector<Row> all;
+  for (const Other& other : others_table) all.push_back(other.row);
+  return all;
+}
+
+static Result<TargetDesc> describe(std::string_view text) {
+  RELAY_ASSIGN(TargetDesc described, describe_row(rows(), "other", "", text));
+  for (const Other& other : others_table)
+    if (described.name == other.row.name)
+      described.triple = other.triple, described.has_fma = other.has_fma,
+      described.vector_registers = other.vector_registers;
+  std::erase(described.features, "+");
+  return described;
+}
+
+codegen::TargetDef others() {
+  return {"others", [] { return names_of(rows()); }, describe};
+}
+
+}  // namespace relay::target

@@ -1,0 +1,135 @@
+"""Small things that were wrong once: types of variables, declarations, orders of evaluation, edges of operators."""
+
+import numpy as np
+import pytest
+import torch
+
+import relay
+
+HEADER = '#[version = "0.0.5"]\n'
+RNG = np.random.default_rng(3)
+
+
+def compiled(parameters, body):
+    return relay.compile(relay.parse(f"{HEADER}def @main({parameters}) {{ {body} }}\n"), strict=True)
+
+
+def test_a_variable_without_a_type_takes_one_in_each_module():
+    x = relay.var("x")
+    function = relay.Function([x], relay.nn.relu(x))
+    modules = []
+    for shape, dtype in (((3, 4), "float32"), ((5,), "int32"), ((3, 4), "float32")):
+        y = relay.var("y", shape=shape, dtype=dtype)
+        module = relay.IRModule({"main": relay.Function([y], relay.Call(function, [y]))})
+        modules.append((relay.transform.InferType()(module), shape, dtype))
+    assert x.type_annotation is None
+    for module, shape, dtype in modules:  # each keeps its own
+        value = RNG.integers(-9, 9, shape).astype(dtype)
+        np.testing.assert_array_equal(relay.compile(module)(value), np.maximum(value, 0))
+        np.testing.assert_array_equal(relay.evaluate(module, [value]), np.maximum(value, 0))
+
+
+def test_what_is_wrong_with_a_variable_without_a_type_is_still_said():
+    x, a, b = relay.var("x"), relay.var("a", shape=(3,)), relay.var("b", shape=(2, 2), dtype="int32")
+    function = relay.Function([x], relay.nn.relu(x))
+    f = relay.var("f")
+    both = relay.Let(f, function, relay.Tuple([relay.Call(f, [a]), relay.Call(f, [b])]))
+    module = relay.IRModule({"main": relay.Function([a, b], both)})
+    for _ in range(2):
+        with pytest.raises(relay.errors.CompileError, match="R0301"):
+            relay.transform.InferType()(module)
+
+
+def test_a_type_from_outside_is_not_one_without_constructors():
+    outside, inside = (
+        relay.parse(f"{HEADER}{kind} T\ndef @main(%x: T) {{ %x }}\n") for kind in ("extern type", "type")
+    )
+    equal = relay.analysis.structural_equal
+    assert not equal(outside, inside) and not equal(inside, outside)
+    for module in (outside, inside):
+        assert equal(module, relay.parse(str(module)))
+
+
+def test_accumulating_maps_go_from_the_first_element_and_from_the_last():
+    text = f"""{HEADER}import "list"
+def @main() {{
+  let %seen = ref(0);
+  let %step = fn (%sum: int32, %x: int32) -> (int32, int32) {{
+    ref_write(%seen, add(multiply(ref_read(%seen), 10), %x));
+    (add(%sum, %x), %sum)
+  }};
+  let %l = @map_accuml(%step, 0, Cons(1, Cons(2, Cons(3, Nil))));
+  let %left = ref_read(%seen);
+  ref_write(%seen, 0);
+  let %r = @map_accumr(%step, 0, Cons(1, Cons(2, Cons(3, Nil))));
+  (%left, ref_read(%seen), %l.0, %r.0, @hd(%l.1), @hd(%r.1))
+}}
+"""
+    module = relay.parse(text)
+    for got in (relay.compile(module)(), relay.evaluate(module, [])):
+        assert [int(v) for v in got] == [123, 321, 6, 6, 0, 5]
+
+
+@pytest.mark.parametrize("mode, axes", [("DCR", (0, 3, 4, 1, 5, 2)), ("CDR", (0, 1, 4, 2, 5, 3))])
+def test_depth_to_space(mode, axes):
+    x = RNG.random((2, 8, 2, 3), np.float32)
+    parts = (2, 2, 2, 2, 2, 3)  # of DCR: block rows, block columns, channels; of CDR: channels first
+    want = x.reshape(parts).transpose(axes).reshape(2, 2, 4, 6)
+    call = 'nn.depth_to_space(%x, block_size=2, mode="{}", layout="{}")'
+    got = compiled("%x: Tensor[(2, 8, 2, 3), float32]", call.format(mode, "NCHW"))(x)
+    np.testing.assert_array_equal(got, want)
+    last = compiled("%x: Tensor[(2, 2, 3, 8), float32]", call.format(mode, "NHWC"))(
+        np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    )
+    np.testing.assert_array_equal(last, want.transpose(0, 2, 3, 1))
+
+
+@pytest.mark.parametrize(
+    "layout, parts, axes",
+    [
+        ("NCHW4c", (8, 2, 4, 2, 3), (0, 1, 3, 4, 2)),
+        ("NCHW4n4c", (2, 4, 2, 4, 2, 3), (0, 2, 4, 5, 1, 3)),
+        ("NCHW4c4n", (2, 4, 2, 4, 2, 3), (0, 2, 4, 5, 3, 1)),
+    ],
+)
+def test_packed_layouts_by_meaning(layout, parts, axes):
+    x = RNG.random((8, 8, 2, 3), np.float32)
+    packed = x.reshape(parts).transpose(axes)
+    there = compiled(
+        "%x: Tensor[(8, 8, 2, 3), float32]", f'layout_transform(%x, src_layout="NCHW", dst_layout="{layout}")'
+    )
+    np.testing.assert_array_equal(there(x), packed)
+    back = compiled(
+        f"%x: Tensor[{packed.shape}, float32]", f'layout_transform(%x, src_layout="{layout}", dst_layout="NCHW")'
+    )
+    np.testing.assert_array_equal(back(packed), x)
+
+
+def test_sums_of_bool_are_whether_any_holds():
+    x = np.array([[True, True, False], [False, False, False]])
+    got = compiled("%x: Tensor[(n, m), bool]", "(sum(%x, axis=[1]), prod(%x, axis=[1]), max(%x, axis=[1]))")(x)
+    for one, want in zip(got, ([True, False], [False, False], [True, False]), strict=True):
+        assert one.dtype == bool
+        np.testing.assert_array_equal(one, want)
+    counted = compiled("%x: Tensor[(n, m), bool]", 'sum(cast(%x, dtype="int32"), axis=[1])')(x)
+    np.testing.assert_array_equal(counted, [2, 0])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 20])
+def test_local_response_of_even_sizes(size):
+    x = RNG.random((2, 7, 3, 3), np.float32)
+    body = f"nn.lrn(%x, size={size}, axis=1, bias=2f, alpha=0.5f, beta=0.75f)"
+    want = torch.nn.functional.local_response_norm(torch.from_numpy(x), size, 0.5, 0.75, 2.0).numpy()
+    np.testing.assert_allclose(compiled("%x: Tensor[(2, 7, 3, 3), float32]", body)(x), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", ["(4, 5)", "(n, m)"])
+def test_negative_widths_cut_off(shape):
+    x = RNG.random((4, 5), np.float32)
+    pad = "nn.pad(%x, 0f, pad_width={})"
+    got = compiled(f"%x: Tensor[{shape}, float32]", pad.format("[[-1, 2], [1, -2]]"))(x)
+    np.testing.assert_array_equal(got, np.pad(x[1:, :-2], ((0, 2), (1, 0))))
+    nothing = compiled(f"%x: Tensor[{shape}, float32]", pad.format("[[-2, -2], [0, 0]]"))(x)
+    assert nothing.shape == (0, 5)
+    with pytest.raises(relay.errors.CompileError):
+        compiled(f"%x: Tensor[{shape}, float32]", pad.format("[[-3, -2], [0, 0]]"))(x)
