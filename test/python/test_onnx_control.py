@@ -138,6 +138,14 @@ def test_loop_until_a_condition_fails(tmp_path, limit, begins):
     check(tmp_path, nodes, inputs, " ".join(outputs))
 
 
+@pytest.mark.parametrize("begins", [True, False])
+def test_loop_that_begins_or_not(tmp_path, begins):
+    """The body hands the condition on as it came; the state grows."""
+    body = loop_body([node("Concat", ["s", "x"], ["t"], axis=0)], "s:t")
+    nodes = [node("Loop", ["count", "begins", "x"], ["last"], body=body)]
+    check(tmp_path, nodes, {"count": np.array(3, np.int64), "begins": np.array(begins), "x": X}, "last")
+
+
 def test_loop_without_a_count(tmp_path):
     body = loop_body(
         [
