@@ -104,9 +104,10 @@ void place_results_beside(ScheduleDraft& draft) {
       const StageSchedule& s = draft.schedule.stages.at(t->name);
       is_moved |= s.place == Place::At && s.consumer == root->name && s.storage == Storage::Registers;
     }
-  for (const te::Tensor& o : draft.outputs) {
-    StageSchedule& s = draft.schedule.stages.at(o->name);
-    if (!names.count(o->name) || s.place == Place::At) continue;
+  for (const std::string& name : names) {  // rules may make the stages anew
+    const te::Tensor o = draft.stage(name);
+    StageSchedule& s = draft.schedule.stages.at(name);
+    if (s.place == Place::At) continue;
     if (is_moved || o->axes.size() != root->axes.size()) {
       elementwise_rule(draft, o);
       continue;
