@@ -213,6 +213,31 @@ def test_last_of_an_axis_of_any_size(tmp_path, index):
         np.testing.assert_array_equal(compiled(data), data.take(index, axis=1))
 
 
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.parametrize(("start", "end", "step"), [(-1, -(2**63), -1), (-2, 0, -2), (2**31, -4, -1), (5, 1, -3)])
+def test_backward_slices_of_an_axis_of_any_size(start, end, step, computed):
+    """Also of none; the size is one of the input's, not an unknown one, where the bounds are known at import."""
+    import onnxruntime
+
+    bounds = dict(zip("setk", ([start], [end], [step], [0]), strict=True))
+    node = onnx.helper.make_node("Slice", ["x", "s", "e", "k", "t"], ["y"])
+    ports = [onnx.helper.make_tensor_value_info("x", 1, ["n", 3])]
+    weights = [onnx.numpy_helper.from_array(np.array(v), name) for name, v in bounds.items()]
+    if computed:
+        ports.append(onnx.helper.make_tensor_value_info("s", 7, [1]))
+        weights = weights[1:]
+    graph = onnx.helper.make_graph([node], "graph", ports, [onnx.ValueInfoProto(name="y")], weights)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    module = relay.load(model)
+    assert computed or "?" not in str(module["main"].ret_type)
+    compiled = relay.compile(module)
+    for n in (0, 1, 2, 7):
+        given = {"x": np.arange(3 * n, dtype=np.float32).reshape(n, 3)} | ({"s": np.array([start])} if computed else {})
+        [want] = session.run(None, given)
+        np.testing.assert_array_equal(np.asarray(compiled(**given)), want)
+
+
 def test_three_dimensional_network(tmp_path):
     """Convolutions, pools and a transposed convolution along three axes, with a batch of any size, beside PyTorch."""
     torch = pytest.importorskip("torch")

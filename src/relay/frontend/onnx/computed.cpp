@@ -23,7 +23,7 @@ Expr numbers_to(Convert& c, const Expr& end) {
 namespace {
 
 Expr between(Convert& c, const Expr& e, const Expr& low, const Expr& high) {
-  return c.emit("maximum", {c.emit("minimum", {e, high}), low});
+  return c.emit("minimum", {c.emit("maximum", {e, low}), high});  // of an empty axis, high is below low
 }
 
 Expr picked(Convert& c, const Expr& x, const Expr& places, int64_t axis) {
