@@ -258,7 +258,13 @@ def test_padding_that_depends_on_sizes(op, mode, kernel, stride):
     weight = draw.standard_normal((4, 3, kernel, kernel)).astype(np.float32)
     weights = [onnx.numpy_helper.from_array(weight, "w")] if op == "Conv" else []
     node = make.make_node(
-        op, ["x", "w"][: 1 + len(weights)], ["y"], auto_pad=mode, strides=[stride] * 2, kernel_shape=[kernel] * 2, **more
+        op,
+        ["x", "w"][: 1 + len(weights)],
+        ["y"],
+        auto_pad=mode,
+        strides=[stride] * 2,
+        kernel_shape=[kernel] * 2,
+        **more,
     )
     port = make.make_tensor_value_info("x", 1, ["n", 3, "height", "width"])
     graph = make.make_graph([node], "graph", [port], [onnx.ValueInfoProto(name="y")], weights)

@@ -151,13 +151,10 @@ Values Slice(Convert& c) {
     // To the end of the axis, however it is written.
     bool open = is_int(last) ? last->ivalue >= INT32_MAX : scalar::prove(scalar::le(extent, last)) == true;
     const bool is_number = is_int(first) && (is_int(last) || open);
-    if (step > 0 && !is_number && !is_any(extent)) {
-      x = slice_to_size(c, x, (*axes)[i], first, open ? extent : last, step);
-      if (!x) return {};
-      continue;
-    }
-    if (step < 0 && is_int(first) && is_int(last) && !is_int(extent) && !is_any(extent)) {
-      x = slice_backward(c, x, (*axes)[i], first->ivalue, last->ivalue, step);
+    const bool backward = step < 0 && is_int(first) && is_int(last) && !is_int(extent);
+    if (!is_any(extent) && (backward || (step > 0 && !is_number))) {
+      x = backward ? slice_backward(c, x, (*axes)[i], first->ivalue, last->ivalue, step)
+                   : slice_to_size(c, x, (*axes)[i], first, open ? extent : last, step);
       if (!x) return {};
       continue;
     }
