@@ -281,6 +281,28 @@ def test_padding_that_depends_on_sizes(op, mode, kernel, stride):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("outside", [0, 1])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_filters_against_aliasing_of_any_size(mode, outside):
+    """How far they reach is known when the model runs: fewer pixels from many, and more from few."""
+    import onnxruntime
+
+    make = onnx.helper
+    node = make.make_node("Resize", ["x", "", "", "to"], ["y"], mode=mode, antialias=1, exclude_outside=outside)
+    port = make.make_tensor_value_info("x", 1, [1, 3, "height", "width"])
+    sizes = onnx.numpy_helper.from_array(np.array([1, 3, 4, 9]), "to")
+    graph = make.make_graph([node], "graph", [port], [onnx.ValueInfoProto(name="y")], [sizes])
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 19)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    compiled = relay.compile(model)
+    for height, width in ((17, 30), (9, 5), (4, 9)):
+        x = np.random.default_rng(height).random((1, 3, height, width), np.float32)
+        [want] = session.run(None, {"x": x})
+        got = np.asarray(compiled(x))
+        assert got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
 def test_three_dimensional_network(tmp_path):
     """Convolutions, pools and a transposed convolution along three axes, with a batch of any size, beside PyTorch."""
     torch = pytest.importorskip("torch")

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "relay/frontend/onnx/computed.h"
+#include "relay/frontend/onnx/window.h"
 
 namespace relay::onnx {
 
@@ -85,11 +86,8 @@ class Along {
   }
 
   Expr weighted(const Expr& at) {
-    double narrow = 1;  // of a filter against aliasing, that reaches further
-    if (how_.antialias) {
-      if (!to_.known_scale) return c_.unsupported("antialias with a scale that is computed while the model runs");
-      narrow = std::min(*to_.known_scale, 1.0);
-    }
+    if (how_.antialias && !to_.known_scale) return filtered(at);
+    const double narrow = how_.antialias ? std::min(*to_.known_scale, 1.0) : 1;  // such a filter reaches further
     const double reach = how_.mode == "linear" ? 1 : 2;
     const int64_t first = static_cast<int64_t>(std::floor(-reach / narrow)) + 1, last = 1 - first;
     if (last - first > 1024) return c_.unsupported("a filter of {} elements", last - first);
@@ -111,6 +109,36 @@ class Along {
     }
     if (normal) sum = c_.divide(sum, along(c_.cast(total, exact)));
     return c_.cast(sum, dtype);
+  }
+
+  // The filter against aliasing where a run says how far it reaches: a matrix of all weights, (new, old).
+  Expr filtered(const Expr& at) {
+    const DType dtype = c_.dtype(x_), exact = dtype == DType::float64() ? dtype : DType::float32();
+    const Expr narrow = c_.emit("minimum", {to_.scale, number(1)}), last = c_.add(extent_, -1);
+    const Expr place = c_.expand(real(c_.count_up(x_, to_.axis)), 0), here = c_.expand(at, 1);
+    Expr weights = weight(c_.multiply(c_.subtract(place, here), narrow));
+    if (!how_.exclude_outside) {
+      // Places beyond an end count as the element there.
+      const Expr reach = c_.emit("ceil", {c_.divide(number(how_.mode == "linear" ? 1 : 2), narrow)});
+      const Expr beyond = c_.add(c_.expand(real(numbers_to(c_, whole(c_.add(reach, 1)))), 0), 1);
+      auto sum = [&](const Expr& places) {
+        return c_.reduce("sum", weight(c_.multiply(c_.subtract(places, here), narrow)), {1}, true);
+      };
+      auto with = [&](const Expr& end, const Expr& more) {
+        weights = c_.add(weights, c_.emit("where", {c_.emit("equal", {place, end}), more, number(0)}));
+      };
+      with(number(0), sum(c_.multiply(beyond, -1)));
+      with(last, sum(c_.add(beyond, last)));
+    }
+    weights = c_.cast(c_.divide(weights, c_.reduce("sum", weights, {1}, true)), exact);
+    ir::Ints order;
+    for (int64_t i = 0; i < c_.rank(x_); ++i)
+      if (i != to_.axis) order.push_back(i);
+    order.push_back(to_.axis);
+    Expr y = matrix_product(c_, c_.cast(c_.transpose(x_, order), exact), c_.transpose(weights, {1, 0}));
+    ir::Ints back(order.size());
+    for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    return c_.cast(c_.transpose(y, back), dtype);
   }
 
   Convert& c_;

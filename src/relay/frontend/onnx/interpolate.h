@@ -18,7 +18,7 @@ struct Interpolation {
 struct ResizedAxis {
   int64_t axis;
   ir::Expr size, scale, start, end;
-  std::optional<double> known_scale = {};  // a filter against aliasing needs it
+  std::optional<double> known_scale = {};  // a filter against aliasing is then of few elements
 };
 
 ir::Expr interpolated(Convert& c, const ir::Expr& x, const Interpolation& how, const std::vector<ResizedAxis>& axes);
