@@ -109,7 +109,8 @@ def write_page(results, path):
     text += "\n## com.microsoft\n\nWhat ONNX Runtime's optimisers, its quantisers and exporters for it write. Each is compared "
     text += "with ONNX Runtime, or with\nits description where the processor backend has no kernel, in "
     text += "`test/python/test_onnx_microsoft*.py` and, for\nthose that run a graph, `test_onnx_generate.py` and "
-    text += "`test_onnx_beams.py`.\n\n" + _microsoft() + "\n"
+    text += "`test_onnx_beams.py`.\nSearches take decoders of the kind of GPT-2 (`model_type` 0); numbers of beams must be in the model.\n\n"
+    text += _microsoft() + "\n"
     for mode in "ab":
         text += f"\n## Why cases of ({mode}) fail\n\n| cases | reason |\n| --- | --- |\n"
         text += "".join(f"{row}\n" for row in reason_rows(_reason(r) for r in by_mode[mode] if not _passes(r)))

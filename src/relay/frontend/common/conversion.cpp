@@ -68,7 +68,8 @@ std::optional<ir::Dims> Conversion::dims(size_t i, const char* what) {
     report(DiagnosticKind::unsupported_operator,
            format("{} (input '{}') is computed while the model runs; it must be known at import", what,
                   i < names_.size() ? names_[i] : ""),
-           "give the inputs' shapes (--shape NAME=1,3,224,224), or simplify the model when exporting");
+           "give the inputs' shapes (--shape NAME=1,3,224,224), or store the values in the model, as an initialiser in "
+           "place of an input");
   return std::nullopt;
 }
 
@@ -94,7 +95,9 @@ std::optional<double> Conversion::number(size_t i, const char* what) {
     if (k->values[0]->kind == scalar::Kind::Float) return k->values[0]->fvalue;
     if (k->values[0]->kind == scalar::Kind::Int) return static_cast<double>(k->values[0]->ivalue);
   }
-  unsupported("{} (input '{}') must be one number, known at import", what, i < names_.size() ? names_[i] : "");
+  report(DiagnosticKind::unsupported_operator,
+         format("{} (input '{}') must be one number, known at import", what, i < names_.size() ? names_[i] : ""),
+         "store it in the model: where it is an input of the graph, as an initialiser in place of the input");
   return std::nullopt;
 }
 
