@@ -230,6 +230,8 @@ TEST(OnnxConvert, Resizing) {
   // A scale that leads to no whole number of elements, and a size that is known all the same.
   EXPECT_EQ(imported("Resize", 13, {x, none(), floats({1, 1, 0.3f, 1})}),
             "cast add cast take divide add add ceil cast take : " + f32("1, 3, 1, 5"));
+  EXPECT_EQ(imported("Resize", 13, {x, none(), floats({1, 1, 0x1p90f, 1})}),
+            "Resize that makes 'o0': scale 2 is 1.2379400392853803e+27");
   EXPECT_EQ(imported("GridSample", 16, {in("n,3,4,5"), in("n,6,7,2")}, {text("mode", "bicubic")}),
             "transpose image.grid_sample : " + f32("n, 3, 6, 7"));
   EXPECT_EQ(imported("GridSample", 20, {in("1,3,4,5,6"), in("1,2,7,8,3")}, {text("mode", "nearest")}),

@@ -165,6 +165,8 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
   if (f.how.transformation == "tf_crop_and_resize" && !roi) return c.bad("tf_crop_and_resize needs a roi");
   std::optional<Tensor> known = c.known(at) ? as_tensor(*c.known(at)) : std::nullopt;
   const int64_t n = static_cast<int64_t>(f.axes.size());
+  for (int64_t i = 0; known && !f.by_sizes && i < n; ++i)
+    if (const double scale = known->at(i); !(scale > 0 && scale < 1e6)) return c.bad("scale {} is {}", i, scale);
   auto real = [&](const Expr& e) { return c.cast(e, DType::float64()); };
   auto extent = [&](int64_t i) { return c.size_of(x, f.axes[static_cast<size_t>(i)]); };
   Expr common;  // one scale for all axes
@@ -189,10 +191,11 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
       to.size = c.cast(c.emit("floor", {c.multiply(to.scale, real(extent(i)))}), DType::int64());
       if (known) to.known_scale = known->at(i);
     }
-    if (known && before && !common)  // the result's size is known with the list
-      to.size =
-          c.integer_scalar(f.by_sizes ? known->int_at(i)
-                                      : static_cast<int64_t>(std::floor(known->at(i) * static_cast<double>(*before))));
+    if (known && before && !common) {  // the result's size is known with the list
+      const double scaled = f.by_sizes ? 0 : std::floor(known->at(i) * static_cast<double>(*before));
+      if (scaled > 0x1p53) return c.bad("scale {} of {} elements is {}", i, *before, known->at(i));
+      to.size = c.integer_scalar(f.by_sizes ? known->int_at(i) : static_cast<int64_t>(scaled));
+    }
     if (roi) to.start = element(c, roi, i), to.end = element(c, roi, n + i);
     axes.push_back(to);
   }
