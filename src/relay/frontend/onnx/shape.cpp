@@ -266,6 +266,7 @@ Values Concat(Convert& c) {
 
 // Into as many parts as there are outputs: of given sizes (an attribute before opset 13, an input since) or equal ones.
 Values Split(Convert& c) {
+  if (c.node.outputs.empty()) return c.bad("it has no outputs");
   Dims shape = shape_of_input(c);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), static_cast<int64_t>(shape.size()));
   if (axis && !c.has_attribute("split") && c.has(1) && !c.known(1))
