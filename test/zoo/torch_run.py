@@ -55,7 +55,8 @@ def exported(network, inputs, axes):
     for way, shapes in ways.items():
         shapes = (shapes,) if shapes is not None and type(network).__name__ == "FirstResult" else shapes
         try:
-            program = torch.export.export(network, inputs, dynamic_shapes=shapes)
+            # A copy: some modules keep tensors of a call, which are fake here.
+            program = torch.export.export(copy.deepcopy(network), inputs, dynamic_shapes=shapes)
         except Exception as error:
             said = error
             continue
@@ -111,7 +112,10 @@ def compared(network, model, inputs, axes, varies):
             continue
         given = inputs if (batch, more) == (2, 0) else resized(inputs, axes, batch, more)
         wanted = first_of(network(*given)).double()
-        exact = first_of(exact_network(*as_double(given)))
+        try:
+            exact = first_of(exact_network(*as_double(given)))
+        except RuntimeError:  # masks of single precision's least number, whatever the network computes in
+            exact = wanted
         if not exact.isfinite().equal(wanted.isfinite()):
             exact = wanted  # numbers beyond those of single precision: eager's own count
         eager, got = error_of(wanted, exact), error_of(first_of(model(*given)), exact)

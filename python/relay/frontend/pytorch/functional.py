@@ -14,6 +14,7 @@ from ... import op
 from ..._core import Function, IRModule, Tuple, infer_expr
 from ...errors import CompileError
 from ...expr import var
+from . import apart
 from .conversion import Refused, cast, constant, dtype_name, number, size, sizes_of
 from .draws import Draw, draw_of, draws, is_drawn, mask_of
 from .graph import Graph, Problems, is_complex
@@ -84,12 +85,10 @@ def writes(graph_module) -> dict:
 
 
 def decompositions() -> dict:
-    """What AOTAutograd takes apart: what core ATen lacks and batch_norm in training, unless the table has it."""
-    made = torch._decomp.core_aten_decompositions()
-    aten = torch.ops.aten
-    training = [aten._native_batch_norm_legit_functional, aten._batch_norm_with_update_functional]
-    made = {**made, **torch._decomp.get_decompositions([*training, aten.batch_norm_backward])}
-    return {target: rule for target, rule in made.items() if key_of(target) not in OPERATORS and not is_drawn(target)}
+    """What AOTAutograd takes apart: what core ATen lacks and apart.py names, unless the table has it."""
+    made = {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(apart.OF_PYTORCH)}
+    kept = {one: rule for one, rule in made.items() if key_of(one) not in OPERATORS and not is_drawn(one)}
+    return kept | apart.DECOMPOSITIONS
 
 
 def _strides(val) -> list[int | None]:
