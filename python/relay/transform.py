@@ -155,9 +155,12 @@ def _constructor(core_name: str, name: str, doc: str):
     return construct
 
 
-def FuseOps(fuse_opt_level: int = -1) -> Pass:
-    """Groups calls of operators into primitive functions. Level 0: each call alone."""
-    options = {"fuse_ops.max_group": 1} if fuse_opt_level == 0 else {}
+def FuseOps(fuse_opt_level: int = -1, max_results: int = 1) -> Pass:
+    """Groups calls of operators into primitive functions. Level 0: each call alone. A group has one result, as in the
+    reference; with max_results, groups that read the same become one with several, as in the pipelines of compile()."""
+    options = {"fuse_ops.max_results": max_results}
+    if fuse_opt_level == 0:
+        options["fuse_ops.max_group"] = 1
     return CorePass(PassInfo(0, "FuseOps"), "fuse_ops", options)
 
 

@@ -211,11 +211,18 @@ class Case {
       }
     };
     for (const auto& [t, value] : values_) allocate(t, &value);
-    for (const lower::BuiltKernel& k : kernels) allocate(k.root, nullptr);
+    auto results = [](const lower::BuiltKernel& k) {
+      te::Tensors all = k.also;
+      all.push_back(k.root);
+      return all;
+    };
+    for (const lower::BuiltKernel& k : kernels)
+      for (const te::Tensor& t : results(k)) allocate(t, nullptr);
     for (const lower::BuiltKernel& k : kernels) {
-      if (plan.layouts.at(k.root->name).has_halo())
-        for (const loop::Kernel& halo : code)
-          if (halo.name == "halo_" + k.root->name) call(halo, {k.root});
+      for (const te::Tensor& t : results(k))
+        if (plan.layouts.at(t->name).has_halo())
+          for (const loop::Kernel& halo : code)
+            if (halo.name == "halo_" + t->name) call(halo, {t});
       call(k.kernel, k.params);
     }
     if (!complaint.empty()) return {Outcome::Different, complaint};

@@ -8,7 +8,7 @@
 #include "relay/base/text.h"
 #include "relay/lower/algorithms/algorithm.h"
 #include "relay/scalar/simplify.h"
-#include "relay/te/te.h"
+#include "relay/te/merge.h"
 
 namespace relay::fuzz {
 
@@ -68,11 +68,25 @@ class ProgramGenerator {
     if (!all_.empty() && random_.chance(15)) {
       te::Tensor other = random_.of(all_);
       if (!other->is_placeholder()) program_.outputs.push_back(other);
-    }
+    } else if (!t->is_placeholder() && !t->shape.empty() && random_.aside(0, 99) < 20)
+      add_result(t);
     return program_;
   }
 
  private:
+  // A result of the same shape that reads t, or what t reads in place.
+  void add_result(const te::Tensor& t) {
+    te::Tensor from = t;
+    for (const te::Tensor& in : te::inputs(t))
+      if (random_.aside(0, 1) == 0 && !te::has_several_values(*in) && in->shape.size() == t->shape.size() &&
+          std::equal(in->shape.begin(), in->shape.end(), t->shape.begin(), scalar::equal))
+        from = in;
+    program_.outputs.push_back(te::compute("second", t->shape, [&](const Exprs& i) {
+      return scalar::max((*from)(i), number(1)) + scalar::min((*t)(i), number(2));
+    }));
+    if (random_.aside(0, 2) == 0) std::swap(program_.outputs[0], program_.outputs[1]);
+  }
+
   Exprs random_shape() {
     Exprs shape;
     int64_t rank = random_.in(1, 4);
@@ -97,7 +111,9 @@ class ProgramGenerator {
 
   te::Tensor step(const te::Tensor& t) {
     size_t rank = t->shape.size();
-    if (rank > 0 && random_.aside(0, 99) < 8) return running_sums(t);
+    const int64_t aside = random_.aside(0, 99);
+    if (rank > 0 && aside < 8) return running_sums(t);
+    if (rank > 0 && aside < 22) return several_values(t);
     switch (rank == 0 ? 0 : random_.in(0, 13)) {
       case 0:
         bound_ = bound_ * 2 + 1;
@@ -331,6 +347,44 @@ class ProgramGenerator {
                         at.insert(at.begin() + static_cast<int64_t>(d), r[0]);
                         return (*t)(at);
                       });
+  }
+  // A reduction of several values: an extreme element and its place, or a sum and the greatest element; all of them are
+  // used, in front of what else the row has, or one of them.
+  te::Tensor several_values(const te::Tensor& t) {
+    const int64_t rank = static_cast<int64_t>(t->shape.size());
+    const size_t d = static_cast<size_t>(random_.aside(0, 2) ? rank - 1 : random_.aside(0, rank - 1));
+    const int64_t kind = random_.aside(0, 6);
+    const bool extreme = kind < 4, both = random_.aside(0, 9) < 7, rows = random_.aside(0, 11) < 3;
+    Exprs shape = t->shape;
+    const Expr extent = shape[d];
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d));
+    const te::Tensor best =
+        te::reduce("best", shape, {extent}, extreme ? te::extreme(dtype_, kind < 2, kind % 2 == 1) : sum_and_max(),
+                   [&](const Exprs& i, const Exprs& r) {
+                     Exprs at = i;
+                     at.insert(at.begin() + static_cast<std::ptrdiff_t>(d), r[0]);
+                     return Exprs{(*t)(at), extreme ? scalar::cast(DType::int32(), r[0]) : (*t)(at)};
+                   });
+    bound_ = (extreme ? bound_ + 60 : bound_ * (is_static(extent) ? extent->ivalue + 1 : 12)) * (rows ? 2 : 1);
+    auto value = [&](const Exprs& i) {
+      const Expr second = scalar::cast(dtype_, te::value(best, i, 1));
+      return both ? te::value(best, i, 0) + second : second;
+    };
+    if (!rows) return te::compute("value", shape, value);
+    return te::compute("beside", t->shape, [&](const Exprs& i) {
+      Exprs row = i;
+      row.erase(row.begin() + static_cast<std::ptrdiff_t>(d));
+      return (*t)(i) + value(row);
+    });
+  }
+  Ref<const te::Merge> sum_and_max() {
+    te::Merge* m = new te::Merge;
+    m->name = "sum_and_max";
+    m->left = {scalar::var("a0", dtype_), scalar::var("a1", dtype_)};
+    m->right = {scalar::var("b0", dtype_), scalar::var("b1", dtype_)};
+    m->identity = {te::identity(te::Combiner::Sum, dtype_), te::identity(te::Combiner::Max, dtype_)};
+    m->combined = {m->left[0] + m->right[0], scalar::max(m->left[1], m->right[1])};
+    return Ref<const te::Merge>(m);
   }
   // What softmax and normalisation look like: a row reduction and its rows again, twice.
   te::Tensor centre(const te::Tensor& t) {

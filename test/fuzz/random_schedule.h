@@ -39,7 +39,20 @@ class ScheduleGenerator {
       bool output = std::find(plan_.outputs.begin(), plan_.outputs.end(), t) != plan_.outputs.end();
       bool reduction = t->combiner != te::Combiner::None;
       te::Tensor consumer = only_consumer(stages, t);
-      if (output || random_.chance(25) || t->is_program() || is_read_by_program(stages, t))
+      const bool several = te::has_several_values(*t);
+      if (several && !consumer) consumer = reader_of(stages, t);
+      const te::Tensor beside = output && random_.aside(0, 99) < 60 ? root_of_its_shape(stages, t) : te::Tensor();
+      if (beside) {
+        const StageSchedule& c = plan_.schedule.stages.at(beside->name);
+        s.place = Place::At, s.consumer = beside->name, s.storage = Storage::Array;
+        s.level = static_cast<int>(random_.in(0, static_cast<int64_t>(c.loops.size())));
+        while (s.level < static_cast<int>(c.loops.size()) && c.loops[s.level].kind == LoopKind::Parallel) ++s.level;
+      } else if (several && consumer) {
+        s.place = Place::At, s.consumer = consumer->name;
+        s.level = static_cast<int>(plan_.schedule.stages.at(consumer->name).loops.size());
+        if (s.level > 0 && plan_.schedule.stages.at(consumer->name).loops.back().kind == LoopKind::Vector) --s.level;
+        s.storage = random_.chance(50) ? Storage::Stack : Storage::Scratch;
+      } else if (output || random_.chance(25) || t->is_program() || is_read_by_program(stages, t))
         s.place = Place::Root;
       else if (!reduction && random_.chance(35))
         s.place = Place::Inline;
@@ -58,7 +71,8 @@ class ScheduleGenerator {
         s.place = Place::Root;
       }
       if (s.place != Place::Inline) s.loops = loops(*t, s.place == Place::Root);
-      if (s.place == Place::Root && !plan_.layouts.count(t->name)) plan_.layouts[t->name] = random_layout(t);
+      const bool is_array = s.place == Place::Root || s.storage == Storage::Array;
+      if (is_array && !plan_.layouts.count(t->name)) plan_.layouts[t->name] = random_layout(t);
       plan_.schedule.stages[t->name] = s;
     }
     for (const te::Tensor& t : stages) add_halo(stages, t);
@@ -96,6 +110,28 @@ class ScheduleGenerator {
       found = real;
     }
     return found;
+  }
+
+  // Some stage that reads t.
+  static te::Tensor reader_of(const te::Tensors& stages, const te::Tensor& t) {
+    for (const te::Tensor& user : stages) {
+      if (user->is_placeholder()) continue;
+      const te::Tensors in = te::inputs(user);
+      if (std::find(in.begin(), in.end(), t) != in.end()) return user;
+    }
+    return {};
+  }
+  // Another output, a root, of t's shape.
+  te::Tensor root_of_its_shape(const te::Tensors& stages, const te::Tensor& t) const {
+    if (!t->body || te::has_several_values(*t)) return {};
+    for (const te::Tensor& o : plan_.outputs) {
+      const auto s = plan_.schedule.stages.find(o->name);
+      if (o == t || o->is_program() || s == plan_.schedule.stages.end() || s->second.place != Place::Root) continue;
+      if (o->shape.size() == t->shape.size() &&
+          std::equal(o->shape.begin(), o->shape.end(), t->shape.begin(), scalar::equal))
+        return o;
+    }
+    return {};
   }
 
   // The axis of t that moves with the consumer's loop axis, when the consumer reads it directly.

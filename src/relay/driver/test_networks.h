@@ -45,6 +45,10 @@ inline const std::vector<Network> networks = {
     {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
     {"long row", {1, 512, 1024}, {}, "exp(max(%x))"},
     {"row reduction", {20, 1000}, {}, "sum(%x, axis=[1])"},
+    {"argmax", {64, 1000}, {}, "argmax(%x, axis=[1])"},
+    {"argmax of channels", {1, 21, 64, 64}, {}, "argmax(%x, axis=[1])"},
+    {"several results", {64, 300}, {}, "(nn.relu(%x), sigmoid(%x))"},
+    {"several results of rows", {64, 300}, {}, "let %s = sigmoid(%x); (%s, nn.softmax(%s))"},
     {"transposition", {100, 130}, {}, "transpose(exp(%x))"},
     {"programs", {3, 100}, {}, "cumsum(sort(%x, axis=-1), axis=0)"},
 };

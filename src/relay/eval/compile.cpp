@@ -40,12 +40,16 @@ class Compiler {
       reduce_extents.push_back(std::max<int64_t>(*e, 0));
       reduced *= reduce_extents.back();
     }
-    program_.swapped = points < 16 && reduced >= 32 && reduced > points * 4;
+    const bool several = te::has_several_values(*stage_);
+    program_.swapped = !several && points < 16 && reduced >= 32 && reduced > points * 4;
     for (size_t d = 0; d < stage_->axes.size(); ++d) axis(stage_->axes[d].var, program_.shape[d], !program_.swapped);
     for (size_t d = 0; d < reduce_extents.size(); ++d)
       axis(stage_->reduce_axes[d].var, reduce_extents[d], program_.swapped);
     Expr body = scalar::substitute(stage_->body, known_);
-    if (!try_dot(body)) program_.result = expression(body, -1);
+    if (several)
+      values(body);
+    else if (!try_dot(body))
+      program_.result = expression(body, -1);
     program_.levels.resize(program_.step_extents.size() + 1);
     for (size_t i = 0; i < program_.code.size(); ++i)
       program_.levels[static_cast<size_t>(program_.code[i].level)].push_back(static_cast<int>(i));
@@ -53,6 +57,28 @@ class Compiler {
   }
 
  private:
+  // Of a reduction, combined with what was accumulated in the steps before.
+  void values(const Expr& body) {
+    const te::Merge* merge = stage_->merge.get();
+    const Exprs elements = te::values_of(*stage_, body);
+    std::vector<scalar::Binding> bindings;
+    for (size_t v = 0; v < elements.size(); ++v) {
+      program_.types.push_back(computed(stage_->value_types[v]));
+      if (!merge) {
+        program_.results.push_back(expression(elements[v], -1));
+        continue;
+      }
+      const Expr& start = merge->identity[v];
+      const DType t = program_.types.back();
+      program_.start.push_back(t.is_float() ? scalar::float_value(start->fvalue, t)
+                                            : scalar::int_value(start->ivalue, t));
+      bindings.push_back({merge->right[v], elements[v]});
+      accumulators_.push_back(merge->left[v]);
+    }
+    if (merge)
+      for (const Expr& e : merge->combined) program_.results.push_back(expression(scalar::substitute(e, bindings), -1));
+  }
+
   DType computed(DType t) const { return options_.float64 && t.is_float() ? DType::float64() : t.element(); }
 
   // An axis of extent 1 is 0; the others become lanes or steps.
@@ -67,8 +93,10 @@ class Compiler {
   }
 
   int emit(Instruction in) {
-    bool uniform = in.code != Code::LaneAxis;
-    int level = in.code == Code::StepAxis ? static_cast<int>(in.extra) + 1 : 0;
+    bool uniform = in.code != Code::LaneAxis && in.code != Code::Accumulator;
+    int level = in.code == Code::StepAxis      ? static_cast<int>(in.extra) + 1
+                : in.code == Code::Accumulator ? static_cast<int>(program_.step_extents.size())
+                                               : 0;
     auto use = [&](int r) {
       if (r < 0) return;
       uniform &= program_.code[static_cast<size_t>(r)].uniform;
@@ -140,7 +168,8 @@ class Compiler {
         in.code = Code::Reinterpret, in.from = e->args[0]->dtype, in.to = e->dtype, in.extra = options_.float64;
         in.args[0] = expression(e->args[0], mask);
         return emit(in);
-      case Kind::Load: return load(e, mask);
+      case Kind::Load: return load(e, mask, 0, e->dtype);
+      case Kind::Get: return load(e->args[0], mask, static_cast<size_t>(e->ivalue), e->dtype);
       case Kind::Dot: return expression(scalar::without_dot(e), mask);
       default: break;
     }
@@ -149,6 +178,10 @@ class Compiler {
   }
 
   int variable(const Expr& e, Instruction in) {
+    if (auto a = std::find(accumulators_.begin(), accumulators_.end(), e); a != accumulators_.end()) {
+      in.code = Code::Accumulator, in.extra = a - accumulators_.begin();
+      return emit(in);
+    }
     auto lane = std::find(lane_vars_.begin(), lane_vars_.end(), e);
     auto step = std::find(step_vars_.begin(), step_vars_.end(), e);
     if (lane != lane_vars_.end()) {
@@ -170,10 +203,10 @@ class Compiler {
     return masks_[key] = emit(in);
   }
 
-  int tensor_number(const te::TensorNode* t) {
+  int tensor_number(const te::TensorNode* t, size_t v = 0) {
     for (size_t i = 0; i < program_.tensors.size(); ++i)
-      if (program_.tensors[i].get() == t) return static_cast<int>(i);
-    program_.tensors.push_back(te::Tensor(t));
+      if (program_.tensors[i].first.get() == t && program_.tensors[i].second == v) return static_cast<int>(i);
+    program_.tensors.push_back({te::Tensor(t), v});
     return static_cast<int>(program_.tensors.size()) - 1;
   }
 
@@ -212,7 +245,8 @@ class Compiler {
     return out;
   }
 
-  int load(const Expr& e, int mask) {
+  // Value `v`, of type t, of an element.
+  int load(const Expr& e, int mask, size_t v, DType t) {
     const te::TensorNode* source = static_cast<const te::TensorNode*>(e->source.get());
     Offset at = offset(e);
     // Under a mask a loaded index is known only in the lanes that are on, and lane 0 may be off.
@@ -223,7 +257,7 @@ class Compiler {
           at.uniform.terms.erase(at.uniform.terms.begin() + static_cast<std::ptrdiff_t>(i));
         }
     Instruction in;
-    in.code = Code::Load, in.dtype = computed(e->dtype), in.mask = mask, in.tensor = tensor_number(source);
+    in.code = Code::Load, in.dtype = computed(t), in.mask = mask, in.tensor = tensor_number(source, v);
     for (size_t d : at.checks) {
       Instruction check;
       check.code = Code::Check, check.dtype = DType::boolean(), check.mask = mask, check.tensor = in.tensor;
@@ -303,7 +337,7 @@ class Compiler {
   const EvalOptions& options_;
   std::vector<scalar::Binding> known_;
   Bounds bounds_;
-  Exprs lane_vars_, step_vars_;
+  Exprs lane_vars_, step_vars_, accumulators_;
   StageProgram program_;
   std::unordered_map<const scalar::Node*, bool> loads_;
   std::map<std::pair<const scalar::Node*, int>, int> registers_;

@@ -85,7 +85,7 @@ Result<std::vector<Tensor>> run_recurrence(const te::Tensor& stage, const KnownT
 Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBindings& placeholders,
                                      const ShapeValues& values, const EvalOptions& options) {
   KnownTensors known;
-  std::unordered_map<const te::TensorNode*, std::vector<Tensor>> states;  // of recurrences
+  std::unordered_map<const te::TensorNode*, std::vector<Tensor>> states;  // of recurrences; values
   for (const auto& [placeholder, tensor] : placeholders) {
     bool widen = options.float64 && tensor.dtype().is_float();
     RELAY_CHECK(tensor.dtype() == placeholder->dtype || (widen && tensor.dtype() == DType::float64()),
@@ -126,11 +126,16 @@ Result<std::vector<Tensor>> evaluate(const te::Tensors& outputs, const TensorBin
     } else {
       StageProgram program = compile(t, shapes, values, options);
       std::vector<Tensor> inputs;
-      for (const te::Tensor& in : program.tensors) inputs.push_back(known.at(in.get()));
-      known[t.get()] = run(program, inputs, options);
+      for (const auto& [in, v] : program.tensors)
+        inputs.push_back(te::has_several_values(*in) ? states.at(in.get())[v] : known.at(in.get()));
+      std::vector<Tensor> values = run(program, inputs, options);
+      if (te::has_several_values(*t))
+        states[t.get()] = std::move(values);
+      else
+        known[t.get()] = std::move(values[0]);
     }
     for (const te::Tensor& in : te::inputs(t))
-      if (--uses[in.get()] == 0) known.erase(in.get());
+      if (--uses[in.get()] == 0) known.erase(in.get()), states.erase(in.get());
   }
   std::vector<Tensor> results;
   for (const te::Tensor& t : outputs) results.push_back(known.at(t.get()));

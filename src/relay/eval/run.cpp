@@ -18,7 +18,8 @@ BinaryOp operation(te::Combiner combiner, DType t) {
     case te::Combiner::Prod: return BinaryOp::Mul;
     case te::Combiner::Max: return t.is_bool() ? BinaryOp::Or : BinaryOp::Max;
     case te::Combiner::Min: return t.is_bool() ? BinaryOp::And : BinaryOp::Min;
-    case te::Combiner::None: break;
+    case te::Combiner::None:
+    case te::Combiner::Several: break;
   }
   return BinaryOp::Add;
 }
@@ -55,11 +56,11 @@ Tensor moved_to_end(const Tensor& t, int d) {
 class Runner {
  public:
   Runner(const StageProgram& program, const std::vector<Tensor>& inputs, const std::vector<Tensor>& dot_inputs,
-         Tensor* output)
+         std::vector<Tensor>& outputs)
       : program_(program),
         inputs_(inputs),
         dot_inputs_(dot_inputs),
-        output_(output),
+        outputs_(outputs),
         capacity_(std::min(chunk_lanes, std::max<int64_t>(product(program.lane_extents), 1))) {
     size_t total = 0;
     std::vector<size_t> offsets;
@@ -67,9 +68,11 @@ class Runner {
       offsets.push_back(total);
       total += in.uniform ? 8 : static_cast<size_t>(capacity_);
     }
-    memory_.resize(total + static_cast<size_t>(capacity_));  // 8 bytes each
+    memory_.resize(total + static_cast<size_t>(capacity_) * outputs.size());  // 8 bytes each
     for (size_t o : offsets) registers_.push_back(memory_.data() + o);
-    accumulator_ = memory_.data() + total;
+    for (size_t v = 0; v < outputs.size(); ++v)
+      accumulators_.push_back(memory_.data() + total + static_cast<size_t>(capacity_) * v);
+    accumulator_ = accumulators_[0];
     steps_.resize(program.step_extents.size());
   }
 
@@ -96,9 +99,10 @@ class Runner {
 
   void chunk(int64_t begin, int n) {
     fill_axes(begin, n);
+    if (!program_.results.empty()) return several_values(begin, n);
     level(0, n);
     if (program_.combiner == te::Combiner::None) {
-      store_lanes(output_, begin, operand(program_.result), n);
+      store_lanes(&outputs_[0], begin, operand(program_.result), n);
       return;
     }
     scalar::Value identity = start(program_.combiner, program_.dtype);
@@ -122,7 +126,24 @@ class Runner {
                      n);
       });
     }
-    store_lanes(output_, begin, {accumulator_, false}, n);
+    store_lanes(&outputs_[0], begin, {accumulator_, false}, n);
+  }
+
+  void several_values(int64_t begin, int n) {
+    const size_t values = program_.results.size();
+    for (size_t v = 0; v < program_.start.size(); ++v)
+      for (int l = 0; l < n; ++l) put_lane(program_.start[v], accumulators_[v], l);
+    level(0, n);
+    if (program_.start.empty()) {
+      for (size_t v = 0; v < values; ++v) store_lanes(&outputs_[v], begin, operand(program_.results[v]), n);
+      return;
+    }
+    each_step(program_.step_extents.size(), n, [&] {
+      for (size_t v = 0; v < values; ++v)
+        select_lanes(program_.types[v], true_, operand(program_.results[v]), operand(program_.results[v]),
+                     accumulators_[v], n);
+    });
+    for (size_t v = 0; v < values; ++v) store_lanes(&outputs_[v], begin, {accumulators_[v], false}, n);
   }
 
   // One output point: its reduction runs over lanes, and is combined in order.
@@ -146,7 +167,7 @@ class Runner {
         for (int l = 0; l < n; ++l) sum = scalar::apply(op, sum, get_lane(program_.dtype, value, l));
     }
     put_lane(sum, accumulator_, 0);
-    store_lanes(output_, point, {accumulator_, true}, 1);
+    store_lanes(&outputs_[0], point, {accumulator_, true}, 1);
   }
 
   template <class T>
@@ -252,6 +273,10 @@ class Runner {
         return;
       }
       case Code::Check: return check(in, a.as<int64_t>(), n);
+      case Code::Accumulator: {
+        const Operand now{accumulators_[static_cast<size_t>(in.extra)], false};
+        return select_lanes(in.dtype, true_, now, now, out, n);
+      }
       case Code::Load:
         return load_lanes(inputs_[static_cast<size_t>(in.tensor)], a, uniform(in.args[1]), operand(in.mask), out, n);
     }
@@ -263,26 +288,31 @@ class Runner {
     for (int l = 0; l < n; ++l)
       RELAY_CHECK((index[l] >= 0 && index[l] < in.extra) || (mask.data && !on[l]),
                   "stage {} reads {} at index {} of dimension {}, whose extent is {}", program_.name,
-                  program_.tensors[static_cast<size_t>(in.tensor)]->name, index[l], in.dimension, in.extra);
+                  program_.tensors[static_cast<size_t>(in.tensor)].first->name, index[l], in.dimension, in.extra);
   }
 
   const StageProgram& program_;
   const std::vector<Tensor>& inputs_;
   const std::vector<Tensor>& dot_inputs_;
-  Tensor* output_;
+  std::vector<Tensor>& outputs_;
   int64_t capacity_;
   std::vector<int64_t> memory_;
   std::vector<void*> registers_;
-  void* accumulator_ = nullptr;
+  std::vector<void*> accumulators_;  // one a value
+  void* accumulator_ = nullptr;      // the first
+  int64_t one_ = 1;
+  const Operand true_{&one_, true};
   std::vector<int64_t> steps_;
   std::vector<Run> runs_;
 };
 
 }  // namespace
 
-Tensor run(const StageProgram& program, const std::vector<Tensor>& inputs, const EvalOptions& options) {
-  Tensor output = Tensor::empty(program.shape, program.dtype);
-  int64_t points = output.elements();
+std::vector<Tensor> run(const StageProgram& program, const std::vector<Tensor>& inputs, const EvalOptions& options) {
+  std::vector<Tensor> output;
+  for (DType t : program.types) output.push_back(Tensor::empty(program.shape, t));
+  if (output.empty()) output.push_back(Tensor::empty(program.shape, program.dtype));
+  int64_t points = output[0].elements();
   if (points == 0) return output;
   std::vector<Tensor> dot_inputs;
   if (program.dot)
@@ -297,14 +327,14 @@ Tensor run(const StageProgram& program, const std::vector<Tensor>& inputs, const
   int64_t grain = program.swapped ? 1 : chunk_lanes;
   int64_t chunks = (points + grain - 1) / grain, threads = std::clamp<int64_t>(options.threads, 1, chunks);
   if (threads == 1) {
-    Runner(program, inputs, dot_inputs, &output).run(0, points);
+    Runner(program, inputs, dot_inputs, output).run(0, points);
     return output;
   }
   std::vector<std::thread> workers;
   std::vector<std::exception_ptr> failures(static_cast<size_t>(threads));
   auto part = [&](int64_t t) {
     try {
-      Runner(program, inputs, dot_inputs, &output)
+      Runner(program, inputs, dot_inputs, output)
           .run(chunks * t / threads * grain, std::min(points, chunks * (t + 1) / threads * grain));
     } catch (...) {
       failures[static_cast<size_t>(t)] = std::current_exception();

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "relay/eval/te.h"
+#include "relay/scalar/eval.h"
 
 namespace relay::eval {
 
@@ -33,8 +34,9 @@ enum class Code : uint8_t {
   Reinterpret,  // extra: 1 when floats are held in double
   MaskAnd,      // args[0] && args[1]; args[0] may be -1 (all lanes)
   MaskAndNot,
-  Check,  // 0 <= args[0] < extra where mask holds; else an InternalError about dimension `dimension` of `tensor`
-  Load,   // tensor[args[0] + args[1]] (lane part, uniform part; -1: none) where mask holds, else 0
+  Check,        // 0 <= args[0] < extra where mask holds; else an InternalError about dimension `dimension` of `tensor`
+  Accumulator,  // extra: which value; as it was before this step
+  Load,         // tensor[args[0] + args[1]] (lane part, uniform part; -1: none) where mask holds, else 0
 };
 
 struct Instruction {
@@ -75,16 +77,21 @@ struct StageProgram {
   te::Combiner combiner = te::Combiner::None;
   DType dtype;  // of the result, as computed
   int result = -1;
+  // Of a stage of several values: their types, where the element is (of a reduction: as combined with those before),
+  // and what a reduction begins with.
+  std::vector<DType> types;
+  std::vector<int> results;
+  std::vector<scalar::Value> start;
   std::optional<Dot> dot;  // then the last step axis is not in `levels`, and `result` is unused
   Shape shape;
-  std::vector<te::Tensor> tensors;  // that loads read, by number
+  std::vector<std::pair<te::Tensor, size_t>> tensors;  // that loads read, by number: which, and which value of it
 };
 
 // `shapes`: the dimensions of every tensor of the program, by tensor; `shape` values are already in them.
 using KnownShapes = std::unordered_map<const te::TensorNode*, Shape>;
 StageProgram compile(const te::Tensor& stage, const KnownShapes& shapes, const ShapeValues& shape_values,
                      const EvalOptions& options);
-// `inputs` as program.tensors.
-Tensor run(const StageProgram& program, const std::vector<Tensor>& inputs, const EvalOptions& options);
+// `inputs` as program.tensors. A tensor for each value of an element.
+std::vector<Tensor> run(const StageProgram& program, const std::vector<Tensor>& inputs, const EvalOptions& options);
 
 }  // namespace relay::eval

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "relay/scalar/eval.h"
+#include "relay/te/merge.h"
 #include "relay/te/recurrence.h"
 
 namespace relay::eval {
@@ -331,6 +333,36 @@ TEST(EvalTeProperty, RandomBodies) {
     ASSERT_TRUE(same((*got)[0], want)) << te::str(stage) << "\n" << str((*got)[0], 64) << "\n" << str(want, 64);
     ASSERT_TRUE(evaluate({stage}, inputs, {}, {.float64 = true}));
   }
+}
+
+TEST(EvalTe, ArgmaxHasThePlaceOfNumbersTiesAndNaN) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  struct Case {
+    std::vector<double> row;
+    int64_t first, last;  // of the greatest
+  };
+  for (DType t : {DType::float32(), DType::float64(), DType::float16()})
+    for (const Case& c : {Case{{1, 3, 2, 3, 0}, 1, 3}, Case{{nan, 1, nan, 2, 5}, 0, 2}, Case{{1, 2, nan, 9, 3}, 2, 2},
+                          Case{{-inf, -inf, -inf, -inf, -inf}, 0, 4}, Case{{-inf, -5, -inf, -5, -7}, 1, 3},
+                          Case{{inf, 1, inf, nan, inf}, 3, 3}})
+      for (bool greatest : {true, false})
+        for (bool last : {false, true}) {
+          std::vector<double> row = c.row;
+          if (!greatest)
+            for (double& v : row) v = -v;
+          const te::Tensor x = te::placeholder("x", {imm(5)}, t);
+          const te::Tensor best = te::reduce(
+              "best", {}, {imm(5)}, te::extreme(t, greatest, last),
+              [&](const Exprs&, const Exprs& k) { return Exprs{(*x)(k), scalar::cast(DType::int32(), k[0])}; });
+          const te::Tensors out = {te::compute("place", {}, [&](const Exprs&) { return te::value(best, {}, 1); }),
+                                   te::compute("value", {}, [&](const Exprs&) { return te::value(best, {}, 0); })};
+          const Result<std::vector<Tensor>> got = evaluate(out, {{x, Tensor::from_doubles({5}, t, row)}});
+          ASSERT_TRUE(got);
+          const int64_t place = last ? c.last : c.first;
+          EXPECT_EQ((*got)[0].int_at(0), place) << t.str();
+          const double want = row[static_cast<size_t>(place)], value = (*got)[1].at(0);
+          EXPECT_TRUE(value == want || (std::isnan(value) && std::isnan(want))) << value << " " << want;
+        }
 }
 
 TEST(EvalTe, RecurrencesTakeAStateThroughTheirSteps) {

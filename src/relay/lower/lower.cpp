@@ -87,10 +87,21 @@ double part_inside(const te::TensorNode& stage, const StageSchedule& scheduled) 
   return part;
 }
 
-// One operation an element of each reduction, and one a node of each body; of `part` of them.
+// Of combining an element of a reduction with others.
+double count_combining(const te::TensorNode& stage) {
+  if (stage.combiner == te::Combiner::None) return 0;
+  double operations = 0;
+  if (stage.merge)
+    for (const Expr& e : stage.merge->next.empty() ? stage.merge->combined : stage.merge->next)
+      scalar::visit(e, [&](const Expr& n) { operations += n->args.empty() || n->dtype.is_bool() ? 0 : 1; });
+  return std::max(operations, 1.0);
+}
+
+// One operation an element of each reduction (of several values, those of its merge), and one a node of each body; of
+// `part` of them.
 void count_flops(const te::TensorNode& stage, double part, KernelFlops& flops) {
   if (stage.is_program()) return;  // it moves data: what it does depends on values
-  SymbolicFlops own{part * ((stage.combiner == te::Combiner::None ? 0 : 1) + count_operations(stage.body)), {}};
+  SymbolicFlops own{part * (count_combining(stage) + count_operations(stage.body)), {}};
   auto multiply = [&](const te::Axis& a, double extent) {
     if (extent > 0 || scalar::is_int(scalar::simplify(a.extent)))
       own.each *= extent;
@@ -234,6 +245,7 @@ class Lowering {
     draft.outputs = g.te.outputs;
     draft.form = g.form;
     draft.streams_weights = streams_weights_;
+    draft.may_share_loops = !g.steps;
     std::unordered_map<std::string, int> array_of;  // by te name
     auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
       for (size_t i = 0; i < tensors.size(); ++i) {
@@ -271,36 +283,50 @@ class Lowering {
     add_lowered(g, name, stages, draft.schedule, flops);
     StepsBuilder steps(g);
     for (const BuiltKernel& b : built) {
-      if (!array_of.count(b.root->name)) {  // an intermediate of this group
-        Array a;
-        a.name = format("{}.{}", name, b.root->name), a.shape = b.root->shape, a.dtype = b.root->dtype,
-        a.layout = draft.layouts.at(b.root->name);
-        array_of[b.root->name] = add_array(std::move(a));
+      te::Tensors results = b.also;
+      results.push_back(b.root);
+      for (const te::Tensor& t : results) {
+        if (array_of.count(t->name)) continue;
+        Array a;  // an intermediate of this group
+        a.name = format("{}.{}", name, t->name), a.shape = t->shape, a.dtype = t->dtype;
+        a.layout = draft.layouts.at(t->name);
+        array_of[t->name] = add_array(std::move(a));
       }
-      if (g.steps && steps.take(b, array_of.at(b.root->name))) continue;
-      Step step;
-      step.kernel = add_kernel(b.kernel);
-      step.group = static_cast<int>(out_.groups.size()) - 1;
-      step.flops = flops[b.root->name].known, step.symbolic_flops = flops[b.root->name].symbolic;
-      step.shape_values = b.kernel.shape_vars;
-      step.constant = true;
-      for (const te::Tensor& p : b.params) {
-        int id = array_of.at(p->name);
-        step.args.push_back(id);
-        (p == b.root ? step.writes : step.reads).push_back(stored_in(out_.arrays, id));
-        if (p != b.root) step.constant &= is_constant_[id];
-      }
-      const Array& made = out_.arrays[array_of.at(b.root->name)];
-      const int result = stored_in(out_.arrays, array_of.at(b.root->name));
-      // A copy of a constant into a part is not: the rest of the array is computed in each run.
-      step.constant &= made.kind == Array::Kind::Temporary && !made.view && step.shape_values.empty();
-      if (step.constant) is_constant_[result] = true;
-      if (!step.constant) step.when = g.when;
-      if (out_.arrays[result].layout.has_halo() && with_halo_.insert(result).second) add_halo(result, step);
-      out_.steps.push_back(std::move(step));
+      if (!g.steps || !steps.take(b, array_of.at(b.root->name)))
+        add_step(b, results, array_of, flops[b.root->name], g.when);
     }
     if (g.steps) add_recurrence(g, steps, name, array_of, flops);
     return ok();
+  }
+
+  // A call of the kernel, which writes `results`; only `when` that array says so, if there is one (-1: none).
+  void add_step(const BuiltKernel& b, const te::Tensors& results, const std::unordered_map<std::string, int>& array_of,
+                const KernelFlops& flops, int when) {
+    Step step;
+    step.kernel = add_kernel(b.kernel);
+    step.group = static_cast<int>(out_.groups.size()) - 1;
+    step.flops = flops.known, step.symbolic_flops = flops.symbolic;
+    step.shape_values = b.kernel.shape_vars;
+    step.constant = true;
+    for (const te::Tensor& p : b.params) {
+      int id = array_of.at(p->name);
+      step.args.push_back(id);
+      const bool written = std::find(results.begin(), results.end(), p) != results.end();
+      (written ? step.writes : step.reads).push_back(stored_in(out_.arrays, id));
+      if (!written) step.constant &= is_constant_[id];
+    }
+    // A copy of a constant into a part is not: the rest of the array is computed in each run.
+    for (const te::Tensor& t : results) {
+      const Array& made = out_.arrays[array_of.at(t->name)];
+      step.constant &= made.kind == Array::Kind::Temporary && !made.view && step.shape_values.empty();
+    }
+    if (!step.constant) step.when = when;
+    for (const te::Tensor& t : results) {
+      const int result = stored_in(out_.arrays, array_of.at(t->name));
+      if (step.constant) is_constant_[result] = true;
+      if (out_.arrays[result].layout.has_halo() && with_halo_.insert(result).second) add_halo(result, step);
+    }
+    out_.steps.push_back(std::move(step));
   }
 
   // The group as people see it.

@@ -253,7 +253,7 @@ TEST(Elementwise, CopiesForOneKernelOnly) {
   te::Tensor sum = te::compute("sum", shape, [&](const Exprs& i) { return (*x)(i) + (*z)(i); });
   const TargetDesc target = vectors(64, 32, 1);
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {y, sum};
+  draft.target = &target, draft.outputs = {y, sum}, draft.may_share_loops = false;
   for (const char* name : {"y", "z", "sum"}) draft.layouts[name] = Layout::channels_last(4);
   apply_rules(draft);
   const std::string schedule = str(draft.schedule, draft.stages());

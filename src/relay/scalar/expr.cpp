@@ -244,6 +244,22 @@ Expr without_dot(const Expr& dot) {
   return sum;
 }
 
+Expr tuple(Exprs values) {
+  RELAY_CHECK(values.size() > 1, "an element of {} values", values.size());
+  Node n;
+  n.kind = Kind::Tuple, n.dtype = values[0]->dtype;
+  n.args = std::move(values);
+  return build(std::move(n));
+}
+
+Expr get(Expr element, int64_t index, DType dtype) {
+  if (element->kind == Kind::Tuple) return element->args.at(static_cast<size_t>(index));
+  Node n;
+  n.kind = Kind::Get, n.dtype = dtype, n.ivalue = index;
+  n.args = {std::move(element)};
+  return build(std::move(n));
+}
+
 template <class T>
 static int order(const T& a, const T& b) {
   return a < b ? -1 : b < a ? 1 : 0;
@@ -285,13 +301,15 @@ class Comparison {
         }
         break;
       case Kind::Ramp:
+      case Kind::Get:
         if (int c = order(a->ivalue, b->ivalue)) return c;
         break;
       case Kind::Select:
       case Kind::Cast:
       case Kind::Reinterpret:
       case Kind::Broadcast:
-      case Kind::Dot: break;
+      case Kind::Dot:
+      case Kind::Tuple: break;
     }
     if (int c = order(a->args.size(), b->args.size())) return c;
     const bool remembered = !a->args.empty() && ++pairs_ > 64;
@@ -347,6 +365,8 @@ Expr with_args(const Expr& e, Exprs args) {
       const auto half = args.begin() + static_cast<std::ptrdiff_t>(args.size() / 2);
       return dot(e->dtype.element(), {args.begin(), half}, {half, args.end()});
     }
+    case Kind::Tuple: return tuple(std::move(args));
+    case Kind::Get: return get(args[0], e->ivalue, e->dtype);
     case Kind::Int:
     case Kind::Float:
     case Kind::Var:
@@ -457,6 +477,8 @@ std::string str(const Expr& e) {
     case Kind::Ramp: return format("ramp({}, {}, {})", str(e->args[0]), e->ivalue, e->dtype.lanes);
     case Kind::Broadcast: return format("broadcast({}, {})", str(e->args[0]), e->dtype.lanes);
     case Kind::Dot: return format("dot_{}({})", e->dtype.element().str(), list(e->args));
+    case Kind::Tuple: return format("({})", list(e->args));
+    case Kind::Get: return format("{}.{}", str(e->args[0]), e->ivalue);
   }
   return "";
 }

@@ -31,6 +31,8 @@ enum class Kind : uint8_t {
   Ramp,         // args[0] + stride ivalue * (0, 1, ..., lanes - 1)
   Broadcast,    // args[0] in every lane
   Dot,          // args[0] * args[n] + args[1] * args[n + 1] + ..., of 2 n narrow numbers, in the wider type dtype
+  Tuple,        // args: the values of an element that has several (te/te.h); of the type of the first
+  Get,          // value number ivalue of args[0], an element that has several
 };
 
 enum class UnaryOp : uint8_t {
@@ -127,6 +129,10 @@ Expr broadcast(Expr a, int lanes);
 Expr dot(DType dtype, Exprs a, Exprs b);
 // The same as products and sums, for who has no such instruction.
 Expr without_dot(const Expr& dot);
+// Only in tensor expressions: loops have each value in a buffer of its own.
+Expr tuple(Exprs values);  // at least two
+// `dtype`: that of the value. Of a tuple it is the value itself.
+Expr get(Expr element, int64_t index, DType dtype);
 
 inline Expr operator+(Expr a, Expr b) { return binary(BinaryOp::Add, std::move(a), std::move(b)); }
 inline Expr operator-(Expr a, Expr b) { return binary(BinaryOp::Sub, std::move(a), std::move(b)); }

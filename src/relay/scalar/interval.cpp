@@ -147,6 +147,8 @@ Interval range_of(const Expr& e, const Bounds& bounds) {
     case Kind::Reinterpret:
     case Kind::Load:
     case Kind::Dot:
+    case Kind::Tuple:
+    case Kind::Get:
     case Kind::Float: break;
   }
   return {};

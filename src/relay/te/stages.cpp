@@ -71,7 +71,12 @@ std::string str(const Tensor& t) {
     std::string ranges;
     for (const Axis& a : t->reduce_axes)
       ranges += (ranges.empty() ? "" : ", ") + format("{} < {}", scalar::str(a.var), scalar::str(a.extent));
-    head += format("{}({}) ", name(t->combiner), ranges);
+    head += format("{}({}) ", t->merge ? t->merge->name : name(t->combiner), ranges);
+  }
+  if (has_several_values(*t)) {
+    type.clear();
+    for (DType value : t->value_types) type += (type.empty() ? "(" : ", ") + value.str();
+    type += format(")[{}]", list(t->shape));
   }
   return head + scalar::str(t->body) + "    : " + type;
 }

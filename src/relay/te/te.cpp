@@ -20,6 +20,7 @@ const char* name(Combiner combiner) {
     case Combiner::Prod: return "prod";
     case Combiner::Max: return "max";
     case Combiner::Min: return "min";
+    case Combiner::Several: return "several";
   }
   return "";
 }
@@ -44,7 +45,9 @@ Expr identity(Combiner combiner, DType dtype) {
     case Combiner::Prod: return scalar::imm(1, dtype);
     case Combiner::Max: return dtype.is_float() ? scalar::fimm(-infinity, dtype) : scalar::imm(least(dtype), dtype);
     case Combiner::Min: return dtype.is_float() ? scalar::fimm(infinity, dtype) : scalar::imm(greatest(dtype), dtype);
+    case Combiner::Several: break;
   }
+  RELAY_CHECK(false, "the identity of several values");
   return {};
 }
 
@@ -55,9 +58,10 @@ Expr combine(Combiner combiner, Expr a, Expr b) {
     case Combiner::Prod: return a * b;
     case Combiner::Max: return boolean ? logical_or(a, b) : max(a, b);
     case Combiner::Min: return boolean ? logical_and(a, b) : min(a, b);
-    case Combiner::None: break;
+    case Combiner::None:
+    case Combiner::Several: break;
   }
-  RELAY_CHECK(false, "combine without a combiner");
+  RELAY_CHECK(false, "combine without a combiner of one value");
   return {};
 }
 
@@ -102,6 +106,61 @@ Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner comb
               node->name);
   node->dtype = node->body->dtype;
   return t;
+}
+
+Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Ref<const Merge> merge,
+              const std::function<Exprs(const Exprs& axes, const Exprs& reduce_axes)>& body) {
+  RELAY_CHECK(merge && merge->left.size() > 1, "stage {} has no merge of several values", name);
+  std::vector<DType> types;
+  const Tensor stage = reduce(std::move(name), std::move(shape), std::move(reduce_extents), Combiner::Several,
+                              [&](const Exprs& i, const Exprs& k) {
+                                Exprs values = body(i, k);
+                                for (const Expr& v : values) types.push_back(v->dtype);
+                                return scalar::tuple(std::move(values));
+                              });
+  TensorNode node = *stage;
+  RELAY_CHECK(types.size() == merge->left.size(), "stage {} has {} values, and {} merges {}", node.name, types.size(),
+              merge->name, merge->left.size());
+  for (size_t v = 0; v < types.size(); ++v)
+    RELAY_CHECK(types[v] == merge->left[v]->dtype, "value {} of stage {} is {}, and {} merges {}", v, node.name,
+                types[v].str(), merge->name, merge->left[v]->dtype.str());
+  node.value_types = std::move(types);
+  if (node.combiner == Combiner::Several) node.merge = std::move(merge);
+  return Tensor(new TensorNode(std::move(node)));
+}
+
+Expr value(const Tensor& t, Exprs indices, size_t v) {
+  const Expr element = scalar::load(t, std::move(indices));
+  return has_several_values(*t) ? scalar::get(element, static_cast<int64_t>(v), t->value_types.at(v)) : element;
+}
+
+Exprs values_of(const TensorNode& stage, const Expr& element) {
+  if (!has_several_values(stage)) return {element};
+  Exprs values;
+  for (size_t v = 0; v < stage.value_types.size(); ++v)
+    values.push_back(scalar::get(element, static_cast<int64_t>(v), stage.value_types[v]));
+  return values;
+}
+
+Expr identity(const TensorNode& r) {
+  return r.merge ? scalar::tuple(r.merge->identity) : identity(r.combiner, r.dtype);
+}
+
+Expr combine(const TensorNode& r, const Expr& a, const Expr& b) {
+  if (!r.merge) return combine(r.combiner, a, b);
+  std::vector<scalar::Binding> bindings;
+  const Exprs left = values_of(r, a), right = values_of(r, b);
+  for (size_t v = 0; v < left.size(); ++v)
+    bindings.push_back({r.merge->left[v], left[v]}), bindings.push_back({r.merge->right[v], right[v]});
+  return scalar::substitute(scalar::tuple(r.merge->combined), bindings);
+}
+
+Expr choose(const TensorNode& stage, const Expr& condition, const Expr& a, const Expr& b) {
+  if (!has_several_values(stage)) return scalar::select(condition, a, b);
+  Exprs values = values_of(stage, a);
+  const Exprs others = values_of(stage, b);
+  for (size_t v = 0; v < values.size(); ++v) values[v] = scalar::select(condition, values[v], others[v]);
+  return scalar::tuple(std::move(values));
 }
 
 Tensor scan(std::string name, Exprs shape, DType dtype,

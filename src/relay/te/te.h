@@ -6,7 +6,7 @@
 //   C[y, x] = sum(k < K) A[y, k] * B[k, x]
 //
 // compute() and reduce() build them. Padding is a guard: select(0 <= y && y < H, A[y], 0.0f); only the chosen side is
-// evaluated. Indices and extents are int64 scalar expressions, extents over constants and shape variables only. Three
+// evaluated. Indices and extents are int64 scalar expressions, extents over constants and shape variables only. Four
 // forms go further:
 //
 //   total[y, t] = select(t == 0, x[y, 0], total[y, t - 1] * decay[t] + x[y, t])
@@ -14,11 +14,15 @@
 //
 //   order[b, i] = program(b) { for k in 0..n { order[b, place[b, k]] = k } }
 //
+//   best[y] = argmax(k < n) (x[y, k], k);  place[y] = best[y].1
+//
 // A scan(), as `total`, loads its own elements of one step earlier along one axis. A sum may be ragged, as `B`: run to
 // an extent that depends on its axes. A program(), as `order`, is loops that store the stage's elements (loop/loop.h):
-// one task for each index of its batch axes, independent of the others.
+// one task for each index of its batch axes, independent of the others. A reduction may have several results, as
+// `best`: each element has several values, which a Merge combines together (merge.h has those that operators use).
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -36,11 +40,26 @@ struct Axis {
   Expr extent;
 };
 
-enum class Combiner : uint8_t { None, Sum, Prod, Max, Min };  // on Bool, Min is "all" and Max is "any"
+// On Bool, Min is "all" and Max is "any". Several: of elements that have several values, by a Merge.
+enum class Combiner : uint8_t { None, Sum, Prod, Max, Min, Several };
 const char* name(Combiner combiner);
 // The value that leaves every other unchanged: 0, 1, the least and the greatest (-inf, +inf for floats) of the type.
+// Not of Several.
 Expr identity(Combiner combiner, DType dtype);
 Expr combine(Combiner combiner, Expr a, Expr b);
+
+// How two elements of several values become one: expressions over the values of both, `left` and `right`, which are as
+// many as each of the others. Associative and commutative, floats up to rounding: schedules combine parts in an order
+// of their own, which depends on sizes and the machine and never on the number of threads.
+struct Merge : Counted {
+  std::string name;
+  Exprs left, right;  // variables
+  Exprs identity;     // constants: with them on either side, the other stays as it is
+  Exprs combined;
+  // The same, cheaper, where `right` is one element of the reduction and `left` is made of those in front of it only;
+  // empty: `combined`.
+  Exprs next;
+};
 
 struct TensorNode;
 using Tensor = Ref<const TensorNode>;
@@ -62,6 +81,11 @@ struct TensorNode : scalar::Source {
   loop::Stmt program;
   loop::BufferRef result;
   std::vector<size_t> batch_axes;  // dimensions, ascending
+  // Of a stage whose elements have several values: their types, the first of which is `dtype`; else empty. The body is
+  // then a tuple, or an element of another such stage.
+  std::vector<DType> value_types;
+  Ref<const Merge> merge;   // of Combiner::Several
+  bool of_elements = true;  // of Combiner::Several: the body gives the reduction's elements; not parts of their results
 
   bool is_program() const { return program != nullptr; }
   bool is_placeholder() const { return !body && !program; }
@@ -73,6 +97,22 @@ Tensor placeholder(std::string name, Exprs shape, DType dtype);
 Tensor compute(std::string name, Exprs shape, const std::function<Expr(const Exprs& axes)>& body);
 Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner combiner,
               const std::function<Expr(const Exprs& axes, const Exprs& reduce_axes)>& body);
+
+// The same of elements that have several values. What reads the stage takes one of them: value().
+Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Ref<const Merge> merge,
+              const std::function<Exprs(const Exprs& axes, const Exprs& reduce_axes)>& body);
+// How many values an element of the stage has.
+inline size_t count_values(const TensorNode& stage) { return std::max<size_t>(1, stage.value_types.size()); }
+inline bool has_several_values(const TensorNode& stage) { return !stage.value_types.empty(); }
+// t[indices].v; of a stage of one value, t[indices].
+Expr value(const Tensor& t, Exprs indices, size_t v);
+// The values of `element`, which the stage computes.
+Exprs values_of(const TensorNode& stage, const Expr& element);
+// Of a reduction, with one value or several: its neutral element, and two elements combined.
+Expr identity(const TensorNode& reduction);
+Expr combine(const TensorNode& reduction, const Expr& a, const Expr& b);
+// condition ? a : b, of elements of the stage.
+Expr choose(const TensorNode& stage, const Expr& condition, const Expr& a, const Expr& b);
 
 // out[axes] = body(axes, self), where self is the stage itself, read one step back.
 Tensor scan(std::string name, Exprs shape, DType dtype,

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "relay/te/merge.h"
 #include "relay/te/recurrence.h"
 
 namespace relay::te {
@@ -33,6 +34,31 @@ TEST(Te, ReplaceKeepsWhatDoesNotChange) {
   Tensors out = replace({c, d}, {{b, x}});
   EXPECT_EQ(str(out[0]), "C[i0, i1] = sum(k0 < 4) A[i0, k0] * X[k0, i1]    : float32[4, 4]");
   EXPECT_EQ(out[1], d);
+}
+
+TEST(Te, ReductionsOfSeveralValues) {
+  const Expr n = scalar::var("n");
+  const Tensor a = placeholder("A", {imm(4), n}, DType::float32());
+  const Tensor best = reduce(
+      "best", {imm(4)}, {n}, extreme(a->dtype, true, false),
+      [&](const Exprs& i, const Exprs& k) { return Exprs{(*a)({i[0], k[0]}), scalar::cast(DType::int32(), k[0])}; });
+  const Tensor place = compute("place", {imm(4)}, [&](const Exprs& i) { return value(best, i, 1); });
+  EXPECT_EQ(str(topological({place})),
+            "A    : float32[4, n]\n"
+            "best[i0] = argmax(k0 < n) (A[i0, k0], int32(k0))    : (float32, int32)[4]\n"
+            "place[i0] = best[i0].1    : int32[4]\n");
+  EXPECT_EQ(count_values(*best), 2u);
+  EXPECT_EQ(place->dtype, DType::int32());
+  // A tensor in place of another one; the merge stays.
+  const Tensor b = placeholder("B", a->shape, a->dtype);
+  const Tensor now = replace({place}, {{a, b}})[0];
+  EXPECT_EQ(str(inputs(now)[0]), "best[i0] = argmax(k0 < n) (B[i0, k0], int32(k0))    : (float32, int32)[4]");
+  // Over no axes it is its element, of which a value is taken.
+  const Tensor none = reduce("none", {imm(4)}, {}, extreme(a->dtype, true, false), [&](const Exprs& i, const Exprs&) {
+    return Exprs{(*a)({i[0], imm(0)}), imm(0, DType::int32())};
+  });
+  EXPECT_EQ(none->combiner, Combiner::None);
+  EXPECT_EQ(scalar::str(values_of(*none, none->body)[0]), "A[i0, 0]");
 }
 
 // Each row's running sum, the last first.

@@ -14,7 +14,8 @@
 //     heavy node;
 //   - injective nodes (transpose, slice, pad, concatenate) join elementwise ... injective followers, in a second phase.
 //
-// So a group has one result and at most one heavy node. Nodes of different scopes (branches, function bodies) stay
+// So a group has one result and at most one heavy node. In the end groups that read the same array become one that has
+// several results (fuse_results.h). Nodes of different scopes (branches, function bodies) stay
 // apart. Scalar constants are written into the function, everything else becomes a parameter; a tuple argument becomes
 // one parameter a field. Everything works on flat arrays, each search is bounded by the group limit, dominators are
 // found with jump pointers: time is n log n.
@@ -25,6 +26,7 @@
 #include "relay/op/op.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/dataflow.h"
+#include "relay/transform/fuse_results.h"
 #include "relay/transform/pass.h"
 #include "relay/typing/typing.h"
 
@@ -427,9 +429,11 @@ static FunctionRef without_barriers(const FunctionRef& f) {
 Result<Module> fuse_ops(const Module& module, PassContext& context) {
   RELAY_ASSIGN(Module typed, typing::infer(module));
   int max_group = static_cast<int>(std::clamp<int64_t>(context.count("fuse_ops.max_group"), 1, 1 << 20));
+  int max_results = static_cast<int>(std::clamp<int64_t>(context.count("fuse_ops.max_results"), 1, 1 << 20));
   bool reduce_epilogue = context.flag("fuse_ops.reduce_epilogue");
   return for_each_function(typed, [&](const FunctionRef& f) {
-    return is_closed(f) ? f : without_barriers(Fuser(f, max_group, reduce_epilogue).run());
+    if (is_closed(f)) return f;
+    return without_barriers(fuse_results(Fuser(f, max_group, reduce_epilogue).run(), max_group, max_results));
   });
 }
 

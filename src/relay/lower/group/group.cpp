@@ -281,7 +281,7 @@ te::Tensors unique_names(const te::Tensors& outputs) {
 
 te::Tensor copy_stage(const te::Tensor& from, const std::string& name) {
   te::TensorNode node;
-  node.name = name, node.dtype = from->dtype, node.shape = from->shape;
+  node.name = name, node.dtype = from->dtype, node.shape = from->shape, node.value_types = from->value_types;
   Exprs at;
   for (size_t d = 0; d < from->shape.size(); ++d) {
     Expr var = scalar::var(from->is_placeholder() ? format("i{}", d) : from->axes[d].var->name);

@@ -10,6 +10,7 @@ struct BuiltKernel {
   loop::Kernel kernel;
   te::Tensor root;     // the stage it computes
   te::Tensors params;  // in the order of kernel.params; root is the last
+  te::Tensors also;    // of params: stages that are stored in its loops, each into an array of its own
 };
 
 }  // namespace relay::lower

@@ -28,11 +28,18 @@ BuiltKernel KernelBuilder::build(const te::Tensor& root, const std::string& name
   BuiltKernel out;
   out.root = root;
   params_of(root, out.params);
+  for (const te::Tensor& t : stages_)
+    if (is_array_at(*t) && of(*t).consumer == root->name) out.also.push_back(t), params_of(t, out.params);
+  for (const te::Tensor& t : out.also) std::erase(out.params, t);
+  out.params.insert(out.params.end(), out.also.begin(), out.also.end());
   std::erase(out.params, root);
   out.params.push_back(root);
+  auto is_written = [&](const te::Tensor& t) {
+    return t == root || std::find(out.also.begin(), out.also.end(), t) != out.also.end();
+  };
   for (const te::Tensor& t : out.params) {
     loop::Buffer b;
-    b.name = t->name, b.dtype = t->dtype, b.scope = loop::Scope::Param, b.read_only = t != root;
+    b.name = t->name, b.dtype = t->dtype, b.scope = loop::Scope::Param, b.read_only = !is_written(t);
     for (const Expr& e : layout(t).physical_shape(t->shape)) b.shape.push_back(scalar::simplify(e));
     params_[t.get()] = loop::BufferRef(new loop::Buffer(std::move(b)));
     out.kernel.params.push_back(params_[t.get()]);
@@ -54,7 +61,7 @@ const Layout& KernelBuilder::layout(const te::Tensor& t) const {
 
 void KernelBuilder::params_of(const te::Tensor& stage, te::Tensors& out) {
   for (const te::Tensor& t : bodies_.loads_of(*stage)) {
-    if (is_at(*t))
+    if (is_at(*t) && !(is_array_at(*t) && of(*t).consumer != root_->name))
       params_of(t, out);
     else if (std::find(out.begin(), out.end(), t) == out.end())
       out.push_back(t);
@@ -132,6 +139,18 @@ loop::Stmt KernelBuilder::tasks(Ranges& ranges, loop::Kernel& kernel) {
   return body;
 }
 
+// What the last kernel reads, and another one stores beside its root, has been stored.
+static void check_order(const std::vector<BuiltKernel>& kernels, const Schedule& schedule) {
+  for (const te::Tensor& t : kernels.back().params) {
+    const auto s = schedule.stages.find(t->name);
+    if (s == schedule.stages.end() || s->second.place != Place::At) continue;
+    const std::string& by = s->second.consumer;
+    if (std::none_of(kernels.begin(), kernels.end(), [&](const BuiltKernel& k) { return k.root->name == by; }))
+      refuse("place it at the root", "stage '{}' is stored beside '{}', which comes after '{}'", t->name, by,
+             kernels.back().root->name);
+  }
+}
+
 Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule,
                                                const std::map<std::string, Layout>& layouts, const TargetDesc& target,
                                                const std::string& name, Mutation planted) {
@@ -146,6 +165,7 @@ Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const 
       out.push_back(KernelBuilder(stages, schedule, bodies, layouts, target, planted)
                         .build(t, out.empty() ? name : format("{}_{}", name, out.size())));
       for (const Diagnostic& d : loop::verify(out.back().kernel)) return d;
+      check_order(out, schedule);
     }
   } catch (const IllegalSchedule& e) {
     return e.diagnostic;

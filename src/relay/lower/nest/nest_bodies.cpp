@@ -60,18 +60,80 @@ loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges,
              scalar::str(r.extent));
     bindings.push_back({a.var, r.min});
   }
-  auto [buffer, indices] = address(*stage, at);
-  Expr value;
-  if (init) {
-    value = te::identity(stage->combiner, stage->dtype);
+  const Expr computed = init ? te::identity(*stage) : decided(scalar::substitute(bodies_.body(*stage), bindings));
+  loop::Stmt element;
+  if (te::has_several_values(*stage)) {
+    element = store_values(stage, at, computed);
   } else {
-    value = resolve(decided(scalar::substitute(bodies_.body(*stage), bindings)));
-    if (stage->combiner != te::Combiner::None) value = te::combine(stage->combiner, read(buffer, indices), value);
+    auto [buffer, indices] = address(*stage, at);
+    Expr value = resolve(computed);
+    if (!init && stage->combiner != te::Combiner::None)
+      value = te::combine(stage->combiner, read(buffer, indices), value);
+    element = store(buffer, indices, value);
   }
-  loop::Stmt element = store(buffer, indices, value);
   for (const te::Axis& a : stage->axes)  // of an unrolled tile whose last rows may not exist
     if (const Range& r = ranges.at(a.var.get()); r.limit) element = loop::if_(lt(r.min, r.limit), element);
   return element;
+}
+
+te::Tensor KernelBuilder::value_source(const TensorNode& stage, size_t v) {
+  if (v == 0) return te::Tensor(&stage);
+  te::Tensor& source = value_sources_[{&stage, v}];
+  if (!source) {
+    source = te::placeholder(format("{}_{}", stage.name, v), stage.shape, stage.value_types.at(v));
+    value_of_[source.get()] = {&stage, v};
+  }
+  return source;
+}
+
+bool KernelBuilder::is_in_order(const TensorNode& stage) const {
+  size_t reached = 0;
+  for (const Loop& l : of(stage).loops)
+    for (size_t k = 0; k < stage.reduce_axes.size(); ++k) {
+      if (stage.reduce_axes[k].var->name != l.axis) continue;
+      if (k < reached) return false;
+      reached = k;
+    }
+  return true;
+}
+
+Expr KernelBuilder::combined(const te::Tensor& stage, const Exprs& at, const Exprs& values) {
+  const te::Merge& merge = *stage->merge;
+  std::vector<Binding> bindings;
+  for (size_t v = 0; v < values.size(); ++v) {
+    auto [buffer, indices] = address(*value_source(*stage, v), at);
+    bindings.push_back({merge.left[v], read(buffer, indices)});
+    bindings.push_back({merge.right[v], values[v]});
+  }
+  const bool next = stage->of_elements && !merge.next.empty() && is_in_order(*stage);
+  return scalar::substitute(scalar::tuple(next ? merge.next : merge.combined), bindings);
+}
+
+loop::Stmt KernelBuilder::store_values(const te::Tensor& stage, const Exprs& at, const Expr& element) {
+  std::vector<std::pair<Expr, Expr>> named;  // variables and what they stand for
+  auto as_variables = [&](Exprs values, const char* name) {
+    for (size_t v = 0; v < values.size(); ++v) {
+      const Expr var = scalar::var(fresh(format("{}_{}{}", stage->name, name, v)), values[v]->dtype);
+      named.emplace_back(var, values[v]);
+      values[v] = var;
+    }
+    return values;
+  };
+  Exprs values = te::values_of(*stage, element);
+  const bool is_identity = stage->merge && element->args == stage->merge->identity;
+  if (!is_identity) {
+    for (Expr& v : values) v = resolve(v);
+    if (stage->merge) values = combined(stage, at, as_variables(std::move(values), "b"))->args;
+    values = as_variables(std::move(values), "v");
+  }
+  loop::Stmts stores;
+  for (size_t v = 0; v < values.size(); ++v) {
+    auto [buffer, indices] = address(*value_source(*stage, v), at);
+    stores.push_back(store(buffer, indices, values[v]));
+  }
+  loop::Stmt out = loop::block(std::move(stores));
+  for (size_t i = named.size(); i-- > 0;) out = loop::let(named[i].first, named[i].second, out);
+  return out;
 }
 
 Expr KernelBuilder::decided(const Expr& body) {
@@ -100,6 +162,12 @@ Expr KernelBuilder::read(const loop::BufferRef& buffer, const Exprs& indices, bo
 }
 
 std::pair<loop::BufferRef, Exprs> KernelBuilder::address(const TensorNode& tensor, const Exprs& at) {
+  if (const auto value = value_of_.find(&tensor); value != value_of_.end()) {
+    const auto& [stage, v] = value->second;
+    std::pair<loop::BufferRef, Exprs> first = address(*stage, at);
+    first.first = locals_.at(stage).further.at(v - 1);
+    return first;
+  }
   auto scan = scans_.find(&tensor);
   const TensorNode& t = scan == scans_.end() ? tensor : *scan->second;
   Exprs indices;
@@ -121,7 +189,12 @@ std::pair<loop::BufferRef, Exprs> KernelBuilder::address(const TensorNode& tenso
 }
 
 Expr KernelBuilder::resolve(const Expr& e) {
-  return scalar::rewrite(e, [&](const Expr& n) -> Expr {
+  const Expr of_values = scalar::rewrite(e, [&](const Expr& n) -> Expr {
+    if (n->kind != scalar::Kind::Get) return n;
+    const TensorNode* t = dynamic_cast<const TensorNode*>(n->args[0]->source.get());
+    return scalar::load(value_source(*t, static_cast<size_t>(n->ivalue)), n->args[0]->args);
+  });
+  return scalar::rewrite(of_values, [&](const Expr& n) -> Expr {
     if (n->kind != scalar::Kind::Load) return n;
     const TensorNode* t = dynamic_cast<const TensorNode*>(n->source.get());
     if (!t) return n;

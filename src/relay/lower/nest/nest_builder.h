@@ -20,9 +20,10 @@ using te::TensorNode;
 // A stage computed into local storage: buffer[order of (index - origin)].
 struct Local {
   loop::BufferRef buffer;
-  Exprs origin;            // one a logical dimension
-  std::vector<int> order;  // physical position -> logical dimension
-  int ring_dim = -1;       // this dimension is indexed modulo ring_size instead
+  std::vector<loop::BufferRef> further;  // of the values after the first, where an element has several
+  Exprs origin;                          // one a logical dimension
+  std::vector<int> order;                // physical position -> logical dimension
+  int ring_dim = -1;                     // this dimension is indexed modulo ring_size instead
   int64_t ring_size = 0;
   size_t loops_around = 0;  // of a ring: those open where it is allocated
 };
@@ -43,6 +44,7 @@ class KernelBuilder {
   const StageSchedule& of(const TensorNode& stage) const { return regions_.of(stage); }
   const Layout& layout(const te::Tensor& t) const;
   bool is_at(const TensorNode& t) const { return !t.is_placeholder() && of(t).place == Place::At; }
+  bool is_array_at(const TensorNode& t) const { return is_at(t) && of(t).storage == Storage::Array; }
   // The placeholders and other roots that `stage` and the stages placed in it read.
   void params_of(const te::Tensor& stage, te::Tensors& out);
   Exprs shape_vars(const BuiltKernel& k);
@@ -93,17 +95,30 @@ class KernelBuilder {
   std::string ring_at(const te::Tensor& stage, size_t level) const;
   // Computes the stages placed at (stage, level), then `rest`, inside the allocations of their buffers.
   loop::Stmt with_placed(const te::Tensor& stage, size_t level, const Ranges& ranges, function_ref<loop::Stmt()> rest);
-  loop::BufferRef new_buffer(const te::Tensor& t, const Region& region, Local& local, int ring_dim, int64_t ring_size);
-  loop::BufferRef place(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,
-                        loop::Stmts& before);
+  // Of each value of an element.
+  using Buffers = std::vector<loop::BufferRef>;
+  Buffers new_buffers(const te::Tensor& t, const Region& region, Local& local, int ring_dim, int64_t ring_size);
+  Buffers place(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,
+                loop::Stmts& before);
+  // What is stored into an array of its own beside `consumer`: the same part of it.
+  void place_in_array(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,
+                      loop::Stmts& before);
   int ring_dim_of(const te::Tensor& t) const;
   // Allocates the ring of a stage that slides in loop `level` of the consumer. Its size is what one iteration needs.
-  loop::BufferRef open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges);
+  Buffers open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges);
   // One iteration of a sliding stage: rows that the previous iteration computed are still in the ring.
   void slide(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges, loop::Stmts& before);
 
   // --- bodies (nest_bodies.cpp)
   loop::Stmt element(const te::Tensor& stage, const Ranges& ranges, bool init);
+  // The values of an element: all are computed before the first is stored.
+  loop::Stmt store_values(const te::Tensor& stage, const Exprs& at, const Expr& element);
+  // A step of a reduction of several values.
+  Expr combined(const te::Tensor& stage, const Exprs& at, const Exprs& values);
+  // True if the loops of a reduction take its elements one after the other, as they are numbered.
+  bool is_in_order(const TensorNode& stage) const;
+  // What stands for a value after the first of a stage's elements in loads.
+  te::Tensor value_source(const TensorNode& stage, size_t v);
   // The loops of a program, for one index of its batch axes.
   loop::Stmt program(const te::Tensor& stage, const Ranges& ranges);
   // Without choices that are the same in all iterations of the loops around.
@@ -126,6 +141,8 @@ class KernelBuilder {
   std::unordered_map<const TensorNode*, loop::BufferRef> params_;
   std::unordered_map<const TensorNode*, const TensorNode*> scans_;  // what stands for a scan in its own body
   std::unordered_map<const TensorNode*, Local> locals_;
+  std::map<std::pair<const TensorNode*, size_t>, te::Tensor> value_sources_;
+  std::unordered_map<const TensorNode*, std::pair<const TensorNode*, size_t>> value_of_;  // the same, by source
   std::map<std::string, int> counter_;
   Exprs parallel_digits_;
   Exprs open_;        // variables of the loops around, innermost last

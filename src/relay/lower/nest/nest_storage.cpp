@@ -25,7 +25,7 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
     if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level) + 1 ||
         of(*t).ring.empty())
       continue;
-    rings.push_back(open_ring(t, stage, level, ranges));
+    for (loop::BufferRef& b : open_ring(t, stage, level, ranges)) rings.push_back(std::move(b));
   }
   loop::Stmts before;
   if (!of(*stage).prefetch_tile.empty()) before = prefetch_tiles(stage, level, ranges);
@@ -35,8 +35,10 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
     if (lane_)
       refuse("place it before the vector loop",
              "stage '{}' is placed inside the vector loop of '{}': each lane would compute it", t->name, stage->name);
-    if (of(*t).ring.empty())
-      buffers.push_back(place(t, stage, level, ranges, before));
+    if (of(*t).storage == Storage::Array)
+      place_in_array(t, stage, level, ranges, before);
+    else if (of(*t).ring.empty())
+      for (loop::BufferRef& b : place(t, stage, level, ranges, before)) buffers.push_back(std::move(b));
     else
       slide(t, stage, level, ranges, before);
   }
@@ -47,8 +49,8 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
   return body;
 }
 
-loop::BufferRef KernelBuilder::new_buffer(const te::Tensor& t, const Region& region, Local& local, int ring_dim,
-                                          int64_t ring_size) {
+KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Region& region, Local& local, int ring_dim,
+                                                  int64_t ring_size) {
   const StageSchedule& s = of(*t);
   loop::Buffer b;
   b.name = t->name, b.dtype = t->dtype;
@@ -63,7 +65,9 @@ loop::BufferRef KernelBuilder::new_buffer(const te::Tensor& t, const Region& reg
   for (size_t d = 0; d < t->axes.size(); ++d)
     if (static_cast<int>(d) != vector_dim) local.order.push_back(static_cast<int>(d));
   if (vector_dim >= 0) local.order.push_back(vector_dim);
-  int64_t lanes = std::max<int64_t>(1, target_.vector_bytes / std::max(1, t->dtype.bytes()));
+  int narrowest = t->dtype.bytes();
+  for (DType value : t->value_types) narrowest = std::min(narrowest, value.bytes());
+  int64_t lanes = std::max<int64_t>(1, target_.vector_bytes / std::max(1, narrowest));
   for (int d : local.order) {
     Expr extent = d == ring_dim ? imm(ring_size) : region.dims[d].extent;
     // The most that it can be.
@@ -100,31 +104,73 @@ loop::BufferRef KernelBuilder::new_buffer(const te::Tensor& t, const Region& reg
     }
   }
   local.buffer = made;
-  return made;
+  Buffers all{made};
+  for (size_t v = 1; v < te::count_values(*t); ++v) {
+    loop::Buffer further = *made;
+    further.name = format("{}_{}", t->name, v), further.dtype = t->value_types[v];
+    all.push_back(loop::BufferRef(new loop::Buffer(std::move(further))));
+    local.further.push_back(all.back());
+  }
+  return all;
 }
 
-loop::BufferRef KernelBuilder::place(const te::Tensor& t, const te::Tensor& consumer, size_t level,
-                                     const Ranges& ranges, loop::Stmts& before) {
+void KernelBuilder::place_in_array(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,
+                                   loop::Stmts& before) {
+  if (consumer != root_ || level > first_reduce_loop(*consumer))
+    refuse("place it at the root", "stage '{}' is stored in the loops of '{}', which are run more than once", t->name,
+           consumer->name);
+  if (level < parallel_digits_.size())
+    refuse(format("{} is the outermost place", parallel_digits_.size()),
+           "stage '{}' is stored outside of the parallel loops of '{}': each task would store all of it", t->name,
+           consumer->name);
+  Region region;
+  for (size_t d = 0; d < t->axes.size(); ++d) {
+    if (t->axes.size() != consumer->axes.size() ||
+        !scalar::prove_equal(t->shape[d], consumer->shape[d]).value_or(false))
+      refuse("place it at the root", "stage '{}' is stored in the loops of '{}', which has another shape", t->name,
+             consumer->name);
+    region.dims.push_back(ranges.at(consumer->axes[d].var.get()));
+  }
+  // Whoever reads it here reads what has been stored.
+  if (const std::optional<Region> read = regions_.required_inside(t, consumer, level, ranges))
+    for (size_t d = 0; d < region.dims.size(); ++d) {
+      const Range &has = region.dims[d], &needs = read->dims[d];
+      const bool is_all = !has.limit && scalar::prove_equal(has.min, imm(0), bounds_).value_or(false) &&
+                          scalar::prove_equal(has.extent, t->shape[d], bounds_).value_or(false);
+      if (is_all) continue;  // guards keep readers from the rest
+      const Expr end = has.limit ? has.limit : has.min + has.extent,
+                 last = needs.limit ? needs.limit : needs.min + needs.extent;
+      if (needs.guarded || !scalar::prove(scalar::le(has.min, needs.min), bounds_).value_or(false) ||
+          !scalar::prove(scalar::le(last, end), bounds_).value_or(false))
+        refuse("place it at the root", "'{}' is read in the loops of '{}' where it is not stored yet", t->name,
+               consumer->name);
+    }
+  const Ranges stored = regions_.region_ranges(t, region);
+  before.push_back(loops(t, 0, stored));
+}
+
+KernelBuilder::Buffers KernelBuilder::place(const te::Tensor& t, const te::Tensor& consumer, size_t level,
+                                            const Ranges& ranges, loop::Stmts& before) {
   Region region = regions_.required(t, consumer, level, ranges);
   if (planted_ == Mutation::RegionShort && of(*t).storage != Storage::Registers)
     for (Range& r : region.dims)
       if (scalar::is_int(r.extent) && r.extent->ivalue > 1) {
         Local full;
-        loop::BufferRef buffer = new_buffer(t, region, full, -1, 0);
+        Buffers buffers = new_buffers(t, region, full, -1, 0);
         r.extent = imm(r.extent->ivalue - 1);
         locals_[t.get()] = full;
         before.push_back(loops(t, 0, regions_.region_ranges(t, region)));
-        return buffer;
+        return buffers;
       }
   Local local;
-  loop::BufferRef buffer = new_buffer(t, region, local, -1, 0);
+  Buffers buffers = new_buffers(t, region, local, -1, 0);
   locals_[t.get()] = local;
   Ranges needed = regions_.region_ranges(t, region);
   bool nothing = std::any_of(t->axes.begin(), t->axes.end(), [&](const te::Axis& a) {
     return scalar::is_int(needed.at(a.var.get()).extent, 0);  // its reader's guard keeps it from all of it
   });
   if (!nothing) before.push_back(loops(t, 0, needed));
-  return buffer;
+  return buffers;
 }
 
 int KernelBuilder::ring_dim_of(const te::Tensor& t) const {
@@ -133,8 +179,8 @@ int KernelBuilder::ring_dim_of(const te::Tensor& t) const {
   refuse("", "stage '{}' has a ring along '{}', which is not one of its axes", t->name, of(*t).ring);
 }
 
-loop::BufferRef KernelBuilder::open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level,
-                                         const Ranges& ranges) {
+KernelBuilder::Buffers KernelBuilder::open_ring(const te::Tensor& t, const te::Tensor& consumer, size_t level,
+                                                const Ranges& ranges) {
   const StageSchedule& s = of(*consumer);
   if (level >= s.loops.size() || (s.loops[level].kind != LoopKind::Serial && s.loops[level].kind != LoopKind::Peeled))
     refuse("let the ring follow a serial loop", "stage '{}' slides in loop {} of '{}', which is not serial", t->name,
@@ -162,10 +208,10 @@ loop::BufferRef KernelBuilder::open_ring(const te::Tensor& t, const te::Tensor& 
   int64_t size = region.dims[d].extent->ivalue;
   if (planted_ == Mutation::RingShort && size > 1) --size;
   Local local;
-  loop::BufferRef buffer = new_buffer(t, region, local, d, size);
+  Buffers buffers = new_buffers(t, region, local, d, size);
   local.loops_around = open_.size();
   locals_[t.get()] = local;
-  return buffer;
+  return buffers;
 }
 
 void KernelBuilder::slide(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,

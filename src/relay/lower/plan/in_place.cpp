@@ -81,10 +81,13 @@ class Taker {
     if (written_[at(result)] != 1) return std::nullopt;
     const size_t g = static_cast<size_t>(writer_[at(result)]);
     const Group& group = plan_.groups[g];
-    if (group.when >= 0 || group.check || group.form.schedule || group.outputs.size() != 1) return std::nullopt;
+    if (group.when >= 0 || group.check || group.form.schedule) return std::nullopt;
+    const auto own = std::find(group.outputs.begin(), group.outputs.end(), result);
+    const size_t output_of_group = static_cast<size_t>(own - group.outputs.begin());
+    if (own == group.outputs.end()) return std::nullopt;
     std::optional<Update> update = update_of(group.te);
     for (size_t p = 0; p < group.params.size(); ++p) {
-      if (update ? update->param != p : !reads_by_elements(group.te, p)) continue;
+      if (update ? update->param != p : !reads_by_elements(group.te, p, output_of_group)) continue;
       if (may_lie_in(group.params[p], output, group, g)) return Made{g, group.params[p], std::move(update)};
     }
     return std::nullopt;
@@ -163,18 +166,20 @@ std::optional<Update> update_of(const GroupTe& group) {
   return Update{static_cast<size_t>(param - group.params.begin()), made};
 }
 
-bool reads_by_elements(const GroupTe& group, size_t param) {
-  if (group.outputs.size() != 1) return false;
+bool reads_by_elements(const GroupTe& group, size_t param, size_t output) {
+  const te::Tensor& result = group.outputs[output];
   std::set<const te::TensorNode*> made_of{group.params[param].get()};
   for (const te::Tensor& t : te::topological(group.outputs)) {
     if (t->is_placeholder()) continue;
     for (const te::Tensor& in : te::inputs(t)) {
-      if (!made_of.count(in.get())) continue;
+      if (!made_of.count(in.get()) || in == result) continue;  // of the result, what is stored is read
       if (!reads_pointwise(t, in)) return false;
       made_of.insert(t.get());
     }
   }
-  return made_of.count(group.outputs[0].get()) > 0;
+  for (const te::Tensor& other : group.outputs)
+    if (other != result && made_of.count(other.get())) return false;
+  return made_of.count(result.get()) > 0;
 }
 
 void take_inputs(FunctionPlan& plan) { Taker(plan).run(); }

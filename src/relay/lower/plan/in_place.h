@@ -22,8 +22,9 @@ struct Update {
 };
 std::optional<Update> update_of(const GroupTe& group);
 
-// The parameter of which the group's result has its elements, one for one, and nothing else of it.
-bool reads_by_elements(const GroupTe& group, size_t param);
+// The parameter of which a result of the group has its elements, one for one, and nothing else of it: other results
+// read it through that one only.
+bool reads_by_elements(const GroupTe& group, size_t param, size_t output = 0);
 
 // Finds such results and notes them in their arrays (Array::in_place); of the other inputs it says why not, in
 // FunctionPlan::not_in_place. Before parts are joined.

@@ -10,7 +10,8 @@ namespace relay::lower {
 namespace {
 
 bool is_output(const ScheduleDraft& draft, const te::Tensor& t) {
-  return std::find(draft.outputs.begin(), draft.outputs.end(), t) != draft.outputs.end();
+  const te::Tensors ends = draft.ends();
+  return std::find(ends.begin(), ends.end(), t) != ends.end();
 }
 
 // Every output is a stage of its own and every reduction has an epilogue.
@@ -27,7 +28,7 @@ void add_copies(ScheduleDraft& draft) {
     if (t->combiner != te::Combiner::None) reductions.push_back(t->name);
   for (size_t i = reductions.size(); i-- > 0;) {
     const te::Tensor r = draft.stage(reductions[i]);
-    te::Tensor e = pointwise_end(draft.outputs, r, claimed);
+    te::Tensor e = pointwise_end(draft.ends(), r, claimed);
     if (e == r) {
       te::Tensor copy = copy_stage(r, unused_name(draft, r->name + "_out"));
       if (auto it = draft.layouts.find(r->name); it != draft.layouts.end()) draft.layouts[copy->name] = it->second;
@@ -125,7 +126,7 @@ std::vector<Pair> place_stages(ScheduleDraft& draft) {
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    const te::Tensors region = pointwise_region(draft.outputs, t, claimed);
+    const te::Tensors region = pointwise_region(draft.ends(), t, claimed);
     claimed.insert(region.back()->name);
     for (size_t k = 1; k + 1 < region.size(); ++k) between.insert(region[k]->name);
     pairs.push_back({t->name, region.back()->name});
@@ -140,7 +141,7 @@ std::vector<Pair> place_stages(ScheduleDraft& draft) {
       s.place = Place::Root;
     else if (draft.form.reads_halo.count(t->name))
       s.reads_halo = true;
-    else if (inlining.is_expensive_to_repeat(*t) && !between.count(t->name))
+    else if (inlining.is_expensive_to_repeat(*t) && !between.count(t->name) && !te::has_several_values(*t))
       s.place = Place::Root;
     if (s.place == Place::Root) inlining.is_stored(*t);
     // An internal root is stored like the output it leads to.
@@ -220,16 +221,30 @@ static void plain_loops(ScheduleDraft& draft, const te::Tensor& stage) {
 }
 
 void schedule_plainly(ScheduleDraft& draft) {
+  separate_values(draft, /*all=*/true);
   add_copies(draft);
   for (const te::Tensor& t : draft.stages()) {
     if (t->is_placeholder()) continue;
     StageSchedule& s = draft.schedule.stages[t->name];
     s = {};
     s.reads_halo = draft.form.reads_halo.count(t->name) > 0;
-    if (s.reads_halo) continue;
+    if (s.reads_halo || (te::has_several_values(*t) && !t->merge)) continue;
     s.place = Place::Root;
     plain_loops(draft, t);
   }
+  // A reduction of several values is computed under the one stage that reads it.
+  for (const te::Tensor& reader : draft.stages())
+    if (!reader->is_placeholder())
+      for (const te::Tensor& t : te::inputs(reader))
+        if (t->merge) {
+          StageSchedule& s = draft.schedule.stages[t->name];
+          s.place = Place::At, s.consumer = reader->name, s.storage = Storage::Scratch;
+          s.level = static_cast<int>(draft.schedule.stages[reader->name].loops.size());
+          s.loops.erase(s.loops.begin(), s.loops.begin() + static_cast<int64_t>(t->axes.size()));
+          std::vector<Loop> ends;
+          for (const te::Axis& a : t->axes) ends.push_back({a.var->name, 1});
+          s.loops.insert(s.loops.begin(), ends.begin(), ends.end());
+        }
   draft.note("plain loops");
   give_roots_layouts(draft);
 }
@@ -248,10 +263,13 @@ void apply_rules(ScheduleDraft& draft) {
   const FormSchedule* form = draft.form.schedule;
   if (form && form->whole && made_by(form->rule, [&] { return form->whole(draft), give_roots_layouts(draft), true; }))
     return;
+  made_by(Rule::SeveralResults, [&] { return find_results_beside(draft), !draft.beside.empty(); });
   if (!draft.form.is_joined()) merge_sums(draft);
 #define RELAY_GROUP_RULE(name, file, purpose) \
   if (made_by(Rule::name, [&] { return file##_rule(draft); })) return;
 #include "relay/lower/schedule/schedule_rules.def"
+  std::erase_if(draft.beside, [&](const std::string& o) { return !is_read_pointwise(draft, draft.stage(o)); });
+  separate_values(draft, /*all=*/false);
   add_copies(draft);
   for (const Pair& pair : place_stages(draft)) {
     auto facts = [&] {
@@ -276,6 +294,7 @@ void apply_rules(ScheduleDraft& draft) {
   if (made_by(Rule::name, [&] { return file##_rule(draft, root); })) continue;
 #include "relay/lower/schedule/schedule_rules.def"
   }
+  if (!draft.beside.empty()) place_results_beside(draft);
   for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder() && draft.schedule.stages[t->name].place == Place::Root &&
         draft.schedule.stages[t->name].loops.empty())

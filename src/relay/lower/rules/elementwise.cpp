@@ -163,7 +163,7 @@ static std::optional<AxisPart> contiguous_part(ScheduleDraft& draft, const te::T
 
 // Whether `e` is an output that is stored as it is written and no other stage reads, once.
 static bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e) {
-  if (!draft.layout(e).is_row_major()) return false;
+  if (!draft.layout(e).is_row_major() || !draft.beside.empty()) return false;  // others are stored in its loops
   if (std::count(draft.outputs.begin(), draft.outputs.end(), e) != 1) return false;
   for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder())

@@ -24,7 +24,8 @@ static int64_t part_of(int64_t elements) {
 
 bool long_row_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   auto is_one = [](const te::Axis& a) { return scalar::is_int(a.extent, 1); };
-  if (r->reduce_axes.size() != 1 || !std::all_of(r->axes.begin(), r->axes.end(), is_one)) return false;
+  if (r->reduce_axes.size() != 1 || te::has_several_values(*r) || !std::all_of(r->axes.begin(), r->axes.end(), is_one))
+    return false;
   const int64_t elements = extent_or(r->reduce_axes[0], 0), length = part_of(elements);
   if (length == 0 || contiguous_axis(draft, facts) < 0) return false;
 

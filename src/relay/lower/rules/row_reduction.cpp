@@ -4,7 +4,8 @@
 //   half[m, l]  = acc[m, l] + acc[m, l + W / 2]   and so on, down to two lanes
 //   r[m]        = sum(l < 2) half[m, l]
 //
-// The order of the sum is fixed by this, so the result does not depend on threads. The same stages serve a reduction of
+// The order of the sum is fixed by this, so the result does not depend on threads. Elements of several values have all
+// of them in each part: arg-max the numbers and their places. The same stages serve a reduction of
 // its own (mean, arg-max), those inside a loop over rows (softmax, layer norm: rows_rule), and products of rows with
 // rows (inner_product_rule).
 #include <algorithm>
@@ -34,7 +35,7 @@ int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts) {
 
 LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts, int64_t chains) {
   int k = contiguous_axis(draft, facts);
-  const int lanes = draft.lanes(r->dtype);
+  const int lanes = draft.lanes(*r);
   // A short row pays where many are added.
   int64_t rows = 1;
   for (const te::Axis& a : r->reduce_axes) rows *= extent_or(a, usual_row);
@@ -52,7 +53,7 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFact
   // The row's own variable, read wherever the body uses it.
   acc.body = scalar::substitute(r->body, {{row.var, at}});
   bool whole = scalar::is_int(row.extent) && row.extent->ivalue % width == 0;
-  if (!whole) acc.body = scalar::select(scalar::lt(at, row.extent), acc.body, te::identity(r->combiner, r->dtype));
+  if (!whole) acc.body = te::choose(*r, scalar::lt(at, row.extent), acc.body, te::identity(*r));
   acc.axes.push_back(lane), acc.shape.push_back(imm(width));
   acc.reduce_axes[k] = outer;
   LaneParts parts;
@@ -63,12 +64,12 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFact
   te::Tensor from = parts.acc;
   for (int64_t n = width / 2; n >= 2; n /= 2) {
     te::TensorNode half;
-    half.name = format("{}_half{}", r->name, n), half.dtype = r->dtype;
+    half.name = format("{}_half{}", r->name, n), half.dtype = r->dtype, half.value_types = r->value_types;
     half.axes = r->axes, half.shape = r->shape;
     te::Axis l{scalar::var("lane"), imm(n)};
     Exprs low = at_row, high = at_row;
     low.push_back(l.var), high.push_back(l.var + n);
-    half.body = te::combine(r->combiner, scalar::load(from, low), scalar::load(from, high));
+    half.body = te::combine(*r, scalar::load(from, low), scalar::load(from, high));
     half.axes.push_back(l), half.shape.push_back(imm(n));
     from = te::Tensor(new te::TensorNode(std::move(half)));
     parts.halves.push_back(from);
@@ -76,7 +77,7 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFact
 
   te::TensorNode result = *r;
   te::Axis j{scalar::var("lane"), parts.halves.empty() ? imm(width) : imm(2)};
-  result.reduce_axes = {j};
+  result.reduce_axes = {j}, result.of_elements = false;
   Exprs index = at_row;
   index.push_back(j.var);
   result.body = scalar::load(from, index);
@@ -88,8 +89,10 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFact
 // How many vectors of partial results. Where several short rows are summed, as many as leave the fewest empty lanes and
 // waits: a vector is added in a cycle, and the next can be added to it after three.
 static int64_t chains_of(const ScheduleDraft& draft, const te::TensorNode& r, int k) {
-  const int64_t extent = extent_or(r.reduce_axes[k], usual_row), lanes = draft.lanes(r.dtype);
-  if (extent >= long_row_vectors * lanes) return 4;
+  const int64_t extent = extent_or(r.reduce_axes[k], usual_row), lanes = draft.lanes(r);
+  // Of several values each part has so many, and the parts are to leave registers for their halves.
+  const int64_t values = static_cast<int64_t>(te::count_values(r)), most = draft.target->vector_registers / 4 / values;
+  if (extent >= long_row_vectors * lanes) return most >= 4 ? 4 : most >= 2 ? 2 : 1;
   if (r.reduce_axes.size() == 1) return 1;
   int64_t best = 1, least = INT64_MAX;
   for (int64_t chains : {1, 2, 4}) {
@@ -126,7 +129,7 @@ void place_parts(ScheduleDraft& draft, const LaneParts& parts, const std::string
     end_axes(s.loops, *parts.result);
     return;
   }
-  const int lanes = draft.lanes(parts.result->dtype);
+  const int lanes = draft.lanes(*parts.result);
   // The registers of the parts are free again when the result is there.
   StageSchedule& acc = tile.empty() ? at(parts.acc, parts.result->name, 0) : at(parts.acc, consumer, level);
   // A few steps are written out: each knows whether it is whole.

@@ -43,18 +43,39 @@ bool stays_in_row(const te::Tensor& r, const te::Tensors& reductions, const Expa
   return true;
 }
 
+// True if each reduction reads of `o`, which has the shape of the output, the row that it is for.
+bool is_read_in_row(const te::Tensor& o, const Rows& rows, const te::Tensors& reductions, const Expanded& bodies) {
+  for (const te::Tensor& r : reductions)
+    for (const Expr& load : bodies.loads(*r, *o))
+      for (size_t d = 0; d < load->args.size(); ++d) {
+        const Expr& axis = rows.out->axes[d].var;
+        if (!rows.of_rows.count(axis->name)) continue;
+        for (const Expr& of_r : bodies.loads(*rows.out, *r)) {
+          const auto at = std::find(of_r->args.begin(), of_r->args.end(), axis);
+          if (at == of_r->args.end() || load->args[d] != r->axes[static_cast<size_t>(at - of_r->args.begin())].var)
+            return false;
+        }
+      }
+  for (const Expr& load : bodies.loads(*rows.out, *o))
+    for (size_t d = 0; d < load->args.size(); ++d)
+      if (load->args[d] != rows.out->axes[d].var) return false;
+  return true;
+}
+
 std::optional<Rows> find_rows(ScheduleDraft& draft) {
-  if (draft.outputs.size() != 1 || draft.outputs[0]->is_placeholder() ||
-      draft.outputs[0]->combiner != te::Combiner::None || has_program(draft.outputs))
+  const te::Tensors ends = draft.ends();
+  if (ends.size() != 1 || ends[0]->is_placeholder() || ends[0]->combiner != te::Combiner::None ||
+      has_program(draft.outputs))
     return {};
   Rows rows;
-  rows.out = draft.outputs[0];
+  rows.out = ends[0];
   te::Tensors reductions;
   for (const te::Tensor& t : draft.stages()) {
     if (t->is_placeholder()) continue;
     const bool reduces = t->combiner != te::Combiner::None;
     if (reduces) reductions.push_back(t), rows.reductions.push_back(t->name);
-    rows.flat.stages[t->name].place = reduces || t == rows.out ? Place::Root : Place::Inline;
+    const bool stored = reduces || t == rows.out || draft.beside.count(t->name);
+    rows.flat.stages[t->name].place = stored ? Place::Root : Place::Inline;
   }
   if (reductions.empty() || !WrittenSize::is_small(draft.stages(), rows.flat)) return {};
   const Expanded bodies = expand(draft.stages(), rows.flat);
@@ -75,6 +96,8 @@ std::optional<Rows> find_rows(ScheduleDraft& draft) {
   for (size_t i = rows.order.size(); i-- > 0 && rows.v.empty();)
     if (extent_or(*find_axis(*rows.out, rows.order[i]), usual_rows) > 1) rows.v = rows.order[i];
   if (rows.v.empty() || rows.of_rows.count(rows.v)) return {};
+  for (const std::string& o : draft.beside)
+    if (!is_read_in_row(draft.stage(o), rows, reductions, bodies)) return {};
   return rows;
 }
 
@@ -93,9 +116,9 @@ std::vector<std::string> kept_for_a_row(const ScheduleDraft& draft, const Rows& 
       for (const te::Tensor& in : te::inputs(t)) users[in->name]++;
   std::vector<std::string> kept;
   for (const te::Tensor& t : stages)
-    if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != rows.out && users[t->name] > 1 &&
-        is_expensive(t->body) && elements * t->dtype.bytes() <= part_of_l2(*draft.target, 4) &&
-        t->axes.size() == rows.out->axes.size())
+    if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != rows.out && !draft.beside.count(t->name) &&
+        users[t->name] > 1 && is_expensive(t->body) && !te::has_several_values(*t) &&
+        elements * t->dtype.bytes() <= part_of_l2(*draft.target, 4) && t->axes.size() == rows.out->axes.size())
       kept.push_back(t->name);
   return kept;
 }
@@ -148,9 +171,11 @@ int schedule_stages(ScheduleDraft& draft, const Rows& rows) {
     s.place = Place::At, s.consumer = rows.out->name, s.level = level, s.storage = storage;
     return s;
   };
-  for (const std::string& name : rows.kept) {
+  std::vector<std::string> whole_rows = rows.kept;
+  whole_rows.insert(whole_rows.end(), draft.beside.begin(), draft.beside.end());
+  for (const std::string& name : whole_rows) {
     const te::Tensor stage = draft.stage(name);
-    StageSchedule& s = in_a_row(stage, Storage::Scratch);
+    StageSchedule& s = in_a_row(stage, draft.beside.count(name) ? Storage::Array : Storage::Scratch);
     for (size_t d = 0; d < stage->axes.size(); ++d)
       if (!rows.is_within(rows.out->axes[d])) s.loops.push_back({stage->axes[d].var->name, 1});
     add_row(s.loops, rows, *stage, lanes);
@@ -166,6 +191,7 @@ int schedule_stages(ScheduleDraft& draft, const Rows& rows) {
 // Facts of a reduction as it is now: other reductions, their parts and what is kept are not inlined.
 StageFacts facts_now(const ScheduleDraft& draft, const Rows& rows, const te::Tensor& r) {
   Schedule now = rows.flat;
+  for (const std::string& name : draft.beside) now.stages[name].place = Place::Root;
   for (const std::vector<std::string>* placed : {&rows.kept, &rows.once})
     for (const std::string& name : *placed) now.stages[name].place = Place::Root;
   const te::Tensors stages = draft.stages();
@@ -186,6 +212,8 @@ bool rows_rule(ScheduleDraft& draft) {
     const te::Tensor r = draft.stage(name);
     place_parts(draft, split_lanes(draft, r, facts_now(draft, *rows, r)), rows->out->name, level);
   }
+  for (const std::string& o : draft.beside) draft.note(format("{}: stored beside {}", o, rows->out->name));
+  draft.beside.clear();
   draft.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", rows->out->name, rows->v,
                     rows->reductions.size(), rows->kept.size()));
   return true;

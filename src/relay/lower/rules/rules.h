@@ -29,6 +29,16 @@ struct ScheduleDraft {
   RuleSet without;  // rules that must not be used: what they made could not be built
   RuleSet used;     // those that made the schedule
 
+  // Results that are to be stored in the loops of another (several_results.cpp); rules schedule the others.
+  std::set<std::string> beside{};
+  bool may_share_loops = true;  // false: each kernel has to have one result
+  te::Tensors ends() const {    // outputs, without those
+    te::Tensors out;
+    for (const te::Tensor& o : outputs)
+      if (!beside.count(o->name)) out.push_back(o);
+    return out;
+  }
+
   te::Tensors stages() const { return te::topological(outputs); }
   // The body of a stage, with what is inlined into it.
   Expanded expanded(const te::Tensor& stage) const { return expand(stage, schedule); }
@@ -36,6 +46,12 @@ struct ScheduleDraft {
   // The stage that computes the elements: `name`, or the parts of that sum.
   const std::string& parts_or(const std::string& name) const { return parts.count(name) ? parts.at(name) : name; }
   int lanes(DType dtype) const { return std::max(1, target->vector_bytes / std::max(1, dtype.bytes())); }
+  // Of all values of an element.
+  int lanes(const te::TensorNode& t) const {
+    int least = lanes(t.dtype);
+    for (DType value : t.value_types) least = std::min(least, lanes(value));
+    return least;
+  }
   const Layout& layout(const te::Tensor& t);  // row-major when nobody asked for anything
   void note(const std::string& text) { schedule.rule += (schedule.rule.empty() ? "" : "; ") + text; }
 };
@@ -87,6 +103,18 @@ std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::s
 
 // Makes a contraction of narrow numbers, of which one factor is constant, one of pairs or fours (dot_products.cpp).
 bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum);
+
+// Of several results of one shape that read the same, all but the last are noted in draft.beside.
+void find_results_beside(ScheduleDraft& draft);
+// True if only what is pointwise reads the stage on the way to other results.
+bool is_read_pointwise(const ScheduleDraft& draft, const te::Tensor& result);
+// Afterwards: those that no rule has placed, inside the innermost loops of their root. Where that has loops of another
+// form they become roots.
+void place_results_beside(ScheduleDraft& draft);
+
+// An element of several values is never stored as such: where a reduction of several values has no epilogue, each value
+// that is read becomes an array, made by a reduction of its own. `all`: whether it has one or not.
+void separate_values(ScheduleDraft& draft, bool all);
 
 // Sums over axes that lie side by side in memory become sums over one.
 void merge_sums(ScheduleDraft& draft);

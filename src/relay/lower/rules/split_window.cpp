@@ -49,7 +49,7 @@ std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::s
                          int64_t rows) {
   const te::Axis along = *find_axis(*r, x);
   const std::optional<Taps> found = taps_along(*r, along.var);
-  if (!found) return r->name;
+  if (!found || te::has_several_values(*r)) return r->name;
   int64_t width = 1, height = 1;
   for (const te::Axis& a : r->reduce_axes) {
     if (!scalar::is_int(a.extent)) return r->name;

@@ -187,7 +187,7 @@ void schedule_sum(ScheduleDraft& draft, const Windows& w, int level) {
 }  // namespace
 
 bool window_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  Windows w{r, e, facts, storage_order(*e, draft.layout(e)), draft.lanes(r->dtype)};
+  Windows w{r, e, facts, storage_order(*e, draft.layout(e)), draft.lanes(*r)};
   if (!find_axes(draft, w)) return false;
   store_constants_along(draft, facts, w.in_sum(w.v));  // a depthwise convolution's weights
   measure(w);

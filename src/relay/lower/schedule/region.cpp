@@ -51,6 +51,38 @@ Region Regions::read_by(const TensorNode& stage, const TensorNode& t, const Rang
   return region;
 }
 
+std::optional<Region> Regions::required_inside(const te::Tensor& t, const te::Tensor& consumer, size_t level,
+                                               const Ranges& ranges) const {
+  std::optional<Region> region;
+  for (const te::Tensor& user : stages_) {
+    if (user->is_placeholder() || of(*user).place == Place::Inline || bodies_.loads(*user, *t).empty()) continue;
+    const bool inside = user != consumer && is_inside(user, consumer, level);
+    if (user != consumer && !inside) {
+      if (is_inside(user, consumer, 0))
+        refuse(format("place '{}' at the root, or '{}' inside the same loops", t->name, user->name),
+               "stage '{}' is stored inside {} loops of '{}', but '{}' needs it outside of them", t->name, level,
+               consumer->name, user->name);
+      continue;
+    }
+    const bool is_array = inside && of(*user).storage == Storage::Array;
+    if (!region) region.emplace();
+    merge(*region,
+          read_by(*user, *t,
+                  user == consumer ? ranges
+                  : is_array       ? beside(*user, *consumer, ranges)
+                                   : region_ranges(user, required(user, consumer, level, ranges))),
+          *t);
+  }
+  return region;
+}
+
+Ranges Regions::beside(const TensorNode& t, const TensorNode& consumer, const Ranges& ranges) const {
+  Ranges own = full_ranges(t);
+  for (size_t d = 0; d < std::min(t.axes.size(), consumer.axes.size()); ++d)
+    own[t.axes[d].var.get()] = ranges.at(consumer.axes[d].var.get());
+  return own;
+}
+
 Region Regions::required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) const {
   Region region;
   bool any = false;
@@ -63,7 +95,8 @@ Region Regions::required(const te::Tensor& t, const te::Tensor& consumer, size_t
     if (user == consumer) {
       need(user, ranges);
     } else if (is_inside(user, consumer, level)) {
-      need(user, region_ranges(user, required(user, consumer, level, ranges)));
+      need(user, of(*user).storage == Storage::Array ? beside(*user, *consumer, ranges)
+                                                     : region_ranges(user, required(user, consumer, level, ranges)));
     } else {
       refuse(format("place '{}' at the root, or '{}' inside the same loops", t->name, user->name),
              "stage '{}' is computed inside {} loops of '{}', but '{}' needs it outside of them", t->name, level,
@@ -253,6 +286,9 @@ void check_places(const te::Tensors& stages, const Schedule& schedule) {
     if (s->place == Place::Inline && t->combiner != te::Combiner::None)
       refuse("place it at the root or at a loop of its reader", "stage '{}' is a reduction: it cannot be inlined",
              t->name);
+    if (s->place == Place::Root && te::has_several_values(*t))
+      refuse("place it at a loop of its reader, on registers", "stage '{}' has several values, and an array has one",
+             t->name);
     if (s->reads_halo && !guarded(*t))
       refuse("write 'inline' alone", "stage '{}' is not padding: it has no guard that a halo could replace", t->name);
     if (!s->prefetch.empty() && innermost_serial(*t, *s) < 0)
@@ -261,6 +297,10 @@ void check_places(const te::Tensors& stages, const Schedule& schedule) {
     if (t->before) check_scan(*t, *s);
     if (t->is_program()) check_program(t, schedule);
     if (s->place != Place::At) continue;
+    if (s->storage == Storage::Array && (te::has_several_values(*t) || t->before || !s->ring.empty()))
+      refuse("place it at the root",
+             "stage '{}' cannot be stored beside '{}': it is a scan, has a ring or several values", t->name,
+             s->consumer);
     const StageSchedule* c = schedule_of(s->consumer);
     if (!c || c->place == Place::Inline)
       refuse("name the stage that it is inlined into",

@@ -4,6 +4,7 @@
 //   inside both loops P is needed at [y * 2, + 3), [x * 28, + 29)
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 
 #include "relay/lower/schedule/expand.h"
@@ -47,6 +48,9 @@ class Regions {
   // What the loops of `consumer` from `level` on need of stage t: the union over all loads, over what is left of the
   // axes.
   Region required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) const;
+  // The same of a stage that is read elsewhere too; none if nobody reads it there.
+  std::optional<Region> required_inside(const te::Tensor& t, const te::Tensor& consumer, size_t level,
+                                        const Ranges& ranges) const;
   // What a stage itself reads of t in these ranges.
   Region read_by(const te::TensorNode& stage, const te::TensorNode& t, const Ranges& ranges) const;
   // The ranges of t's axes that compute a region: the part of it that exists.
@@ -56,6 +60,8 @@ class Regions {
 
  private:
   Range within(const Range& range, const te::TensorNode& t, size_t d) const;
+  // The part of t, which is stored beside `consumer`, that these ranges of the latter's axes are.
+  Ranges beside(const te::TensorNode& t, const te::TensorNode& consumer, const Ranges& ranges) const;
   bool is_inside(const te::Tensor& stage, const te::Tensor& consumer, size_t level) const;
   Region access(const Expr& load, const te::TensorNode& user, const Ranges& ranges, const te::TensorNode& t) const;
   void merge(Region& into, Region more, const te::TensorNode& t) const;

@@ -21,7 +21,7 @@ bool is_reduce_axis(const te::TensorNode& stage, const std::string& name) {
   return false;
 }
 
-static const char* const storage_names[] = {"registers", "stack", "scratch"};
+static const char* const storage_names[] = {"registers", "stack", "scratch", "array"};
 static const char* const kind_names[] = {"serial", "parallel", "unroll", "vector", "peeled", "skip_padding"};
 
 int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule) {
@@ -177,7 +177,7 @@ class Reader {
       return ok();
     }
     if (place != "at" || words_.size() < 5)
-      return error(2, "expected inline, root or 'at STAGE.LEVEL registers|stack|scratch'");
+      return error(2, "expected inline, root or 'at STAGE.LEVEL registers|stack|scratch|array'");
     size_t dot = words_[3].text.rfind('.');
     int64_t level = 0;
     if (dot == std::string_view::npos || !number(words_[3].text.substr(dot + 1), &level) || level < 0 || level > 64)
@@ -188,7 +188,7 @@ class Reader {
     if (!find_stage(s.consumer)) return unknown_stage(3, s.consumer);
     const char* const* found = std::find(std::begin(storage_names), std::end(storage_names), words_[4].text);
     if (found == std::end(storage_names))
-      return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack or scratch");
+      return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack, scratch or array");
     s.storage = static_cast<Storage>(found - storage_names);
     if (words_.size() >= 7 && words_[5].text == "ring") s.ring = std::string(words_[6].text);
     return ok();

@@ -18,7 +18,8 @@
 // (nonzero.h). `at relu.4` means: computed inside the first four loops of relu, as much as the loops below need.
 // `prefetch weight o/32`: while conv is computed, what is read of weight 32 further along o is fetched into the cache,
 // bit by bit. `prefetch_tile skip relu`: what a tile of relu reads of skip, and where it is stored, is fetched before
-// the tile is computed.
+// the tile is computed. `stage sum: at norm.1 array`: sum is a result too, of which each step stores what it stores of
+// norm.
 #pragma once
 
 #include <map>
@@ -38,11 +39,13 @@ struct Loop {
 
 enum class Place : uint8_t {
   Inline,  // computed where it is used, each time
-  At,      // inside `level` loops of stage `consumer`, into local storage
+  At,      // inside `level` loops of stage `consumer`, into local storage or an array
   Root,    // a kernel of its own, into an array
 };
 
-enum class Storage : uint8_t { Registers, Stack, Scratch };
+// Array: a result of the group that is stored while `consumer`, a root of the same shape, is computed: in each step of
+// the loops around the same part of it as of `consumer`. So the kernel has several results.
+enum class Storage : uint8_t { Registers, Stack, Scratch, Array };
 
 // What is read of `array` (a stage or placeholder, or the stage itself) `step` further along `axis` is fetched into the
 // cache.

@@ -1,7 +1,9 @@
 // argmax, argmin: the place of the greatest (least) element: out[rest] = least r where data[rest, r] == max over r of
 // data[rest, r]. With select_last_index it is the greatest such r. Over several axes the place is the row-major index
-// in them. Two stages: the extreme value, then the extreme place.
+// in them. One reduction finds the element and its place. NaN counts as greater (argmin: less) than every number, as in
+// NumPy.
 #include "relay/op/reduce/axes.h"
+#include "relay/te/merge.h"
 
 namespace relay::ops {
 namespace {
@@ -34,20 +36,15 @@ te::Tensors compute(const ArgReduceAttrs& a, const te::Tensors& in, const Type& 
   const te::Tensor& data = in[0];
   Ints axes = *reduce::axes("", a.axis, a.exclude, static_cast<int64_t>(data->shape.size()));
   Exprs reduced = extents(data, axes);
-  te::Tensor extreme =
-      te::reduce(greatest ? "max" : "min", shape_of(out), reduced, greatest ? Combiner::Max : Combiner::Min,
-                 [&](const Exprs& i, const Exprs& r) { return (*data)(reduce::indices(axes, a.keepdims, i, r)); });
-  Combiner place = a.select_last_index ? Combiner::Max : Combiner::Min;
-  Expr nowhere = imm(a.select_last_index ? 0 : INT32_MAX, DType::int32());
-  return {
-      te::reduce(greatest ? "argmax" : "argmin", shape_of(out), reduced, place, [&](const Exprs& i, const Exprs& r) {
-        Expr x = (*data)(reduce::indices(axes, a.keepdims, i, r)), best = (*extreme)(i);
-        Expr index = dim(0);
-        for (size_t k = 0; k < r.size(); ++k) index = index * reduced[k] + r[k];
-        // "Not worse" rather than "equal": with a NaN as the extreme the result is still a place.
-        Expr worse = x->dtype.is_bool() ? ne(x, best) : greatest ? lt(x, best) : lt(best, x);
-        return select(worse, nowhere, cast(DType::int32(), index));
-      })};
+  const te::Tensor best =
+      te::reduce("best", shape_of(out), reduced, te::extreme(data->dtype, greatest, a.select_last_index),
+                 [&](const Exprs& i, const Exprs& r) {
+                   Expr index = dim(0);
+                   for (size_t k = 0; k < r.size(); ++k) index = index * reduced[k] + r[k];
+                   return Exprs{(*data)(reduce::indices(axes, a.keepdims, i, r)), cast(DType::int32(), index)};
+                 });
+  return {te::compute(greatest ? "argmax" : "argmin", shape_of(out),
+                      [&](const Exprs& i) { return te::value(best, i, 1); })};
 }
 
 OpDef arg(const char* name, const char* doc, bool greatest) {
