@@ -72,7 +72,8 @@ def resized(inputs, axes, batch, more):
     out = []
     for one, which in zip(inputs, axes, strict=True):
         sizes = [
-            (batch if axis == 0 else extent + more) if axis in which else extent for axis, extent in enumerate(one.shape)
+            (batch if axis == 0 else extent + more) if axis in which else extent
+            for axis, extent in enumerate(one.shape)
         ]
         if one.is_floating_point():
             out.append(torch.randn(sizes))

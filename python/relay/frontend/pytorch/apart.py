@@ -143,7 +143,9 @@ def _counts(bags, count, like):
     return like.new_zeros(count).index_add(0, bags, like.new_ones(bags.shape[0]))
 
 
-def _bag(weight, indices, offsets, by_frequency=False, mode=0, sparse=False, shares=None, include_last=False, padding=-1):
+def _bag(
+    weight, indices, offsets, by_frequency=False, mode=0, sparse=False, shares=None, include_last=False, padding=-1
+):
     """Sums (mode 0) and means (1) of rows; the operator's other results are for its own gradient."""
     if mode > 1 or padding >= 0 or by_frequency or sparse:
         return NotImplemented

@@ -237,8 +237,13 @@ COMPLEX = {
 }  # fmt: skip
 # Those that make complex tensors of real ones.
 TO_COMPLEX = {
-    "complex": of_parts, "polar": polar, "_to_copy": to_complex, "to.dtype": to_complex, "view_as_complex": same,
-    "_fft_r2c": real_to_complex, "stft": stft,
+    "complex": of_parts,
+    "polar": polar,
+    "_to_copy": to_complex,
+    "to.dtype": to_complex,
+    "view_as_complex": same,
+    "_fft_r2c": real_to_complex,
+    "stft": stft,
 }
 # What stays whole in every program; of what is real all along, no part is imaginary.
 WHOLE = ("view_as_real", "view_as_complex", "real", "imag", "complex", "polar", "_conj", "conj_physical", "resolve_conj",
