@@ -117,6 +117,10 @@ def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
     return result, dtype
 
 
+def _real(dtype: torch.dtype) -> torch.dtype:
+    return dtype.to_real() if dtype.is_complex else dtype
+
+
 class Conversion:
     """One call of an ATen operator. c("dim") is an argument: an Expr, a list of them, a size, or a plain value."""
 
@@ -206,10 +210,10 @@ class Conversion:
 
     @property
     def dtype(self) -> str:
-        """The element type of the (first) result."""
+        """The element type of the (first) result, of complex numbers that of their parts."""
         if self._computed_in:
             return next(iter(self._computed_in.values()))
-        return dtype_name(self._first().dtype)
+        return dtype_name(_real(self._first().dtype))
 
     @property
     def out_shape(self) -> list:
@@ -232,7 +236,7 @@ class Conversion:
         dtype = self.dtype if dtype is None else dtype
         val = self.val(name)
         if isinstance(val, torch.Tensor):
-            return cast(self(name), dtype_name(val.dtype), dtype)
+            return cast(self(name), dtype_name(_real(val.dtype)), dtype)
         if isinstance(val, (torch.SymInt, torch.SymFloat)):
             return cast(*number_of_sizes(val.node.expr, self._sizes), dtype)
         return number(val, dtype)

@@ -11,7 +11,7 @@ import torch
 
 from ... import op
 from ...expr import const
-from . import shape
+from . import scatter, shape
 from .conversion import Conversion, Refused, cast, number, number_of_sizes
 
 _REAL = {torch.complex64: "float32", torch.complex128: "float64", torch.float32: "float32", torch.float64: "float64"}
@@ -84,6 +84,35 @@ def multiply(c: Conversion):
         return _pair(op.multiply(re, factor), op.multiply(im, factor))
     re = op.subtract(op.multiply(a, x), op.multiply(b, y))
     return _pair(re, op.add(op.multiply(a, y), op.multiply(b, x)))
+
+
+def divide(c: Conversion):
+    """By a complex number: times its conjugate, over the square of its magnitude."""
+    (a, b), (x, y) = _component(c, "self"), _component(c, "other")
+    b = op.zeros_like(a) if b is None else b
+    if y is None:
+        return _pair(op.divide(a, x), op.divide(b, x))
+    square = op.add(op.multiply(x, x), op.multiply(y, y))
+    re = op.add(op.multiply(a, x), op.multiply(b, y))
+    im = op.subtract(op.multiply(b, x), op.multiply(a, y))
+    return _pair(op.divide(re, square), op.divide(im, square))
+
+
+def where(c: Conversion):
+    zero = number(0, _REAL[c.result.dtype])
+    first, second = _component(c, "self"), _component(c, "other")
+    chosen = (op.where(c("condition"), *(zero if one is None else one for one in pair))
+              for pair in zip(first, second, strict=True))  # fmt: skip
+    return _pair(*(op.broadcast_to(one, shape=c.out_shape) for one in chosen))
+
+
+def filled(name: str | None = None):
+    def convert(c: Conversion):
+        value = complex(c(name)) if name else 0j
+        dtype = _REAL[c.result.dtype]
+        return _pair(*(op.full(number(one, dtype), shape=c.out_shape) for one in (value.real, value.imag)))
+
+    return convert
 
 
 def conjugate(c: Conversion):
@@ -223,13 +252,20 @@ def stft(c: Conversion):
 _MOVES = {
     "unsqueeze": shape.expand_dims, "transpose.int": shape.transpose, "permute": shape.permute, "expand": shape.expand,
     "slice.Tensor": shape.slice, "select.int": shape.select, "flip": shape.flip, "roll": shape.roll, "t": shape.matrix_transpose,
+    "cat": shape.cat, "slice_scatter": scatter.slice_scatter, "select_scatter": scatter.select_scatter,
+    "copy": scatter.copy,
     **dict.fromkeys(("view", "reshape", "_unsafe_view", "flatten.using_ints", "unflatten.int", "squeeze", "squeeze.dim",
                      "squeeze.dims"), shape.reshape),
+}  # fmt: skip
+_FILLED = {
+    "scalar_tensor": filled("s"), "full": filled("fill_value"), "full_like": filled("fill_value"),
+    **dict.fromkeys(("zeros", "zeros_like", "new_zeros"), filled()),
 }  # fmt: skip
 # Those that read complex tensors.
 COMPLEX = {
     "view_as_real": same, "view_as_complex": same, "real": part(0), "imag": part(1), "abs": magnitude,
-    "add.Tensor": sum_of(1), "sub.Tensor": sum_of(-1), "mul.Tensor": multiply, "mul.Scalar": multiply, "neg": negate, "_conj": conjugate,
+    "add.Tensor": sum_of(1), "sub.Tensor": sum_of(-1), "mul.Tensor": multiply, "mul.Scalar": multiply,
+    "div.Tensor": divide, "div.Scalar": divide, "where.self": where, **_FILLED, "neg": negate, "_conj": conjugate,
     "conj_physical": conjugate, "_to_copy": to_complex, "to.dtype": to_complex,
     **dict.fromkeys(("resolve_conj", "resolve_neg", "clone", "contiguous", "alias", "detach", "lift_fresh_copy"), same),
     "_fft_c2c": complex_to_complex, "_fft_c2r": complex_to_real,
@@ -244,6 +280,7 @@ TO_COMPLEX = {
     "view_as_complex": same,
     "_fft_r2c": real_to_complex,
     "stft": stft,
+    **_FILLED,
 }
 # What stays whole in every program; of what is real all along, no part is imaginary.
 WHOLE = ("view_as_real", "view_as_complex", "real", "imag", "complex", "polar", "_conj", "conj_physical", "resolve_conj",
