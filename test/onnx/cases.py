@@ -94,12 +94,14 @@ def list_shapes(model, given):
     return shapes
 
 
-def list_ranks(model, given):
-    """Of sequences and optional inputs, how many axes their tensors have where the model does not say it."""
+def list_ranks(model, given, results):
+    """Of sequences and optional inputs, how many axes their tensors have where the model does not say it; of sequences
+    without tensors, how many those have that the model puts into one."""
     shapes = {}
+    made = [one[0] for one in results if isinstance(one, list) and one]
     for port in model.graph.input:
         value = given.get(port.name)
-        tensors = value if isinstance(value, list) else [value]
+        tensors = value or made if isinstance(value, list) else [value]
         if _is_list(port) and tensors and tensors[0] is not None:
             shapes[f"{port.name}.*"] = (-1,) * tensors[0].ndim
     return shapes

@@ -18,7 +18,7 @@ HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 Floats of 8 and 4 bits and integers of 4 and 2 are [storage types](language.md#storage-types): inputs and results are arrays of
 `ml_dtypes`. Strings are moved, compared and looked up as numbers of one list, which the module keeps: what is
 compiled takes and gives arrays of strings. Nothing joins or splits them. A map that `DictVectorizer` reads is a row with a column for
-each word of its vocabulary. Sparse tensors become dense at import. A sequence that a graph gives is a tuple, or a list (`relay.values.as_list`) where its length is known only when the model runs. `ZipMap` gives the scores as an array, columns in the
+each word of its vocabulary, one that `CastMap` reads a row in the order of its keys. Sparse tensors become dense at import. A sequence that a graph gives is a tuple, or a list (`relay.values.as_list`) where its length is known only when the model runs. `ZipMap` gives the scores as an array, columns in the
 order of the labels. Of results that are drawn (`Bernoulli`, `Dropout` in training) types and shapes are compared; a compiled model
 draws the same numbers in each run.
 
@@ -108,7 +108,8 @@ def write_page(results, path):
         text += "\n".join(_operator_rows(by_mode, domain, prefix)) + "\n"
     text += "\n## com.microsoft\n\nWhat ONNX Runtime's optimisers, its quantisers and exporters for it write. Each is compared "
     text += "with ONNX Runtime, or with\nits description where the processor backend has no kernel, in "
-    text += "`test/python/test_onnx_microsoft.py`.\n\n" + _microsoft() + "\n"
+    text += "`test/python/test_onnx_microsoft*.py` and, for\nthose that run a graph, `test_onnx_generate.py` and "
+    text += "`test_onnx_beams.py`.\n\n" + _microsoft() + "\n"
     for mode in "ab":
         text += f"\n## Why cases of ({mode}) fail\n\n| cases | reason |\n| --- | --- |\n"
         text += "".join(f"{row}\n" for row in reason_rows(_reason(r) for r in by_mode[mode] if not _passes(r)))

@@ -202,3 +202,15 @@ def test_two_names_and_numbers_become_one(tmp_path):
     for wrong in [((3, 6), (3, 5)), ((3, 4), (2, 5))]:
         with pytest.raises(relay.CompileError, match="R0601.*dimension"):
             compiled(image(*wrong[0]), image(*wrong[1]))
+
+
+def test_a_size_that_meets_1_is_not_1():
+    """%p has a size that nobody knows; beside %x, whose size is 1, and %y it is that of %y."""
+    text = """def @main(%n: int64, %x: Tensor[(b, 1), int32], %y: Tensor[(b, ?), int32]) {
+  let %p: Tensor[(?), int64] = arange(0i64, %n, 1i64, dtype="int64");
+  if (less(%n, 2i64)) { %y } else { where(equal(%p, 3i64), %x, %y) } }"""
+    x, y = np.ones((2, 1), np.int32), np.zeros((2, 5), np.int32)
+    want = np.where(np.arange(5) == 3, x, y)
+    module = relay.parse(HEAD + text)
+    for executor in ("vm", "aot"):
+        np.testing.assert_array_equal(np.asarray(relay.compile(module, executor=executor)(np.int64(5), x, y)), want)

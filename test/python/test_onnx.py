@@ -213,6 +213,74 @@ def test_last_of_an_axis_of_any_size(tmp_path, index):
         np.testing.assert_array_equal(compiled(data), data.take(index, axis=1))
 
 
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.parametrize(("start", "end", "step"), [(-1, -(2**63), -1), (-2, 0, -2), (2**31, -4, -1), (5, 1, -3)])
+def test_backward_slices_of_an_axis_of_any_size(start, end, step, computed):
+    """Also of none; the size is one of the input's, not an unknown one, where the bounds are known at import."""
+    import onnxruntime
+
+    bounds = dict(zip("setk", ([start], [end], [step], [0]), strict=True))
+    node = onnx.helper.make_node("Slice", ["x", "s", "e", "k", "t"], ["y"])
+    ports = [onnx.helper.make_tensor_value_info("x", 1, ["n", 3])]
+    weights = [onnx.numpy_helper.from_array(np.array(v), name) for name, v in bounds.items()]
+    if computed:
+        ports.append(onnx.helper.make_tensor_value_info("s", 7, [1]))
+        weights = weights[1:]
+    graph = onnx.helper.make_graph([node], "graph", ports, [onnx.ValueInfoProto(name="y")], weights)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    module = relay.load(model)
+    assert computed or "?" not in str(module["main"].ret_type)
+    compiled = relay.compile(module)
+    for n in (0, 1, 2, 7):
+        given = {"x": np.arange(3 * n, dtype=np.float32).reshape(n, 3)} | ({"s": np.array([start])} if computed else {})
+        [want] = session.run(None, given)
+        np.testing.assert_array_equal(np.asarray(compiled(**given)), want)
+
+
+@pytest.mark.parametrize(
+    ("op", "mode", "kernel", "stride"),
+    [
+        *(("Conv", mode, 3, 2) for mode in ("SAME_UPPER", "SAME_LOWER")),
+        ("Conv", "SAME_UPPER", 1, 3),
+        ("Conv", "SAME_LOWER", 4, 3),
+        ("MaxPool", "SAME_UPPER", 3, 2),
+        ("MaxPool", "SAME_LOWER", 2, 2),
+        ("AveragePool", "SAME_UPPER", 3, 2),
+    ],
+)
+def test_padding_that_depends_on_sizes(op, mode, kernel, stride):
+    import onnxruntime
+
+    draw = np.random.default_rng(kernel)
+    make = onnx.helper
+    more = {"count_include_pad": 1} if op == "AveragePool" else {}
+    weight = draw.standard_normal((4, 3, kernel, kernel)).astype(np.float32)
+    weights = [onnx.numpy_helper.from_array(weight, "w")] if op == "Conv" else []
+    node = make.make_node(
+        op,
+        ["x", "w"][: 1 + len(weights)],
+        ["y"],
+        auto_pad=mode,
+        strides=[stride] * 2,
+        kernel_shape=[kernel] * 2,
+        **more,
+    )
+    port = make.make_tensor_value_info("x", 1, ["n", 3, "height", "width"])
+    graph = make.make_graph([node], "graph", [port], [onnx.ValueInfoProto(name="y")], weights)
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 18)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    module = relay.load(model)
+    assert "?" not in str(module["main"].ret_type)
+    compiled = relay.compile(module)
+    for height, width in ((8, 9), (7, 10), (5, 5), (12, 11)):
+        x = draw.standard_normal((2, 3, height, width)).astype(np.float32)
+        [want] = session.run(None, {"x": x})
+        got = np.asarray(compiled(x))
+        assert got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
 def test_three_dimensional_network(tmp_path):
     """Convolutions, pools and a transposed convolution along three axes, with a batch of any size, beside PyTorch."""
     torch = pytest.importorskip("torch")

@@ -90,6 +90,32 @@ def test_branches_of_other_ranks_are_refused(tmp_path):
         check(tmp_path, nodes, {"which": np.array(True), "x": X}, "y")
 
 
+@pytest.mark.parametrize("executor", ["vm", "aot"])
+def test_a_branch_that_given_shapes_contradict_ends_the_run(executor):
+    """It is no mistake of the model's: for other shapes it is the other branch that could not be."""
+    weights = [helper.make_tensor(name, 1, [n, 2], range(2 * n)) for name, n in (("four", 4), ("six", 6))]
+    branches = [
+        helper.make_graph([node("MatMul", ["x", "four"], ["a"]), node("Neg", ["x"], ["b"])], "t", [], ports("a b")),
+        helper.make_graph([node("MatMul", ["x", "six"], ["c"]), node("Exp", ["x"], ["d"])], "e", [], ports("c d")),
+    ]
+    nodes = [node("If", ["which"], ["y", "z"], then_branch=branches[0], else_branch=branches[1])]
+    inputs = [port("which", "bool", []), port("x", "float32", ["n", "m"])]
+    graph = helper.make_graph(nodes, "graph", inputs, ports("y z"), weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for width, which in ((4, True), (6, False)):
+        run = relay.compile(model, executor=executor, shapes={"x": (3, width)})
+        x = np.random.default_rng(width).standard_normal((3, width)).astype(np.float32)
+        for got, want in zip(
+            run(np.array(which), x), session.run(None, {"which": np.array(which), "x": x}), strict=True
+        ):
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+        with pytest.raises(relay.CompileError, match="(?s)R0604.*If"):
+            run(np.array(not which), x)
+    with pytest.raises(relay.CompileError, match="MatMul"):  # neither branch can be
+        relay.compile(model, shapes={"x": (3, 5)})
+
+
 def loop_body(nodes, states, scans="", condition="go", constants=(), dtype="float32"):
     """`states`: names in and out, "s:t"; the condition is what came in, unless it is another name."""
     pairs = [pair.split(":") for pair in states.split()]
@@ -136,6 +162,14 @@ def test_loop_until_a_condition_fails(tmp_path, limit, begins):
     nodes = [node("Loop", ["count", "begins", "x"], outputs, body=body)]
     inputs = {"count": np.array(20, np.int64), "begins": np.array(begins), "x": X, "limit": np.array(limit, np.float32)}
     check(tmp_path, nodes, inputs, " ".join(outputs))
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_loop_that_begins_or_not(tmp_path, begins):
+    """The body hands the condition on as it came; the state grows."""
+    body = loop_body([node("Concat", ["s", "x"], ["t"], axis=0)], "s:t")
+    nodes = [node("Loop", ["count", "begins", "x"], ["last"], body=body)]
+    check(tmp_path, nodes, {"count": np.array(3, np.int64), "begins": np.array(begins), "x": X}, "last")
 
 
 def test_loop_without_a_count(tmp_path):

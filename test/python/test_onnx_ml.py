@@ -252,13 +252,34 @@ def test_maps_are_rows(tmp_path, keys):
     np.testing.assert_array_equal(relay.compile(path)(row), expected)
 
 
+@pytest.mark.parametrize("form", ["DENSE", "SPARSE"])
+def test_maps_become_tensors(tmp_path, form):
+    """A map from integers comes as a row, in the order of its keys or with a column for each key there may be."""
+    value = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
+    of = onnx.TypeProto(map_type=onnx.TypeProto.Map(key_type=onnx.TensorProto.INT64, value_type=value))
+    node = helper.make_node("CastMap", ["x"], ["y"], domain="ai.onnx.ml", map_form=form, max_map=5)
+    graph = helper.make_graph([node], "graph", [helper.make_value_info("x", of)], [onnx.ValueInfoProto(name="y")])
+    path = str(tmp_path / "model.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("ai.onnx.ml", 1)], ir_version=10), path)
+    given = {3: 4.0, 1: 8.0}
+    (expected,) = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": given})
+    row = sorted(given) if form == "DENSE" else range(5)
+    got = relay.compile(path)(np.array([[given.get(key, 0) for key in row]], np.float32))
+    np.testing.assert_array_equal(got, expected)
+
+
 def test_scores_stay_an_array(tmp_path):
     path = saved(tmp_path, "ZipMap", [X], 1, {"classlabels_int64s": [0, 1, 2, 3, 4, 5]})
     np.testing.assert_array_equal(relay.compile(path)(X), X)
 
 
 def test_every_operator_has_a_case():
-    alone = {"ZipMap", "DictVectorizer", "TreeEnsemble"}  # the tests above; ONNX's own examples (make test-onnx)
+    alone = {
+        "CastMap",
+        "ZipMap",
+        "DictVectorizer",
+        "TreeEnsemble",
+    }  # the tests above; ONNX's own examples (make test-onnx)
     assert set(OPERATORS) - {case[0] for case in CASES + STRING_CASES} == alone
 
 

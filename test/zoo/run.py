@@ -6,6 +6,7 @@
     test/zoo/run.py --limit 10            the first ten that are left
     test/zoo/run.py --jobs 1              one after the other; as many at once as there are cores else
     test/zoo/run.py --verify              `relay verify` of each for this machine, beside the evaluator, and no more
+    test/zoo/run.py --forget              deletes each network that it exported once it has been looked at
 
 Each is compiled for the described targets and for this machine, as it is and with features masked off; what this
 machine is, runs, and is compared with double precision, in parts of the largest value, beside ONNX Runtime's error.
@@ -168,10 +169,21 @@ def verified(path):
     return "" if status == 0 else lines[-1][:200], max(rows, key=lambda row: float(row.split()[-3]), default="")
 
 
-def look_at(entry, cache, python, verify):
+def look_at(entry, cache, python, verify, forget):
+    """The same as `judged`, and afterwards the files that it exported are gone if they are to be forgotten."""
+    path = cache / f"{'.'.join(entry)}.onnx"
+    was_there = path.exists()
+    try:
+        return judged(entry, path, python, verify)
+    finally:
+        if forget and not was_there:
+            for file in (path, path.with_suffix(".npz"), path.with_name(path.name + ".data")):
+                file.unlink(missing_ok=True)
+
+
+def judged(entry, path, python, verify):
     """(what became of the network, a line that says why it is out, its line of the table)."""
     label, begin = ".".join(entry), time.monotonic()
-    path = cache / f"{label}.onnx"
     if failed := exported(*entry, path, python):
         return "the exporter fails", f"the exporter fails: {label}: {failed}", ""
     if verify:
@@ -200,6 +212,7 @@ def main():
     arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="networks at once")
     arguments.add_argument("--cache", type=pathlib.Path, default=ROOT / "models" / "zoo")
     arguments.add_argument("--python", default=ROOT / ".venv-zoo/bin/python", help="of the exporter's environment")
+    arguments.add_argument("--forget", action="store_true", help="delete what was exported")
     arguments.add_argument("--verify", action="store_true", help="relay verify of each, for this machine")
     given = arguments.parse_args()
     given.cache.mkdir(parents=True, exist_ok=True)
@@ -210,7 +223,7 @@ def main():
     verifying = "the worst result: absolute, relative, ulp, verdict"
     print(f"{'network':<46} {verifying if given.verify else columns}", flush=True)
     with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
-        looks = [pool.submit(look_at, entry, given.cache, given.python, given.verify) for entry in chosen]
+        looks = [pool.submit(look_at, entry, given.cache, given.python, given.verify, given.forget) for entry in chosen]
         for look in concurrent.futures.as_completed(looks):
             kind, why, line = look.result()
             counts[kind] += 1

@@ -146,6 +146,8 @@ class Lowering {
     out_.arrays = plan_.arrays;
     is_constant_.assign(out_.arrays.size(), false);
     for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
+    for (size_t i = 0; i < out_.arrays.size(); ++i)
+      if (out_.arrays[i].view) is_shared_.insert(stored_in(out_.arrays, static_cast<int>(i)));
     // Weights come from memory in each run when they do not stay in L3, of which temporaries and other cores want their
     // part.
     streams_weights_ = options_.target.prefetch_weights || weight_bytes() > options_.target.l3_bytes / 4;
@@ -315,10 +317,12 @@ class Lowering {
       (written ? step.writes : step.reads).push_back(stored_in(out_.arrays, id));
       if (!written) step.constant &= is_constant_[id];
     }
-    // A copy of a constant into a part is not: the rest of the array is computed in each run.
+    // A copy of a constant into a part is not: the rest of the array is computed in each run. Nor is one in whose place
+    // others lie.
     for (const te::Tensor& t : results) {
       const Array& made = out_.arrays[array_of.at(t->name)];
-      step.constant &= made.kind == Array::Kind::Temporary && !made.view && step.shape_values.empty();
+      step.constant &= made.kind == Array::Kind::Temporary && !made.view && step.shape_values.empty() &&
+                       !is_shared_.contains(array_of.at(t->name));
     }
     if (!step.constant) step.when = when;
     for (const te::Tensor& t : results) {
@@ -423,6 +427,7 @@ class Lowering {
   std::optional<Rule> gives_up_;
   std::map<std::pair<int, std::string>, int> packed_;
   std::map<int, Layout> asked_;  // of constants: the layout that the first group wanted
+  std::set<int> is_shared_;      // arrays in which others lie
   std::set<int> with_halo_;      // arrays whose halo is written, by a step before the first that writes into them
   int repeats_ = 0;
   LowerNames own_names_;

@@ -21,16 +21,17 @@ void for_each_open_child(const Expr& e, function_ref<void(const Expr&)> f) {
 }
 
 // Whether child number `i` of e is in a scope of its own.
-static bool opens_scope(const Expr& e, size_t i) {
+static bool opens_scope(const Expr& e, size_t i, bool of_lets) {
   switch (e->kind) {
     case ExprKind::Function: return true;
+    case ExprKind::Let: return of_lets && i > 0;
     case ExprKind::If:
     case ExprKind::Match: return i > 0;
     default: return false;
   }
 }
 
-Dataflow::Dataflow(const Expr& root) {
+Dataflow::Dataflow(const Expr& root, bool of_lets) {
   struct Frame {
     const Expr* e;
     int scope;
@@ -53,7 +54,7 @@ Dataflow::Dataflow(const Expr& root) {
       size_t begin = frames.size(), i = 0;
       for_each_open_child(e, [&](const Expr& child) {
         int scope = frame.scope;
-        if (opens_scope(e, i++)) {
+        if (opens_scope(e, i++, of_lets)) {
           scope = static_cast<int>(scope_parents.size());
           scope_parents.push_back(frame.scope);
         }

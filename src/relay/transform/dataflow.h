@@ -23,7 +23,8 @@ void for_each_open_child(const ir::Expr& e, function_ref<void(const ir::Expr&)> 
 ir::NodeSet captured_variables(const ir::FunctionRef& root);
 
 struct Dataflow {
-  explicit Dataflow(const ir::Expr& root);
+  // `of_lets`: bodies of `let` open scopes as well; what is in the value cannot use the variable.
+  explicit Dataflow(const ir::Expr& root, bool of_lets = false);
 
   std::vector<ir::Expr> nodes;     // inputs before users
   std::vector<int> scopes;         // of each node

@@ -56,7 +56,7 @@ bool computes_rows(const Call& call) {
       });
       if (is_reduction) is_rows &= !of_weights;
       for (size_t d = 0; of_data && d < e->args.size(); ++d)
-        is_rows &= is_reduction ? scalar::is_var(e->args[d]) : e->args[d] == t->axes.at(d).var;
+        is_rows &= is_reduction ? scalar::is_var(e->args[d]) : d < t->axes.size() && e->args[d] == t->axes[d].var;
     });
   }
   return reduces && is_rows;
@@ -98,7 +98,7 @@ bool reads_elements(const Function& group, const Var& parameter) {
 class ResultFuser {
  public:
   ResultFuser(const FunctionRef& f, int max_group, int max_results)
-      : flow_(f), max_group_(max_group), max_results_(max_results) {
+      : flow_(f, /*of_lets=*/true), max_group_(max_group), max_results_(max_results) {
     units_.resize(flow_.nodes.size());
     users_.resize(flow_.nodes.size());
   }

@@ -197,7 +197,7 @@ class Specialiser {
 
   // The operator refuses these inputs: finds unknown sizes that make it take them when they are equal to others. First
   // of two inputs those at the same place from the end or from the beginning, then of all, less what is not needed;
-  // then one pair alone.
+  // then one pair alone. That a size is 1 comes last: where sizes broadcast it meets any other one without being it.
   bool make_equal(const Call& call, const op::OpDef& def, const Types& inputs) {
     std::vector<Dims> shapes;
     for (const Type& t : inputs) collect(t, &shapes);
@@ -223,7 +223,7 @@ class Specialiser {
   }
 
   std::vector<std::vector<scalar::Binding>> candidates_of(const std::vector<Dims>& shapes) const {
-    std::vector<std::vector<scalar::Binding>> of_two, of_all(2), alone;
+    std::vector<std::vector<scalar::Binding>> of_two, of_all(2), alone, ones;
     for (size_t a = 0; a < shapes.size(); ++a)
       for (size_t b = 0; b < shapes.size(); ++b) {
         of_two.resize(of_two.size() + 2);
@@ -231,6 +231,10 @@ class Specialiser {
           for (size_t k = 0; k < shapes[b].size(); ++k) {
             const Dim &x = shapes[a][i], &y = shapes[b][k];
             if (x == y || !is_fresh(x) || (is_fresh(y) && a < b)) continue;
+            if (scalar::is_int(y, 1)) {
+              ones.push_back({{x, y}});
+              continue;
+            }
             const bool places[] = {shapes[a].size() - i == shapes[b].size() - k, i == k};
             for (size_t from = 0; from < 2; ++from)
               if (places[from]) add(&of_two[of_two.size() - 2 + from], x, y), add(&of_all[from], x, y);
@@ -240,6 +244,7 @@ class Specialiser {
     std::vector<std::vector<scalar::Binding>> out = std::move(of_two);
     out.insert(out.end(), of_all.begin(), of_all.end());
     out.insert(out.end(), alone.begin(), alone.end());
+    out.insert(out.end(), ones.begin(), ones.end());
     return out;
   }
   // A chain d0 = d1, d1 = d2 would need a second substitution; each variable is on one side only.

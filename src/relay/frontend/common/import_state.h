@@ -39,6 +39,12 @@ class ImportState {
     problems_ = before;
     return good;
   }
+  // What `f` reports, which is no problem of the import unless it is reported again.
+  Diagnostics tried(function_ref<void()> f) {
+    const Problems before = problems_;
+    f();
+    return std::exchange(problems_, before).since(before.count());
+  }
   // Those of OperatorUses::report_missing.
   void report_missing(const OperatorUses& uses, const char* version_word, OperatorUses::Explain explain) {
     uses.report_missing(problems_, version_word, explain);

@@ -29,6 +29,8 @@ ir::Type ImportState::untold_type(const TensorInfo& input, const Span& place) {
   element.form = TensorInfo::Form::Tensor;
   const bool is_told = given_shape(any) != nullptr;
   if (!is_told && !element.shape) return {};
+  // A writer that knows nothing of the tensors in a sequence may call them scalars.
+  if (is_told && element.shape && element.shape->empty()) element.shape.reset();
   if (is_told && !can_be_input(element, place)) return {};
   if (!element.dtype) return {};
   const std::vector<int64_t>* given = given_shape(any);

@@ -13,6 +13,10 @@ void Problems::add(Diagnostic diagnostic) {
     ++more_;
 }
 
+Diagnostics Problems::since(size_t count) const {
+  return {shown_.begin() + static_cast<std::ptrdiff_t>(std::min(count, shown_.size())), shown_.end()};
+}
+
 Diagnostics Problems::all() const {
   Diagnostics all = shown_;
   if (more_)

@@ -18,6 +18,8 @@ class Problems {
   void add(Diagnostic diagnostic);
   bool empty() const { return shown_.empty(); }
   size_t count() const { return shown_.size() + more_; }
+  // Those that were added after the first `count`, of the first hundred.
+  Diagnostics since(size_t count) const;
   // The first hundred; the last of them says how many there are besides.
   Diagnostics all() const;
 

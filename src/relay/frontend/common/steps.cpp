@@ -136,6 +136,7 @@ class Loop {
     Expr body = c_.choose(test, again, c_.tuple(state()));
     Expr first = start(loop, params, body, result, arguments(c_.integer_scalar(0), steps_.condition, steps_.state));
     if (step_.condition || !steps_.condition || !first) return first;
+    fields_ = types_;
     return c_.choose(steps_.condition, first, widened_tuple(steps_.state));  // no step at all
   }
 

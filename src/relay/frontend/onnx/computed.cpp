@@ -23,7 +23,7 @@ Expr numbers_to(Convert& c, const Expr& end) {
 namespace {
 
 Expr between(Convert& c, const Expr& e, const Expr& low, const Expr& high) {
-  return c.emit("maximum", {c.emit("minimum", {e, high}), low});
+  return c.emit("minimum", {c.emit("maximum", {e, low}), high});  // of an empty axis, high is below low
 }
 
 Expr picked(Convert& c, const Expr& x, const Expr& places, int64_t axis) {
@@ -55,14 +55,13 @@ Expr along_axis_of(Convert& c, Expr e, int64_t axis, int64_t rank) {
   return e;
 }
 
-// Elements of x along an axis, and `value` at places that it does not have.
+}  // namespace
+
 Expr filled(Convert& c, const Expr& x, const Expr& places, int64_t axis, const Expr& value) {
   Expr inside = c.emit("logical_and", {c.emit("less_equal", {c.integer_scalar(0), places}),
                                        c.emit("less", {places, c.size_of(x, axis)})});
   return c.emit("where", {along_axis_of(c, inside, axis, c.rank(x)), picked(c, x, places, axis), value});
 }
-
-}  // namespace
 
 Values computed_slice(Convert& c) {
   Expr x = c.input(0), starts = list_input(c, 1), ends = list_input(c, 2), steps = list_input(c, 4);

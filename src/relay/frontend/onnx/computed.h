@@ -10,6 +10,8 @@ namespace relay::onnx {
 ir::Expr element(Convert& c, const ir::Expr& list, int64_t i);
 // 0, 1, .. before a scalar, as int64.
 ir::Expr numbers_to(Convert& c, const ir::Expr& end);
+// Elements of x along an axis, and `value`, a scalar, at places that it does not have.
+ir::Expr filled(Convert& c, const ir::Expr& x, const ir::Expr& places, int64_t axis, const ir::Expr& value);
 
 // The different elements of a tensor, their first places, which of them each element is, and how often each stands.
 Values unique_elements(Convert& c, const ir::Expr& x, bool sorted);

@@ -1,4 +1,6 @@
 // Graphs inside nodes: If, and what is repeated.
+#include <algorithm>
+
 #include "relay/frontend/common/steps.h"
 #include "relay/frontend/onnx/lists.h"
 
@@ -76,6 +78,48 @@ bool is_squeezed(const Value& condition, const Values& then_values, const Values
 
 }  // namespace
 
+namespace {
+
+// An if of one type or of a tuple, and its fields.
+Values chosen_of(Convert& c, const ir::Types& types, const Expr& condition, const Exprs& then_side,
+                 const Exprs& else_side) {
+  const bool one = types.size() == 1;
+  Expr result = c.choose_as(one ? types[0] : ir::tuple_type(types), condition, one ? then_side[0] : c.tuple(then_side),
+                            one ? else_side[0] : c.tuple(else_side));
+  if (one) return {result};
+  Values fields;
+  for (size_t i = 0; i < types.size(); ++i) fields.push_back(Value(c.get(result, static_cast<int64_t>(i))));
+  return fields;
+}
+
+// The values of one branch, where the other contradicts its operators for the shapes that were given: a run that would
+// take it ends there. `wrong` holds (true or false) when it is taken. Nothing: reported.
+std::optional<Values> only_branch(Convert& c, const Expr& condition, bool wrong, const Values& values,
+                                  Diagnostics contradictions) {
+  const bool tensors = std::all_of(values.begin(), values.end(), [](const Value& v) { return !v.list && !v.none; });
+  if (!tensors || !condition) return c.report_again(std::move(contradictions)), std::nullopt;
+  // There is one place to take from, and that branch would take the next.
+  const Expr one = c.integer_scalar(1), zero = c.integer_scalar(0);
+  Expr place = c.emit("where", {condition, wrong ? one : zero, wrong ? zero : one});
+  Expr nothing = c.broadcast_to(zero, {scalar::imm(1)});
+  nothing = c.emit("take", {nothing, place}, {{"axis", int64_t{0}}, {"mode", "checked"}});
+  const Expr holds = c.emit("equal", {nothing, zero});
+  Exprs good, checked;
+  ir::Types types;
+  for (const Value& v : values) {
+    good.push_back(c.expression(v));
+    if (!good.back()) return std::nullopt;
+    types.push_back(good.back()->type);
+    const Expr none = c.scalar(0, c.dtype(good.back()));
+    ir::Dims shape = c.shape(good.back());
+    for (Dim& d : shape) d = is_any(d) ? scalar::imm(1) : d;
+    checked.push_back(c.broadcast_to(c.emit("where", {holds, none, none}), shape));
+  }
+  return chosen_of(c, types, condition, wrong ? checked : good, wrong ? good : checked);
+}
+
+}  // namespace
+
 // A condition that is known at import leaves one branch. Else both branches become the sides of an `if`; where their
 // sizes differ, the result has `?`.
 Values If(Convert& c) {
@@ -86,7 +130,15 @@ Values If(Convert& c) {
   Expr condition = as_scalar(c, c.input(0));
   const Graph *then_graph = c.graph("then_branch"), *else_graph = c.graph("else_branch");
   if (!then_graph || !else_graph) return {};
-  std::optional<Values> then_values = c.body(*then_graph, {}), else_values = c.body(*else_graph, {});
+  Diagnostics of_then, of_else;
+  std::optional<Values> then_values = c.branch(*then_graph, &of_then), else_values = c.branch(*else_graph, &of_else);
+  if (!of_then.empty() && else_values) return only_branch(c, condition, true, *else_values, of_then).value_or(Values());
+  if (!of_else.empty() && then_values)
+    return only_branch(c, condition, false, *then_values, of_else).value_or(Values());
+  if (!of_then.empty() || !of_else.empty()) {
+    c.report_again(std::move(of_then)), c.report_again(std::move(of_else));
+    return {};
+  }
   if (!condition || !then_values || !else_values) return {};
   if (then_values->size() != else_values->size() || then_values->empty())
     return c.bad("its branches have {} and {} outputs", then_values->size(), else_values->size());
@@ -111,13 +163,7 @@ Values If(Convert& c) {
     };
     then_side.push_back(side(a, x)), else_side.push_back(side(b, y)), types.push_back(both);
   }
-  bool one = then_side.size() == 1;
-  Expr result = c.choose_as(one ? types[0] : ir::tuple_type(types), condition, one ? then_side[0] : c.tuple(then_side),
-                            one ? else_side[0] : c.tuple(else_side));
-  if (one) return {result};
-  Values fields;
-  for (size_t i = 0; i < then_side.size(); ++i) fields.push_back(Value(c.get(result, static_cast<int64_t>(i))));
-  return fields;
+  return chosen_of(c, types, condition, then_side, else_side);
 }
 
 namespace {

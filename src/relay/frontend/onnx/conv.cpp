@@ -1,7 +1,9 @@
 // Convolutions: Conv, ConvTranspose, and the geometry of windows.
 #include <algorithm>
 
+#include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/window.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::onnx {
 
@@ -20,7 +22,20 @@ static std::optional<Ints> per_axis(Convert& c, const char* attribute, size_t ax
   return values;
 }
 
-std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel) {
+// x with `value` around an axis of any size, so that windows of `taps` elements fit ceil(size / stride) times.
+static Expr padded_to_same(Convert& c, const Expr& x, int64_t axis, int64_t taps, int64_t stride, bool more_in_front,
+                           double value) {
+  const ir::Dim size = c.shape(x)[static_cast<size_t>(axis)];
+  const ir::Dim wanted = scalar::simplify((floordiv(size + (stride - 1), stride) - 1) * stride + taps);
+  ir::Dim total = scalar::max(scalar::simplify(wanted - size), scalar::imm(0));
+  const ir::Dim front = scalar::simplify(floordiv(more_in_front ? total + 1 : total, 2));
+  Expr places = c.broadcast_to(c.integer_scalar(1), {scalar::simplify(scalar::max(wanted, scalar::imm(0)))});
+  places = c.emit("cumsum", {places}, {{"axis", int64_t{0}}, {"exclusive", true}});
+  places = c.subtract(places, c.expression(Value(known_scalar(front, DType::int64()))));
+  return filled(c, x, places, axis, c.scalar(value, c.dtype(x)));
+}
+
+std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel, Expr* padded, double value) {
   size_t axes = kernel.size();
   if (!c.expect_rank(x, static_cast<int64_t>(axes) + 2, static_cast<int64_t>(axes) + 2, "the data"))
     return std::nullopt;
@@ -40,6 +55,12 @@ std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel) {
       int64_t taps = (w.kernel[i] - 1) * w.dilations[i] + 1, stride = w.strides[i], total = taps - 1;
       if (stride > 1) {
         std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 2);
+        if (!extent && padded && !is_any(c.shape(x)[i + 2])) {
+          *padded = padded_to_same(c, *padded ? *padded : x, static_cast<int64_t>(i) + 2, taps, stride,
+                                   mode == "SAME_LOWER", value);
+          w.pads[i] = w.pads[axes + i] = 0;
+          continue;
+        }
         if (!extent)
           return c.unsupported(
               "auto_pad {} with stride {} needs a fixed size, but the data is {}; give its shape (--shape)", mode,
@@ -80,7 +101,8 @@ static Expr with_bias(Convert& c, const Expr& result) {
 // Padding is not negative in Relay's operators; a negative one (rare) cuts the data.
 static Expr product(Convert& c, const Expr& x, const Expr& weight, const EmitAttrs& more) {
   std::optional<Ints> kernel = kernel_of(c, weight);
-  std::optional<Window> w = kernel ? read_window(c, x, *kernel) : std::nullopt;
+  Expr data = x;
+  std::optional<Window> w = kernel ? read_window(c, x, *kernel, &data) : std::nullopt;
   if (!w) return {};
   const char* const names[] = {"nn.conv1d", "nn.conv2d", "nn.conv3d"};
   EmitAttrs attrs{{"strides", w->strides},
@@ -90,7 +112,7 @@ static Expr product(Convert& c, const Expr& x, const Expr& weight, const EmitAtt
                   {"kernel_size", w->kernel}};
   if (std::optional<int64_t> channels = c.extent(weight, 0)) attrs.push_back({"channels", *channels});
   attrs.insert(attrs.end(), more.begin(), more.end());
-  return c.emit(names[kernel->size() - 1], {x, weight}, attrs);
+  return c.emit(names[kernel->size() - 1], {data, weight}, attrs);
 }
 
 Values Conv(Convert& c) { return {with_bias(c, product(c, c.input(0), c.input(1), {}))}; }

@@ -1,5 +1,7 @@
 #include "relay/frontend/onnx/convert.h"
 
+#include <algorithm>
+
 namespace relay::onnx {
 
 using ir::Expr;
@@ -71,6 +73,11 @@ Expr Convert::prelude_function(const char* name) {
   return ir::global(name, place());
 }
 
+void Convert::report_again(Diagnostics problems) {
+  fail();
+  for (Diagnostic& d : problems) host_.report(std::move(d));
+}
+
 bool Convert::attempt(function_ref<bool()> f) {
   const bool good = host_.attempt(f) && !failed();
   forgive();
@@ -94,6 +101,22 @@ std::optional<Values> Convert::tensors_of(const Graph& graph, const Values& inpu
       return unsupported("output {} of graph '{}' is an optional value that is not there", i, graph.name);
     else if ((*outputs)[i].list)
       return unsupported("output {} of graph '{}' is a sequence whose tensors are not known at import", i, graph.name);
+  return outputs;
+}
+
+std::optional<Values> Convert::branch(const Graph& graph, Diagnostics* contradictions) {
+  if (failed()) return std::nullopt;
+  std::optional<Values> outputs;
+  Diagnostics problems = host_.tried([&] { outputs = body(graph, {}); });
+  const bool only_sizes = std::all_of(problems.begin(), problems.end(), [](const Diagnostic& d) {
+    return d.kind == DiagnosticKind::bad_model || d.kind == DiagnosticKind::constraint;
+  });
+  if (!problems.empty() && only_sizes && !host_.options().shapes.empty()) {
+    forgive();
+    *contradictions = std::move(problems);
+    return std::nullopt;
+  }
+  for (Diagnostic& d : problems) host_.report(std::move(d));
   return outputs;
 }
 

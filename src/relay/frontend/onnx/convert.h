@@ -71,6 +71,10 @@ class Convert final : public Conversion {
   ir::Expr prelude_function(const char* name);
   // ImportState::attempt(): whether this node, too, has not failed.
   bool attempt(function_ref<bool()> f);
+  // body() of a branch that need not be taken. Nothing, and `contradictions` filled: for the shapes that were given its
+  // nodes contradict their operators, which is not reported.
+  std::optional<Values> branch(const Graph& graph, Diagnostics* contradictions);
+  void report_again(Diagnostics problems);
   // A graph in an attribute; null: reported.
   const Graph* graph(std::string_view attribute);
   // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it

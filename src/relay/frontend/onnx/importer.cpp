@@ -233,15 +233,15 @@ Value Importer::weight(std::string_view name, Tensor tensor, const Span& place) 
 }
 
 void Importer::read_inputs(const Graph& graph) {
-  const std::map<std::string_view, int64_t> vocabularies = this->vocabularies(graph);
+  const std::map<std::string_view, DimInfo> widths = map_widths(graph);
   std::vector<TensorInfo> inputs;
   for (const ValueInfo& info : graph.inputs)
     if (!scopes().is_defined_here(info.name)) {  // else a constant: old models list weights as inputs
       TensorInfo& input = inputs.emplace_back(tensor_info(info));
-      auto words = info.is_map ? vocabularies.find(info.name) : vocabularies.end();
-      if (words == vocabularies.end()) continue;
+      auto width = info.is_map ? widths.find(info.name) : widths.end();
+      if (width == widths.end()) continue;
       input.form = TensorInfo::Form::Tensor;
-      input.shape = {DimInfo{.value = 1}, DimInfo{.value = words->second}};
+      input.shape = {DimInfo{.value = 1, .name = {}}, width->second};
     }
   when_list_enters([this, place = span("the inputs")](const ir::Expr& e) {
     prelude();
@@ -250,18 +250,26 @@ void Importer::read_inputs(const Graph& graph) {
   add_inputs(inputs);
 }
 
-std::map<std::string_view, int64_t> Importer::vocabularies(const Graph& graph) const {
-  std::map<std::string_view, int64_t> sizes;
+std::map<std::string_view, DimInfo> Importer::map_widths(const Graph& graph) const {
+  std::map<std::string_view, DimInfo> widths;
   for (const Node& node : graph.nodes) {
-    if (node.op != "DictVectorizer" || node.domain != "ai.onnx.ml" || node.inputs.size() != 1) continue;
-    for (const Attribute& a : node.attributes) {
-      if (const auto* words = std::get_if<std::vector<std::string_view>>(&a.value))
-        sizes[node.inputs[0]] = std::ssize(*words);
-      if (const auto* numbers = std::get_if<std::vector<int64_t>>(&a.value))
-        sizes[node.inputs[0]] = std::ssize(*numbers);
+    if (node.domain != "ai.onnx.ml" || node.inputs.size() != 1) continue;
+    if (node.op == "DictVectorizer") {
+      for (const Attribute& a : node.attributes) {
+        if (const auto* words = std::get_if<std::vector<std::string_view>>(&a.value))
+          widths[node.inputs[0]].value = std::ssize(*words);
+        if (const auto* numbers = std::get_if<std::vector<int64_t>>(&a.value))
+          widths[node.inputs[0]].value = std::ssize(*numbers);
+      }
+    } else if (node.op == "CastMap") {
+      const Attribute *form = node.find("map_form"), *most = node.find("max_map");
+      const auto* sparse = form ? std::get_if<std::string_view>(&form->value) : nullptr;
+      const auto* width = most ? std::get_if<int64_t>(&most->value) : nullptr;
+      DimInfo& size = widths[node.inputs[0]];  // without a value: of any size
+      if (sparse && *sparse == "SPARSE") size.value = width ? *width : 1;
     }
   }
-  return sizes;
+  return widths;
 }
 
 void Importer::describe_strings(const Graph& graph, const Values& results, ir::DictAttrs& attrs) const {

@@ -47,7 +47,7 @@ class Importer final : public ConverterHost {
   bool counts_fit(const Node& node, const Operator& op, const Span& place);
   Values convert_node(const Graph& graph, size_t index, const Span& place);
   // Of inputs that are maps, how many words the vocabulary of the node has that reads them.
-  std::map<std::string_view, int64_t> vocabularies(const Graph& graph) const;
+  std::map<std::string_view, DimInfo> map_widths(const Graph& graph) const;
   // Calls f with every node of the model, also of graphs inside nodes and, once, of functions that are called.
   using Opsets = std::map<std::string_view, int64_t>;
   void for_each_node(function_ref<void(const Node&, const Opsets&)> f) const;

@@ -89,6 +89,24 @@ static Expr slice_to_size(Convert& c, const Expr& x, int64_t axis, const Dim& fi
   return c.emit("take", {x, places}, {{"axis", axis}, {"mode", "clip"}});
 }
 
+// A backward slice between two numbers, of an axis whose size is none.
+static Expr slice_backward(Convert& c, const Expr& x, int64_t axis, int64_t first, int64_t last, int64_t step) {
+  const Dim extent = c.shape(x)[static_cast<size_t>(axis)], top = scalar::simplify(extent - 1);
+  Dim begin = top;  // and below zero, where there is nothing
+  if (first < -1) begin = scalar::min(scalar::max(scalar::simplify(extent + first), scalar::imm(0)), top);
+  if (first >= 0 && first < INT32_MAX) begin = scalar::min(scalar::imm(first), top);
+  Dim size = begin + 1;
+  if (last >= 0) size = scalar::max(begin - scalar::imm(std::min<int64_t>(last, INT32_MAX)), scalar::imm(0));
+  if (last < 0 && last > -INT32_MAX)
+    size = scalar::max(begin - scalar::max(scalar::simplify(extent + last), scalar::imm(-1)), scalar::imm(0));
+  const int64_t each = -std::max<int64_t>(step, -INT32_MAX);
+  size = scalar::simplify(floordiv(size + (each - 1), scalar::imm(each)));
+  Expr places = c.broadcast_to(c.integer_scalar(-each), {size});
+  places = c.emit("cumsum", {places}, {{"axis", int64_t{0}}, {"exclusive", true}});
+  places = c.add(places, c.expression(Value(known_scalar(scalar::simplify(begin), DType::int64()))));
+  return c.emit("take", {x, places}, {{"axis", axis}, {"mode", "clip"}});
+}
+
 // Bounds are attributes before opset 10 and inputs since.
 Values Slice(Convert& c) {
   std::optional<Dims> starts, ends;
@@ -133,8 +151,10 @@ Values Slice(Convert& c) {
     // To the end of the axis, however it is written.
     bool open = is_int(last) ? last->ivalue >= INT32_MAX : scalar::prove(scalar::le(extent, last)) == true;
     const bool is_number = is_int(first) && (is_int(last) || open);
-    if (step > 0 && !is_number && !is_any(extent)) {
-      x = slice_to_size(c, x, (*axes)[i], first, open ? extent : last, step);
+    const bool backward = step < 0 && is_int(first) && is_int(last) && !is_int(extent);
+    if (!is_any(extent) && (backward || (step > 0 && !is_number))) {
+      x = backward ? slice_backward(c, x, (*axes)[i], first->ivalue, last->ivalue, step)
+                   : slice_to_size(c, x, (*axes)[i], first, open ? extent : last, step);
       if (!x) return {};
       continue;
     }

@@ -18,8 +18,12 @@ static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* 
   Ints kernel = c.ints("kernel_shape");
   if (kernel.empty()) return c.bad("kernel_shape is missing");
   if (kernel.size() > 3) return c.unsupported("the window has {} axes; 1 to 3 can be imported", kernel.size());
-  std::optional<Window> w = read_window(c, x, kernel);
+  // Padding that is not counted cannot be data.
+  const bool may_pad = average ? count_padding : c.dtype(x).is_float();
+  Expr data = x;
+  std::optional<Window> w = read_window(c, x, kernel, may_pad ? &data : nullptr, average ? 0 : -INFINITY);
   if (!w) return {};
+  x = data;
   const bool line = kernel.size() == 1;
   if (line) {
     w->kernel.insert(w->kernel.begin(), 1), w->strides.insert(w->strides.begin(), 1),

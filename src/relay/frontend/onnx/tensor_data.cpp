@@ -12,14 +12,14 @@ using frontend::Wire;
 using frontend::WireError;
 
 static const char* const element_names[] = {
-    "undefined", "float32",    "uint8",      "int8",         "uint16",         "int16",      "int32",
-    "int64",     "string",     "bool",       "float16",      "float64",        "uint32",     "uint64",
-    "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-    "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
+    "undefined",  "float32",      "uint8",          "int8",       "uint16",         "int16",  "int32",     "int64",
+    "string",     "bool",         "float16",        "float64",    "uint32",         "uint64", "complex64", "complex128",
+    "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",  "int4",      "float4e2m1",
+    "float8e8m0", "uint2",        "int2",           "float6e2m3", "float6e3m2"};
 
 std::string element_name(int32_t type) {
   if (type >= 0 && type < static_cast<int32_t>(std::size(element_names))) return element_names[type];
-  return format("type {}", type);
+  return format("number {}", type);
 }
 
 std::optional<DType> element_dtype(int32_t type) {

@@ -38,6 +38,21 @@ std::set<const te::TensorNode*> read_in_place(const te::Tensor& stage) {
   return out;
 }
 
+// What kernels before that of `root` need; of the results beside it, those that are kernels for that reason too.
+std::set<std::string> read_by_other_roots(const ScheduleDraft& draft, const te::Tensor& root,
+                                          const std::set<std::string>& beside) {
+  std::set<std::string> out;
+  const te::Tensors stages = draft.stages();
+  for (size_t i = stages.size(); i-- > 0;) {
+    const te::Tensor& t = stages[i];
+    if (t->is_placeholder() || t == root) continue;
+    const bool is_kernel = draft.schedule.stages.at(t->name).place == Place::Root && !beside.count(t->name);
+    if (!is_kernel && !out.count(t->name)) continue;
+    for (const te::Tensor& in : te::inputs(t)) out.insert(in->name);
+  }
+  return out;
+}
+
 }  // namespace
 
 void find_results_beside(ScheduleDraft& draft) {
@@ -104,10 +119,12 @@ void place_results_beside(ScheduleDraft& draft) {
       const StageSchedule& s = draft.schedule.stages.at(t->name);
       is_moved |= s.place == Place::At && s.consumer == root->name && s.storage == Storage::Registers;
     }
-  for (const te::Tensor& o : draft.outputs) {
-    StageSchedule& s = draft.schedule.stages.at(o->name);
-    if (!names.count(o->name) || s.place == Place::At) continue;
-    if (is_moved || o->axes.size() != root->axes.size()) {
+  const std::set<std::string> early = read_by_other_roots(draft, root, names);
+  for (const std::string& name : names) {  // rules may make the stages anew
+    const te::Tensor o = draft.stage(name);
+    StageSchedule& s = draft.schedule.stages.at(name);
+    if (s.place == Place::At) continue;
+    if (is_moved || o->axes.size() != root->axes.size() || early.count(name)) {
       elementwise_rule(draft, o);
       continue;
     }

@@ -2,7 +2,7 @@
 // calls.
 #include <cmath>
 
-#include "relay/frontend/onnx/heads.h"
+#include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/quantize.h"
 #include "relay/frontend/onnx/window.h"
@@ -43,12 +43,8 @@ Expr padding_of(Convert& c, const Expr& mask, const Expr& scores) {
   return c.emit("where", {counts, c.scalar(0, dtype), c.scalar(c.real("mask_filter_value", -10000), dtype)});
 }
 
-struct Attended {
-  Expr y, keys, values, weights;
-};
+}  // namespace
 
-// softmax(q k' * scale + what the mask and `bias` add) v over (N, H, L, D), keys and values behind those of earlier
-// calls. Null members: reported.
 Attended attend(Convert& c, const Expr& q, Expr k, Expr v, const Expr& mask, const Expr& bias, const Expr& past_keys,
                 const Expr& past_values) {
   if (past_keys) k = c.concatenate({past_keys, k}, 2), v = c.concatenate({past_values, v}, 2);
@@ -71,6 +67,8 @@ Attended attend(Convert& c, const Expr& q, Expr k, Expr v, const Expr& mask, con
   return {joined_heads(c, head_products(c, weights, v, false)), k, v, weights};
 }
 
+namespace {
+
 Expr optional(Convert& c, size_t i) { return c.has(i) ? c.input(i) : Expr(); }
 
 // Part `which` of (N, L, H, parts, D) as (N, H, L, D).
@@ -78,7 +76,8 @@ Expr packed_part(Convert& c, const Expr& e, int64_t which) {
   return c.transpose(c.squeeze(c.slice(e, 3, which, which + 1), 3), {0, 2, 1, 3});
 }
 
-// (N, L, widths of queries, keys and values) by heads; nothing: reported.
+}  // namespace
+
 std::optional<ir::Exprs> projections(Convert& c, const Expr& all) {
   if (!all || !c.expect_rank(all, 3, 3, "the input")) return std::nullopt;
   std::optional<int64_t> width = c.extent(all, 2);
@@ -96,6 +95,8 @@ std::optional<ir::Exprs> projections(Convert& c, const Expr& all) {
   }
   return parts;
 }
+
+namespace {
 
 // Attention of projections; keys and values of earlier calls are in one tensor (2, N, H, L, D), which may be null.
 Values attend_projected(Convert& c, const Expr& all, const Expr& mask, const Expr& bias, const Expr& past) {

@@ -1,4 +1,6 @@
 // A mixture of experts: each row goes through the networks that its scores choose.
+#include <cmath>
+
 #include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/scalar/simplify.h"
@@ -8,6 +10,27 @@ namespace relay::onnx::microsoft {
 using ir::Expr;
 
 namespace {
+
+// Of each row the share of each of its two experts in the sparse mixer's way (Phi-3.5-MoE, arXiv 2404.14219 and
+// 2409.12136): softmax over the scores that are near the greatest; the second as if the first one were not there.
+Expr sparse_shares(Convert& c, const Expr& scores) {
+  constexpr double tolerance = 0.02;
+  if (c.integer("k", 1) != 2) return c.bad("use_sparse_mixer is 1 and k {}, not 2", c.integer("k", 1));
+  const DType dtype = c.dtype(scores);
+  Expr never = c.scalar(-INFINITY, dtype), places = c.count_up(scores, 1), left = scores, all;
+  for (int i = 0; i < 2; ++i) {
+    Expr best = c.cast(c.reduce("argmax", left, {1}, true), DType::int64());
+    Expr most = c.emit("gather", {scores, best}, {{"axis", int64_t{1}}});
+    Expr limit = c.multiply(c.emit("maximum", {c.emit("abs", {scores}), most}), tolerance);
+    Expr near = c.emit("less_equal", {c.subtract(most, scores), limit});
+    Expr share = c.emit("nn.softmax", {c.emit("where", {near, left, never})}, {{"axis", int64_t{1}}});
+    Expr chosen = c.emit("equal", {places, best});
+    share = c.emit("where", {chosen, share, c.scalar(0, dtype)});
+    all = all ? c.add(all, share) : share;
+    left = c.emit("where", {chosen, never, left});
+  }
+  return all;
+}
 
 // Of each row the share of each expert: softmax of the scores, 0 beyond the k greatest. (rows, experts)
 Expr shares(Convert& c, const Expr& scores) {
@@ -83,13 +106,12 @@ namespace {
 // Every expert computes every row; those that a row did not choose count 0.
 Values mixture(Convert& c, const Layer& first, const Layer& second, const Layer& gate) {
   Expr x = c.input(0), scores = c.input(1);
-  if (c.integer("use_sparse_mixer", 0)) return c.unsupported("use_sparse_mixer is 1");
   if (!c.expect_rank(x, 2, 3, "the input") || !c.expect_rank(scores, 2, 2, "router_probs")) return {};
   for (const Layer* layer : {&first, &second})
     if (!c.expect_rank(layer->weight, 3, 3, "weights of experts")) return {};
   const ir::Dims shape = c.shape(x);
   const ir::Dim experts = c.shape(first.weight)[0], rows = c.shape(scores)[0];
-  Expr share = shares(c, scores);
+  Expr share = c.integer("use_sparse_mixer", 0) ? sparse_shares(c, scores) : shares(c, scores);
   Expr all = c.broadcast_to(c.expand(c.reshape(x, {rows, shape.back()}), 0), {experts, rows, shape.back()});
   Expr inner = between(c, through(c, first, all), gate ? through(c, gate, all) : Expr());
   Expr y = through(c, second, inner);

@@ -1,5 +1,7 @@
 // Element by element, and of matrices.
-#include "relay/frontend/onnx/convert.h"
+#include <cmath>
+
+#include "relay/frontend/onnx/microsoft/decoding.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"
 
@@ -28,6 +30,14 @@ Values complex_product(Convert& c, double sign) {
 
 Values ComplexMul(Convert& c) { return complex_product(c, 1); }
 Values ComplexMulConj(Convert& c) { return complex_product(c, -1); }
+
+Values NGramRepeatBlock(Convert& c) {
+  const int64_t n = c.integer("ngram_size", 0);
+  Expr ids = c.input(0), scores = c.input(1);
+  if (n < 1 || n > 1024) return c.bad("ngram_size is {}", n);
+  if (!c.expect_rank(ids, 2, 2, "input_ids") || !c.expect_rank(scores, 2, 2, "scores")) return {};
+  return {without_repeated(c, scores, ids, c.size_of(ids, 1), n, -INFINITY)};
+}
 
 Values IsAllFinite(Convert& c) {
   const bool only_infinite = c.integer("isinf_only", 0) != 0, only_nan = c.integer("isnan_only", 0) != 0;

@@ -105,6 +105,28 @@ Values QEmbedLayerNormalization(Convert& c) {
   return embedded(c, row, real(5, c.input(5)), real(6, c.input(6)), nullptr);
 }
 
+// Each branch of X (.., C * H), or (.., C, H), divided by the root of the mean of its squares.
+Values BranchwiseRMSNorm(Convert& c) {
+  Expr x = c.input(0);
+  const int64_t branches = c.integer("num_branches", 0);
+  if (!c.expect_rank(x, branches > 0 ? 1 : 2, 8, "X")) return {};
+  const ir::Dims shape = c.shape(x);
+  ir::Dims split = shape;
+  if (branches > 0) {
+    std::optional<int64_t> width = c.extent(x, c.rank(x) - 1);
+    if (!width || *width % branches) return c.bad("num_branches {} does not divide {}", branches, ir::str(x->type));
+    split.back() = scalar::imm(branches), split.push_back(scalar::imm(*width / branches));
+  }
+  Expr y = c.cast(c.reshape(x, split), DType::float32());
+  y = rms_normalised(c, y, {c.rank(y) - 1}, c.real("epsilon", 1e-6));
+  if (c.has(1)) {
+    Expr scale = c.cast(c.input(1), DType::float32());
+    const bool flat = c.rank(scale) == 1 && scalar::prove_equal(c.shape(scale)[0], split.back()) != true;
+    y = c.multiply(y, flat ? c.reshape(scale, {split[split.size() - 2], split.back()}) : scale);
+  }
+  return {c.cast(c.reshape(y, shape), c.dtype(x))};
+}
+
 Values GroupNorm(Convert& c) { return {group_norm(c, c.input(0), c.input(1), c.input(2))}; }
 
 // The data, a second one, and a bias for each channel are added before; the sum is the second result.

@@ -1,5 +1,6 @@
 // Products with weights of few bits, which stay packed in the model, and rows of tables of such numbers.
 #include "relay/frontend/onnx/microsoft/shared.h"
+#include "relay/frontend/onnx/norm.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/storage.h"
@@ -39,48 +40,96 @@ Expr times_rows(Convert& c, const Expr& a, const Expr& weight) {
 
 }  // namespace
 
-// A times the transpose of N rows of weights, in blocks of `block_size` with a scale each; their integers stay packed
+namespace {
+
+// Inputs of a product with a weight of few bits.
+struct BitInputs {
+  Expr weight, scale, zero, group, bias;  // the last three may be null
+};
+
+// A times the transpose of n rows of weights, in blocks of `block_size` with a scale each; their integers stay packed
 // in the model.
-Values MatMulNBits(Convert& c) {
-  const int64_t k = c.integer("K", 0), n = c.integer("N", 0), bits = c.integer("bits", 4),
-                block = c.integer("block_size", 0);
+Expr times_bits(Convert& c, const Expr& a, const BitInputs& in, int64_t k, int64_t n) {
+  const int64_t bits = c.integer("bits", 4), block = c.integer("block_size", 0);
   if (bits != 2 && bits != 4 && bits != 8) return c.unsupported("bits is {}; 2, 4 and 8 can be imported", bits);
-  if (c.integer("weight_prepacked", 0)) return c.unsupported("weights that are packed for one device");
   if (k < 1 || n < 1 || block < 16 || k > INT32_MAX || n > INT32_MAX || block > INT32_MAX)
     return c.bad("K is {}, N {}, block_size {}", k, n, block);
   const int64_t blocks = (k + block - 1) / block;
-  const DType dtype = c.dtype(c.input(0));
+  const DType dtype = c.dtype(a);
   const ir::Dims each{scalar::imm(n), scalar::imm(blocks), scalar::imm(1)};
-  Expr weight = c.reshape(c.input(1), {scalar::imm(n), scalar::imm(blocks), scalar::imm(block * bits / 8)});
+  Expr weight = c.reshape(in.weight, {scalar::imm(n), scalar::imm(blocks), scalar::imm(block * bits / 8)});
   Expr zero = c.scalar(static_cast<double>(int64_t{1} << (bits - 1)), dtype);
-  if (c.has(3)) {
-    zero = c.input(3);
+  if (in.zero) {
+    zero = in.zero;
     if (c.dtype(zero) == DType::uint8()) {
       zero = unpacked(c, c.reshape(zero, {scalar::imm(n), scalar::imm((blocks * bits + 7) / 8)}), bits);
       zero = c.slice(zero, 1, 0, blocks);
     }
     zero = c.reshape(c.cast(zero, dtype), each);
   }
-  Expr scale = c.reshape(c.input(2), each);
+  Expr scale = c.reshape(in.scale, each);
   const ir::Dims flat{scalar::imm(n), scalar::imm(blocks * block)};
   weight = c.cast(unpacked(c, weight, bits), dtype);
-  if (c.has(4)) {
+  if (in.group) {
     // The block of each place is told.
     auto of_place = [&](const Expr& e) {
       if (!e || c.rank(e) == 0) return e;
-      return c.emit("take", {c.squeeze(e, 2), c.input(4)}, {{"axis", int64_t{1}}, {"mode", "checked"}});
+      return c.emit("take", {c.squeeze(e, 2), in.group}, {{"axis", int64_t{1}}, {"mode", "checked"}});
     };
-    if (!c.expect_rank(c.input(4), 1, 1, "g_idx")) return {};
+    if (!c.expect_rank(in.group, 1, 1, "g_idx")) return {};
     weight = c.reshape(weight, flat);
-    if (c.extent(c.input(4), 0) != blocks * block) weight = c.slice(weight, 1, 0, k);
+    if (c.extent(in.group, 0) != blocks * block) weight = c.slice(weight, 1, 0, k);
     weight = c.multiply(c.subtract(weight, of_place(zero)), of_place(scale));
     if (c.extent(weight, 1) != k) weight = c.slice(weight, 1, 0, k);
   } else {
     weight = c.reshape(c.multiply(c.subtract(weight, zero), scale), flat);
     if (blocks * block != k) weight = c.slice(weight, 1, 0, k);
   }
-  Expr y = times_rows(c, c.input(0), weight);
-  return {c.has(5) ? c.add(y, c.input(5)) : y};
+  Expr y = times_rows(c, a, weight);
+  return in.bias ? c.add(y, in.bias) : y;
+}
+
+Expr optional(Convert& c, size_t i) { return c.has(i) ? c.input(i) : Expr(); }
+
+// The product with the weight, scales and bias at input `first` and behind.
+Expr times_bits(Convert& c, const Expr& a, size_t first, const char* rows) {
+  if (!c.has(first) || !c.has(first + 1)) return c.bad("input {} or {} is missing", first, first + 1);
+  const BitInputs in{c.input(first), c.input(first + 1), nullptr, nullptr, optional(c, first + 2)};
+  return times_bits(c, a, in, c.integer("K", 0), c.integer(rows, 0));
+}
+
+// The data, with a second one added where there is one, and that divided by the root of the mean of its squares where
+// there is a scale.
+struct Normalised {
+  Expr y, sum;
+};
+Normalised normalised(Convert& c) {
+  Expr sum = c.has(1) ? c.add(c.input(0), c.input(1)) : c.input(0);
+  if (!c.has(2)) return {sum, sum};
+  return {c.multiply(rms_normalised(c, sum, {c.rank(sum) - 1}, c.real("epsilon", 1e-5)), c.input(2)), sum};
+}
+
+}  // namespace
+
+Values MatMulNBits(Convert& c) {
+  if (c.integer("weight_prepacked", 0)) return c.unsupported("weights that are packed for one device");
+  const BitInputs in{c.input(1), c.input(2), optional(c, 3), optional(c, 4), optional(c, 5)};
+  return {times_bits(c, c.input(0), in, c.integer("K", 0), c.integer("N", 0))};
+}
+
+// Two such products of one input, the curve of the first times the second.
+Values MatMulNBitsMlp(Convert& c) {
+  const std::string curve = c.text("activation", "silu");
+  if (curve != "silu") return c.unsupported("activation is '{}'", curve);
+  const Normalised in = normalised(c);
+  Expr gate = times_bits(c, in.y, 3, "N"), up = times_bits(c, in.y, 6, "N");
+  return {c.multiply(c.multiply(gate, c.emit("sigmoid", {gate})), up), in.sum};
+}
+
+// Three such products of one input.
+Values MatMulNBitsQkv(Convert& c) {
+  const Normalised in = normalised(c);
+  return {times_bits(c, in.y, 3, "Nq"), times_bits(c, in.y, 6, "Nkv"), times_bits(c, in.y, 9, "Nkv"), in.sum};
 }
 
 namespace {

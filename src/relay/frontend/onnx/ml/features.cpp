@@ -207,6 +207,15 @@ Values DictVectorizer(Convert& c) {
   return {x};
 }
 
+// A map from integers to numbers is a row in the order of its keys; SPARSE: with a column for each key below max_map.
+Values CastMap(Convert& c) {
+  const std::string form = c.text("map_form", "DENSE"), to = c.text("cast_to", "TO_FLOAT");
+  if (form != "DENSE" && form != "SPARSE") return c.bad("map_form is '{}'", form);
+  if (to != "TO_FLOAT" && to != "TO_INT64") return c.unsupported("cast_to is '{}'", to);
+  if (!c.expect_rank(c.input(0), 2, 2, "the map")) return {};
+  return {c.cast(c.input(0), to == "TO_FLOAT" ? DType::float32() : DType::int64())};
+}
+
 // A list of maps from labels to scores in ONNX; here the scores themselves, columns in the order of the labels.
 Values ZipMap(Convert& c) { return {c.value(0)}; }
 

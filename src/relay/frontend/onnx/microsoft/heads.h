@@ -1,0 +1,20 @@
+// Attention by heads, as several operators of com.microsoft have it.
+#pragma once
+
+#include "relay/frontend/onnx/heads.h"
+
+namespace relay::onnx::microsoft {
+
+struct Attended {
+  ir::Expr y, keys, values, weights;
+};
+
+// softmax(q k' * scale + what the mask and `bias` add) v over (N, H, L, D), keys and values behind those of earlier
+// calls; y is (N, L, H * D). Mask, bias and what is of earlier calls may be null. Null members: reported.
+Attended attend(Convert& c, const ir::Expr& q, ir::Expr k, ir::Expr v, const ir::Expr& mask, const ir::Expr& bias,
+                const ir::Expr& past_keys, const ir::Expr& past_values);
+
+// (N, L, widths of queries, keys and values) by heads; nothing: reported.
+std::optional<ir::Exprs> projections(Convert& c, const ir::Expr& all);
+
+}  // namespace relay::onnx::microsoft
