@@ -65,6 +65,7 @@ SMALL = {
 # Where a model needs other numbers: sizes that must fit each other, images that its windows divide.
 OWN = {
     "convnext": {"num_hidden_layers": 4},
+    "convnextv2": {"num_hidden_layers": 4},
     "efficientnet": {"hidden_dim": 2560},
     "lilt": {"hidden_size": 96},
     "swin": {"image_size": 224},

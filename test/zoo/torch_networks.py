@@ -31,7 +31,9 @@ def _spread_scores(network, image):
               if any(word in name for word in last) and isinstance(one, (torch.nn.Conv2d, torch.nn.Linear))]  # fmt: skip
 
     def hook(layer, inputs, output):
-        layer.weight.mul_(2 / output.std().clamp(min=1e-6))
+        factor = 2 / output.std().clamp(min=1e-6)
+        layer.weight.mul_(factor)
+        return output * factor
 
     handles = [one.register_forward_hook(hook) for one in layers]
     with torch.no_grad():

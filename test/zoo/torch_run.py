@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The zoo straight from PyTorch: every network of networks.txt imported, compiled once for all sizes, run and compared.
 
-    make models-torch                                    all that have no result yet; prints the table of all
+    make models-torch                                    all that have no result yet; writes docs/pytorch-networks.md
     test/zoo/torch_run.py --only 'timm.resnet' --again   those whose SOURCE.NAME contains the words, once more
     test/zoo/torch_run.py --train --limit 40             torch.compile: inference and 20 steps of training beside eager
 
@@ -24,6 +24,8 @@ import subprocess
 import sys
 import time
 import warnings
+
+from torch_page import write_page
 
 ZOO = pathlib.Path(__file__).resolve().parent
 ROOT = ZOO.parents[1]
@@ -213,6 +215,8 @@ def main():
             result = look.result()
             counts[result["outcome"]] += 1
             print(row(kind, ".".join(looks[look]), result), flush=True)
+    if not given.only:
+        write_page(given.results, [".".join(entry) for entry in networks()], ROOT / "docs/pytorch-networks.md")
     print(f"{len(chosen)} networks: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()))
     return 1 if counts["equal"] < len(chosen) else 0
 

@@ -116,6 +116,8 @@ def filled(name: str | None = None):
 
 
 def conjugate(c: Conversion):
+    if not c.val("self").is_complex():
+        return c("self")
     re, im = _parts(c)
     return _pair(re, op.negative(im))
 

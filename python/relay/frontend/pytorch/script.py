@@ -247,6 +247,8 @@ class _Run:
 
     def loop(self, node, most, condition, *carried) -> list:
         [block] = node.blocks()
+        if isinstance(most, torch.SymInt):
+            raise NotTraceable("a loop of as many steps as a tensor has rows, where that depends on elements")
         if isinstance(most, torch.Tensor):
             return self._while(block, most, condition, 0, carried)
         for count in range(min(most, _FOREVER)):
