@@ -70,3 +70,23 @@ def test_gradients(name):
         for got, wanted in pairs:
             scale = wanted.abs().max().item()
             assert torch.allclose(got, wanted, rtol=1e-5, atol=1e-5 * scale), name
+
+
+def test_products_of_groups():
+    """Of transformers' experts: a group without rows gets a gradient of zeros."""
+    moe = pytest.importorskip("transformers.integrations.moe")
+    assert moe is not None
+    torch._dynamo.reset()
+    ends = torch.tensor([5, 5, 12], dtype=torch.int32)
+    x, weight = torch.randn(12, 8, requires_grad=True), torch.randn(3, 8, 4, requires_grad=True)
+
+    def function(x, weight):
+        return torch.ops.transformers.grouped_mm_fallback(x, weight, ends).sin()
+
+    results = []
+    for run in (function, torch.compile(function, backend="relay", options={"fallback": "error"})):
+        made = run(x, weight)
+        results.append([made, *torch.autograd.grad(made.sum(), [x, weight])])
+    assert not results[0][2][1].any()
+    for got, wanted in zip(*results, strict=True):
+        assert torch.allclose(got, wanted, rtol=1e-5, atol=1e-5)
