@@ -229,3 +229,28 @@ def test_workers_of_a_data_loader():
         fast(torch.zeros(2, 4))  # threads of the kernels exist before workers are forked
         for batch in torch.utils.data.DataLoader(Points(), batch_size=2, num_workers=2):
             same(fast(batch), network(batch))
+
+
+class LastPart(torch.nn.Module):
+    """A bias of one row, of which the last max(1, n) would be taken: torch.export knows that there is one."""
+
+    def forward(self, x):
+        bias = torch.arange(51.0).reshape(3, 1, 17)
+        size = x.shape[1]
+        return x + bias[:, max(0, bias.shape[1] - size) :, max(0, bias.shape[2] - size) :]
+
+
+class WithoutAPart(torch.nn.Module):
+    def forward(self, x):
+        x = x * 2
+        x[:, :, 1:3] = 0
+        return x
+
+
+@pytest.mark.parametrize("network", [LastPart(), WithoutAPart()], ids=["last part", "without a part"])
+def test_slices_beside_sizes_that_vary(network):
+    auto = torch.export.Dim.AUTO
+    model = relay.compile(relay.from_pytorch(network, (torch.randn(3, 5, 5),), dynamic_shapes=({1: auto, 2: auto},)))
+    for size in (3, 5, 9):
+        x = torch.randn(3, size, size)
+        assert torch.equal(model(x), network(x))

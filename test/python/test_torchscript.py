@@ -118,3 +118,35 @@ def test_numbers_of_sizes_and_of_elements():
     for x in [*inputs, -inputs[0].abs()]:
         for got, want in zip(model(x), Levels()(x), strict=True):
             torch.testing.assert_close(got, want)
+
+
+class Best(torch.nn.Module):
+    """The best four of those above a limit, or as many as there are: written as models do that are traced."""
+
+    def forward(self, x):
+        x = x[x > 0.3]
+        count = torch._shape_as_tensor(x)[0].unsqueeze(0)
+        values, places = x.topk(torch.min(torch.cat((torch.tensor([4]), count), 0)))
+        return values, places, x[places]
+
+
+class BestOfNumbers(torch.nn.Module):
+    def forward(self, x):
+        x = x[x > 0.3]
+        values, places = x.topk(min(4, x.shape[0]))
+        return values, places, x[places]
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_as_many_of_the_best_as_there_are():
+    torch.manual_seed(0)
+    x = torch.randn(10)
+    for given in (torch.jit.trace(Best(), x), BestOfNumbers()):
+        model = relay.compile(relay.from_pytorch(given, (x,)))
+        counts = set()
+        for shift in range(-2, 3):
+            x = torch.randn(10) + shift
+            got, wanted = model(x), BestOfNumbers()(x)
+            assert all(torch.equal(a, b) for a, b in zip(got, wanted, strict=True))
+            counts.add(len(got[0]))
+        assert 4 in counts and len(counts) > 1

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 # From 160 pixels on, arrays in the first layers are as large as those of real use, where schedules differ.
-SIZES = [160, 192, 224, 256, 384, 64, 32]
+SIZES = [160, 192, 224, 240, 256, 384, 64, 32]
 OPSET = 18
 # What makes a transformer small, set where its configuration has it.
 SMALL = {
@@ -62,7 +62,15 @@ SMALL = {
     "image_size": 64,
     "use_cache": False,
 }
-LISTS = ("depths", "hidden_sizes", "embed_dim", "conv_dim")
+# Where a model needs other numbers: sizes that must fit each other, images that its windows divide.
+OWN = {
+    "convnext": {"num_hidden_layers": 4},
+    "convnextv2": {"num_hidden_layers": 4},
+    "efficientnet": {"hidden_dim": 2560},
+    "lilt": {"hidden_size": 96},
+    "swin": {"image_size": 224},
+    "xmod": {"default_language": "en_XX"},
+}
 
 
 class FirstResult(nn.Module):
@@ -139,9 +147,11 @@ def from_transformers(name):
     given = {key: value for key, value in SMALL.items() if hasattr(config, key)}
     given = {k: v for k, v in given.items() if isinstance(v, list) or not isinstance(getattr(config, k), (list, tuple))}
     given = {key: value for key, value in given.items() if can_be_given(name, key, value)}
-    config = transformers.AutoConfig.for_model(name, **given)
+    config = transformers.AutoConfig.for_model(name, **(given | OWN.get(name, {})))
     torch.manual_seed(0)
-    network = transformers.AutoModel.from_config(config).eval()
+    kinds = transformers.MODEL_MAPPING[type(config)]
+    kind = kinds[0] if isinstance(kinds, tuple) else kinds
+    network = kind._from_config(config).eval()
     main = network.main_input_name
     if main == "pixel_values":
         size = getattr(config, "image_size", 64)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The zoo straight from PyTorch: every network of networks.txt imported, compiled once for all sizes, run and compared.
 
-    make models-torch                                    all that have no result yet; prints the table of all
+    make models-torch                                    all that have no result yet; writes docs/pytorch-networks.md
     test/zoo/torch_run.py --only 'timm.resnet' --again   those whose SOURCE.NAME contains the words, once more
     test/zoo/torch_run.py --train --limit 40             torch.compile: inference and 20 steps of training beside eager
 
@@ -16,98 +16,27 @@ import argparse
 import collections
 import concurrent.futures
 import copy
-import importlib
+import functools
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import time
 import warnings
 
+from torch_page import write_page
+
 ZOO = pathlib.Path(__file__).resolve().parent
 ROOT = ZOO.parents[1]
 SECONDS = 900  # of one network
 TOLERANCE, TIMES_EAGER = 1e-4, 4
-STEPS = 20
-# Of training, where roundings of one step go into the next.
-LOSS_TOLERANCE = 1e-2
+LISTS = ("networks.txt", "detection.txt")
 
 
 def networks():
-    lines = (ZOO / "networks.txt").read_text().splitlines()
+    lines = [line for name in LISTS for line in (ZOO / name).read_text().splitlines()]
     return [tuple(line.split()) for line in lines if line and not line.startswith("#")]
-
-
-def without_its_operators():
-    """torchvision of the package index wants CUDA's libraries for operators of its own, which no network of the zoo has; it
-    registers more for those names when it is imported."""
-    import torch
-
-    for _ in range(50):
-        try:
-            return importlib.import_module("torchvision")
-        except RuntimeError as error:
-            missing = re.search(r"operator (torchvision::\w+) does not exist", str(error))
-            if missing is None:
-                raise
-            for name in [one for one in sys.modules if one.partition(".")[0] == "torchvision"]:
-                sys.modules.pop(name)
-            torch.library.define(missing[1], "(Tensor x) -> Tensor")
-    raise ImportError("torchvision's operators are more than there could be")
-
-
-def made(source, name):
-    """(the network, example inputs with a batch of 2, by name of the axis the sizes that may vary of each input)."""
-    without_its_operators()
-    import export
-
-    network, inputs = {
-        "timm": export.from_timm, "torchvision": export.from_torchvision, "transformers": export.from_transformers,
-    }[source](name)  # fmt: skip
-    export.fill(network)
-    is_text = [not one.is_floating_point() for one in inputs]
-    axes = [(0, 1) if text and one.dim() == 2 else (0,) for text, one in zip(is_text, inputs, strict=True)]
-    return network, tuple(inputs), axes
-
-
-def resized(inputs, axes, batch, more):
-    """Inputs of another batch, and of texts `more` longer."""
-    import torch
-
-    out = []
-    for one, which in zip(inputs, axes, strict=True):
-        sizes = [
-            batch if axis == 0 else extent + (more if axis in which else 0) for axis, extent in enumerate(one.shape)
-        ]
-        if one.is_floating_point():
-            out.append(torch.randn(sizes))
-        elif (one == 1).all():
-            out.append(torch.ones(sizes, dtype=one.dtype))
-        else:
-            out.append(torch.randint(3, 190, sizes, dtype=one.dtype))
-    return tuple(out)
-
-
-def first_of(result):
-    import torch
-
-    while not isinstance(result, torch.Tensor):
-        result = next(iter(result.values())) if isinstance(result, dict) else result[0]
-    return result
-
-
-def error_of(got, exact):
-    import torch
-
-    if got.shape != exact.shape:
-        return float("inf")
-    got = got.double()
-    if not torch.equal(got.isnan(), exact.isnan()):
-        return float("inf")
-    scale = exact.abs().nan_to_num().max().item() if exact.numel() else 0
-    return ((got - exact).abs().nan_to_num().max().item() if exact.numel() else 0) / (scale or 1)
 
 
 def is_variable(extent):
@@ -128,7 +57,8 @@ def exported(network, inputs, axes):
     for way, shapes in ways.items():
         shapes = (shapes,) if shapes is not None and type(network).__name__ == "FirstResult" else shapes
         try:
-            program = torch.export.export(network, inputs, dynamic_shapes=shapes)
+            # A copy: some modules keep tensors of a call, which are fake here.
+            program = torch.export.export(copy.deepcopy(network), inputs, dynamic_shapes=shapes)
         except Exception as error:
             said = error
             continue
@@ -145,83 +75,70 @@ def exported(network, inputs, axes):
 def imported(source, name):
     """What became of the network as a program of its own."""
     import torch
+    from torch_networks import made
 
     import relay
 
     network, inputs, axes = made(source, name)
     with torch.no_grad():
-        program, varies = exported(network, inputs, axes)
         begin = time.monotonic()
-        module = relay.load(program)
+        if source == "detection":  # torch.export refuses loops over what they found; its users trace
+            traced = torch.jit.trace(network, inputs, check_trace=False)
+            read_from, varies = (lambda: relay.from_pytorch(traced, inputs)), []
+        else:
+            program, varies = exported(network, inputs, axes)
+            read_from = functools.partial(relay.load, program)
+        begin = time.monotonic()
+        module = read_from()
         read = time.monotonic() - begin
         model = relay.compile(module)
         compiled = time.monotonic() - begin - read
-        exact_network = copy.deepcopy(network).double()
-        errors, sizes = [], []
-        tries = [(2, 0), (3, 0), (1, 0), (2, 5)]
-        for batch, more in tries:
-            if (batch != 2 and 0 not in varies) or (more and 1 not in varies):
-                continue
-            given = inputs if (batch, more) == (2, 0) else resized(inputs, axes, batch, more)
-            exact = first_of(exact_network(*(one.double() if one.is_floating_point() else one for one in given)))
-            eager = error_of(first_of(network(*given)), exact.double())
-            got = first_of(model(*given))
-            errors.append((error_of(got, exact.double()), eager))
-            sizes.append(f"{batch}x+{more}" if more else f"{batch}")
-    allowed = [max(TOLERANCE, TIMES_EAGER * eager) for _, eager in errors]
-    wrong = [f"{size}: off by {got:.1e} (eager {eager:.1e})" for (got, eager), limit, size in
-             zip(errors, allowed, sizes, strict=True) if not got <= limit]  # fmt: skip
+        tries = compared_boxes(network, model, inputs) if source == "detection" else (
+            compared(network, model, inputs, axes, varies))  # fmt: skip
+    wrong = [f"{size}: off by {got:.1e} (eager {eager:.1e})" for size, got, eager, limit in tries if not got <= limit]
     return {
-        "outcome": "wrong" if wrong else "equal", "why": "; ".join(wrong), "varies": varies, "sizes": sizes,
-        "error": max(got for got, _ in errors), "eager_error": max(eager for _, eager in errors),
-        "kernels": len(model.report["kernels"]), "read_s": round(read, 1), "compile_s": round(compiled, 1),
+        "outcome": "equal" if not wrong else "wrong", "why": "; ".join(wrong), "varies": varies,
+        "sizes": [size for size, *_ in tries], "error": max(got for _, got, _, _ in tries),
+        "eager_error": max(eager for _, _, eager, _ in tries), "kernels": len(model.report["kernels"]),
+        "read_s": round(read, 1), "compile_s": round(compiled, 1),
     }  # fmt: skip
 
 
-def trained(source, name):
-    """torch.compile: inference and STEPS steps of training beside eager, with the share that our kernels have."""
-    import relay.torch
+def compared(network, model, inputs, axes, varies):
+    """(the sizes, the error, eager's, the error that is allowed) of each run."""
+    from torch_networks import as_double, error_of, first_of, in_double, resized
+
+    exact_network, runs = in_double(network), []
+    for batch, more in [(2, 0), (3, 0), (1, 0), (2, 5)]:
+        if (batch != 2 and 0 not in varies) or (more and 1 not in varies):
+            continue
+        given = inputs if (batch, more) == (2, 0) else resized(inputs, axes, batch, more)
+        wanted = first_of(network(*given)).double()
+        try:
+            exact = first_of(exact_network(*as_double(given)))
+        except RuntimeError:  # masks of single precision's least number, whatever the network computes in
+            exact = wanted
+        if not exact.isfinite().equal(wanted.isfinite()):
+            exact = wanted  # numbers beyond those of single precision: eager's own count
+        eager, got = error_of(wanted, exact), error_of(first_of(model(*given)), exact)
+        size = f"{batch}x+{more}" if more else f"{batch}"
+        runs.append((size, got, eager, max(TOLERANCE, TIMES_EAGER * eager)))
+    return runs
+
+
+def compared_boxes(network, model, inputs):
+    """The same of a detector: the errors are shares of boxes that have none near them, on three images."""
     import torch
+    from torch_networks import MOST_UNMATCHED, UNMATCHED, as_double, in_double, unmatched
 
-    network, inputs, _ = made(source, name)
-    wanted = copy.deepcopy(network)
-    with torch.no_grad():
-        found = relay.torch.explain(network.eval(), *inputs)
-        infers = error_of(
-            first_of(torch.compile(network, backend="relay")(*inputs)), first_of(wanted(*inputs)).double()
-        )
-    counters = torch._dynamo.utils.counters
-    counters.clear()
-    torch._dynamo.reset()
-    torch.compile(network, backend="eager")(*inputs)
-    breaks = sum(counters["graph_break"].values())
-    torch._dynamo.reset()
-    records = relay.torch.explain(network, *inputs)
-    losses = []
-    for model, run in ((network, torch.compile(network, backend="relay")), (wanted, wanted)):
-        torch.manual_seed(2)
-        optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-3)
-        for _ in range(STEPS):
-            optimizer.zero_grad()
-            loss = first_of(run(*inputs)).float().square().mean()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-    ours, theirs = losses[:STEPS], losses[STEPS:]
-    off = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(ours, theirs, strict=True))
-    share = {}
-    for kind, graphs in (("inference", found), ("training", records)):
-        nodes, work = (sum(getattr(one, of) for one in graphs.graphs) for of in ("nodes", "multiply_adds"))
-        share[kind] = [
-            sum(one.nodes for one in graphs.compiled) / (nodes or 1),
-            sum(one.multiply_adds for one in graphs.compiled) / (work or 1) if work else 1.0,
-        ]
-    fine = infers <= 1e-3 and off <= LOSS_TOLERANCE
-    return {
-        "outcome": "equal" if fine else "wrong", "why": "" if fine else f"inference off by {infers:.1e}, losses by {off:.1e}",
-        "error": infers, "loss_error": off, "share": share, "breaks": breaks,
-        "fallbacks": sorted({one.reason for one in [*found.fallbacks, *records.fallbacks]}),
-    }  # fmt: skip
+    exact_network, runs = in_double(network), []
+    for count in range(3):
+        given = inputs if not count else tuple(torch.rand(one.shape) for one in inputs)
+        exact = exact_network(*as_double(given))
+        eager = unmatched(network(*given), exact)
+        allowed = min(max(UNMATCHED, TIMES_EAGER * eager), MOST_UNMATCHED)
+        runs.append((f"image {count}", unmatched(model(*given), exact), eager, allowed))
+    return runs
 
 
 def one(kind, source, name):
@@ -235,6 +152,8 @@ def one(kind, source, name):
     os.environ["RELAY_THREADS"] = "1"
     begin = time.monotonic()
     try:
+        from torch_train import trained
+
         result = {"import": imported, "train": trained}[kind](source, name)
     except Exception as error:
         text = str(error).strip().splitlines() or [""]
@@ -296,6 +215,8 @@ def main():
             result = look.result()
             counts[result["outcome"]] += 1
             print(row(kind, ".".join(looks[look]), result), flush=True)
+    if not given.only:
+        write_page(given.results, [".".join(entry) for entry in networks()], ROOT / "docs/pytorch-networks.md")
     print(f"{len(chosen)} networks: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()))
     return 1 if counts["equal"] < len(chosen) else 0
 

@@ -123,13 +123,15 @@ class Program:
             return feed.draw(lambda formula: self._number(formula, args))
         if feed.is_size:
             return torch.empty((args[feed.place], 0), dtype=torch.int8)
-        return args[feed.place] if feed.axes is None else args[feed.place].permute(feed.axes)
+        value = args[feed.place] if feed.axes is None else args[feed.place].permute(feed.axes)
+        return torch.view_as_real(value.resolve_conj()) if feed.is_complex else value
 
     def _result(self, output, args: tuple, computed: tuple):
         if output.handed is not None:
             return self._view(args[output.handed], output, args)
         if output.computed is not None:
             value = computed[output.computed]
+            value = torch.view_as_complex(value) if output.is_complex else value
             value = value if output.axes is None else value.permute(output.axes)
             return self._view(value, output, args)
         return self._number(output.number, args)

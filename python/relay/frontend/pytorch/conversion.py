@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import math
 import operator
@@ -33,8 +34,18 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def size(value) -> int | Dim:
-    """A size of PyTorch as one of Relay: symbols become shape variables."""
-    return value if isinstance(value, int) else _size_of_symbols(value.node.expr)
+    """A size of PyTorch as one of Relay: symbols become shape variables.
+
+    One that the ranges of its symbols leave no choice is a number: 1 - max(0, 1 - n) with n > 1.
+    """
+    if isinstance(value, int):
+        return value
+    expr, ranges = value.node.expr, value.node.shape_env
+    if ranges is not None and not expr.is_Symbol:
+        bounds = ranges.bound_sympy(expr)
+        if bounds.lower == bounds.upper and bounds.lower.is_Integer:
+            return int(bounds.lower)
+    return _size_of_symbols(expr)
 
 
 def _size_of_symbols(expr) -> int | Dim:
@@ -106,6 +117,10 @@ def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
     return result, dtype
 
 
+def _real(dtype: torch.dtype) -> torch.dtype:
+    return dtype.to_real() if dtype.is_complex else dtype
+
+
 class Conversion:
     """One call of an ATen operator. c("dim") is an argument: an Expr, a list of them, a size, or a plain value."""
 
@@ -156,6 +171,15 @@ class Conversion:
             return [self._of(one) for one in raw]
         return raw
 
+    def of_part(self, place: int) -> Conversion:
+        """The same call of the real (0) or imaginary (1) parts of its complex arguments."""
+        parts = {
+            one: op.take(self._values[one], number(place, "int32"), axis=one.meta["val"].dim(), mode="checked")
+            for one in self.node.all_input_nodes
+            if isinstance(one.meta.get("val"), torch.Tensor) and one.meta["val"].is_complex()
+        }
+        return Conversion(self.node, collections.ChainMap(parts, self._values), self._sizes)
+
     def has(self, name: str) -> bool:
         """Whether the argument is given and not None."""
         return self._raw.get(name) is not None
@@ -186,10 +210,10 @@ class Conversion:
 
     @property
     def dtype(self) -> str:
-        """The element type of the (first) result."""
+        """The element type of the (first) result, of complex numbers that of their parts."""
         if self._computed_in:
             return next(iter(self._computed_in.values()))
-        return dtype_name(self._first().dtype)
+        return dtype_name(_real(self._first().dtype))
 
     @property
     def out_shape(self) -> list:
@@ -212,7 +236,7 @@ class Conversion:
         dtype = self.dtype if dtype is None else dtype
         val = self.val(name)
         if isinstance(val, torch.Tensor):
-            return cast(self(name), dtype_name(val.dtype), dtype)
+            return cast(self(name), dtype_name(_real(val.dtype)), dtype)
         if isinstance(val, (torch.SymInt, torch.SymFloat)):
             return cast(*number_of_sizes(val.node.expr, self._sizes), dtype)
         return number(val, dtype)
@@ -240,7 +264,8 @@ def empty(val) -> Expr | None:
 
 
 def constant(tensor: torch.Tensor) -> Expr:
-    """A constant that shares the tensor's memory where it is row-major."""
+    """A constant that shares the tensor's memory where it is row-major; of complex numbers their parts, a last axis."""
+    tensor = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
     dtype_name(tensor.dtype)
     return _core.Constant(array(tensor.detach().cpu().contiguous()))
 

@@ -14,6 +14,7 @@ from ... import op
 from ..._core import Function, IRModule, Tuple, infer_expr
 from ...errors import CompileError
 from ...expr import var
+from . import apart
 from .conversion import Refused, cast, constant, dtype_name, number, size, sizes_of
 from .draws import Draw, draw_of, draws, is_drawn, mask_of
 from .graph import Graph, Problems, is_complex
@@ -31,6 +32,7 @@ class Feed:
     is_size: bool = False
     draw: Draw | None = None
     axes: tuple | None = None
+    is_complex: bool = False  # real and imaginary parts are a last axis of the parameter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Output:
     handed: int | None = None
     view: tuple | None = None
     number: object = None
+    is_complex: bool = False  # as of a Feed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,12 +87,10 @@ def writes(graph_module) -> dict:
 
 
 def decompositions() -> dict:
-    """What AOTAutograd takes apart: what core ATen lacks and batch_norm in training, unless the table has it."""
-    made = torch._decomp.core_aten_decompositions()
-    aten = torch.ops.aten
-    training = [aten._native_batch_norm_legit_functional, aten._batch_norm_with_update_functional]
-    made = {**made, **torch._decomp.get_decompositions([*training, aten.batch_norm_backward])}
-    return {target: rule for target, rule in made.items() if key_of(target) not in OPERATORS and not is_drawn(target)}
+    """What AOTAutograd takes apart: what core ATen lacks and apart.py names, unless the table has it."""
+    made = {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(apart.OF_PYTORCH)}
+    kept = {one: rule for one, rule in made.items() if key_of(one) not in OPERATORS and not is_drawn(one)}
+    return kept | apart.DECOMPOSITIONS
 
 
 def _strides(val) -> list[int | None]:
@@ -108,6 +109,11 @@ def _order(val) -> list[int] | None:
 
 def _inverse(order: list[int]) -> list[int]:
     return [order.index(axis) for axis in range(len(order))]
+
+
+def _permuted(value, axes: list[int], node):
+    """The parts of complex numbers stay the last axis."""
+    return op.transpose(value, axes=[*axes, len(axes)] if is_complex(node) else axes)
 
 
 class PartsRefused(CompileError):
@@ -183,10 +189,11 @@ class _Functional(Graph):
             return
         order = _order(val)
         stored = val if order is None else val.permute(order)
-        param = var(node.name, shape=[size(one) for one in stored.shape], dtype=dtype_name(val.dtype))
-        self._add(param, Feed(place, axes=None if order is None else tuple(order)))
+        parts, kind = ([2], val.dtype.to_real()) if is_complex(node) else ([], val.dtype)
+        param = var(node.name, shape=[*(size(one) for one in stored.shape), *parts], dtype=dtype_name(kind))
+        self._add(param, Feed(place, axes=None if order is None else tuple(order), is_complex=is_complex(node)))
         self.sizes = sizes_of(param, stored) | self.sizes
-        self.values[node] = param if order is None else op.transpose(param, axes=_inverse(order))
+        self.values[node] = param if order is None else _permuted(param, _inverse(order), node)
         infer_expr(self.values[node])
 
     def _size(self, place: int, node) -> None:
@@ -296,9 +303,6 @@ class _Functional(Graph):
         if not isinstance(val, torch.Tensor):
             self.problems.add(value, f"the result `{value}` is a {type(val).__name__}")
             return Output()
-        if is_complex(value):
-            self.problems.add(value, f"the result `{value}` has complex numbers")
-            return Output()
         base = self._base(value)
         if base is not value and (base in self.values or base.op == "placeholder"):
             parts = (val.shape, val.stride(), [val.storage_offset() - base.meta["val"].storage_offset()])
@@ -308,9 +312,9 @@ class _Functional(Graph):
         if value not in places:
             places[value] = len(results)
             found = self.values[value]
-            results.append(found if order is None else op.transpose(found, axes=order))
+            results.append(found if order is None else _permuted(found, order, value))
         axes = None if order is None else tuple(_inverse(order))
-        return Output(computed=places[value], axes=axes)
+        return Output(computed=places[value], axes=axes, is_complex=is_complex(value))
 
 
 def import_functional(graph_module, constants: dict[int, torch.Tensor] | None = None) -> Import:

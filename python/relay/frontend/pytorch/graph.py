@@ -20,7 +20,7 @@ from ...errors import CompileError
 from ...expr import var
 from . import control
 from .conversion import Conversion, Refused, cast, constant, dtype_name, empty, is_unbacked, size, sizes_of
-from .table import CHECKS, COMPLEX, OPERATORS, key_of
+from .table import CHECKS, COMPLEX, OPERATORS, TO_COMPLEX, key_of
 
 
 def _is_ready(node) -> bool:
@@ -229,7 +229,9 @@ class Graph:
             if kind := control.kind(node.target):
                 return control.CONVERTERS[kind](self, node)
             made = empty(node.meta["val"])
-            convert = COMPLEX.get(key) if any(map(is_complex, node.all_input_nodes)) else OPERATORS[key]
+            known = COMPLEX if any(map(is_complex, node.all_input_nodes)) else (
+                TO_COMPLEX if is_complex(node) else OPERATORS)  # fmt: skip
+            convert = known.get(key)
             if convert is None:
                 raise Refused("complex numbers")
             made = convert(Conversion(node, self.values, self.sizes)) if made is None else made

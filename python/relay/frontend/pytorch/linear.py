@@ -12,30 +12,63 @@ from . import quantized
 from .conversion import Conversion, Refused, number
 
 
+def _groups_of_rows(groups: int, ends, shape: list, dtype: str, make):
+    """What make(group, cut) gives for each group of rows in turn, one behind the other: a function that calls itself.
+
+    cut(value) is the group's rows of a matrix; `shape` is that of nothing at all.
+    """
+    zero, one, last = (number(value, "int64") for value in (0, 1, 2**63 - 1))
+    some = TensorType((Any(), *shape[1:]), dtype)
+    group, done = var("group", shape=[], dtype="int64"), var("done", some)
+    call = var("groups", FuncType([TensorType((), "int64"), some], some))
+    end = op.take(ends, group, axis=0)
+    begin = op.where(op.less(zero, group), op.take(ends, op.maximum(op.subtract(group, one), zero), axis=0), zero)
+
+    def cut(value):
+        return op.strided_slice(value, op.stack([begin, zero], axis=0), op.stack([end, last], axis=0), [1, 1])
+
+    again = Call(call, [op.add(group, one), op.concatenate([done, make(group, cut)], axis=0)])
+    body = If(op.less(group, number(groups, "int64")), again, done)
+    return Let(call, Function([group, done], body, some), Call(call, [zero, op.full(number(0, dtype), shape=shape)]))
+
+
+def _groups_and_ends(c: Conversion, weights: str) -> tuple:
+    groups = c.shape(weights)[0]
+    if not isinstance(groups, int):
+        raise Refused("how many groups there are is not known before the run")
+    return groups, op.cast(c("offs"), "int64")
+
+
 def grouped_mm(c: Conversion):
-    """Rows of a matrix (rows, k) in groups that end at offsets, each times its own matrix of (groups, k, n): a function
-    that calls itself for each group in turn."""
+    """Rows of a matrix (rows, k) in groups that end at offsets, each times its own matrix of (groups, k, n)."""
     first, second = c._raw_names[:2]
     if c.rank(first) != 2 or c.rank(second) != 3 or not c.has("offs"):
         raise Refused("products of groups that are not rows")
-    rows, (groups, _, width) = c.shape(first)[0], c.shape(second)
-    if not isinstance(groups, int):
-        raise Refused("how many groups there are is not known before the run")
-    data, weights, ends = c(first), c(second), op.cast(c("offs"), "int64")
-    zero, one, last = (number(value, "int64") for value in (0, 1, 2**63 - 1))
-    some_rows = TensorType((Any(), width), c.dtype)
-    group, done = var("group", shape=[], dtype="int64"), var("done", some_rows)
-    call = var("groups", FuncType([TensorType((), "int64"), some_rows], some_rows))
-    end = op.take(ends, group, axis=0)
-    begin = op.where(op.less(zero, group), op.take(ends, op.maximum(op.subtract(group, one), zero), axis=0), zero)
-    part = op.strided_slice(data, op.stack([begin, zero], axis=0), op.stack([end, last], axis=0), [1, 1])
-    product = op.nn.matmul(part, op.take(weights, group, axis=0))
-    again = Call(call, [op.add(group, one), op.concatenate([done, product], axis=0)])
-    body = If(op.less(group, number(groups, "int64")), again, done)
-    function = Function([group, done], body, some_rows)
-    nothing = op.full(number(0, c.dtype), shape=[0, width])
-    made = Let(call, function, Call(call, [zero, nothing]))
-    return op.reshape(made, newshape=[rows, width], allowzero=True)
+    (groups, ends), width = _groups_and_ends(c, second), c.shape(second)[2]
+    data, weights = c(first), c(second)
+
+    def product(group, cut):
+        return op.nn.matmul(cut(data), op.take(weights, group, axis=0))
+
+    made = _groups_of_rows(groups, ends, [0, width], c.dtype, product)
+    return op.reshape(made, newshape=[c.shape(first)[0], width], allowzero=True)
+
+
+def grouped_mm_backward(c: Conversion):
+    """Of the rows: those of the gradient times the transposed matrices; of each matrix: its rows' transpose times theirs."""
+    (groups, ends), grad, data, weights = _groups_and_ends(c, "weight"), c("grad_output"), c("input"), c("weight")
+    _, depth, width = c.shape("weight")
+
+    def for_rows(group, cut):
+        return op.nn.matmul(cut(grad), op.take(weights, group, axis=0), transpose_b=True)
+
+    def for_weight(group, cut):
+        return op.expand_dims(op.nn.matmul(cut(data), cut(grad), transpose_a=True), axis=0)
+
+    rows = _groups_of_rows(groups, ends, [0, depth], c.dtype, for_rows)
+    matrices = _groups_of_rows(groups, ends, [0, depth, width], c.dtype, for_weight)
+    return [op.reshape(rows, newshape=c.shape("input"), allowzero=True),
+            op.reshape(matrices, newshape=c.shape("weight"), allowzero=True)]  # fmt: skip
 
 
 def _factor(value) -> tuple:

@@ -94,10 +94,13 @@ def softmax(function):
 
 @of_vectors("self")
 def topk(c: Conversion):
-    if not isinstance(c("k"), int):
-        raise Refused("k is not known before the run")
-    both = op.topk(c("self"), k=c("k"), axis=c.axis(), is_ascend=not c("largest"), dtype="int64")
-    return [both[0], both[1]]
+    k = c("k")
+    how = {"axis": c.axis(), "is_ascend": not c("largest"), "dtype": "int64"}
+    if isinstance(k, int):
+        both = op.topk(c("self"), k=k, **how)
+        return [both[0], both[1]]
+    both = op.topk(c("self"), k=c.as_("k", "int64"), **how)
+    return [op.reshape(both[i], newshape=c.out_shape, allowzero=True) for i in (0, 1)]
 
 
 @of_vectors("self")

@@ -165,7 +165,7 @@ def index_put(c: Conversion):
 
 def _set(c: Conversion, value, axis: int, begin: int, end: int, step: int):
     extents = c.shape("self")[:axis]
-    extents = [one if isinstance(one, int) else LAST for one in extents]
+    extents = [one if isinstance(one, int) else 2**31 - 1 for one in extents]  # the operator's places are int32
     return op.strided_set(
         c("self"), value, begin=[0] * axis + [begin], end=[*extents, end], strides=[1] * axis + [step]
     )

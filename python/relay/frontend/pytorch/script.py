@@ -15,7 +15,7 @@ import operator
 import torch
 
 from ...errors import wrong_input
-from . import script_quantized
+from . import script_quantized, script_sizes
 
 _FOREVER = 2**63 - 1
 
@@ -77,6 +77,7 @@ _PYTHON = {
     "aten::is_floating_point": lambda x: x.is_floating_point(), "aten::numel": lambda x: x.numel(),
     "prim::is_cuda": lambda x: False, "prim::layout": lambda x: x.layout, "prim::Print": lambda *said: None,
 }  # fmt: skip
+_CONSTRUCTED = ("prim::ListConstruct", "prim::TupleConstruct")
 _NUMBERS = {
     "add": lambda a, b, times=1: a + times * b, "sub": lambda a, b, times=1: a - times * b, "mul": operator.mul,
     "floordiv": operator.floordiv, "div": operator.truediv,
@@ -139,7 +140,8 @@ class _Run:
 
     def _known(self, node, kind: str, given: list):
         """The result where it is known now, as arithmetic on sizes is; else None."""
-        if kind == "aten::_shape_as_tensor" or (kind == "prim::NumToTensor" and type(given[0]) in (int, float)):
+        has_shape = kind == "aten::_shape_as_tensor" and script_sizes.of_shape(given[0].shape) is None
+        if has_shape or (kind == "prim::NumToTensor" and type(given[0]) in (int, float)):
             with torch.utils._python_dispatch._disable_current_modes():
                 return torch.tensor(list(given[0].shape) if kind.startswith("aten") else given[0])
         flat = [one for value in given for one in (value if isinstance(value, list) else [value])]
@@ -188,6 +190,13 @@ class _Run:
 
     @staticmethod
     def called(node, kind: str, given: list):
+        if kind == "aten::_shape_as_tensor" and (sizes := script_sizes.of_shape(given[0].shape)) is not None:
+            return sizes
+        if script_sizes.has_sizes(given) and kind not in _CONSTRUCTED:
+            sizes = script_sizes.called(kind, given)
+            if sizes is not None:
+                return sizes
+            given = script_sizes.as_tensors(given)
         made = script_quantized.called(kind, given, lambda tensors: _Run._called(node, kind, tensors))
         return _Run._called(node, kind, given) if made is None else made
 
@@ -238,6 +247,8 @@ class _Run:
 
     def loop(self, node, most, condition, *carried) -> list:
         [block] = node.blocks()
+        if isinstance(most, torch.SymInt):
+            raise NotTraceable("a loop of as many steps as a tensor has rows, where that depends on elements")
         if isinstance(most, torch.Tensor):
             return self._while(block, most, condition, 0, carried)
         for count in range(min(most, _FOREVER)):
@@ -277,8 +288,9 @@ class _Run:
 
 
 def is_run_here(graph) -> bool:
-    """Whether PyTorch's own tracing does not do: it has control flow, or quantised tensors."""
-    has_blocks = any(node.kind() in ("prim::If", "prim::Loop") for node in graph.nodes())
+    """Whether PyTorch's own tracing does not do: control flow, sizes as tensors, quantised tensors."""
+    here = ("prim::If", "prim::Loop", "aten::_shape_as_tensor")
+    has_blocks = any(node.kind() in here for node in graph.nodes())
     return has_blocks or script_quantized.is_quantised(graph)
 
 

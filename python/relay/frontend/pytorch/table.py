@@ -73,7 +73,7 @@ _CONVOLUTIONS = dict.fromkeys(
 # By name, with the overload unless it is `default`.
 OPERATORS = {
     **_UNARY, **_ROUNDING, **_COMPARE, **_BITWISE, **_LOGICAL, **_SHIFTS, **_SAME, **_RESHAPE, **_CONVOLUTIONS,
-    "neg": elementwise.unary(op.negative),
+    "neg": elementwise.unary(op.negative), "_neg_view": elementwise.unary(op.negative),
     "sign": elementwise.sign,
     "relu": elementwise.unary(op.nn.relu),
     "isnan": elementwise.test_of_floats(op.isnan, False),
@@ -146,7 +146,7 @@ OPERATORS = {
     "index.Tensor": index.index, "nonzero": index.nonzero, "diagonal": index.diagonal, "as_strided": index.as_strided,
     "bincount": index.bincount, "histc": index.histogram, "_unique2": index.unique,
     "repeat_interleave.Tensor": index.repeat_interleave,
-    **{name: convert for name, convert in fourier.COMPLEX.items() if name != "abs"},
+    **fourier.OPERATORS,
     "masked_scatter": index.masked_scatter, "masked_select": index.masked_select, "unfold": index.unfold,
     "grid_sampler_2d": index.grid_sample, "grid_sampler_3d": index.grid_sample,
     "searchsorted.Tensor": index.searchsorted("sorted_sequence", "self"),
@@ -160,6 +160,7 @@ OPERATORS = {
     "col2im": scatter.col2im,
     "linear": linear.linear, "mm": linear.mm, "_int_mm": linear.int_mm, "bmm": linear.bmm,
     "_grouped_mm": linear.grouped_mm, "transformers::grouped_mm_fallback": linear.grouped_mm,
+    "transformers::grouped_mm_fallback_backward": linear.grouped_mm_backward,
     "addmm": linear.addmm, "addmv": linear.addmv,
         "addbmm": linear.addbmm, "matmul": linear.matmul,
     "scaled_dot_product_attention": linear.attention,
@@ -189,8 +190,8 @@ OPERATORS = {
 }  # fmt: skip
 OPERATORS |= {f"quantized_decomposed::{name}": convert for name, convert in quantized.QUANTIZED.items()}
 OPERATORS |= {f"torchvision::{name}": convert for name, convert in vision.VISION.items()}
-# Those that take complex tensors.
-COMPLEX = fourier.COMPLEX
+# Those that take complex tensors, and those that make them of real ones.
+COMPLEX, TO_COMPLEX = fourier.COMPLEX, fourier.TO_COMPLEX
 # Checks of what the export found out; nothing is computed.
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
 _NAMESPACES = ("aten", "prims", "quantized_decomposed", "torchvision", "transformers")

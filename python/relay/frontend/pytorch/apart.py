@@ -1,0 +1,210 @@
+"""Operators, most of them of gradients, that PyTorch leaves whole and that are others here: written in PyTorch.
+
+AOTAutograd traces these functions in place of the operators. One that gives NotImplemented leaves the operator as it is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+aten = torch.ops.aten
+
+
+def _numbers(count, like: torch.Tensor):
+    return torch.arange(count, device=like.device)
+
+
+def _along(data: torch.Tensor, axis: int, matrix: torch.Tensor) -> torch.Tensor:
+    """The product of the data with a matrix along an axis."""
+    return torch.movedim(torch.movedim(data, axis, -1) @ matrix, -1, axis)
+
+
+def _windows(begin, end, extent, shares, like: torch.Tensor) -> torch.Tensor:
+    """(windows, extent): 1 over the window's share at the places that it covers."""
+    places = _numbers(extent, like)
+    covers = (places >= begin[:, None]) & (places < end[:, None])
+    return covers.to(like.dtype) / shares[:, None].to(like.dtype)
+
+
+def _adaptive_average(axes: int):
+    def function(grad, data):
+        """Window i of n over an axis of m: from floor(i m / n) to ceil((i + 1) m / n)."""
+        for axis in range(-axes, 0):
+            windows, extent = grad.shape[axis], data.shape[axis]
+            i = _numbers(windows, grad)
+            begin, end = (i * extent) // windows, ((i + 1) * extent + windows - 1) // windows
+            grad = _along(grad, axis, _windows(begin, end, extent, end - begin, grad))
+        return grad
+
+    return function
+
+
+def _average(grad, data, size, stride, padding, ceil_mode, count_include_pad, divisor):
+    axes = len(size)
+    if axes == 2 and not ceil_mode and divisor is None:
+        return NotImplemented
+    stride = stride or size
+    for place, axis in enumerate(range(-axes, 0)):
+        windows, extent = grad.shape[axis], data.shape[axis]
+        begin = _numbers(windows, grad) * stride[place] - padding[place]
+        end = (begin + size[place]).clamp(max=extent + padding[place])
+        inner, last = begin.clamp(min=0), end.clamp(max=extent)
+        shares = torch.ones_like(begin) if divisor is not None else end - begin if count_include_pad else last - inner
+        grad = _along(grad, axis, _windows(inner, last, extent, shares, grad))
+    return grad if divisor is None else grad / divisor
+
+
+def _of_maxima(axes: int):
+    def function(grad, data, *how):
+        """The gradient goes to the places of the maxima, the last argument."""
+        indices, batch = how[-1], list(data.shape[: data.dim() - axes])
+        flat = grad.new_zeros([*batch, math.prod(data.shape[-axes:])])
+        sums = flat.scatter_add(-1, indices.reshape([*batch, -1]), grad.reshape([*batch, -1]))
+        return sums.reshape(data.shape)
+
+    return function
+
+
+def _adaptive_places(windows, extent, like):
+    """(windows, most places of a window): the places of each, its last one repeated."""
+    i = _numbers(windows, like)
+    begin, end = (i * extent) // windows, ((i + 1) * extent + windows - 1) // windows
+    most = -(-extent // windows) + (extent % windows != 0)
+    return torch.minimum(begin[:, None] + _numbers(most, like), end[:, None] - 1)
+
+
+def _adaptive_maximum(data, sizes):
+    """Values and places in the image. Windows of one size are those of max_pool2d."""
+    height, width = data.shape[-2:]
+    if height % sizes[0] == 0 and width % sizes[1] == 0:
+        return aten.max_pool2d_with_indices(data, [height // sizes[0], width // sizes[1]])
+    rows, columns = _adaptive_places(sizes[0], height, data), _adaptive_places(sizes[1], width, data)
+    (high, tall), (wide, long) = rows.shape, columns.shape
+    windows = data.index_select(-2, rows.reshape(-1)).index_select(-1, columns.reshape(-1))
+    windows = windows.reshape([*data.shape[:-2], high, tall, wide, long]).transpose(-3, -2)
+    values, taps = windows.reshape([*data.shape[:-2], high, wide, tall * long]).max(-1)
+    row = rows.reshape(-1)[_numbers(high, data)[:, None] * tall + taps // long]
+    column = columns.reshape(-1)[_numbers(wide, data) * long + taps % long]
+    return values, row * width + column
+
+
+def _replicated(grad, data, padding):
+    """What was repeated before the first place and behind the last belongs to them."""
+    for place in range(len(padding) // 2):
+        axis, before, after = -1 - place, *padding[2 * place : 2 * place + 2]
+        extent = data.shape[axis]
+        if before < 0 or after < 0 or extent < 2:
+            return NotImplemented
+        parts = [before + 1, extent - 2, after + 1]
+        first, middle, last = grad.split(parts, axis)
+        grad = torch.cat([first.sum(axis, keepdim=True), middle, last.sum(axis, keepdim=True)], axis)
+    return grad
+
+
+def _weight_norm(grad, v, g, norms, axis: int):
+    """w = g v / |v|, the norms along all axes but one."""
+    others = [one for one in range(v.dim()) if one != axis]
+    norms = norms.to(v.dtype)
+    share = (grad * v).sum(others, keepdim=True)
+    return g / norms * (grad - v * share / (norms * norms)), share / norms
+
+
+def _trilinear(a, b, c, expand1, expand2, expand3, summed, unroll=1):
+    for axes, which in ((expand1, 0), (expand2, 1), (expand3, 2)):
+        for axis in axes:
+            a, b, c = (one.unsqueeze(axis) if place == which else one for place, one in enumerate((a, b, c)))
+    product = a * b * c
+    return product.sum(summed) if summed else product
+
+
+def _distances(grad, a, b, p: float, distances):
+    """d|a - b|_p / da = sign(a - b) (|a - b| / |a - b|_p)^(p - 1)"""
+    if math.isinf(p) or p == 0:
+        return NotImplemented
+    apart = a.unsqueeze(-2) - b.unsqueeze(-3)
+    grad, distances = grad.unsqueeze(-1), distances.unsqueeze(-1)
+    if p == 1:
+        return (grad * apart.sign()).sum(-2)
+    share = apart if p == 2 else apart.sign() * apart.abs() ** (p - 1)
+    scaled = grad / torch.where(distances == 0, 1, distances) ** (p - 1)
+    return torch.where(distances == 0, 0, scaled * share).sum(-2)
+
+
+def _bags(indices, offsets, include_last: bool):
+    """The bag of each index, and how many bags there are."""
+    starts = offsets[:-1] if include_last else offsets
+    inside = _numbers(indices.shape[0], indices)[:, None] >= starts[None, :]
+    return inside.sum(1) - 1, starts.shape[0]
+
+
+def _counts(bags, count, like):
+    return like.new_zeros(count).index_add(0, bags, like.new_ones(bags.shape[0]))
+
+
+def _bag(
+    weight, indices, offsets, by_frequency=False, mode=0, sparse=False, shares=None, include_last=False, padding=-1
+):
+    """Sums (mode 0) and means (1) of rows; the operator's other results are for its own gradient."""
+    if mode > 1 or padding >= 0 or by_frequency or sparse:
+        return NotImplemented
+    bags, count = _bags(indices, offsets, include_last)
+    rows = weight.index_select(0, indices)
+    rows = rows if shares is None else rows * shares[:, None]
+    sums = weight.new_zeros(count, weight.shape[1]).index_add(0, bags, rows)
+    counts = _counts(bags, count, weight)
+    result = sums if mode == 0 else sums / counts.clamp(min=1)[:, None]
+    return result, bags, counts.to(indices.dtype), torch.zeros_like(offsets)
+
+
+def _bag_backward(grad, indices, offsets, bags, sizes, maxima, rows, by_frequency, mode, sparse, shares, padding=-1):
+    if mode > 1 or padding >= 0 or by_frequency or sparse:
+        return NotImplemented
+    grad = grad if mode == 0 else grad / sizes.clamp(min=1)[:, None].to(grad.dtype)
+    of_rows = grad.index_select(0, bags)
+    of_rows = of_rows if shares is None else of_rows * shares[:, None]
+    return grad.new_zeros(rows, grad.shape[1]).index_add(0, indices, of_rows)
+
+
+def _convolution_of_volumes(grad, data, weight, bias, stride, padding, dilation, transposed, more, groups, wanted):
+    """Over three axes. The weight's gradient is a convolution of the data with the gradient, batch and channels swapped,
+    in which steps and dilation swap too; it may reach more places than there are taps."""
+    if weight.dim() != 5 or transposed or groups > 1:
+        return NotImplemented
+    results, none = [None, None, None], [0, 0, 0]
+    if wanted[0]:
+        rows = zip(data.shape[2:], padding, dilation, weight.shape[2:], grad.shape[2:], stride, strict=True)
+        left = [n + 2 * p - d * (k - 1) - 1 - (out - 1) * s for n, p, d, k, out, s in rows]
+        results[0] = aten.convolution(grad, weight, None, stride, padding, dilation, True, left, 1)
+    if wanted[1]:
+        pair = data.transpose(0, 1), grad.transpose(0, 1)
+        whole = aten.convolution(*pair, None, dilation, padding, stride, False, none, 1).transpose(0, 1)
+        results[1] = whole[:, :, : weight.shape[2], : weight.shape[3], : weight.shape[4]]
+    if wanted[2]:
+        results[2] = grad.sum([0, 2, 3, 4])
+    return tuple(results)
+
+
+DECOMPOSITIONS = {
+    aten.convolution_backward.default: _convolution_of_volumes,
+    aten._adaptive_avg_pool2d_backward.default: _adaptive_average(2),
+    aten._adaptive_avg_pool3d_backward.default: _adaptive_average(3),
+    aten.avg_pool2d_backward.default: _average,
+    aten.avg_pool3d_backward.default: _average,
+    aten.max_pool3d_with_indices_backward.default: _of_maxima(3),
+    aten.adaptive_max_pool2d.default: _adaptive_maximum,
+    aten.adaptive_max_pool2d_backward.default: _of_maxima(2),
+    aten.adaptive_max_pool3d_backward.default: _of_maxima(3),
+    **{getattr(aten, f"replication_pad{axes}d_backward").default: _replicated for axes in (1, 2, 3)},
+    aten._weight_norm_interface_backward.default: _weight_norm,
+    aten._trilinear.default: _trilinear,
+    aten._cdist_backward.default: _distances,
+    aten._embedding_bag.default: _bag,
+    aten._embedding_bag_backward.default: _bag_backward,
+}
+# Those that PyTorch itself has, and does not take apart by itself.
+OF_PYTORCH = (
+    aten._native_batch_norm_legit_functional, aten._batch_norm_with_update_functional, aten.batch_norm_backward,
+    aten.new_empty_strided, aten.as_strided_scatter, aten.rrelu_with_noise_backward,
+)  # fmt: skip

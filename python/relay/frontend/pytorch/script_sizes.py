@@ -1,0 +1,77 @@
+"""Sizes that depend on elements, where TorchScript has them as a tensor (_shape_as_tensor): they stay numbers.
+
+min(cat([400], shape[0:1])), which a model that is traced writes for min(400, shape[0]), is then a size that a result can
+have; as a tensor it would be any number.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+class Sizes:
+    """A vector of sizes; or one, as a tensor without axes."""
+
+    def __init__(self, sizes: list, is_one: bool = False):
+        self.sizes, self.is_one = sizes, is_one
+
+    def tensor(self) -> torch.Tensor:
+        elements = [torch.ops.aten.scalar_tensor.default(one, dtype=torch.int64) for one in self.sizes]
+        return elements[0] if self.is_one else torch.stack(elements)
+
+
+def of_shape(shape) -> Sizes | None:
+    """None where all sizes are known."""
+    return None if all(isinstance(one, int) for one in shape) else Sizes(list(shape))
+
+
+def _joined(parts: list, axis: int) -> Sizes | None:
+    found = []
+    for one in parts:
+        if isinstance(one, Sizes) and not one.is_one:
+            found += one.sizes
+        elif type(one) is torch.Tensor and one.dim() == 1 and one.dtype == torch.int64:
+            found += one.tolist()
+        else:
+            return None
+    return Sizes(found)
+
+
+def _folded(function):
+    def fold(x: Sizes, *axes) -> Sizes | None:
+        result, *more = x.sizes
+        for one in more:
+            result = function(result, one)
+        return None if axes else Sizes([result], True)
+
+    return fold
+
+
+_OPERATORS = {
+    "aten::select": lambda x, axis, place: Sizes([x.sizes[place]], True),
+    "aten::unsqueeze": lambda x, axis: Sizes(x.sizes) if x.is_one else None,
+    "aten::cat": _joined,
+    "aten::min": _folded(torch.sym_min),
+    "aten::max": _folded(torch.sym_max),
+    "prim::NumToTensor": lambda x: x,
+    **dict.fromkeys(("aten::Int", "aten::IntImplicit", "aten::item"), lambda x: x.sizes[0]),
+}
+
+
+def called(kind: str, given: list):
+    """What the operator makes of sizes; None where it must take them as tensors."""
+    function = _OPERATORS.get(kind)
+    return None if function is None else function(*given)
+
+
+def has_sizes(given: list) -> bool:
+    return any(isinstance(one, Sizes) for value in given for one in (value if isinstance(value, list) else [value]))
+
+
+def as_tensors(given: list) -> list:
+    def of(value):
+        if isinstance(value, list):
+            return [of(one) for one in value]
+        return value.tensor() if isinstance(value, Sizes) else value
+
+    return [of(value) for value in given]

@@ -1,0 +1,142 @@
+"""The networks of the zoo as modules of PyTorch, inputs of other sizes, and how far results are from the exact ones."""
+
+import copy
+
+import torch
+import vision_operators
+
+# What a detector finds differs from the exact where scores are equal but for rounding: so many of its boxes may.
+UNMATCHED, MOST_UNMATCHED = 0.02, 0.2
+NEAR = 1e-3  # of the image's size, and of scores
+IMAGE = 160  # of detectors, in pixels
+
+
+class Detector(torch.nn.Module):
+    """A detector of torchvision, of one image as a tensor (1, 3, height, width): boxes, labels, scores, in its order."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, images):
+        found = self.network([images[0]])
+        found = found[1] if isinstance(found, tuple) else found  # a scripted one gives losses too
+        return tuple(found[0].values())
+
+
+def _spread_scores(network, image):
+    """Random weights give all classes the same scores but for rounding: the last layers get weights that spread them."""
+    last = ("classification_head.module_list", "cls_logits", "cls_score")
+    layers = [one for name, one in network.named_modules()
+              if any(word in name for word in last) and isinstance(one, (torch.nn.Conv2d, torch.nn.Linear))]  # fmt: skip
+
+    def hook(layer, inputs, output):
+        factor = 2 / output.std().clamp(min=1e-6)
+        layer.weight.mul_(factor)
+        return output * factor
+
+    handles = [one.register_forward_hook(hook) for one in layers]
+    with torch.no_grad():
+        network([image[0]])
+    for one in handles:
+        one.remove()
+
+
+def _detector(torchvision, name):
+    import export
+
+    torch.manual_seed(0)
+    network = torchvision.models.get_model(name, weights=None, weights_backbone=None, num_classes=5).eval()
+    export.fill(network)
+    image = torch.rand(1, 3, IMAGE, IMAGE)
+    _spread_scores(network, image)
+    return Detector(network).eval(), (image,), [()]
+
+
+def made(source, name):
+    """(the network, example inputs with a batch of 2, of each input the axes that may vary)."""
+    torchvision = vision_operators.load_torchvision()
+    import export
+
+    if source == "detection":
+        return _detector(torchvision, name)
+    network, inputs = {
+        "timm": export.from_timm, "torchvision": export.from_torchvision, "transformers": export.from_transformers,
+    }[source](name)  # fmt: skip
+    export.fill(network)
+    is_text = [not one.is_floating_point() for one in inputs]
+    axes = [(0, 1) if text and one.dim() == 2 else (0,) for text, one in zip(is_text, inputs, strict=True)]
+    return network, tuple(inputs), axes
+
+
+def resized(inputs, axes, batch, more):
+    """Inputs of another batch, and of texts `more` longer."""
+    out = []
+    for one, which in zip(inputs, axes, strict=True):
+        sizes = [
+            (batch if axis == 0 else extent + more) if axis in which else extent
+            for axis, extent in enumerate(one.shape)
+        ]
+        if one.is_floating_point():
+            out.append(torch.randn(sizes))
+        elif (one == 1).all():
+            out.append(torch.ones(sizes, dtype=one.dtype))
+        else:
+            out.append(torch.randint(3, 190, sizes, dtype=one.dtype))
+    return tuple(out)
+
+
+def first_of(result):
+    while not isinstance(result, torch.Tensor):
+        result = next(iter(result.values())) if isinstance(result, dict) else result[0]
+    return result
+
+
+def in_double(network):
+    """A copy that computes in double precision. The product of groups of experts has no such form: experts are apart."""
+    exact = copy.deepcopy(network).double()
+    for one in exact.modules():
+        if getattr(getattr(one, "config", None), "_experts_implementation", None) == "grouped_mm":
+            one.set_experts_implementation("eager")
+    return exact
+
+
+def as_double(inputs):
+    return tuple(one.double() if one.is_floating_point() else one for one in inputs)
+
+
+def error_of(got, exact):
+    """The greatest difference, in parts of the largest finite value; infinite where what is not finite differs."""
+    if got.shape != exact.shape:
+        return float("inf")
+    if not exact.numel():
+        return 0
+    got, finite = got.double(), exact.isfinite()
+    if not got[~finite].equal(exact[~finite]) and not _same_specials(got[~finite], exact[~finite]):
+        return float("inf")
+    if not got[finite].isfinite().all():
+        return float("inf")
+    if not finite.any():
+        return 0
+    return (got[finite] - exact[finite]).abs().max().item() / (exact[finite].abs().max().item() or 1)
+
+
+def _same_specials(a, b):
+    return a.isnan().equal(b.isnan()) and a[~a.isnan()].equal(b[~b.isnan()])
+
+
+def unmatched(got, exact):
+    """Which share of the exact boxes has none near it among those found, with its label and score; or the other way."""
+    if len(got) != len(exact) or any(a.shape[1:] != b.shape[1:] for a, b in zip(got, exact, strict=True)):
+        return 1.0
+
+    def rows(found):
+        columns = [one.double().reshape(len(one), -1) for one in found]
+        columns[0] = columns[0] / IMAGE
+        return torch.cat(columns, 1)
+
+    a, b = rows(got), rows(exact)
+    if not len(a) or not len(b):
+        return 1.0  # where nothing is found, nothing is compared
+    apart = torch.cdist(a, b, p=float("inf"))
+    return max((apart.min(axis).values > NEAR).double().mean().item() for axis in (0, 1))
