@@ -44,6 +44,24 @@ def decoder(seed):
     return helper.make_graph(nodes, "decoder", inputs, outputs, initializers)
 
 
+SHAPES = {
+    "input_ids": ["b", "l"], "vocab_mask": [WORDS], "prefix_vocab_mask": ["b", WORDS], "attention_mask": ["b", "l"],
+}  # fmt: skip
+REALS = ("length_penalty", "repetition_penalty", "scores", "sequences_scores")
+
+
+def search_model(search, given, results, held=()):
+    """The model that is this node; `given`: those of its inputs that the model has, in the node's order."""
+
+    def port(name, shape):
+        return value(name, TensorProto.FLOAT if name in REALS else TensorProto.INT32, shape)
+
+    ports = [port(name, SHAPES.get(name, [1])) for name in given]
+    graph = helper.make_graph([search], "graph", ports, [port(name, None) for name in results], held)
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+
 def ints(*values):
     return np.array(values, np.int32)
 

@@ -7,7 +7,7 @@ import pytest
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 from onnx import TensorProto, helper  # noqa: E402
-from search_models import PAD, PROMPTS, WORDS, decoder, ints  # noqa: E402
+from search_models import PAD, PROMPTS, WORDS, decoder, ints, search_model  # noqa: E402
 
 import relay  # noqa: E402
 
@@ -16,36 +16,22 @@ NAMES = [
     *("input_ids", "max_length", "min_length", "num_beams", "num_return_sequences", "length_penalty"),
     *("repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask"),
 ]
-REALS = ("length_penalty", "repetition_penalty")
-SHAPES = {
-    "input_ids": ["b", "l"],
-    "vocab_mask": [WORDS],
-    "prefix_vocab_mask": ["b", WORDS],
-    "attention_mask": ["b", "l"],
-}
 
 
 def model_of(seed, eos, beams, returned, *more, outputs=3, **attributes):
     given = ["input_ids", "max_length", *more]
     constants = {"num_beams": ints(beams), "num_return_sequences": ints(returned)}
     # ONNX Runtime wants to have these.
-    wanted = {"min_length": ints(1)} | {name: np.array([1], np.float32) for name in REALS}
+    wanted = {"min_length": ints(1)} | {
+        name: np.array([1], np.float32) for name in ("length_penalty", "repetition_penalty")
+    }
     constants |= {name: one for name, one in wanted.items() if name not in more}
     how = {"eos_token_id": eos, "pad_token_id": PAD, "model_type": 0, "vocab_size": WORDS} | attributes
     inputs = [name if name in given or name in constants else "" for name in NAMES]
     results = ["sequences", "sequences_scores", "scores"][:outputs]
     search = node("BeamSearch", inputs, results, domain="com.microsoft", decoder=decoder(seed), **how)
-    ports = [
-        value(name, TensorProto.FLOAT if name in REALS else TensorProto.INT32, SHAPES.get(name, [1]))
-        for name in NAMES
-        if name in given
-    ]
     held = [onnx.numpy_helper.from_array(number, name) for name, number in constants.items()]
-    types = [TensorProto.INT32, TensorProto.FLOAT, TensorProto.FLOAT]
-    ends = [value(name, dtype, None) for name, dtype in zip(results, types, strict=False)]
-    graph = helper.make_graph([search], "graph", ports, ends, held)
-    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    return search_model(search, [name for name in NAMES if name in given], results, held)
 
 
 def check(model, *tries):

@@ -5,8 +5,8 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
-from onnx import TensorProto, helper  # noqa: E402
-from search_models import PAD, PROMPTS, WORDS, decoder, ints  # noqa: E402
+from onnx import helper  # noqa: E402
+from search_models import PAD, PROMPTS, WORDS, decoder, ints, search_model  # noqa: E402
 
 import relay  # noqa: E402
 
@@ -27,20 +27,7 @@ def model_of(seed, eos, pad, *more, **attributes):
     how = {"eos_token_id": eos, "pad_token_id": pad, "model_type": 0, "vocab_size": WORDS} | attributes
     inputs = [name if name in given else "" for name in NAMES]
     search = node("GreedySearch", inputs, ["sequences"], domain="com.microsoft", decoder=decoder(seed), **how)
-    shapes = {
-        "input_ids": ["b", "l"],
-        "vocab_mask": [WORDS],
-        "prefix_vocab_mask": ["b", WORDS],
-        "attention_mask": ["b", "l"],
-    }
-    ports = [
-        value(name, TensorProto.FLOAT if name == "repetition_penalty" else TensorProto.INT32, shapes.get(name, [1]))
-        for name in NAMES
-        if name in given
-    ]
-    graph = helper.make_graph([search], "graph", ports, [value("sequences", TensorProto.INT32, None)])
-    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    return search_model(search, [name for name in NAMES if name in given], ["sequences"])
 
 
 def check(model, *tries):
