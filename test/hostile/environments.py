@@ -108,6 +108,7 @@ kinds(
     lambda v: run(v, stdout=open("/dev/full", "wb")),
 )
 kinds("full-output", "an output file on a full disk", refused("R0401 R0504"), lambda v: run(v, "--output", "/dev/full"))
+MOUNTED = ("environment.full-tmpfs", "environment.full-cache")  # kinds that are only where file systems can be mounted
 if can_mount():
     kinds(
         "full-tmpfs",
@@ -123,7 +124,7 @@ if can_mount():
     )
 else:
     print(
-        "hostile: environment.full-tmpfs and full-cache are left out: no file system can be mounted here",
+        f"hostile: {' and '.join(MOUNTED)} are left out: no file system can be mounted here",
         file=sys.stderr,
     )
 kinds(
