@@ -10,8 +10,8 @@ namespace relay::lower {
 namespace {
 
 bool is_output(const ScheduleDraft& draft, const te::Tensor& t) {
-  const te::Tensors ends = draft.ends();
-  return std::find(ends.begin(), ends.end(), t) != ends.end();
+  return !draft.beside.count(t->name) &&
+         std::find(draft.outputs.begin(), draft.outputs.end(), t) != draft.outputs.end();
 }
 
 // Every output is a stage of its own and every reduction has an epilogue.
