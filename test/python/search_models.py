@@ -2,7 +2,10 @@
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper
+
+import relay
 
 node, value = helper.make_node, helper.make_tensor_value_info
 WORDS, WIDTH, PAD = 12, 4, 7
@@ -60,6 +63,17 @@ def search_model(search, given, results, held=()):
     graph = helper.make_graph([search], "graph", ports, [port(name, None) for name in results], held)
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+
+def beside_onnxruntime(model, tries):
+    """(its results, ours) for each of the inputs, by each executor that a search can run on."""
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    runs = [relay.compile(model, executor=executor) for executor in ("vm", "aot")]
+    for given in tries:
+        want = session.run(None, given)
+        for run in runs:
+            got = run(**given)
+            yield want, [np.asarray(one) for one in (got if isinstance(got, tuple | list) else [got])]
 
 
 def ints(*values):

@@ -7,7 +7,7 @@ import pytest
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 from onnx import TensorProto, helper  # noqa: E402
-from search_models import PAD, PROMPTS, WORDS, decoder, ints, search_model  # noqa: E402
+from search_models import PAD, PROMPTS, WORDS, beside_onnxruntime, decoder, ints, search_model  # noqa: E402
 
 import relay  # noqa: E402
 
@@ -35,17 +35,11 @@ def model_of(seed, eos, beams, returned, *more, outputs=3, **attributes):
 
 
 def check(model, *tries):
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    runs = [relay.compile(model, executor=executor) for executor in ("vm", "aot")]
-    for given in tries:
-        want = session.run(None, given)
-        for run in runs:
-            got = run(**given)
-            got = [np.asarray(g) for g in (got if isinstance(got, tuple | list) else [got])]
-            assert [g.shape for g in got] == [w.shape for w in want]
-            np.testing.assert_array_equal(got[0], want[0])
-            for g, w in zip(got[1:], want[1:], strict=True):
-                np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
+    for want, got in beside_onnxruntime(model, tries):
+        assert [g.shape for g in got] == [w.shape for w in want]
+        np.testing.assert_array_equal(got[0], want[0])
+        for g, w in zip(got[1:], want[1:], strict=True):
+            np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(("seed", "eos", "beams", "returned"), [(1, 2, 3, 2), (1, 9, 4, 4), (2, 9, 2, 1), (5, 6, 1, 1)])

@@ -6,7 +6,7 @@ import pytest
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 from onnx import helper  # noqa: E402
-from search_models import PAD, PROMPTS, WORDS, decoder, ints, search_model  # noqa: E402
+from search_models import PAD, PROMPTS, WORDS, beside_onnxruntime, decoder, ints, search_model  # noqa: E402
 
 import relay  # noqa: E402
 
@@ -31,17 +31,12 @@ def model_of(seed, eos, pad, *more, **attributes):
 
 
 def check(model, *tries):
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    runs = [relay.compile(model, executor=executor) for executor in ("vm", "aot")]
-    for given in tries:
-        [want] = session.run(None, given)
-        for run in runs:
-            got = np.asarray(run(**given))
-            assert got.shape == want.shape
-            # Behind the end of all sequences ONNX Runtime leaves what stood in memory.
-            padded = (got == PAD).all(0)
-            end = len(padded) - int(np.argmin(padded[::-1])) if not padded.all() else 0
-            np.testing.assert_array_equal(got[:, : end + 1], want[:, : end + 1])
+    for [want], [got] in beside_onnxruntime(model, tries):
+        assert got.shape == want.shape
+        # Behind the end of all sequences ONNX Runtime leaves what stood in memory.
+        padded = (got == PAD).all(0)
+        end = len(padded) - int(np.argmin(padded[::-1])) if not padded.all() else 0
+        np.testing.assert_array_equal(got[:, : end + 1], want[:, : end + 1])
 
 
 @pytest.mark.parametrize(("seed", "eos"), [(1, 2), (1, 9), (2, 9), (5, 6)])

@@ -1,5 +1,5 @@
-"""Every version that an operator of ONNX has in opsets 7 to 28: its examples, written as that version has them, give what
-ONNX Runtime or ONNX's reference gives."""
+"""Every version of an operator of ONNX in opsets 7 to 28: its examples, in that version's form, give what ONNX Runtime
+or ONNX's reference gives."""
 
 import functools
 import pathlib

@@ -1,5 +1,5 @@
-"""Reductions with several results, and groups with several results: values, kernels, and the same bits for any number of
-threads."""
+"""Reductions with several results, and groups with several results: values, kernels, and the same bits for any number
+of threads."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Complex numbers within a graph: Fourier transforms, rotations, arithmetic; beside PyTorch, exported and by torch.compile."""
+"""Complex numbers within a graph: Fourier transforms, rotations, arithmetic; exported and by torch.compile."""
 
 import pytest
 

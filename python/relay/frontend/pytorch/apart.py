@@ -1,6 +1,6 @@
 """Operators, most of them of gradients, that PyTorch leaves whole and that are others here: written in PyTorch.
 
-AOTAutograd traces these functions in place of the operators. One that gives NotImplemented leaves the operator as it is.
+AOTAutograd traces these functions in place of the operators. One that returns NotImplemented leaves its operator whole.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ def _bag_backward(grad, indices, offsets, bags, sizes, maxima, rows, by_frequenc
 
 
 def _convolution_of_volumes(grad, data, weight, bias, stride, padding, dilation, transposed, more, groups, wanted):
-    """Over three axes. The weight's gradient is a convolution of the data with the gradient, batch and channels swapped,
-    in which steps and dilation swap too; it may reach more places than there are taps."""
+    """Over three axes. The weight's gradient is a convolution of the data with the gradient, where batch and channels,
+    and steps and dilation, change places; it may reach more places than there are taps."""
     if weight.dim() != 5 or transposed or groups > 1:
         return NotImplemented
     results, none = [None, None, None], [0, 0, 0]

@@ -201,8 +201,8 @@ def complex_to_complex(c: Conversion):
 
 
 def complex_to_real(c: Conversion):
-    """The inverse of a half: the other is its mirror image, conjugate. Imaginary parts that a real result has not do not
-    count."""
+    """The inverse of a half: the other half is its mirror image, conjugate. The imaginary parts of the places that are
+    their own mirror image do not count."""
     *others, last = c.axes("dim")
     dtype, count, half = _REAL[c.val("self").dtype], c("last_dim_size"), c.shape("self")[last]
     if not isinstance(count, int) or not isinstance(half, int):
@@ -253,8 +253,9 @@ def stft(c: Conversion):
 
 _MOVES = {
     "unsqueeze": shape.expand_dims, "transpose.int": shape.transpose, "permute": shape.permute, "expand": shape.expand,
-    "slice.Tensor": shape.slice, "select.int": shape.select, "flip": shape.flip, "roll": shape.roll, "t": shape.matrix_transpose,
-    "cat": shape.cat, "slice_scatter": scatter.slice_scatter, "select_scatter": scatter.select_scatter,
+    "slice.Tensor": shape.slice, "select.int": shape.select, "flip": shape.flip, "roll": shape.roll,
+    "t": shape.matrix_transpose, "cat": shape.cat, "slice_scatter": scatter.slice_scatter,
+    "select_scatter": scatter.select_scatter,
     "copy": scatter.copy,
     **dict.fromkeys(("view", "reshape", "_unsafe_view", "flatten.using_ints", "unflatten.int", "squeeze", "squeeze.dim",
                      "squeeze.dims"), shape.reshape),
@@ -284,7 +285,7 @@ TO_COMPLEX = {
     "stft": stft,
     **_FILLED,
 }
-# What stays whole in every program; of what is real all along, no part is imaginary.
-WHOLE = ("view_as_real", "view_as_complex", "real", "imag", "complex", "polar", "_conj", "conj_physical", "resolve_conj",
-         "resolve_neg", "_fft_r2c", "_fft_c2c", "_fft_c2r", "stft")  # fmt: skip
+# What stays whole in every program; a tensor that is real all along has no imaginary part.
+WHOLE = ("view_as_real", "view_as_complex", "real", "imag", "complex", "polar", "_conj", "conj_physical",
+         "resolve_conj", "resolve_neg", "_fft_r2c", "_fft_c2c", "_fft_c2r", "stft")  # fmt: skip
 OPERATORS = {name: COMPLEX.get(name) or TO_COMPLEX[name] for name in WHOLE}

@@ -330,7 +330,7 @@ class _Import(Graph):
             if spec.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION", "USER_INPUT_MUTATION"):
                 self.problems.add(None, f"`{spec.target}` is changed by the call ({spec.kind.name.lower()})")
             elif isinstance(value, torch.fx.Node) and value in self.values and is_complex(value):
-                self.problems.add(value, f"the result `{value}` has complex numbers")
+                self.problems.add(value, f"the result `{value}` has complex numbers: return torch.view_as_real of it")
             elif isinstance(value, torch.fx.Node) and value in self.values:
                 results.append(self.values[value])
             elif value is None:

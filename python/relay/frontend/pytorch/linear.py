@@ -55,7 +55,8 @@ def grouped_mm(c: Conversion):
 
 
 def grouped_mm_backward(c: Conversion):
-    """Of the rows: those of the gradient times the transposed matrices; of each matrix: its rows' transpose times theirs."""
+    """The rows' gradient is the result's times the transposed matrices; a matrix's is its rows, transposed, times the
+    gradient of what they gave."""
     (groups, ends), grad, data, weights = _groups_and_ends(c, "weight"), c("grad_output"), c("input"), c("weight")
     _, depth, width = c.shape("weight")
 

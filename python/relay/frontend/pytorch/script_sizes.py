@@ -1,7 +1,7 @@
 """Sizes that depend on elements, where TorchScript has them as a tensor (_shape_as_tensor): they stay numbers.
 
-min(cat([400], shape[0:1])), which a model that is traced writes for min(400, shape[0]), is then a size that a result can
-have; as a tensor it would be any number.
+A traced model writes min(cat([400], shape[0:1])) for min(400, shape[0]): this way it is a size that a result can have;
+as a tensor it would be any number.
 """
 
 from __future__ import annotations
