@@ -11,9 +11,9 @@ struct Window {
   ir::Ints pads;  // before every axis, then after every axis: the order of ONNX and of Relay
 };
 
-// Reads strides, dilations, pads and auto_pad for a window of `kernel` over x (N, C, ...). Nothing: reported. auto_pad may
-// depend on a size that has a name only: then `padded` becomes x with that much of `value` around it, and the window
-// has no pads there; without `padded` it is reported.
+// Reads strides, dilations, pads and auto_pad for a window of `kernel` over x (N, C, ...). Nothing: reported. What
+// auto_pad asks for may depend on a size that has a name only: then `padded` becomes x with that much of `value` around
+// it, and the window has no pads there; without `padded` it is reported.
 std::optional<Window> read_window(Convert& c, const ir::Expr& x, ir::Ints kernel, ir::Expr* padded = nullptr,
                                   double value = 0);
 
