@@ -46,7 +46,13 @@ _INSTEAD = {
 
 CombineParallelConv2D, CombineParallelDense = _forms.CombineParallelConv2D, _forms.CombineParallelDense
 CombineParallelBatchMatmul, LambdaLift = _forms.CombineParallelBatchMatmul, _forms.LambdaLift
-ToBasicBlockNormalForm, BatchingOps, SplitArgs = _forms.ToBasicBlockNormalForm, _forms.BatchingOps, _forms.SplitArgs
+ToBasicBlockNormalForm, ToANormalForm = _forms.ToBasicBlockNormalForm, _forms.ToANormalForm
+BatchingOps, SplitArgs = _forms.BatchingOps, _forms.SplitArgs
+
+
+def ToANormalFormExpr(expr):
+    """ToANormalForm() of one expression."""
+    return _ours._of_expr(expr, None, ToANormalForm())
 
 
 def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, optional_qnn_ops=None) -> Pass:

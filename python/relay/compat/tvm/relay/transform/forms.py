@@ -116,6 +116,17 @@ def ToBasicBlockNormalForm() -> Pass:
     return UserPass(run, PassInfo(1, "ToBasicBlockNormalForm"), False)
 
 
+def ToANormalForm() -> Pass:
+    """Every value has a name, in the innermost scope around all that use it: what both branches of an If use is computed
+    in front of it. (relay.transform.ToANormalForm computes it in each, where it is needed.)"""
+    inner = _ours.ToANormalForm()
+
+    def run(mod, ctx):
+        return inner.run(ToBasicBlockNormalForm().run(mod, ctx), ctx)
+
+    return UserPass(run, inner.info, False)
+
+
 # --- parts of what was joined -----------------------------------------------------------------------------------------
 class _Slices(ExprMutator):
     """Parts of splits that a pass made, as slices."""
@@ -271,5 +282,6 @@ __all__ = [
     "CombineParallelDense",
     "LambdaLift",
     "SplitArgs",
+    "ToANormalForm",
     "ToBasicBlockNormalForm",
 ]
