@@ -155,13 +155,23 @@ def _constructor(core_name: str, name: str, doc: str):
     return construct
 
 
+class _FuseOps(Pass):
+    def __init__(self, level: int, max_results: int):
+        super().__init__(PassInfo(0, "FuseOps"))
+        self._level, self._max_results = level, max_results
+
+    def run(self, mod, ctx):
+        options = {"fuse_ops.max_results": self._max_results}
+        if (ctx.opt_level if self._level < 0 else self._level) == 0:
+            options["fuse_ops.max_group"] = 1
+        return CorePass(self.info, "fuse_ops", options).run(mod, ctx)
+
+
 def FuseOps(fuse_opt_level: int = -1, max_results: int = 1) -> Pass:
-    """Groups calls of operators into primitive functions. Level 0: each call alone. A group has one result, as in the
-    reference; with max_results, groups that read the same become one with several, as in the pipelines of compile()."""
-    options = {"fuse_ops.max_results": max_results}
-    if fuse_opt_level == 0:
-        options["fuse_ops.max_group"] = 1
-    return CorePass(PassInfo(0, "FuseOps"), "fuse_ops", options)
+    """Groups calls of operators into primitive functions. Level 0: each call alone; -1: the level of the context. A
+    group has one result, as in the reference; with max_results, groups that read the same become one with several, as
+    in the pipelines of compile()."""
+    return _FuseOps(fuse_opt_level, max_results)
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:

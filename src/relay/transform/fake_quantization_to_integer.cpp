@@ -44,7 +44,8 @@ class Integers {
  public:
   explicit Integers(const PassContext& context)
       : qat_(context.flag("fake_quantization_to_integer.qat")),
-        softmax_(context.flag("fake_quantization_to_integer.softmax")) {}
+        softmax_(context.flag("fake_quantization_to_integer.softmax")),
+        hard_fail_(context.flag("fake_quantization_to_integer.hard_fail")) {}
 
   FunctionRef operator()(const FunctionRef& f) {
     return with_body(f, rewrite(f->body, [&](const Expr& now) { return replaced(now); }));
@@ -64,11 +65,16 @@ class Integers {
     if (!output.is_single()) return now;
     std::vector<Expr> order;
     NodeMap<Quantized> done;
-    if (!collect(quantize.args[0], &order)) return now;
+    if (const Expr* without_rule = collect(quantize.args[0], &order)) {
+      if (hard_fail_ && reads_quantised(quantize.args[0])) fail(*without_rule);
+      return now;
+    }
+    if (std::none_of(order.begin(), order.end(), [](const Expr& e) { return call_of(e, "qnn.dequantize"); }))
+      return now;
     for (const Expr& e : order) {
       std::optional<Quantized> q = integers_of(e, done, &output);
       if (!q) {
-        failures_.push_back({e->span, as<Call>(e) ? as<Op>(as<Call>(e)->callee)->name : name(e->kind)});
+        fail(e);
         return now;
       }
       done[e.get()] = std::move(*q);
@@ -77,27 +83,46 @@ class Integers {
     return requantized(last.value, last.one(), output, now->span);
   }
 
-  // Operators of the region, children first. False: it is none, or nothing in it is quantised.
-  bool collect(const Expr& root, std::vector<Expr>* order) {
+  void fail(const Expr& e) {
+    const Call* call = as<Call>(e);
+    failures_.push_back({e->span, call && as<Op>(call->callee) ? as<Op>(call->callee)->name : name(e->kind)});
+  }
+
+  // Operators of the region, children first. What has no rule, if something has not: then it is no region.
+  const Expr* collect(const Expr& root, std::vector<Expr>* order) {
     NodeMap<bool> seen;
-    bool some = false, good = true;
+    const Expr* without_rule = nullptr;
     walk(
         root,
         [&](const Expr& e) {
-          if (!good || !seen.insert(e.get(), true)) return false;
+          if (without_rule || !seen.insert(e.get(), true)) return false;
           if (e->kind == ExprKind::Op || e->kind == ExprKind::Constant || !has_floats(e->type)) return false;
           const Call* call = as<Call>(e);
           if (call_of(e, "qnn.dequantize")) {
-            some = true;
             order->push_back(e);
             return false;
           }
           const bool known = call && as<Op>(call->callee) && rule_of(*call);
-          if (!known && !as<Tuple>(e) && !as<TupleGetItem>(e)) good = false;
-          return good;
+          if (!known && !as<Tuple>(e) && !as<TupleGetItem>(e)) without_rule = &e;
+          return !without_rule;
         },
         [&](const Expr& e) { order->push_back(e); });
-    return good && some;
+    return without_rule;
+  }
+
+  // Whether operators compute it of something that was quantised. What has been looked at before has no such, or the
+  // module is refused already.
+  bool reads_quantised(const Expr& root) {
+    bool some = false;
+    walk(
+        root,
+        [&](const Expr& e) {
+          if (some || !looked_at_.insert(e.get())) return false;
+          some = call_of(e, "qnn.dequantize");
+          return !some && has_floats(e->type) && (as<Call>(e) || as<Tuple>(e) || as<TupleGetItem>(e));
+        },
+        [](const Expr&) {});
+    return some;
   }
 
   IntegerRule rule_of(const Call& call) const {
@@ -152,7 +177,8 @@ class Integers {
     return q ? dequantized(*q, now->span) : now;
   }
 
-  bool qat_, softmax_;
+  bool qat_, softmax_, hard_fail_;
+  NodeSet looked_at_;
   std::vector<std::pair<Span, std::string>> failures_;
 };
 

@@ -7,6 +7,9 @@
 //
 // Of nn.conv2d and qnn.conv2d in the layout NHWC with a stride of 1, no dilation and no padding of their own, where
 // no more is cut off than was added, and zeros are what was added.
+#include <algorithm>
+#include <cmath>
+
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
 #include "relay/transform/attributes.h"
@@ -34,7 +37,7 @@ const Call* convolution(const Expr& e) {
 // Of a quantised one, zeros are its zero point, which must be a constant of one element.
 double zero_of(const Call& conv) {
   if (as<Op>(conv.callee)->name != "qnn.conv2d") return 0;
-  const Constant* zero_point = as<Constant>(conv.args[2]);
+  const Constant* zero_point = as<Constant>(conv.args[3]);
   return zero_point && zero_point->value.elements() == 1 ? zero_point->value.at(0) : NAN;
 }
 

@@ -3,7 +3,8 @@
 //   add(%x, multiply(2f, 3f))          becomes    add(%x, 6f)
 //   if (True) { %x } else { %y }       becomes    %x
 //   let %a = 2f; add(%x, %a)           becomes    add(%x, 2f)
-//   shape_of(%x)  of  %x: Tensor[(2, 3), float32]    becomes    [2, 3]
+//   shape_of(%x)  of  %x: Tensor[(2, 3), float32]    becomes    [2, 3], and ndarray_size(%x) 6
+//   (%x, exp(%y)).0                    becomes    %x, where the other fields have no effects
 //
 // Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of more
 // than 64 Ki elements (option fold_constant.max_elements) stay: work on large constants is compiled and run once, when
@@ -20,6 +21,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
 #include "relay/scalar/simplify.h"
+#include "relay/transform/effects.h"
 #include "relay/transform/pass.h"
 
 namespace relay::transform {
@@ -54,7 +56,10 @@ Expr typed_constant(Tensor value, const Span& span) {
 
 class Folder {
  public:
-  Folder(int64_t max_elements, bool qnn) : max_elements_(max_elements), qnn_(qnn) {}
+  Folder(const Module& module, int64_t max_elements, bool qnn)
+      : effects_(module), max_elements_(max_elements), qnn_(qnn) {}
+
+  void look_at(const FunctionRef& f) { effects_.look_at(f); }
 
   Expr fold(const Expr& before, const Expr& now) const {
     switch (now->kind) {
@@ -62,9 +67,7 @@ class Folder {
       case ExprKind::TupleGetItem: {
         const TupleGetItem* item = as<TupleGetItem>(now);
         const Tuple* t = as<Tuple>(item->tuple);
-        bool all_constant = t && std::all_of(t->elements.begin(), t->elements.end(),
-                                             [](const Expr& e) { return e->kind == ExprKind::Constant; });
-        return all_constant ? t->elements[static_cast<size_t>(item->index)] : now;
+        return t && !effects_.writes(before) ? t->elements[static_cast<size_t>(item->index)] : now;
       }
       case ExprKind::If: {
         const If* branch = as<If>(now);
@@ -104,7 +107,7 @@ class Folder {
     const Call* call = as<Call>(now);
     const Op* op = as<Op>(call->callee);
     if (!op || !op->def || call->args.empty()) return now;
-    if (op->name == "shape_of") return fold_shape(now, before);
+    if (op->name == "shape_of" || op->name == "ndarray_size") return fold_shape(now, before, op->name == "shape_of");
     if (op->def->fusion == op::Fusion::Opaque || starts_with(op->name, "random.")) return now;
     if (!qnn_ && starts_with(op->name, "qnn.")) return now;
     std::vector<Tensor> values;
@@ -197,14 +200,20 @@ class Folder {
     return e;
   }
 
-  static Expr fold_shape(const Expr& now, const Expr& before) {
+  // The sizes of the operand, or how many elements they make.
+  static Expr fold_shape(const Expr& now, const Expr& before, bool is_list) {
     const Expr& operand = as<Call>(before)->args[0];
     std::optional<Shape> shape = static_shape(operand->type);
     const TensorType* result = as<TensorType>(before->type);
     if (!shape || !result) return now;
+    if (!is_list) {
+      const std::optional<int64_t> count = element_count(*shape);
+      return count ? typed_constant(Tensor::from_ints({}, result->dtype, Shape{*count}), now->span) : now;
+    }
     return typed_constant(Tensor::from_ints({static_cast<int64_t>(shape->size())}, result->dtype, *shape), now->span);
   }
 
+  Effects effects_;
   int64_t max_elements_;
   bool qnn_;
 };
@@ -212,7 +221,8 @@ class Folder {
 }  // namespace
 
 // A variable is replaced when the value that it is bound to has become a constant.
-static FunctionRef folded(const FunctionRef& f, const Folder& folder) {
+static FunctionRef folded(const FunctionRef& f, Folder& folder) {
+  folder.look_at(f);
   NodeMap<std::vector<const ExprNode*>> variables_of;  // of a let-bound value
   visit(f, [&](const Expr& e) {
     if (const Let* let = as<Let>(e)) variables_of[let->value.get()].push_back(let->var.get());
@@ -231,7 +241,7 @@ static FunctionRef folded(const FunctionRef& f, const Folder& folder) {
 }
 
 Result<Module> fold_constant(const Module& module, PassContext& context) {
-  Folder folder(context.count("fold_constant.max_elements"), context.flag("fold_constant.qnn"));
+  Folder folder(module, context.count("fold_constant.max_elements"), context.flag("fold_constant.qnn"));
   return for_each_function(module, [&](const FunctionRef& f) { return folded(f, folder); });
 }
 

@@ -3,9 +3,12 @@
 //   nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]]), %w)
 //     becomes   nn.conv2d(%x, %w, padding=[1, 1, 1, 1])
 //
-// For convolutions and means the elements added must be zeros, for maxima the least value, and all of them along the
-// axes that the window moves along. The value must be a constant: fold_constant comes before.
-#include <cmath>
+// For convolutions and means the elements added must be zeros (of quantised data: its zero point), for maxima the least
+// value, and all of them along the axes that the window moves along. The value must be a constant: fold_constant comes
+// before. For maxima the least finite number is taken for the least value too: of a window that has nothing but -inf in
+// it the result is -inf then, and not that number.
+#include <algorithm>
+#include <limits>
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/conditions.h"
@@ -26,29 +29,45 @@ struct Windowed {
   const char* layout;
   const char* default_layout;
 };
-constexpr Windowed windowed[] = {{"nn.conv1d", "data_layout", "NCW"},   {"nn.conv2d", "data_layout", "NCHW"},
-                                 {"nn.conv3d", "data_layout", "NCDHW"}, {"nn.max_pool2d", "layout", "NCHW"},
-                                 {"nn.max_pool3d", "layout", "NCDHW"},  {"nn.avg_pool2d", "layout", "NCHW"},
-                                 {"nn.avg_pool3d", "layout", "NCDHW"}};
+constexpr Windowed windowed[] = {
+    {"nn.conv1d", "data_layout", "NCW"},   {"nn.conv2d", "data_layout", "NCHW"},
+    {"nn.conv3d", "data_layout", "NCDHW"}, {"nn.contrib_conv2d_NCHWc", "data_layout", "NCHW"},
+    {"qnn.conv2d", "data_layout", "NCHW"}, {"nn.max_pool1d", "layout", "NCW"},
+    {"nn.max_pool2d", "layout", "NCHW"},   {"nn.max_pool3d", "layout", "NCDHW"},
+    {"nn.avg_pool1d", "layout", "NCW"},    {"nn.avg_pool2d", "layout", "NCHW"},
+    {"nn.avg_pool3d", "layout", "NCDHW"}};
+
+double least_finite(DType float_type) {
+  if (float_type.code == DType::Code::BFloat) return -0x1.fep127;
+  if (float_type.bits == 16) return -65504;
+  return float_type.bits == 32 ? -std::numeric_limits<float>::max() : -std::numeric_limits<double>::max();
+}
 
 // Whether the elements that `pad` adds are what the operator takes to be outside of its data.
-bool adds_nothing(const Call& pad, std::string_view op) {
+bool adds_nothing(const Call& pad, const Call& call, std::string_view op) {
   const Constant* value = as<Constant>(pad.args[1]);
   if (!value || attribute<std::string>(pad, "pad_mode", "constant") != "constant") return false;
+  if (op.starts_with("qnn.")) {
+    const Constant* zero_point = as<Constant>(call.args[3]);
+    return zero_point && zero_point->value.elements() == 1 && value->value.at(0) == zero_point->value.at(0);
+  }
   if (!op.starts_with("nn.max_pool")) return value->value.at(0) == 0;
   scalar::Expr least = te::identity(te::Combiner::Max, value->value.dtype());
-  return least->kind == scalar::Kind::Float ? value->value.at(0) == least->fvalue
+  return least->kind == scalar::Kind::Float ? value->value.at(0) <= least_finite(value->value.dtype())
                                             : value->value.int_at(0) == least->ivalue;
 }
 
 // The padding attribute for both paddings together: before every axis of the window, then after every axis. Nothing
-// when `width` adds along other axes.
-std::optional<Ints> both(const Ints& padding, const IntLists& width, const std::string& layout) {
+// when `width` adds along other axes. Sizes of blocks in the layout are no axes.
+std::optional<Ints> both(const Ints& padding, const IntLists& width, std::string layout) {
+  layout.erase(std::remove_if(layout.begin(), layout.end(), [](char c) { return c >= '0' && c <= '9'; }), layout.end());
   Ints before, after;
   for (char letter : std::string_view("DHW"))
     if (size_t d = layout.find(letter); d < width.size()) before.push_back(width[d][0]), after.push_back(width[d][1]);
-  for (char letter : std::string_view("NC"))
-    if (size_t d = layout.find(letter); d >= width.size() || width[d][0] != 0 || width[d][1] != 0) return std::nullopt;
+  for (size_t d = 0; d < width.size(); ++d) {
+    const bool moves = d < layout.size() && std::string_view("DHW").find(layout[d]) != std::string_view::npos;
+    if (!moves && (width[d][0] != 0 || width[d][1] != 0)) return std::nullopt;
+  }
   size_t axes = before.size();
   before.insert(before.end(), after.begin(), after.end());
   for (size_t k = 0; k < before.size(); ++k)
@@ -60,7 +79,7 @@ std::optional<Ints> both(const Ints& padding, const IntLists& width, const std::
 Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
   const Call& call = *as<Call>(now);
   const Call* pad = call_of(call.args[0], "nn.pad");
-  if (!pad || !adds_nothing(*pad, w.op)) return nullptr;
+  if (!pad || !adds_nothing(*pad, call, w.op)) return nullptr;
   Ints own = attribute<Ints>(call, "padding", {0});
   std::optional<Ints> padding =
       both(own, attribute<IntLists>(*pad, "pad_width", {}), attribute<std::string>(call, w.layout, w.default_layout));

@@ -158,12 +158,50 @@ Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::s
   return run_these(module, passes, context);
 }
 
+// Passes of one function at a time that a program can do without: they leave functions alone that are marked
+// SkipOptimization=1.
+static bool can_be_skipped(std::string_view pass) {
+  static constexpr std::string_view names[] = {"alter_op_layout",
+                                               "backward_fold_scale_axis",
+                                               "canonicalize_cast",
+                                               "canonicalize_ops",
+                                               "combine_parallel_conv2d",
+                                               "combine_parallel_dense",
+                                               "common_subexpr",
+                                               "convert_layout",
+                                               "div_to_mul",
+                                               "dynamic_to_static",
+                                               "fast_math",
+                                               "flatten_atrous_conv",
+                                               "fold_constant",
+                                               "fold_explicit_padding",
+                                               "forward_fold_scale_axis",
+                                               "fold_scale_axis",
+                                               "legalize",
+                                               "simplify_expr",
+                                               "transposed_to_conv2d",
+                                               "combine_parallel_batch_matmul",
+                                               "to_mixed_precision",
+                                               "remat",
+                                               "fake_quantization_to_integer"};
+  return std::find(std::begin(names), std::end(names), pass) != std::end(names);
+}
+
+static bool is_marked(const ir::FunctionRef& f, const char* name) {
+  const ir::DictAttrs::const_iterator found = f->attrs.find(name);
+  int64_t mark = 0;
+  return found != f->attrs.end() && ir::AttrConvert<int64_t>::from(found->second, &mark) && mark != 0;
+}
+
 // Functions for another compiler are not ours to change: its patterns have looked at them.
-static void keep_external(const ir::Module& before, ir::Module& after) {
+static void keep_as_they_were(const ir::Module& before, ir::Module& after, std::string_view pass) {
+  const bool skips = can_be_skipped(pass);
   for (auto& [name, f] : after.functions) {
-    if (!f->attrs.count("Compiler")) continue;
     auto kept = before.functions.find(name);
-    if (kept != before.functions.end() && kept->second->attrs.count("Compiler")) f = kept->second;
+    if (kept == before.functions.end()) continue;
+    const ir::FunctionRef& was = kept->second;
+    if ((f->attrs.count("Compiler") && was->attrs.count("Compiler")) || (skips && is_marked(was, "SkipOptimization")))
+      f = was;
   }
 }
 
@@ -174,7 +212,7 @@ Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInf
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
     context.applied.clear();
     RELAY_ASSIGN(ir::Module next, pass.run(current, context));
-    keep_external(current, next);
+    keep_as_they_were(current, next, pass.name);
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     RELAY_ASSIGN(next, context.verify ? verified(next, pass.name) : typing::infer(next));
     if (context.trace) context.trace({pass, seconds, current, next, context.applied});

@@ -46,7 +46,21 @@ _INSTEAD = {
 
 CombineParallelConv2D, CombineParallelDense = _forms.CombineParallelConv2D, _forms.CombineParallelDense
 CombineParallelBatchMatmul, LambdaLift = _forms.CombineParallelBatchMatmul, _forms.LambdaLift
-ToBasicBlockNormalForm = _forms.ToBasicBlockNormalForm
+ToBasicBlockNormalForm, ToANormalForm = _forms.ToBasicBlockNormalForm, _forms.ToANormalForm
+BatchingOps, SplitArgs = _forms.BatchingOps, _forms.SplitArgs
+
+
+def ToANormalFormExpr(expr):
+    """ToANormalForm() of one expression."""
+    return _ours._of_expr(expr, None, ToANormalForm())
+
+
+def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, optional_qnn_ops=None) -> Pass:
+    """relay.transform.FakeQuantizationToInteger; optional_qnn_ops: "nn.softmax", the only one, or nothing."""
+    others = [name for name in optional_qnn_ops or () if name != "nn.softmax"]
+    if others:
+        raise ValueError(f"optional_qnn_ops may have nn.softmax in it, not {others[0]}")
+    return _ours.FakeQuantizationToInteger(hard_fail, use_qat, softmax=bool(optional_qnn_ops))
 
 
 def PlanDevices(config=None) -> Pass:

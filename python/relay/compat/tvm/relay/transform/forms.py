@@ -116,6 +116,17 @@ def ToBasicBlockNormalForm() -> Pass:
     return UserPass(run, PassInfo(1, "ToBasicBlockNormalForm"), False)
 
 
+def ToANormalForm() -> Pass:
+    """Every value has a name, in the innermost scope around all that use it: what both branches of an If use is computed
+    in front of it. (relay.transform.ToANormalForm computes it in each, where it is needed.)"""
+    inner = _ours.ToANormalForm()
+
+    def run(mod, ctx):
+        return inner.run(ToBasicBlockNormalForm().run(mod, ctx), ctx)
+
+    return UserPass(run, inner.info, False)
+
+
 # --- parts of what was joined -----------------------------------------------------------------------------------------
 class _Slices(ExprMutator):
     """Parts of splits that a pass made, as slices."""
@@ -197,6 +208,57 @@ def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pa
     return UserPass(run, inner.info, False)
 
 
+def BatchingOps() -> Pass:
+    """The three CombineParallel passes, where the level of the context lets them."""
+    return _ours.Sequential(
+        [CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()], name="BatchingOps"
+    )
+
+
+# --- parts of a concatenation -----------------------------------------------------------------------------------------
+class _Groups(ExprMutator):
+    """A concatenation of concatenations, each of which takes as many arguments as a kernel may have."""
+
+    def __init__(self, most: int):
+        super().__init__()
+        self._most = most
+
+    def visit_call(self, call):
+        made = super().visit_call(call)
+        parts = call.args[0] if call.op == _relay.op.get("concatenate") else None
+        if not isinstance(parts, _relay.Tuple) or sum(map(_arguments, parts.fields)) <= self._most:
+            return made
+        groups: list[list[Expr]] = [[]]
+        room = self._most
+        for before, part in zip(parts.fields, made.args[0].fields, strict=True):
+            if room < _arguments(before) and groups[-1]:
+                groups.append([])
+                room = self._most
+            groups[-1].append(part)
+            room -= _arguments(before)
+        if len(groups) == len(parts.fields):
+            return made
+        joined = [_relay.annotation.stop_fusion(Call(call.op, [_relay.Tuple(g)], call.attrs)) for g in groups]
+        return Call(call.op, [_relay.Tuple(joined)], call.attrs)
+
+
+def _arguments(part: Expr) -> int:
+    """What a kernel takes of a tensor: its elements, and each size that is not known."""
+    return 1 + sum(not isinstance(size, int) for size in part.checked_type.shape)
+
+
+def SplitArgs(max_function_args: int) -> Pass:
+    """Concatenations of more tensors become one of several, each behind annotation.stop_fusion."""
+
+    def run(mod, ctx):
+        out = _relay.run_passes(mod, ["infer_type"])
+        for var, function in out.functions.items():
+            out[var] = _Groups(max_function_args).visit(function)
+        return _relay.run_passes(out, ["infer_type"])
+
+    return UserPass(run, PassInfo(1, "SplitArgs"), False)
+
+
 # --- closures ---------------------------------------------------------------------------------------------------------
 def LambdaLift() -> Pass:
     """Functions inside of others become global ones, which are marked as closures."""
@@ -214,9 +276,12 @@ def LambdaLift() -> Pass:
 
 
 __all__ = [
+    "BatchingOps",
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
     "CombineParallelDense",
     "LambdaLift",
+    "SplitArgs",
+    "ToANormalForm",
     "ToBasicBlockNormalForm",
 ]
