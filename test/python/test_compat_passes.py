@@ -488,3 +488,27 @@ def test_run_as_python():
     assert int(relay.testing.run_as_python(x + x).numpy()) == 4
     with pytest.raises(NotImplementedError, match="run_as_python"):
         relay.testing.to_python(x)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_alter_layout_in_blocks(packed):
+    """a rule of a target, with nn.conv2d or with the operator for blocks"""
+    x, w = relay.var("x", shape=(1, 16, 8, 8)), relay.var("w", shape=(32, 16, 3, 3))
+    y = relay.nn.relu(relay.nn.conv2d(x, w, padding=(1, 1), channels=32, kernel_size=(3, 3)))
+    f = relay.Function([x, w], relay.nn.max_pool2d(y, pool_size=(2, 2)))
+
+    def alter(attrs, inputs, tinfos, out_type):
+        new = {**attrs, "data_layout": "NCHW8c", "kernel_layout": "OIHW8i16o", "out_layout": "NCHW16c"}
+        return (relay.op.nn.contrib_conv2d_NCHWc if packed else relay.nn.conv2d)(*inputs, **new)
+
+    def pools(attrs, inputs, tinfos, out_type):
+        return relay.nn.max_pool2d(inputs[0], **{**attrs, "layout": "NCHW4c"})
+
+    with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", alter), TempOpAttr("nn.max_pool2d", "FTVMAlterOpLayout", pools):
+        out = run_opt_pass(f, transform.AlterOpLayout())
+    text = str(out)
+    assert 'out_layout="NCHW16c"' in text and text.count("layout_transform") == 4
+    assert 'src_layout="NCHW16c", dst_layout="NCHW4c"' in text
+    inputs = np.random.rand(1, 16, 8, 8).astype("float32"), np.random.rand(32, 16, 3, 3).astype("float32")
+    expected, got = (relay.create_executor("debug").evaluate(run_infer_type(one))(*inputs) for one in (f, out))
+    tvm.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-4)

@@ -92,10 +92,25 @@ def legalize_rules(key: str = "FTVMLegalize") -> dict:
     return {name: rule(f) for name, f in RULES.get(key, {}).items()}
 
 
+# Forms of nn.conv2d in blocks: nn.conv2d in these layouts.
+_PACKED = ("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc")
+
+
+def _layouts(attrs) -> list[str]:
+    """Of the data, the weights and the result, as the core's hook gives them; none: the operator has no layout."""
+    data = getattr(attrs, "data_layout", None) or getattr(attrs, "layout", None)
+    return [data, getattr(attrs, "kernel_layout", ""), getattr(attrs, "out_layout", "")] if data else []
+
+
 def _is_call_in_other_layouts(call: Call, made) -> bool:
     """The same operator on the same operands."""
-    same = isinstance(made, Call) and made.op == call.op and hasattr(made.attrs, "data_layout")
-    return same and len(made.args) == len(call.args) and all(a is b for a, b in zip(made.args, call.args, strict=True))
+    same = isinstance(made, Call) and (made.op == call.op or (made.op.name in _PACKED and call.op.name == "nn.conv2d"))
+    return (
+        same
+        and _layouts(made.attrs)
+        and len(made.args) == len(call.args)
+        and all(a is b for a, b in zip(made.args, call.args, strict=True))
+    )
 
 
 def _altered(f, call: Call):
@@ -109,7 +124,7 @@ def alter_layout_rules() -> dict:
         made = _altered(f, call)
         if made is None or not _is_call_in_other_layouts(call, made):
             return None
-        return [made.attrs.data_layout, made.attrs.kernel_layout]
+        return _layouts(made.attrs)
 
     return {name: functools.partial(layouts, f) for name, f in RULES["FTVMAlterOpLayout"].items()}
 
