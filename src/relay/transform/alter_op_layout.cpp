@@ -5,6 +5,7 @@
 // call stays as it is. They may have blocks: "NCHW16c", "OIHW16i16o"; that these do not divide the channels is an
 // error. The rest is the machine of convert_layout (layouts.h). Without the hook convolutions with channels in front
 // get them behind, as the kernels of this compiler store them.
+#include "relay/op/shape/layout.h"
 #include "relay/transform/layouts.h"
 #include "relay/transform/pass.h"
 
@@ -12,13 +13,13 @@ namespace relay::transform {
 
 using namespace ir;
 
-// "NCHW": {"NHWC"}; what has no channels in front: {}.
+// "NCHW", "NCHW4c": {"NHWC"}; what has no channels in front: {}.
 static std::vector<std::string> channels_last(const Call& call) {
   const op::OpDef& def = *as<Op>(call.callee)->def;
   const AttrValue value = value_of(call, layout_attribute(def));
   const std::string* layout = std::get_if<std::string>(&value);
   if (!layout || !layout->starts_with("NC") || !def.name.starts_with("nn.conv")) return {};
-  return {"N" + layout->substr(2) + "C"};
+  return {"N" + op::without_blocks(*layout).substr(2) + "C"};
 }
 
 Result<Module> alter_op_layout(const Module& module, PassContext& context) {

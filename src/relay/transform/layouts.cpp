@@ -73,10 +73,12 @@ std::string usual_kernel(const Call& call, const std::string& data) {
   const std::string own = std::get<std::string>(value_of(call, "kernel_layout"));
   const TensorType* weights = as<TensorType>(call.args[1]->type);
   const AttrValue groups = value_of(call, "groups");
-  const size_t inputs = own.find('I');
+  const std::vector<op::LayoutAxis> axes = *op::layout_axes("kernel_layout", own);
+  const size_t inputs = op::place_of(axes, 'I', false);
   const bool transposed = usual.starts_with("IO");
-  const bool depthwise = weights && inputs < weights->shape.size() && scalar::is_int(weights->shape[inputs], 1) &&
-                         std::holds_alternative<int64_t>(groups) && std::get<int64_t>(groups) > 1;
+  const bool depthwise = op::block_of(axes, 'I') == 1 && weights && inputs < weights->shape.size() &&
+                         scalar::is_int(weights->shape[inputs], 1) && std::holds_alternative<int64_t>(groups) &&
+                         std::get<int64_t>(groups) > 1;
   return usual.substr(2) + (transposed || depthwise ? "OI" : "IO");
 }
 
