@@ -455,8 +455,11 @@ def test_devices_of_annotations():
     kept = transform.PlanDevices(config)(IRModule.from_expr(f))["main"]
     assert kept.attrs["result_virtual_device"] == "cpu:1"
     assert tvm.target.VirtualDevice(tvm.cpu(1)).virtual_device_id == 1
-    with pytest.raises(tvm.TVMError, match="processor"):
-        transform.PlanDevices(tvm.target.make_compilation_config(None, tvm.target.Target("cuda")))
+    mixed = IRModule.from_expr(relay.Function([x], relay.tanh(relay.annotation.on_device(relay.exp(x), tvm.cpu()))))
+    cuda = transform.PlanDevices(tvm.target.make_compilation_config(None, tvm.target.Target("cuda")))
+    assert 'src_virtual_device="cpu:0", dst_virtual_device="cuda:0"' in str(cuda(mixed))
+    with pytest.raises(tvm.TVMError, match="there is no device 'abacus'"):
+        transform.PlanDevices(tvm.target.make_compilation_config(None, tvm.target.Target("abacus")))(mixed)
 
 
 def test_lazy_gradients():

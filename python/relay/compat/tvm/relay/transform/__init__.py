@@ -14,7 +14,6 @@ from relay.transform import Pass, infer_expr
 from ....outside import Outside, is_outside
 from ...ir_parts import reported
 from ..op import rules as _rules
-from ..run import _target
 from . import forms as _forms
 
 
@@ -50,10 +49,16 @@ ToBasicBlockNormalForm = _forms.ToBasicBlockNormalForm
 
 
 def PlanDevices(config=None) -> Pass:
-    """relay.transform.PlanDevices(); config: make_compilation_config(), whose targets must be the processor."""
-    for target in getattr(config, "primitive_targets", None) or []:
-        _target(target)
-    return _ours.PlanDevices()
+    """relay.transform.PlanDevices(); config: make_compilation_config(): of one target, the device of what nothing is said
+    of. What is planned for others than the processor is text: compiling it is an error."""
+    only = getattr(config, "optional_homogeneous_target", None)
+    return _ours.PlanDevices(_device_of_target(only)) if only is not None else _ours.PlanDevices()
+
+
+def _device_of_target(target) -> str:
+    """The device of a kind of target: "cpu" of "llvm -mcpu=haswell", "cuda" of "nvptx"."""
+    kind = str(target.kind)
+    return {"llvm": "cpu", "c": "cpu", "nvptx": "cuda", "sdaccel": "opencl"}.get(kind, kind)
 
 
 def DenseToSparse(*args, **named) -> Pass:
