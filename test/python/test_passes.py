@@ -104,6 +104,31 @@ def test_layouts_in_blocks():
     np.testing.assert_allclose(relay.compile(blocked)(*inputs), expected, rtol=1e-4, atol=1e-4)
 
 
+def test_programs_in_blocks_are_compiled_without():
+    """Reductions of blocks, of places in them and of all else, broadcasts of one channel, concatenations along both."""
+    x, w = relay.var("x", shape=(1, 2, 5, 5, 4)), relay.var("w", shape=(2, 2, 3, 3, 4, 4))
+    conv = relay.nn.conv2d(x, w, data_layout="NCHW4c", kernel_layout="OIHW4i4o")
+    outs = [
+        relay.sum(conv, axis=axis, exclude=exclude, keepdims=keepdims)
+        for axis in ([1, 4], [4], [1], [2, 3], [0, 4])
+        for exclude in (False, True)
+        for keepdims in (False, True)
+    ]
+    outs += [relay.max(conv), relay.argmax(conv), relay.argmax(conv, axis=[1, 4])]
+    outs += [
+        conv * relay.var(f"s{i}", shape=shape) for i, shape in enumerate([(1, 1, 3, 3, 1), (1, 2, 1, 1, 4), (4,), ()])
+    ]
+    outs += [conv + relay.var("t", shape=(1, 1, 1, 1, 4)), conv + relay.var("u", shape=(2, 1, 1, 1))]
+    outs += [relay.concatenate([conv, conv], axis=axis) for axis in (1, 2, 4)]
+    outs += [relay.nn.pad(conv, ((0, 0), (0, 0), (1, 0), (0, 2), width)) for width in ((0, 0), (1, 1))]
+    outs += [relay.nn.softmax(conv, axis=axis) for axis in (1, 2, -1)]
+    outs += [relay.transpose(conv, axes=[0, 1, 4, 2, 3]), relay.nn.upsampling(conv, 2.0, 2.0, layout="NCHW4c")]
+    mod = relay.IRModule.from_expr(relay.Tuple(outs))
+    plain = relay.run_passes(mod, ["plain_layouts"])
+    assert layouts_of(plain) == ["NCHWOIHW"]
+    same(mod, plain)
+
+
 def test_operators_without_blocks_say_so():
     x, w = relay.var("x", shape=(1, 4, 5, 5, 5)), relay.var("w", shape=(4, 4, 3, 3, 3))
     with pytest.raises(relay.CompileError, match="nn.conv3d cannot be in .*: it takes no blocks"):

@@ -118,7 +118,7 @@ std::string permuted(const std::string& own, const std::string& from, const std:
   return text_of(axes);
 }
 
-bool in_blocks(const Axes& axes, char letter) { return op::block_of(axes, letter) > 1; }
+bool in_blocks(const Axes& axes, char letter) { return op::place_of(axes, letter, true) < axes.size(); }
 
 // Where an axis of `from`, perhaps counted from the end, is in `to`; nothing: it is in blocks.
 std::optional<int64_t> moved(int64_t axis, const std::string& from, const std::string& to) {
@@ -362,19 +362,22 @@ Expr LayoutConverter::as_layout(const Call& before, const Call& now, const Carri
 // Null: it does not lie so.
 Expr LayoutConverter::beside(const Expr& before, const Expr& now, const Carried& data) {
   if (fits(before->type, data.from, data.to)) return brought(before, now, data.from, data.to);
-  if (op::is_blocked(data.from)) return nullptr;
   const Dims& shape = as<TensorType>(before->type)->shape;
-  Axes kept;
-  std::vector<int64_t> ones;
-  const Axes all = axes_of(data.to);
-  for (size_t d = 0; d < all.size(); ++d) {
-    if (all[d].block != 0 && scalar::is_int(shape[data.from.find(all[d].letter)], 1))
-      ones.push_back(static_cast<int64_t>(d));
-    else
-      kept.push_back(all[d]);
+  const Axes old = axes_of(data.from), there = axes_of(data.to);
+  auto is_one = [&](const op::LayoutAxis& axis) {
+    return axis.block != 0 && scalar::is_int(shape[op::place_of(old, axis.letter, false)], 1);
+  };
+  Axes before_kept, kept;
+  Ints gone, ones;
+  for (size_t d = 0; d < old.size(); ++d) {
+    const bool goes = is_one(old[d]) && scalar::is_int(shape[d], 1);
+    goes ? gone.push_back(static_cast<int64_t>(d)) : before_kept.push_back(old[d]);
   }
-  if (!fits(before->type, data.from, text_of(kept))) return nullptr;
-  Expr out = transformed(now, data.from, text_of(kept));
+  for (size_t d = 0; d < there.size(); ++d)
+    is_one(there[d]) ? ones.push_back(static_cast<int64_t>(d)) : kept.push_back(there[d]);
+  const Expr narrow = gone.empty() ? now : typed_call("squeeze", {now}, {{"axis", gone}}, now->span);
+  if (!fits(narrow->type, text_of(before_kept), text_of(kept))) return nullptr;
+  Expr out = transformed(narrow, text_of(before_kept), text_of(kept));
   for (int64_t axis : ones) out = typed_call("expand_dims", {out}, {{"axis", axis}}, now->span);
   return out;
 }
@@ -482,9 +485,13 @@ Expr LayoutConverter::as_reduction(const Call& before, const Call& now, const Ca
   Axes left[2], gone[2];
   for (const auto& [k, layout] : {std::pair{0, &old}, {1, &there}})
     for (const op::LayoutAxis& axis : *layout) {
-      if (reduced(axis.letter)) gone[k].push_back(axis);
-      if (keeps || !reduced(axis.letter)) left[k].push_back(axis);
-      if (reduced(axis.letter) && in_blocks(*layout, axis.letter) && (keeps || layout == &old)) return nullptr;
+      const bool goes = reduced(axis.letter);
+      // The places in blocks alone, or the blocks alone.
+      if (layout == &old && in_blocks(old, axis.letter) && std::count(named.begin(), named.end(), axis.letter) == 1)
+        return nullptr;
+      if (goes && keeps && in_blocks(*layout, axis.letter)) return nullptr;
+      if (goes) gone[k].push_back(axis);
+      if (keeps || !goes) left[k].push_back(axis);
     }
   // The place of an extreme value is counted in the order of the axes that go.
   const bool counts = as<Op>(before.callee)->def->attrs_type->find("select_last_index") >= 0;
@@ -523,7 +530,11 @@ Expr LayoutConverter::as_concatenation(const Call& before, const Call& now) {
     if (!first) first = find(part);
   if (!first || rank_of(before.type) != rank_in(first->from)) return nullptr;
   const Carried data = *first;  // the map grows
-  if (op::is_blocked(data.from)) return nullptr;
+  // Whole blocks one behind the other: along the axis that counts them.
+  const Axes axes = axes_of(data.from);
+  const int64_t given = std::get<int64_t>(value_of(before, "axis")), rank = static_cast<int64_t>(axes.size());
+  const op::LayoutAxis& along = axes[static_cast<size_t>(given < 0 ? given + rank : given)];
+  if (along.block != 0) return nullptr;
   Exprs brought_parts;
   Types types;
   for (size_t i = 0; i < parts->elements.size(); ++i) {
@@ -534,10 +545,7 @@ Expr LayoutConverter::as_concatenation(const Call& before, const Call& now) {
   Exprs args = now.args;
   args[0] = tuple(std::move(brought_parts), now.args[0]->span);
   args[0]->type = tuple_type(std::move(types));
-  // Whole blocks one behind the other: along the axis that counts them.
-  const int64_t given = std::get<int64_t>(value_of(before, "axis")), rank = static_cast<int64_t>(data.from.size());
-  const char letter = data.from[static_cast<size_t>(given < 0 ? given + rank : given)];
-  const int64_t axis = static_cast<int64_t>(op::place_of(axes_of(data.to), letter, false));
+  const int64_t axis = static_cast<int64_t>(op::place_of(axes_of(data.to), along.letter, false));
   Expr made = try_call(now.callee, std::move(args), with_attributes(now, {{"axis", axis}}), now.span);
   return stands_for(made, before.type, data.from, data.to) ? carried(Expr(&before), made, data.from, data.to) : nullptr;
 }
