@@ -1,4 +1,4 @@
-// plain_layouts: brings operators whose arrays lie in blocks into the layouts without, and what stands between them along.
+// plain_layouts: brings operators whose arrays lie in blocks into layouts without, and what stands between them along.
 //
 //   nn.conv2d(%x, %w, data_layout="NCHW16c", kernel_layout="OIHW16i16o") becomes one of "NCHW" and "OIHW"; the
 //   layout_transform in front of it, and those of what it makes, cancel.
