@@ -258,13 +258,25 @@ def test_alter_layout_weights():
         data, weight = inputs
         new = dict(attrs)
         new["data_layout"] = "NCHW16c"
-        return relay.nn.conv2d(
-            data, relay.multiply(weight, relay.const(2.0, "float32")), **{**new, "data_layout": "NCHW"}
-        )
+        asked.append(tinfos)
+        return relay.nn.conv2d(data, relay.multiply(weight, relay.const(2.0, "float32")), **new)
 
+    asked = []
     with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", alter):
         out = run_opt_pass(f, transform.AlterOpLayout())
-    assert "multiply" in str(out), out
+    x = relay.var("x", shape=(1, 64, 56, 56))
+    w = relay.var("w", shape=(64, 64, 3, 3))
+    y = relay.nn.conv2d(
+        relay.layout_transform(x, "NCHW", "NCHW16c"),
+        relay.multiply(w, relay.const(2.0, "float32")),
+        channels=64,
+        kernel_size=(3, 3),
+        padding=(1, 1),
+        data_layout="NCHW16c",
+    )
+    expected = relay.Function([x, w], relay.layout_transform(relay.nn.relu(y), "NCHW16c", "NCHW"))
+    tvm.ir.assert_structural_equal(out, run_infer_type(expected))
+    assert len(asked) == 1 and len(asked[0]) == 2
 
 
 def test_legalize():

@@ -120,8 +120,9 @@ def AlterOpLayout() -> Pass:
     such calls is brought along; or another expression of the same type."""
 
     def run(mod, ctx):
-        mod = _ours.Legalize(_rules.alter_rules())(mod)
-        return _ours.AlterOpLayout(_rules.alter_layout_rules())(mod)
+        rules = _rules.AlterRules()
+        mod = _ours.Legalize(rules.expressions())(mod)
+        return _ours.AlterOpLayout(rules.layouts())(mod)
 
     return _ours.UserPass(run, _ours.PassInfo(3, "AlterOpLayout"), False)
 
