@@ -65,8 +65,9 @@ def Legalize(rules: dict[str, Callable[[Call], Expr | None]] | None = None) -> P
 
 def AlterOpLayout(rules: dict[str, Callable[[Call], list[str] | None]] | None = None) -> Pass:
     """Brings calls into the layouts that their rules give, and what stands between them along: rule(call) is
-    [layout of the data, layout of the weights], the first alone, or None. Without rules convolutions with channels in
-    front get them behind."""
+    [layout of the data, of the weights, of the result], the first or the first two, or None. Layouts may have blocks,
+    as ["NCHW16c", "OIHW16i16o"]: that they do not divide the channels is an error. Without rules convolutions with
+    channels in front get them behind."""
     return CorePass(PassInfo(3, "AlterOpLayout"), "alter_op_layout", hooks={"alter_layout": _by_operator(rules)})
 
 

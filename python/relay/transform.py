@@ -280,6 +280,13 @@ def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, so
     return CorePass(PassInfo(0, "FakeQuantizationToInteger", ["DivToMul"]), name, options)
 
 
+def PlanDevices(default: str = "") -> Pass:
+    """Gives every value a device, and puts copies where values go from one to another. What nothing is said of is on
+    `default`, "cuda:0", or without one on cpu:0. Kinds that programs do not run on can be planned, not compiled."""
+    info = PassInfo(LEVELS.get("plan_devices", 0), "PlanDevices")
+    return CorePass(info, "plan_devices", {"plan_devices.default": default} if default else None)
+
+
 def RemoveUnusedFunctions(entry_functions: list[str] | None = None) -> Pass:
     """Drops the functions that @main, or the given ones, do not reach."""
     info = PassInfo(1, "RemoveUnusedFunctions")

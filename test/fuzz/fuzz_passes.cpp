@@ -101,7 +101,8 @@ std::string check_passes(const ir::Module& module, const eval::Value& expected, 
   context.verify = true;
   context.options["partial_evaluate.fuel"] = int64_t{300};
   context.options["limit_width.max_width"] = int64_t{2};
-  context.options["convert_layout.layouts"] = std::string("nn.conv2d NHWC HWIO");
+  const char* layouts[] = {"nn.conv2d NHWC HWIO", "nn.conv2d NCHW2c OIHW2i2o", "nn.conv2d NCHW4c OIHW NCHW2c"};
+  context.options["convert_layout.layouts"] = std::string(layouts[seed / 2 % 3]);
   for (const char* op : {"batch_matmul", "conv2d", "dense"})
     context.options[format("combine_parallel_{}.min_branches", op)] = int64_t{2};
   context.trace = [&](const transform::PassTrace& t) { (*changed)[t.pass.name] += !ir::equal(t.before, t.after); };

@@ -258,13 +258,25 @@ def test_alter_layout_weights():
         data, weight = inputs
         new = dict(attrs)
         new["data_layout"] = "NCHW16c"
-        return relay.nn.conv2d(
-            data, relay.multiply(weight, relay.const(2.0, "float32")), **{**new, "data_layout": "NCHW"}
-        )
+        asked.append(tinfos)
+        return relay.nn.conv2d(data, relay.multiply(weight, relay.const(2.0, "float32")), **new)
 
+    asked = []
     with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", alter):
         out = run_opt_pass(f, transform.AlterOpLayout())
-    assert "multiply" in str(out), out
+    x = relay.var("x", shape=(1, 64, 56, 56))
+    w = relay.var("w", shape=(64, 64, 3, 3))
+    y = relay.nn.conv2d(
+        relay.layout_transform(x, "NCHW", "NCHW16c"),
+        relay.multiply(w, relay.const(2.0, "float32")),
+        channels=64,
+        kernel_size=(3, 3),
+        padding=(1, 1),
+        data_layout="NCHW16c",
+    )
+    expected = relay.Function([x, w], relay.layout_transform(relay.nn.relu(y), "NCHW16c", "NCHW"))
+    tvm.ir.assert_structural_equal(out, run_infer_type(expected))
+    assert len(asked) == 1 and len(asked[0]) == 2
 
 
 def test_legalize():
@@ -455,8 +467,11 @@ def test_devices_of_annotations():
     kept = transform.PlanDevices(config)(IRModule.from_expr(f))["main"]
     assert kept.attrs["result_virtual_device"] == "cpu:1"
     assert tvm.target.VirtualDevice(tvm.cpu(1)).virtual_device_id == 1
-    with pytest.raises(tvm.TVMError, match="processor"):
-        transform.PlanDevices(tvm.target.make_compilation_config(None, tvm.target.Target("cuda")))
+    mixed = IRModule.from_expr(relay.Function([x], relay.tanh(relay.annotation.on_device(relay.exp(x), tvm.cpu()))))
+    cuda = transform.PlanDevices(tvm.target.make_compilation_config(None, tvm.target.Target("cuda")))
+    assert 'src_virtual_device="cpu:0", dst_virtual_device="cuda:0"' in str(cuda(mixed))
+    with pytest.raises(tvm.TVMError, match="there is no device 'abacus'"):
+        transform.PlanDevices(tvm.target.make_compilation_config(None, tvm.target.Target("abacus")))(mixed)
 
 
 def test_lazy_gradients():
@@ -488,3 +503,27 @@ def test_run_as_python():
     assert int(relay.testing.run_as_python(x + x).numpy()) == 4
     with pytest.raises(NotImplementedError, match="run_as_python"):
         relay.testing.to_python(x)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_alter_layout_in_blocks(packed):
+    """a rule of a target, with nn.conv2d or with the operator for blocks"""
+    x, w = relay.var("x", shape=(1, 16, 8, 8)), relay.var("w", shape=(32, 16, 3, 3))
+    y = relay.nn.relu(relay.nn.conv2d(x, w, padding=(1, 1), channels=32, kernel_size=(3, 3)))
+    f = relay.Function([x, w], relay.nn.max_pool2d(y, pool_size=(2, 2)))
+
+    def alter(attrs, inputs, tinfos, out_type):
+        new = {**attrs, "data_layout": "NCHW8c", "kernel_layout": "OIHW8i16o", "out_layout": "NCHW16c"}
+        return (relay.op.nn.contrib_conv2d_NCHWc if packed else relay.nn.conv2d)(*inputs, **new)
+
+    def pools(attrs, inputs, tinfos, out_type):
+        return relay.nn.max_pool2d(inputs[0], **{**attrs, "layout": "NCHW4c"})
+
+    with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", alter), TempOpAttr("nn.max_pool2d", "FTVMAlterOpLayout", pools):
+        out = run_opt_pass(f, transform.AlterOpLayout())
+    text = str(out)
+    assert 'out_layout="NCHW16c"' in text and text.count("layout_transform") == 4
+    assert 'src_layout="NCHW16c", dst_layout="NCHW4c"' in text
+    inputs = np.random.rand(1, 16, 8, 8).astype("float32"), np.random.rand(32, 16, 3, 3).astype("float32")
+    expected, got = (relay.create_executor("debug").evaluate(run_infer_type(one))(*inputs) for one in (f, out))
+    tvm.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-4)

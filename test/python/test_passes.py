@@ -66,8 +66,11 @@ def test_convert_layout():
 @pytest.mark.parametrize(
     "wanted, message",
     [
-        ({"nn.conv2d": ["NCHW4c"]}, "cannot be"),
+        ({"nn.conv2d": ["NCHW4"]}, "cannot be"),
+        ({"nn.conv2d": ["NCHW4d"]}, "cannot be"),
+        ({"nn.conv2d": ["NCHW", "OIHW", "HWIO"]}, "out_layout of nn.conv2d cannot be"),
         ({"nn.conv2d": ["NCW"]}, "cannot be"),
+        ({"nn.upsampling": ["NCHW", "", "NHWC"]}, "nn.upsampling has no out_layout"),
         ({"nn.dense": ["NC"]}, "not an operator with a layout"),
         ({"nn.max_pool2d": ["NHWC", "HWIO"]}, "has no kernel_layout"),
         ({"nn.conv2d": []}, "has 0 layouts"),
@@ -76,6 +79,73 @@ def test_convert_layout():
 def test_layouts_that_are_none(wanted, message):
     with pytest.raises(relay.CompileError, match=message):
         transform.ConvertLayout(wanted)(convolutions(1))
+
+
+def test_layouts_in_blocks():
+    x, b = relay.var("x", shape=(1, 3, 12, 12)), relay.var("b", shape=(16,))
+    first = relay.nn.conv2d(x, relay.var("w0", shape=(16, 3, 3, 3)), padding=(1, 1))
+    out = relay.nn.max_pool2d(relay.nn.relu(relay.nn.bias_add(first, b)), pool_size=(2, 2), strides=(2, 2))
+    for i in range(2):
+        out = out + relay.nn.relu(relay.nn.conv2d(out, relay.var(f"w{i + 1}", shape=(16, 16, 3, 3)), padding=(1, 1)))
+    out = relay.nn.conv2d(relay.nn.upsampling(out, scale_h=2.0, scale_w=2.0), relay.var("w3", shape=(10, 16, 1, 1)))
+    mod = relay.IRModule.from_expr(relay.nn.batch_flatten(relay.nn.global_avg_pool2d(out)))
+    blocked = transform.ConvertLayout({"nn.conv2d": ["NCHW8c", "OIHW8i8o"]})(mod)
+    assert layouts_of(blocked) == ["NCHWOIHW", *["NCHW8cOIHW8i8o"] * 2, "NCHWOIHW"]  # 3 channels, and 10
+    assert relay.analysis.list_op_freqs(blocked)["layout_transform"] == 4  # in front, behind, and two weights
+    same(mod, blocked)
+    back = transform.ConvertLayout({"nn.conv2d": ["NCHW", "OIHW"]})(blocked)
+    assert "layout_transform" not in relay.analysis.list_op_freqs(back)
+    same(mod, back)
+    inputs = [
+        np.random.default_rng(i).standard_normal(p.checked_type.shape) for i, p in enumerate(blocked["main"].params)
+    ]
+    inputs = [one.astype("float32") for one in inputs]
+    expected = np.asarray(relay.evaluate(mod, inputs))
+    np.testing.assert_allclose(relay.compile(blocked)(*inputs), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_programs_in_blocks_are_compiled_without():
+    """Reductions of blocks, of places in them and of all else, broadcasts of one channel, concatenations along both."""
+    x, w = relay.var("x", shape=(1, 2, 5, 5, 4)), relay.var("w", shape=(2, 2, 3, 3, 4, 4))
+    conv = relay.nn.conv2d(x, w, data_layout="NCHW4c", kernel_layout="OIHW4i4o")
+    outs = [
+        relay.sum(conv, axis=axis, exclude=exclude, keepdims=keepdims)
+        for axis in ([1, 4], [4], [1], [2, 3], [0, 4])
+        for exclude in (False, True)
+        for keepdims in (False, True)
+    ]
+    outs += [relay.max(conv), relay.argmax(conv), relay.argmax(conv, axis=[1, 4])]
+    outs += [
+        conv * relay.var(f"s{i}", shape=shape) for i, shape in enumerate([(1, 1, 3, 3, 1), (1, 2, 1, 1, 4), (4,), ()])
+    ]
+    outs += [conv + relay.var("t", shape=(1, 1, 1, 1, 4)), conv + relay.var("u", shape=(2, 1, 1, 1))]
+    outs += [relay.concatenate([conv, conv], axis=axis) for axis in (1, 2, 4)]
+    outs += [relay.nn.pad(conv, ((0, 0), (0, 0), (1, 0), (0, 2), width)) for width in ((0, 0), (1, 1))]
+    outs += [relay.nn.softmax(conv, axis=axis) for axis in (1, 2, -1)]
+    outs += [relay.transpose(conv, axes=[0, 1, 4, 2, 3]), relay.nn.upsampling(conv, 2.0, 2.0, layout="NCHW4c")]
+    mod = relay.IRModule.from_expr(relay.Tuple(outs))
+    plain = relay.run_passes(mod, ["plain_layouts"])
+    assert layouts_of(plain) == ["NCHWOIHW"]
+    same(mod, plain)
+
+
+def test_operators_without_blocks_say_so():
+    x, w = relay.var("x", shape=(1, 4, 5, 5, 5)), relay.var("w", shape=(4, 4, 3, 3, 3))
+    with pytest.raises(relay.CompileError, match="nn.conv3d cannot be in .*: it takes no blocks"):
+        transform.ConvertLayout({"nn.conv3d": ["NCDHW4c"]})(relay.module(relay.nn.conv3d(x, w)))
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "HNCW", "NCHW4c"])
+def test_what_depends_on_the_order_of_axes(layout):
+    """Places of extreme values, and norms whose first axis is the batch."""
+    conv = relay.nn.conv2d(relay.var("x", shape=(2, 4, 5, 3)), relay.var("w", shape=(4, 4, 1, 1)))
+    scale, shift = relay.var("scale", shape=(4,)), relay.var("shift", shape=(4,))
+    outs = [relay.argmax(conv), relay.argmin(conv, axis=[1, 3]), relay.argmax(conv, axis=[2, 3])]
+    outs += [relay.nn.instance_norm(conv, scale, shift), relay.nn.group_norm(conv, scale, shift, num_groups=2)]
+    mod = relay.IRModule.from_expr(relay.Tuple(outs))
+    there = transform.ConvertLayout({"nn.conv2d": [layout, "OIHW"]})(mod)
+    assert layouts_of(there) == [layout + "OIHW"]
+    same(mod, there)
 
 
 def test_options_of_the_wrong_type():

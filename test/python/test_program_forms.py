@@ -250,7 +250,9 @@ def test_functions_of_others():
 @pytest.mark.parametrize(
     ("devices", "message"),
     [
-        ((("cuda", False), ("", False)), "there is no device 'cuda'"),
+        ((("abacus", False), ("", False)), "there is no device 'abacus'"),
+        ((("cuda:1 ", False), ("", False)), "there is no device 'cuda:1 '"),
+        ((("cuda", True), ("cpu", True)), "on cuda:0 and on cpu:0"),
         ((("cpu:x", False), ("", False)), "there is no device 'cpu:x'"),
         ((("cpu:1", True), ("cpu:2", True)), "on cpu:1 and on cpu:2"),
     ],
@@ -260,6 +262,26 @@ def test_devices_that_cannot_be(devices, message):
     a, b = (relay.op.on_device(x, device, constrain_result=result) for device, result in devices)
     with pytest.raises(relay.CompileError, match=message):
         transform.PlanDevices()(relay.IRModule.from_expr(relay.Function([x], a + b)))
+
+
+def test_devices_that_programs_do_not_run_on():
+    """They are planned, and the values are those of any device; compiling names what there are no kernels for."""
+    x = relay.var("x", shape=(2,))
+    mod = relay.module(relay.tanh(relay.op.on_device(relay.exp(x), "cuda:1")))
+    planned = transform.PlanDevices()(mod)
+    assert 'device_copy(%0, src_virtual_device="cuda:1", dst_virtual_device="cpu:0")' in planned.astext()
+    assert transform.PlanDevices()(planned) == planned
+    assert relay.parse(planned.astext()) == planned
+    value = np.array([0.5, -2], "float32")
+    np.testing.assert_allclose(relay.evaluate(planned, [value]), np.tanh(np.exp(value)), rtol=1e-6)
+    everywhere = transform.PlanDevices("metal")(relay.module(relay.exp(x)))
+    assert everywhere["main"].attrs["param_virtual_devices"] == ["metal:0"]
+    assert everywhere["main"].attrs["result_virtual_device"] == "metal:0"
+    for wrong, device in ((mod, "cuda:1"), (planned, "cuda:1"), (everywhere, "metal:0")):
+        with pytest.raises(relay.CompileError, match=f"on {device}, but there are kernels for the processor only"):
+            relay.compile(wrong)
+    with pytest.raises(relay.CompileError, match="there is no device 'abacus'"):
+        transform.PlanDevices("abacus")(mod)
 
 
 def test_dynamic_to_static_computes_shapes():

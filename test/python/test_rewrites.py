@@ -53,7 +53,34 @@ def test_alter_op_layout():
     same(mod, altered, [draw(1, 2, 6, 6)])
     assert transform.AlterOpLayout()(mod).astext().count('data_layout="NHWC"') == 2
     with pytest.raises(relay.CompileError, match="cannot be"):
+        transform.AlterOpLayout({"nn.conv2d": lambda call: ["NCHWc"]})(mod)
+    with pytest.raises(relay.CompileError, match="blocks do not divide the axes"):
         transform.AlterOpLayout({"nn.conv2d": lambda call: ["NCHW8c"]})(mod)
+
+
+def test_alter_op_layout_in_blocks():
+    """A rule as targets have it: blocks as large as the channels allow, up to 16."""
+
+    def block(channels):
+        return max(n for n in range(1, 17) if channels % n == 0)
+
+    def blocked(call):
+        out, into = (int(n) for n in call.args[1].checked_type.shape[:2])
+        i, o = block(into), block(out)
+        return [f"NCHW{i}c", f"OIHW{i}i{o}o", f"NCHW{o}c"]
+
+    x = relay.var("x", shape=(1, 3, 10, 10))
+    one = nn.relu(nn.bias_add(nn.conv2d(x, relay.const(draw(24, 3, 3, 3))), relay.const(draw(24))))
+    two = nn.conv2d(nn.avg_pool2d(one, pool_size=(2, 2)), relay.const(draw(32, 24, 1, 1)))
+    mod = relay.module(nn.relu(nn.conv2d(nn.relu(two), relay.const(draw(8, 32, 3, 3)))))
+    altered = transform.AlterOpLayout({"nn.conv2d": blocked})(mod)
+    assert 'data_layout="NCHW12c", kernel_layout="OIHW12i16o", out_layout="NCHW16c"' in altered.astext()
+    # Of the image, three weights, a bias and the result: between the convolutions there are none.
+    assert analysis.list_op_freqs(altered)["layout_transform"] == 6
+    same(mod, altered, [draw(1, 3, 10, 10)], 1e-4)
+    np.testing.assert_allclose(
+        relay.compile(altered)(draw(1, 3, 10, 10)), values(mod, [draw(1, 3, 10, 10)])[0], 1e-3, 1e-3
+    )
 
 
 def test_split_args():

@@ -292,7 +292,7 @@ def define(name: Any, inputs: Any, relation: Any, compute: Any = None, callback:
         "output fusable" or "opaque".
 """
 def device_copy(data: Expr | TupleWrapper, src_virtual_device: str = '', dst_virtual_device: str = '') -> Expr:
-    """Data on another device; there is one.
+    """Data on another device; the values are the same.
 
     data: any shape
     src_virtual_device (string): The device that data is on.
@@ -1729,7 +1729,7 @@ def not_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def on_device(body: Expr | TupleWrapper, virtual_device: str = '', constrain_result: bool = False, constrain_body: bool = True) -> Expr:
-    """Says on which device a value should be; there is one.
+    """Says on which device a value should be; the values are the same.
 
     body: any shape
     virtual_device (string): The device that is meant.

@@ -19,6 +19,7 @@
 #include "relay/runtime/topology.h"
 #include "relay/text/text.h"
 #include "relay/transform/dataflow.h"
+#include "relay/transform/devices.h"
 #include "relay/typing/typing.h"
 
 namespace relay::driver {
@@ -174,6 +175,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 
   // Relay to Relay.
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
+  RELAY_RETURN_IF_ERROR(transform::check_devices(typed));
   if (!options.external.empty()) {
     RELAY_ASSIGN(typed, external::partition(typed, options.external));
   }

@@ -35,6 +35,7 @@ static Pipeline o1() {
               "simplify_inference",
               "to_graph_normal_form",
               "propagate_constants",  // weights that functions hand on are constants where they are used
+              "plain_layouts",        // blocks that a program asks for: lowering chooses how arrays are stored
               "fold_constant",        // what depends on weights only is computed now
               "limit_width",          // kernels of thousands of operands become trees of small ones
               "dead_code",            // and what nothing uses, never
@@ -52,6 +53,7 @@ static Pipeline o2() {
               "simplify_inference",       // batch_norm becomes multiply and add, dropout its input
               "to_graph_normal_form",     // let-bound values become shared nodes: the passes below see dataflow
               "propagate_constants",      // weights that functions hand on are constants where they are used
+              "plain_layouts",            // blocks that a program asks for: lowering chooses how arrays are stored
               "fold_constant",            // what depends on weights only is computed now
               "simplify_expr",            // x * 1, transpose of transpose, a reshape of a reshape, ...
               // Scales of outputs go into weights. Those of data do not: forward_fold_scale_axis made ResNetV2-18 a

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "relay/op/annotation/device_kinds.h"
 #include "relay/text/names.h"
 
 namespace relay::text {
@@ -284,13 +285,10 @@ std::string read_old_device(const json* node) {
     std::from_chars(text.data(), text.data() + text.size(), out);
     return out;
   };
-  static const std::map<int64_t, const char*> kinds = {{1, "cpu"},    {2, "cuda"},     {4, "opencl"},
-                                                       {7, "vulkan"}, {8, "metal"},    {9, "vpi"},
-                                                       {10, "rocm"},  {12, "ext_dev"}, {14, "hexagon"}};
-  const std::map<int64_t, const char*>::const_iterator kind = kinds.find(number("device_type_int"));
-  if (kind == kinds.end()) return "";
-  const int64_t id = number("virtual_device_id");
-  return id > 0 ? format("{}:{}", kind->second, id) : kind->second;
+  const int64_t wanted = number("device_type_int"), id = number("virtual_device_id");
+  for (const op::DeviceKind& kind : op::device_kinds)
+    if (kind.number == wanted) return id > 0 ? format("{}:{}", kind.name, id) : std::string(kind.name);
+  return "";
 }
 
 // {"root": 1, "nodes": [...], "b64ndarrays": [...]}: a graph of nodes; the root maps type keys to lists of objects.

@@ -41,18 +41,18 @@ Expr compose_transposes(const Call& outer, const Type& type) {
 }
 
 // layout_transform(layout_transform(x)), and one to the layout that there is.
-Expr compose_layouts(const Call& outer, const Type&) {
+Expr compose_layouts(const Call& outer, const Type& type) {
   const std::string from = attribute<std::string>(outer, "src_layout", ""),
                     to = attribute<std::string>(outer, "dst_layout", "");
   if (from == to) return outer.args[0];
   const Call* inner = inner_call(outer, "layout_transform");
   if (!inner || attribute<std::string>(*inner, "dst_layout", "") != from) return nullptr;
   const std::string first = attribute<std::string>(*inner, "src_layout", "");
-  if (first == to) return inner->args[0];
-  // Blocks are filled up where they do not divide: only the letters' order may change on the way.
-  const std::string letters = first + from + to;
-  if (std::any_of(letters.begin(), letters.end(), [](char c) { return c < 'A' || c > 'Z'; })) return nullptr;
-  return typed_call("layout_transform", {inner->args[0]}, {{"src_layout", first}, {"dst_layout", to}}, outer.span);
+  // Blocks are filled up where they do not divide: what one step makes has the same type if none was on the way.
+  const Expr direct = first == to ? inner->args[0]
+                                  : typed_call("layout_transform", {inner->args[0]},
+                                               {{"src_layout", first}, {"dst_layout", to}}, outer.span);
+  return equal(direct->type, type) ? direct : nullptr;
 }
 
 // Whether every value of `from` is one of `to`.

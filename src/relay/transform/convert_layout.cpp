@@ -1,9 +1,10 @@
 // convert_layout: brings operators into given layouts, and what stands between them along.
 //
 // Option convert_layout.layouts says which: "nn.conv2d NHWC HWIO; nn.max_pool2d NHWC", an operator, the layout of its
-// data and that of its weights. "default" for the data: as it is; without one for the weights they get the usual one
-// beside that of the data. Option convert_layout.skip="0 3" leaves out the first and the fourth call of those
-// operators. Without the first option nothing changes. See layouts.h.
+// data, that of its weights and that of its result. "default" for the data: as it is; without one for the weights they
+// get the usual one beside that of the data, without one for the result that of the data. They may have blocks,
+// "nn.conv2d NCHW8c OIHW8i8o"; a call whose axes these do not divide stays. Option convert_layout.skip="0 3" leaves out
+// the first and the fourth call of those operators. Without the first option nothing changes. See layouts.h.
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -36,8 +37,8 @@ Result<std::map<std::string, Layouts>> parse(const std::string& text) {
       if (word == "default") word.clear();
     if (words.size() < 2 || words.size() > 4)
       return bad_layouts(format("{} has {} layouts", def->name, words.size() - 1),
-                         "give the layout of the data and, behind it, that of the weights");
-    Layouts layouts = {words[1], words.size() > 2 ? words[2] : ""};
+                         "give the layout of the data and, behind it, those of the weights and of the result");
+    const Layouts layouts = {words[1], words.size() > 2 ? words[2] : "", words.size() > 3 ? words[3] : ""};
     RELAY_RETURN_IF_ERROR(check_layouts(*def, layouts));
     out[def->name] = layouts;
   }
@@ -66,18 +67,23 @@ Result<std::set<int64_t>> skipped(const std::string& text) {
 Result<Module> convert_layout(const Module& module, PassContext& context) {
   RELAY_ASSIGN(auto wanted, parse(context.text("convert_layout.layouts")));
   RELAY_ASSIGN(std::set<int64_t> skip, skipped(context.text("convert_layout.skip")));
-  return for_each_function(module, [&](const FunctionRef& f) {
-    int64_t count = 0;
-    LayoutConverter convert([&](const Call& call) -> std::optional<Layouts> {
-      auto row = wanted.find(as<Op>(call.callee)->name);
-      if (row == wanted.end()) return std::nullopt;
-      if (skip.count(count++)) return Layouts{};
-      Layouts layouts = row->second;
-      if (layouts.kernel.empty()) layouts.kernel = usual_kernel(call, layouts.data);
-      return layouts;
-    });
-    return convert(f);
-  });
+  Diagnostics errors;
+  RELAY_ASSIGN(Module result, for_each_function(module, [&](const FunctionRef& f) {
+                 int64_t count = 0;
+                 LayoutConverter convert([&](const Call& call) -> std::optional<Layouts> {
+                   auto row = wanted.find(as<Op>(call.callee)->name);
+                   if (row == wanted.end()) return std::nullopt;
+                   if (skip.count(count++)) return Layouts{};
+                   Layouts layouts = row->second;
+                   if (layouts.kernel.empty()) layouts.kernel = usual_kernel(call, layouts.data);
+                   return layouts;
+                 });
+                 const FunctionRef out = convert(f);
+                 errors.insert(errors.end(), convert.errors.begin(), convert.errors.end());
+                 return out;
+               }));
+  if (!errors.empty()) return errors;
+  return result;
 }
 
 }  // namespace relay::transform

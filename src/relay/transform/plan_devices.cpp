@@ -8,15 +8,16 @@
 // What on_device says of its input (constrain_body) and of its result (constrain_result), and device_copy of both, is
 // given. All else follows: the arguments and the result of an operator are on one device, and so are a tuple and its
 // fields, a variable and its value, the branches of an `if` and its result; parameters and results of a global function
-// are where all its calls have them. What nothing is said of is on cpu:0. Where on_device says nothing of its result,
+// are where all its calls have them. What nothing is said of is on cpu:0, or on the device that option
+// plan_devices.default names. Where on_device says nothing of its result,
 // the value may go elsewhere: then a copy takes its place; else it is dropped, and so is a copy to the device that the
 // value is on. Two devices for one value are an error. Arguments of vm.shape_of, shape_of and ndarray_size, of which
 // only sizes are asked, and constants may be anywhere.
 //
 // A function some of whose parameters, or whose result, are not on cpu:0 says so: %x {virtual_device="cpu:1"} (the
 // attribute param_virtual_devices), result_virtual_device. The same may be given; virtual_device of a function is that
-// of its result. There is one kind of device, the processor; others are
-// refused. A second run changes nothing.
+// of its result. Devices may be of kinds that programs do not run on, "cuda:0": compiling such a program says so. A
+// second run changes nothing.
 #include <algorithm>
 
 #include "relay/ir/fields.h"
@@ -35,7 +36,7 @@ namespace {
 
 class DevicePlan {
  public:
-  explicit DevicePlan(const Module& module) : module_(module) {}
+  DevicePlan(const Module& module, Device otherwise) : module_(module), otherwise_(std::move(otherwise)) {}
 
   Result<Module> run() {
     for (const auto& [name, f] : module_.functions)
@@ -60,7 +61,7 @@ class DevicePlan {
     while (parents_[i] != i) i = parents_[i] = parents_[parents_[i]];
     return i;
   }
-  void conflict(int64_t a, int64_t b, const Span& span) {
+  void conflict(const Device& a, const Device& b, const Span& span) {
     errors_.push_back({DiagnosticKind::not_supported,
                        format("a value is on {} and on {}", device_name(a), device_name(b)),
                        span,
@@ -78,17 +79,17 @@ class DevicePlan {
     parents_[y] = x;
   }
   void give(const Expr& e, const std::string& name, const Span& span) {
-    Result<std::optional<int64_t>> device = device_of(name, span);
+    Result<std::optional<Device>> device = device_of(name, span);
     if (!device) {
       errors_.insert(errors_.end(), device.errors().begin(), device.errors().end());
       return;
     }
     if (!*device) return;
-    std::optional<int64_t>& known = devices_[set_of(e)];
+    std::optional<Device>& known = devices_[set_of(e)];
     if (known && *known != **device) return conflict(*known, **device, span);
     known = *device;
   }
-  int64_t device(const Expr& e) { return devices_[set_of(e)].value_or(0); }
+  Device device(const Expr& e) { return devices_[set_of(e)].value_or(otherwise_); }
 
   // --- what is known ---
   void read_attributes(const FunctionRef& f) {
@@ -167,7 +168,7 @@ class DevicePlan {
       const bool copies = call_of(before, "device_copy");
       if (!copies && !call_of(before, "on_device")) return now;
       const Call& call = *as<Call>(now);
-      const int64_t from = device(as<Call>(before)->args[0]), to = device(before);
+      const Device from = device(as<Call>(before)->args[0]), to = device(before);
       if (from == to) return call.args[0];
       const Attrs attrs = *op::attributes(*op::find("device_copy"), {{"src_virtual_device", device_name(from)},
                                                                      {"dst_virtual_device", device_name(to)}});
@@ -180,9 +181,9 @@ class DevicePlan {
     for (const char* key : {"param_virtual_devices", "result_virtual_device", "virtual_device"}) attrs.erase(key);
     Strings params;
     for (const VarRef& p : f->params) params.push_back(device_name(device(Expr(p))));
-    if (std::any_of(params.begin(), params.end(), [](const std::string& name) { return name != device_name(0); }))
+    if (std::any_of(params.begin(), params.end(), [](const std::string& name) { return name != device_name({}); }))
       attrs["param_virtual_devices"] = params;
-    if (device(f->body) != 0) attrs["result_virtual_device"] = device_name(device(f->body));
+    if (device(f->body) != Device()) attrs["result_virtual_device"] = device_name(device(f->body));
     const bool same =
         std::equal(attrs.begin(), attrs.end(), g.attrs.begin(), g.attrs.end(),
                    [](const auto& a, const auto& b) { return a.first == b.first && equal(a.second, b.second); });
@@ -193,14 +194,18 @@ class DevicePlan {
   }
 
   const Module& module_;
+  const Device otherwise_;   // of what nothing is said
   NodeMap<size_t> numbers_;  // of a node: one more than its index in the arrays
   std::vector<size_t> parents_;
-  std::vector<std::optional<int64_t>> devices_;  // of a set, by its root
+  std::vector<std::optional<Device>> devices_;  // of a set, by its root
   Diagnostics errors_;
 };
 
 }  // namespace
 
-Result<Module> plan_devices(const Module& module, PassContext&) { return DevicePlan(module).run(); }
+Result<Module> plan_devices(const Module& module, PassContext& context) {
+  RELAY_ASSIGN(const std::optional<Device> otherwise, device_of(context.text("plan_devices.default"), {}));
+  return DevicePlan(module, otherwise.value_or(Device())).run();
+}
 
 }  // namespace relay::transform

@@ -1,5 +1,5 @@
-// Marks of other stages of a compiler; here they compute nothing: out = data. There is one device, so that copies
-// between devices and the choice of one have no effect.
+// Marks of other stages of a compiler; here they compute nothing: out = data. Programs run on one device, so that
+// copies between devices and the choice of one have no effect on values.
 //
 // vm.shape_of: the extents of data, int64. vm.reshape_tensor: the same elements under another shape.
 #include "relay/op/gradient.h"
@@ -69,10 +69,10 @@ te::Tensors shape_values(const ShapeOfAttrs& a, const te::Tensors& in, const Typ
 }  // namespace
 
 std::vector<OpDef> devices() {
-  return {identity<DeviceCopyAttrs>("device_copy", "Data on another device; there is one.", "data", "DeviceCopyAttrs",
-                                    "src_virtual_device=\"cpu\", dst_virtual_device=\"cpu\""),
-          identity<OnDeviceAttrs>("on_device", "Says on which device a value should be; there is one.", "body",
-                                  "OnDeviceAttrs", "virtual_device=\"cpu\", constrain_result=True"),
+  return {identity<DeviceCopyAttrs>("device_copy", "Data on another device; the values are the same.", "data",
+                                    "DeviceCopyAttrs", "src_virtual_device=\"cpu\", dst_virtual_device=\"cpu\""),
+          identity<OnDeviceAttrs>("on_device", "Says on which device a value should be; the values are the same.",
+                                  "body", "OnDeviceAttrs", "virtual_device=\"cpu\", constrain_result=True"),
           identity<DebugAttrs>("debug", "A place where somebody could look at a value.", "program", "DebugAttrs",
                                "debug_func=\"look\"")};
 }

@@ -4,8 +4,10 @@
 //
 // Where OS divides S the windows are alike and the reduction is a plain one. Else windows differ in size and overlap;
 // the reduction runs over the largest, and what lies outside of the window counts for nothing.
+// Layouts may have blocks (blocked.h).
 #pragma once
 
+#include "relay/op/nn/blocked.h"
 #include "relay/op/nn/conv.h"
 
 namespace relay::op::nn {
@@ -49,6 +51,7 @@ OpSpec<AdaptivePoolOf<axes>> adaptive_pool_spec(bool mean) {
   };
   spec.definition = [mean](const Attrs& a, const ir::Exprs& in) { return adaptive_pool_definition(axes, a, in, mean); };
   spec.oracle = adaptive_pool_oracle(axes, mean);
+  allow_blocks(spec);
   return spec;
 }
 

@@ -10,6 +10,7 @@ OpDef adaptive_pool(bool mean) {
                    {.inputs = {"(2, 3, 7, 9)"}, .attrs = "output_size=[1, 1]", .symbolic = {"(n, 3, h, w)"}},
                    {.inputs = {"(1, 2, 7, 10)"}, .attrs = "output_size=[3, 4]", .symbolic = {"(n, 2, h, w)"}},
                    {.inputs = {"(1, 3, 4, 2)"}, .attrs = "output_size=[5], layout=\"NHWC\""},
+                   {.inputs = {"(1, 2, 7, 10, 3)"}, .attrs = "output_size=[3, 4], layout=\"NCHW3c\""},
                    {.inputs = {"(1, 2, 3, 4)"}}};
   spec.rejects = {{{"(1, 3, 8, 8)"}, "layout=\"NCW\"", "C1"},
                   {{"(3, 8, 8)"}, "", "C2"},

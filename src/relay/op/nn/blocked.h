@@ -4,23 +4,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cctype>
 
 #include "relay/op/gradient.h"
+#include "relay/op/shape/layout.h"
 
 namespace relay::op::nn {
-
-inline bool is_blocked(const std::string& layout) {
-  return std::any_of(layout.begin(), layout.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
-}
-
-// "NCHW4c": "NCHW"
-inline std::string without_blocks(const std::string& layout) {
-  std::string out;
-  for (char c : layout)
-    if (std::isupper(static_cast<unsigned char>(c))) out += c;
-  return is_blocked(layout) ? out : layout;
-}
 
 template <class A>
 AttrValues values_of(const A& a) {
@@ -35,20 +23,20 @@ AttrValues values_of(const A& a) {
 }
 
 // Lets an operator have such layouts: `inputs` are the attributes with the layouts of its inputs, the first that of the
-// result too where out_layout is empty. `out_layout` is plain or one in blocks.
+// result too where out_layout is empty, or there is none (null). `out_layout` is plain or one in blocks.
 template <class A, class Base>
 void allow_blocks(OpSpec<A>& spec, std::vector<std::string Base::*> inputs, std::string Base::* out_layout) {
+  auto wanted = [=](const A& a) { return !out_layout || (a.*out_layout).empty() ? a.*inputs[0] : a.*out_layout; };
   auto any = [=](const A& a) {
-    return is_blocked(a.*out_layout) ||
+    return is_blocked(wanted(a)) ||
            std::any_of(inputs.begin(), inputs.end(), [&](std::string Base::* layout) { return is_blocked(a.*layout); });
   };
   auto plain = [=](A a) {
-    const std::string out = (a.*out_layout).empty() ? a.*inputs[0] : a.*out_layout;
+    const std::string out = wanted(a);
     for (std::string Base::* layout : inputs) a.*layout = without_blocks(a.*layout);
-    a.*out_layout = without_blocks(out);
+    if (out_layout) a.*out_layout = without_blocks(out);
     return a;
   };
-  auto wanted = [=](const A& a) { return (a.*out_layout).empty() ? a.*inputs[0] : a.*out_layout; };
   auto change = [](const std::string& from, const std::string& to) {
     return *attributes(*find("layout_transform"), {{"src_layout", from}, {"dst_layout", to}});
   };
@@ -64,7 +52,7 @@ void allow_blocks(OpSpec<A>& spec, std::vector<std::string Base::*> inputs, std:
       types.push_back(std::move(type));
     }
     RELAY_ASSIGN(Type out, own(b, types));
-    return type_of(out, b.*out_layout, wanted(a));
+    return type_of(out, wanted(b), wanted(a));
   };
   auto moved = [=](const te::Tensor& t, const std::string& from, const std::string& to) {
     if (from == to) return t;
@@ -76,8 +64,8 @@ void allow_blocks(OpSpec<A>& spec, std::vector<std::string Base::*> inputs, std:
     const A b = plain(a);
     te::Tensors arrays;
     for (size_t k = 0; k < in.size(); ++k) arrays.push_back(moved(in[k], a.*inputs[k], b.*inputs[k]));
-    const Type type = *type_of(out, wanted(a), b.*out_layout);
-    return {moved(own(b, arrays, type)[0], b.*out_layout, wanted(a))};
+    const Type type = *type_of(out, wanted(a), wanted(b));
+    return {moved(own(b, arrays, type)[0], wanted(b), wanted(a))};
   };
   spec.definition = [=, own = spec.definition, name = spec.name](const A& a, const ir::Exprs& in) -> ir::Expr {
     if (!any(a)) return own ? own(a, in) : nullptr;
@@ -87,8 +75,14 @@ void allow_blocks(OpSpec<A>& spec, std::vector<std::string Base::*> inputs, std:
     };
     ir::Exprs arrays;
     for (size_t k = 0; k < in.size(); ++k) arrays.push_back(turned(in[k], a.*inputs[k], b.*inputs[k]));
-    return turned(grad::call(name, arrays, values_of(b)), b.*out_layout, wanted(a));
+    return turned(grad::call(name, arrays, values_of(b)), wanted(b), wanted(a));
   };
+}
+
+// Of what has one input, with the attributes layout and out_layout.
+template <class A>
+void allow_blocks(OpSpec<A>& spec) {
+  allow_blocks<A, A>(spec, {&A::layout}, &A::out_layout);
 }
 
 }  // namespace relay::op::nn

@@ -1,5 +1,5 @@
 // nn.global_avg_pool2d, nn.global_max_pool2d: out[n, c, 0, 0] = mean (maximum) over y, x of data[n, c, y, x]
-#include "relay/op/gradient.h"
+#include "relay/op/nn/blocked.h"
 #include "relay/op/nn/conv.h"
 #include "relay/op/reduce/axes.h"
 #include "relay/te/axis_names.h"
@@ -56,24 +56,27 @@ ir::Expr definition(const GlobalPool2DAttrs& a, const ir::Exprs& in, bool mean) 
 }
 
 OpDef global_pool(const char* name, const char* doc, const char* torch_name, bool mean) {
-  return define<GlobalPool2DAttrs>(
-      {.name = name,
-       .doc = doc,
-       .inputs = {{"data", "(N, C, H, W), in the order of layout"}},
-       .fusion = Fusion::OutputFusable,
-       .infer = infer,
-       .compute = [mean](const GlobalPool2DAttrs& a, const te::Tensors& in,
-                         const Type& out) { return compute(a, in, out, mean); },
-       .definition = [mean](const GlobalPool2DAttrs& a, const ir::Exprs& in) { return definition(a, in, mean); },
-       .oracle = format("order({}(order(data, layout, 'NCHW'), (2, 3), keepdim=True), 'NCHW', out_layout or layout)",
-                        torch_name),
-       .examples = {{.inputs = {"(2, 3, 5, 7)"}, .symbolic = {"(n, c, h, w)"}},
-                    {.inputs = {"(2, 5, 7, 3)"}, .attrs = "layout=\"NHWC\"", .symbolic = {"(n, h, w, 3)"}},
-                    {.inputs = {"(1, 512, 7, 7)"}, .bench = true},
-                    {.inputs = {"(1, 7, 7, 2048)"}, .attrs = "layout=\"NHWC\"", .bench = true},
-                    {.inputs = {"(1, 96, 56, 56)"}, .bench = true}},
-       .rejects = {{{"(1, 3, 8, 8)"}, "layout=\"NCW\"", "C1"}, {{"(3, 8, 8)"}, "", "C2"}}},
-      "GlobalPool2DAttrs");
+  OpSpec<GlobalPool2DAttrs> spec = {
+      .name = name,
+      .doc = doc,
+      .inputs = {{"data", "(N, C, H, W), in the order of layout"}},
+      .fusion = Fusion::OutputFusable,
+      .infer = infer,
+      .compute = [mean](const GlobalPool2DAttrs& a, const te::Tensors& in,
+                        const Type& out) { return compute(a, in, out, mean); },
+      .definition = [mean](const GlobalPool2DAttrs& a, const ir::Exprs& in) { return definition(a, in, mean); },
+      .oracle = format("order({}(order(data, layout, 'NCHW'), (2, 3), keepdim=True), 'NCHW', out_layout or layout)",
+                       torch_name),
+      .examples = {{.inputs = {"(2, 3, 5, 7)"}, .symbolic = {"(n, c, h, w)"}},
+                   {.inputs = {"(2, 2, 5, 3, 4)"}, .attrs = "layout=\"NCHW4c\"", .symbolic = {"(n, 2, h, w, 4)"}},
+                   {.inputs = {"(2, 2, 5, 3, 4)"}, .attrs = "layout=\"NCHW4c\", out_layout=\"NHWC\""},
+                   {.inputs = {"(2, 5, 7, 3)"}, .attrs = "layout=\"NHWC\"", .symbolic = {"(n, h, w, 3)"}},
+                   {.inputs = {"(1, 512, 7, 7)"}, .bench = true},
+                   {.inputs = {"(1, 7, 7, 2048)"}, .attrs = "layout=\"NHWC\"", .bench = true},
+                   {.inputs = {"(1, 96, 56, 56)"}, .bench = true}},
+      .rejects = {{{"(1, 3, 8, 8)"}, "layout=\"NCW\"", "C1"}, {{"(3, 8, 8)"}, "", "C2"}}};
+  nn::allow_blocks(spec);
+  return define<GlobalPool2DAttrs>(std::move(spec), "GlobalPool2DAttrs");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// nn.max_pool1d, nn.avg_pool1d: pools along W; the formulas are those of pool.h.
+// nn.max_pool1d, nn.avg_pool1d: pools along W; the formulas are those of pool.h. Layouts may have blocks (blocked.h).
+#include "relay/op/nn/blocked.h"
 #include "relay/op/nn/pool.h"
 
 namespace relay::ops {
@@ -9,7 +10,8 @@ std::vector<Example> examples(const std::string& more) {
       {.inputs = {"(1, 3, 8)"}, .attrs = "pool_size=[2], strides=[2]", .symbolic = {"(n, 3, w)"}},
       {.inputs = {"(2, 3, 9)"}, .attrs = "pool_size=[3], strides=[2], padding=[1]", .symbolic = {"(n, c, w)"}},
       {.inputs = {"(1, 2, 8)"}, .attrs = "pool_size=[3], strides=[2], padding=[1, 2], ceil_mode=True"},
-      {.inputs = {"(1, 8, 3)"}, .attrs = "pool_size=[3], dilation=[2], layout=\"NWC\"", .symbolic = {"(n, w, 3)"}}};
+      {.inputs = {"(1, 8, 3)"}, .attrs = "pool_size=[3], dilation=[2], layout=\"NWC\"", .symbolic = {"(n, w, 3)"}},
+      {.inputs = {"(1, 2, 8, 4)"}, .attrs = "pool_size=[3], layout=\"NCW4c\""}};
   if (!more.empty()) {
     Example counted = out[1];
     counted.attrs += more;
@@ -48,6 +50,7 @@ OpDef nn_max_pool1d() {
   spec.definition = [](const nn::MaxPoolOf<1>& a, const ir::Exprs& in) {
     return definition("nn.max_pool2d", a, in, {});
   };
+  nn::allow_blocks(spec);
   return define<nn::MaxPoolOf<1>>(std::move(spec), "MaxPool1DAttrs");
 }
 
@@ -57,6 +60,7 @@ OpDef nn_avg_pool1d() {
   spec.definition = [](const nn::AvgPoolOf<1>& a, const ir::Exprs& in) {
     return definition("nn.avg_pool2d", a, in, {{"count_include_pad", a.count_include_pad}});
   };
+  nn::allow_blocks(spec);
   return define<nn::AvgPoolOf<1>>(std::move(spec), "AvgPool1DAttrs");
 }
 

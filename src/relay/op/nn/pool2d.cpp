@@ -1,5 +1,6 @@
 // nn.max_pool2d, nn.avg_pool2d: pools along H and W; the formulas are those of pool.h.
-#include "relay/op/gradient.h"
+// Layouts may have blocks (blocked.h).
+#include "relay/op/nn/blocked.h"
 #include "relay/op/nn/pool.h"
 
 namespace relay::ops {
@@ -19,6 +20,10 @@ std::vector<Example> examples(const std::string& more) {
       {.inputs = {"(1, 8, 7, 3)"},
        .attrs = "pool_size=[3, 3], layout=\"NHWC\", padding=[1, 1]",
        .symbolic = {"(n, h, w, 3)"}},
+      {.inputs = {"(1, 2, 7, 8, 4)"},
+       .attrs = "pool_size=[3, 2], strides=[2, 1], layout=\"NCHW4c\", padding=[1, 0]",
+       .symbolic = {"(n, 2, h, w, 4)"}},
+      {.inputs = {"(1, 2, 7, 8, 4)"}, .attrs = "pool_size=[2, 2], layout=\"NCHW4c\", out_layout=\"NHWC\""},
       {.inputs = {"(1, 64, 112, 112)"}, .attrs = "pool_size=[3, 3], strides=[2, 2], padding=[1, 1]", .bench = true},
       {.inputs = {"(1, 112, 112, 64)"},
        .attrs = "pool_size=[3, 3], strides=[2, 2], padding=[1, 1], layout=\"NHWC\"",
@@ -26,7 +31,7 @@ std::vector<Example> examples(const std::string& more) {
       {.inputs = {"(1, 35, 35, 192)"}, .attrs = "pool_size=[3, 3], padding=[1, 1], layout=\"NHWC\"", .bench = true},
       {.inputs = {"(1, 128, 56, 56)"}, .attrs = "pool_size=[2, 2], strides=[2, 2]", .bench = true}};
   if (!more.empty()) {
-    std::vector<Example> base(out.begin() + 1, out.begin() + 6);
+    std::vector<Example> base(out.begin() + 1, out.begin() + 8);
     for (Example& e : base) e.attrs += more, out.push_back(e);
   } else {
     out.push_back({.inputs = {"(1, 2, 9, 9)"}, .attrs = "pool_size=[3, 2], dilation=[2, 3], padding=[2, 1]"});
@@ -55,6 +60,7 @@ OpDef nn_max_pool2d() {
   spec.gradient = [](const nn::MaxPoolOf<2>& a, const Adjoint& of) -> ir::Exprs {
     return {grad::call("nn.max_pool2d_grad", {of.gradient, of.inputs[0]}, values(a))};
   };
+  nn::allow_blocks(spec);
   return define<nn::MaxPoolOf<2>>(std::move(spec), "MaxPool2DAttrs");
 }
 
@@ -66,6 +72,7 @@ OpDef nn_avg_pool2d() {
     attrs.push_back({"count_include_pad", a.count_include_pad});
     return {grad::call("nn.avg_pool2d_grad", {of.gradient, of.inputs[0]}, attrs)};
   };
+  nn::allow_blocks(spec);
   return define<nn::AvgPoolOf<2>>(std::move(spec), "AvgPool2DAttrs");
 }
 

@@ -1,4 +1,6 @@
 // nn.max_pool3d, nn.avg_pool3d: pools along D, H and W; the formulas are those of pool.h.
+// Layouts may have blocks (blocked.h).
+#include "relay/op/nn/blocked.h"
 #include "relay/op/nn/pool.h"
 
 namespace relay::ops {
@@ -13,10 +15,11 @@ std::vector<Example> examples(const std::string& more) {
       {.inputs = {"(1, 2, 4, 7, 8)"}, .attrs = "pool_size=[1, 3, 2], strides=[1, 2, 3], padding=[0, 1, 0, 0, 2, 1]"},
       {.inputs = {"(1, 2, 4, 7, 5)"}, .attrs = "pool_size=[3], strides=[2], padding=[1], ceil_mode=True"},
       {.inputs = {"(1, 5, 6, 7, 3)"}, .attrs = "pool_size=[3], layout=\"NDHWC\", padding=[1]"},
+      {.inputs = {"(1, 2, 4, 5, 6, 3)"}, .attrs = "pool_size=[2], layout=\"NCDHW3c\""},
       {.inputs = {"(1, 64, 16, 56, 56)"}, .attrs = "pool_size=[2], strides=[2]", .bench = true},
       {.inputs = {"(1, 64, 16, 56, 56)"}, .attrs = "pool_size=[3], strides=[2], padding=[1]", .bench = true}};
   if (!more.empty()) {
-    std::vector<Example> base(out.begin() + 1, out.begin() + 5);
+    std::vector<Example> base(out.begin() + 1, out.begin() + 6);
     for (Example& e : base) e.attrs += more, out.push_back(e);
   } else {
     out.push_back(
@@ -71,6 +74,7 @@ OpDef nn_max_pool3d() {
   spec.definition = [](const nn::MaxPoolOf<3>& a, const ir::Exprs& in) {
     return definition("nn.max_pool2d", a, in, {});
   };
+  nn::allow_blocks(spec);
   return define<nn::MaxPoolOf<3>>(std::move(spec), "MaxPool3DAttrs");
 }
 
@@ -80,6 +84,7 @@ OpDef nn_avg_pool3d() {
   spec.definition = [](const nn::AvgPoolOf<3>& a, const ir::Exprs& in) {
     return definition("nn.avg_pool2d", a, in, {{"count_include_pad", a.count_include_pad}});
   };
+  nn::allow_blocks(spec);
   return define<nn::AvgPoolOf<3>>(std::move(spec), "AvgPool3DAttrs");
 }
 

@@ -2,10 +2,12 @@
 // interpolated; with align_corners the corners of both fall together.
 // nn.upsampling3d: the same for volumes, by scale_d, scale_h and scale_w; coordinate_transformation_mode says where a
 // place of the result lies in data (image/resize.h).
+// Layouts of both may have blocks (nn/blocked.h).
 // dyn.nn.upsampling, dyn.nn.upsampling3d: the same with the scales as inputs.
 #include <cmath>
 
 #include "relay/op/image/resize.h"
+#include "relay/op/nn/blocked.h"
 
 namespace relay::ops {
 namespace {
@@ -234,58 +236,65 @@ OpDef dyn_nn_upsampling3d() {
 }
 
 OpDef nn_upsampling() {
-  return define<UpSamplingAttrs>(
-      {.name = "nn.upsampling",
-       .doc = "Scales images.",
-       .inputs = {{"data", "(N, C, H, W), in the order of layout"}},
-       .fusion = Fusion::Injective,
-       .infer = infer,
-       .compute = compute,
-       .gradient = [](const UpSamplingAttrs& a, const Adjoint& of) { return image::resize_gradient(options(a), of); },
-       .oracle = "order(resize(order(data, layout, 'NCHW'), [output_shape[layout.index('H')], "
-                 "output_shape[layout.index('W')]],"
-                 " {'bilinear': 'linear', 'bicubic': 'cubic'}.get(method, method),"
-                 " 'align_corners' if align_corners else 'asymmetric', 'floor'), 'NCHW', layout)",
-       .examples = {{.inputs = {"(1, 3, 4, 5)"}, .attrs = "scale_h=2f, scale_w=2f", .symbolic = {"(n, 3, h, w)"}},
-                    {.inputs = {"(1, 4, 5, 3)"},
-                     .attrs = "scale_h=3f, scale_w=2f, layout=\"NHWC\"",
-                     .symbolic = {"(n, h, w, 3)"}},
-                    {.inputs = {"(1, 2, 4, 5)"},
-                     .attrs = "scale_h=2f, scale_w=2f, method=\"bilinear\"",
-                     .symbolic = {"(1, 2, h, w)"}},
-                    {.inputs = {"(1, 2, 4, 5)"},
-                     .attrs = "scale_h=1.5f, scale_w=2.2f, method=\"bilinear\", align_corners=True"}},
-       .rejects = {{{"(1, 2, 4)"}, "", "C1"},
-                   {{"(1, 2, 4, 4)"}, "method=\"area\"", "C2"},
-                   {{"(1, 2, 4, 4)"}, "scale_h=0f", "C3"},
-                   {{"(1, 2, h, 4)"}, "scale_h=1.5f", "C3"}}},
-      "UpSamplingAttrs");
+  op::OpSpec<UpSamplingAttrs> spec = {
+      .name = "nn.upsampling",
+      .doc = "Scales images.",
+      .inputs = {{"data", "(N, C, H, W), in the order of layout"}},
+      .fusion = Fusion::Injective,
+      .infer = infer,
+      .compute = compute,
+      .gradient = [](const UpSamplingAttrs& a, const Adjoint& of) { return image::resize_gradient(options(a), of); },
+      .oracle =
+          "order(resize(order(data, layout, 'NCHW'), [output_shape[layout.index('H')], "
+          "output_shape[layout.index('W')]],"
+          " {'bilinear': 'linear', 'bicubic': 'cubic'}.get(method, method),"
+          " 'align_corners' if align_corners else 'asymmetric', 'floor'), 'NCHW', layout)",
+      .examples = {{.inputs = {"(1, 3, 4, 5)"}, .attrs = "scale_h=2f, scale_w=2f", .symbolic = {"(n, 3, h, w)"}},
+                   {.inputs = {"(1, 4, 5, 3)"},
+                    .attrs = "scale_h=3f, scale_w=2f, layout=\"NHWC\"",
+                    .symbolic = {"(n, h, w, 3)"}},
+                   {.inputs = {"(1, 2, 4, 5, 3)"},
+                    .attrs = "scale_h=3f, scale_w=2f, layout=\"NCHW3c\", method=\"bilinear\"",
+                    .symbolic = {"(n, 2, h, w, 3)"}},
+                   {.inputs = {"(1, 2, 4, 5)"},
+                    .attrs = "scale_h=2f, scale_w=2f, method=\"bilinear\"",
+                    .symbolic = {"(1, 2, h, w)"}},
+                   {.inputs = {"(1, 2, 4, 5)"},
+                    .attrs = "scale_h=1.5f, scale_w=2.2f, method=\"bilinear\", align_corners=True"}},
+      .rejects = {{{"(1, 2, 4)"}, "", "C1"},
+                  {{"(1, 2, 4, 4)"}, "method=\"area\"", "C2"},
+                  {{"(1, 2, 4, 4)"}, "scale_h=0f", "C3"},
+                  {{"(1, 2, h, 4)"}, "scale_h=1.5f", "C3"}}};
+  nn::allow_blocks<UpSamplingAttrs, UpSamplingAttrs>(spec, {&UpSamplingAttrs::layout}, nullptr);
+  return define<UpSamplingAttrs>(std::move(spec), "UpSamplingAttrs");
 }
 
 OpDef nn_upsampling3d() {
-  return define<UpSampling3DAttrs>(
-      {.name = "nn.upsampling3d",
-       .doc = "Scales volumes.",
-       .inputs = {{"data", "(N, C, D, H, W), in the order of layout"}},
-       .fusion = Fusion::Injective,
-       .infer = infer_3d,
-       .compute = [](const UpSampling3DAttrs& a, const te::Tensors& in,
-                     const Type& out) { return te::Tensors{image::resized("upsampling3d", in[0], out, options(a))}; },
-       .gradient = [](const UpSampling3DAttrs& a, const Adjoint& of) { return image::resize_gradient(options(a), of); },
-       .oracle =
-           "order(resize(order(data, layout, 'NCDHW'), [output_shape[layout.index(x)] for x in 'DHW'],"
-           " 'linear' if method == 'trilinear' else method, coordinate_transformation_mode, ''), 'NCDHW', layout)",
-       .examples = {{.inputs = {"(1, 3, 2, 3, 4)"},
-                     .attrs = "scale_d=2f, scale_h=2f, scale_w=2f, coordinate_transformation_mode=\"asymmetric\"",
-                     .symbolic = {"(n, 3, d, h, w)"}},
-                    {.inputs = {"(1, 2, 3, 4, 2)"}, .attrs = "scale_d=2f, scale_w=3f, layout=\"NDHWC\""},
-                    {.inputs = {"(1, 2, 3, 4, 2)"},
-                     .attrs = "scale_d=1.5f, scale_h=2f, scale_w=2f, method=\"trilinear\""}},
-       .rejects = {{{"(1, 2, 4, 4)"}, "", "C1"},
-                   {{"(1, 2, 4, 4, 4)"}, "method=\"area\"", "C2"},
-                   {{"(1, 2, 4, 4, 4)"}, "scale_h=0f", "C3"},
-                   {{"(1, 2, 4, 4, 4)"}, "coordinate_transformation_mode=\"tf_crop_and_resize\"", "C4"}}},
-      "UpSampling3DAttrs");
+  op::OpSpec<UpSampling3DAttrs> spec = {
+      .name = "nn.upsampling3d",
+      .doc = "Scales volumes.",
+      .inputs = {{"data", "(N, C, D, H, W), in the order of layout"}},
+      .fusion = Fusion::Injective,
+      .infer = infer_3d,
+      .compute = [](const UpSampling3DAttrs& a, const te::Tensors& in,
+                    const Type& out) { return te::Tensors{image::resized("upsampling3d", in[0], out, options(a))}; },
+      .gradient = [](const UpSampling3DAttrs& a, const Adjoint& of) { return image::resize_gradient(options(a), of); },
+      .oracle =
+          "order(resize(order(data, layout, 'NCDHW'), [output_shape[layout.index(x)] for x in 'DHW'],"
+          " 'linear' if method == 'trilinear' else method, coordinate_transformation_mode, ''), 'NCDHW', layout)",
+      .examples = {{.inputs = {"(1, 3, 2, 3, 4)"},
+                    .attrs = "scale_d=2f, scale_h=2f, scale_w=2f, coordinate_transformation_mode=\"asymmetric\"",
+                    .symbolic = {"(n, 3, d, h, w)"}},
+                   {.inputs = {"(1, 2, 3, 4, 2)"}, .attrs = "scale_d=2f, scale_w=3f, layout=\"NDHWC\""},
+                   {.inputs = {"(1, 1, 2, 3, 4, 2)"}, .attrs = "scale_d=2f, scale_w=3f, layout=\"NCDHW2c\""},
+                   {.inputs = {"(1, 2, 3, 4, 2)"},
+                    .attrs = "scale_d=1.5f, scale_h=2f, scale_w=2f, method=\"trilinear\""}},
+      .rejects = {{{"(1, 2, 4, 4)"}, "", "C1"},
+                  {{"(1, 2, 4, 4, 4)"}, "method=\"area\"", "C2"},
+                  {{"(1, 2, 4, 4, 4)"}, "scale_h=0f", "C3"},
+                  {{"(1, 2, 4, 4, 4)"}, "coordinate_transformation_mode=\"tf_crop_and_resize\"", "C4"}}};
+  nn::allow_blocks<UpSampling3DAttrs, UpSampling3DAttrs>(spec, {&UpSampling3DAttrs::layout}, nullptr);
+  return define<UpSampling3DAttrs>(std::move(spec), "UpSampling3DAttrs");
 }
 
 }  // namespace relay::ops

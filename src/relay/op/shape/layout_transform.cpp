@@ -1,12 +1,7 @@
-// layout_transform: data in another order of its axes, some of them in blocks
-//
-// A layout names axes by letters: "NCHW"; a lower-case letter with a number is the place within a block of so many:
-// "NCHW8c" has the channels in blocks of 8, where C counts the blocks. Where a block does not divide, the last is
-// filled up with zeros.
-#include <algorithm>
-#include <cctype>
-
+// layout_transform: data in another order of its axes, some of them in blocks (layout.h). Where a block does
+// not divide, the last is filled up with zeros.
 #include "relay/op/gradient.h"
+#include "relay/op/shape/layout.h"
 
 namespace relay::ops {
 namespace {
@@ -18,58 +13,13 @@ struct LayoutTransformAttrs {
                  required_field("dst_layout", &LayoutTransformAttrs::dst_layout, "That of the result, as \"NCHW8c\".")};
 };
 
-// One axis of a layout: a letter in upper case, and the extent of a block; 0: the axis of blocks.
-struct Axis {
-  char letter;
-  int64_t block;
-};
-
-// (C1) A layout is letters, the lower-case ones behind a number; each letter once in upper case, and at most once in
-// lower case.
-Result<std::vector<Axis>> axes_of(const char* name, const std::string& layout) {
-  std::vector<Axis> axes;
-  int64_t block = 0;
-  std::string blocks, inner;
-  bool good = !layout.empty();
-  for (char c : layout) {
-    const bool is_upper = std::isupper(static_cast<unsigned char>(c)),
-               is_lower = std::islower(static_cast<unsigned char>(c));
-    if (std::isdigit(static_cast<unsigned char>(c))) {
-      block = std::min(block * 10 + (c - '0'), int64_t{1} << 30);
-      continue;
-    }
-    std::string& seen = is_upper ? blocks : inner;
-    const char letter = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    good = good && (is_upper ? block == 0 : is_lower && block > 0) && seen.find(letter) == std::string::npos;
-    seen += letter;
-    axes.push_back({letter, is_upper ? 0 : block});
-    block = 0;
-  }
-  for (char letter : inner) good = good && blocks.find(letter) != std::string::npos;
-  if (!good || block) return constraint("C1", "{} \"{}\" is not a layout such as \"NCHW\" or \"NCHW8c\"", name, layout);
-  return axes;
-}
-
-// The block of an axis; 1 where it is in none.
-int64_t block_of(const std::vector<Axis>& axes, char letter) {
-  for (const Axis& axis : axes)
-    if (axis.letter == letter && axis.block) return axis.block;
-  return 1;
-}
-
-size_t place_of(const std::vector<Axis>& axes, char letter, bool inner) {
-  for (size_t d = 0; d < axes.size(); ++d)
-    if (axes[d].letter == letter && (axes[d].block != 0) == inner) return d;
-  return axes.size();
-}
-
 Result<Type> infer(const LayoutTransformAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  RELAY_ASSIGN(std::vector<Axis> from, axes_of("src_layout", a.src_layout));
-  RELAY_ASSIGN(std::vector<Axis> to, axes_of("dst_layout", a.dst_layout));
+  RELAY_ASSIGN(std::vector<LayoutAxis> from, layout_axes("src_layout", a.src_layout));
+  RELAY_ASSIGN(std::vector<LayoutAxis> to, layout_axes("dst_layout", a.dst_layout));
   // (C2) Both layouts have the same letters.
-  for (const std::vector<Axis>* side : {&from, &to})
-    for (const Axis& axis : *side)
+  for (const std::vector<LayoutAxis>* side : {&from, &to})
+    for (const LayoutAxis& axis : *side)
       if (place_of(from, axis.letter, false) == from.size() || place_of(to, axis.letter, false) == to.size())
         return constraint("C2", "{} is an axis of only one of the layouts \"{}\" and \"{}\"",
                           std::string(1, axis.letter), a.src_layout, a.dst_layout);
@@ -80,7 +30,7 @@ Result<Type> infer(const LayoutTransformAttrs& a, const Types& in) {
       return constraint("C3", "data {} should have blocks of {} along axis {}, as \"{}\" says", text(data->shape),
                         from[d].block, d, a.src_layout);
   Dims out;
-  for (const Axis& axis : to) {
+  for (const LayoutAxis& axis : to) {
     if (axis.block) {
       out.push_back(dim(axis.block));
       continue;
@@ -94,7 +44,7 @@ Result<Type> infer(const LayoutTransformAttrs& a, const Types& in) {
 
 te::Tensors compute(const LayoutTransformAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor& data = in[0];
-  const std::vector<Axis> from = *axes_of("", a.src_layout), to = *axes_of("", a.dst_layout);
+  const std::vector<LayoutAxis> from = *layout_axes("", a.src_layout), to = *layout_axes("", a.dst_layout);
   return {te::compute("layout_transform", shape_of(out), [&](const Exprs& i) {
     Exprs at(from.size());
     Expr inside = imm(1, DType::boolean());

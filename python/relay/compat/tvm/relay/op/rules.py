@@ -7,6 +7,7 @@ import functools
 
 from relay import Call, CompileError, Op, TupleType
 from relay import mixed_precision as _mixed
+from relay.rewrites import _op
 
 from ....outside import explain
 
@@ -67,7 +68,7 @@ def register_legalize(op_name: str, legal_op=None, level: int = 10):
 
 def register_alter_op_layout(op_name: str, alter_layout=None, level: int = 10):
     """alter_layout(attrs, inputs, tinfos, out_type): the call in other layouts, or None. AlterOpLayout() asks it, takes
-    the layouts of what it gives, and changes the call itself."""
+    layouts and operands of what it gives, and brings the operands, which have the types that they had, into them."""
     return _register("FTVMAlterOpLayout", op_name, alter_layout)
 
 
@@ -92,37 +93,49 @@ def legalize_rules(key: str = "FTVMLegalize") -> dict:
     return {name: rule(f) for name, f in RULES.get(key, {}).items()}
 
 
-def _is_call_in_other_layouts(call: Call, made) -> bool:
-    """The same operator on the same operands."""
-    same = isinstance(made, Call) and made.op == call.op and hasattr(made.attrs, "data_layout")
-    return same and len(made.args) == len(call.args) and all(a is b for a, b in zip(made.args, call.args, strict=True))
+_LAYOUTS = ("data_layout", "layout", "kernel_layout", "out_layout")
+# Forms of nn.conv2d in blocks: nn.conv2d in these layouts.
+_PACKED = ("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc")
 
 
-def _altered(f, call: Call):
-    return f(call.attrs, call.args, _types(call), call.checked_type)
+def _layouts(attrs) -> list[str]:
+    """Of the data, the weights and the result, as the core's hook gives them; none: the operator has no layout."""
+    data = getattr(attrs, "data_layout", None) or getattr(attrs, "layout", None)
+    return [data, getattr(attrs, "kernel_layout", ""), getattr(attrs, "out_layout", "")] if data else []
 
 
-def alter_layout_rules() -> dict:
-    """Those that give the call in other layouts."""
+class AlterRules:
+    """What a pass asks those of FTVMAlterOpLayout, each once a call. One that gives the same operator in other layouts,
+    of the same operands or of others of their types, says two things: the call in the layouts that it had, and those
+    that it shall have. Other expressions must be of the call's type."""
 
-    def layouts(f, call):
-        made = _altered(f, call)
-        if made is None or not _is_call_in_other_layouts(call, made):
+    def __init__(self):
+        self._wanted: dict[Call, list[str]] = {}
+
+    def expressions(self) -> dict:
+        """For Legalize()."""
+        return {name: functools.partial(self._expression, f) for name, f in RULES["FTVMAlterOpLayout"].items()}
+
+    def layouts(self) -> dict:
+        """For AlterOpLayout() of what Legalize() gave."""
+        return {name: self._layouts_of for name in RULES["FTVMAlterOpLayout"]}
+
+    def _expression(self, f, call: Call):
+        made = f(call.attrs, call.args, _types(call), call.checked_type)
+        if made is None:
             return None
-        return [made.attrs.data_layout, made.attrs.kernel_layout]
+        packed = isinstance(made, Call) and isinstance(made.op, Op) and made.op.name in _PACKED
+        same = isinstance(made, Call) and (made.op == call.op or (packed and call.op.name == "nn.conv2d"))
+        if not same or not _layouts(made.attrs):
+            return made
+        given = {name: made.attrs[name] for name in made.attrs.keys()}
+        given.update({name: call.attrs[name] for name in _LAYOUTS if name in given})
+        kept = _op(call.op.name)(*made.args, **given)
+        self._wanted[kept] = _layouts(made.attrs)
+        return kept
 
-    return {name: functools.partial(layouts, f) for name, f in RULES["FTVMAlterOpLayout"].items()}
-
-
-def alter_rules() -> dict:
-    """Those that give another expression, which must be of the call's type: weights in blocks are for the plan of a
-    compilation."""
-
-    def expression(f, call):
-        made = _altered(f, call)
-        return None if made is None or _is_call_in_other_layouts(call, made) else made
-
-    return {name: functools.partial(expression, f) for name, f in RULES["FTVMAlterOpLayout"].items()}
+    def _layouts_of(self, call: Call):
+        return self._wanted.get(call)
 
 
 def mixed_precision_rules() -> dict[str, _mixed.Rule]:

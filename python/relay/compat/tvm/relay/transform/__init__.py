@@ -14,7 +14,6 @@ from relay.transform import Pass, infer_expr
 from ....outside import Outside, is_outside
 from ...ir_parts import reported
 from ..op import rules as _rules
-from ..run import _target
 from . import forms as _forms
 
 
@@ -64,10 +63,16 @@ def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, op
 
 
 def PlanDevices(config=None) -> Pass:
-    """relay.transform.PlanDevices(); config: make_compilation_config(), whose targets must be the processor."""
-    for target in getattr(config, "primitive_targets", None) or []:
-        _target(target)
-    return _ours.PlanDevices()
+    """relay.transform.PlanDevices(); config: make_compilation_config(): of one target, the device of what nothing is said
+    of. What is planned for others than the processor is text: compiling it is an error."""
+    only = getattr(config, "optional_homogeneous_target", None)
+    return _ours.PlanDevices(_device_of_target(only)) if only is not None else _ours.PlanDevices()
+
+
+def _device_of_target(target) -> str:
+    """The device of a kind of target: "cpu" of "llvm -mcpu=haswell", "cuda" of "nvptx"."""
+    kind = str(target.kind)
+    return {"llvm": "cpu", "c": "cpu", "nvptx": "cuda", "sdaccel": "opencl"}.get(kind, kind)
 
 
 def DenseToSparse(*args, **named) -> Pass:
@@ -129,8 +134,9 @@ def AlterOpLayout() -> Pass:
     such calls is brought along; or another expression of the same type."""
 
     def run(mod, ctx):
-        mod = _ours.Legalize(_rules.alter_rules())(mod)
-        return _ours.AlterOpLayout(_rules.alter_layout_rules())(mod)
+        rules = _rules.AlterRules()
+        mod = _ours.Legalize(rules.expressions())(mod)
+        return _ours.AlterOpLayout(rules.layouts())(mod)
 
     return _ours.UserPass(run, _ours.PassInfo(3, "AlterOpLayout"), False)
 

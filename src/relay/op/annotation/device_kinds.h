@@ -1,0 +1,16 @@
+// Kinds of devices that programs name: in virtual_device="cuda:1", and by number in the metadata of old texts.
+#pragma once
+
+#include <string_view>
+
+namespace relay::op {
+
+struct DeviceKind {
+  int number;  // in texts of the last public Relay
+  std::string_view name;
+};
+
+inline constexpr DeviceKind device_kinds[] = {{1, "cpu"}, {2, "cuda"},  {4, "opencl"},   {7, "vulkan"},  {8, "metal"},
+                                              {9, "vpi"}, {10, "rocm"}, {12, "ext_dev"}, {14, "hexagon"}};
+
+}  // namespace relay::op
