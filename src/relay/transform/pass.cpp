@@ -11,13 +11,17 @@
 namespace relay::transform {
 
 #define RELAY_PASS(name, doc) Result<ir::Module> name(const ir::Module& module, PassContext& context);
+#define RELAY_OPTIMIZATION RELAY_PASS
 #include "relay/transform/passes.def"
 #undef RELAY_PASS
 
 const std::vector<PassInfo>& all_passes() {
   static const std::vector<PassInfo> table = {
-#define RELAY_PASS(name, doc) {#name, doc, name},
+#define RELAY_PASS(name, doc) {#name, doc, name, false},
+#undef RELAY_OPTIMIZATION
+#define RELAY_OPTIMIZATION(name, doc) {#name, doc, name, true},
 #include "relay/transform/passes.def"
+#undef RELAY_OPTIMIZATION
 #undef RELAY_PASS
   };
   return table;
@@ -158,49 +162,21 @@ Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::s
   return run_these(module, passes, context);
 }
 
-// Passes of one function at a time that a program can do without: they leave functions alone that are marked
-// SkipOptimization=1.
-static bool can_be_skipped(std::string_view pass) {
-  static constexpr std::string_view names[] = {"alter_op_layout",
-                                               "backward_fold_scale_axis",
-                                               "canonicalize_cast",
-                                               "canonicalize_ops",
-                                               "combine_parallel_conv2d",
-                                               "combine_parallel_dense",
-                                               "common_subexpr",
-                                               "convert_layout",
-                                               "div_to_mul",
-                                               "dynamic_to_static",
-                                               "fast_math",
-                                               "flatten_atrous_conv",
-                                               "fold_constant",
-                                               "fold_explicit_padding",
-                                               "forward_fold_scale_axis",
-                                               "fold_scale_axis",
-                                               "legalize",
-                                               "simplify_expr",
-                                               "transposed_to_conv2d",
-                                               "combine_parallel_batch_matmul",
-                                               "to_mixed_precision",
-                                               "remat",
-                                               "fake_quantization_to_integer"};
-  return std::find(std::begin(names), std::end(names), pass) != std::end(names);
-}
-
 static bool is_marked(const ir::FunctionRef& f, const char* name) {
   const ir::DictAttrs::const_iterator found = f->attrs.find(name);
   int64_t mark = 0;
   return found != f->attrs.end() && ir::AttrConvert<int64_t>::from(found->second, &mark) && mark != 0;
 }
 
-// Functions for another compiler are not ours to change: its patterns have looked at them.
-static void keep_as_they_were(const ir::Module& before, ir::Module& after, std::string_view pass) {
-  const bool skips = can_be_skipped(pass);
+// Functions for another compiler are not ours to change: its patterns have looked at them. Functions that are marked
+// SkipOptimization=1 are not to be optimised.
+static void keep_as_they_were(const ir::Module& before, ir::Module& after, const PassInfo& pass) {
   for (auto& [name, f] : after.functions) {
     auto kept = before.functions.find(name);
     if (kept == before.functions.end()) continue;
     const ir::FunctionRef& was = kept->second;
-    if ((f->attrs.count("Compiler") && was->attrs.count("Compiler")) || (skips && is_marked(was, "SkipOptimization")))
+    if ((f->attrs.count("Compiler") && was->attrs.count("Compiler")) ||
+        (pass.is_optimization && is_marked(was, "SkipOptimization")))
       f = was;
   }
 }
@@ -212,7 +188,7 @@ Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInf
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
     context.applied.clear();
     RELAY_ASSIGN(ir::Module next, pass.run(current, context));
-    keep_as_they_were(current, next, pass.name);
+    keep_as_they_were(current, next, pass);
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     RELAY_ASSIGN(next, context.verify ? verified(next, pass.name) : typing::infer(next));
     if (context.trace) context.trace({pass, seconds, current, next, context.applied});

@@ -104,6 +104,7 @@ struct PassInfo {
   const char* name;  // "fuse_ops"
   const char* doc;
   Result<ir::Module> (*run)(const ir::Module&, PassContext&);
+  bool is_optimization = false;  // leaves functions alone that are marked SkipOptimization=1
 };
 const std::vector<PassInfo>& all_passes();  // sorted by name
 
