@@ -97,7 +97,12 @@ fit("cos32", cos_rest, 0, quarter_pi**2, 4, False)
 fit("cos64", cos_rest, 0, quarter_pi**2, 7, False)
 fit("atan32", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 7, True)
 fit("atan64", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 19, False)
-for name, value, bits, parts in (("ln2", log(2), 16, 2), ("ln2", log(2), 32, 2), ("half_pi", pi / 2, 24, 3), ("pi", pi, 24, 3)):
+for name, value, bits, parts in (
+    ("ln2", log(2), 16, 2),
+    ("ln2", log(2), 32, 2),
+    ("half_pi", pi / 2, 24, 3),
+    ("pi", pi, 24, 3),
+):
     rest, out = value, []
     for i in range(parts):
         if i == parts - 1:

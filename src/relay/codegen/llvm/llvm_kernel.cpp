@@ -330,8 +330,9 @@ llvm::Value* KernelEmitter::lane_comparison(const Expr& e) {
   return strict ? b_.CreateICmpSGT(lane, limit) : b_.CreateICmpSGE(lane, limit);
 }
 
-// Quotient or remainder of an index vector by a constant, in lanes of 32 bits: there are no products of 64-bit lanes that
-// give the upper half, so LLVM divides lane by lane. Of base + stride * lane only base % c + stride * lane is divided.
+// Quotient or remainder of an index vector by a constant, in lanes of 32 bits. Vector units have no product of 64-bit
+// lanes that gives the upper half, so LLVM would divide lane by lane. Of base + stride * lane only the remainder of the
+// base plus stride * lane is divided.
 llvm::Value* KernelEmitter::lane_division(const Expr& e) {
   constexpr int64_t limit = std::numeric_limits<int32_t>::max();
   const int lanes = e->dtype.lanes;
