@@ -261,8 +261,8 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
   return q;
 }
 
-// With m = ceil(2^s / c), x * m >> s is x / c for all x <= largest where largest * (m * c - 2^s) < 2^s (Hacker's Delight,
-// 10-9); with 32 bits for x * m that is one multiplication that every vector unit has.
+// With m = ceil(2^s / c), x * m >> s is x / c for all x <= largest where largest * (m * c - 2^s) < 2^s (Hacker's
+// Delight, 10-9). With 32 bits for x * m that is one multiplication that every vector unit has.
 Value* Values::small_division(Value* x, int64_t c, int64_t largest, bool quotient) {
   Value* q = nullptr;
   for (unsigned s = 31; s > 0 && !q; --s) {
