@@ -104,7 +104,8 @@ std::optional<Rows> find_rows(ScheduleDraft& draft) {
   return rows;
 }
 
-// Views the output with an axis in two, the first of which says what reductions it reads. False if there is no such axis.
+// Views the output with an axis in two, the first of which says what reductions it reads. False if there is no such
+// axis.
 bool split_axis_of_rows(ScheduleDraft& draft) {
   const te::Tensors ends = draft.ends();
   if (ends.size() != 1 || ends[0]->is_placeholder() || ends[0]->combiner != te::Combiner::None ||
