@@ -191,4 +191,11 @@ void prefetch_tiles(ScheduleDraft& draft, const std::string& result);
 // Loops that end an axis: `o/16:unroll o/1:vector`.
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
 
+// Whether `e` is an output that is stored as it is written and no other stage reads, once: its shape may be seen anew.
+bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e);
+// `e`, stored as it is written, as an array in which one axis is several, with these suffixes to its name; those of
+// extent 1 are left out.
+using AxisExtent = std::pair<const char*, int64_t>;
+te::Tensor with_axis_split(const te::TensorNode& e, size_t axis, const std::vector<AxisExtent>& parts);
+
 }  // namespace relay::lower
