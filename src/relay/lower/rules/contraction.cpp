@@ -242,8 +242,8 @@ void choose_panel(ScheduleDraft& draft, Contraction& c) {
     if (!scalar::is_int(k.extent)) return;
   const bool in_l2 = stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.n_extent * c.sum->dtype.bytes()));
   if (c.row_count < (in_l2 ? rows_for_copying_in_l2 : rows_for_copying) &&
-      std::all_of(c.right.loads.begin(), c.right.loads.end(),
-                  [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); }))
+      std::all_of(
+          c.right.loads.begin(), c.right.loads.end(), [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); }))
     return;
   c.panel = panel_source(draft, c.sum, c.n, c.right.loads);
   if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
