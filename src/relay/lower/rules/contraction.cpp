@@ -232,8 +232,8 @@ void pack_constants(ScheduleDraft& draft, const Contraction& c) {
   }
 }
 
-// What is not constant is packed panel by panel, if there are rows enough and a panel leaves room in L2. What lies along
-// the lanes as it is needs more rows.
+// What is not constant is packed panel by panel, if there are rows enough and a panel leaves room in L2. What lies
+// along the lanes as it is needs more rows.
 void choose_panel(ScheduleDraft& draft, Contraction& c) {
   if (c.grouped() || c.row_count < rows_for_packing ||
       !stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.block() * c.sum->dtype.bytes())))
