@@ -5,6 +5,22 @@
 
 namespace relay::lower {
 
+void ScheduleDraft::note(const std::string& text) {
+  constexpr size_t named = 3;
+  const size_t colon = text.find(": ");
+  const std::string what = colon == std::string::npos ? text : text.substr(colon + 2);
+  auto said = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.first == what; });
+  if (said == notes.end()) said = notes.insert(said, {what, {}});
+  if (colon != std::string::npos) said->second.push_back(text.substr(0, colon));
+  schedule.rule.clear();
+  for (const auto& [saying, stages] : notes) {
+    if (!schedule.rule.empty()) schedule.rule += "; ";
+    for (size_t i = 0; i < std::min(stages.size(), named); ++i) schedule.rule += (i ? ", " : "") + stages[i];
+    if (stages.size() > named) schedule.rule += format(" and {} more", stages.size() - named);
+    schedule.rule += (stages.empty() ? "" : ": ") + saying;
+  }
+}
+
 const Layout& ScheduleDraft::layout(const te::Tensor& t) {
   auto it = layouts.find(t->name);
   if (it == layouts.end()) it = layouts.emplace(t->name, Layout::row_major(static_cast<int>(t->shape.size()))).first;

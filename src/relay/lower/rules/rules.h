@@ -53,7 +53,9 @@ struct ScheduleDraft {
     return least;
   }
   const Layout& layout(const te::Tensor& t);  // row-major when nobody asked for anything
-  void note(const std::string& text) { schedule.rule += (schedule.rule.empty() ? "" : "; ") + text; }
+  // "stage: what was made of it". Stages of which the same is said are put together in the schedule's rule.
+  void note(const std::string& text);
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes{};  // what is said, and the stages
 };
 
 // Fills in draft.schedule for all stages, and layouts for all roots and for constants. `outputs`' layouts are given.
