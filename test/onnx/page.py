@@ -96,6 +96,8 @@ NOT_IMPORTED = {
     "DequantizeBFP, QuantizeBFP": "their description does not say what the formats are",
     "DynamicSparseAttention, PackedSparseAttentionIndexer, SparseAttentionIndexer, SparsePagedAttention, "
     "VarlenCausalConvWithState, VarlenNGramHashMapping": "forms for one server's caches, without a processor kernel",
+    "GatedDeltaNet": "kernels of two accelerators with a state of their own layout; LinearAttention has its recurrence",
+    "GemmFloat8": "its description does not say what scaleY does to a sum",
     "EPContext, Snpe": "binaries of one device",
     "MatMulFpQ4": "its weight is laid out for one library's kernels",
     "MaxpoolWithMask": "for internal use: a window ends at the first masked element of a row",
