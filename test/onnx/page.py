@@ -91,7 +91,7 @@ def _microsoft():
 # Of those that ONNX Runtime lists too.
 NOT_IMPORTED = {
     "AttnLSTM": "a cell with attention inside its steps, which no exporter of today writes",
-    "BifurcationDetector, DynamicTimeWarping": "searches that end where the data says",
+    "BifurcationDetector": "a step of a decoding loop that other software runs",
     "BitmaskBiasDropout, BitmaskDropout": "their masks are bits, which only its training kernels read",
     "DequantizeBFP, QuantizeBFP": "their description does not say what the formats are",
     "DynamicSparseAttention, PackedSparseAttentionIndexer, SparseAttentionIndexer, SparsePagedAttention, "

@@ -96,6 +96,15 @@ def test_transposed_convolution_with_pads(pads, bias):
     near(ours("ConvTransposeWithDynamicPads", inputs, **how), theirs("ConvTransposeWithDynamicPads", inputs, **how))
 
 
+@pytest.mark.parametrize("shape", [(5, 7), (1, 9, 3), (1, 1), (1, 6), (6, 1)])
+def test_time_warping(shape):
+    costs = f(*shape)
+    want = theirs("DynamicTimeWarping", [costs])
+    near(ours("DynamicTimeWarping", [costs]), want)
+    names = (1, "m", "n") if len(shape) == 3 else ("m", "n")
+    near(ours("DynamicTimeWarping", [costs], sizes={0: names}), want)
+
+
 @pytest.mark.parametrize("shape", [(8,), (2, 6), (2, 3, 16)])
 def test_real_transforms(shape):
     x = f(*shape)
