@@ -1,6 +1,8 @@
 """The networks of the zoo as modules of PyTorch, inputs of other sizes, and how far results are from the exact ones."""
 
 import copy
+import functools
+import importlib
 
 import torch
 import vision_operators
@@ -53,9 +55,17 @@ def _detector(torchvision, name):
     return Detector(network).eval(), (image,), [()]
 
 
+@functools.cache
+def load_packages():
+    """torchvision, with its operators; timm is imported with them too."""
+    torchvision = vision_operators.load_torchvision()
+    importlib.import_module("timm")
+    return torchvision
+
+
 def made(source, name):
     """(the network, example inputs with a batch of 2, of each input the axes that may vary)."""
-    torchvision = vision_operators.load_torchvision()
+    torchvision = load_packages()
     import export
 
     if source == "detection":
@@ -132,7 +142,9 @@ def unmatched(got, exact):
 
     def rows(found):
         columns = [one.double().reshape(len(one), -1) for one in found]
-        columns[0] = columns[0] / IMAGE
+        for place, one in enumerate(found):
+            if place == 0 or one.shape[2:] == (3,):  # boxes, and places of keypoints
+                columns[place] = columns[place] / IMAGE
         return torch.cat(columns, 1)
 
     a, b = rows(got), rows(exact)

@@ -168,7 +168,11 @@ def _stepped(importer, node, function, carried: list, xs: list, more: list) -> l
     importer.functions[again.name_hint] = Function([first, steps, *before, *rows, *rest], body, TupleType(types))
     count = xs[0].meta["val"].shape[0]
     total = number(count, "int64") if isinstance(count, int) else number_of_sizes(count.node.expr, importer.sizes)[0]
-    call = Call(again, [number(0, "int64"), total, *_operands(importer, [*carried, *xs, *more])])
+    operands = _operands(importer, [*carried, *xs, *more])
+    call = Call(again, [number(0, "int64"), total, *operands])
+    if not isinstance(count, int):  # of no rows there is no step
+        nothing = [op.zeros([0, *one.checked_type.shape], dtype=one.checked_type.dtype) for one in given]
+        call = If(op.greater(total, number(0, "int64")), call, Tuple([*operands[: len(carried)], *nothing]))
     outer = list(node.meta["val"]) if isinstance(node.meta["val"], list | tuple) else [node.meta["val"]]
     stacked = [op.reshape(TupleGetItem(call, i), newshape=[size(one) for one in outer[i].shape]) for i in places]
     return [*(TupleGetItem(call, i) for i in range(len(carried))), *stacked]
