@@ -49,7 +49,7 @@ def _detector(torchvision, name):
 
     torch.manual_seed(0)
     network = torchvision.models.get_model(name, weights=None, weights_backbone=None, num_classes=5).eval()
-    export.fill(network)
+    export.fill(network, name)
     image = torch.rand(1, 3, IMAGE, IMAGE)
     _spread_scores(network, image)
     return Detector(network).eval(), (image,), [()]
@@ -73,7 +73,7 @@ def made(source, name):
     network, inputs = {
         "timm": export.from_timm, "torchvision": export.from_torchvision, "transformers": export.from_transformers,
     }[source](name)  # fmt: skip
-    export.fill(network)
+    export.fill(network, name)
     is_text = [not one.is_floating_point() for one in inputs]
     axes = [(0, 1) if text and one.dim() == 2 else (0,) for text, one in zip(is_text, inputs, strict=True)]
     return network, tuple(inputs), axes

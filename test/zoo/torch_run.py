@@ -4,6 +4,7 @@
     make models-torch                                    all that have no result yet; writes docs/pytorch-networks.md
     test/zoo/torch_run.py --only 'timm.resnet' --again   those whose SOURCE.NAME contains the words, once more
     test/zoo/torch_run.py --train --limit 40             torch.compile: inference and 20 steps of training beside eager
+    test/zoo/torch_run.py --front                        what torch.compile gives to Relay and to its default backend
 
 Each network runs in a process of its own, where `onnx` cannot be imported (a fork of one that has imported everything);
 what came of it is a file in models/zoo-torch, so a run that is stopped goes on where it was. The batch is a variable, and so are the lengths of
@@ -145,9 +146,10 @@ def one(kind, source, name, path):
     """In a process of its own, which has what torch_preload.py imports: writes what became of the network as JSON."""
     begin = time.monotonic()
     try:
+        from torch_front import fronts
         from torch_train import trained
 
-        result = {"import": imported, "train": trained}[kind](source, name)
+        result = {"import": imported, "train": trained, "front": fronts}[kind](source, name)
     except Exception as error:
         text = str(error).strip().splitlines() or [""]
         result = {"outcome": type(error).__name__, "why": text[0][:400]}
@@ -170,7 +172,10 @@ def looked_at(kind, entry, path, seconds):
 
 
 def row(kind, label, result):
-    if kind == "train":
+    if kind == "front":
+        figures = " ".join(f"{of['graphs']:2} graphs {of['breaks']:2} breaks {sum(of['left'].values()):3} left"
+                           for both in result.get("front", {}).values() for of in both.values())  # fmt: skip
+    elif kind == "train":
         shares = " ".join(f"{nodes:5.0%} {work:5.0%}" for nodes, work in result.get("share", {}).values())
         figures = f"{result.get('error', float('nan')):8.1e} {result.get('loss_error', float('nan')):8.1e} {shares}"
     else:
@@ -184,12 +189,13 @@ def main():
     arguments.add_argument("--only", default="", help="words of SOURCE.NAME, separated by commas")
     arguments.add_argument("--limit", type=int, help="the first so many")
     arguments.add_argument("--train", action="store_true", help="torch.compile, in place of the import")
+    arguments.add_argument("--front", action="store_true", help="what torch.compile gives to Relay and to its default")
     arguments.add_argument("--again", action="store_true", help="also those that have a result")
     arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="networks at once")
     arguments.add_argument("--seconds", type=int, default=SECONDS, help="of one network at most")
     arguments.add_argument("--results", type=pathlib.Path, default=ROOT / "models/zoo-torch")
     given = arguments.parse_args()
-    kind = "train" if given.train else "import"
+    kind = "train" if given.train else "front" if given.front else "import"
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ZOO), os.environ.get("PYTHONPATH", "")])
     FORKS.set_forkserver_preload(["torch_preload"])
     folder = given.results / kind
