@@ -67,9 +67,10 @@ test-long: build ## Run random programs and schedules against the reference for 
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_networks \
 	  --seed $$((1 + % * 3000 / $(CPUS))) --cases $$((3000 / $(CPUS)))'
 
-test-passes: build ## Run 20,000 random programs after each pass alone and after 1,000 random orders of passes
+test-passes: build models-fetch ## Run 20,000 random programs after each pass alone and in 1,000 random orders, and all models in 20
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_passes \
 	  --seed $$((1 + % * 20000 / $(CPUS))) --cases $$((20000 / $(CPUS)))'
+	@$(PYTHON) test/models/pass_orders.py
 
 test-fuzz-power: build ## Plant faults in the compiler and see that the fuzzer finds each
 	@build/release/bin/relay_fuzz_schedules --power

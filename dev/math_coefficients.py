@@ -79,6 +79,7 @@ def atanh_rest(z):
 
 half_ln2 = log(2) / 2 * mpf("1.001")
 quarter_pi = pi / 4 * mpf("1.0001")
+half_pi = pi / 2 * mpf("1.0001")
 fit("exp32", exp_rest, -half_ln2, half_ln2, 5, True)
 fit("exp64", exp_rest, -half_ln2, half_ln2, 11, False)
 fit("log32", log_rest, sqrt(mpf("0.5")) - 1, sqrt(mpf(2)) - 1, 8, True)
@@ -90,12 +91,18 @@ fit("erf64_small", erf_rest, 0, 1, 14, False)
 fit("erf64_middle", lambda t: -log(erfc(t)), 1, 2.25, 15, False)
 fit("erf64_large", lambda t: -log(erfc(t)), 2.25, 6, 20, False)
 fit("sin32", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, quarter_pi**2, 4, False)
+fit("half_turn32", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, half_pi**2, 5, False)
 fit("sin64", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, quarter_pi**2, 7, False)
 fit("cos32", cos_rest, 0, quarter_pi**2, 4, False)
 fit("cos64", cos_rest, 0, quarter_pi**2, 7, False)
 fit("atan32", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 7, True)
 fit("atan64", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 19, False)
-for name, value, bits, parts in (("ln2", log(2), 16, 2), ("ln2", log(2), 32, 2), ("half_pi", pi / 2, 24, 3)):
+for name, value, bits, parts in (
+    ("ln2", log(2), 16, 2),
+    ("ln2", log(2), 32, 2),
+    ("half_pi", pi / 2, 24, 3),
+    ("pi", pi, 24, 3),
+):
     rest, out = value, []
     for i in range(parts):
         if i == parts - 1:

@@ -1,16 +1,18 @@
 // relay_fuzz_passes: random programs after each pass alone, and after passes in random orders.
 //
-//   relay_fuzz_passes --cases 20000             20,000 programs, each after one of 1,000 orders and after one pass
-// alone
+//   relay_fuzz_passes --cases 20000             20,000 programs, each after one of 1,000 orders and one pass alone
 //   relay_fuzz_passes --seed 77 --cases 1 -v    one program again
+//   relay_fuzz_passes --orders 20               prints the first 20 orders: test/models/pass_orders.py
 //
 // Odd seeds give programs over all kinds of nodes (random_relay.h), even ones networks of layers (random_layers.h).
 // After every pass the module is well-formed and all types are inferred anew (PassContext::verify); in the end the
 // evaluator gives what it gave before, but for rounding.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "cases.h"
 #include "random_layers.h"
@@ -150,6 +152,11 @@ std::string check(uint64_t seed, bool verbose, Tally* changed) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "--orders") {
+    for (int i = 0; i < std::atoi(argv[2]); ++i)
+      std::puts(format("{}", join(order_of(static_cast<uint64_t>(i)), " ")).c_str());
+    return 0;
+  }
   const std::optional<Cases> given = cases_of(argc, argv);
   if (!given) return 2;
   Tally changed;

@@ -88,6 +88,33 @@ def _microsoft():
     return "\n".join(line.rstrip() for line in lines)
 
 
+# Of those that ONNX Runtime lists too.
+NOT_IMPORTED = {
+    "AttnLSTM": "a cell with attention inside its steps, which no exporter of today writes",
+    "BifurcationDetector, DynamicTimeWarping": "searches that end where the data says",
+    "BitmaskBiasDropout, BitmaskDropout": "their masks are bits, which only its training kernels read",
+    "DequantizeBFP, QuantizeBFP": "their description does not say what the formats are",
+    "DynamicSparseAttention, PackedSparseAttentionIndexer, SparseAttentionIndexer, SparsePagedAttention, "
+    "VarlenCausalConvWithState, VarlenNGramHashMapping": "forms for one server's caches, without a processor kernel",
+    "EPContext, Snpe": "binaries of one device",
+    "MatMulFpQ4": "its weight is laid out for one library's kernels",
+    "MaxpoolWithMask": "for internal use: a window ends at the first masked element of a row",
+    "Tokenizer": "nothing splits strings",
+}
+
+
+def microsoft_section():
+    text = "## com.microsoft\n\nWhat ONNX Runtime's optimisers, its quantisers and exporters for it write. Each is compared "
+    text += "with ONNX Runtime, or with\nits description where the processor backend has no kernel, in "
+    text += "`test/python/test_onnx_microsoft*.py` and, for\nthose that run a graph, `test_onnx_generate.py` and "
+    text += (
+        "`test_onnx_beams.py`.\nSearches take decoders of the kind of GPT-2 (`model_type` 0); numbers of beams must be "
+    )
+    text += "in the model. `Sampling` is imported\nwhere it draws from one word.\n\n"
+    text += _microsoft() + "\n\nNot imported:\n\n| operator | why |\n| --- | --- |\n"
+    return text + "".join(f"| {names} | {why} |\n" for names, why in NOT_IMPORTED.items())
+
+
 def write_page(results, path):
     """Counts, operators, and every reason with the number of its cases."""
     by_mode = {mode: [r for r in results if r["mode"] == mode] for mode in "ab"}
@@ -106,11 +133,7 @@ def write_page(results, path):
         text += f"\n## {title}\n\nCases that pass on every executor; a blank: the suite has none.\n\n"
         text += "| operator | since opset | (a) | (b) | what fails |\n| --- | --- | --- | --- | --- |\n"
         text += "\n".join(_operator_rows(by_mode, domain, prefix)) + "\n"
-    text += "\n## com.microsoft\n\nWhat ONNX Runtime's optimisers, its quantisers and exporters for it write. Each is compared "
-    text += "with ONNX Runtime, or with\nits description where the processor backend has no kernel, in "
-    text += "`test/python/test_onnx_microsoft*.py` and, for\nthose that run a graph, `test_onnx_generate.py` and "
-    text += "`test_onnx_beams.py`.\nSearches take decoders of the kind of GPT-2 (`model_type` 0); numbers of beams must be in the model.\n\n"
-    text += _microsoft() + "\n"
+    text += "\n" + microsoft_section()
     for mode in "ab":
         text += f"\n## Why cases of ({mode}) fail\n\n| cases | reason |\n| --- | --- |\n"
         text += "".join(f"{row}\n" for row in reason_rows(_reason(r) for r in by_mode[mode] if not _passes(r)))

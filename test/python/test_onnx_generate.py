@@ -66,6 +66,18 @@ def test_what_is_not_supported_is_said():
         relay.load(model_of(1, 9, PAD, model_type=1))
 
 
+@pytest.mark.parametrize("how", [{"custom": 1}, {"min_tokens_to_keep": 1}])
+def test_drawn_from_one_word(how):
+    """Sampling, where what it draws from has one word only."""
+    model = model_of(1, 9, PAD, top_p=0.0, **how)
+    model.graph.node[0].op_type = "Sampling"
+    check(model, *({"input_ids": ids, "max_length": ints(10)} for ids in PROMPTS))
+    model = model_of(1, 9, PAD, top_p=0.5, **how)
+    model.graph.node[0].op_type = "Sampling"
+    with pytest.raises(relay.CompileError, match="drawn by a generator that only ONNX Runtime has"):
+        relay.load(model)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_no_words_come_again(size):
     check(model_of(1, -1, PAD, no_repeat_ngram_size=size), {"input_ids": ints([3, 5], [1, 2]), "max_length": ints(11)})

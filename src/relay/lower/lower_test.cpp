@@ -180,13 +180,14 @@ std::string rule_of_product(int64_t m, int64_t n, int64_t k, bool rows_of_b) {
 }
 
 // The right factor of a product need not be a constant: it is packed in front of many rows, and read as it lies for
-// few.
+// few, or for more if it lies along the lanes.
 TEST(Rules, ProductsOfTwoInputs) {
   auto uses = [](const std::string& rule, const char* what) {
     return rule.find(what) == std::string::npos ? rule : std::string(what);
   };
   EXPECT_EQ(uses(rule_of_product(37, 41, 70, true), "panels packed"), "panels packed");
-  EXPECT_EQ(uses(rule_of_product(37, 83, 70, false), "panels packed"), "panels packed");
+  EXPECT_EQ(uses(rule_of_product(137, 83, 70, false), "panels packed"), "panels packed");
+  EXPECT_NE(uses(rule_of_product(37, 83, 70, false), "panels packed"), "panels packed");
   EXPECT_EQ(uses(rule_of_product(1, 41, 70, true), "inner products, 4 x 1 sums"), "inner products, 4 x 1 sums");
   EXPECT_EQ(uses(rule_of_product(5, 41, 70, true), "inner products, 4 x 3 sums"), "inner products, 4 x 3 sums");
   EXPECT_EQ(uses(rule_of_product(41, 2, 70, true), "inner products, 4 x 2 sums"), "inner products, 4 x 2 sums");

@@ -218,11 +218,13 @@ class Planner {
   }
 
   // Whether the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them.
-  // Channels are dimension 1, or the last one where dimension 1 has a window.
-  enum class Images : uint8_t { No, ChannelsFirst, ChannelsLast };
+  // Channels are dimension 1, or the last one where dimension 1 has a window. What reduces whole images runs along
+  // rows or along channels, and goes with its input.
+  enum class Images : uint8_t { No, Whole, ChannelsFirst, ChannelsLast };
   static Images images_of(const Group& g) {
     if (g.form.schedule || has_program(g.te.outputs)) return Images::No;  // blocks of keys look like windows
     Schedule none;
+    bool whole = false;
     te::Tensors stages = te::topological(g.te.outputs);
     for (const te::Tensor& t : stages)
       if (!t->is_placeholder()) {
@@ -239,23 +241,27 @@ class Planner {
       scalar::visit(t->body, [&](const Expr& n) {
         if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
         size_t spatial_reduced = 0;
-        bool first = false, window = false, last = false;
+        bool first = false, window = false, last = false, channels = false;
         for (size_t d = 1; d < n->args.size(); ++d) {
           bool data = false, reduced = false;
           for (const Expr& v : scalar::free_vars(n->args[d])) (is_reduce_axis(*t, v->name) ? reduced : data) = true;
           last = data && reduced;
+          if (d == 1) channels = reduced;
           (d == 1 ? first : window) |= last;
           spatial_reduced += d > 1 && reduced && !data;
         }
         bool all = n->args.size() >= 4 && spatial_reduced + 2 == n->args.size();
         if (first && !last)
           found = Images::ChannelsLast;
-        else if (window || (all && t->axes.size() >= 2))
+        else if (window || (all && channels))
           found = Images::ChannelsFirst;
+        else if (all && found == Images::No)
+          found = Images::Whole;
       });
-      if (found != Images::No) return found;
+      whole |= found == Images::Whole;
+      if (found == Images::ChannelsFirst || found == Images::ChannelsLast) return found;
     }
-    return Images::No;
+    return whole ? Images::Whole : Images::No;
   }
 
   // Every same-rank load reads dimension d by axis d only: storage order does not matter to it.
@@ -314,7 +320,11 @@ class Planner {
     for (size_t gi = 0; gi < plan_.groups.size(); ++gi) {
       Group& g = plan_.groups[gi];
       if (g.check || g.external) continue;
-      const Images images = images_of(g);
+      Images images = images_of(g);
+      if (images == Images::Whole) {
+        const bool given = std::any_of(g.params.begin(), g.params.end(), [&](int p) { return channels_last(p); });
+        images = given ? Images::ChannelsFirst : Images::No;
+      }
       g.on_images = images != Images::No;
       if (images == Images::ChannelsLast) continue;  // stored so as it is
       if (images == Images::ChannelsFirst &&

@@ -57,6 +57,9 @@ constexpr double erf64_large_terms[] = {  // error 2.1e-17
     3.01986957673243263e-11, -1.17367437053503002e-12, 2.87853964878719124e-14,  -3.34931120835028482e-16};
 constexpr double sin32_terms[] = {  // error 2.8e-11
     -0.166666666638530441, 0.00833333187383708804, -0.00019840086263755442, 2.72498646551395837e-6};
+constexpr double half_turn32_terms[] = {  // error 2.8e-11
+    -0.166666666638784659, 0.00833333276830504895, -0.000198410864525061944, 2.75364553239091393e-6,
+    -2.4079999732104639e-8};
 constexpr double sin64_terms[] = {  // error 1.2e-20
     -0.166666666666666667,   0.00833333333333333149,  -0.000198412698412650602, 2.75573192193354534e-6,
     -2.50521062311579055e-8, 1.60585314145890108e-10, -7.58668507009126716e-13};
@@ -160,13 +163,15 @@ class Build {
     return with_sign_of(base + (y + rest), x);
   }
 
-  // Double only: `terms` says how many are needed.
+  // The angles that can be reduced; 0 for larger ones, and no number for infinities.
+  Expr bounded_angle(const Expr& x) const { return select(lt(magnitude(x), c(0x1p28)), x, x - x); }
+
+  // Double only: `full` says whether all digits are needed.
   struct SineCosine {
     Expr sine, cosine;  // of r in [-pi/4, pi/4]
     Expr quadrant;      // x = r + quadrant * pi / 2
   };
-  SineCosine sine_cosine(const Expr& x, bool full) const {
-    Expr bounded = select(lt(magnitude(x), c(0x1p28)), x, x - x);
+  SineCosine sine_cosine(const Expr& bounded, bool full) const {
     Expr shifted = bounded * c(2 / pi) + c(magic());
     Expr n = shifted - c(magic());
     Expr r = ((bounded - n * c(0x1.921fb4p+0)) - n * c(0x1.4442dp-24)) - n * c(0x1.8469898cc5170p-48);
@@ -174,6 +179,24 @@ class Build {
     return {r * (c(1) + z * (full ? horner(sin64_terms, z) : horner(sin32_terms, z))),
             c(1) - (c(0.5) * z - z * z * (full ? horner(cos64_terms, z) : horner(cos32_terms, z))),
             reinterpret(integer_, shifted)};
+  }
+
+  // Double only, of a float32: the sine alone, of what is left of whole half turns. One polynomial is enough, where
+  // quarter turns take two and a choice. A cosine is the sine of half a half turn more.
+  Expr half_turns(UnaryOp op, const Expr& bounded) const {
+    Expr turns = bounded * c(1 / pi);
+    if (op == UnaryOp::Cos) turns = turns - c(0.5);
+    Expr shifted = turns + c(magic()), n = shifted - c(magic());
+    Expr r;
+    if (op == UnaryOp::Cos) {  // cos(x) = sin((n + 1/2) * pi - x) of an even n
+      n = n + c(0.5);
+      r = ((n * c(0x1.921fb4p+1) - bounded) + n * c(0x1.4442dp-23)) + n * c(0x1.8469898cc5170p-47);
+    } else {
+      r = ((bounded - n * c(0x1.921fb4p+1)) - n * c(0x1.4442dp-23)) - n * c(0x1.8469898cc5170p-47);
+    }
+    Expr z = r * r, odd = binary(BinaryOp::Shl, reinterpret(integer_, shifted), k(63));
+    Expr value = r * (c(1) + z * horner(half_turn32_terms, z));
+    return reinterpret(real_, binary(BinaryOp::BitXor, reinterpret(integer_, value), odd));
   }
 
   Expr trigonometric(UnaryOp op, const Expr& x, bool full) const {
@@ -290,7 +313,9 @@ Expr expand(UnaryOp op, const Expr& x) {
   }
   // The angle is reduced in double, and the rest costs little more there.
   DType wide = DType::float64().with_lanes(t.lanes);
-  return cast(t, Build(wide).trigonometric(op, cast(wide, x), t.bits == 64));
+  Expr angle = cast(wide, b.bounded_angle(x));
+  return cast(t, t.bits == 32 && op != UnaryOp::Tan ? Build(wide).half_turns(op, angle)
+                                                    : Build(wide).trigonometric(op, angle, t.bits == 64));
 }
 
 Expr expand_power(const Expr& x, const Expr& y) {

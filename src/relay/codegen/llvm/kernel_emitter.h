@@ -76,6 +76,7 @@ class KernelEmitter {
   Value* load_run(std::span<const scalar::Expr> of);
   bool is_run(std::span<const scalar::Expr> of);
   Value* lane_comparison(const scalar::Expr& e);
+  Value* lane_division(const scalar::Expr& e);
   Value* select(const scalar::Expr& e);
   bool loads_memory(const scalar::Expr& e);  // somewhere below
   Value* both(Value* guard, Value* condition);

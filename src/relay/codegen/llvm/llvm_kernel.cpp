@@ -9,6 +9,8 @@
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include <limits>
+
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/loop/lanes.h"
 
@@ -270,11 +272,13 @@ llvm::Value* KernelEmitter::binary(const Expr& e) {
   if (target_.has_fma && e->dtype.is_float() && e->dtype.bits >= 32)
     if (Value* fused = contracted(e)) return fused;
   bool negative = true;
-  if (e->binary == BinaryOp::FloorDiv || e->binary == BinaryOp::FloorMod)
+  if (e->binary == BinaryOp::FloorDiv || e->binary == BinaryOp::FloorMod) {
+    if (Value* lanes = lane_division(e)) return lanes;
     if (e->dtype == DType::int64()) {
       Interval range = scalar::interval(e->args[0], bounds_);
       negative = !range.min || *range.min < 0;
     }
+  }
   Value *x = emit(e->args[0]), *y = emit(e->args[1]);
   return values_.binary(e->binary, x, y, e->args[0]->dtype, negative);
 }
@@ -324,6 +328,40 @@ llvm::Value* KernelEmitter::lane_comparison(const Expr& e) {
   bool strict = e->binary == BinaryOp::Lt;
   if (stride == 1) return strict ? b_.CreateICmpSLT(lane, limit) : b_.CreateICmpSLE(lane, limit);
   return strict ? b_.CreateICmpSGT(lane, limit) : b_.CreateICmpSGE(lane, limit);
+}
+
+// Quotient or remainder of an index vector by a constant, in lanes of 32 bits. Vector units have no product of 64-bit
+// lanes that gives the upper half, so LLVM would divide lane by lane. Of base + stride * lane only the remainder of the
+// base plus stride * lane is divided.
+llvm::Value* KernelEmitter::lane_division(const Expr& e) {
+  constexpr int64_t limit = std::numeric_limits<int32_t>::max();
+  const int lanes = e->dtype.lanes;
+  if (lanes == 1 || e->dtype.element() != DType::int64() || e->args[1]->kind != Kind::Broadcast ||
+      !scalar::is_int(e->args[1]->args[0]))
+    return nullptr;
+  const Expr c = e->args[1]->args[0];
+  if (c->ivalue <= 1 || c->ivalue > limit || (c->ivalue & (c->ivalue - 1)) == 0) return nullptr;
+  const bool quotient = e->binary == BinaryOp::FloorDiv;
+  Value *narrow = nullptr, *base = nullptr;
+  int64_t largest = 0;
+  if (const std::optional<loop::Lanes> x = loop::as_lanes(e->args[0]); x && x->stride > 0) {
+    if (x->stride > limit / lanes || x->stride * (lanes - 1) > limit - c->ivalue) return nullptr;
+    largest = c->ivalue - 1 + x->stride * (lanes - 1);
+    const Expr rest = scalar::simplify(scalar::floormod(x->base, c), bounds_);
+    const Interval range = scalar::interval(rest, bounds_);
+    if (range.max && *range.max < c->ivalue) largest = *range.max + x->stride * (lanes - 1);
+    narrow = b_.CreateAdd(values_.splat(b_.CreateTrunc(emit(rest), b_.getInt32Ty()), lanes),
+                          values_.iota(b_.getInt32Ty(), lanes, x->stride));
+    if (quotient) base = emit(scalar::simplify(scalar::floordiv(x->base, c), bounds_));
+  } else {
+    const Interval range = scalar::interval(e->args[0], bounds_);
+    if (!range.min || *range.min < 0 || !range.max || *range.max > limit) return nullptr;
+    largest = *range.max;
+    narrow = b_.CreateTrunc(emit(e->args[0]), llvm::FixedVectorType::get(b_.getInt32Ty(), lanes));
+  }
+  Value* result = b_.CreateZExt(values_.small_division(narrow, c->ivalue, largest, quotient),
+                                llvm::FixedVectorType::get(b_.getInt64Ty(), lanes));
+  return base ? b_.CreateAdd(result, values_.splat(base, lanes)) : result;
 }
 
 bool KernelEmitter::loads_memory(const Expr& e) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "relay/base/diagnostics.h"
 
@@ -258,6 +259,20 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
   if (!quotient) return r;  // 0 where the divisor is 0 or -1
   if (minus) q = b.CreateSelect(special, zero, b.CreateSelect(minus, b.CreateNeg(x), q));
   return q;
+}
+
+// With m = ceil(2^s / c), x * m >> s is x / c for all x <= largest where largest * (m * c - 2^s) < 2^s (Hacker's
+// Delight, 10-9). With 32 bits for x * m that is one multiplication that every vector unit has.
+Value* Values::small_division(Value* x, int64_t c, int64_t largest, bool quotient) {
+  Value* q = nullptr;
+  for (unsigned s = 31; s > 0 && !q; --s) {
+    const int64_t power = int64_t{1} << s, m = (power + c - 1) / c, error = m * c - power;
+    if (largest * m <= std::numeric_limits<uint32_t>::max() && largest * error < power)
+      q = b.CreateLShr(b.CreateMul(x, int_like(x->getType(), static_cast<uint64_t>(m))), int_like(x->getType(), s));
+  }
+  Constant* divisor = int_like(x->getType(), static_cast<uint64_t>(c));
+  if (!q) q = b.CreateUDiv(x, divisor);
+  return quotient ? q : b.CreateSub(x, b.CreateMul(q, divisor));
 }
 
 // By squaring, over all bits of the exponent, so that it wraps around as repeated multiplication does. A negative

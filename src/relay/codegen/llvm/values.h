@@ -29,6 +29,8 @@ class Values {
   llvm::Value* unary(scalar::UnaryOp op, llvm::Value* a, DType t);
   // `a_negative`: a may be negative (integers; saves instructions in divisions when not).
   llvm::Value* binary(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative = true);
+  // x / c, or x % c, of 32-bit vectors with 0 <= x <= largest and 1 < c, both below 2^31.
+  llvm::Value* small_division(llvm::Value* x, int64_t c, int64_t largest, bool quotient);
   llvm::Value* cast(llvm::Value* v, DType from, DType to);
   llvm::Value* reinterpret(llvm::Value* v, DType from, DType to);
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);

@@ -1,10 +1,12 @@
 // Signals: windows and Fourier transforms.
+#include "relay/frontend/onnx/signal.h"
+
 #include <cmath>
 #include <numbers>
 
 #include "relay/frontend/onnx/computed.h"
 
-namespace relay::onnx::convert {
+namespace relay::onnx {
 
 using ir::Expr;
 using ir::Ints;
@@ -97,7 +99,8 @@ Ints with_last(int64_t rank, int64_t axis) {
   return order;
 }
 
-// The real signal of n elements that a transform of one side belongs to: the other side mirrors it.
+}  // namespace
+
 Values real_inverse(Convert& c, Expr x, int64_t axis, int64_t n) {
   const int64_t half = n / 2 + 1, given = c.extent(x, axis).value_or(0);
   if (n < 1) return c.unsupported("a signal of {} elements along axis {}", n, axis);
@@ -122,7 +125,14 @@ Values real_inverse(Convert& c, Expr x, int64_t axis, int64_t n) {
   return {c.expand(c.transpose(y->real, order), c.rank(y->real))};
 }
 
-}  // namespace
+Values real_transform(Convert& c, const Expr& x) {
+  std::optional<int64_t> n = c.rank(x) > 0 ? c.extent(x, c.rank(x) - 1) : std::nullopt;
+  if (!n || *n < 1) return c.unsupported("a signal {} of no fixed size (--shape)", ir::str(x->type));
+  std::optional<Complex> y = transformed(c, {x, nullptr}, *n, *n / 2 + 1, false);
+  return y ? Values{stacked(c, *y)} : Values();
+}
+
+namespace convert {
 
 Values HannWindow(Convert& c) { return window(c, 0.5, 0.5, 0); }
 Values HammingWindow(Convert& c) { return window(c, 25.0 / 46, 21.0 / 46, 0); }
@@ -276,4 +286,5 @@ Values MelWeightMatrix(Convert& c) {
   return {c.constant(std::move(weights))};
 }
 
-}  // namespace relay::onnx::convert
+}  // namespace convert
+}  // namespace relay::onnx

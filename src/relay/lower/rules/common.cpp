@@ -1,8 +1,25 @@
 #include <algorithm>
 
 #include "relay/lower/rules/rules.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::lower {
+
+void ScheduleDraft::note(const std::string& text) {
+  constexpr size_t named = 3;
+  const size_t colon = text.find(": ");
+  const std::string what = colon == std::string::npos ? text : text.substr(colon + 2);
+  auto said = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.first == what; });
+  if (said == notes.end()) said = notes.insert(said, {what, {}});
+  if (colon != std::string::npos) said->second.push_back(text.substr(0, colon));
+  schedule.rule.clear();
+  for (const auto& [saying, stages] : notes) {
+    if (!schedule.rule.empty()) schedule.rule += "; ";
+    for (size_t i = 0; i < std::min(stages.size(), named); ++i) schedule.rule += (i ? ", " : "") + stages[i];
+    if (stages.size() > named) schedule.rule += format(" and {} more", stages.size() - named);
+    schedule.rule += (stages.empty() ? "" : ": ") + saying;
+  }
+}
 
 const Layout& ScheduleDraft::layout(const te::Tensor& t) {
   auto it = layouts.find(t->name);
@@ -113,6 +130,36 @@ void prefetch_tiles(ScheduleDraft& draft, const std::string& result) {
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {
   loops.push_back({axis, lanes, LoopKind::Unroll});
   loops.push_back({axis, 1, LoopKind::Vector});
+}
+
+bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e) {
+  if (!draft.layout(e).is_row_major() || !draft.beside.empty()) return false;  // others are stored in its loops
+  if (std::count(draft.outputs.begin(), draft.outputs.end(), e) != 1) return false;
+  for (const te::Tensor& t : draft.stages())
+    if (!t->is_placeholder())
+      for (const te::Tensor& in : te::inputs(t))
+        if (in == e) return false;
+  return true;
+}
+
+te::Tensor with_axis_split(const te::TensorNode& e, size_t axis, const std::vector<AxisExtent>& parts) {
+  te::TensorNode view = e;
+  const te::Axis whole = e.axes[axis];
+  const auto at = static_cast<std::ptrdiff_t>(axis);
+  view.axes.erase(view.axes.begin() + at), view.shape.erase(view.shape.begin() + at);
+  Expr index = scalar::imm(0);
+  std::ptrdiff_t next = at;
+  for (const auto& [suffix, extent] : parts) {
+    if (extent == 1) continue;
+    const te::Axis part{scalar::var(whole.var->name + suffix), scalar::imm(extent)};
+    view.axes.insert(view.axes.begin() + next, part), view.shape.insert(view.shape.begin() + next, part.extent);
+    index = index * part.extent + part.var, ++next;
+  }
+  scalar::Bounds bounds;
+  for (const te::Axis& a : view.axes)
+    if (scalar::is_int(a.extent)) bounds.set(a.var, 0, a.extent->ivalue);
+  view.body = scalar::simplify(scalar::substitute(e.body, {{whole.var, scalar::simplify(index)}}), bounds);
+  return te::Tensor(new te::TensorNode(std::move(view)));
 }
 
 }  // namespace relay::lower

@@ -232,13 +232,19 @@ void pack_constants(ScheduleDraft& draft, const Contraction& c) {
   }
 }
 
-// What is not constant is packed panel by panel, if there are rows enough and a panel leaves room in L2.
+// What is not constant is packed panel by panel, if there are rows enough and a panel leaves room in L2. What lies
+// along the lanes as it is needs more rows.
 void choose_panel(ScheduleDraft& draft, Contraction& c) {
   if (c.grouped() || c.row_count < rows_for_packing ||
       !stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.block() * c.sum->dtype.bytes())))
     return;
   for (const te::Axis& k : c.sum->reduce_axes)
     if (!scalar::is_int(k.extent)) return;
+  const bool in_l2 = stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.n_extent * c.sum->dtype.bytes()));
+  if (c.row_count < (in_l2 ? rows_for_copying_in_l2 : rows_for_copying) &&
+      std::all_of(
+          c.right.loads.begin(), c.right.loads.end(), [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); }))
+    return;
   c.panel = panel_source(draft, c.sum, c.n, c.right.loads);
   if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
 }

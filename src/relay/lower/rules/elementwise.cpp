@@ -161,17 +161,6 @@ static std::optional<AxisPart> contiguous_part(ScheduleDraft& draft, const te::T
   return found;
 }
 
-// Whether `e` is an output that is stored as it is written and no other stage reads, once.
-static bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e) {
-  if (!draft.layout(e).is_row_major() || !draft.beside.empty()) return false;  // others are stored in its loops
-  if (std::count(draft.outputs.begin(), draft.outputs.end(), e) != 1) return false;
-  for (const te::Tensor& t : draft.stages())
-    if (!t->is_placeholder())
-      for (const te::Tensor& in : te::inputs(t))
-        if (in == e) return false;
-  return true;
-}
-
 // Whether the axes of `e` from `first` on move the load as they move the result, all of them together, or not at all.
 static bool moves_along(ScheduleDraft& draft, const te::TensorNode& e, size_t first, const LoadFact& l) {
   auto is_joined = [&](const Expr& var) {
@@ -256,20 +245,9 @@ static bool turn_part_around(ScheduleDraft& draft, const te::Tensor& e, const te
   const std::optional<AxisPart> part = contiguous_part(draft, e, v);
   if (!part) return false;
 
-  te::TensorNode view = *e;
-  view.axes.pop_back(), view.shape.pop_back();
-  Expr index = scalar::imm(0);
-  auto add_axis = [&](const char* suffix, int64_t extent) {
-    const te::Axis axis{scalar::var(v.var->name + suffix), scalar::imm(extent)};
-    view.axes.push_back(axis), view.shape.push_back(axis.extent);
-    index = index * axis.extent + axis.var;
-  };
-  const int64_t outer = v.extent->ivalue / (part->step * part->extent);
-  if (outer > 1) add_axis("_outer", outer);
-  add_axis("_part", part->extent);
-  add_axis("_inner", part->step);
-  view.body = scalar::substitute(e->body, {{v.var, scalar::simplify(index)}});
-  const te::Tensor viewed(new te::TensorNode(std::move(view)));
+  const te::Tensor viewed = with_axis_split(
+      *e, e->axes.size() - 1,
+      {{"_outer", v.extent->ivalue / (part->step * part->extent)}, {"_part", part->extent}, {"_inner", part->step}});
   ScheduleDraft viewed_draft = draft;
   std::replace(viewed_draft.outputs.begin(), viewed_draft.outputs.end(), e, viewed);
   viewed_draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));

@@ -6,6 +6,9 @@
 //     sum[m] = sum(k) e[m, k]
 //     scale[m] = 1 / sum[m]                         one value a row: computed once
 //     out[m, k] = e[m, k] * scale[m]
+//
+// Where rows are groups of a longer axis, out[c, k] = (x[c, k] - mean[c // 2]) * .., the output is viewed as an array
+// with an axis for the group and one for what is in it.
 #include <algorithm>
 
 #include "relay/lower/rules/rules.h"
@@ -99,6 +102,41 @@ std::optional<Rows> find_rows(ScheduleDraft& draft) {
   for (const std::string& o : draft.beside)
     if (!is_read_in_row(draft.stage(o), rows, reductions, bodies)) return {};
   return rows;
+}
+
+// Views the output with an axis in two, the first of which says what reductions it reads. False if there is no such
+// axis.
+bool split_axis_of_rows(ScheduleDraft& draft) {
+  const te::Tensors ends = draft.ends();
+  if (ends.size() != 1 || ends[0]->is_placeholder() || ends[0]->combiner != te::Combiner::None ||
+      has_program(draft.outputs) || !may_be_viewed(draft, ends[0]))
+    return false;
+  const te::Tensor out = ends[0];
+  Schedule flat;
+  te::Tensors reductions;
+  for (const te::Tensor& t : draft.stages()) {
+    if (t->is_placeholder()) continue;
+    if (t->combiner != te::Combiner::None) reductions.push_back(t);
+    flat.stages[t->name].place = t->combiner != te::Combiner::None || t == out ? Place::Root : Place::Inline;
+  }
+  if (reductions.empty() || !WrittenSize::is_small(draft.stages(), flat)) return false;
+  const Expanded bodies = expand(draft.stages(), flat);
+  for (const te::Tensor& r : reductions)
+    for (const Expr& load : bodies.loads(*out, *r))
+      for (const Expr& index : load->args)
+        for (size_t d = 0; d < out->axes.size(); ++d) {
+          if (index->kind != scalar::Kind::Binary || index->binary != scalar::BinaryOp::FloorDiv ||
+              index->args[0] != out->axes[d].var || !scalar::is_int(index->args[1]) ||
+              !scalar::is_int(out->axes[d].extent))
+            continue;
+          const int64_t part = index->args[1]->ivalue, extent = out->axes[d].extent->ivalue;
+          if (part <= 1 || extent % part || extent == part) continue;
+          const te::Tensor viewed = with_axis_split(*out, d, {{"_group", extent / part}, {"_inner", part}});
+          std::replace(draft.outputs.begin(), draft.outputs.end(), out, viewed);
+          draft.layouts[out->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
+          return true;
+        }
+  return false;
 }
 
 // Stages between, used more than once and expensive to compute again, if the length of a row is known and L2 has room.
@@ -204,7 +242,11 @@ StageFacts facts_now(const ScheduleDraft& draft, const Rows& rows, const te::Ten
 
 bool rows_rule(ScheduleDraft& draft) {
   std::optional<Rows> rows = find_rows(draft);
-  if (!rows) return false;
+  if (!rows) {
+    ScheduleDraft viewed = draft;
+    if (!split_axis_of_rows(viewed) || !(rows = find_rows(viewed))) return false;
+    draft = std::move(viewed);
+  }
   rows->kept = kept_for_a_row(draft, *rows);
   rows->once = once_a_row(draft, *rows);
   const int level = schedule_stages(draft, *rows);

@@ -53,7 +53,9 @@ struct ScheduleDraft {
     return least;
   }
   const Layout& layout(const te::Tensor& t);  // row-major when nobody asked for anything
-  void note(const std::string& text) { schedule.rule += (schedule.rule.empty() ? "" : "; ") + text; }
+  // "stage: what was made of it". Stages of which the same is said are put together in the schedule's rule.
+  void note(const std::string& text);
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes{};  // what is said, and the stages
 };
 
 // Fills in draft.schedule for all stages, and layouts for all roots and for constants. `outputs`' layouts are given.
@@ -190,5 +192,12 @@ void prefetch_data(ScheduleDraft& draft, const std::string& stage, const std::st
 void prefetch_tiles(ScheduleDraft& draft, const std::string& result);
 // Loops that end an axis: `o/16:unroll o/1:vector`.
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
+
+// Whether `e` is an output that is stored as it is written and no other stage reads, once: its shape may be seen anew.
+bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e);
+// `e`, stored as it is written, as an array in which one axis is several, with these suffixes to its name; those of
+// extent 1 are left out.
+using AxisExtent = std::pair<const char*, int64_t>;
+te::Tensor with_axis_split(const te::TensorNode& e, size_t axis, const std::vector<AxisExtent>& parts);
 
 }  // namespace relay::lower

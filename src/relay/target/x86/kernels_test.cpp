@@ -81,6 +81,24 @@ TEST(Kernels, GatherStrideReverse) {
       {.shape = {5}, .tolerance = 1e-5});
 }
 
+// Indices divided by constants: a base and lane numbers, numbers that are known to be small, a divisor larger than all
+// lanes, one that no multiplication of 32 bits is exact for.
+TEST(Kernels, LanesDivided) {
+  compare_everywhere(
+      R"(kernel divided(x: float32[n, 64] read, index: int32[64] read, y: float32[n, 16], z: int64[n, 16]), shape (n), task i < n {
+  for o in 0..3 {
+    for l in 0..16 vectorised {
+      y[i, l] = y[i, l] + x[i, (i * 16 + l + o) % 3] * x[i, (o * 16 + l * 3) // 7] + x[i, (o * 7 + l) % 60]
+    }
+  }
+  for l in 0..16 vectorised {
+    z[i, l] = (i * 1000003 + l * 99991) // 13 + (i * 65537 + l * 134217000) % 2147483629 + (i - 3 + l) // 5 * 1000 + (int64(index[l]) % 7 - l) % 11
+  }
+}
+)",
+      {.shape = {5}, .tolerance = 1e-5});
+}
+
 // Lanes at constant distances: within one vector, within two, at a few places further apart, under a mask.
 TEST(Kernels, LanesOfGroups) {
   compare_everywhere(

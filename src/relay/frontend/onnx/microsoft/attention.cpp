@@ -151,6 +151,8 @@ Values MultiHeadAttention(Convert& c) {
   return {a.y, a.keys, a.values, a.weights};
 }
 
+Values Attention(Convert& c);
+
 // The same for one query a sequence, with the other inputs in another order.
 Values DecoderMaskedMultiHeadAttention(Convert& c) {
   if (c.integer("past_present_share_buffer", 0) || c.has(7) || c.has(8) || c.has(9))
@@ -163,7 +165,17 @@ Values DecoderMaskedMultiHeadAttention(Convert& c) {
   return c.as_onnx(MultiHeadAttention, c.opset, inputs);
 }
 
-// The same with the projections of one input to all three.
+// Attention with keys of earlier calls, for one query a sequence.
+Values DecoderMaskedSelfAttention(Convert& c) {
+  if (c.integer("past_present_share_buffer", 0) || c.has(7) || c.has(8))
+    return c.unsupported("keys and values of earlier calls in a buffer that is shared, and beams");
+  if (!c.has(4)) return c.bad("it has no past");
+  Values inputs = c.all_values();
+  inputs.resize(6);
+  return c.as_onnx(Attention, c.opset, inputs);
+}
+
+// MultiHeadAttention with the projections of one input to all three.
 Values Attention(Convert& c) {
   if (c.has(6)) return c.unsupported("keys and values of earlier calls in a buffer that is shared");
   Expr all = matrix_product(c, c.input(0), c.input(1));
@@ -176,31 +188,6 @@ Values QAttention(Convert& c) {
   Expr all =
       real_product(c, c.input(0), optional(c, 6), c.input(3), c.input(1), optional(c, 7), c.input(4), c.input(2));
   return attend_projected(c, all, optional(c, 5), nullptr, optional(c, 8));
-}
-
-// As ONNX's, with the positions before the caches; one position is where the sequence begins.
-Values RotaryEmbedding(Convert& c) {
-  if (c.integer("is_packed_batching", 0)) return c.unsupported("is_packed_batching is 1");
-  if (c.real("scale", 1) != 1) return c.unsupported("scale is {}", c.real("scale", 1));
-  Expr x = c.input(0), positions = c.input(1);
-  std::optional<int64_t> half = c.rank(c.input(2)) == 2 ? c.extent(c.input(2), 1) : std::nullopt;
-  std::optional<int64_t> hidden = c.rank(x) == 3 ? c.extent(x, 2) : std::nullopt;
-  if (!half || *half < 1) return c.bad("cos_cache is {}, not (places, angles)", ir::str(c.input(2)->type));
-  int64_t heads = c.integer("num_heads", 0);
-  if (heads == 0 && hidden) heads = *hidden / (2 * *half);
-  const bool flat = c.rank(x) == 3;
-  x = by_heads(c, x, heads, "the input");
-  if (!x) return {};
-  x = c.transpose(x, {0, 2, 1, 3});  // (N, L, H, D)
-  std::optional<int64_t> width = c.extent(x, 3);
-  if (!width || 2 * *half > *width) return c.bad("cos_cache has {} angles for heads {}", *half, ir::str(x->type));
-  if (c.rank(positions) == 1) positions = c.expand(c.add(c.cast(positions, DType::int64()), c.count_up(x, 1)), 0);
-  auto angles = [&](size_t i) {
-    return c.expand(c.emit("take", {c.input(i), positions}, {{"axis", int64_t{0}}, {"mode", "checked"}}), 2);
-  };
-  Expr y = rotated(c, x, angles(2), angles(3), 2 * *half, c.integer("interleaved", 0) != 0);
-  if (!flat) return {c.transpose(y, {0, 2, 1, 3})};
-  return {c.reshape(y, c.shape(c.input(0)))};
 }
 
 }  // namespace relay::onnx::microsoft

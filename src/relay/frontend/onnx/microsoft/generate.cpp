@@ -50,4 +50,20 @@ Values GreedySearch(Convert& c) {
   return {c.emit("where", {c.expand(there, 0), tokens, decoding.pad})};
 }
 
+// Draws from the words whose chances reach top_p together. Where that leaves one word, it is GreedySearch: `custom`
+// keeps the best word, and so does min_tokens_to_keep 1; with neither, top_p 0 leaves no word, and all are as likely.
+Values Sampling(Convert& c) {
+  const int64_t kept = c.integer("min_tokens_to_keep", 0);
+  const double top = c.real("top_p", 0);
+  if (top > 0 || (!c.integer("custom", 0) && kept != 1) || c.real("filter_value", -1e20) > -1e9)
+    return c.unsupported(
+        "top_p is {} and min_tokens_to_keep {}: words are drawn by a generator that only ONNX Runtime has; with 0 "
+        "and 1 the best word is taken, as by GreedySearch",
+        top, kept);
+  if (c.real("temperature", 1) <= 0) return c.bad("temperature is {}", c.real("temperature", 1));
+  if (c.has(7) && c.real("presence_penalty", 0) != 0) return c.unsupported("a presence_penalty");
+  if (c.node.outputs.size() > 1 && !c.node.outputs[1].empty()) return c.unsupported("the output filtered_logits");
+  return GreedySearch(c);
+}
+
 }  // namespace relay::onnx::microsoft

@@ -85,9 +85,11 @@ Expr with_past(Convert& c, const Group& g, const Expr& past, const Expr& fresh, 
   Expr both = c.concatenate({past, fresh}, 2);
   Expr old = c.size_of(past, 2), at = c.expand(rows, 0), before = c.expand(g.before, 1);
   Expr last = c.add(c.add(old, c.size_of(fresh, 2)), c.integer_scalar(-1));
-  Expr moved = c.emit("minimum", {c.add(c.subtract(at, before), old), last});
-  // Rows that neither has are of no meaning.
-  Expr here = c.emit("where", {c.emit("less", {at, before}), c.emit("minimum", {at, last}), moved});
+  Expr into = c.subtract(at, before);  // the place among the fresh rows
+  Expr is_fresh = c.emit("logical_and", {c.emit("greater_equal", {into, c.integer_scalar(0)}),
+                                         c.emit("less", {into, c.size_of(fresh, 2)})});
+  // What is behind the fresh rows stays; rows that neither has are of no meaning.
+  Expr here = c.emit("minimum", {c.emit("where", {is_fresh, c.add(into, old), at}), last});
   // (N, L, H, D), so that each sequence is read by its own indices.
   Expr picked =
       c.emit("take", {c.transpose(both, {0, 2, 1, 3}), here}, {{"axis", int64_t{1}}, {"batch_dims", int64_t{1}}});

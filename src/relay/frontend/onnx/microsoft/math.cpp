@@ -3,6 +3,7 @@
 
 #include "relay/frontend/onnx/microsoft/decoding.h"
 #include "relay/frontend/onnx/norm.h"
+#include "relay/frontend/onnx/signal.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::microsoft {
@@ -30,6 +31,32 @@ Values complex_product(Convert& c, double sign) {
 
 Values ComplexMul(Convert& c) { return complex_product(c, 1); }
 Values ComplexMulConj(Convert& c) { return complex_product(c, -1); }
+
+namespace {
+
+bool is_plain_transform(Convert& c) {
+  if (c.integer("onesided", 1) != 1) return c.unsupported("onesided is {}", c.integer("onesided", 1)), false;
+  if (c.integer("normalized", 0)) return c.unsupported("normalized is {}", c.integer("normalized", 0)), false;
+  if (c.integer("signal_ndim", 1) != 1)
+    return c.unsupported("signal_ndim is {}: a transform along several axes", c.integer("signal_ndim", 1)), false;
+  return true;
+}
+
+}  // namespace
+
+// Along the last axis, as numpy.fft.rfft.
+Values Rfft(Convert& c) { return is_plain_transform(c) ? real_transform(c, c.input(0)) : Values(); }
+
+// Back, where the signal's size is even; the last axis has real and imaginary parts.
+Values Irfft(Convert& c) {
+  if (!is_plain_transform(c)) return {};
+  Expr x = c.input(0);
+  const int64_t axis = c.rank(x) - 2;
+  std::optional<int64_t> half = axis < 0 ? std::nullopt : c.extent(x, axis);
+  if (!half || *half < 2) return c.unsupported("a transform {} of no fixed size of two or more", ir::str(x->type));
+  Values y = real_inverse(c, x, axis, 2 * (*half - 1));
+  return y.empty() ? y : Values{c.squeeze(c.expression(y[0]), axis + 1)};
+}
 
 Values NGramRepeatBlock(Convert& c) {
   const int64_t n = c.integer("ngram_size", 0);

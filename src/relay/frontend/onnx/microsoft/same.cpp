@@ -7,9 +7,44 @@ namespace relay::onnx::microsoft {
 using ir::Expr;
 using ir::Ints;
 
+Values FusedMatMul(Convert& c);
+
 Values GatherND(Convert& c) { return c.as_onnx(convert::GatherND, 13, c.all_values()); }
 Values GridSample(Convert& c) { return c.as_onnx(convert::GridSample, 16, c.all_values()); }
 Values Trilu(Convert& c) { return c.as_onnx(convert::Trilu, 14, c.all_values()); }
+
+Values TorchEmbedding(Convert& c) {
+  return {c.emit("take", {c.input(0), c.input(1)}, {{"axis", int64_t{0}}, {"mode", "checked"}})};
+}
+
+// Gives its input.
+Values SampleOp(Convert& c) { return {c.input(0)}; }
+
+// Tensors that are stored as sparse are dense already.
+Values SparseToDenseMatMul(Convert& c) { return FusedMatMul(c); }
+
+// What the pads take away of a transposed convolution without them.
+Values ConvTransposeWithDynamicPads(Convert& c) {
+  if (c.has(2) && c.text("auto_pad", "NOTSET") != "NOTSET")
+    return c.bad("it has Pads and auto_pad '{}'", c.text("auto_pad", ""));
+  Values inputs{c.value(0), c.value(1)};
+  if (c.has(3)) inputs.push_back(c.value(3));
+  Values whole = c.as_onnx(convert::ConvTranspose, 11, inputs);
+  if (whole.empty() || !c.has(2)) return whole;
+  Expr y = c.expression(whole[0]);
+  std::optional<Ints> pads = c.ints(2, "Pads");
+  if (!pads || !y) return {};
+  const int64_t axes = c.rank(y) - 2;
+  if (static_cast<int64_t>(pads->size()) != 2 * axes) return c.bad("Pads is [{}]", join(*pads, ", "));
+  for (int64_t i = 0; i < axes; ++i) {
+    const int64_t before = (*pads)[static_cast<size_t>(i)], after = (*pads)[static_cast<size_t>(axes + i)];
+    std::optional<int64_t> size = c.extent(y, i + 2);
+    if (before < 0 || after < 0 || (size && before + after > *size))
+      return c.bad("Pads is [{}] for {}", join(*pads, ", "), ir::str(y->type));
+    if (before > 0 || after > 0) y = c.slice(y, i + 2, before, size ? *size - after : after > 0 ? -after : INT32_MAX);
+  }
+  return {y};
+}
 
 Values CausalConvWithState(Convert& c) {
   if (c.integer("ndim", 1) != 1) return c.unsupported("ndim is {}", c.integer("ndim", 1));
