@@ -208,3 +208,26 @@ def test_loops_that_read_what_they_append_to():
     script = torch.jit.trace(Sums(), torch.ones(4, 3), check_trace=False)
     with pytest.raises(relay.CompileError, match="as many steps as a tensor has rows"):
         relay.from_pytorch(script, (torch.ones(4, 3),))
+
+
+class TimesItsSize(torch.nn.Module):
+    def forward(self, x):
+        return x * torch.as_tensor(x.shape[1]).item() if not torch.jit.is_tracing() else x * x.shape[1].item()
+
+
+class PaddedToSquare(torch.nn.Module):
+    """As detectors pad images: the size is computed with tensors."""
+
+    def forward(self, x):
+        sizes = [torch.as_tensor(one) for one in x.shape]
+        more = torch.max(torch.stack(sizes).to(torch.float32)).to(torch.int64) - x.shape[0]
+        return torch.nn.functional.pad(x, [0, 0, 0, more])
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.parametrize("network", [TimesItsSize(), PaddedToSquare()])
+def test_numbers_of_known_sizes(network):
+    """PyTorch's interpreter cannot run these on fake tensors."""
+    x = torch.rand(2, 3)
+    script = torch.jit.trace(network, x, check_trace=False)
+    assert torch.equal(relay.compile(relay.from_pytorch(script, (x,)))(x), network(x))

@@ -26,6 +26,19 @@ class Detector(torch.nn.Module):
         return tuple(found[0].values())
 
 
+class Heads(torch.nn.Module):
+    """What the layers of a Detector give, in front of the choice of boxes."""
+
+    def __init__(self, detector):
+        super().__init__()
+        self.network = detector.network
+
+    def forward(self, images):
+        batch, _ = self.network.transform([images[0]])
+        features = list(self.network.backbone(batch.tensors).values())
+        return tuple(self.network.head(features).values())
+
+
 def _spread_scores(network, image):
     """Random weights give all classes the same scores but for rounding: the last layers get weights that spread them."""
     last = ("classification_head.module_list", "cls_logits", "cls_score")
