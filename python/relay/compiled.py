@@ -88,8 +88,13 @@ class Compiled:
         self._donated: list[int] = core.donated
         strings = Strings(*core.strings)
         self._strings = strings if strings.inputs or strings.outputs else None
+        self._takes_arrays = core.is_graph and not self._donated and self._strings is None
 
     def __call__(self, *args, threads: int = 0, **named):
+        if self._takes_arrays and not named and len(args) == len(self._names):
+            results = self._core.run_numpy(args, threads)
+            if results is not None:
+                return results
         values = _in_order(self._names, args, named)
         return self._run(values, threads) if self._strings is None else self._run_with_strings(values, threads)
 

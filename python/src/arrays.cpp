@@ -72,7 +72,57 @@ static nb::object to_numpy(const Array& array) {
       nb::rv_policy::reference);
 }
 
+static std::optional<DType> plain_type(const char* format) {
+  if (!format || !format[0] || format[1]) return std::nullopt;  // of another byte order, or records
+  switch (format[0]) {
+    case '?': return DType::boolean();
+    case 'b': return DType::int8();
+    case 'B': return DType::uint8();
+    case 'h': return DType::int16();
+    case 'H': return DType::uint16();
+    case 'i': return DType::int32();
+    case 'I': return DType::uint32();
+    case 'l':
+    case 'q': return DType::int64();
+    case 'L':
+    case 'Q': return DType::uint64();
+    case 'e': return DType::float16();
+    case 'f': return DType::float32();
+    case 'd': return DType::float64();
+    default: return std::nullopt;
+  }
+}
+
+// A capsule of DLPack takes longer to make and to read than a small model to run; a buffer does not.
+std::optional<Tensor> plain_numpy(nb::handle value) {
+  static const nb::handle array_type = nb::object(nb::module_::import_("numpy").attr("ndarray")).release();
+  if (!value.type().is(array_type)) return std::nullopt;
+  Py_buffer* buffer = new Py_buffer;
+  if (PyObject_GetBuffer(value.ptr(), buffer, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+    PyErr_Clear();
+    delete buffer;
+    return std::nullopt;
+  }
+  std::shared_ptr<const void> owner(buffer, [](Py_buffer* b) {
+    nb::gil_scoped_acquire held;
+    PyBuffer_Release(b);
+    delete b;
+  });
+  const std::optional<DType> type = plain_type(buffer->format);
+  if (!type || type->bytes() != buffer->itemsize || buffer->len == 0 ||
+      reinterpret_cast<uintptr_t>(buffer->buf) % static_cast<uintptr_t>(buffer->itemsize) != 0)
+    return std::nullopt;
+  return Tensor::view(buffer->buf, Shape(buffer->shape, buffer->shape + buffer->ndim), *type, std::move(owner));
+}
+
 static nb::object numpy(nb::handle self) { return nb::module_::import_("relay.arrays").attr("numpy")(self); }
+
+nb::object numpy_result(Array array) {
+  const DType type = array.value.dtype();
+  const bool plain =
+      type.is_bool() || type.is_int() || (type.is_float() && (type.bits >= 32 || type == DType::float16()));
+  return plain && type.bits >= 8 ? to_numpy(array) : numpy(nb::cast(std::move(array)));
+}
 
 void add_arrays(nb::module_& m) {
   nb::class_<Array>(m, "Array", "An n-dimensional array that shares memory through DLPack.")

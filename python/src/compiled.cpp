@@ -131,6 +131,24 @@ static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& 
   return out;
 }
 
+// The results of a run on NumPy arrays: one, or a tuple. None where an input has to be converted first.
+static nb::object run_numpy(const PyCompiled& self, const nb::tuple& inputs, int threads) {
+  std::vector<Tensor> values;
+  for (nb::handle input : inputs) {
+    std::optional<Tensor> value = plain_numpy(input);
+    if (!value) return nb::none();
+    values.push_back(*std::move(value));
+  }
+  std::vector<bool> owned;
+  {
+    nb::gil_scoped_release released;
+    values = take(self.executable->run(values, {.threads = threads, .owned = &owned}));
+  }
+  nb::list out;
+  for (size_t i = 0; i < values.size(); ++i) out.append(numpy_result({std::move(values[i]), owned[i]}));
+  return values.size() == 1 ? nb::object(out[0]) : nb::object(nb::tuple(out));
+}
+
 // Kernel, microseconds, tasks, threads; of a run after two that warm up.
 static std::vector<std::tuple<std::string, double, int64_t, int>> profile(const PyCompiled& self,
                                                                           const std::vector<Array>& inputs) {
@@ -213,6 +231,7 @@ static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Val
 void add_compiled(nb::module_& m) {
   nb::class_<PyCompiled>(m, "Compiled", "Something that runs.")
       .def("run", run, nb::arg("inputs"), nb::arg("threads") = 0)
+      .def("run_numpy", run_numpy, nb::arg("inputs"), nb::arg("threads") = 0)
       .def(
           "call",
           [](const PyCompiled& self, const std::vector<runtime::Value>& inputs, int threads) {

@@ -34,6 +34,12 @@ struct Array {
   bool writable = false;
 };
 
+// `value` where it lies, if it is a NumPy array (of no subclass) with elements that are used as they are: row-major,
+// aligned, of a type that NumPy has. Else nothing: relay.arrays.array says what becomes of it.
+std::optional<Tensor> plain_numpy(nb::handle value);
+// As a NumPy array that shares memory; of a type that NumPy does not have with that of ml_dtypes.
+nb::object numpy_result(Array array);
+
 struct PyModule {
   ir::Module module;
   std::vector<std::string> output_names;

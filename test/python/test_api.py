@@ -148,6 +148,38 @@ def test_bfloat16_crosses():
     assert numpy(a).dtype == ml_dtypes.bfloat16 and (numpy(a) == x).all()
 
 
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "bfloat16", "int8", "int64", "uint16", "uint64", "bool"]
+)
+def test_calls_take_and_give_every_type(dtype):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    numpy_type = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    model = relay.compile(
+        relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(n, 3), {dtype}]) {{ (%x, reverse(%x, axis=0)) }}')
+    )
+    x = np.array([[0, 1, 1], [1, 0, 0]]).astype(numpy_type)
+    given, turned = model(x)
+    assert given.dtype == turned.dtype == numpy_type
+    assert (given == x).all() and (turned == x[::-1]).all()
+    del x
+    assert given[0, 1] == 1  # it keeps what it lies in
+    assert turned.flags.writeable and model(np.zeros((0, 3), numpy_type))[1].shape == (0, 3)
+
+
+def test_calls_convert_other_arrays(dense):
+    x, w = arrays(2)
+
+    class Named(np.ndarray):
+        pass
+
+    expected = np.maximum(x @ w.T, 0)
+    unaligned = np.frombuffer(b"-" + x.tobytes(), np.float32, offset=1).reshape(x.shape)
+    for other in (x.astype(">f4"), unaligned, x.view(Named), x.tolist(), x[::-1][::-1]):
+        np.testing.assert_allclose(dense(other, w), expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(relay.CompileError, match="float64"):
+        dense(x.astype(np.float64), w)
+
+
 def test_what_is_not_row_major_is_copied(dense):
     x, w = arrays(6)
     fortran = np.asfortranarray(x)

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -345,6 +346,13 @@ Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative)
     case BinaryOp::Le: return real ? b.CreateFCmpOLE(x, y) : sign ? b.CreateICmpSLE(x, y) : b.CreateICmpULE(x, y);
     case BinaryOp::Shl:
     case BinaryOp::Shr: {  // shifting by the width or more shifts everything out
+      const llvm::APInt* mask = nullptr;
+      if (llvm::PatternMatch::match(y, llvm::PatternMatch::m_And(llvm::PatternMatch::m_Value(),
+                                                                 llvm::PatternMatch::m_APInt(mask))) &&
+          mask->ult(t.bits)) {  // never that far
+        if (op == BinaryOp::Shl) return b.CreateShl(x, y);
+        return sign ? b.CreateAShr(x, y) : b.CreateLShr(x, y);
+      }
       Value* inside = b.CreateICmpULT(y, int_like(type, t.bits));
       Value* last = int_like(type, t.bits - 1);
       Value* amount = b.CreateSelect(inside, y, last);

@@ -1,7 +1,8 @@
 // argwhere: the indices of the elements that are not zero, in row-major order, one a row
 // nonzero: the same, one a column: (rank, count), int64
 //
-// Elements are looked at one after the other; each that is not zero is written down behind the ones before it.
+// Elements are looked at one after the other. The indices of each are written into the first row that is free, and the
+// row is taken if the element is not zero: a branch on what elements are would be foreseen wrongly half of the time.
 #include "relay/op/loops.h"
 
 namespace relay::ops {
@@ -46,8 +47,8 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
         loop::Stmts steps;
         for (size_t d = 0; d < axes; ++d)
           steps.push_back(loop::store(result, {row.get(), dim(static_cast<int64_t>(d))}, cast(dtype_of(out), at[d])));
-        steps.push_back(row.set(row.get() + 1));
-        return loop::if_(is_set(in[0], k), loop::block(std::move(steps)));  // as many as the shape has rows
+        steps.push_back(row.set(row.get() + cast(DType::int64(), is_set(in[0], k))));
+        return loop::if_(lt(row.get(), rows[0]), loop::block(std::move(steps)));
       });
     });
   })};

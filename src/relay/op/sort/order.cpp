@@ -189,6 +189,48 @@ Expr Order::element(const Exprs& i) const {
   return (*data_)(from);
 }
 
+// steps(place), where place is that of the first of n keys in order that is not less than `key`
+Stmt with_lower_bound(const Expr& n, const std::function<Expr(const Expr& place)>& key_at, const Expr& key,
+                      const std::function<Stmt(const Expr& place)>& steps) {
+  return with_cell("low", dim(0), [&](const Cell& low) {
+    return with_cell("high", n, [&](const Cell& high) {
+      const Stmt halved = let("middle", floordiv(low.get() + high.get(), dim(2)), [&](const Expr& middle) {
+        return loop::if_(lt(key_at(middle), key), low.set(middle + 1), high.set(middle));
+      });
+      const Stmt search =
+          each("step", dim(63), [&](const Expr&) { return loop::if_(lt(low.get(), high.get()), halved); });
+      return loop::block({search, steps(low.get())});
+    });
+  });
+}
+
+// Zeros of both signs are equal, and keep their places among the zeros: where there is a negative one, all are written
+// again in the order of the data.
+Stmt zeros_in_place(const te::Tensor& data, size_t axis, const Keys& keys, bool ascend, const Exprs& line,
+                    const BufferRef& result) {
+  const Expr& n = data->shape[axis];
+  const DType type = keys.of->dtype;
+  // Compared as keys: differences of 64 bits from the least one may be too large for the arithmetic of indices.
+  auto key_at = [&](const Expr& place) {
+    const Expr above = scalar::load(result, joined(line, dim(0), place));
+    return scalar::reinterpret(type, above + scalar::reinterpret(above->dtype, (*keys.least)(line)));
+  };
+  // Ascending, zeros have the keys -1 (negative) and 0; descending -1 (positive) and 0.
+  const Expr minus = imm(ascend ? -1 : 0, type);
+  const Stmt refill = with_lower_bound(n, key_at, imm(-1, type), [&](const Expr& first) {
+    return with_cell("at", first, [&](const Cell& at) {
+      return each("k", n, [&](const Expr& k) {
+        const Expr is_zero = eq((*data)(with(line, axis, k)), imm(0, data->dtype));
+        const Stmt put = loop::store(result, joined(line, dim(0), at.get()), keys.above_least(line, k));
+        return loop::if_(is_zero, loop::block({put, at.set(at.get() + 1)}));
+      });
+    });
+  });
+  return with_lower_bound(n, key_at, minus, [&](const Expr& place) {
+    return loop::if_(lt(place, n), loop::if_(eq(key_at(place), minus), refill));
+  });
+}
+
 te::Tensor sorted(const te::Tensor& data, size_t axis, bool ascend, const std::string& name) {
   const Expr& n = data->shape[axis];
   const DType t = data->dtype;
@@ -199,18 +241,6 @@ te::Tensor sorted(const te::Tensor& data, size_t axis, bool ascend, const std::s
   const Keys keys(data, axis, ascend, true);
   const DType word{DType::Code::UInt, static_cast<uint8_t>(keys.of->dtype.bits)};
   const Exprs line = without(data->shape, axis);
-  // How many are in front of the zeros, and in the upper half how many zeros are negative: these keep their places
-  // among the zeros. All in unsigned or floating arithmetic: keys of 64 bits may be as large as they can be.
-  const te::Tensor zeros =
-      t.is_float() ? te::reduce("zeros", line, {n}, Combiner::Sum,
-                                [&](const Exprs& i, const Exprs& r) {
-                                  const Expr x = (*data)(with(i, axis, r[0])), zero = imm(0, t);
-                                  const Expr k = (*keys.of)(with(i, axis, r[0]));
-                                  const Expr front = ascend ? lt(x, zero) : scalar::unary(UnaryOp::Not, le(x, zero));
-                                  const Expr minus = eq(k, imm(ascend ? -1 : 0, k->dtype));  // the others' is 0, -1
-                                  return cast(i64, front) + up(cast(i64, minus), 32);
-                                })
-                   : te::Tensor();
   const te::Tensor order = te::program(
       "order", joined(line, dim(2), n), word, axes_but(line.size(), {}), [&](const Exprs& i, const BufferRef& result) {
         const Stmt all = with_bits_of(keys.range(i), [&](const Expr& bits) {
@@ -221,18 +251,7 @@ te::Tensor sorted(const te::Tensor& data, size_t axis, bool ascend, const std::s
           sort.at = [&](const Expr& half, const Expr& k) { return joined(i, half, k); };
           return sort.loops();
         });
-        if (!zeros) return all;
-        const Stmt signs = let("zeros", (*zeros)(i), [&](const Expr& z) {
-          const Stmt refill = with_cell("at", bit_and(z, UINT32_MAX), [&](const Cell& at) {
-            return each("k", n, [&](const Expr& k) {
-              const Expr is_zero = eq((*data)(with(i, axis, k)), imm(0, t));
-              const Stmt put = loop::store(result, joined(i, dim(0), at.get()), keys.above_least(i, k));
-              return loop::if_(is_zero, loop::block({put, at.set(at.get() + 1)}));
-            });
-          });
-          return loop::if_(le(dim(int64_t{1} << 32), z), refill);
-        });
-        return loop::block({all, signs});
+        return t.is_float() ? loop::block({all, zeros_in_place(data, axis, keys, ascend, i, result)}) : all;
       });
   return te::compute(name, data->shape, [&](const Exprs& i) {
     const Exprs at = without(i, axis);

@@ -13,7 +13,8 @@ constexpr int64_t highs = int64_t{1} << high_bits;
 // Each is one more place in memory that is written to in turn, and one more page to find: 256 take a quarter more time
 // than 64, 2048 four times as much (Emerald Rapids, 10^6 words). A number of a bucket is a byte.
 constexpr int64_t buckets = 256;
-// Up to so many words both halves stay in the L2 cache of every processor described, and buckets save nothing.
+// Up to so many words with as many beside them stay in the L2 cache of every processor described, and buckets save
+// nothing. They are sorted by way of a small array, which stays in the cache from bucket to bucket.
 constexpr int64_t few_words = 1 << 15;
 // Steps back that a word takes in the walk; with so few words none are sorted by digits.
 constexpr int64_t furthest = 16;
@@ -22,7 +23,8 @@ constexpr int64_t lanes = 8;
 const DType i64 = DType::int64();
 
 Expr bit_and(const Expr& a, int64_t mask) { return scalar::binary(BinaryOp::BitAnd, a, dim(mask)); }
-Expr shifted(const Expr& a, const Expr& by) { return scalar::binary(BinaryOp::Shr, a, by); }
+// By at most 63, which is said so that nothing is done for more.
+Expr shifted(const Expr& a, const Expr& by) { return scalar::binary(BinaryOp::Shr, a, bit_and(by, 63)); }
 
 Stmt clear(const BufferRef& counts, int64_t size) {
   return each("line", dim(size / lanes), [&](const Expr& line) {
@@ -43,15 +45,13 @@ class Work {
       return loop::block({prepared, finish_all(many)});
     });
     Stmt s = sorted;
-    for (const BufferRef& b : {tops_, bases_, begins_, counts_}) s = loop::alloc(b, s);
+    for (const BufferRef& b : {tops_, bases_, begins_, counts_, small_}) s = loop::alloc(b, s);
     return loop::if_(lt(dim(0), n_), s);
   }
 
  private:
-  Expr load(const Expr& half, const Expr& k) const { return scalar::load(sort_.result, sort_.at(half, k)); }
-  Stmt store(const Expr& half, const Expr& k, const Expr& word) const {
-    return loop::store(sort_.result, sort_.at(half, k), word);
-  }
+  Expr load(const Expr& k) const { return scalar::load(sort_.result, sort_.at(dim(0), k)); }
+  Stmt store(const Expr& k, const Expr& word) const { return loop::store(sort_.result, sort_.at(dim(0), k), word); }
   Expr lowest() const { return sort_.lowest ? sort_.lowest : dim(0); }
   Expr number(const Expr& word) const {
     return word->dtype.bits == 64 ? scalar::reinterpret(i64, word) : cast(i64, word);
@@ -61,12 +61,12 @@ class Work {
 
   // Everything is the first bucket, in half 0.
   Stmt one_bucket() const {
-    const Stmt copy = each("i", n_, [&](const Expr& i) { return store(dim(0), i, sort_.first(i)); });
+    const Stmt copy = each("i", n_, [&](const Expr& i) { return store(i, sort_.first(i)); });
     return loop::block({loop::store(begins_, {dim(0)}, dim(0)), loop::store(begins_, {dim(1)}, n_),
                         loop::store(bases_, {dim(0)}, dim(0)), loop::store(tops_, {dim(0)}, sort_.highest), copy});
   }
 
-  // Counts the words of each value of their highest bits, and moves them to their buckets in half 1.
+  // Counts the words of each value of their highest bits, and moves them to their buckets.
   Stmt distribute(const Cell& many) const {
     const BufferRef high = loop::buffer("high", DType::int32(), {dim(highs)}, loop::Scope::Scratch);
     const BufferRef bucket = loop::buffer("bucket", DType::uint8(), {dim(highs)}, loop::Scope::Scratch);
@@ -81,7 +81,7 @@ class Work {
           return let("word", sort_.first(i), [&](const Expr& word) {
             return let("to", at(bucket, value(word)), [&](const Expr& to) {
               const Stmt one = let("place", at(offsets_, to), [&](const Expr& place) {
-                return loop::block({store(dim(1), place, word), loop::store(offsets_, {to}, place + 1)});
+                return loop::block({store(place, word), loop::store(offsets_, {to}, place + 1)});
               });
               return sort_.needed ? loop::if_(lt(to, wanted), one) : one;
             });
@@ -146,7 +146,26 @@ class Work {
     Expr begin, size, base, top;  // `base` is taken from its words; they have `top` bits then
   };
 
-  // Sorts a bucket into half 0: by few digits, and where these do not tell enough by what words leave out and by all.
+  // Where the words of a bucket lie: the indices of the k-th of them.
+  struct Place {
+    BufferRef buffer;
+    std::function<Exprs(const Expr& k)> at;
+    Expr load(const Expr& k) const { return scalar::load(buffer, at(k)); }
+    Stmt store(const Expr& k, const Expr& word) const { return loop::store(buffer, at(k), word); }
+  };
+  Place half(const Bucket& b, int64_t which) const {
+    return {sort_.result, [this, b, which](const Expr& k) { return sort_.at(dim(which), b.begin + k); }};
+  }
+  Place small() const {
+    return {small_, [](const Expr& k) { return Exprs{k}; }};
+  }
+
+  // Digits of the words less `base`, below bit `top`: `many` of them.
+  struct Digits {
+    Expr many, top, base;
+  };
+
+  // Sorts a bucket in half 0: by few digits, and where these do not tell enough by what words leave out and by all.
   Stmt finish(const Bucket& b) const {
     auto digits_of = [](const Expr& bits) { return floordiv(max(bits, dim(0)) + (digit_bits - 1), digit_bits); };
     auto with = [](const Expr& condition) { return cast(i64, condition); };
@@ -154,109 +173,112 @@ class Work {
     const Expr few = with(le(dim(furthest), b.size)) + with(le(dim(1 << 7), b.size)) + with(le(dim(1 << 15), b.size)) +
                      with(le(dim(1 << 23), b.size));
     const Expr one_more = with(le(n_, dim(few_words)));
-    const Expr half = cast(i64, lt(dim(few_words), n_));
-    return with_cell("half", half, [&](const Cell& source) {
-      return with_cell("far", dim(1), [&](const Cell& far) {
-        // `attempt` 0: few digits, 1: what is left out, 2: all digits
-        return each("attempt", dim(3), [&](const Expr& attempt) {
-          const Expr first = eq(attempt, dim(0)), second = eq(attempt, dim(1));
-          const Expr left_out = sort_.left_out ? sort_.left_out : dim(0);
-          Expr many = select(first, min(all, few + one_more), select(second, digits_of(left_out), all));
-          Expr top = select(second, lowest() + left_out, b.top);
-          Expr base = select(second, dim(0), b.base);
-          const Stmt passes = let("many", many, [&](const Expr& m) {
-            return let("top", top, [&](const Expr& t) {
-              return let("base", base, [&](const Expr& from) {
-                return each("pass", m, [&](const Expr& pass) {
-                  const Expr shift = max(t - (m - pass) * digit_bits, lowest());
-                  return let("shift", shift, [&](const Expr& s) { return by_digit(b, from, s, source); });
-                });
-              });
+    return with_cell("far", dim(1), [&](const Cell& far) {
+      // `attempt` 0: few digits, 1: what is left out, 2: all digits
+      return each("attempt", dim(3), [&](const Expr& attempt) {
+        const Expr first = eq(attempt, dim(0)), second = eq(attempt, dim(1));
+        const Expr left_out = sort_.left_out ? sort_.left_out : dim(0);
+        const Expr many = select(first, min(all, few + one_more), select(second, digits_of(left_out), all));
+        const Expr top = select(second, lowest() + left_out, b.top), base = select(second, dim(0), b.base);
+        const Stmt passes = let("many", many, [&](const Expr& m) {
+          return let("top", top, [&](const Expr& t) {
+            return let("base", base, [&](const Expr& from) {
+              const Digits digits{m, t, from};
+              return loop::if_(le(b.size, dim(few_words)), by_digits(b, digits, small()),
+                               by_digits(b, digits, half(b, 1)));
             });
           });
-          Stmt steps = loop::block({passes, loop::if_(second, loop::block({}), walk(b, source, far))});
-          if (sort_.left_out)
-            steps = loop::block({loop::if_(first, loop::block({}), rewrite(b, second, source)), steps});
-          const Expr again = logical_or(lt(dim(1), attempt), lt(dim(0), left_out));
-          return loop::if_(logical_or(first, logical_and(eq(far.get(), dim(1)), again)), steps);
+        });
+        Stmt steps = loop::block({passes, loop::if_(second, loop::block({}), walk(b, far))});
+        if (sort_.left_out) steps = loop::block({loop::if_(first, loop::block({}), rewrite(b, second)), steps});
+        const Expr again = logical_or(lt(dim(1), attempt), lt(dim(0), left_out));
+        return loop::if_(logical_or(first, logical_and(eq(far.get(), dim(1)), again)), steps);
+      });
+    });
+  }
+
+  // From half 0 to `beside` and back, by a digit each time; at last in half 0.
+  Stmt by_digits(const Bucket& b, const Digits& digits, const Place& beside) const {
+    const Place main = half(b, 0);
+    return with_cell("moved", dim(0), [&](const Cell& moved) {
+      const Stmt passes = each("pass", digits.many, [&](const Expr& pass) {
+        const Expr shift = max(digits.top - (digits.many - pass) * digit_bits, lowest());
+        return let("shift", shift, [&](const Expr& s) {
+          return loop::if_(eq(moved.get(), dim(0)), by_digit(b, digits.base, s, main, beside, moved.set(dim(1))),
+                           by_digit(b, digits.base, s, beside, main, moved.set(dim(0))));
         });
       });
+      const Stmt back = each("i", b.size, [&](const Expr& i) { return main.store(i, beside.load(i)); });
+      return loop::block({passes, loop::if_(eq(moved.get(), dim(1)), back)});
     });
   }
 
   // Words with the bits that decide next in the place of their others.
-  Stmt rewrite(const Bucket& b, const Expr& low, const Cell& source) const {
-    return let("half", source.get(), [&](const Expr& half) {
-      return each("i", b.size, [&](const Expr& i) {
-        return let("word", load(half, b.begin + i), [&](const Expr& word) {
-          return loop::if_(low, store(half, b.begin + i, sort_.with_low_bits(word)),
-                           store(half, b.begin + i, sort_.with_high_bits(word)));
-        });
+  Stmt rewrite(const Bucket& b, const Expr& low) const {
+    return each("i", b.size, [&](const Expr& i) {
+      return let("word", load(b.begin + i), [&](const Expr& word) {
+        return loop::if_(low, store(b.begin + i, sort_.with_low_bits(word)),
+                         store(b.begin + i, sort_.with_high_bits(word)));
       });
     });
   }
 
-  // One digit, from one half to the other; none where all words have the same.
-  Stmt by_digit(const Bucket& b, const Expr& base, const Expr& shift, const Cell& source) const {
+  // One digit, from one place to the other; neither that nor `then` where all words have the same.
+  Stmt by_digit(const Bucket& b, const Expr& base, const Expr& shift, const Place& from, const Place& to,
+                const Stmt& then) const {
     auto digit = [&](const Expr& word) { return bit_and(shifted(number(word) - base, shift), digits - 1); };
-    return let("half", source.get(), [&](const Expr& half) {
-      const Stmt count = each("i", b.size, [&](const Expr& i) {
-        return let("digit", digit(load(half, b.begin + i)),
-                   [&](const Expr& d) { return loop::store(counts_, {d}, scalar::load(counts_, {d}) + 1); });
-      });
-      const Stmt sums = with_cell("sum", b.begin, [&](const Cell& sum) {
-        return each("digit", dim(digits), [&](const Expr& d) {
-          return let("count", scalar::load(counts_, {d}), [&](const Expr& many) {
-            return loop::block({loop::store(counts_, {d}, sum.get()), sum.set(sum.get() + many)});
-          });
-        });
-      });
-      const Stmt move = each("i", b.size, [&](const Expr& i) {
-        return let("word", load(half, b.begin + i), [&](const Expr& word) {
-          return let("digit", digit(word), [&](const Expr& d) {
-            return let("to", scalar::load(counts_, {d}), [&](const Expr& to) {
-              return loop::block({store(dim(1) - half, to, word), loop::store(counts_, {d}, to + 1)});
-            });
-          });
-        });
-      });
-      const Expr same = eq(scalar::load(counts_, {digit(load(half, b.begin))}), b.size);
-      const Stmt sort = loop::block({sums, move, source.set(dim(1) - half)});
-      return loop::block({clear(counts_, digits), count, loop::if_(same, loop::block({}), sort)});
+    const Stmt count = each("i", b.size, [&](const Expr& i) {
+      return let("digit", digit(from.load(i)),
+                 [&](const Expr& d) { return loop::store(counts_, {d}, scalar::load(counts_, {d}) + 1); });
     });
+    const Stmt sums = with_cell("sum", dim(0), [&](const Cell& sum) {
+      return each("digit", dim(digits), [&](const Expr& d) {
+        return let("count", scalar::load(counts_, {d}), [&](const Expr& many) {
+          return loop::block({loop::store(counts_, {d}, sum.get()), sum.set(sum.get() + many)});
+        });
+      });
+    });
+    const Stmt move = each("i", b.size, [&](const Expr& i) {
+      return let("word", from.load(i), [&](const Expr& word) {
+        return let("digit", digit(word), [&](const Expr& d) {
+          return let("place", scalar::load(counts_, {d}), [&](const Expr& place) {
+            return loop::block({to.store(place, word), loop::store(counts_, {d}, place + 1)});
+          });
+        });
+      });
+    });
+    const Expr same = eq(scalar::load(counts_, {digit(from.load(dim(0)))}), b.size);
+    return loop::block(
+        {clear(counts_, digits), count, loop::if_(same, loop::block({}), loop::block({sums, move, then}))});
   }
 
-  // Copies to half 0; what belongs in front of the word before it goes back to its place there.
-  Stmt walk(const Bucket& b, const Cell& source, const Cell& far) const {
+  // What belongs in front of the word before it goes back to its place; `far` is 1 then if a word has not reached it.
+  Stmt walk(const Bucket& b, const Cell& far) const {
     auto go_back = [&](const Expr& i, const Expr& word) {
       const Expr place = b.begin + i;
       auto step = [&](const Expr& from, const Cell& to) {
-        return let("other", load(dim(0), from), [&](const Expr& other) {
-          return loop::if_(before(word, other), loop::block({store(dim(0), from + 1, other), to.set(from)}));
+        return let("other", load(from), [&](const Expr& other) {
+          return loop::if_(before(word, other), loop::block({store(from + 1, other), to.set(from)}));
         });
       };
       return with_cell("to", place, [&](const Cell& to) {
         const Stmt further =
             each("j", min(dim(furthest), i) - 1, [&](const Expr& j) { return step(place - 2 - j, to); });
         const Stmt more = loop::if_(eq(to.get(), place - 1), further);
-        const Stmt stop = let("front", to.get() - 1, [&](const Expr& front) {
-          return loop::if_(before(word, load(dim(0), front)), far.set(dim(1)));
-        });
+        const Stmt stop = let("front", to.get() - 1,
+                              [&](const Expr& front) { return loop::if_(before(word, load(front)), far.set(dim(1))); });
         const Stmt at_end = loop::if_(logical_and(lt(dim(furthest), i), eq(to.get(), place - furthest)), stop);
-        return loop::block({step(place - 1, to), more, at_end, store(dim(0), to.get(), word)});
+        return loop::block({step(place - 1, to), more, at_end, store(to.get(), word)});
       });
     };
-    return let("half", source.get(), [&](const Expr& half) {
-      return with_cell("last", load(half, b.begin), [&](const Cell& last) {
-        const Stmt words = each("i", b.size, [&](const Expr& i) {
-          return let("word", load(half, b.begin + i), [&](const Expr& word) {
-            const Stmt stays = loop::block({store(dim(0), b.begin + i, word), last.set(word)});
-            const Expr moves = before(word, last.get());
-            return loop::if_(moves, loop::if_(eq(far.get(), dim(0)), go_back(i, word), stays), stays);
-          });
+    return with_cell("last", load(b.begin), [&](const Cell& last) {
+      const Stmt words = each("i", b.size, [&](const Expr& i) {
+        return let("word", load(b.begin + i), [&](const Expr& word) {
+          const Expr moves = before(word, last.get());
+          return loop::if_(moves, loop::if_(eq(far.get(), dim(0)), go_back(i, word), last.set(word)), last.set(word));
         });
-        return loop::block({far.set(dim(0)), words, source.set(dim(0))});
       });
+      return loop::block({far.set(dim(0)), words});
     });
   }
 
@@ -270,6 +292,7 @@ class Work {
   // their bits.
   BufferRef begins_ = table("begins", buckets + 1), offsets_ = table("offsets", buckets + 1),
             bases_ = table("bases", buckets + 1), tops_ = table("tops", buckets + 1), counts_ = table("counts", digits);
+  BufferRef small_ = loop::buffer("small", sort_.word, {dim(few_words)}, loop::Scope::Scratch);
 };
 
 }  // namespace

@@ -99,6 +99,22 @@ TEST(Kernels, LanesDivided) {
       {.shape = {5}, .tolerance = 1e-5});
 }
 
+// Shifts whose amount is known to be below the width, and others.
+TEST(Kernels, Shifts) {
+  compare_everywhere(
+      R"(kernel shifts(index: int32[64] read, y: int64[n, 16], z: uint32[n, 16]), shape (n), task i < n {
+  for l in 0..16 vectorised {
+    y[i, l] = shr(i * 1000003 - l * 99991, bitand(l * 5 + i, 63)) + shl(l - 3, bitand(l * 7 - i, 31)) + shr(i - l, l * 9)
+  }
+  for l in 0..16 {
+    y[i, l] = y[i, l] + shr(y[i, l], bitand(int64(index[l]) - i, 63)) + shl(i + l, bitand(i - 9, 63)) + shl(l, i * 40)
+    z[i, l] = shr(uint32(y[i, l]), bitand(uint32(index[l]), 31u32))
+  }
+}
+)",
+      {.shape = {5}});
+}
+
 // Lanes at constant distances: within one vector, within two, at a few places further apart, under a mask.
 TEST(Kernels, LanesOfGroups) {
   compare_everywhere(
