@@ -16,7 +16,6 @@
 //   squeeze(strided_slice(%w: Tensor[(3, 1024, 256), float32], begin=[1], end=[2], axes=[0]), axis=[0])
 //
 // Operators without operands (zeros, arange) stay too: they are smaller than what they make.
-
 #include <algorithm>
 #include <cstring>
 
