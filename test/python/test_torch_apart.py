@@ -1,6 +1,9 @@
 """Operators of gradients that PyTorch leaves whole: in Relay's kernels, beside eager PyTorch. No graph falls back."""
 
 import copy
+import functools
+import itertools
+import math
 import warnings
 
 import pytest
@@ -26,6 +29,19 @@ def image(*sizes):
     return torch.randn(*(sizes or (2, 4, 8, 8)), requires_grad=True)
 
 
+def sampled(axes, how, padding, corners):
+    """Places in and around a picture or volume of one channel, by a layer, so that the grid has a gradient too."""
+    data, places = ((4, 8), (3, 5)) if axes == 2 else ((4, 2, 8), (2, 3, 2))
+    layer = nn.Linear(math.prod(data), math.prod(places) * axes)
+
+    def function(inner, x):
+        grid = (1.7 * inner(x.flatten(1)).tanh()).reshape(2, *places, axes)
+        picture = x.reshape(2, -1, *data)
+        return F.grid_sample(picture, grid, how, padding, corners)
+
+    return Of(function, layer), image(2, math.prod(data))
+
+
 LAYERS = {
     "adaptive averages of other sizes": lambda: (nn.AdaptiveAvgPool2d(3), image()),
     "adaptive averages along one axis": lambda: (nn.AdaptiveAvgPool1d(4), image(4, 8)),
@@ -46,6 +62,15 @@ LAYERS = {
     "distances by another norm": lambda: (Of(lambda x: torch.cdist(x, x + 1, p=3.0)), image(2, 5, 4)),
     "sums of bags": lambda: (nn.EmbeddingBag(7, 4, mode="sum"), torch.randint(0, 7, (3, 5))),
     "means of bags": lambda: (nn.EmbeddingBag(7, 4), torch.randint(0, 7, (3, 5))),
+    **{
+        f"a {what} read {how}, padded by {padding}, corners {corners}": functools.partial(
+            sampled, axes, how, padding, corners
+        )
+        for (axes, what), how, padding, corners in itertools.product(
+            [(2, "picture"), (3, "volume")], ["bilinear", "nearest"], ["zeros", "border", "reflection"], [False, True]
+        )
+        if axes == 2 or (how == "bilinear" and padding != "border")
+    },
     "a Fourier transform within": lambda: (Of(lambda x: torch.fft.fft2(x).real), image()),
 }
 

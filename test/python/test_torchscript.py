@@ -150,3 +150,84 @@ def test_as_many_of_the_best_as_there_are():
             assert all(torch.equal(a, b) for a, b in zip(got, wanted, strict=True))
             counts.add(len(got[0]))
         assert 4 in counts and len(counts) > 1
+
+
+@torch.jit.script
+def pasted(pictures, sizes):
+    """Each picture resized to a size of its own, on a canvas; and how bright it is."""
+    width = torch.scalar_tensor(8, dtype=torch.int64)
+    rows, sums = torch.zeros(0, 6, int(width)), torch.zeros(0)
+    for i in range(pictures.size(0)):
+        high, wide = sizes[i][0], sizes[i][1] + torch.tensor(0.5)
+        picture = pictures[i][None, None]
+        picture = torch.nn.functional.interpolate(picture, size=(int(high), int(wide)), mode="bilinear")[0, 0]
+        below = torch.zeros(6 - int(high), picture.size(1))
+        canvas = torch.cat((picture, below))
+        canvas = torch.cat((canvas, torch.zeros(6, int(width) - picture.size(1))), 1)[:, : int(width)]
+        rows = torch.cat((rows, canvas[None]))
+        sums = torch.cat((sums.to(dtype=torch.float32), canvas.sum()[None]), 0)
+    return rows, sums
+
+
+class Pasted(torch.nn.Module):
+    """As a detector pastes masks: as many steps as something was found."""
+
+    def forward(self, pictures, sizes):
+        found = sizes[:, 0] > 0
+        return pasted(pictures[found][:4], sizes[found][:4])
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_loops_that_append():
+    torch.manual_seed(2)
+    inputs = torch.rand(5, 4, 4), torch.tensor([[3.0, 2], [0, 4], [6, 8], [0, 1], [1, 1]])
+    script = torch.jit.trace(Pasted(), inputs, check_trace=False)
+    model = relay.compile(relay.from_pytorch(script, inputs))
+    for heights in ([3, 0, 6, 0, 1], [1, 2, 3, 4, 5], [0, 0, 0, 0, 2], [0, 0, 0, 0, 0]):
+        sizes = torch.stack([torch.tensor(heights, dtype=torch.float32), inputs[1][:, 1]], 1)
+        for got, want in zip(model(inputs[0], sizes), Pasted()(inputs[0], sizes), strict=True):
+            assert got.shape == want.shape
+            torch.testing.assert_close(got, want)
+
+
+@torch.jit.script
+def sums_of_rows(x):
+    rows = torch.zeros(0, 3)
+    for i in range(x.size(0)):
+        rows = torch.cat((rows, (x[i] + rows.sum())[None]))
+    return rows
+
+
+class Sums(torch.nn.Module):
+    def forward(self, x):
+        return sums_of_rows(x[x[:, 0] > 0])
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_loops_that_read_what_they_append_to():
+    script = torch.jit.trace(Sums(), torch.ones(4, 3), check_trace=False)
+    with pytest.raises(relay.CompileError, match="as many steps as a tensor has rows"):
+        relay.from_pytorch(script, (torch.ones(4, 3),))
+
+
+class TimesItsSize(torch.nn.Module):
+    def forward(self, x):
+        return x * torch.as_tensor(x.shape[1]).item() if not torch.jit.is_tracing() else x * x.shape[1].item()
+
+
+class PaddedToSquare(torch.nn.Module):
+    """As detectors pad images: the size is computed with tensors."""
+
+    def forward(self, x):
+        sizes = [torch.as_tensor(one) for one in x.shape]
+        more = torch.max(torch.stack(sizes).to(torch.float32)).to(torch.int64) - x.shape[0]
+        return torch.nn.functional.pad(x, [0, 0, 0, more])
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.parametrize("network", [TimesItsSize(), PaddedToSquare()])
+def test_numbers_of_known_sizes(network):
+    """PyTorch's interpreter cannot run these on fake tensors."""
+    x = torch.rand(2, 3)
+    script = torch.jit.trace(network, x, check_trace=False)
+    assert torch.equal(relay.compile(relay.from_pytorch(script, (x,)))(x), network(x))

@@ -1,6 +1,8 @@
 """The networks of the zoo as modules of PyTorch, inputs of other sizes, and how far results are from the exact ones."""
 
 import copy
+import functools
+import importlib
 
 import torch
 import vision_operators
@@ -22,6 +24,19 @@ class Detector(torch.nn.Module):
         found = self.network([images[0]])
         found = found[1] if isinstance(found, tuple) else found  # a scripted one gives losses too
         return tuple(found[0].values())
+
+
+class Heads(torch.nn.Module):
+    """What the layers of a Detector give, in front of the choice of boxes."""
+
+    def __init__(self, detector):
+        super().__init__()
+        self.network = detector.network
+
+    def forward(self, images):
+        batch, _ = self.network.transform([images[0]])
+        features = list(self.network.backbone(batch.tensors).values())
+        return tuple(self.network.head(features).values())
 
 
 def _spread_scores(network, image):
@@ -47,15 +62,23 @@ def _detector(torchvision, name):
 
     torch.manual_seed(0)
     network = torchvision.models.get_model(name, weights=None, weights_backbone=None, num_classes=5).eval()
-    export.fill(network)
+    export.fill(network, name)
     image = torch.rand(1, 3, IMAGE, IMAGE)
     _spread_scores(network, image)
     return Detector(network).eval(), (image,), [()]
 
 
+@functools.cache
+def load_packages():
+    """torchvision, with its operators; timm is imported with them too."""
+    torchvision = vision_operators.load_torchvision()
+    importlib.import_module("timm")
+    return torchvision
+
+
 def made(source, name):
     """(the network, example inputs with a batch of 2, of each input the axes that may vary)."""
-    torchvision = vision_operators.load_torchvision()
+    torchvision = load_packages()
     import export
 
     if source == "detection":
@@ -63,7 +86,7 @@ def made(source, name):
     network, inputs = {
         "timm": export.from_timm, "torchvision": export.from_torchvision, "transformers": export.from_transformers,
     }[source](name)  # fmt: skip
-    export.fill(network)
+    export.fill(network, name)
     is_text = [not one.is_floating_point() for one in inputs]
     axes = [(0, 1) if text and one.dim() == 2 else (0,) for text, one in zip(is_text, inputs, strict=True)]
     return network, tuple(inputs), axes
@@ -132,7 +155,9 @@ def unmatched(got, exact):
 
     def rows(found):
         columns = [one.double().reshape(len(one), -1) for one in found]
-        columns[0] = columns[0] / IMAGE
+        for place, one in enumerate(found):
+            if place == 0 or one.shape[2:] == (3,):  # boxes, and places of keypoints
+                columns[place] = columns[place] / IMAGE
         return torch.cat(columns, 1)
 
     a, b = rows(got), rows(exact)

@@ -4,9 +4,10 @@
     make models-torch                                    all that have no result yet; writes docs/pytorch-networks.md
     test/zoo/torch_run.py --only 'timm.resnet' --again   those whose SOURCE.NAME contains the words, once more
     test/zoo/torch_run.py --train --limit 40             torch.compile: inference and 20 steps of training beside eager
+    test/zoo/torch_run.py --front                        what torch.compile gives to Relay and to its default backend
 
-Each network runs in a process of its own, where `onnx` cannot be imported; what came of it is a file in
-models/zoo-torch, so a run that is stopped goes on where it was. The batch is a variable, and so are the lengths of
+Each network runs in a process of its own, where `onnx` cannot be imported (a fork of one that has imported everything);
+what came of it is a file in models/zoo-torch, so a run that is stopped goes on where it was. The batch is a variable, and so are the lengths of
 texts and sounds where PyTorch's export leaves them; the one program then runs at the example's sizes and at others, and
 each result is compared with eager PyTorch in double precision, in parts of the largest value. Where eager itself is off by more than
 the tolerance, a few times that is allowed.
@@ -18,20 +19,20 @@ import concurrent.futures
 import copy
 import functools
 import json
+import multiprocessing
 import os
 import pathlib
-import subprocess
 import sys
 import time
-import warnings
 
 from torch_page import write_page
 
 ZOO = pathlib.Path(__file__).resolve().parent
 ROOT = ZOO.parents[1]
-SECONDS = 900  # of one network
+SECONDS = 900  # of one network, where --seconds says nothing else
 TOLERANCE, TIMES_EAGER = 1e-4, 4
 LISTS = ("networks.txt", "detection.txt")
+FORKS = multiprocessing.get_context("forkserver")  # of a process that has torch_preload.py's imports
 
 
 def networks():
@@ -138,46 +139,63 @@ def compared_boxes(network, model, inputs):
         eager = unmatched(network(*given), exact)
         allowed = min(max(UNMATCHED, TIMES_EAGER * eager), MOST_UNMATCHED)
         runs.append((f"image {count}", unmatched(model(*given), exact), eager, allowed))
+    undecided = any(eager > MOST_UNMATCHED for _, _, eager, _ in runs)
+    return compared_heads(network, inputs) if undecided else runs
+
+
+def compared_heads(network, inputs):
+    """Of a detector whose boxes are others in single precision already, since its scores are equal but for rounding: the
+    errors of what its layers give, in front of the choice of boxes."""
+    import torch
+    from torch_networks import Heads, as_double, error_of, in_double
+
+    import relay
+
+    network, runs = Heads(network).eval(), []
+    model = relay.compile(relay.from_pytorch(torch.jit.trace(network, inputs, check_trace=False), inputs))
+    exact_network = in_double(network)
+    for count in range(3):
+        given = inputs if not count else tuple(torch.rand(one.shape) for one in inputs)
+        exact = exact_network(*as_double(given))
+        eager, got = (max(map(error_of, run(*given), exact)) for run in (network, model))
+        runs.append((f"layers of image {count}", got, eager, max(TOLERANCE, TIMES_EAGER * eager)))
     return runs
 
 
-def one(kind, source, name):
-    """In a process of its own: prints what became of the network as JSON."""
-    sys.modules["onnx"] = None  # not importable
-    sys.path[:0] = [str(ZOO), str(ROOT / "build/models-torch"), str(ROOT / "python")]
-    warnings.simplefilter("ignore")
-    import torch
-
-    torch.set_num_threads(1)
-    os.environ["RELAY_THREADS"] = "1"
+def one(kind, source, name, path):
+    """In a process of its own, which has what torch_preload.py imports: writes what became of the network as JSON."""
     begin = time.monotonic()
     try:
+        from torch_front import fronts
         from torch_train import trained
 
-        result = {"import": imported, "train": trained}[kind](source, name)
+        result = {"import": imported, "train": trained, "front": fronts}[kind](source, name)
     except Exception as error:
         text = str(error).strip().splitlines() or [""]
         result = {"outcome": type(error).__name__, "why": text[0][:400]}
-    print(json.dumps(result | {"seconds": round(time.monotonic() - begin, 1)}))
+    path.write_text(json.dumps(result | {"seconds": round(time.monotonic() - begin, 1)}))
 
 
-def looked_at(kind, entry, path):
+def looked_at(kind, entry, path, seconds):
     if path.exists():
         return json.loads(path.read_text())
-    command = [sys.executable, __file__, "--one", kind, *entry]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-        lines = done.stdout.strip().splitlines()
-        said = {"outcome": f"exit status {done.returncode}", "why": done.stderr.strip()[-300:]}
-        result = json.loads(lines[-1]) if lines and done.returncode == 0 else said
-    except subprocess.TimeoutExpired:
-        result = {"outcome": "took too long", "why": f"more than {SECONDS} s"}
-    path.write_text(json.dumps(result))
-    return result
+    process = FORKS.Process(target=one, args=(kind, *entry, path), daemon=True)
+    process.start()
+    process.join(seconds)
+    if process.is_alive():
+        process.kill()
+        process.join()
+        path.write_text(json.dumps({"outcome": "took too long", "why": f"more than {seconds} s"}))
+    elif not path.exists():
+        path.write_text(json.dumps({"outcome": f"exit status {process.exitcode}", "why": "the process ended"}))
+    return json.loads(path.read_text())
 
 
 def row(kind, label, result):
-    if kind == "train":
+    if kind == "front":
+        figures = " ".join(f"{of['graphs']:2} graphs {of['breaks']:2} breaks {sum(of['left'].values()):3} left"
+                           for both in result.get("front", {}).values() for of in both.values())  # fmt: skip
+    elif kind == "train":
         shares = " ".join(f"{nodes:5.0%} {work:5.0%}" for nodes, work in result.get("share", {}).values())
         figures = f"{result.get('error', float('nan')):8.1e} {result.get('loss_error', float('nan')):8.1e} {shares}"
     else:
@@ -191,14 +209,15 @@ def main():
     arguments.add_argument("--only", default="", help="words of SOURCE.NAME, separated by commas")
     arguments.add_argument("--limit", type=int, help="the first so many")
     arguments.add_argument("--train", action="store_true", help="torch.compile, in place of the import")
+    arguments.add_argument("--front", action="store_true", help="what torch.compile gives to Relay and to its default")
     arguments.add_argument("--again", action="store_true", help="also those that have a result")
     arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="networks at once")
+    arguments.add_argument("--seconds", type=int, default=SECONDS, help="of one network at most")
     arguments.add_argument("--results", type=pathlib.Path, default=ROOT / "models/zoo-torch")
-    arguments.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     given = arguments.parse_args()
-    if given.one:
-        return one(*given.one)
-    kind = "train" if given.train else "import"
+    kind = "train" if given.train else "front" if given.front else "import"
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ZOO), os.environ.get("PYTHONPATH", "")])
+    FORKS.set_forkserver_preload(["torch_preload"])
     folder = given.results / kind
     folder.mkdir(parents=True, exist_ok=True)
     words = given.only.split(",")
@@ -210,7 +229,7 @@ def main():
             path = folder / f"{'.'.join(entry)}.json"
             if given.again:
                 path.unlink(missing_ok=True)
-            looks[pool.submit(looked_at, kind, entry, path)] = entry
+            looks[pool.submit(looked_at, kind, entry, path, given.seconds)] = entry
         for look in concurrent.futures.as_completed(looks):
             result = look.result()
             counts[result["outcome"]] += 1

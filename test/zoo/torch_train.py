@@ -11,17 +11,6 @@ TOLERANCE = 1e-3  # of inference, beside eager
 LOSS_TOLERANCE = 1e-2  # roundings of one step go into the next
 
 
-def _graph_breaks(network, inputs, backend) -> int:
-    """Of one call under the backend; Dynamo forgets what it compiled."""
-    counters = torch._dynamo.utils.counters
-    counters.clear()
-    torch._dynamo.reset()
-    torch.compile(network, backend=backend)(*inputs)
-    breaks = sum(counters["graph_break"].values())
-    torch._dynamo.reset()
-    return breaks
-
-
 def _losses(model, run, inputs) -> list[float]:
     """Of STEPS steps, from the same state of the generator, which dropout draws from."""
     torch.manual_seed(2)
@@ -53,7 +42,7 @@ def trained(source, name) -> dict:
         wanted = first_of(network(*inputs)).double()
         infers = error_of(first_of(torch.compile(network, backend="relay")(*inputs)), wanted)
     network.train()
-    breaks = [_graph_breaks(copy.deepcopy(network), inputs, backend) for backend in ("relay", "eager")]
+    torch._dynamo.reset()
     training = relay.torch.explain(copy.deepcopy(network), *inputs)
     torch._dynamo.reset()
     other = copy.deepcopy(network)
@@ -64,10 +53,8 @@ def trained(source, name) -> dict:
         why.append(f"inference off by {infers:.1e}")
     if not off <= LOSS_TOLERANCE:
         why.append(f"losses off by {off:.1e}")
-    if breaks[0] > breaks[1]:
-        why.append(f"{breaks[0]} graph breaks, {breaks[1]} without Relay")
     return {
         "outcome": "wrong" if why else "equal", "why": "; ".join(why), "error": infers, "loss_error": off,
         "loss": [theirs[0], theirs[-1]], "share": {"inference": _share(inference), "training": _share(training)},
-        "breaks": breaks, "fallbacks": sorted({one.reason for one in [*inference.fallbacks, *training.fallbacks]}),
+        "fallbacks": sorted({one.reason for one in [*inference.fallbacks, *training.fallbacks]}),
     }  # fmt: skip

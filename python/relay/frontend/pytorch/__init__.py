@@ -100,22 +100,32 @@ def _names(script_module, example_inputs: tuple) -> list[str] | None:
     return names if len(names) == len(example_inputs) else None
 
 
-def _of_script(module, example_inputs: tuple):
-    """The exported program: the operators that TorchScript's interpreter calls for inputs of these sizes, which are fake;
-    where there is control flow, what script.py makes of it.
+def _graph_of_script(module, example_inputs: tuple):
+    """The operators that TorchScript's interpreter calls for inputs of these sizes, which are fake; where there is control
+    flow, or that fails (it has no item() of a size that it knows), what script.py makes of it.
     """
-    import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
     from .script import is_run_here, traced
 
+    if is_run_here(module.inlined_graph):
+        return traced(module, example_inputs)
+    how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
     try:
-        if is_run_here(module.inlined_graph):
-            graph = traced(module, example_inputs)
-        else:
-            how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
-            graph = make_fx(lambda *args: module(*args), **how)(*example_inputs)
-        return torch.export.export(graph, example_inputs)
+        return make_fx(lambda *args: module(*args), **how)(*example_inputs)
+    except Exception as error:  # whatever operators raise for fake tensors
+        try:
+            return traced(module, example_inputs)
+        except CompileError:
+            raise error from None
+
+
+def _of_script(module, example_inputs: tuple):
+    """The exported program of a ScriptModule."""
+    import torch
+
+    try:
+        return torch.export.export(_graph_of_script(module, example_inputs), example_inputs)
     except CompileError:
         raise
     except Exception as error:  # of operators, TorchScript's interpreter, and torch.export's classes

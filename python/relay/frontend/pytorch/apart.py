@@ -9,6 +9,8 @@ import math
 
 import torch
 
+from . import apart_grid
+
 aten = torch.ops.aten
 
 
@@ -197,6 +199,8 @@ DECOMPOSITIONS = {
     aten.adaptive_max_pool2d_backward.default: _of_maxima(2),
     aten.adaptive_max_pool3d_backward.default: _of_maxima(3),
     **{getattr(aten, f"replication_pad{axes}d_backward").default: _replicated for axes in (1, 2, 3)},
+    aten.grid_sampler_2d_backward.default: apart_grid.gradients,
+    aten.grid_sampler_3d_backward.default: apart_grid.gradients,
     aten._weight_norm_interface_backward.default: _weight_norm,
     aten._trilinear.default: _trilinear,
     aten._cdist_backward.default: _distances,

@@ -10,6 +10,7 @@ import torch
 from ... import op
 from ..._core import (
     Call,
+    Dim,
     Function,
     GlobalVar,
     If,
@@ -101,6 +102,18 @@ def _param(name: str, val):
     return var(name, TensorType([size(extent) for extent in val.shape], dtype_name(val.dtype)))
 
 
+def _sizes_apart(vals: list) -> tuple[dict, list]:
+    """(parameters by symbol, operands) of one empty tensor for each symbol that a function's parameters have in computed sizes only,
+    as n is in min(n, 100): a function has no other way to know it.
+    """
+    extents = [extent.node.expr for val in vals for extent in val.shape if not isinstance(extent, int)]
+    own = {one for one in extents if one.is_Symbol}
+    missing = sorted({symbol for one in extents for symbol in one.free_symbols} - own, key=str)
+    shapes = [[Dim(str(one)), 0] for one in missing]
+    params = [var(f"size{i}", shape=shape, dtype="int8") for i, shape in enumerate(shapes)]
+    return dict(zip(missing, params, strict=True)), [op.zeros(shape, dtype="int8") for shape in shapes]
+
+
 def scan(importer, node) -> list:
     """Steps along the first axis of `xs`: their carried values, and what they give, stacked.
 
@@ -126,11 +139,14 @@ def _stepped(importer, node, function, carried: list, xs: list, more: list) -> l
     before = [_param(f"carried{i}", val) for i, val in enumerate(inner[: len(carried)])]
     rows = [_param(f"xs{i}", one.meta["val"]) for i, one in enumerate(xs)]
     rest = [_param(f"more{i}", val) for i, val in enumerate(inner[len(carried) + len(xs) :])]
-    sizes = {}
-    for param, val in zip([*before, *rest], inner[: len(carried)] + inner[len(carried) + len(xs) :], strict=True):
+    vals = [*inner[: len(carried)], *(one.meta["val"] for one in xs), *inner[len(carried) + len(xs) :]]
+    apart, apart_operands = _sizes_apart(vals)
+    sizes = {symbol: (one, 0) for symbol, one in apart.items()}
+    for param, val in zip([*before, *rows, *rest], vals, strict=True):
         sizes = sizes_of(param, val) | sizes
     row = [op.take(one, first, axis=0, mode="checked") for one in rows]
     made = importer.inlined(node, function, [*before, *row, *rest], sizes)
+    rest += apart.values()
     now, given = made[: len(carried)], made[len(carried) :]
     for one in given:
         infer_expr(one, IRModule(importer.functions))
@@ -168,7 +184,11 @@ def _stepped(importer, node, function, carried: list, xs: list, more: list) -> l
     importer.functions[again.name_hint] = Function([first, steps, *before, *rows, *rest], body, TupleType(types))
     count = xs[0].meta["val"].shape[0]
     total = number(count, "int64") if isinstance(count, int) else number_of_sizes(count.node.expr, importer.sizes)[0]
-    call = Call(again, [number(0, "int64"), total, *_operands(importer, [*carried, *xs, *more])])
+    operands = [*_operands(importer, [*carried, *xs, *more]), *apart_operands]
+    call = Call(again, [number(0, "int64"), total, *operands])
+    if not isinstance(count, int):  # of no rows there is no step
+        nothing = [op.zeros([0, *one.checked_type.shape], dtype=one.checked_type.dtype) for one in given]
+        call = If(op.greater(total, number(0, "int64")), call, Tuple([*operands[: len(carried)], *nothing]))
     outer = list(node.meta["val"]) if isinstance(node.meta["val"], list | tuple) else [node.meta["val"]]
     stacked = [op.reshape(TupleGetItem(call, i), newshape=[size(one) for one in outer[i].shape]) for i in places]
     return [*(TupleGetItem(call, i) for i in range(len(carried))), *stacked]

@@ -9,7 +9,7 @@ import numpy as np
 from ... import op
 from ...expr import const
 from .conv import _each
-from .conversion import Conversion, Refused, dtype_name, number
+from .conversion import Conversion, Refused, dtype_name, number, number_of_sizes
 
 
 def _batched(c: Conversion, axes: int, function):
@@ -171,7 +171,7 @@ def resize(method: str):
 
     def convert(c):
         size = c.out_shape[2:]
-        if not all(isinstance(one, int) for one in [*size, *c.shape(next(iter(c._raw)))[2:]]):
+        if not all(isinstance(one, int) for one in c.shape(next(iter(c._raw)))[2:]):
             raise Refused("images are resized whose size is not known before the run")
         data = c(next(iter(c._raw)))
         pairs = zip(c.shape(next(iter(c._raw)))[2:], c("scale_factors") or [], size, strict=False)
@@ -184,6 +184,13 @@ def resize(method: str):
             how = {"coordinate_transformation_mode": "align_corners" if corners else "half_pixel"}
         if method == "cubic":
             how["cubic_alpha"] = -0.75
-        return op.image.resize2d(data, size=size, layout="NCHW", method=method, **how)
+        if all(isinstance(one, int) for one in size):
+            return op.image.resize2d(data, size=size, layout="NCHW", method=method, **how)
+        if len(size) != 2:
+            raise Refused("the size of the result is not known before the run")
+        wanted = op.stack([number_of_sizes(one.node.expr, c._sizes)[0] if not isinstance(one, int) else
+                           number(one, "int64") for one in c.result.shape[2:]], axis=0)  # fmt: skip
+        made = op.dyn.image.resize2d(data, wanted, const(np.zeros(4, "float32")), method=method, **how)
+        return op.reshape(made, newshape=c.out_shape)
 
     return convert

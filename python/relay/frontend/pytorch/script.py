@@ -15,7 +15,7 @@ import operator
 import torch
 
 from ...errors import wrong_input
-from . import script_quantized, script_sizes
+from . import script_appended, script_quantized, script_sizes
 
 _FOREVER = 2**63 - 1
 
@@ -33,6 +33,12 @@ def _select(tensor, dim, index):
     if not isinstance(index, torch.Tensor):
         return torch.ops.aten.select.int(tensor, dim, index)
     return torch.ops.aten.index_select.default(tensor, dim, index.reshape(1)).squeeze(dim)
+
+
+def _whole(x):
+    if isinstance(x, torch.Tensor):
+        return x.to(torch.int64) if x.is_floating_point() else x
+    return x if isinstance(x, torch.SymInt) else int(x)
 
 
 def _both(a, b):
@@ -54,6 +60,7 @@ def _any_tensor(*values) -> bool:
 def _tensors(*values) -> list:
     """Numbers as tensors that an operator makes: constants of a branch would be graphs' attributes."""
     kinds = {bool: torch.bool, int: torch.int64, float: torch.float64}
+    values = script_sizes.as_tensors(list(values))
     if wrong := [one for one in values if not isinstance(one, torch.Tensor) and type(one) not in kinds]:
         raise NotTraceable(f"a {type(wrong[0]).__name__} that depends on elements")
     return [one if isinstance(one, torch.Tensor) else torch.full([], one, dtype=kinds[type(one)]) for one in values]
@@ -65,7 +72,7 @@ _PYTHON = {
     "aten::select": _select, "aten::size": _size, "aten::dim": lambda x: x.dim(), "aten::__is__": operator.is_,
     "aten::__isnot__": operator.is_not,
     "aten::__and__": _both, "aten::__or__": _either, "aten::__not__": _not, "aten::Bool": lambda x: x,
-    "aten::Int": lambda x: x if isinstance(x, (torch.Tensor, torch.SymInt)) else int(x),
+    "aten::Int": _whole,
     "aten::IntImplicit": lambda x: x,
     "aten::Float": lambda x: x if isinstance(x, torch.Tensor) else float(x), "aten::FloatImplicit": lambda x: x,
     "aten::ScalarImplicit": lambda x: x, "aten::item": lambda x: x, "prim::unchecked_cast": lambda x: x,
@@ -95,6 +102,17 @@ def _operator(node):
         return getattr(getattr(getattr(torch.ops, name), packet), overload or "default")
     except AttributeError as error:
         raise NotTraceable(f"the operator {node.kind()}") from error
+
+
+def _numbers(value, kind: str):
+    """Elements of tensors where the operator takes integers: sizes that depend on elements from here on."""
+    if kind in ("List[int]", "Optional[List[int]]") and isinstance(value, list):
+        value = [_numbers(one, "int") for one in value]
+        for one in value:
+            if isinstance(one, torch.SymInt):
+                script_appended.holds(one >= 0)
+        return value
+    return value.item() if kind in ("int", "Optional[int]") and isinstance(value, torch.Tensor) else value
 
 
 def _outer_names(block) -> list[str]:
@@ -181,6 +199,9 @@ class _Run:
             results = list(given[0])
         elif kind == "prim::RaiseException":
             raise NotTraceable("an exception that the module raises")
+        elif kind == "aten::tensor" and not self.folds and type(given[0]) in (bool, int, float):
+            own = {bool: torch.bool, int: torch.int64}.get(type(given[0]), torch.get_default_dtype())
+            results = [torch.ops.aten.full.default([], given[0], dtype=own if given[1] is None else given[1])]
         else:
             known = self._known(node, kind, given) if self.folds else None
             results = [self.called(node, kind, given) if known is None else known]
@@ -191,6 +212,8 @@ class _Run:
     @staticmethod
     def called(node, kind: str, given: list):
         if kind == "aten::_shape_as_tensor" and (sizes := script_sizes.of_shape(given[0].shape)) is not None:
+            return sizes
+        if kind == "aten::scalar_tensor" and (sizes := script_sizes.of_number(*given[:2])) is not None:
             return sizes
         if script_sizes.has_sizes(given) and kind not in _CONSTRUCTED:
             sizes = script_sizes.called(kind, given)
@@ -211,6 +234,7 @@ class _Run:
             return _NUMBERS[name](*given)  # of numbers, of which one is an element
         function = _operator(node)
         arguments = function._schema.arguments
+        given = [_numbers(value, str(one.type)) for value, one in zip(given, arguments, strict=True)]
         ordered = [value for value, one in zip(given, arguments, strict=True) if not one.kwarg_only]
         named = {one.name: value for value, one in zip(given, arguments, strict=True) if one.kwarg_only}
         return function(*ordered, **named)
@@ -247,6 +271,8 @@ class _Run:
 
     def loop(self, node, most, condition, *carried) -> list:
         [block] = node.blocks()
+        if isinstance(most, torch.SymInt) and condition is True and script_appended.appends(block, carried):
+            return self._appended(block, most, carried)
         if isinstance(most, torch.SymInt):
             raise NotTraceable("a loop of as many steps as a tensor has rows, where that depends on elements")
         if isinstance(most, torch.Tensor):
@@ -261,6 +287,17 @@ class _Run:
                 return self._while(block, most, condition, count, carried)
             condition, carried = now, after
         return list(carried)
+
+    def _appended(self, block, most, carried) -> list:
+        names, others = self._around([block])
+
+        def step(count, operands):
+            empty = [torch.ops.aten.full.default(one.shape, 0, dtype=one.dtype) for one in carried]
+            values = others | dict(zip(names, operands, strict=True))
+            return _Run(values).block(block, [count, *empty])[1:]
+
+        operands = [self.values[name].clone() for name in names]  # a scan takes no views of one tensor
+        return script_appended.scanned(most, carried, operands, step)
 
     def _while(self, block, most, condition, count: int, carried) -> list:
         names, others = self._around([block])
@@ -306,6 +343,7 @@ def traced(module, example_inputs: tuple):
 
     def run(*inputs):
         results = _Run({itself: module} | dict(zip(names, inputs, strict=True)), folds=True).steps(graph)
+        results = script_sizes.as_tensors(results)
         return results[0] if len(results) == 1 else tuple(results)
 
     try:

@@ -25,6 +25,12 @@ def of_shape(shape) -> Sizes | None:
     return None if all(isinstance(one, int) for one in shape) else Sizes(list(shape))
 
 
+def of_number(value, dtype) -> Sizes | None:
+    """scalar_tensor of a size: what it is read as may be a size again."""
+    is_size = dtype in (torch.int64, 4) and type(value) is int  # TorchScript's number of the type
+    return Sizes([value], True) if is_size else None
+
+
 def _joined(parts: list, axis: int) -> Sizes | None:
     found = []
     for one in parts:
@@ -54,7 +60,7 @@ _OPERATORS = {
     "aten::min": _folded(torch.sym_min),
     "aten::max": _folded(torch.sym_max),
     "prim::NumToTensor": lambda x: x,
-    **dict.fromkeys(("aten::Int", "aten::IntImplicit", "aten::item"), lambda x: x.sizes[0]),
+    **dict.fromkeys(("aten::Int", "aten::IntImplicit", "aten::ScalarImplicit", "aten::item"), lambda x: x.sizes[0]),
 }
 
 
@@ -70,8 +76,8 @@ def has_sizes(given: list) -> bool:
 
 def as_tensors(given: list) -> list:
     def of(value):
-        if isinstance(value, list):
-            return [of(one) for one in value]
+        if isinstance(value, list | tuple):
+            return type(value)(of(one) for one in value)
         return value.tensor() if isinstance(value, Sizes) else value
 
     return [of(value) for value in given]

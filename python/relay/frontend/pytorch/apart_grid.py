@@ -1,0 +1,80 @@
+"""The gradients of grid_sample, in operators that AOTAutograd traces in its place: images and volumes, all kinds of padding.
+
+A place between pixels has 2^axes neighbours. Its gradient goes to them by their shares, and to the grid by how the shares
+change; formulas and the gradients at edges are those of PyTorch's GridSampler.h.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+
+ZEROS, BORDER, REFLECTION = range(3)
+
+
+def _reflected(x, low: float, high: float):
+    """(the place between the edges, the sign that its gradient gets)."""
+    if low == high:
+        return torch.zeros_like(x), torch.zeros_like(x)
+    span, away = high - low, (x - low).abs()
+    flips, extra = torch.floor(away / span), torch.fmod(away, span)
+    is_even = torch.remainder(flips, 2) == 0
+    sign = torch.where(x < low, -1.0, 1.0).to(x.dtype)
+    return torch.where(is_even, low + extra, high - extra), torch.where(is_even, sign, -sign)
+
+
+def _places(grid, extent: int, padding: int, corners: bool):
+    """Where in pixels an axis is read, and the gradient of that place to the grid's number in -1 .. 1."""
+    scale = (extent - 1) / 2 if corners else extent / 2
+    x = (grid + 1) * scale if corners else (grid + 1) * scale - 0.5
+    factor = torch.full_like(x, scale)
+    if padding == REFLECTION:
+        x, sign = _reflected(x, 0.0, extent - 1.0) if corners else _reflected(x, -0.5, extent - 0.5)
+        factor = factor * sign
+    if padding in (BORDER, REFLECTION):
+        factor = torch.where((x > 0) & (x < extent - 1), factor, 0)
+        x = x.clamp(0, extent - 1)
+    return x, factor
+
+
+def _flat(neighbours: list, extents: list):
+    """(the number of each pixel in row-major order, whether it is in the image): (batch, places)."""
+    inside = torch.ones_like(neighbours[0], dtype=torch.bool)
+    number = torch.zeros_like(neighbours[0], dtype=torch.int64)
+    for x, extent in zip(neighbours, extents, strict=True):
+        inside = inside & (x >= 0) & (x <= extent - 1)
+        number = number * extent + x.clamp(0, extent - 1).to(torch.int64)
+    return number.flatten(1), inside.flatten(1)
+
+
+def gradients(grad, data, grid, mode: int, padding: int, corners: bool, wanted):
+    """grad: (N, C, places..), data: (N, C, extents..), grid: (N, places.., axes), the last extent's number first.
+
+    mode: 0 linear, 1 nearest; of cubic ones (2) the operator stays whole.
+    """
+    if mode == 2:
+        return NotImplemented
+    extents, channels = list(data.shape[2:]), data.shape[1]
+    last_first = range(len(extents) - 1, -1, -1)
+    found = [_places(grid[..., one], extents[axis], padding, corners) for axis, one in enumerate(last_first)]
+    places, factors = [x for x, _ in found], [factor for _, factor in found]
+    begins = [torch.floor(x) if mode == 0 else torch.round(x) for x in places]
+    of_places, flat_grad = [torch.zeros_like(x) for x in places], grad.flatten(2)
+    of_data, flat_data = torch.zeros_like(data).flatten(2), data.flatten(2)
+    for corner in itertools.product((0, 1), repeat=len(extents)) if mode == 0 else [[0] * len(extents)]:
+        number, inside = _flat([x + step for x, step in zip(begins, corner, strict=True)], extents)
+        index = number[:, None, :].expand(-1, channels, -1)
+        shares = [(x - at if step else 1 - (x - at)) if mode == 0 else torch.ones_like(x)
+                  for x, at, step in zip(places, begins, corner, strict=True)]  # fmt: skip
+        share = torch.where(inside, torch.stack(shares).prod(0).flatten(1), 0)
+        of_data = of_data.scatter_add(2, index, flat_grad * share[:, None, :])
+        if mode == 1 or not wanted[1]:
+            continue
+        along = torch.where(inside, (flat_grad * flat_data.gather(2, index)).sum(1), 0).reshape(places[0].shape)
+        for axis, step in enumerate(corner):
+            others = [one for other, one in enumerate(shares) if other != axis]
+            change = along * torch.stack(others).prod(0)
+            of_places[axis] = of_places[axis] + (change if step else -change)
+    results = torch.stack([of_places[axis] * factors[axis] for axis in last_first], -1)
+    return of_data.reshape(data.shape), results
