@@ -6,7 +6,7 @@ Each fit is of the smooth rest that is left when the leading terms are kept exac
 """
 
 import numpy as np
-from mpmath import atan, chebyfit, cos, erf, erfc, exp, log, mp, mpf, pi, sin, sqrt, tanh
+from mpmath import asin, atan, chebyfit, cos, erf, erfc, exp, log, mp, mpf, pi, sin, sqrt, tanh
 
 mp.dps = 60
 
@@ -95,6 +95,7 @@ fit("half_turn32", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, half_pi**2, 5, F
 fit("sin64", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, quarter_pi**2, 7, False)
 fit("cos32", cos_rest, 0, quarter_pi**2, 4, False)
 fit("cos64", cos_rest, 0, quarter_pi**2, 7, False)
+fit("asin32", odd_rest(asin, mpf(1) / 6, mpf(3) / 40), 0, mpf("0.25"), 5, True)  # of op/math/unary.cpp
 fit("atan32", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 7, True)
 fit("atan64", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 19, False)
 for name, value, bits, parts in (

@@ -47,6 +47,7 @@ inline const std::vector<Network> networks = {
     {"row reduction", {20, 1000}, {}, "sum(%x, axis=[1])"},
     {"argmax", {64, 1000}, {}, "argmax(%x, axis=[1])"},
     {"argmax of channels", {1, 21, 64, 64}, {}, "argmax(%x, axis=[1])"},
+    {"outer product", {5, 1500}, {}, "nn.matmul(%x, %x, transpose_a=True)"},
     {"groups of channels", {2, 6, 26, 32}, {{6}, {6}}, "nn.group_norm(%x, %w0, %w1, num_groups=3)"},
     {"several results", {64, 300}, {}, "(nn.relu(%x), sigmoid(%x))"},
     {"several results of rows", {64, 300}, {}, "let %s = sigmoid(%x); (%s, nn.softmax(%s))"},
