@@ -91,7 +91,6 @@ def _microsoft():
 # Of those that ONNX Runtime lists too.
 NOT_IMPORTED = {
     "AttnLSTM": "a cell with attention inside its steps, which no exporter of today writes",
-    "BifurcationDetector": "a step of a decoding loop that other software runs",
     "BitmaskBiasDropout, BitmaskDropout": "their masks are bits, which only its training kernels read",
     "DequantizeBFP, QuantizeBFP": "their description does not say what the formats are",
     "DynamicSparseAttention, PackedSparseAttentionIndexer, SparseAttentionIndexer, SparsePagedAttention, "

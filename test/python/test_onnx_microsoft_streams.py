@@ -96,6 +96,23 @@ def test_transposed_convolution_with_pads(pads, bias):
     near(ours("ConvTransposeWithDynamicPads", inputs, **how), theirs("ConvTransposeWithDynamicPads", inputs, **how))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_copied_words(seed):
+    """Few different words, so that sequences come again; compiled for all lengths."""
+    draw = np.random.default_rng(seed)
+    how = {"min_ngram_size": 1 + seed % 2, "max_ngram_size": 3}
+    sizes = {0: ("n",), 1: ("l",), 3: ("p",)}
+    for _ in range(6):
+        source, current = draw.integers(0, 5, draw.integers(2, 9)), draw.integers(0, 5, draw.integers(1, 5))
+        start = int(draw.integers(0, len(source)))
+        predicted = np.append(source[start:], 9)
+        predicted[draw.integers(0, len(predicted)) :] = 3
+        inputs = [source, current, np.array([start]), predicted]
+        want = theirs("BifurcationDetector", inputs, 2, **how)
+        near(ours("BifurcationDetector", inputs, 2, sizes=sizes, **how), want)
+        near(ours("BifurcationDetector", inputs[:3], 2, **how), theirs("BifurcationDetector", inputs[:3], 2, **how))
+
+
 @pytest.mark.parametrize("shape", [(5, 7), (1, 9, 3), (1, 1), (1, 6), (6, 1)])
 def test_time_warping(shape):
     costs = f(*shape)
