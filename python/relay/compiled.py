@@ -119,18 +119,23 @@ class Compiled:
                 name = self._names[place]
                 raise wrong_input(f"input `{name}` is given away, and its array is read-only", "give a copy of it")
         if not self._core.is_graph:
-            inputs = [
-                value
-                if isinstance(value, _core.Value)
-                else to_value(checked(optional(value, port.type), port.name), self._core.types, port.dtype or None)
-                for value, port in zip(values, self.inputs, strict=True)
-            ]
-            return self._given_back(from_value(self._core.call(inputs, threads), values, self), values)
+            return self._given_back(
+                from_value(self._core.call(self._of_program(values), threads), values, self), values
+            )
         arrays = [array(value, port.dtype) for value, port in zip(values, self.inputs, strict=True)]
         results = self._core.run(arrays, threads)
         example = next((v for v in values if type(v).__module__.partition(".")[0] == "torch"), None)
         results = like(results, example)
         return self._given_back(results[0] if len(results) == 1 else tuple(results), values)
+
+    def _of_program(self, values: list) -> list:
+        """The inputs of what is no graph, as the program has them."""
+        return [
+            value
+            if isinstance(value, _core.Value)
+            else to_value(checked(optional(value, port.type), port.name), self._core.types, port.dtype or None)
+            for value, port in zip(values, self.inputs, strict=True)
+        ]
 
     def _given_back(self, results, values: list):
         """The results; where one lies in an array that was given away, that array itself, so that a state that goes
@@ -181,7 +186,10 @@ class Compiled:
         values = _in_order(self._names, args, named)
         if self._strings is not None:
             values = self._encoded(values, self._strings.call())
-        steps = self._core.profile([array(v, p.dtype) for v, p in zip(values, self.inputs, strict=True)])
+        if self._core.is_graph:
+            steps = self._core.profile([array(v, p.dtype) for v, p in zip(values, self.inputs, strict=True)])
+        else:
+            steps = self._core.profile_call(self._of_program(values))
         return [dict(zip(("kernel", "us", "tasks", "threads"), step, strict=True)) for step in steps]
 
     def emit(self, stage: str, which: str = "") -> str:

@@ -1,4 +1,6 @@
 // Compiling, running, evaluating.
+#include <functional>
+
 #include "core.h"
 #include "interruptible.h"
 #include "relay/base/interrupt.h"
@@ -150,17 +152,26 @@ static nb::object run_numpy(const PyCompiled& self, const nb::tuple& inputs, int
 }
 
 // Kernel, microseconds, tasks, threads; of a run after two that warm up.
-static std::vector<std::tuple<std::string, double, int64_t, int>> profile(const PyCompiled& self,
-                                                                          const std::vector<Array>& inputs) {
-  nb::gil_scoped_release released;
-  std::vector<Tensor> values = tensors(inputs);
-  for (int i = 0; i < 2; ++i) take(self.executable->run(values));
+using Steps = std::vector<std::tuple<std::string, double, int64_t, int>>;
+static Steps steps_of(const std::function<void(const runtime::RunOptions&)>& run) {
+  for (int i = 0; i < 2; ++i) run({});
   runtime::Report report;
   report.time_steps = true;
-  take(self.executable->run(values, {.report = &report}));
-  std::vector<std::tuple<std::string, double, int64_t, int>> out;
+  run({.report = &report});
+  Steps out;
   for (const runtime::StepTime& step : report.steps) out.emplace_back(step.kernel, step.us, step.tasks, step.threads);
   return out;
+}
+
+static Steps profile(const PyCompiled& self, const std::vector<Array>& inputs) {
+  nb::gil_scoped_release released;
+  const std::vector<Tensor> values = tensors(inputs);
+  return steps_of([&](const runtime::RunOptions& options) { take(self.executable->run(values, options)); });
+}
+
+static Steps profile_call(const PyCompiled& self, const std::vector<runtime::Value>& inputs) {
+  nb::gil_scoped_release released;
+  return steps_of([&](const runtime::RunOptions& options) { take(self.executable->call(inputs, options)); });
 }
 
 static const driver::Compiled& need_compiled(const PyCompiled& self, const char* what) {
@@ -262,6 +273,7 @@ void add_compiled(nb::module_& m) {
                    })
       .def_prop_ro("types", [](const PyCompiled& self) { return data_types(self.executable->program()); })
       .def("profile", profile, nb::arg("inputs"))
+      .def("profile_call", profile_call, nb::arg("inputs"))
       .def("save", save, nb::arg("path"), nb::arg("form") = "artifact")
       .def("stage", stage, nb::arg("name"), nb::arg("which") = "")
       .def_prop_ro("inputs", [](const PyCompiled& self) { return ports(self.executable->inputs()); })

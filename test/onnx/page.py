@@ -91,11 +91,13 @@ def _microsoft():
 # Of those that ONNX Runtime lists too.
 NOT_IMPORTED = {
     "AttnLSTM": "a cell with attention inside its steps, which no exporter of today writes",
-    "BifurcationDetector, DynamicTimeWarping": "searches that end where the data says",
+    "BifurcationDetector": "a step of a decoding loop that other software runs",
     "BitmaskBiasDropout, BitmaskDropout": "their masks are bits, which only its training kernels read",
     "DequantizeBFP, QuantizeBFP": "their description does not say what the formats are",
     "DynamicSparseAttention, PackedSparseAttentionIndexer, SparseAttentionIndexer, SparsePagedAttention, "
     "VarlenCausalConvWithState, VarlenNGramHashMapping": "forms for one server's caches, without a processor kernel",
+    "GatedDeltaNet": "kernels of two accelerators with a state of their own layout; LinearAttention has its recurrence",
+    "GemmFloat8": "its description does not say what scaleY does to a sum",
     "EPContext, Snpe": "binaries of one device",
     "MatMulFpQ4": "its weight is laid out for one library's kernels",
     "MaxpoolWithMask": "for internal use: a window ends at the first masked element of a row",
@@ -103,16 +105,27 @@ NOT_IMPORTED = {
 }
 
 
+MICROSOFT_TEXT = """## com.microsoft
+
+What ONNX Runtime's optimisers, its quantisers and exporters for it write. Each is compared with ONNX Runtime, or with
+its description where the processor backend has no kernel, in `test/python/test_onnx_microsoft*.py` and, for
+those that run a graph, `test_onnx_generate.py` and `test_onnx_beams*.py`.
+`BeamSearch` takes decoders alone (GPT-2, `model_type` 0), of T5 (1) and of Whisper (2), `GreedySearch` decoders
+alone; the number of beams must be in the model. `Sampling` is imported where it draws from one word.
+
+{names}
+
+Not imported:
+
+| operator | why |
+| --- | --- |
+{missing}
+"""
+
+
 def microsoft_section():
-    text = "## com.microsoft\n\nWhat ONNX Runtime's optimisers, its quantisers and exporters for it write. Each is compared "
-    text += "with ONNX Runtime, or with\nits description where the processor backend has no kernel, in "
-    text += "`test/python/test_onnx_microsoft*.py` and, for\nthose that run a graph, `test_onnx_generate.py` and "
-    text += (
-        "`test_onnx_beams.py`.\nSearches take decoders of the kind of GPT-2 (`model_type` 0); numbers of beams must be "
-    )
-    text += "in the model. `Sampling` is imported\nwhere it draws from one word.\n\n"
-    text += _microsoft() + "\n\nNot imported:\n\n| operator | why |\n| --- | --- |\n"
-    return text + "".join(f"| {names} | {why} |\n" for names, why in NOT_IMPORTED.items())
+    missing = "\n".join(f"| {names} | {why} |" for names, why in NOT_IMPORTED.items())
+    return MICROSOFT_TEXT.format(names=_microsoft(), missing=missing)
 
 
 def write_page(results, path):

@@ -92,6 +92,25 @@ def test_profile():
     assert steps and all(step["us"] >= 0 for step in steps)
 
 
+def test_profile_of_a_program_on_lists():
+    model = relay.compile(
+        relay.parse(
+            """#[version = "0.0.5"]
+import "list"
+def @main(%xs: List[Tensor[(3), float32]], %sum: Tensor[(3), float32]) -> Tensor[(3), float32] {
+  match (%xs) {
+    Nil => %sum,
+    Cons(%x, %rest) => @main(%rest, add(%sum, exp(%x)))
+  }
+}
+"""
+        )
+    )
+    xs, zero = [np.ones(3, np.float32)] * 4, np.zeros(3, np.float32)
+    np.testing.assert_allclose(model(xs, zero), 4 * np.exp(np.ones(3)), rtol=1e-6)
+    assert len(model.profile(xs, zero)) == 4
+
+
 def test_operators_are_functions():
     x = relay.var("x", (1, 4))
     w = relay.const(np.eye(4, dtype=np.float32))

@@ -103,7 +103,8 @@ def test_repeated_words(size):
 
 def test_what_is_not_supported_is_said():
     for more, said in (
-        ({"model_type": 1}, "model_type is 1"),
+        ({"model_type": 3}, "model_type is 3"),
+        ({"model_type": 1}, "its decoder has 4 inputs and 2 outputs"),
         ({"beams": 2, "returned": 3}, "num_beams is 2, num_return_sequences 3"),
     ):
         with pytest.raises(relay.CompileError, match=said):

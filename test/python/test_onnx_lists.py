@@ -219,6 +219,19 @@ def test_what_nothing_is_known_of_is_refused():
         relay.load(model_of(nodes, [N], [tensor("y", INT)]))
 
 
+def test_tensors_of_other_ranks_are_refused():
+    nodes = [
+        node("SplitToSequence", ["x", "sizes"], ["parts"]),
+        node("ReduceSum", ["x"], ["sum"], keepdims=0),
+        node("SequenceInsert", ["parts", "sum"], ["all"]),
+        node("SequenceLength", ["all"], ["y"]),
+    ]
+    inputs = [tensor("x", shape=["n", 6]), tensor("sizes", INT, ["k"])]
+    said = r"(?s)float32 is put into a sequence of Tensor\[\(\?, 6\), float32\].*--shape"
+    with pytest.raises(relay.CompileError, match=said):
+        relay.load(model_of(nodes, inputs, [tensor("y", INT)]))
+
+
 @pytest.mark.parametrize("first", ["low", "n", "below"])
 def test_slices_are_cut_to_what_there_is(first):
     """Bounds that are sizes of another input: beyond the end, and below zero."""

@@ -22,6 +22,7 @@ def case(name, inputs, results=1, **attributes):
     return pytest.param(name, inputs, results, attributes, id=f"{name}-{len(inputs)}-{len(attributes)}")
 
 
+WORDS = np.array([[3, 1, 4, 1, 5, 0], [2, 0, 0, 0, 0, 0], [8, 8, 7, 6, 5, 4], [1, 2, 3, 0, 0, 0]], np.int32)
 CACHES = [f(9, 4), f(9, 4)]
 PLACES = draw.integers(0, 9, (3, 2, 5)).astype(np.int64)
 CASES = [
@@ -43,6 +44,8 @@ CASES = [
     case("HyperConnectionPostMix", [f(2, 3, 4, 8), f(2, 3, 8), f(2, 3, 4, 8)]),
     case("HyperConnectionPostMix", [f(2, 3, 32), f(2, 3, 8), f(2, 3, 4, 1), f(2, 3, 4, 4)], num_branches=4),
     case("SampleOp", [f(2, 3)]),
+    case("WordConvEmbedding", [WORDS, f(7, 1, 3, 4), f(7), f(9, 4)]),
+    case("WordConvEmbedding", [WORDS, f(7, 1, 2, 4), f(7), f(9, 4)], conv_window_size=2, embedding_size=7),
     *(
         case("MurmurHash3", [draw.integers(0, 1 << 31, (3, 4)).astype(dtype)], positive=positive, seed=17)
         for dtype in (np.int32, np.uint32)
@@ -91,6 +94,15 @@ def test_transposed_convolution_with_pads(pads, bias):
     inputs = [f(1, 3, 4, 5), f(3, 2, 3, 3), np.array(pads), *([] if bias is None else [bias])]
     how = {"constants": (2,), "strides": [2, 1], "dilations": [1, 2], "output_padding": [1, 0]}
     near(ours("ConvTransposeWithDynamicPads", inputs, **how), theirs("ConvTransposeWithDynamicPads", inputs, **how))
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (1, 9, 3), (1, 1), (1, 6), (6, 1)])
+def test_time_warping(shape):
+    costs = f(*shape)
+    want = theirs("DynamicTimeWarping", [costs])
+    near(ours("DynamicTimeWarping", [costs]), want)
+    names = (1, "m", "n") if len(shape) == 3 else ("m", "n")
+    near(ours("DynamicTimeWarping", [costs], sizes={0: names}), want)
 
 
 @pytest.mark.parametrize("shape", [(8,), (2, 6), (2, 3, 16)])

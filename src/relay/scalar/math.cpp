@@ -90,9 +90,10 @@ class Build {
     // underflow are slow, and masks make many of them.
     Expr least = c(wide_ ? -1418 : -176), bounded = clamp_above(select(lt(x, least), least, x), wide_ ? 710 : 89);
     Power p = reduced_exp(bounded);
-    // Two factors: 2^n alone can be too small or too large for the type.
-    Expr half = binary(BinaryOp::Shr, p.n, k(1));
-    return (p.less_one + c(1)) * power_of_two(half) * power_of_two(p.n - half);
+    // Two factors: 2^n alone can be too small or too large for the type. What the magic number leaves in n is shifted
+    // out of both of them.
+    Expr n = p.n + reinterpret_magic(), half = binary(BinaryOp::Shr, n, k(1)), factor = power_of_two(half);
+    return (p.less_one * factor + factor) * power_of_two(n - half);
   }
 
   Expr log(const Expr& x) const {

@@ -138,6 +138,9 @@ class KernelEmitter {
   scalar::Bounds bounds_;
   Value* guard_ = nullptr;  // an i1 or one a lane: where the expression is evaluated; null: everywhere
   scalar::Expr guard_expr_;
+  // Whether the expression is one of two that read arrays, of which most vectors take one only. The other's address is
+  // far from its array then, where a masked load costs hundreds of cycles though it reads nothing.
+  bool one_of_two_ = false;
   std::unordered_map<Value*, Value*> around_;        // of a guard inside of another one: that
   std::unordered_map<Value*, Value*> loaded_under_;  // of what was read from memory: the guard
 

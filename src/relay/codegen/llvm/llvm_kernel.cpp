@@ -426,6 +426,8 @@ llvm::Value* KernelEmitter::select(const Expr& e) {
   bool guard_then = loads_memory(then), guard_else = loads_memory(otherwise);
   Value* outer = guard_;
   Expr outer_expr = guard_expr_;
+  const bool within = one_of_two_;
+  one_of_two_ |= guard_then && guard_else;
   if (guard_then) {
     guard_ = both(outer, c);
     if (!outer) guard_expr_ = condition;
@@ -437,7 +439,7 @@ llvm::Value* KernelEmitter::select(const Expr& e) {
   if (guard_then && loaded != loaded_under_.end() && loaded->second == inside && is_zero(otherwise)) return x;
   if (guard_else) guard_ = both(outer, b_.CreateNot(c)), guard_expr_ = {};
   Value* y = emit(otherwise);
-  guard_ = outer, guard_expr_ = outer_expr;
+  guard_ = outer, guard_expr_ = outer_expr, one_of_two_ = within;
   return b_.CreateSelect(c, x, y);
 }
 

@@ -323,6 +323,7 @@ llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indic
         reverse ? b_.CreateGEP(one, at.pointer, b_.getInt64(static_cast<uint64_t>(1 - lanes))) : at.pointer;
     if (guard_ && guard_->getType()->isVectorTy()) {
       Value* mask = reverse ? b_.CreateVectorReverse(guard_) : guard_;
+      if (one_of_two_) pointer = guarded(pointer);
       v = has_masked_access(element.bytes())
               ? b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type))
               : lane_by_lane(type, pointer, mask, nullptr);

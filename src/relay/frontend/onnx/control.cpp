@@ -151,9 +151,13 @@ Values If(Convert& c) {
     ir::Type both = lists::common(x, y);
     if (!both && is_squeezed(c.value(0), *then_values, *else_values)) return *then_values;
     if (!both)
-      return c.unsupported(
-          "output {} is {} in one branch and {} in the other; the number of axes and the elements' type must be one", i,
-          ir::str(x), ir::str(y));
+      return lists::refused(
+          c,
+          format("output {} is {} in then_branch and {} in else_branch; the number of axes and the elements' type must "
+                 "be one",
+                 i, ir::str(x), ir::str(y)),
+          "make the condition a constant of the model, so that one branch is imported, or give both results one number "
+          "of axes (Unsqueeze, Reshape) and one type (Cast)");
     if (!ir::is_complete(both)) return c.unsupported("nothing says which tensors output {} holds", i);
     // What is of the kind already stays as it is: the if says what both have in common.
     auto side = [&](const Value& v, const ir::Type& own) {

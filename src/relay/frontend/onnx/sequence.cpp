@@ -90,9 +90,7 @@ Values SequenceInsert(Convert& c) {
     if (!c.has(2)) return {lists::append(c, list, x)};
     if (!list || !x) return {};
     ir::Type element = lists::common(lists::element_of_list(list->type), x->type);
-    if (!element)
-      return c.unsupported("{} is put into a sequence of {}; the number of axes and the elements' type must be one",
-                           ir::str(x->type), ir::str(lists::element_of_list(list->type)));
+    if (!element) return lists::mixed(c, x->type, lists::element_of_list(list->type));
     ir::Type type = lists::list_of(element);
     return {lists::call(c, "sequence_insert",
                         {lists::widened(c, list, type), number_input(c, 2), c.widened(x, element)}, type)};

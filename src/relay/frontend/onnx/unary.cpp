@@ -9,7 +9,14 @@ namespace relay::onnx {
 using ir::Expr;
 using scalar::UnaryOp;
 
-Expr gelu(Convert& c, const Expr& x, bool approximately) {
+// A curve in which numbers cancel: of floats of 16 bits in float32.
+static Expr in_float32(Convert& c, const Expr& x, function_ref<Expr(const Expr&)> curve) {
+  const DType dtype = c.dtype(x);
+  if (!x || !dtype.is_float() || dtype.bits >= 32) return curve(x);
+  return c.cast(curve(c.cast(x, DType::float32())), dtype);
+}
+
+static Expr gelu_of(Convert& c, const Expr& x, bool approximately) {
   Expr curve;
   if (approximately) {
     Expr cube = c.multiply(c.multiply(x, x), x);
@@ -18,6 +25,10 @@ Expr gelu(Convert& c, const Expr& x, bool approximately) {
     curve = c.emit("erf", {c.multiply(x, std::numbers::sqrt2 / 2)});
   }
   return c.multiply(c.multiply(x, 0.5), c.add(curve, 1));
+}
+
+Expr gelu(Convert& c, const Expr& x, bool approximately) {
+  return in_float32(c, x, [&](const Expr& e) { return gelu_of(c, e, approximately); });
 }
 
 namespace convert {
@@ -143,21 +154,24 @@ static Expr softplus(Convert& c, const Expr& x) {
 Values LeakyRelu(Convert& c) { return {c.emit("nn.leaky_relu", {c.input(0)}, {{"alpha", c.real("alpha", 0.01)}})}; }
 
 Values Elu(Convert& c) {
-  Expr x = c.input(0);
-  return {c.add(c.emit("nn.relu", {x}), exponential_side(c, x, c.real("alpha", 1)))};
+  return {in_float32(c, c.input(0), [&](const Expr& x) {
+    return c.add(c.emit("nn.relu", {x}), exponential_side(c, x, c.real("alpha", 1)));
+  })};
 }
 
 Values Selu(Convert& c) {
-  Expr x = c.input(0);
   double alpha = c.real("alpha", 1.67326319217681884765625), gamma = c.real("gamma", 1.05070102214813232421875);
-  return {c.multiply(c.add(c.emit("nn.relu", {x}), exponential_side(c, x, alpha)), gamma)};
+  return {in_float32(c, c.input(0), [&](const Expr& x) {
+    return c.multiply(c.add(c.emit("nn.relu", {x}), exponential_side(c, x, alpha)), gamma);
+  })};
 }
 
 Values Celu(Convert& c) {
-  Expr x = c.input(0);
   double alpha = c.real("alpha", 1);
   if (alpha == 0) return c.bad("alpha is 0");
-  return {c.add(c.emit("nn.relu", {x}), exponential_side(c, x, alpha, alpha))};
+  return {in_float32(c, c.input(0), [&](const Expr& x) {
+    return c.add(c.emit("nn.relu", {x}), exponential_side(c, x, alpha, alpha));
+  })};
 }
 
 // clip(alpha * x + beta, 0, 1)
@@ -173,7 +187,9 @@ Values HardSwish(Convert& c) {
   return {c.multiply(x, gate)};
 }
 
-Values Softplus(Convert& c) { return {softplus(c, c.input(0))}; }
+Values Softplus(Convert& c) {
+  return {in_float32(c, c.input(0), [&](const Expr& x) { return softplus(c, x); })};
+}
 
 Values Softsign(Convert& c) {
   Expr x = c.input(0);
@@ -181,8 +197,7 @@ Values Softsign(Convert& c) {
 }
 
 Values Mish(Convert& c) {
-  Expr x = c.input(0);
-  return {c.multiply(x, c.emit("tanh", {softplus(c, x)}))};
+  return {in_float32(c, c.input(0), [&](const Expr& x) { return c.multiply(x, c.emit("tanh", {softplus(c, x)})); })};
 }
 
 // x * sigmoid(alpha * x)

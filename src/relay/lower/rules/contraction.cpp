@@ -232,23 +232,6 @@ void pack_constants(ScheduleDraft& draft, const Contraction& c) {
   }
 }
 
-// What is not constant is packed panel by panel, if there are rows enough and a panel leaves room in L2. What lies
-// along the lanes as it is needs more rows.
-void choose_panel(ScheduleDraft& draft, Contraction& c) {
-  if (c.grouped() || c.row_count < rows_for_packing ||
-      !stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.block() * c.sum->dtype.bytes())))
-    return;
-  for (const te::Axis& k : c.sum->reduce_axes)
-    if (!scalar::is_int(k.extent)) return;
-  const bool in_l2 = stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.n_extent * c.sum->dtype.bytes()));
-  if (c.row_count < (in_l2 ? rows_for_copying_in_l2 : rows_for_copying) &&
-      std::all_of(
-          c.right.loads.begin(), c.right.loads.end(), [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); }))
-    return;
-  c.panel = panel_source(draft, c.sum, c.n, c.right.loads);
-  if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
-}
-
 // True if all weights are read for each tile of rows: those that L2 holds beside the data. Those that it holds, but not
 // beside data, too if the data of a window's neighbours would come from further away for each block of N; and larger
 // ones if that is less to read, where weights, which come in one stream, count half.
@@ -262,6 +245,35 @@ bool weights_fit_cache(const ScheduleDraft& draft, const Contraction& c) {
   if (weight_bytes <= (large_data ? l2 / parts * (parts - 1) : l2 / 2)) return true;
   const int64_t sweeps = c.x.empty() ? c.row_count : c.row_count / extent_or(c.axis(c.x), usual_rows);
   return large_data && sweeps * weight_bytes / 2 < c.n_extent / c.block() * data_bytes;
+}
+
+// A result beyond L2 of sums so short that it takes longer to write than to compute: an outer product. It is written
+// row by row, which a panel for all rows would keep it from (1246 x 5 x 1661: 2.2 ms by panels, 0.56 by rows).
+bool is_written_by_rows(ScheduleDraft& draft, const Contraction& c) {
+  const double sums = static_cast<double>(c.row_count * c.n_extent),
+               bytes = sums * static_cast<double>(c.sum->dtype.bytes());
+  return c.in_result(c.n) == c.order.back() && !stays_in_l2(*draft.target, bytes) && weights_fit_cache(draft, c) &&
+         multiply_adds_ns(*draft.target, sums * static_cast<double>(c.k_extent)) < beyond_l2_ns(*draft.target, bytes) &&
+         std::all_of(
+             c.right.loads.begin(), c.right.loads.end(),
+             [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); });
+}
+
+// What is not constant is packed panel by panel, if there are rows enough and a panel leaves room in L2. What lies
+// along the lanes as it is needs more rows.
+void choose_panel(ScheduleDraft& draft, Contraction& c) {
+  if (c.grouped() || c.row_count < rows_for_packing || is_written_by_rows(draft, c) ||
+      !stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.block() * c.sum->dtype.bytes())))
+    return;
+  for (const te::Axis& k : c.sum->reduce_axes)
+    if (!scalar::is_int(k.extent)) return;
+  const bool in_l2 = stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.n_extent * c.sum->dtype.bytes()));
+  if (c.row_count < (in_l2 ? rows_for_copying_in_l2 : rows_for_copying) &&
+      std::all_of(
+          c.right.loads.begin(), c.right.loads.end(), [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); }))
+    return;
+  c.panel = panel_source(draft, c.sum, c.n, c.right.loads);
+  if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
 }
 
 // Adds the loops of a tile: over its rows and a block of N.

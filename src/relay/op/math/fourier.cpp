@@ -18,6 +18,7 @@
 #include <numbers>
 
 #include "relay/op/gradient.h"
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -53,14 +54,20 @@ std::pair<Expr, Expr> product(const Expr& a, const Expr& b, const Expr& c, const
   return {a * c - b * d, a * d + b * c};
 }
 
-// exp(sign * pi * i * angle(j) / half_turn) for j < n.
+// exp(sign * pi * i * angle(j) / half_turn) for j < n. Written by loops, so that they are a table: computed where they
+// are read, sines would take most of the time of a transform.
 Complex roots(const char* name, const Expr& n, const Expr& half_turn, double sign, DType dtype,
               const std::function<Expr(const Expr&)>& angle) {
   const DType wide = DType::float64();
-  return computed(name, {n}, [&](const Exprs& i) {
-    const Expr turn = divide(cast(wide, angle(i[0])) * number(sign * std::numbers::pi, wide), cast(wide, half_turn));
-    return std::pair(cast(dtype, unary(UnaryOp::Cos, turn)), cast(dtype, unary(UnaryOp::Sin, turn)));
-  });
+  auto table = [&](const char* part, UnaryOp op) {
+    return te::program(format("{}_{}", name, part), {n}, dtype, {}, [&](const Exprs&, const BufferRef& result) {
+      return each("j", n, [&](const Expr& j) {
+        const Expr turn = divide(cast(wide, angle(j)) * number(sign * std::numbers::pi, wide), cast(wide, half_turn));
+        return loop::store(result, {j}, cast(dtype, unary(op, turn)));
+      });
+    });
+  };
+  return {table("re", UnaryOp::Cos), table("im", UnaryOp::Sin)};
 }
 
 // Small factors of n; with `largest`, the greatest prime among them.

@@ -1,5 +1,5 @@
-// BeamSearch: a decoder that is run again and again with the best continuations of each sequence. It becomes a
-// function that calls itself.
+// BeamSearch: a decoder, alone or of T5 or Whisper, that is run again and again with the best continuations of each
+// sequence. It becomes a function that calls itself.
 //
 // K beams go on, and up to K continuations that reached an end are kept. A step scores all words behind all beams and
 // looks at the best 2 K: of these the first K that are no end go on; those among the first K that are an end are kept,
@@ -17,12 +17,12 @@ using ir::Exprs;
 
 namespace {
 
-constexpr SearchInputs places{.most = 1, .least = 2, .penalty = 6, .vocabulary = 7, .prefix = 8, .mask = 9};
+constexpr SearchInputs at{.most = 1, .least = 2, .penalty = 6, .vocabulary = 7, .prefix = 8, .mask = 9, .start = 10};
 constexpr double far = -1e9;  // beams but the first are so far behind before the first step
 
 class BeamSearcher {
  public:
-  BeamSearcher(Convert& c, const Graph& decoder) : c_(c), decoding_(c, decoder, places) {}
+  BeamSearcher(Convert& c, const Graph& decoder, ModelType type) : c_(c), type_(type), decoding_(c, decoder, at) {}
 
   Values run() {
     if (!read()) return {};
@@ -38,27 +38,31 @@ class BeamSearcher {
     first->push_back(c_.broadcast_to(none, by_beam));
     first->push_back(c_.broadcast_to(c_.scalar(0, DType::boolean()), {decoding_.batch}));
     Steps steps{.count = decoding_.steps, .size = {}, .condition = {}, .state = *std::move(first)};
-    std::optional<Stepped> all =
-        repeat(c_, steps, decoding_.outside, [&](const Expr& index, const Exprs& state) { return step(index, state); });
+    if (!begin(steps)) return {};
+    std::optional<Stepped> all = repeat(c_, steps, decoding_.outside, [&](const Expr& index, const Exprs& state) {
+      return step(decoding_.begun() ? c_.add(index, 1) : index, state, nullptr);
+    });
     return all ? results(*all) : Values();
   }
 
  private:
   // Of each sequence: the sums of its beams; tokens (rows, places) and scores of what was kept; whether it is done.
-  enum Own : size_t { sums, kept, kept_scores, done };
+  // Where an encoder has made the first step, its scores.
+  enum Own : size_t { sums, kept, kept_scores, done, first_scores };
   const Expr& own(const Exprs& state, Own which) const { return state[own_ + which]; }
 
   bool read() {
     if (!c_.has(3) || !c_.has(4)) return c_.bad("num_beams or num_return_sequences is missing"), false;
+    // The shapes of all that goes on depend on them: values of the model, not of a run.
     std::optional<double> beams = c_.number(3, "num_beams"), returned = c_.number(4, "num_return_sequences");
     if (!beams || !returned) return false;
     if (*beams < 1 || *beams > 1024 || *returned < 1 || *returned > *beams)
       return c_.bad("num_beams is {}, num_return_sequences {}", *beams, *returned), false;
     beams_ = static_cast<int64_t>(*beams), returned_ = static_cast<int64_t>(*returned);
-    if (c_.has(10)) return c_.unsupported("decoder_input_ids"), false;
+    if (c_.has(10) && type_ != ModelType::Whisper) return c_.unsupported("decoder_input_ids"), false;
     if (c_.has(11) && c_.number(11, "logits_processor").value_or(1) != 0)
       return c_.unsupported("a logits_processor"), false;
-    if (!decoding_.read(beams_, true)) return false;
+    if (!decoding_.read(beams_, true, type_)) return false;
     with_scores_ = c_.node.outputs.size() > 2 && !c_.node.outputs[2].empty();
     Expr power = c_.has(5) ? c_.cast(c_.input(5), f32) : c_.scalar(1, f32);
     if (c_.rank(power) > 0) power = c_.reshape(power, {});
@@ -68,6 +72,16 @@ class BeamSearcher {
     given_.first_row = c_.expand(c_.multiply(c_.count_up(each, 0), static_cast<double>(beams_)), 1);
     held_ = {decoding_.outside.hold(power), decoding_.outside.hold(given_.first_row)};
     return !c_.failed();
+  }
+
+  // The first step, where the encoder has run the decoder.
+  bool begin(Steps& steps) {
+    if (!decoding_.begun()) return true;
+    std::optional<Step> one = step(c_.integer_scalar(0), steps.state, &*decoding_.begun());
+    if (!one) return false;
+    steps.state = one->state, steps.condition = one->condition, steps.count = c_.add(steps.count, -1);
+    if (with_scores_) steps.state.push_back(c_.expand(one->outputs[0], 0));
+    return true;
   }
 
   Expr pick(const Expr& e, const Expr& places) { return c_.emit("gather", {e, places}, {{"axis", int64_t{1}}}); }
@@ -104,7 +118,8 @@ class BeamSearcher {
     Values results{tokens_of(all.state, c_.slice(rows, 1, 0, returned_)), c_.slice(best, 1, 0, returned_)};
     if (!with_scores_) return results;
     // Zeros for the steps that were not needed.
-    const Expr& steps = all.outputs[0];
+    Expr steps = all.outputs[0];
+    if (decoding_.begun()) steps = c_.concatenate({own(all.state, first_scores), steps}, 0);
     Expr count = c_.subtract(decoding_.most, c_.size_of(decoding_.given, 1));
     Expr places = numbers_to(c_, count), there = c_.emit("less", {places, c_.size_of(steps, 0)});
     for (int64_t axis = 1; axis < 4; ++axis) there = c_.expand(there, axis);
@@ -113,8 +128,9 @@ class BeamSearcher {
     return results;
   }
 
-  std::optional<Step> step(const Expr& index, const Exprs& state) {
-    std::optional<Decoding::Ran> ran = decoding_.run(state);
+  // `begun`: what the decoder gave, if it has run.
+  std::optional<Step> step(const Expr& index, const Exprs& state, const Decoding::Ran* begun) {
+    std::optional<Decoding::Ran> ran = begun ? *begun : decoding_.run(state, index);
     if (!ran) return std::nullopt;
     std::optional<int64_t> words = c_.extent(ran->logits, 1);
     if (!words || *words < 2) return c_.unsupported("logits of no fixed number of words");
@@ -159,11 +175,13 @@ class BeamSearcher {
     next.state.push_back(tokens_of(state, flat(best_rows)));
     next.state.push_back(new_scores);
     next.state.push_back(finished);
+    if (with_scores_ && state.size() > own_ + first_scores) next.state.push_back(own(state, first_scores));
     if (with_scores_) next.outputs = {c_.reshape(scores, {decoding_.batch, scalar::imm(beams_), scalar::imm(*words)})};
     return next;
   }
 
   Convert& c_;
+  const ModelType type_;
   Decoding decoding_;
   const DType f32 = DType::float32();
   int64_t beams_ = 0, returned_ = 0;
@@ -178,9 +196,23 @@ class BeamSearcher {
 
 }  // namespace
 
-Values BeamSearch(Convert& c) {
+static Values searched(Convert& c, int64_t type) {
+  if (type < 0 || type > 2) return c.unsupported("model_type is {}", type);
   const Graph* decoder = c.graph("decoder");
-  return decoder ? BeamSearcher(c, *decoder).run() : Values();
+  return decoder ? BeamSearcher(c, *decoder, static_cast<ModelType>(type)).run() : Values();
+}
+
+Values BeamSearch(Convert& c) { return searched(c, c.integer("model_type", 0)); }
+
+// With more that may be asked of Whisper.
+Values WhisperBeamSearch(Convert& c) {
+  if (c.integer("model_type", 2) != 2) return c.bad("model_type is {}, not 2", c.integer("model_type", 2));
+  for (size_t i = 12; i < 15; ++i)
+    if (c.has(i))
+      return c.unsupported("{}", i == 12 ? "cross_qk_layer_head" : i == 13 ? "extra_decoding_ids" : "temperature");
+  for (size_t i = 3; i < c.node.outputs.size(); ++i)
+    if (!c.node.outputs[i].empty()) return c.unsupported("output {}", i == 3 ? "cross_qk" : "non_speech_probs");
+  return searched(c, 2);
 }
 
 }  // namespace relay::onnx::microsoft

@@ -13,7 +13,7 @@ namespace {
 constexpr SearchInputs places{.most = 1, .least = 2, .penalty = 3, .vocabulary = 4, .prefix = 5, .mask = 6};
 
 std::optional<Step> greedy_step(Convert& c, Decoding& decoding, const Expr& index, const Exprs& state) {
-  std::optional<Decoding::Ran> ran = decoding.run(state);
+  std::optional<Decoding::Ran> ran = decoding.run(state, index);
   if (!ran) return std::nullopt;
   const DType i32 = DType::int32();
   Expr best = c.cast(c.reduce("argmax", decoding.judged(ran->logits, index, state), {1}, false), i32);
@@ -33,8 +33,9 @@ std::optional<Step> greedy_step(Convert& c, Decoding& decoding, const Expr& inde
 Values GreedySearch(Convert& c) {
   const Graph* decoder = c.graph("decoder");
   if (!decoder) return {};
+  if (c.integer("model_type", 0) != 0) return c.unsupported("model_type is {}", c.integer("model_type", 0));
   Decoding decoding(c, *decoder, places);
-  if (!decoding.read(1, false)) return {};
+  if (!decoding.read(1, false, ModelType::Decoder)) return {};
   std::optional<Exprs> first = decoding.first_state();
   if (!first) return {};
   first->push_back(c.broadcast_to(c.scalar(0, DType::boolean()), {decoding.batch}));  // who is at an end

@@ -2,7 +2,7 @@
 // whose first rows are filled, as many for each sequence as its own length says.
 #include <cmath>
 
-#include "relay/frontend/onnx/heads.h"
+#include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"
 
@@ -10,6 +10,17 @@ namespace relay::onnx::microsoft {
 
 using ir::Dim;
 using ir::Expr;
+
+Expr weights_of(Convert& c, const Expr& scores) {
+  const bool smooth = c.integer("smooth_softmax", -1) > 0;
+  if (!smooth && !c.has(11)) return c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
+  const DType dtype = c.dtype(scores);
+  Expr sink = c.has(11) ? c.cast(c.input(11), dtype) : c.scalar(0, dtype);
+  if (c.rank(sink) == 1) sink = c.expand(c.expand(c.expand(sink, 0), 2), 3);
+  Expr most = c.emit("maximum", {c.reduce("max", scores, {3}, true), sink});
+  Expr each = c.emit("exp", {c.subtract(scores, most)});
+  return c.divide(each, c.add(c.reduce("sum", each, {3}, true), c.emit("exp", {c.subtract(sink, most)})));
+}
 
 namespace {
 
@@ -111,18 +122,6 @@ Expr seen(Convert& c, const Group& g, const Expr& scores) {
     condition = c.emit("less_equal", {columns, by_sequence(c, all, 4)});
   }
   return c.emit("where", {condition, scores, c.scalar(-INFINITY, c.dtype(scores))});
-}
-
-// Softmax with one more score in the sum, which belongs to no key: 0, or one for each head.
-Expr weights_of(Convert& c, const Expr& scores) {
-  const bool smooth = c.integer("smooth_softmax", -1) > 0;
-  if (!smooth && !c.has(11)) return c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
-  const DType dtype = c.dtype(scores);
-  Expr sink = c.has(11) ? c.cast(c.input(11), dtype) : c.scalar(0, dtype);
-  if (c.rank(sink) == 1) sink = c.expand(c.expand(c.expand(sink, 0), 2), 3);
-  Expr most = c.emit("maximum", {c.reduce("max", scores, {3}, true), sink});
-  Expr each = c.emit("exp", {c.subtract(scores, most)});
-  return c.divide(each, c.add(c.reduce("sum", each, {3}, true), c.emit("exp", {c.subtract(sink, most)})));
 }
 
 bool is_plain(Convert& c) {

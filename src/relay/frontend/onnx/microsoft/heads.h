@@ -14,6 +14,15 @@ struct Attended {
 Attended attend(Convert& c, const ir::Expr& q, ir::Expr k, ir::Expr v, const ir::Expr& mask, const ir::Expr& bias,
                 const ir::Expr& past_keys, const ir::Expr& past_values);
 
+// Softmax over the last axis of scores (N, H, L, keys), with one more score in the sum, which belongs to no key: that
+// of the head in input 11, else 0 where smooth_softmax says so, else none.
+ir::Expr weights_of(Convert& c, const ir::Expr& scores);
+
+// Attention to keys at most attribute `window` away and to those of global tokens, of projections (N, L, 3 * W); those
+// of global tokens to all, of projections of their own. `mask` (N, L) is added to scores; null: reported.
+ir::Expr longformer(Convert& c, const ir::Expr& local, const ir::Expr& everywhere, const ir::Expr& mask,
+                    const ir::Expr& global);
+
 // (N, L, widths of queries, keys and values) by heads; nothing: reported.
 std::optional<ir::Exprs> projections(Convert& c, const ir::Expr& all);
 

@@ -71,35 +71,35 @@ Values SparseAttention(Convert& c) {
   return c.as_onnx(GroupQueryAttention, c.opset, inputs);
 }
 
-// Of Longformer (https://arxiv.org/abs/2004.05150): a query sees keys that are at most `window` away and those of
-// global tokens; the queries of global tokens, which have projections of their own, see all.
-Values LongformerAttention(Convert& c) {
-  const int64_t heads = c.integer("num_heads", 0), window = c.integer("window", 0);
+Expr longformer(Convert& c, const Expr& local, const Expr& everywhere, const Expr& mask, const Expr& global) {
+  const int64_t window = c.integer("window", 0);
   if (window < 1 || window > INT32_MAX) return c.bad("window is {}", window);
-  Expr x = c.input(0), mask = c.input(3), global = c.input(6);
-  if (!c.expect_rank(x, 3, 3, "the input") || !c.expect_rank(mask, 2, 2, "mask") ||
-      !c.expect_rank(global, 2, 2, "global"))
-    return {};
-  std::optional<int64_t> width = c.extent(x, 2);
-  if (!width || heads < 1 || *width % heads)
-    return c.bad("the input is {}, which {} heads do not divide", ir::str(x->type), heads);
-  const DType dtype = c.dtype(x);
-  const double scale = 1 / std::sqrt(static_cast<double>(*width / heads));
+  if (!c.expect_rank(mask, 2, 2, "mask") || !c.expect_rank(global, 2, 2, "global")) return nullptr;
   Expr padding = c.expand(c.expand(mask, 1), 1);  // (N, 1, 1, L)
   Expr is_global = c.emit("not_equal", {global, c.scalar(0, c.dtype(global))});
-
-  auto attended = [&](size_t weight, const Expr& may_see) -> Expr {
-    std::optional<ir::Exprs> parts = projections(c, c.add(matrix_product(c, x, c.input(weight)), c.input(weight + 1)));
-    if (!parts) return nullptr;
-    Expr scores = c.add(head_products(c, c.multiply((*parts)[0], scale), (*parts)[1], true), padding);
-    if (may_see) scores = c.emit("where", {may_see, scores, c.scalar(-INFINITY, dtype)});
+  auto attended = [&](const Expr& all, const Expr& may_see) -> Expr {
+    std::optional<ir::Exprs> parts = projections(c, all);
+    std::optional<int64_t> size = parts && (*parts)[0] ? c.extent((*parts)[0], 3) : std::nullopt;
+    if (!size || *size < 1) return c.unsupported("heads of no fixed size");
+    Expr q = c.multiply((*parts)[0], 1 / std::sqrt(static_cast<double>(*size)));
+    Expr scores = c.add(head_products(c, q, (*parts)[1], true), padding);
+    if (may_see) scores = c.emit("where", {may_see, scores, c.scalar(-INFINITY, c.dtype(scores))});
     Expr weights = c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
     return joined_heads(c, head_products(c, weights, (*parts)[2], false));
   };
-  Expr place = c.count_up(x, 1), far = c.emit("abs", {c.subtract(c.expand(place, 0), c.expand(place, 1))});
+  Expr place = c.count_up(mask, 1), far = c.emit("abs", {c.subtract(c.expand(place, 0), c.expand(place, 1))});
   Expr near = c.emit("less_equal", {far, c.integer_scalar(window)});  // (L, L)
   Expr seen = c.emit("logical_or", {near, c.expand(c.expand(is_global, 1), 1)});
-  return {c.emit("where", {c.expand(is_global, 2), attended(4, nullptr), attended(1, seen)})};
+  return c.emit("where", {c.expand(is_global, 2), attended(everywhere, nullptr), attended(local, seen)});
+}
+
+// Of Longformer (https://arxiv.org/abs/2004.05150): a query sees keys that are at most `window` away and those of
+// global tokens; the queries of global tokens, which have projections of their own, see all.
+Values LongformerAttention(Convert& c) {
+  auto projected = [&](size_t weight) {
+    return c.add(matrix_product(c, c.input(0), c.input(weight)), c.input(weight + 1));
+  };
+  return {longformer(c, projected(1), projected(4), c.input(3), c.input(6))};
 }
 
 }  // namespace relay::onnx::microsoft

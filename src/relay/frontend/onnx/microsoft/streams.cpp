@@ -129,6 +129,32 @@ Values NGramHashMapping(Convert& c) {
   return {c.concatenate(by_size, 2), c.emit("take", {all, places}, {{"axis", int64_t{1}}, {"mode", "clip"}})};
 }
 
+// Words (S, L) of characters, 0 behind their ends: the greatest of tanh of each filter (F, 1, width, E) over the places
+// of a word where it fits, and at the first one always. What an empty word gives is of no meaning.
+Values WordConvEmbedding(Convert& c) {
+  Expr words = c.input(0), filters = c.input(1);
+  if (!c.expect_rank(words, 2, 2, "Sequence") || !c.expect_rank(filters, 4, 4, "W") ||
+      !c.expect_rank(c.input(3), 2, 2, "C"))
+    return {};
+  const char* const names[] = {"embedding_size", "", "conv_window_size", "char_embedding_size"};
+  for (int64_t i : {0, 2, 3}) {
+    const int64_t said = c.integer(names[i], -1);
+    if (said != -1 && c.extent(filters, i).value_or(said) != said)
+      return c.bad("{} is {}, but W is {}", names[i], said, ir::str(filters->type));
+  }
+  std::optional<int64_t> width = c.extent(filters, 2);
+  if (!width || *width < 1) return c.unsupported("filters of no fixed size: {}", ir::str(filters->type));
+  Expr letters = c.expand(c.emit("take", {c.input(3), words}, {{"axis", int64_t{0}}, {"mode", "checked"}}), 1);
+  Expr y = c.emit("nn.conv2d", {letters, filters}, {});
+  y = c.squeeze(c.emit("tanh", {c.emit("nn.bias_add", {y, c.input(2)}, {{"axis", int64_t{1}}})}), 3);  // (S, F, places)
+  Expr is_letter = c.cast(c.emit("less", {c.scalar(0, c.dtype(words)), words}), DType::int64());
+  Expr length = c.reduce("sum", is_letter, {1}, true);  // (S, 1)
+  Expr last = c.emit("maximum", {c.subtract(length, c.integer_scalar(*width)), c.integer_scalar(0)});
+  Expr fits = c.emit("less_equal", {c.count_up(y, 2), last});
+  y = c.emit("where", {c.expand(fits, 1), y, c.scalar(-1e12, c.dtype(y))});
+  return {c.reduce("max", y, {2}, false)};
+}
+
 // MurmurHash3_x86_32 of the four bytes of each number (https://github.com/aappleby/smhasher, public domain).
 Values MurmurHash3(Convert& c) {
   const DType u32 = DType::uint32();
