@@ -71,6 +71,11 @@ LAYERS = {
         )
         if axes == 2 or (how == "bilinear" and padding != "border")
     },
+    "a part by its places in memory": lambda: (Of(lambda x: (2 * x).as_strided((3, 2), (8, 3), 5)), image(4, 8)),
+    "a mean over channels that lie side by side": lambda: (
+        nn.AdaptiveAvgPool2d(1),
+        image().detach().contiguous(memory_format=torch.channels_last).requires_grad_(),
+    ),
     "a Fourier transform within": lambda: (Of(lambda x: torch.fft.fft2(x).real), image()),
 }
 

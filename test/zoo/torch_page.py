@@ -35,6 +35,10 @@ one operator. The three columns have Relay's number, then the default backend's.
 ## What does not run
 
 {failures}
+
+## Not run here
+
+{missing}
 """
 AXES = {(): "", (0,): "batch", (0, 1): "batch, length", (1,): "length"}
 
@@ -113,5 +117,11 @@ def write_page(folder, names: list[str], path) -> None:
                      for name, one in results.items() for why in one.get("fallbacks", ())]  # fmt: skip
     summary = [_summary("Import", imported, len(names)), _summary("torch.compile", trained, len(names))]
     summary += [_fronts_summary(front)] if any("front" in one for one in front.values()) else []
-    text = HEAD.format(summary="\n".join(summary), rows="\n".join(rows), failures="\n".join(failures) or "Nothing.")
+    left = [name for name in names if name not in imported]
+    missing = (
+        f"For want of time on this machine, not for a refusal that is known: {', '.join(left)}." if left else "None."
+    )
+    text = HEAD.format(
+        missing=missing, summary="\n".join(summary), rows="\n".join(rows), failures="\n".join(failures) or "Nothing."
+    )
     path.write_text(text)

@@ -188,7 +188,18 @@ def _convolution_of_volumes(grad, data, weight, bias, stride, padding, dilation,
     return tuple(results)
 
 
+def _strided(data, part, sizes, strides, offset=None):
+    """The data with a part of its elements replaced, where it lies row by row: by their places in memory."""
+    if not data.is_contiguous() or data.storage_offset() != 0:
+        return NotImplemented
+    places = torch.zeros([], dtype=torch.int64, device=data.device) + (offset or 0)
+    for size, stride in zip(sizes, strides, strict=True):
+        places = places[..., None] + _numbers(size, data) * stride
+    return data.reshape(-1).scatter(0, places.reshape(-1), part.reshape(-1)).reshape(data.shape)
+
+
 DECOMPOSITIONS = {
+    aten.as_strided_scatter.default: _strided,
     aten.convolution_backward.default: _convolution_of_volumes,
     aten._adaptive_avg_pool2d_backward.default: _adaptive_average(2),
     aten._adaptive_avg_pool3d_backward.default: _adaptive_average(3),
@@ -210,5 +221,5 @@ DECOMPOSITIONS = {
 # Those that PyTorch itself has, and does not take apart by itself.
 OF_PYTORCH = (
     aten._native_batch_norm_legit_functional, aten._batch_norm_with_update_functional, aten.batch_norm_backward,
-    aten.new_empty_strided, aten.as_strided_scatter, aten.rrelu_with_noise_backward,
+    aten.new_empty_strided, aten.rrelu_with_noise_backward,
 )  # fmt: skip
