@@ -168,6 +168,32 @@ def test_repeats_that_are_sizes_of_inputs(tmp_path):
         np.testing.assert_array_equal(compiled(np.zeros((n, 4), np.float32)), np.tile(token, (n, 2, 1)))
 
 
+def test_what_is_left_over_of_sizes_that_depend_on_elements():
+    """As torch's exporter writes index_put with a mask: xmod's adapters by language."""
+    from onnx import numpy_helper
+
+    make = onnx.helper
+    graph = make.make_graph(
+        [
+            make.make_node("ReduceSum", ["counted"], ["count"], keepdims=1),
+            make.make_node("Concat", ["count", "two"], ["shape"], axis=0),
+            make.make_node("Expand", ["row", "shape"], ["rows"]),
+            make.make_node("Reshape", ["rows", "rest"], ["y"]),
+        ],
+        "g",
+        [make.make_tensor_value_info("counted", onnx.TensorProto.INT64, [3])],
+        [make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+        [
+            numpy_helper.from_array(np.float32([[1, 2]]), "row"),
+            numpy_helper.from_array(np.array([2]), "two"),
+            numpy_helper.from_array(np.array([-1]), "rest"),
+        ],
+    )
+    compiled = relay.compile(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=9))
+    for counted in ([1, 0, 1], [2, 2, 1]):
+        np.testing.assert_array_equal(compiled(np.array(counted)), np.float32([1, 2] * sum(counted)))
+
+
 def test_pads_that_are_computed_from_lists(tmp_path):
     """torch's exporter writes F.pad's list, last axis first, as rows that are transposed and transposed."""
     make = onnx.helper

@@ -76,6 +76,13 @@ OWN = {
 VARIANCES = {"fbnetv3_b": (1, 2)}
 
 
+def first_tensor(result):
+    """Of what a network gives: a tensor, a list of such, or a dictionary."""
+    while not isinstance(result, torch.Tensor):
+        result = next(iter(result.values())) if isinstance(result, dict) else result[0]
+    return result
+
+
 class FirstResult(nn.Module):
     """The network with inputs by name, and the first of its results."""
 
@@ -84,10 +91,7 @@ class FirstResult(nn.Module):
         self.network, self.names = network, names
 
     def forward(self, *args):
-        result = self.network(**dict(zip(self.names, args, strict=True)))
-        while not isinstance(result, torch.Tensor):
-            result = next(iter(result.values())) if isinstance(result, dict) else result[0]
-        return result
+        return first_tensor(self.network(**dict(zip(self.names, args, strict=True))))
 
 
 def image_network(make):
@@ -230,8 +234,7 @@ def main():
     one = tuple(value[:1] for value in inputs)
     with torch.no_grad():
         exact = network.double()(*(value.double() if value.is_floating_point() else value for value in one))
-    while not isinstance(exact, torch.Tensor):
-        exact = exact[0]
+    exact = first_tensor(exact)
     arrays = {f"input{i}": value.numpy() for i, value in enumerate(one)}
     np.savez(given.output.with_suffix(".npz"), **arrays, exact=exact.numpy())
     partial.rename(given.output)
