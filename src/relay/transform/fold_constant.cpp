@@ -6,12 +6,12 @@
 //   shape_of(%x)  of  %x: Tensor[(2, 3), float32]    becomes    [2, 3], and ndarray_size(%x) 6
 //   (%x, exp(%y)).0                    becomes    %x, where the other fields have no effects
 //
-// Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of more
-// than 64 Ki elements (option fold_constant.max_elements) stay. It is 256 times as many for elementwise operators whose
-// result takes no more memory than an operand, such as weights by a scale: lowering chooses the form in which a constant
-// is stored (ResNet-18 with its batch_norm: 17.9 ms, and 14.6 so). Work on larger constants is compiled and run once,
-// when the artifact is made. What only names a run of a large constant's elements anew is a constant that shares its
-// memory:
+// Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of
+// more than 64 Ki elements (option fold_constant.max_elements) stay. It is 256 times as many for elementwise
+// operators whose result takes no more memory than an operand, such as weights by a scale: lowering chooses the form
+// in which a constant is stored (ResNet-18 with its batch_norm: 17.9 ms, and 14.6 so). Work on larger constants is
+// compiled and run once, when the artifact is made. What only names a run of a large constant's elements anew is a
+// constant that shares its memory:
 //
 //   squeeze(strided_slice(%w: Tensor[(3, 1024, 256), float32], begin=[1], end=[2], axes=[0]), axis=[0])
 //
