@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each stage of the passes does to networks: kernels, bytes that they read and write, time of a run.
 
-    make bench-passes                          five networks; writes docs/benchmarks/passes-CPU.md
+    make bench-passes                          six networks; writes docs/benchmarks/passes-CPU.md
     bench/passes.py dqn branches               these; writes nothing
 
 Stages: each operator alone; fused; constants folded; rewritten (what -O2 does); and that with convolutions
@@ -86,12 +86,23 @@ def branches():
     return layers.function(nn.batch_flatten(nn.global_avg_pool2d(x)))
 
 
+def narrow_branches():
+    """Blocks of eight 1 x 1 convolutions of the same data to 8 channels each, joined in pairs."""
+    x = conv_norm(relay.var("data", shape=(1, 3, 112, 112)), "stem", 64, 3, 2)
+    for block in range(6):
+        parts = [conv_norm(x, f"b{block}_{index}", 8) for index in range(8)]
+        pairs = list(zip(parts[:4], parts[4:], strict=True))
+        x = relay.concatenate([one * other for one, other in pairs] + [one + other for one, other in pairs], axis=1)
+    return layers.function(nn.batch_flatten(nn.global_avg_pool2d(x)))
+
+
 NETWORKS = {
     "ResNet-18": lambda: relay.testing.resnet.get_workload(1, num_layers=18),
     "MobileNetV2": lambda: create_workload(mobilenet_v2()),
     "DQN": lambda: relay.testing.dqn.get_workload(1),
     "VGG-16": lambda: relay.testing.vgg.get_workload(1, num_layers=16),
     "branches": lambda: create_workload(branches()),
+    "narrow branches": lambda: create_workload(narrow_branches()),
 }
 # Name, level, settings, and passes in front of those of the level; weights that they change are computed at once.
 STAGES = [
