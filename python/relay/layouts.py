@@ -48,9 +48,9 @@ class _ConvertLayout(CorePass):
 def ConvertLayout(desired_layouts: dict[str, list[str]]) -> Pass:
     """Brings operators into layouts, as {"nn.conv2d": ["NHWC", "HWIO"]}: that of the data, of the weights if the
     operator has some, and of the result, which without one has that of the data. They may have blocks, as
-    ["NCHW8c", "OIHW8i8o"]; calls whose channels these do not divide stay. "default": the data's as it is, for the weights what is usual beside the data's. Elementwise and
-    broadcasting operators, reductions, pools, concatenations and others between them come along; a value is brought
-    back by layout_transform where its old layout is needed."""
+    ["NCHW8c", "OIHW8i8o"]; calls whose channels these do not divide stay. "default": the data's as it is, for the
+    weights what is usual beside the data's. Elementwise and broadcasting operators, reductions, pools, concatenations
+    and others between them come along; a value is brought back by layout_transform where its old layout is needed."""
     rows = []
     for op, layouts in desired_layouts.items():
         if isinstance(layouts, str):

@@ -101,8 +101,8 @@ def _names(script_module, example_inputs: tuple) -> list[str] | None:
 
 
 def _graph_of_script(module, example_inputs: tuple):
-    """The operators that TorchScript's interpreter calls for inputs of these sizes, which are fake; where there is control
-    flow, or that fails (it has no item() of a size that it knows), what script.py makes of it.
+    """The operators that TorchScript's interpreter calls for inputs of these sizes, which are fake; where there is
+    control flow, or that fails (it has no item() of a size that it knows), what script.py makes of it.
     """
     from torch.fx.experimental.proxy_tensor import make_fx
 

@@ -103,8 +103,9 @@ def _param(name: str, val):
 
 
 def _sizes_apart(vals: list) -> tuple[dict, list]:
-    """(parameters by symbol, operands) of one empty tensor for each symbol that a function's parameters have in computed sizes only,
-    as n is in min(n, 100): a function has no other way to know it.
+    """(parameters by symbol, operands) of one empty tensor for each symbol that stands in computed sizes only.
+
+    So does n in min(n, 100), the size of a parameter: a function has no other way to know it.
     """
     extents = [extent.node.expr for val in vals for extent in val.shape if not isinstance(extent, int)]
     own = {one for one in extents if one.is_Symbol}

@@ -63,8 +63,8 @@ def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, op
 
 
 def PlanDevices(config=None) -> Pass:
-    """relay.transform.PlanDevices(); config: make_compilation_config(): of one target, the device of what nothing is said
-    of. What is planned for others than the processor is text: compiling it is an error."""
+    """relay.transform.PlanDevices(); config: make_compilation_config(): of one target, the device of what
+    nothing is said of. What is planned for others than the processor is text: compiling it is an error."""
     only = getattr(config, "optional_homogeneous_target", None)
     return _ours.PlanDevices(_device_of_target(only)) if only is not None else _ours.PlanDevices()
 

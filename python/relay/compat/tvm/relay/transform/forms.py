@@ -117,8 +117,8 @@ def ToBasicBlockNormalForm() -> Pass:
 
 
 def ToANormalForm() -> Pass:
-    """Every value has a name, in the innermost scope around all that use it: what both branches of an If use is computed
-    in front of it. (relay.transform.ToANormalForm computes it in each, where it is needed.)"""
+    """Every value has a name, in the innermost scope around all that use it: what both branches of an If use is
+    computed in front of it. (relay.transform.ToANormalForm computes it in each, where it is needed.)"""
     inner = _ours.ToANormalForm()
 
     def run(mod, ctx):
