@@ -338,10 +338,13 @@ Expr Conversion::reshape(const Expr& e, const ir::Dims& to) {
   bool same = from.size() == to.size();
   for (size_t i = 0; same && i < to.size(); ++i) same = scalar::prove_equal(from[i], to[i]) == true;
   if (same) return e;
-  EmitAttrs attrs{{"newshape", dims_attribute(to)}};
-  // For Relay a 0 is "as before", unless told otherwise.
-  if (std::any_of(to.begin(), to.end(), [](const ir::Dim& d) { return is_int(d, 0); }))
-    attrs.push_back({"allowzero", true});
+  // For Relay a 0 is "as before", unless told otherwise. One size that only the run knows is what the others leave.
+  const bool zero = std::any_of(to.begin(), to.end(), [](const ir::Dim& d) { return is_int(d, 0); });
+  ir::Dims sizes = to;
+  if (!zero && std::count_if(to.begin(), to.end(), scalar::is_any) == 1)
+    *std::find_if(sizes.begin(), sizes.end(), scalar::is_any) = scalar::imm(-1);
+  EmitAttrs attrs{{"newshape", dims_attribute(sizes)}};
+  if (zero) attrs.push_back({"allowzero", true});
   return emit("reshape", {e}, attrs);
 }
 

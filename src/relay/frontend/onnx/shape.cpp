@@ -120,10 +120,7 @@ Values Reshape(Convert& c) {
         for (const Dim& d : to) text += (text.empty() ? "" : ", ") + scalar::str(d);
         return text;
       }());
-    // Of sizes that only the run knows, the run knows what is left.
-    const bool unknown = std::any_of(left.begin(), left.end(), scalar::is_any);
-    if (!unknown || std::any_of(to.begin(), to.end(), [](const Dim& d) { return scalar::is_any(d) || is_int(d, 0); }))
-      to[*rest] = scalar::simplify(scalar::floordiv(total, over));
+    to[*rest] = scalar::simplify(scalar::floordiv(total, over));
   }
   return reshaped_value(c, to, [&] { return c.reshape(c.input(0), to); });
 }
