@@ -3,9 +3,9 @@
 
     bench/neighbour.py resnet18 models/mine.onnx       runs a second with one thread and two, with and without a neighbour
 
-The neighbour is an endless loop on the last core that this process may use. One thread and two take turns in bursts; the
-figure is the number of runs in all bursts of two threads over that in all bursts of one, so it counts the time of runs that had
-to wait, which a median would not.
+The neighbour is an endless loop on the last core that this process may use. One thread and two take turns in bursts;
+the figure is the number of runs in all bursts of two threads over that in all bursts of one, so it counts the time of
+runs that had to wait, which a median would not.
 """
 
 import argparse

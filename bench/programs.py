@@ -33,7 +33,8 @@ EXECUTORS = ["vm", "aot"]
 
 
 class Case:
-    """A model: `module` and `arguments` for Relay, `peer()` in PyTorch, both give `results` (arrays) of `units` units."""
+    """A model: `module` and `arguments` for Relay, `peer()` in PyTorch, both give `results` (arrays) of `units`
+    units."""
 
     def __init__(self, name, unit, units, module, arguments, peer, results):
         self.name, self.unit, self.units, self.module, self.arguments = name, unit, units, module, arguments

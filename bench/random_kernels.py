@@ -112,11 +112,12 @@ def main():
     print(f"{'net':>4} {'us':>9} {'% of run':>9} {'% of ceiling':>14}  kernel: rule")
     for seed, k in found:
         print(
-            f"{seed:>4} {k['us']:>9.1f} {100 * k['of_run']:>9.1f} {100 * k['share']:>7.0f} {k['bound']:<6}  {k['name']}: {k['rule']}"
+            f"{seed:>4} {k['us']:>9.1f} {100 * k['of_run']:>9.1f} {100 * k['share']:>7.0f} "
+            f"{k['bound']:<6}  {k['name']}: {k['rule']}"
         )
     print(
-        f"{len(found)} of {large} kernels of {arguments.least:g} us or more, and {100 * arguments.part:g} % of their run, in the "
-        f"networks {first} to {last} are below {100 * arguments.below:g} % of their ceiling"
+        f"{len(found)} of {large} kernels of {arguments.least:g} us or more, and {100 * arguments.part:g} % of their "
+        f"run, in the networks {first} to {last} are below {100 * arguments.below:g} % of their ceiling"
     )
     print(f"rank correlation of estimate and time over {len(kernels)} kernels: {rank_correlation(kernels):.3f}")
     return 1 if found else 0

@@ -108,7 +108,8 @@ def operators():
     return "\n".join(out)
 
 
-OPTIONS = """`relay opt --pass-option fuse_ops.max_group=8`, `relay.run_passes(mod, passes, options={"fuse_ops.max_group": 8})`,
+OPTIONS = """`relay opt --pass-option fuse_ops.max_group=8`,
+`relay.run_passes(mod, passes, options={"fuse_ops.max_group": 8})`,
 or `relay.transform.PassContext(config={"fuse_ops.max_group": 8})`.
 """
 

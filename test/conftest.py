@@ -20,7 +20,8 @@ def pytest_addoption(parser):
 
 
 def aimed_at(target, compile_native):
-    """_core.compile or _core.compile_file, with `target` in place of this machine; a refusal to load it here is a skip."""
+    """_core.compile or _core.compile_file, with `target` in place of this machine; a refusal to load it here is a
+    skip."""
 
     @functools.wraps(compile_native)
     def aimed(*args):

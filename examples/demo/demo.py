@@ -31,7 +31,8 @@ def to_input(picture: Image.Image) -> np.ndarray:
 
 
 def best_boxes(scores: np.ndarray, boxes: np.ndarray, threshold: float = 0.7) -> list[tuple[float, np.ndarray]]:
-    """(score, [left, top, right, bottom] in parts of the picture), best first, without those that overlap a better one."""
+    """(score, [left, top, right, bottom] in parts of the picture), best first, without those that overlap a better
+    one."""
     found = []
     for i in np.argsort(-scores):
         if scores[i] < threshold:
@@ -81,7 +82,8 @@ def main() -> int:
         np.abs(got - want).max() / np.abs(want).max() for got, want in zip((scores, boxes), expected, strict=True)
     )
     print(
-        f"\nlargest difference to ONNX Runtime {onnxruntime.__version__} on this picture: {difference:.1e} of the largest output\n"
+        f"\nlargest difference to ONNX Runtime {onnxruntime.__version__} on this picture: {difference:.1e} "
+        "of the largest output\n"
     )
     del peer  # its threads would disturb the measurement
 

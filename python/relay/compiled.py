@@ -76,8 +76,8 @@ class Compiled:
 
     One result comes as an array, several as a tuple in the model's order: torch tensors if an input was one, NumPy
     arrays otherwise; data values, functions and references come as the classes of relay.values. Inputs that are
-    row-major are used where they lie, and results are not copied. What the model says is of strings takes and gives arrays
-    of strings (dtype object).
+    row-major are used where they lie, and results are not copied. What the model says is of strings takes and gives
+    arrays of strings (dtype object).
     """
 
     def __init__(self, core: _core.Compiled):
@@ -239,8 +239,8 @@ def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _c
 
     `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, or a torch.export.ExportedProgram.
     `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}; -1 leaves one as the model has
-    it. An input of ONNX that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as many
-    arrays; one that is optional has a list of one shape, or None, and then it is no input.
+    it. An input of ONNX that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as
+    many arrays; one that is optional has a list of one shape, or None, and then it is no input.
     """
     source = source_of(model)
     if source.form == "artifact":

@@ -83,8 +83,9 @@ def _choose(main: Function, wrt, gradients: Expr) -> Expr:
 
 
 def value_and_grad(program: IRModule | Function, wrt=None, mode: str = "inference") -> IRModule:
-    """@main gives (value, gradients). The value is one float. mode "training": batch_norm and dropout are differentiated
-    as what they are in training; with a dropout @main gets a last parameter `rng`, the state of its generator."""
+    """@main gives (value, gradients). The value is one float. mode "training": batch_norm and dropout are
+    differentiated as what they are in training; with a dropout @main gets a last parameter `rng`, the state of its
+    generator."""
     module = _module(program, mode)
     main = module["main"]
     _one_number(main)

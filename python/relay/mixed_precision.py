@@ -39,7 +39,8 @@ def _answer(rules: dict[str, Rule], call, dtype: str):
     answer = list(answer) if isinstance(answer, list | tuple) else [answer, dtype, dtype]
     if len(answer) != 3 or answer[0] not in (ALWAYS, FOLLOW, NEVER):
         raise ValueError(
-            f"the rule of {call.op.name} gave {answer!r}: it is a category, or [category, dtype of sums, dtype of the result]"
+            f"the rule of {call.op.name} gave {answer!r}: it is a category, or [category, dtype of sums, "
+            "dtype of the result]"
         )
     return int(answer[0]), str(answer[1]), str(answer[2])
 
@@ -51,8 +52,8 @@ def ToMixedPrecision(
     rules: dict[str, Rule] | None = None,
 ) -> Pass:
     """Computes in float16 or bfloat16 what is safe there. An operator of which nothing is known follows its arguments:
-    missing_op_mode 0 makes that an error, 1 a warning, 2 is silent. keep_output: the result of @main keeps its type (else
-    as PassContext(config={"relay.ToMixedPrecision.keep_orig_output_dtype": True}) says).
+    missing_op_mode 0 makes that an error, 1 a warning, 2 is silent. keep_output: the result of @main keeps its type
+    (else as PassContext(config={"relay.ToMixedPrecision.keep_orig_output_dtype": True}) says).
     rules: of operators, beside those of register()."""
     options = {
         "to_mixed_precision.dtype": mixed_precision_type,

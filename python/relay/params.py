@@ -4,9 +4,9 @@
     params = relay.load_param_dict(data)
 
 A list of names and a list of arrays, little-endian: a number that marks the list and eight bytes kept free; the number
-of names, each its length and its bytes; the number of arrays, each: a number that marks an array, eight bytes kept free,
-the device (kind and number, 32 bits each), the rank (32 bits), the element type (kind 8 bits, its bits 8 bits, lanes 16
-bits), the extents (64 bits each), the number of bytes (64 bits), and the bytes in row-major order.
+of names, each its length and its bytes; the number of arrays, each: a number that marks an array, eight bytes kept
+free, the device (kind and number, 32 bits each), the rank (32 bits), the element type (kind 8 bits, its bits 8 bits,
+lanes 16 bits), the extents (64 bits each), the number of bytes (64 bits), and the bytes in row-major order.
 """
 
 from __future__ import annotations

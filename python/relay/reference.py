@@ -1,12 +1,12 @@
-"""Values of an ONNX model as another engine computes them, for `relay verify --reference` and `relay bisect --reference`.
-Imports nothing of relay.
+"""Values of an ONNX model as another engine computes them, for `relay verify --reference` and `relay bisect
+--reference`. Imports nothing of relay.
 
     reference.py values ENGINE REQUEST.json INPUTS.npz VALUES.npz
     reference.py node   ENGINE REQUEST.json INPUTS.npz FOLDER
 
 REQUEST has the path of the model, the names of its inputs (arrays in INPUTS are named by their place), and the names of
-values. `values` writes those that the engine has, named by their place. `node` writes a model of the one node that gives
-the first of the names, with the values of its inputs, and the command that bisects it.
+values. `values` writes those that the engine has, named by their place. `node` writes a model of the one node that
+gives the first of the names, with the values of its inputs, and the command that bisects it.
 """
 
 import json

@@ -58,8 +58,9 @@ def _by_operator(rules: dict[str, Callable] | None):
 
 
 def Legalize(rules: dict[str, Callable[[Call], Expr | None]] | None = None) -> Pass:
-    """Replaces calls of operators by what their rules give: rule(call) is an expression of the call's type, or None. The
-    call and its arguments have types. Without rules operators become their definitions in others, where they have one."""
+    """Replaces calls of operators by what their rules give: rule(call) is an expression of the call's type, or None.
+    The call and its arguments have types. Without rules operators become their definitions in others, where they have
+    one."""
     return CorePass(PassInfo(1, "Legalize"), "legalize", hooks={"legalize": _by_operator(rules)})
 
 
@@ -80,7 +81,8 @@ def SplitArgs(max_function_args: int) -> Pass:
 
 # --- sparse weights ---------------------------------------------------------------------------------------------------
 def _blocks(matrix: np.ndarray, block: tuple[int, int]):
-    """A matrix in blocks, those of zeros left out: (values, columns, where rows begin); None: blocks do not divide it."""
+    """A matrix in blocks, those of zeros left out: (values, columns, where rows begin); None: blocks do not divide
+    it."""
     (rows, columns), (height, width) = matrix.shape, block
     if rows % height or columns % width:
         return None
@@ -140,7 +142,8 @@ def Conv2dToSparse(blocksize: tuple[int, int] = (1, 1), sparsity_threshold: floa
 
 # --- sizes and types of parameters ------------------------------------------------------------------------------------
 def ChangeBatch(data: dict[Var, int], batch_size: int = 16) -> Pass:
-    """Gives parameters of @main another batch: {parameter, or its name: the axis of the batch}. All other types follow."""
+    """Gives parameters of @main another batch: {parameter, or its name: the axis of the batch}. All other types
+    follow."""
     axes = {var if isinstance(var, str) else var.name_hint: axis for var, axis in data.items()}
 
     def run(mod, ctx):

@@ -1,4 +1,5 @@
-"""Strings in and out: in the compiled model they are numbers, places in one list of all strings that the model holds."""
+"""Strings in and out: in the compiled model they are numbers, places in one list of all strings that the model
+holds."""
 
 from __future__ import annotations
 

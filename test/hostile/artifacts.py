@@ -1,4 +1,5 @@
-"""Hostile artifacts. Those behind the checksums are made by relay_hostile_artifact (test/tools), whose list says how."""
+"""Hostile artifacts. Those behind the checksums are made by relay_hostile_artifact (test/tools), whose list says
+how."""
 
 import subprocess
 import threading

@@ -1,4 +1,5 @@
-"""Hostile surroundings: limits, files that are none, full disks, other processes, odd environments and command lines."""
+"""Hostile surroundings: limits, files that are none, full disks, other processes, odd environments and command
+lines."""
 
 import os
 import subprocess
@@ -454,7 +455,8 @@ def tmpfs(v, arguments, environment=None):
     """In a mount namespace of its own, where folder/disk has a few pages."""
     disk = v.folder / "disk"
     disk.mkdir()
-    script = f'mount -t tmpfs -o size={v.one_of([4096, 8192])} hostile {disk} || exit 99; dd if=/dev/zero of={disk}/fill bs=4096 2>/dev/null; exec "$@"'
+    script = f"mount -t tmpfs -o size={v.one_of([4096, 8192])} hostile {disk} || exit 99; "
+    script += f'dd if=/dev/zero of={disk}/fill bs=4096 2>/dev/null; exec "$@"'
     return Run(arguments, environment or {}, wrapper=["unshare", "-rm", *shell(script)])
 
 

@@ -94,7 +94,8 @@ class Run:
 
 
 class Variant:
-    """One of the variants of a kind: the first is the smallest, the last the largest; seeded by kind, number and seed."""
+    """One of the variants of a kind: the first is the smallest, the last the largest; seeded by kind, number and
+    seed."""
 
     def __init__(self, kind, index, count, seed, folder, program):
         self.index, self.count, self.folder, self.program_path = index, count, folder, program

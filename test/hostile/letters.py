@@ -95,7 +95,8 @@ kinds(
     "ANSI escapes and other control characters where an error shows the line",
     refused("R01"),
     lambda v: v.program(
-        f"def @main() {{ 1 }}\n{v.one_of([chr(27) + '[2J', chr(7) * 5, chr(13) + 'ok', chr(0x9B) + '31m', chr(8) * 9])} ?"
+        "def @main() { 1 }\n"
+        f"{v.one_of([chr(27) + '[2J', chr(7) * 5, chr(13) + 'ok', chr(0x9B) + '31m', chr(8) * 9])} ?"
     ),
 )
 kinds(
@@ -276,10 +277,10 @@ kinds("schedule-text", "a schedule whose text is mutated", either("R0503"), lamb
 
 METADATA = ["", "{", "[]", "null", '{"relay.Constant": 5}', '{"relay.Constant": [5]}', '{"relay.Constant": [{}]}',
             '{"relay.Constant": [{"shape": [1], "dtype": "float99", "values": [1]}]}',
-            '{"relay.Constant": [{"shape": [1], "dtype": 5, "values": "x"}]}', '{"a": 1, "a": 2', '{"relay.Constant": [}',
-            "\0", "{" + '"a":' * 1000, '"' + "x" * 100_000]  # fmt: skip
-TOKENS = ("def fn let if else match type import ref ref_read @main @f %x %0 ( ) [ ] { } , ; : = => -> . + - * / < > 1 2f "
-          "1.5 \"a\" Tensor float32 int32 nn.relu add zeros shape axis meta True").split()  # fmt: skip
+            '{"relay.Constant": [{"shape": [1], "dtype": 5, "values": "x"}]}', '{"a": 1, "a": 2',
+            '{"relay.Constant": [}', "\0", "{" + '"a":' * 1000, '"' + "x" * 100_000]  # fmt: skip
+TOKENS = ("def fn let if else match type import ref ref_read @main @f %x %0 ( ) [ ] { } , ; : = => -> . + - * / < > "
+          "1 2f 1.5 \"a\" Tensor float32 int32 nn.relu add zeros shape axis meta True").split()  # fmt: skip
 
 
 def weights(v):

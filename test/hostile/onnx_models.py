@@ -54,7 +54,8 @@ def single(v, op, constants=(), shape=(4,), opset=17, dtype=1, **attributes):
 @functools.cache
 def sample():
     return proto(
-        [node("MatMul", "x w", "a"), node("Add", "a b", "c"), node("Reshape", "c s", "d"), node("Softmax", "d", "y", axis=-1)],
+        [node("MatMul", "x w", "a"), node("Add", "a b", "c"), node("Reshape", "c s", "d"),
+         node("Softmax", "d", "y", axis=-1)],
         [info("x", ["batch", 4])], [info("y", None)],
         [floats("w", np.ones((4, 8))), floats("b", np.ones(8)), ints("s", [-1, 4])],
     ).SerializeToString()  # fmt: skip

@@ -285,7 +285,8 @@ kinds(
 )
 
 CONV = [{"pads": [BIG] * 4}, {"pads": [-1] * 4}, {"strides": [0, 0]}, {"strides": [-1, 1]}, {"dilations": [BIG, BIG]},
-        {"group": 0}, {"group": -1}, {"group": 7}, {"kernel_shape": [5, 5]}, {"pads": [1]}, {"auto_pad": "SOME"}]  # fmt: skip
+        {"group": 0}, {"group": -1}, {"group": 7}, {"kernel_shape": [5, 5]}, {"pads": [1]},
+        {"auto_pad": "SOME"}]  # fmt: skip
 
 
 def lying_attribute(v):

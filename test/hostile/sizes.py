@@ -204,7 +204,8 @@ kinds(
     refused("R0302 R0206 R0405"),
     lambda v: v.program(
         main(
-            f"reshape(%x, newshape=[{v.one_of(['4294967296, 4294967296', '-1, -1', '-5', '0, 0, 0', f'{2**63 - 1}, -1'])}])",
+            "reshape(%x, newshape="
+            f"[{v.one_of(['4294967296, 4294967296', '-1, -1', '-5', '0, 0, 0', f'{2**63 - 1}, -1'])}])",
             tensor("4"),
         )
     ),
@@ -245,7 +246,8 @@ kinds(
     fine(),
     lambda v: v.program(
         main(
-            f"{v.one_of(['divide', 'mod', 'floor_divide'])}({v.one_of([1, '(0 - 2147483647 - 1)'])}, {v.one_of([0, -1])})"
+            f"{v.one_of(['divide', 'mod', 'floor_divide'])}"
+            f"({v.one_of([1, '(0 - 2147483647 - 1)'])}, {v.one_of([0, -1])})"
         )
     ),
 )

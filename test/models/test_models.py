@@ -3,8 +3,8 @@
     make models                                        all of them, 32 inputs each (the float64 evaluator takes its time)
     .venv/bin/python -m pytest test/models -k fr_eye   one of them
 
-The reference is our evaluator with every float in double precision; for bench/networks.py, which come from PyTorch, it is
-PyTorch in double precision, with a fourth of the inputs. The error of an engine on one output is the root mean
+The reference is our evaluator with every float in double precision; for bench/networks.py, which come from PyTorch, it
+is PyTorch in double precision, with a fourth of the inputs. The error of an engine on one output is the root mean
 square over all elements of all inputs, relative to the largest value of the reference. Ours may be twice that of ONNX
 Runtime, or twice 4 ULP (float32, of the largest output) where both are that good.
 """
@@ -132,8 +132,9 @@ def test_model(name, capsys):
             end=" ",
         )
     for o, port in enumerate(ours.outputs):
-        # 1e-3 of the largest output. The line detectors amplify rounding at single pixels so far that ONNX Runtime itself
-        # is up to 5e-3 off the float64 result there; two engines that are each so far off may differ by twice that.
+        # 1e-3 of the largest output. The line detectors amplify rounding at single pixels so far that ONNX Runtime
+        # itself is up to 5e-3 off the float64 result there; two engines that are each so far off may differ by twice
+        # that.
         allowed = max(1e-3 * scale[o], 2 * peer_off[o])
         assert difference[o] <= allowed, (
             f"{port.name}: differs from ONNX Runtime by {difference[o] / scale[o]:.1e} of its largest value, "

@@ -3,10 +3,10 @@
     make test-onnx                              all cases, every executor; writes the page
     make test-onnx ONNX='--only scatter --show' some of them, with what each failure says; writes nothing
 
-Each case is a model with inputs and what they must give; it runs twice: (a) with every input of the graph given when the
-model runs, so that no value is read at import, and (b) with those inputs as constants that decide ranks, axes or sizes.
-A case runs in a process of its own list with a limit on time and memory; one that dies is a failure, and the others go
-on.
+Each case is a model with inputs and what they must give; it runs twice: (a) with every input of the graph given when
+the model runs, so that no value is read at import, and (b) with those inputs as constants that decide ranks, axes or
+sizes. A case runs in a process of its own list with a limit on time and memory; one that dies is a failure, and the
+others go on.
 """
 
 import argparse

@@ -156,7 +156,8 @@ class Draw:
 
 
 def generate(seed, nodes=12):
-    """A model of some nodes, of families that random_operators.py lists. A third of the models have named dimensions."""
+    """A model of some nodes, of families that random_operators.py lists. A third of the models have named
+    dimensions."""
     from random_operators import FAMILIES
 
     draw = Draw(seed)

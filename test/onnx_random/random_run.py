@@ -3,8 +3,8 @@
     make test-onnx-random N=5000                     seeds 0 .. 4999; a failure is made small, printed and saved
     make test-onnx-random RANDOM='--seed 17 --show'  one seed, with its model
 
-A model that Relay refuses counts as a failure too. Of one with named dimensions, which may contradict each other as types,
-that holds for the same model with numbers in their place.
+A model that Relay refuses counts as a failure too. Of one with named dimensions, which may contradict each other as
+types, that holds for the same model with numbers in their place.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""Models of one node of domain com.microsoft: shared by test_onnx_microsoft_streams.py and test_onnx_microsoft_sparse.py."""
+"""Models of one node of domain com.microsoft: shared by test_onnx_microsoft_streams.py and
+test_onnx_microsoft_sparse.py."""
 
 import numpy as np
 import onnx

@@ -55,8 +55,8 @@ REALS = ("length_penalty", "repetition_penalty", "scores", "sequences_scores")
 
 
 def search_model(search, given, results, held=(), features=None):
-    """The model that is this node; `given`: those of its inputs that the model has, in the node's order; `features`: the
-    shape of an input of reals in place of words."""
+    """The model that is this node; `given`: those of its inputs that the model has, in the node's order; `features`:
+    the shape of an input of reals in place of words."""
 
     def port(name, shape):
         if name == "input_ids" and features:

@@ -373,7 +373,8 @@ def test_few_outputs_are_not_scalars(outputs, size):
 
 
 def test_compiling_takes_time_in_proportion():
-    """Three times the layers: three times the time, and not nine. Chains that attention might begin with, many readers."""
+    """Three times the layers: three times the time, and not nine. Chains that attention might begin with, many
+    readers."""
 
     def seconds(layers):
         x, y = (relay.var(name, shape=(4, 16)) for name in "xy")

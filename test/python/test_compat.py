@@ -65,7 +65,8 @@ def test_pytest_under_compat(tmp_path):
     for number, ending in enumerate(("import pytest, sys; sys.exit(pytest.main([__file__]))", "tvm.testing.main()")):
         file = tmp_path / f"run_{number}.py"
         file.write_text(
-            f"import tvm, tvm.testing\ndef test_it(target): assert target == 'llvm'\nif __name__ == '__main__': {ending}\n"
+            "import tvm, tvm.testing\ndef test_it(target): assert target == 'llvm'\n"
+            f"if __name__ == '__main__': {ending}\n"
         )
         done = run(file)
         assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr

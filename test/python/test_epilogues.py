@@ -169,7 +169,8 @@ def weight_of(block, random):
 
 
 def module_of(block, cases):
-    """All these cases in one function, each with inputs and a weight of its own, so that none has to do with another."""
+    """All these cases in one function, each with inputs and a weight of its own, so that none has to do with
+    another."""
     results = []
     for number, (name, kept) in enumerate(cases):
         random = np.random.default_rng(number)

@@ -129,7 +129,8 @@ def compile_in_ways(model, *args, **options):
     global checked
     made = compile_now(model, *args, **options)
     ways = []
-    if isinstance(model, str) and not model.endswith(".pt2") and not options.get("cache"):  # .pt2: refused, with a reason
+    # .pt2: refused, with a reason
+    if isinstance(model, str) and not model.endswith(".pt2") and not options.get("cache"):
         ways += [compile_now(model, *args, **{**options, "cache": True}) for _ in range(2)]
         assert ways[1].cached
     path = os.path.join(tempfile.mkdtemp(), "model.rart")

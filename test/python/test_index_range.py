@@ -108,7 +108,8 @@ def test_of_the_flattened_data(runner):
 
 
 def test_indices_that_are_computed(runner):
-    """From a chain that fuses, a concatenation, and images stored channels last; what is checked is used elsewhere too."""
+    """From a chain that fuses, a concatenation, and images stored channels last; what is checked is used elsewhere
+    too."""
     run = runner("""
 def @main(%x: Tensor[(8, 3), float32], %i: Tensor[(n), int32], %image: Tensor[(1, 16, 6, 6), float32]) {
   let %c = cast(add(%i, 1), dtype="int64");

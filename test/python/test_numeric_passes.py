@@ -1,4 +1,5 @@
-"""Passes that change how numbers are computed, beside the float32 program: ToMixedPrecision, FakeQuantizationToInteger."""
+"""Passes that change how numbers are computed, beside the float32 program: ToMixedPrecision,
+FakeQuantizationToInteger."""
 
 import numpy as np
 import pytest

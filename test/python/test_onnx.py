@@ -1,7 +1,7 @@
 """ONNX's own examples of each operator that can be imported: one node, inputs, and what it must give.
 
-They come with the onnx package, so a new line in operators.def is tested as it stands. An example may be refused (R0403: a
-type, a form of the operator); what is imported must be right, and each operator needs one example that is.
+They come with the onnx package, so a new line in operators.def is tested as it stands. An example may be refused
+(R0403: a type, a form of the operator); what is imported must be right, and each operator needs one example that is.
 """
 
 import collections
@@ -64,7 +64,8 @@ def array(value):
 
 
 def imported(model, inputs, path):
-    """The compiled model and its inputs, or None when it is refused; inputs that are sizes and axes become constants."""
+    """The compiled model and its inputs, or None when it is refused; inputs that are sizes and axes become
+    constants."""
     for keep in (len(inputs), 1, 0):
         now = onnx.ModelProto()
         now.CopyFrom(model)

@@ -1,5 +1,5 @@
-"""Operators of domain com.microsoft for integers in rows and columns, and for weights of few-bit floats in blocks, which
-ONNX Runtime has no kernels of for processors: beside NumPy."""
+"""Operators of domain com.microsoft for integers in rows and columns, and for weights of few-bit floats in blocks,
+which ONNX Runtime has no kernels of for processors: beside NumPy."""
 
 import ml_dtypes
 import numpy as np

@@ -1,4 +1,5 @@
-"""Operators of domain ai.onnx.ml, which converters of scikit-learn and of gradient boosting write, beside ONNX Runtime."""
+"""Operators of domain ai.onnx.ml, which converters of scikit-learn and of gradient boosting write, beside ONNX
+Runtime."""
 
 import pathlib
 import re
@@ -126,8 +127,12 @@ CASES = [
     ("SVMClassifier", [X], 2, svm([2, 3, 2, 1], "RBF", probabilities=True)),
     ("SVMClassifier", [X], 2, svm([2, 3], "RBF", probabilities=True)),
     ("SVMClassifier", [X], 2, svm([2, 3, 2], "LINEAR", True, post_transform="SOFTMAX")),
-    ("SVMClassifier", [X], 2, {"classlabels_ints": [5, 2, 9], "coefficients": reals(18), "rho": [0.25], "kernel_type": "LINEAR", "kernel_params": [0.0] * 3}),
-    ("SVMClassifier", [X], 2, {"classlabels_ints": [5, 2], "coefficients": reals(12), "rho": [0.25], "kernel_type": "LINEAR", "kernel_params": [0.0] * 3}),
+    ("SVMClassifier", [X], 2,
+     {"classlabels_ints": [5, 2, 9], "coefficients": reals(18), "rho": [0.25],
+      "kernel_type": "LINEAR", "kernel_params": [0.0] * 3}),
+    ("SVMClassifier", [X], 2,
+     {"classlabels_ints": [5, 2], "coefficients": reals(12), "rho": [0.25],
+      "kernel_type": "LINEAR", "kernel_params": [0.0] * 3}),
     ("Scaler", [X], 1, {"offset": reals(6), "scale": reals(6)}),
     *(("Normalizer", [np.abs(X)], 1, {"norm": norm}) for norm in ("MAX", "L1", "L2")),
     ("Binarizer", [X], 1, {"threshold": 0.25}),
@@ -135,8 +140,10 @@ CASES = [
     ("Imputer", [np.arange(6).reshape(2, 3)], 1, {"imputed_value_int64s": [7], "replaced_value_int64": 4}),
     ("FeatureVectorizer", [f(3, 2), f(3, 4)], 1, {"inputdimensions": [2, 4]}),
     ("ArrayFeatureExtractor", [X, np.array([4, 0, 5])], 1, {}),
-    ("LabelEncoder", [np.array([3, 1, 9])], 1, {"keys_int64s": [1, 3], "values_floats": [0.5, 2.5], "default_float": -1.0}),
-    ("LabelEncoder", [np.array([0.5, 2], np.float32)], 1, {"keys_floats": [0.5], "values_int64s": [4], "default_int64": 8}),
+    ("LabelEncoder", [np.array([3, 1, 9])], 1,
+     {"keys_int64s": [1, 3], "values_floats": [0.5, 2.5], "default_float": -1.0}),
+    ("LabelEncoder", [np.array([0.5, 2], np.float32)], 1,
+     {"keys_floats": [0.5], "values_int64s": [4], "default_int64": 8}),
     ("OneHotEncoder", [np.array([[3, 1], [9, 3]])], 1, {"cats_int64s": [1, 3, 5]}),
 ]  # fmt: skip
 
@@ -177,17 +184,20 @@ STRING_CASES = [
     ("CategoryMapper", [WORDS], 1, {"cats_int64s": [4, 9], "cats_strings": ["owl", "cat"], "default_int64": -3}),
     ("CategoryMapper", [np.array([[9, 4, 7]])], 1,
      {"cats_int64s": [4, 9], "cats_strings": ["owl", "cat"], "default_string": "none"}),
-    ("LabelEncoder", [WORDS], 1, {"keys_strings": ["cat", "elk"], "values_strings": ["dog", "elk"], "default_string": "?"}),
+    ("LabelEncoder", [WORDS], 1,
+     {"keys_strings": ["cat", "elk"], "values_strings": ["dog", "elk"], "default_string": "?"}),
     ("LabelEncoder", [WORDS], 1, {"keys_strings": ["cat", "elk"], "values_int64s": [5, 6]}),
     ("LabelEncoder", [np.array([3, 1])], 1, {"keys_int64s": [1], "values_strings": ["one"]}),
     ("OneHotEncoder", [WORDS], 1, {"cats_strings": ["elk", "cat"]}),
     ("ArrayFeatureExtractor", [WORDS, np.array([2, 0])], 1, {}),
     ("TreeEnsembleClassifier", [X], 2,
-     {k: v for k, v in classifier([], (0, 1, 2)).items() if k != "classlabels_int64s"} | {"classlabels_strings": list("abc")}),
+     {k: v for k, v in classifier([], (0, 1, 2)).items() if k != "classlabels_int64s"}
+     | {"classlabels_strings": list("abc")}),
     ("LinearClassifier", [X], 2,
      {"coefficients": reals(18), "intercepts": reals(3), "classlabels_strings": ["b", "c", "a"], "multi_class": 1}),
     ("SVMClassifier", [X], 2,
-     {k: v for k, v in svm([3, 4, 2], "RBF").items() if k != "classlabels_ints"} | {"classlabels_strings": list("xyz")}),
+     {k: v for k, v in svm([3, 4, 2], "RBF").items() if k != "classlabels_ints"}
+     | {"classlabels_strings": list("xyz")}),
 ]  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Sequences that are made and taken apart in one graph, and operators that ONNX has no examples of, beside ONNX Runtime."""
+"""Sequences that are made and taken apart in one graph, and operators that ONNX has no examples of, beside ONNX
+Runtime."""
 
 import numpy as np
 import pytest

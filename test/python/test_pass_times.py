@@ -1,4 +1,5 @@
-"""How long passes take: the time of the processor, so that other processes hardly count, of the fastest of several runs."""
+"""How long passes take: the time of the processor, so that other processes hardly count, of the fastest of several
+runs."""
 
 import time
 

@@ -1,5 +1,5 @@
-"""Passes with arguments of Python that change the form of a program: sizes, weights, places, devices, functions as data,
-which compiler takes what. Results are compared with those of the program as it was."""
+"""Passes with arguments of Python that change the form of a program: sizes, weights, places, devices, functions as
+data, which compiler takes what. Results are compared with those of the program as it was."""
 
 import numpy as np
 import pytest

@@ -200,7 +200,8 @@ def @main(%x: Tensor[(n, 3), float32], %shape: Tensor[(2), int64], %k: int32) {
   let %places = argwhere(greater(%x, 0f));
   let %y = dyn.reshape(%x, %shape);
   let %filled = dyn.full(%k, shape_of(%places, dtype="int64"));
-  (add(%places, %filled), arange(0, %k, 2), multiply(%y, 2f), dyn.broadcast_to(sum(%y, axis=[0], keepdims=True), %shape))
+  (add(%places, %filled), arange(0, %k, 2), multiply(%y, 2f),
+   dyn.broadcast_to(sum(%y, axis=[0], keepdims=True), %shape))
 }
 """
 

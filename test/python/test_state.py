@@ -93,7 +93,8 @@ def allocated() -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
 @pytest.mark.parametrize("executor", ["graph", "vm", "aot"])
 def test_a_thousand_steps_allocate_nothing_and_copy_no_cache(executor):
-    """A step touches one row: with a cache of 64 MiB a copy a step would take more than 5 seconds and show as faults."""
+    """A step touches one row: with a cache of 64 MiB a copy a step would take more than 5 seconds and show as
+    faults."""
     rows = 1 << 18
     model = relay.compile(
         relay.parse(

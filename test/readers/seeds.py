@@ -10,12 +10,14 @@ sys.path.insert(0, str(ROOT / "test" / "hostile"))
 
 SUFFIXES = {"onnx": (".onnx",), "relay": (".relay",), "artifact": (".rart",), "npy": (".npy", ".npz"),
             "safetensors": (".safetensors",), "schedule": (".txt",)}  # fmt: skip
-FAMILIES = {"onnx": "model.", "relay": "program.", "artifact": "artifact.", "npy": "array.", "safetensors": "program.weights",
-            "schedule": "program.schedule"}  # fmt: skip
+FAMILIES = {"onnx": "model.", "relay": "program.", "artifact": "artifact.", "npy": "array.",
+            "safetensors": "program.weights", "schedule": "program.schedule"}  # fmt: skip
 
 SCHEDULES = [
-    "rule any: words\nstage d: root\n  loops i0/1:parallel i1/8 i0/1:unroll i1/1:vector\nstage c: at d.2 registers\n  loops k0/1 i0/1:unroll i1/1\n",
-    "stage d: root\n  prefetch_tile a\n  loops i0/4:peeled i1/1\nstage c: inline\n  prefetch b k0/16\nlayout b: 1/4,0,1%4\n",
+    "rule any: words\nstage d: root\n  loops i0/1:parallel i1/8 i0/1:unroll i1/1:vector\n"
+    "stage c: at d.2 registers\n  loops k0/1 i0/1:unroll i1/1\n",
+    "stage d: root\n  prefetch_tile a\n  loops i0/4:peeled i1/1\n"
+    "stage c: inline\n  prefetch b k0/16\nlayout b: 1/4,0,1%4\n",
     "stage c: root\n  loops i0/1 i1/1 k0/1:skip_padding\nstage d: at c.1 scratch ring i0\nlayout c: 1,0\n",
 ]
 

@@ -72,7 +72,8 @@ OWN = {
     "xmod": {"default_language": "en_XX"},
 }
 # What batch normalisation divides by, squared. Variances below one multiply values in each block; behind fbnetv3_b's
-# residual blocks they are some thousands, its gates are 0 or 1, and PyTorch's own error is 3e-2: nothing to compare with.
+# residual blocks they are some thousands, its gates are 0 or 1, and PyTorch's own error is 3e-2: nothing to compare
+# with.
 VARIANCES = {"fbnetv3_b": (1, 2)}
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The zoo: every network of networks.txt, compiled for every described processor, run here and compared.
 
-    test/zoo/run.py                       all: exports what is missing into models/zoo, by test/zoo/export.py in .venv-zoo
+    test/zoo/run.py                       all: exports what is missing into models/zoo, by export.py in .venv-zoo
     test/zoo/run.py --only 'timm.resnet'  those whose SOURCE.NAME contains the words, separated by commas
     test/zoo/run.py --limit 10            the first ten that are left
     test/zoo/run.py --jobs 1              one after the other; as many at once as there are cores else
@@ -181,7 +181,8 @@ def verified(path):
 
 
 def amplified(path):
-    """How far the evaluator in single precision is from that in double, at most, with the inputs and three random ones."""
+    """How far the evaluator in single precision is from that in double, at most, with the inputs and three random
+    ones."""
     import relay
 
     module = relay.load(str(path))

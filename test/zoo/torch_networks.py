@@ -14,7 +14,8 @@ IMAGE = 160  # of detectors, in pixels
 
 
 class Detector(torch.nn.Module):
-    """A detector of torchvision, of one image as a tensor (1, 3, height, width): boxes, labels, scores, in its order."""
+    """A detector of torchvision, of one image as a tensor (1, 3, height, width): boxes, labels, scores, in its
+    order."""
 
     def __init__(self, network):
         super().__init__()
@@ -40,10 +41,12 @@ class Heads(torch.nn.Module):
 
 
 def _spread_scores(network, image):
-    """Random weights give all classes the same scores but for rounding: the last layers get weights that spread them."""
+    """Random weights give all classes the same scores but for rounding: the last layers get weights that spread
+    them."""
     last = ("classification_head.module_list", "cls_logits", "cls_score")
     layers = [one for name, one in network.named_modules()
-              if any(word in name for word in last) and isinstance(one, (torch.nn.Conv2d, torch.nn.Linear))]  # fmt: skip
+              if any(word in name for word in last)
+              and isinstance(one, (torch.nn.Conv2d, torch.nn.Linear))]  # fmt: skip
 
     def hook(layer, inputs, output):
         factor = 2 / output.std().clamp(min=1e-6)
@@ -116,7 +119,8 @@ def first_of(result):
 
 
 def in_double(network):
-    """A copy that computes in double precision. The product of groups of experts has no such form: experts are apart."""
+    """A copy that computes in double precision. The product of groups of experts has no such form: experts are
+    apart."""
     exact = copy.deepcopy(network).double()
     for one in exact.modules():
         if getattr(getattr(one, "config", None), "_experts_implementation", None) == "grouped_mm":

@@ -1,4 +1,5 @@
-"""What every network's process needs, imported once: those processes are forks of one that has it. onnx is not importable."""
+"""What every network's process needs, imported once: those processes are forks of one that has it. onnx is not
+importable."""
 
 import os
 import pathlib

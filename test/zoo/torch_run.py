@@ -7,10 +7,10 @@
     test/zoo/torch_run.py --front                        what torch.compile gives to Relay and to its default backend
 
 Each network runs in a process of its own, where `onnx` cannot be imported (a fork of one that has imported everything);
-what came of it is a file in models/zoo-torch, so a run that is stopped goes on where it was. The batch is a variable, and so are the lengths of
-texts and sounds where PyTorch's export leaves them; the one program then runs at the example's sizes and at others, and
-each result is compared with eager PyTorch in double precision, in parts of the largest value. Where eager itself is off by more than
-the tolerance, a few times that is allowed.
+what came of it is a file in models/zoo-torch, so a run that is stopped goes on where it was. The batch is a variable,
+and so are the lengths of texts and sounds where PyTorch's export leaves them; the one program then runs at the
+example's sizes and at others, and each result is compared with eager PyTorch in double precision, in parts of the
+largest value. Where eager itself is off by more than the tolerance, a few times that is allowed.
 """
 
 import argparse
@@ -144,8 +144,8 @@ def compared_boxes(network, model, inputs):
 
 
 def compared_heads(network, inputs):
-    """Of a detector whose boxes are others in single precision already, since its scores are equal but for rounding: the
-    errors of what its layers give, in front of the choice of boxes."""
+    """Of a detector whose boxes are others in single precision already, since its scores are equal but for rounding:
+    the errors of what its layers give, in front of the choice of boxes."""
     import torch
     from torch_networks import Heads, as_double, error_of, in_double
 

@@ -48,7 +48,7 @@ REPLACEMENTS = {
     "tvm.relay.parser": "relay.parse(text)",
     "tvm.relay.quantize": "the quantizer is not there",
     "tvm.relay.std": "mod.import_from_std('prelude')",
-    "tvm.relay.transform.fake_quantization_to_integer": "the rules are a table of the compiler: src/relay/transform/affine.cpp",
+    "tvm.relay.transform.fake_quantization_to_integer": "the rules are a table: src/relay/transform/affine.cpp",
     "tvm.relay.transform.infer_layout_utils": "LayoutConverter of src/relay/transform/layouts.h",
     "tvm.relay.transform.recast": "relay.transform.recast",
     "tvm.rpc": "build an artifact and copy it: relay.compile(...).save(path); relay.load(path) there",

@@ -113,7 +113,8 @@ class Program:
 
     @staticmethod
     def _written(argument: torch.Tensor, value: torch.Tensor) -> None:
-        """Nothing to do where the kernels wrote into the argument; one that does not lie densely in memory is copied."""
+        """Nothing to do where the kernels wrote into the argument; one that does not lie densely in memory is
+        copied."""
         if value.data_ptr() != argument.data_ptr() or value.stride() != argument.stride():
             with torch.no_grad():
                 argument.copy_(value)

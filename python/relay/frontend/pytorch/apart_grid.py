@@ -1,7 +1,8 @@
 """The gradients of grid_sample, in operators that AOTAutograd traces in its place.
 
 Of images and volumes, with all kinds of padding. A place between pixels has 2^axes neighbours. Its gradient goes to
-them by their shares, and to the grid by how the shares change; formulas and the gradients at edges are those of PyTorch's GridSampler.h.
+them by their shares, and to the grid by how the shares change; formulas and the gradients at edges are those of
+PyTorch's GridSampler.h.
 """
 
 from __future__ import annotations

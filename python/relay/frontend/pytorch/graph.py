@@ -1,7 +1,7 @@
 """An exported program as a module: inputs, constants, nodes in order, results; every problem in one diagnostic.
 
-A result that is None is the empty tuple. What a call changes, buffers and inputs, are results in front of the module's, as
-torch.export has them; such buffers are inputs behind the module's.
+A result that is None is the empty tuple. What a call changes, buffers and inputs, are results in front of the module's,
+as torch.export has them; such buffers are inputs behind the module's.
 """
 
 from __future__ import annotations
@@ -182,7 +182,8 @@ class Graph:
         return self._open(name, value, val)
 
     def _number(self, node) -> None:
-        """A number that is an element of a tensor (item()): where it is a size too, a tensor without elements has it."""
+        """A number that is an element of a tensor (item()): where it is a size too, a tensor without elements has
+        it."""
         symbol, source = node.meta["val"].node.expr, node.args[0]
         if key_of(node.target) not in ITEMS or source not in self.values or not symbol.is_Symbol:
             return

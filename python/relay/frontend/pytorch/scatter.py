@@ -172,7 +172,8 @@ def _set(c: Conversion, value, axis: int, begin: int, end: int, step: int):
 
 
 def _set_from(c: Conversion, axis: int):
-    """A range of which the sizes are known only when the program runs: element i of the source goes to start + i * step."""
+    """A range of which the sizes are known only when the program runs: element i of the source goes to start + i *
+    step."""
     if c.val("start") is not None and not isinstance(c.val("start"), int):
         first = c.as_("start", "int64")
     elif (c("start") or 0) >= 0:

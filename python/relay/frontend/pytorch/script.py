@@ -2,9 +2,9 @@
 
 Their graph runs here, node by node, on fake tensors.
 
-What is Python's in the graph (numbers, lists, sizes) is computed at once, so loops over numbers are unrolled. An if whose
-condition is computed from elements becomes torch.cond's operator, and a loop torch.while_loop's: the tensors that their
-blocks read from outside are operands. The graph that comes out has no TorchScript left.
+What is Python's in the graph (numbers, lists, sizes) is computed at once, so loops over numbers are unrolled. An if
+whose condition is computed from elements becomes torch.cond's operator, and a loop torch.while_loop's: the tensors that
+their blocks read from outside are operands. The graph that comes out has no TorchScript left.
 """
 
 from __future__ import annotations

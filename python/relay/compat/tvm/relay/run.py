@@ -35,7 +35,8 @@ def _executor(given) -> dict:
         if option == "link-params" or value in (False, 0) or (option, value) == ("interface-api", "packed"):
             continue
         raise NotImplementedError(
-            f"executor {name}: {option}={value} would have no effect: programs are artifacts, not C code; docs/runtime.md"
+            f"executor {name}: {option}={value} would have no effect: programs are artifacts, not C code; "
+            "docs/runtime.md"
         )
     if name not in ("graph", "aot"):
         raise ValueError(f"there is no executor {name!r}: 'graph' or 'aot'")
