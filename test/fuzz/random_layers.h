@@ -66,7 +66,7 @@ class LayerGenerator {
   ir::Expr step() {
     const ir::Expr x = any();
     const int64_t c = channels(x), rank = static_cast<int64_t>(type_of(x).shape.size());
-    switch (in(0, 45)) {
+    switch (in(0, 46)) {
       case 0:
       case 1:
       case 2: return convolution(x, c);
@@ -146,6 +146,7 @@ class LayerGenerator {
       }
       case 43: return attention(x);
       case 44: return late(x, c);
+      case 45: return gradient_of_a_weight(x);
       default: return call("tanh", {x});
     }
   }
@@ -157,6 +158,17 @@ class LayerGenerator {
     ir::Expr out =
         call("nn.scaled_dot_product_attention", {transform::typed_tuple({rows, call("tanh", {rows}), rows}, {})});
     return out ? call("expand_dims", {out}, {{"axis", int64_t{0}}}) : nullptr;
+  }
+  // What several uses of a weight add to its gradient.
+  ir::Expr gradient_of_a_weight(const ir::Expr& x) {
+    const ir::Expr row = type_of(x).shape.size() == 2 ? x : call("nn.batch_flatten", {x});
+    ir::Expr sum;
+    for (int64_t count = in(2, 4); row && count > 0; --count) {
+      const ir::Expr data = in(0, 1) ? row : call("tanh", {row});
+      ir::Expr part = call("nn.matmul", {numbers({type_of(row).shape[0]->ivalue, 6}), data}, {{"transpose_a", true}});
+      sum = sum ? call("add", {sum, part}) : part;
+    }
+    return sum;
   }
   // A cheap value of a small one that is used early and late, with a large one in between.
   ir::Expr late(const ir::Expr& x, int64_t c) {

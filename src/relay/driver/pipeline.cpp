@@ -61,6 +61,7 @@ static Pipeline o2() {
               "backward_fold_scale_axis",
               "transposed_to_conv2d",  // transposed convolutions with a stride become ordinary ones
               "fold_constant",         // the rewrites above leave arithmetic on weights: computed now
+              "combine_added_matmul",  // a gradient that each use of a weight adds to is one product
               "limit_width",           // kernels of thousands of operands become trees of small ones
               "common_subexpr",        // what is computed twice is computed once
               "dead_code",             // and what nothing uses, never
