@@ -12,8 +12,8 @@ from onnx.backend.test.loader import load_model_tests
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 
-# Inputs that decide ranks, axes or sizes, by operator. In (b) they are constants. Sequences decide how many tensors there
-# are: in (b) the shapes of their tensors are told.
+# Inputs that decide ranks, axes or sizes, by operator. In (b) they are constants. Sequences decide how many tensors
+# there are: in (b) the shapes of their tensors are told.
 REDUCTIONS = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
 DECIDING = {
     "AffineGrid": (1,),

@@ -1,5 +1,5 @@
-"""Graphs in nodes (If, Loop, Scan), recurrent networks and functions of the model's own, beside ONNX Runtime: evaluated as
-written, compiled for the virtual machine, and compiled to machine code."""
+"""Graphs in nodes (If, Loop, Scan), recurrent networks and functions of the model's own, beside ONNX Runtime: evaluated
+as written, compiled for the virtual machine, and compiled to machine code."""
 
 import numpy as np
 import pytest
@@ -296,7 +296,8 @@ def reference(op, inputs, outputs, **attributes):
 
 
 def test_functions(tmp_path):
-    """Functions that call functions, with attributes that are handed down, defaults, and names that are the caller's too."""
+    """Functions that call functions, with attributes that are handed down, defaults, and names that are the caller's
+    too."""
     leaky = reference("LeakyRelu", ["x"], ["y"], alpha=("slope", onnx.AttributeProto.FLOAT))
     activation = function("Activation", ["x"], ["y"], [leaky], defaults=[helper.make_attribute("slope", 0.5)])
     inner = reference("Activation", ["t"], ["u"], slope=("by", onnx.AttributeProto.FLOAT))

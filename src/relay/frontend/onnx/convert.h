@@ -105,6 +105,14 @@ struct Operator {
 const Operator* find_operator(std::string_view domain, std::string_view name);
 std::vector<std::string> operator_names(std::string_view domain);
 
+// A known operator that is not imported; null: nothing is known of it, or it is imported.
+struct NotImported {
+  std::string_view domain, name;
+  const char* reason;
+  const char* remedy;
+};
+const NotImported* not_imported(std::string_view domain, std::string_view name);
+
 // Converters that those of other domains call.
 namespace convert {
 Values CausalConvWithState(Convert& c);

@@ -175,7 +175,9 @@ Values ConcatFromSequence(Convert& c) {
   if (!axis) return {};
   if (stack)
     for (Expr& e : parts) e = c.expand(e, *axis);
-  return {c.concatenate(parts, *axis)};
+  Value all(c.concatenate(parts, *axis));
+  all.carried = list->front().carried;
+  return {all};
 }
 
 namespace {
@@ -262,6 +264,7 @@ Values SplitToSequence(Convert& c) {
     Expr e = c.slice(x, *axis, begin, begin + size);
     begin += size;
     list.push_back(Value(!c.has(1) && !c.integer("keepdims", 1) ? c.squeeze(e, *axis) : e));
+    list.back().carried = c.value(0).carried;
   }
   if (begin != *extent) return c.bad("split is [{}] of {} elements", join(sizes, ", "), *extent);
   return {made(c, std::move(list))};
