@@ -39,12 +39,6 @@ CASES = {
                 went = Identity(go) more = Concat<axis=0>(s, x) }>(n, "", x) }""",
         [(AB, TWO), (CD, np.array(0))],
     ),
-    "loop that stacks": (
-        """(string[3,2] x, int64 n) => (string[m,2] ys) {
-            ys = Loop<body = b (int64 i, bool go) => (bool went, string[2] y) {
-                went = Identity(go) y = Gather<axis=0>(x, i) }>(n, "") }""",
-        [(ROWS, TWO)],
-    ),
     "scan": (
         """(string[2] s, string[3,2] x) => (string[2] z, string[3,2] ys) {
             z, ys = Scan<num_scan_inputs = 1, body = b (string[2] a, string[2] e) => (string[2] after, string[2] o) {
@@ -94,6 +88,14 @@ def test_strings(name):
             got = list(got) if isinstance(got, tuple) and len(wanted) > 1 else [got]
             for g, w in zip(got, wanted, strict=True):
                 assert np.array_equal(np.asarray(g), w), (name, executor, g, w)
+
+
+def test_a_loop_that_stacks():
+    """ONNX Runtime leaves out every second string."""
+    graph = """(string[3,2] x, int64 n) => (string[m,2] ys) {
+        ys = Loop<body = b (int64 i, bool go) => (bool went, string[2] y) {
+            went = Identity(go) y = Gather<axis=0>(x, i) }>(n, "") }"""
+    assert np.array_equal(relay.compile(model_of(graph))(ROWS, TWO), ROWS[:2])
 
 
 def test_padding_is_empty():

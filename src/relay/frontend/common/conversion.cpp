@@ -56,6 +56,12 @@ KnownRef Conversion::known(size_t i) const {
   return c ? known_of(c->value) : nullptr;
 }
 
+bool Conversion::numbers(size_t i) const {
+  const KnownRef k = known(i);
+  auto is_number = [](const scalar::Expr& e) { return is_int(e) || e->kind == scalar::Kind::Float; };
+  return k && std::all_of(k->values.begin(), k->values.end(), is_number);
+}
+
 std::optional<ir::Dims> Conversion::dims(size_t i, const char* what) {
   KnownRef k = known(i);
   if (k && !k->dtype.is_float() && k->shape.size() <= 1) return k->values;

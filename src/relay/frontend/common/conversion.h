@@ -54,6 +54,7 @@ class Conversion {
   ir::Exprs all_inputs();
   const Value& value(size_t i) const { return inputs_[i]; }
   KnownRef known(size_t i) const;  // null when its elements are not known
+  bool numbers(size_t i) const;    // they are known, and none depends on the size of an input
   // A list of sizes or indices: an input whose elements must be known at import. What is not known is reported as
   // `what`.
   std::optional<ir::Dims> dims(size_t i, const char* what);

@@ -413,7 +413,7 @@ Values Scan(Convert& c) {
     for (size_t i = 0; i < tensors.size(); ++i)
       inputs.push_back(like(c.emit("take", {tensors[i], in->reverse[i] ? last : index}, {{"axis", in->axes[i]}}),
                             c.value(states + i)));
-    std::optional<Values> outputs = c.tensors_of(*body, inputs, enter);
+    std::optional<Values> outputs = c.tensors_of(*body, inputs, enter, true);
     if (!outputs ||
         !kinds.take(c, *outputs, Values(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(states))))
       return std::optional<Step>();

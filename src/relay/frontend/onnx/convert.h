@@ -80,8 +80,9 @@ class Convert final : public Conversion {
   // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it
   // uses from outside goes through `enter`, if there is one.
   std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter = {});
-  // The same, where each output must be a tensor.
-  std::optional<Values> tensors_of(const Graph& graph, const Values& inputs, Scopes::Enter enter = {});
+  // The same, where each output must be a tensor, and may be one of strings.
+  std::optional<Values> tensors_of(const Graph& graph, const Values& inputs, Scopes::Enter enter = {},
+                                   bool strings = false);
 
  private:
   std::optional<AttributeView> attribute(std::string_view name) const override;

@@ -246,7 +246,7 @@ Values SplitToSequence(Convert& c) {
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
   std::optional<int64_t> extent = c.extent(x, *axis);
-  if (!extent || (c.has(1) && !c.known(1))) return computed_parts(c, x, *axis);
+  if (!extent || (c.has(1) && !c.numbers(1))) return computed_parts(c, x, *axis);
   ir::Ints sizes;
   std::optional<ir::Ints> given = c.has(1) ? c.ints(1, "split") : std::optional(ir::Ints{1});
   if (!given) return {};

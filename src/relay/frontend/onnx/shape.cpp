@@ -259,7 +259,7 @@ Values Split(Convert& c) {
   if (c.node.outputs.empty()) return c.bad("it has no outputs");
   Dims shape = shape_of_input(c);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), static_cast<int64_t>(shape.size()));
-  if (axis && !c.has_attribute("split") && c.has(1) && !c.known(1))
+  if (axis && !c.has_attribute("split") && c.has(1) && !c.numbers(1))
     return computed_split(c, c.input(0), c.cast(c.input(1), DType::int64()), *axis);
   std::optional<Ints> given = c.ints_attribute_or_input("split", 1);
   if (!axis || c.failed()) return {};
@@ -388,7 +388,7 @@ Values Pad(Convert& c) {
                : strings ? c.integer_scalar(c.code(""))
                          : c.scalar(c.real("value", 0), c.dtype(x));
   if (c.rank(value) > 0) value = c.reshape(value, {});
-  const bool computed = (c.has(1) && !c.known(1)) || (c.has(3) && !c.known(3));
+  const bool computed = (c.has(1) && !c.numbers(1)) || (c.has(3) && !c.numbers(3));
   if (c.opset >= 11 && (computed || mode == "wrap")) {
     auto list = [&](size_t i) { return c.has(i) ? c.cast(c.input(i), DType::int64()) : Expr(); };
     return computed_pad(c, x, list(1), list(3), value, mode);

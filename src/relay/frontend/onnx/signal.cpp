@@ -18,7 +18,7 @@ namespace {
 Values window(Convert& c, double a, double b, double d) {
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
   if (!dtype || !dtype->is_float()) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
-  if (!c.known(0)) {
+  if (!c.numbers(0)) {
     const DType exact = DType::float64();
     Expr count = c.rank(c.input(0)) > 0 ? c.reshape(c.input(0), {}) : c.input(0);
     Expr steps = c.cast(count, exact), at = c.cast(numbers_to(c, c.cast(count, DType::int64())), exact);
@@ -215,7 +215,7 @@ Values computed_transform(Convert& c, Expr x, int64_t axis, bool inverse, bool o
 Values transform_along(Convert& c, Expr x, int64_t axis) {
   const bool inverse = c.integer("inverse", 0) != 0, onesided = c.integer("onesided", 0) != 0;
   std::optional<int64_t> extent = c.extent(x, axis);
-  if (!extent || (c.has(1) && !c.known(1))) return computed_transform(c, x, axis, inverse, onesided);
+  if (!extent || (c.has(1) && !c.numbers(1))) return computed_transform(c, x, axis, inverse, onesided);
   int64_t n = inverse && onesided ? 2 * (*extent - 1) : *extent;
   if (c.has(1)) {
     std::optional<double> length = c.number(1, "dft_length");
@@ -281,7 +281,7 @@ Expr computed_places(Convert& c, const Expr& x, const Expr& n, const Expr& withi
 Expr frame_places(Convert& c, const Expr& x, int64_t n) {
   std::optional<int64_t> length = c.extent(x, 1);
   if (n < 1 || n > length.value_or(INT32_MAX)) return c.bad("frames of {} elements of {}", n, ir::str(x->type));
-  if (length && c.known(1)) {
+  if (length && c.numbers(1)) {
     std::optional<double> step = c.number(1, "frame_step");
     if (!step) return nullptr;
     if (!(*step >= 1 && *step < 1e9)) return c.bad("frame_step is {}", *step);
@@ -304,7 +304,7 @@ Values STFT(Convert& c) {
   if (!c.expect_rank(x, 3, 3, "the signal")) return {};
   if (!c.has(2) && !c.has(3)) return c.bad("it has neither a window nor a frame_length");
   std::optional<int64_t> n = c.has(2) ? c.extent(c.input(2), 0) : std::nullopt;
-  if (c.has(3) && c.known(3)) {
+  if (c.has(3) && c.numbers(3)) {
     std::optional<double> given = c.number(3, "frame_length");
     if (!given) return {};
     n = static_cast<int64_t>(*given);
@@ -375,7 +375,7 @@ Values MelWeightMatrix(Convert& c) {
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
   if (!dtype) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
   for (size_t i = 0; i < 5; ++i)
-    if (!c.known(i)) return computed_mel_weights(c, *dtype);
+    if (!c.numbers(i)) return computed_mel_weights(c, *dtype);
   std::optional<double> given[5];
   const char* names[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"};
   for (size_t i = 0; i < 5; ++i)
