@@ -15,7 +15,7 @@ HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 # ONNX: what is supported
 
 `make test-onnx` runs the backend suite of onnx {version} and writes this page:
-{kinds}. A function that stands for an operator is a case of its own. Complex numbers are not Relay's; cases that need them count as failures.
+{kinds}. A function that stands for an operator is a case of its own. Complex numbers and floats of 6 bits are not Relay's; cases that need them count as failures.
 
 Floats of 8 and 4 bits and integers of 4 and 2 are [storage types](language.md#storage-types): inputs and results are arrays of
 `ml_dtypes`. Strings are moved, compared and looked up as numbers of one list, which the module keeps: what is
