@@ -7,13 +7,15 @@ import re
 import onnx
 from suite import cell, reason_rows
 
-MICROSOFT = pathlib.Path(__file__).resolve().parents[2] / "src/relay/frontend/onnx/microsoft/operators.def"
+FRONTEND = pathlib.Path(__file__).resolve().parents[2] / "src/relay/frontend/onnx"
+NOT_IMPORTED = FRONTEND / "not_imported.def"
+MICROSOFT = FRONTEND / "microsoft/operators.def"
 HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 
 # ONNX: what is supported
 
 `make test-onnx` runs the backend suite of onnx {version} and writes this page:
-{kinds}. A function that stands for an operator is a case of its own. Complex numbers are not Relay's; cases that need them count as failures.
+{kinds}. A function that stands for an operator is a case of its own. Complex numbers and floats of 6 bits are not Relay's; cases that need them count as failures.
 
 Floats of 8 and 4 bits and integers of 4 and 2 are [storage types](language.md#storage-types): inputs and results are arrays of
 `ml_dtypes`. Strings are moved, compared and looked up as numbers of one list, which the module keeps: what is
@@ -88,22 +90,6 @@ def _microsoft():
     return "\n".join(line.rstrip() for line in lines)
 
 
-# Of those that ONNX Runtime lists too.
-NOT_IMPORTED = {
-    "AttnLSTM": "a cell with attention inside its steps, which no exporter of today writes",
-    "BitmaskBiasDropout, BitmaskDropout": "their masks are bits, which only its training kernels read",
-    "DequantizeBFP, QuantizeBFP": "their description does not say what the formats are",
-    "DynamicSparseAttention, PackedSparseAttentionIndexer, SparseAttentionIndexer, SparsePagedAttention, "
-    "VarlenCausalConvWithState, VarlenNGramHashMapping": "forms for one server's caches, without a processor kernel",
-    "GatedDeltaNet": "kernels of two accelerators with a state of their own layout; LinearAttention has its recurrence",
-    "GemmFloat8": "its description does not say what scaleY does to a sum",
-    "EPContext, Snpe": "binaries of one device",
-    "MatMulFpQ4": "its weight is laid out for one library's kernels",
-    "MaxpoolWithMask": "for internal use: a window ends at the first masked element of a row",
-    "Tokenizer": "nothing splits strings",
-}
-
-
 MICROSOFT_TEXT = """## com.microsoft
 
 What ONNX Runtime's optimisers, its quantisers and exporters for it write. Each is compared with ONNX Runtime, or with
@@ -113,18 +99,24 @@ those that run a graph, `test_onnx_generate.py` and `test_onnx_beams*.py`.
 alone; the number of beams must be in the model. `Sampling` is imported where it draws from one word.
 
 {names}
+{missing}"""
 
-Not imported:
 
-| operator | why |
-| --- | --- |
-{missing}
-"""
+def entries():
+    """(domain, operator, why, what helps) of what is known and not imported."""
+    entry = r'RELAY_ONNX_NOT_IMPORTED\("([^"]*)", "(\w+)",\s+"([^"]*)",\s+"([^"]*)"\)'
+    return re.findall(entry, NOT_IMPORTED.read_text())
+
+
+def not_imported(domain):
+    """A table of those of a domain; nothing where there are none."""
+    rows = [f"| {name} | {why} | {way_out} |" for one, name, why, way_out in entries() if one == domain]
+    head = ["", "Not imported:", "", "| operator | why | what helps |", "| --- | --- | --- |"]
+    return "\n".join([*head, *rows]) + "\n" if rows else ""
 
 
 def microsoft_section():
-    missing = "\n".join(f"| {names} | {why} |" for names, why in NOT_IMPORTED.items())
-    return MICROSOFT_TEXT.format(names=_microsoft(), missing=missing)
+    return MICROSOFT_TEXT.format(names=_microsoft(), missing=not_imported("com.microsoft"))
 
 
 def write_page(results, path):
@@ -144,7 +136,7 @@ def write_page(results, path):
     for title, domain, prefix in _domains():
         text += f"\n## {title}\n\nCases that pass on every executor; a blank: the suite has none.\n\n"
         text += "| operator | since opset | (a) | (b) | what fails |\n| --- | --- | --- | --- | --- |\n"
-        text += "\n".join(_operator_rows(by_mode, domain, prefix)) + "\n"
+        text += "\n".join(_operator_rows(by_mode, domain, prefix)) + "\n" + not_imported(domain)
     text += "\n" + microsoft_section()
     for mode in "ab":
         text += f"\n## Why cases of ({mode}) fail\n\n| cases | reason |\n| --- | --- |\n"

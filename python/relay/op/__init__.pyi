@@ -394,11 +394,12 @@ class dyn:
         shape: (rank,) integers: the result's shape
         dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
     @staticmethod
-    def reshape(data: Expr | TupleWrapper, newshape: Expr | TupleWrapper) -> Expr:
+    def reshape(data: Expr | TupleWrapper, newshape: Expr | TupleWrapper, allowzero: bool = False) -> Expr:
         """The same elements under a shape that is known only when the program runs.
 
         data: any shape
-        newshape: (rank,) integers; 0 keeps an extent, -1 is what is left over"""
+        newshape: (rank,) integers; 0 keeps an extent, -1 is what is left over
+        allowzero (bool): A 0 in newshape is an axis without elements, not one kept."""
     @staticmethod
     def sparse_to_dense(sparse_indices: Expr | TupleWrapper, sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper, output_shape: Expr | TupleWrapper) -> Expr:
         """A tensor of one value, others at some places, of a shape that is known only when the program runs.

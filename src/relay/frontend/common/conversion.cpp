@@ -56,6 +56,12 @@ KnownRef Conversion::known(size_t i) const {
   return c ? known_of(c->value) : nullptr;
 }
 
+bool Conversion::numbers(size_t i) const {
+  const KnownRef k = known(i);
+  auto is_number = [](const scalar::Expr& e) { return is_int(e) || e->kind == scalar::Kind::Float; };
+  return k && std::all_of(k->values.begin(), k->values.end(), is_number);
+}
+
 std::optional<ir::Dims> Conversion::dims(size_t i, const char* what) {
   KnownRef k = known(i);
   if (k && !k->dtype.is_float() && k->shape.size() <= 1) return k->values;
@@ -65,11 +71,11 @@ std::optional<ir::Dims> Conversion::dims(size_t i, const char* what) {
   else if (k)
     bad("{} should be a list of integers, but is {} of rank {}", what, k->dtype.str(), k->shape.size());
   else
-    report(DiagnosticKind::unsupported_operator,
-           format("{} (input '{}') is computed while the model runs; it must be known at import", what,
-                  i < names_.size() ? names_[i] : ""),
-           "give the inputs' shapes (--shape NAME=1,3,224,224), or store the values in the model, as an initialiser in "
-           "place of an input");
+    refused(
+        format("{} (input '{}') is computed while the model runs; it must be known at import", what,
+               i < names_.size() ? names_[i] : ""),
+        "give the inputs' shapes (--shape NAME=1,3,224,224), or store the values in the model, as an initialiser in "
+        "place of an input");
   return std::nullopt;
 }
 
@@ -79,9 +85,8 @@ std::optional<ir::Ints> Conversion::ints(size_t i, const char* what) {
   ir::Ints out;
   for (const ir::Dim& d : *values) {
     if (!is_int(d)) {
-      report(DiagnosticKind::unsupported_operator,
-             format("{} is [{}], which depends on the size of an input; numbers are needed", what, scalar::str(d)),
-             "give the inputs' shapes: --shape NAME=1,3,224,224");
+      refused(format("{} is [{}], which depends on the size of an input; numbers are needed", what, scalar::str(d)),
+              "give the inputs' shapes: --shape NAME=1,3,224,224");
       return std::nullopt;
     }
     out.push_back(d->ivalue);
@@ -95,9 +100,8 @@ std::optional<double> Conversion::number(size_t i, const char* what) {
     if (k->values[0]->kind == scalar::Kind::Float) return k->values[0]->fvalue;
     if (k->values[0]->kind == scalar::Kind::Int) return static_cast<double>(k->values[0]->ivalue);
   }
-  report(DiagnosticKind::unsupported_operator,
-         format("{} (input '{}') must be one number, known at import", what, i < names_.size() ? names_[i] : ""),
-         "store it in the model: where it is an input of the graph, as an initialiser in place of the input");
+  refused(format("{} (input '{}') must be one number, known at import", what, i < names_.size() ? names_[i] : ""),
+          "store it in the model: where it is an input of the graph, as an initialiser in place of the input");
   return std::nullopt;
 }
 
@@ -285,6 +289,13 @@ Expr Conversion::choose_as(const ir::Type& type, const Expr& condition, const Ex
   return let(join, function, choose(condition, through(then_side), through(else_side)));
 }
 
+// There is one row to take, and `failed` would take the next.
+Expr Conversion::require(const Expr& e, const Expr& failed) {
+  Expr row = broadcast_to(integer_scalar(0), {scalar::imm(1)});
+  row = emit("take", {row, failed}, {{"axis", int64_t{0}}, {"mode", "checked"}});
+  return emit("where", {emit("equal", {row, integer_scalar(0)}), e, e});
+}
+
 Expr Conversion::size_of(const Expr& e, int64_t axis) {
   if (!e) return nullptr;
   if (std::optional<int64_t> known = extent(e, axis)) return integer_scalar(*known);
@@ -332,7 +343,7 @@ static ir::AttrValue dims_attribute(const ir::Dims& dims) {
   return numbers;
 }
 
-Expr Conversion::reshape(const Expr& e, const ir::Dims& to) {
+Expr Conversion::reshape(const Expr& e, const ir::Dims& to, const ir::Ints& codes) {
   if (!e) return emit("reshape", {e});
   const ir::Dims& from = shape(e);
   bool same = from.size() == to.size();
@@ -341,8 +352,9 @@ Expr Conversion::reshape(const Expr& e, const ir::Dims& to) {
   // For Relay a 0 is "as before", unless told otherwise. One size that only the run knows is what the others leave.
   const bool zero = std::any_of(to.begin(), to.end(), [](const ir::Dim& d) { return is_int(d, 0); });
   ir::Dims sizes = to;
-  if (!zero && std::count_if(to.begin(), to.end(), scalar::is_any) == 1)
-    *std::find_if(sizes.begin(), sizes.end(), scalar::is_any) = scalar::imm(-1);
+  const int64_t open = std::count_if(to.begin(), to.end(), scalar::is_any);
+  if (open > (zero ? 0 : 1) && !codes.empty()) return emit("reshape", {e}, {{"newshape", codes}});
+  if (!zero && open == 1) *std::find_if(sizes.begin(), sizes.end(), scalar::is_any) = scalar::imm(-1);
   EmitAttrs attrs{{"newshape", dims_attribute(sizes)}};
   if (zero) attrs.push_back({"allowzero", true});
   return emit("reshape", {e}, attrs);

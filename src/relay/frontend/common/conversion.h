@@ -54,6 +54,7 @@ class Conversion {
   ir::Exprs all_inputs();
   const Value& value(size_t i) const { return inputs_[i]; }
   KnownRef known(size_t i) const;  // null when its elements are not known
+  bool numbers(size_t i) const;    // they are known, and none depends on the size of an input
   // A list of sizes or indices: an input whose elements must be known at import. What is not known is reported as
   // `what`.
   std::optional<ir::Dims> dims(size_t i, const char* what);
@@ -89,6 +90,8 @@ class Conversion {
                   const ir::Expr& else_side);  // if; sides of one type
   ir::VarRef variable(std::string name, const ir::Type& type);
   ir::Expr let(const ir::VarRef& variable, const ir::Expr& value, const ir::Expr& body);
+  // e, unless the int64 scalar `failed` is not 0: then a run ends.
+  ir::Expr require(const ir::Expr& e, const ir::Expr& failed);
   // The same value under a type that says less: `?` for some sizes.
   ir::Expr widened(const ir::Expr& e, const ir::Type& type);
   // An if whose sides are of types that say more than `type`.
@@ -113,7 +116,8 @@ class Conversion {
   ir::Expr multiply(ir::Expr a, double b);
   ir::Expr add(ir::Expr a, double b);
   ir::Expr cast(const ir::Expr& e, DType dtype);
-  ir::Expr reshape(const ir::Expr& e, const ir::Dims& shape);
+  // Where several sizes have no expression, the operator's `codes` must say the same shape: 0, -1, -3, ..
+  ir::Expr reshape(const ir::Expr& e, const ir::Dims& shape, const ir::Ints& codes = {});
   ir::Expr transpose(const ir::Expr& e, const ir::Ints& axes);
   ir::Expr broadcast_to(const ir::Expr& e, const ir::Dims& shape);
   ir::Expr slice(const ir::Expr& e, int64_t axis, int64_t begin, int64_t end);  // an end of INT32_MAX: to the end
@@ -134,6 +138,10 @@ class Conversion {
   Failure unsupported(fmt::format_string<Args...> what, Args&&... args) {
     return report(DiagnosticKind::unsupported_operator, format(what, std::forward<Args>(args)...),
                   "export the model with another form of this operator, or simplify it when exporting");
+  }
+  // The same, with a way out of its own.
+  Failure refused(std::string what, std::string help) {
+    return report(DiagnosticKind::unsupported_operator, std::move(what), std::move(help));
   }
   template <class... Args>
   Failure bad(fmt::format_string<Args...> what, Args&&... args) {

@@ -43,7 +43,8 @@ bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
     return refuse(
         DiagnosticKind::unsupported_operator,
         format("input '{}' has elements of type {}, which Relay has no tensors of", input.name, input.element),
-        "export the model with inputs of floats, integers of 8 to 64 bits or bools");
+        input.way_out.empty() ? "export the model with inputs of floats, integers of 8 to 64 bits or bools"
+                              : input.way_out);
   const std::vector<int64_t>* given = given_shape(input.name);
   if (!input.shape && !given)
     return refuse(DiagnosticKind::bad_model, format("input '{}' has no shape in the model", input.name),

@@ -25,6 +25,7 @@ struct TensorInfo {
   std::optional<DType> dtype = {};  // none: it says none, or one that Relay has no tensors of
   int32_t carried = 0;              // the format's element type, where `dtype` are the bytes that carry it
   std::string element = {};         // the element type in the model's words; empty: it says none
+  std::string way_out = {};         // where Relay has no tensors of it; empty: a general one
   std::optional<std::vector<DimInfo>> shape = {};
 };
 

@@ -1,5 +1,4 @@
 // What transformers are made of.
-#include <algorithm>
 #include <cmath>
 
 #include "relay/frontend/onnx/heads.h"
@@ -20,30 +19,24 @@ Expr by_heads(Convert& c, const Expr& e, int64_t heads, const char* what) {
   return c.transpose(c.reshape(e, {shape[0], shape[1], scalar::imm(heads), scalar::imm(*width / heads)}), {0, 2, 1, 3});
 }
 
-// Sizes that only a run knows are left to the reshape, whose `codes` say the same shape.
-static Expr reshaped(Convert& c, const Expr& e, const Dims& to, const ir::Ints& codes) {
-  const bool open = std::any_of(to.begin(), to.end(), [](const ir::Dim& d) { return is_any(d); });
-  return open && !codes.empty() ? c.emit("reshape", {e}, {{"newshape", codes}}) : c.reshape(e, to);
-}
-
 Expr joined_heads(Convert& c, const Expr& e) {
   if (!e) return e;
   Expr turned = c.transpose(e, {0, 2, 1, 3});
   const Dims shape = c.shape(turned);
-  return reshaped(c, turned, {shape[0], shape[1], scalar::simplify(shape[2] * shape[3])}, {0, 0, -3});
+  return c.reshape(turned, {shape[0], shape[1], scalar::simplify(shape[2] * shape[3])}, {0, 0, -3});
 }
 
 Expr head_products(Convert& c, const Expr& a, const Expr& b, bool transposed) {
   if (!a || !b) return nullptr;
   auto flat = [&](const Expr& e) {
     const Dims s = c.shape(e);
-    return reshaped(c, e, {scalar::simplify(s[0] * s[1]), s[2], s[3]}, {-3, 0, 0});
+    return c.reshape(e, {scalar::simplify(s[0] * s[1]), s[2], s[3]}, {-3, 0, 0});
   };
   const Dims front = c.shape(a);
   const ir::Ints split = is_int(front[1]) ? ir::Ints{-4, -1, front[1]->ivalue, 0, 0} : ir::Ints();
   Expr product = c.emit("nn.batch_matmul", {flat(a), flat(b)}, {{"transpose_a", false}, {"transpose_b", transposed}});
   if (!product) return nullptr;
-  return reshaped(c, product, {front[0], front[1], c.shape(product)[1], c.shape(product)[2]}, split);
+  return c.reshape(product, {front[0], front[1], c.shape(product)[1], c.shape(product)[2]}, split);
 }
 
 Expr rotated(Convert& c, const Expr& x, const Expr& cos, const Expr& sin, int64_t turned, bool interleaved) {

@@ -1,5 +1,7 @@
 #include "relay/frontend/onnx/computed.h"
 
+#include <algorithm>
+
 namespace relay::onnx {
 
 using ir::Expr;
@@ -7,6 +9,58 @@ using ir::Ints;
 
 Expr element(Convert& c, const Expr& list, int64_t i) {
   return c.emit("take", {list, c.integer_scalar(i)}, {{"axis", int64_t{0}}});
+}
+
+// The elements of a list as far as they are constants: of what is joined of several lists, one by one.
+static std::vector<std::optional<int64_t>> partly_known(const Expr& list) {
+  const ir::TensorType* type = ir::as<ir::TensorType>(list->type);
+  const int64_t count = is_int(type->shape[0]) ? type->shape[0]->ivalue : 0;
+  std::vector<std::optional<int64_t>> elements;
+  if (const ir::Constant* c = ir::as<ir::Constant>(list); c && !c->value.dtype().is_float())
+    for (int64_t i = 0; i < count; ++i) elements.push_back(c->value.int_at(i));
+  const ir::Call* call = ir::as<ir::Call>(list);
+  const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
+  const ir::Tuple* parts = op && op->name == "concatenate" ? ir::as<ir::Tuple>(call->args[0]) : nullptr;
+  if (op && op->name == "cast") elements = partly_known(call->args[0]);
+  for (const Expr& part : parts ? parts->elements : ir::Exprs()) {
+    const std::vector<std::optional<int64_t>> more = partly_known(part);
+    elements.insert(elements.end(), more.begin(), more.end());
+  }
+  elements.resize(static_cast<size_t>(count));
+  return elements;
+}
+
+// e, whose sizes have no expression, with those that are numbers.
+static Expr narrowed(Convert& c, const Expr& e, const std::vector<std::optional<int64_t>>& sizes) {
+  Ints codes;
+  for (const std::optional<int64_t>& size : sizes) codes.push_back(size && *size > 0 ? *size : 0);
+  const bool any = std::any_of(codes.begin(), codes.end(), [](int64_t code) { return code != 0; });
+  return e && any ? c.emit("reshape", {e}, {{"newshape", codes}}) : e;
+}
+
+Expr computed_reshape(Convert& c, const Expr& x, const Expr& shape, bool allowzero) {
+  if (!x || !shape) return nullptr;
+  return narrowed(c, c.emit("dyn.reshape", {x, shape}, {{"allowzero", allowzero}}), partly_known(shape));
+}
+
+// The shape counts from the last axis, and what is stretched in it may be more than 1 in the data.
+Expr computed_expand(Convert& c, const Expr& x, const Expr& shape) {
+  Expr wanted = c.cast(shape, DType::int64());
+  if (!x || !wanted) return nullptr;
+  std::vector<std::optional<int64_t>> sizes = partly_known(wanted);
+  const int64_t rank = c.rank(x), count = static_cast<int64_t>(sizes.size());
+  auto ones = [&](int64_t n) { return c.constant(Tensor::full({n}, DType::int64(), 1)); };
+  Expr from = c.emit("shape_of", {x}, {{"dtype", DType::int64()}});
+  if (rank < count) from = c.concatenate({ones(count - rank), from}, 0);
+  if (count < rank) wanted = c.concatenate({ones(rank - count), wanted}, 0);
+  if (count < rank) sizes.insert(sizes.begin(), static_cast<size_t>(rank - count), 1);
+  for (int64_t i = 0; i < static_cast<int64_t>(sizes.size()); ++i) {
+    const int64_t axis = i - static_cast<int64_t>(sizes.size()) + rank;
+    if (std::optional<int64_t>& size = sizes[static_cast<size_t>(i)]; size && *size == 1 && axis >= 0)
+      size = c.extent(x, axis);
+  }
+  Expr open = c.emit("equal", {wanted, c.integer_scalar(1)});
+  return narrowed(c, c.emit("dyn.broadcast_to", {x, c.emit("where", {open, from, wanted})}), sizes);
 }
 
 Expr numbers_to(Convert& c, const Expr& end) {

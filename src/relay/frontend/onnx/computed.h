@@ -8,6 +8,10 @@ namespace relay::onnx {
 
 // Element i of a list, as a scalar.
 ir::Expr element(Convert& c, const ir::Expr& list, int64_t i);
+// x under a shape that is a list of known length with elements that a run tells. Those that are constants are extents
+// of its type.
+ir::Expr computed_reshape(Convert& c, const ir::Expr& x, const ir::Expr& shape, bool allowzero);
+ir::Expr computed_expand(Convert& c, const ir::Expr& x, const ir::Expr& shape);
 // 0, 1, .. before a scalar, as int64.
 ir::Expr numbers_to(Convert& c, const ir::Expr& end);
 // Elements of x along an axis, and `value`, a scalar, at places that it does not have.

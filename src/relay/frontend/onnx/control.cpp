@@ -80,15 +80,16 @@ bool is_squeezed(const Value& condition, const Values& then_values, const Values
 
 namespace {
 
-// An if of one type or of a tuple, and its fields.
+// An if of one type or of a tuple, and its fields. `like`: the values of a branch, which say what is of strings.
 Values chosen_of(Convert& c, const ir::Types& types, const Expr& condition, const Exprs& then_side,
-                 const Exprs& else_side) {
+                 const Exprs& else_side, const Values& like) {
   const bool one = types.size() == 1;
   Expr result = c.choose_as(one ? types[0] : ir::tuple_type(types), condition, one ? then_side[0] : c.tuple(then_side),
                             one ? else_side[0] : c.tuple(else_side));
-  if (one) return {result};
-  Values fields;
-  for (size_t i = 0; i < types.size(); ++i) fields.push_back(Value(c.get(result, static_cast<int64_t>(i))));
+  Values fields{Value(result)};
+  if (!one) fields.clear();
+  for (size_t i = 0; !one && i < types.size(); ++i) fields.push_back(Value(c.get(result, static_cast<int64_t>(i))));
+  for (size_t i = 0; i < fields.size(); ++i) fields[i].carried = like[i].carried;
   return fields;
 }
 
@@ -98,24 +99,20 @@ std::optional<Values> only_branch(Convert& c, const Expr& condition, bool wrong,
                                   Diagnostics contradictions) {
   const bool tensors = std::all_of(values.begin(), values.end(), [](const Value& v) { return !v.list && !v.none; });
   if (!tensors || !condition) return c.report_again(std::move(contradictions)), std::nullopt;
-  // There is one place to take from, and that branch would take the next.
   const Expr one = c.integer_scalar(1), zero = c.integer_scalar(0);
-  Expr place = c.emit("where", {condition, wrong ? one : zero, wrong ? zero : one});
-  Expr nothing = c.broadcast_to(zero, {scalar::imm(1)});
-  nothing = c.emit("take", {nothing, place}, {{"axis", int64_t{0}}, {"mode", "checked"}});
-  const Expr holds = c.emit("equal", {nothing, zero});
+  const Expr failed = c.emit("where", {condition, wrong ? one : zero, wrong ? zero : one});
   Exprs good, checked;
   ir::Types types;
   for (const Value& v : values) {
     good.push_back(c.expression(v));
     if (!good.back()) return std::nullopt;
     types.push_back(good.back()->type);
-    const Expr none = c.scalar(0, c.dtype(good.back()));
+    const Expr none = c.require(c.scalar(0, c.dtype(good.back())), failed);
     ir::Dims shape = c.shape(good.back());
     for (Dim& d : shape) d = is_any(d) ? scalar::imm(1) : d;
-    checked.push_back(c.broadcast_to(c.emit("where", {holds, none, none}), shape));
+    checked.push_back(c.broadcast_to(none, shape));
   }
-  return chosen_of(c, types, condition, wrong ? checked : good, wrong ? good : checked);
+  return chosen_of(c, types, condition, wrong ? checked : good, wrong ? good : checked, values);
 }
 
 }  // namespace
@@ -146,13 +143,13 @@ Values If(Convert& c) {
   ir::Types types;
   for (size_t i = 0; i < then_values->size(); ++i) {
     const Value &a = (*then_values)[i], &b = (*else_values)[i];
+    if (a.carried != b.carried) return c.bad("output {} is of strings in one of its branches only", i);
     ir::Type x = lists::type_of(c, a), y = lists::type_of(c, b);
     if (!x || !y) return {};
     ir::Type both = lists::common(x, y);
     if (!both && is_squeezed(c.value(0), *then_values, *else_values)) return *then_values;
     if (!both)
-      return lists::refused(
-          c,
+      return c.refused(
           format("output {} is {} in then_branch and {} in else_branch; the number of axes and the elements' type must "
                  "be one",
                  i, ir::str(x), ir::str(y)),
@@ -167,7 +164,7 @@ Values If(Convert& c) {
     };
     then_side.push_back(side(a, x)), else_side.push_back(side(b, y)), types.push_back(both);
   }
-  return chosen_of(c, types, condition, then_side, else_side);
+  return chosen_of(c, types, condition, then_side, else_side, *then_values);
 }
 
 namespace {
@@ -210,6 +207,36 @@ Expr next_state(Convert& c, const Expr& before, const Value& after) {
   return c.unsupported("a value of its state is {} at first and {} after a step", ir::str(before->type), ir::str(type));
 }
 
+// A value of the same elements as another: strings are numbers, which say nothing of it.
+Value like(const Expr& e, const Value& other) {
+  Value value(e);
+  value.carried = other.carried;
+  return value;
+}
+
+// What the outputs of a loop's body are of.
+class Kinds {
+ public:
+  // The first outputs are the state of the next step, which is as before.
+  bool take(Convert& c, const Values& outputs, const Values& state) {
+    for (size_t i = 0; i < state.size() && i < outputs.size(); ++i)
+      if (outputs[i].carried != state[i].carried) {
+        c.bad("value {} of its state is of strings before a step or after it, and not both", i);
+        return false;
+      }
+    kinds_.clear();
+    for (const Value& v : outputs) kinds_.push_back(v.carried);
+    return true;
+  }
+  Values of(Values results) const {
+    for (size_t i = 0; i < results.size() && i < kinds_.size(); ++i) results[i].carried = kinds_[i];
+    return results;
+  }
+
+ private:
+  std::vector<int32_t> kinds_;
+};
+
 }  // namespace
 
 // Inputs: the greatest number of steps, whether there is a first one (each may be absent), and the state. The body
@@ -245,14 +272,17 @@ Values Loop(Convert& c) {
   Captures outside(c);
   if (steps.condition) steps.condition = outside.hold(steps.condition);
   auto enter = [&](const Value& value) { return outside.hold(value); };
+  Kinds kinds;
   std::optional<Stepped> all = repeat(c, steps, outside, [&](const Expr& index, const Exprs& state) {
     Values inputs{declared(c, body->inputs[0], index)};
     inputs.push_back(known_scalar(scalar::imm(1), DType::boolean()));
     if (const std::optional<std::vector<DimInfo>>& shape = body->inputs[1].shape; shape && shape->size() == 1)
       inputs[1] = reshaped(*inputs[1].known, {1});
-    inputs.insert(inputs.end(), state.begin(), state.end());
+    for (size_t i = 0; i < states; ++i) inputs.push_back(like(state[i], given[i + 2]));
     std::optional<Values> outputs = c.body(*body, inputs, enter);
-    if (!outputs) return std::optional<Step>();
+    if (!outputs ||
+        !kinds.take(c, Values(outputs->begin() + 1, outputs->end()), Values(inputs.begin() + 2, inputs.end())))
+      return std::optional<Step>();
     Step step;
     if (known_number((*outputs)[0].known).value_or(0) == 0) step.condition = as_scalar(c, c.expression((*outputs)[0]));
     for (size_t i = 1; i < outputs->size(); ++i)
@@ -265,7 +295,7 @@ Values Loop(Convert& c) {
   if (!all) return {};
   Values results(all->state.begin(), all->state.end());
   results.insert(results.end(), all->outputs.begin(), all->outputs.end());
-  return results;
+  return kinds.of(std::move(results));
 }
 
 namespace {
@@ -375,13 +405,18 @@ Values Scan(Convert& c) {
   steps.state.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(states));
   for (Expr& e : tensors) e = outside.hold(e);
   auto enter = [&](const Value& value) { return outside.hold(value); };
+  Kinds kinds;
   std::optional<Stepped> done = repeat(c, steps, outside, [&](const Expr& index, const Exprs& state) {
-    Values inputs(state.begin(), state.end());
+    Values inputs;
+    for (size_t i = 0; i < states; ++i) inputs.push_back(like(state[i], c.value(i)));
     Expr last = c.subtract(c.subtract(steps.count, c.integer_scalar(1)), index);
     for (size_t i = 0; i < tensors.size(); ++i)
-      inputs.push_back(Value(c.emit("take", {tensors[i], in->reverse[i] ? last : index}, {{"axis", in->axes[i]}})));
-    std::optional<Values> outputs = c.tensors_of(*body, inputs, enter);
-    if (!outputs) return std::optional<Step>();
+      inputs.push_back(like(c.emit("take", {tensors[i], in->reverse[i] ? last : index}, {{"axis", in->axes[i]}}),
+                            c.value(states + i)));
+    std::optional<Values> outputs = c.tensors_of(*body, inputs, enter, true);
+    if (!outputs ||
+        !kinds.take(c, *outputs, Values(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(states))))
+      return std::optional<Step>();
     Step step;
     for (size_t i = 0; i < outputs->size(); ++i) (i < states ? step.state : step.outputs).push_back((*outputs)[i].expr);
     return std::optional(step);
@@ -395,7 +430,7 @@ Values Scan(Convert& c) {
     if (out->reverse[i]) y = c.emit("reverse", {y}, {{"axis", int64_t{0}}});
     results.push_back(Value(with_first_at(c, y, *axis)));
   }
-  return results;
+  return kinds.of(std::move(results));
 }
 
 }  // namespace relay::onnx::convert

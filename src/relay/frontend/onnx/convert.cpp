@@ -94,14 +94,19 @@ const Graph* Convert::graph(std::string_view attribute) {
   return graph->get();
 }
 
-std::optional<Values> Convert::tensors_of(const Graph& graph, const Values& inputs, Scopes::Enter enter) {
+std::optional<Values> Convert::tensors_of(const Graph& graph, const Values& inputs, Scopes::Enter enter, bool strings) {
   std::optional<Values> outputs = body(graph, inputs, std::move(enter));
-  for (size_t i = 0; outputs && i < outputs->size(); ++i)
-    if ((*outputs)[i].none)
-      return unsupported("output {} of graph '{}' is an optional value that is not there", i, graph.name);
-    else if ((*outputs)[i].list)
-      return unsupported("output {} of graph '{}' is a sequence whose tensors are not known at import", i, graph.name);
-  return outputs;
+  for (size_t i = 0; outputs && i < outputs->size(); ++i) {
+    const Value& v = (*outputs)[i];
+    if (v.none)
+      unsupported("output {} of graph '{}' is an optional value that is not there", i, graph.name);
+    else if (v.list)
+      unsupported("output {} of graph '{}' is a sequence whose tensors are not known at import", i, graph.name);
+    else if (v.carried && !strings)
+      unsupported("output {} of graph '{}' is of {}, of which Relay has no arithmetic", i, graph.name,
+                  element_name(v.carried));
+  }
+  return failed() ? std::nullopt : outputs;
 }
 
 std::optional<Values> Convert::branch(const Graph& graph, Diagnostics* contradictions) {
@@ -128,10 +133,6 @@ std::optional<Values> Convert::body(const Graph& graph, const Values& inputs, Sc
   }
   std::optional<Values> outputs = host_.body(graph, inputs, std::move(enter), place());
   if (!outputs) fail();
-  for (size_t i = 0; outputs && i < outputs->size(); ++i)
-    if ((*outputs)[i].carried)
-      return unsupported("output {} of graph '{}' is of {}, of which Relay has no arithmetic", i, graph.name,
-                         element_name((*outputs)[i].carried));
   return outputs;
 }
 

@@ -80,8 +80,9 @@ class Convert final : public Conversion {
   // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it
   // uses from outside goes through `enter`, if there is one.
   std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter = {});
-  // The same, where each output must be a tensor.
-  std::optional<Values> tensors_of(const Graph& graph, const Values& inputs, Scopes::Enter enter = {});
+  // The same, where each output must be a tensor, and may be one of strings.
+  std::optional<Values> tensors_of(const Graph& graph, const Values& inputs, Scopes::Enter enter = {},
+                                   bool strings = false);
 
  private:
   std::optional<AttributeView> attribute(std::string_view name) const override;
@@ -104,6 +105,14 @@ struct Operator {
 // Of ONNX itself (""), of its other domains, or of ONNX Runtime ("com.microsoft").
 const Operator* find_operator(std::string_view domain, std::string_view name);
 std::vector<std::string> operator_names(std::string_view domain);
+
+// A known operator that is not imported; null: nothing is known of it, or it is imported.
+struct NotImported {
+  std::string_view domain, name;
+  const char* reason;
+  const char* remedy;
+};
+const NotImported* not_imported(std::string_view domain, std::string_view name);
 
 // Converters that those of other domains call.
 namespace convert {

@@ -19,7 +19,10 @@ static void blame(std::vector<OperatorUse>& uses, const Diagnostic& d) {
   const std::string_view op = std::string_view(*d.span.node).substr(0, d.span.node->find(' '));
   for (OperatorUse& use : uses) {
     if (use.op != op || !use.reason.empty()) continue;
-    use.reason = use.has_converter ? d.message : "Relay has no converter for it";
+    const size_t dot = op.rfind('.');
+    const NotImported* known =
+        dot == op.npos ? not_imported("", op) : not_imported(op.substr(0, dot), op.substr(dot + 1));
+    use.reason = use.has_converter ? d.message : known ? known->reason : "Relay has no converter for it";
     if (const std::string label = *d.span.node + ": "; use.reason.starts_with(label)) use.reason.erase(0, label.size());
     use.remedy = d.help;
   }

@@ -38,6 +38,7 @@ static TensorInfo tensor_info(const ValueInfo& info) {
           .dtype = is_listed ? std::nullopt : array_dtype(info.type),
           .carried = element_dtype(info.type) ? 0 : info.type,
           .element = info.type == static_cast<int32_t>(ElementType::Undefined) ? "" : element_name(info.type),
+          .way_out = array_dtype(info.type) ? "" : element_remedy(info.type),
           .shape = info.shape};
 }
 
@@ -49,6 +50,10 @@ static std::vector<std::string_view> output_names(const Graph& graph) {
 
 void Importer::report_unsupported_operators() {
   report_missing(operator_uses(), "opset", [](std::string_view domain, std::string_view op, Diagnostic& d) {
+    if (const NotImported* known = not_imported(domain, op)) {
+      d.message += format(": {}", known->reason), d.help = known->remedy;
+      return;
+    }
     if (std::optional<std::string> near = nearest(op, operator_names(domain)))
       d.notes.push_back(format("there is an operator {}", *near));
     d.help = domain.empty()

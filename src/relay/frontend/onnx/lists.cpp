@@ -103,23 +103,11 @@ Expr empty(Convert& c, const Type& list) {
   return c.let(none, construct(c, "Nil", {}, list), none);
 }
 
-Failure refused(Convert& c, const std::string& what, std::string help) {
-  Diagnostics one{{DiagnosticKind::unsupported_operator,
-                   format("{}: {}", *c.place().node, what),
-                   c.place(),
-                   {},
-                   {},
-                   std::move(help)}};
-  c.report_again(std::move(one));
-  return {};
-}
-
 Failure mixed(Convert& c, const Type& tensor, const Type& element) {
-  return refused(c,
-                 format("{} is put into a sequence of {}; the number of axes and the elements' type must be one",
-                        ir::str(tensor), ir::str(element)),
-                 "tell the shapes of the graph's inputs (--shape): a sequence whose length is known then becomes a "
-                 "tuple, which may hold tensors of all kinds");
+  return c.refused(format("{} is put into a sequence of {}; the number of axes and the elements' type must be one",
+                          ir::str(tensor), ir::str(element)),
+                   "tell the shapes of the graph's inputs (--shape): a sequence whose length is known then becomes a "
+                   "tuple, which may hold tensors of all kinds");
 }
 
 Expr append(Convert& c, const Expr& list, const Expr& tensor) {

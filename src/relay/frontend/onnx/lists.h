@@ -28,8 +28,6 @@ ir::Expr call(Convert& c, const char* name, ir::Exprs args, const ir::Type& resu
 ir::Expr empty(Convert& c, const ir::Type& list);
 // `list` with a tensor behind its last; the type says what both have in common.
 ir::Expr append(Convert& c, const ir::Expr& list, const ir::Expr& tensor);
-// Reports a form that cannot be imported, with a way out of its own.
-Failure refused(Convert& c, const std::string& what, std::string help);
 // Reports a tensor that a sequence cannot take.
 Failure mixed(Convert& c, const ir::Type& tensor, const ir::Type& element);
 // The list from its other end.

@@ -58,9 +58,12 @@ enum class ElementType : int32_t {
   Float4E2M1,
   Float8E8M0,
   UInt2,
-  Int2
+  Int2,
+  Float6E2M3,
+  Float6E3M2
 };
-std::string element_name(int32_t type);  // "float16", "string", "type 77"
+std::string element_name(int32_t type);    // "float16", "string", "number 77"
+std::string element_remedy(int32_t type);  // what helps where Relay has no tensors of it
 // Nothing for those that Relay has no tensors of.
 std::optional<DType> element_dtype(int32_t type);
 // The same, and of strings, which are places in a list (strings.h), int64.

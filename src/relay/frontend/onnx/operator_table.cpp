@@ -83,6 +83,17 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
   return it == table->end() ? nullptr : &it->second;
 }
 
+const NotImported* not_imported(std::string_view domain, std::string_view name) {
+#define RELAY_ONNX_NOT_IMPORTED(domain, name, reason, remedy) {domain, name, reason, remedy},
+  static constexpr NotImported all[] = {
+#include "relay/frontend/onnx/not_imported.def"
+  };
+#undef RELAY_ONNX_NOT_IMPORTED
+  for (const NotImported& one : all)
+    if (one.domain == domain && one.name == name) return &one;
+  return nullptr;
+}
+
 std::vector<std::string> operator_names(std::string_view domain) {
   std::vector<std::string> names;
   if (const Table* table = table_of(domain))

@@ -2,12 +2,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx {
 
 using ir::Expr;
+using ir::Exprs;
 using ir::Ints;
 
 static bool rounds_up(Convert& c) { return c.integer("ceil_mode", 0) != 0; }
@@ -218,26 +220,101 @@ std::optional<Tensor> fold_table(Convert& c, const Fold& f, int64_t taps, int64_
   return table;
 }
 
+Expr ints_constant(Convert& c, const Ints& values) {
+  return c.constant(Tensor::from_ints({std::ssize(values)}, DType::int64(), values));
+}
+
+// Of shapes that a run tells: where each element of the data (rows, columns) is added in the flat (C, image); `end`
+// where it lies outside. All are int64.
+struct FoldPlaces {
+  Expr places, end;
+  Expr taps, windows;  // rows of one map, and columns
+};
+FoldPlaces fold_places(Convert& c, const Expr& image, const Expr& block, const Expr& x, const Ints& strides,
+                       const Ints& dilations, const Ints& pads) {
+  auto op = [&](const char* name, const Expr& a, const Expr& b) { return c.emit(name, {a, b}); };
+  auto number = [&](int64_t value) { return c.integer_scalar(value); };
+  const size_t n = strides.size();
+  Exprs taps, windows;
+  Expr all_taps = number(1), all_windows = number(1);
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t axis = static_cast<int64_t>(i);
+    taps.push_back(element(c, block, axis));
+    Expr reach = c.multiply(c.subtract(taps[i], number(1)), number(dilations[i]));
+    Expr free = c.subtract(c.add(element(c, image, axis), number(pads[i] + pads[n + i] - 1)), reach);
+    windows.push_back(c.add(op("floor_divide", free, number(strides[i])), number(1)));
+    all_taps = c.multiply(all_taps, taps[i]), all_windows = c.multiply(all_windows, windows[i]);
+  }
+  const Expr rows = c.expand(numbers_to(c, c.size_of(x, 1)), 1);
+  Expr tap = op("floor_mod", rows, all_taps), window = c.expand(numbers_to(c, c.size_of(x, 2)), 0);
+  Expr flat = number(0), scale = number(1), inside;
+  for (size_t i = n; i-- > 0;) {
+    const Expr size = element(c, image, static_cast<int64_t>(i));
+    Expr at = c.multiply(op("floor_mod", window, windows[i]), number(strides[i]));
+    at = c.add(at, c.multiply(op("floor_mod", tap, taps[i]), number(dilations[i])));
+    at = c.subtract(at, number(pads[i]));
+    Expr here = op("logical_and", op("less_equal", number(0), at), op("less", at, size));
+    inside = inside ? op("logical_and", inside, here) : here;
+    flat = c.add(flat, c.multiply(at, scale));
+    scale = c.multiply(scale, size);
+    tap = op("floor_divide", tap, taps[i]), window = op("floor_divide", window, windows[i]);
+  }
+  flat = c.add(flat, c.multiply(op("floor_divide", rows, all_taps), scale));
+  Expr end = c.multiply(op("floor_divide", c.size_of(x, 1), all_taps), scale);
+  return {c.emit("where", {inside, flat, end}), end, all_taps, all_windows};
+}
+
+// What the windows have is added up; one element more takes what lies outside.
+Values computed_fold(Convert& c, const Ints& strides, const Ints& dilations, const Ints& pads) {
+  const DType i64 = DType::int64();
+  const Expr image = c.cast(c.input(1), i64), block = c.cast(c.input(2), i64), one = c.integer_scalar(1);
+  Expr x = c.input(0);
+  const FoldPlaces to = fold_places(c, image, block, x, strides, dilations, pads);
+  auto differs = [&](const Expr& a, const Expr& b) { return c.emit("not_equal", {a, b}); };
+  Expr wrong = differs(c.emit("floor_mod", {c.size_of(x, 1), to.taps}), c.integer_scalar(0));
+  wrong = c.emit("logical_or", {wrong, differs(c.size_of(x, 2), to.windows)});
+  x = c.require(x, c.cast(wrong, i64));
+  x = x ? c.emit("reshape", {x}, {{"newshape", Ints{0, -3}}}) : x;
+  Expr places = to.places ? c.emit("reshape", {to.places}, {{"newshape", Ints{1, -1}}}) : to.places;
+  auto list = [&](const Expr& number) { return c.expand(number, 0); };
+  Expr batch = c.size_of(x, 0);
+  Expr sums = c.emit("dyn.full", {c.scalar(0, c.dtype(x)), c.concatenate({list(batch), list(c.add(to.end, one))}, 0)});
+  places = c.emit("broadcast_to_like", {places, x});
+  sums = c.emit("scatter_elements", {sums, places, x}, {{"axis", int64_t{1}}, {"reduction", "add"}});
+  sums = c.emit("take", {sums, numbers_to(c, to.end)}, {{"axis", int64_t{1}}, {"mode", "clip"}});
+  Expr maps = c.emit("floor_divide", {c.size_of(c.input(0), 1), to.taps});
+  return {computed_reshape(c, sums, c.concatenate({list(batch), list(maps), image}, 0), true)};
+}
+
 }  // namespace
 
 // (N, C * taps, places) to (N, C, image): each element is the sum of what the windows have for it.
 Values Col2Im(Convert& c) {
   Expr x = c.input(0);
-  std::optional<Ints> image = c.ints(1, "image_shape"), block = c.ints(2, "block_shape");
-  if (!image || !block || !c.expect_rank(x, 3, 3, "the data")) return {};
-  const size_t n = image->size();
-  Fold f{*image, *block, {}, c.ints("strides", Ints(n, 1)), c.ints("dilations", Ints(n, 1)), {}};
-  const Ints pads = c.ints("pads", Ints(2 * n, 0));
-  if (n == 0 || block->size() != n || f.strides.size() != n || f.dilations.size() != n || pads.size() != 2 * n)
+  if (!c.expect_rank(x, 3, 3, "the data")) return {};
+  const std::optional<int64_t> axes = c.extent(c.input(1), 0), taps_axes = c.extent(c.input(2), 0);
+  if (!axes || !taps_axes) return c.unsupported("image_shape or block_shape of no fixed length");
+  const size_t n = static_cast<size_t>(*axes);
+  const Ints strides = c.ints("strides", Ints(n, 1)), dilations = c.ints("dilations", Ints(n, 1)),
+             pads = c.ints("pads", Ints(2 * n, 0));
+  if (n == 0 || taps_axes != axes || strides.size() != n || dilations.size() != n || pads.size() != 2 * n)
     return c.bad("image_shape, block_shape, strides, dilations and pads have {}, {}, {}, {} and {} elements", n,
-                 block->size(), f.strides.size(), f.dilations.size(), pads.size());
-  constexpr int64_t limit = int64_t{1} << 40;
-  int64_t taps = 1, places = 1, elements = 1;
+                 *taps_axes, strides.size(), dilations.size(), pads.size());
   for (size_t i = 0; i < n; ++i) {
-    for (int64_t size : {f.image[i], f.taps[i], f.strides[i], f.dilations[i]})
+    for (int64_t size : {strides[i], dilations[i]})
       if (size < 1 || size > INT32_MAX) return c.bad("a size, stride or dilation along axis {} is {}", i, size);
     for (int64_t pad : {pads[i], pads[n + i]})
       if (pad < 0 || pad > INT32_MAX) return c.bad("a padding of axis {} is {}", i, pad);
+  }
+  if (!c.numbers(1) || !c.numbers(2)) return computed_fold(c, strides, dilations, pads);
+  std::optional<Ints> image = c.ints(1, "image_shape"), block = c.ints(2, "block_shape");
+  if (!image || !block) return {};
+  Fold f{*image, *block, {}, strides, dilations, {}};
+  constexpr int64_t limit = int64_t{1} << 40;
+  int64_t taps = 1, places = 1, elements = 1;
+  for (size_t i = 0; i < n; ++i) {
+    for (int64_t size : {f.image[i], f.taps[i]})
+      if (size < 1 || size > INT32_MAX) return c.bad("a size, stride or dilation along axis {} is {}", i, size);
     f.before.push_back(pads[i]);
     const int64_t free = f.image[i] + pads[i] + pads[n + i] - f.dilations[i] * (f.taps[i] - 1) - 1;
     if (free < 0) return c.bad("the window is larger than the image along axis {}", i);
@@ -296,6 +373,14 @@ Values MaxUnpool(Convert& c) {
   for (int64_t size : shape) dims.push_back(scalar::imm(size));
   y = c.reshape(y, dims);
   if (!c.has(2)) return {y};
+  const Expr zero = c.scalar(0, c.dtype(x));
+  if (!c.numbers(2)) {
+    Expr more = c.subtract(c.cast(c.input(2), DType::int64()), ints_constant(c, shape));
+    Expr negative = c.emit("any", {c.emit("less", {more, c.integer_scalar(0)})});
+    more = c.require(more, c.cast(negative, DType::int64()));
+    return computed_pad(c, y, c.concatenate({ints_constant(c, Ints(shape.size(), 0)), more}, 0), nullptr, zero,
+                        "constant");
+  }
   std::optional<Ints> wanted = c.ints(2, "output_shape");
   if (!wanted) return {};
   if (wanted->size() != shape.size())
@@ -307,7 +392,7 @@ Values MaxUnpool(Convert& c) {
                    join(shape, ", "));
     width.push_back({0, (*wanted)[i] - shape[i]});
   }
-  return {c.pad(y, width, c.scalar(0, c.dtype(x)), "constant")};
+  return {c.pad(y, width, zero, "constant")};
 }
 
 }  // namespace convert

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "relay/frontend/onnx/window.h"
+#include "relay/tensor/storage.h"
 
 namespace relay::onnx {
 
@@ -30,7 +31,9 @@ Expr centred(Convert& c, const Expr& e, const Expr& zero, int64_t axis) {
 
 Expr quantised(Convert& c, const Expr& real, const Expr& scale, const Expr& zero) {
   if (!real || !zero) return nullptr;
-  Expr steps = c.add(c.emit("round", {c.divide(real, scale)}), c.cast(zero, c.dtype(real)));
+  // A sum of 16 bits would be no longer whole; the division is of the type that the model says.
+  const DType wide = c.dtype(real).bits < 32 ? DType::float32() : c.dtype(real);
+  Expr steps = c.add(c.emit("round", {c.cast(c.divide(real, scale), wide)}), c.cast(zero, wide));
   auto [low, high] = range(c.dtype(zero));
   return c.cast(c.emit("clip", {steps}, {{"a_min", low}, {"a_max", high}}), c.dtype(zero));
 }
@@ -73,7 +76,7 @@ Expr spread(Convert& c, const Expr& e, const Expr& x, int64_t axis) {
 
 // Reals as elements of a storage type; `zero` may be null.
 Expr quantised_storage(Convert& c, const Expr& steps, const Expr& zero, DType to) {
-  if (to.code < DType::Code::Int4)
+  if (!is_storage_integer(to))
     return c.emit("cast", {steps}, {{"dtype", to}, {"saturate", c.integer("saturate", 1) != 0}});
   Expr whole = c.emit("round", {steps});
   if (zero) whole = c.add(whole, c.cast(zero, c.dtype(steps)));
@@ -93,15 +96,28 @@ Values DequantizeLinear(Convert& c) {
   if (c.integer("output_dtype", 0)) to = element_dtype(static_cast<int32_t>(c.integer("output_dtype", 0)));
   if (!to || !to->is_float())
     return c.unsupported("it gives elements of {}", element_name(static_cast<int32_t>(c.integer("output_dtype", 0))));
-  if (from.is_storage() && from.code < DType::Code::Int4) {
-    value = c.cast(x, c.dtype(scale));  // a zero point of floats is 0
+  // The product is of float32, of which one of fewer bits is the rounded one where its factors fit.
+  const DType real =
+      c.dtype(scale).bits < 32 && (*to != c.dtype(scale) || from.bits > 8) ? DType::float32() : c.dtype(scale);
+  if (from.is_storage() && !is_storage_integer(from)) {
+    value = c.cast(x, real);  // a zero point of floats is 0
   } else {
     // The difference does not fit into eight bits.
     value = c.cast(x, DType::int32());
     if (c.has(2)) value = c.subtract(value, spread(c, c.cast(c.input(2), DType::int32()), x, *axis));
-    value = c.cast(value, c.dtype(scale));
+    value = c.cast(value, real);
   }
-  return {c.cast(c.multiply(value, spread(c, scale, x, *axis)), *to)};
+  return {c.cast(c.multiply(value, spread(c, c.cast(scale, real), x, *axis)), *to)};
+}
+
+// The type of QuantizeLinear's division: what the node says, or that of the scale. Of scales that nothing is computed
+// with, and of integers, it is float32.
+static std::optional<DType> division_type(Convert& c) {
+  const int32_t wanted = static_cast<int32_t>(c.integer("precision", 0));
+  if (!wanted) return c.dtype(c.input(1)).is_float() ? c.dtype(c.input(1)) : DType::float32();
+  std::optional<DType> dtype = element_dtype(wanted);
+  if (dtype && dtype->is_float()) return dtype;
+  return c.bad("precision is {}, which is not a float", element_name(wanted));
 }
 
 Values QuantizeLinear(Convert& c) {
@@ -109,7 +125,10 @@ Values QuantizeLinear(Convert& c) {
   std::optional<int64_t> axis = channel_axis(c, x);
   if (!axis) return {};
   const int32_t wanted = static_cast<int32_t>(c.integer("output_dtype", 0));
-  Expr scale = c.cast(c.input(1), c.dtype(x));
+  std::optional<DType> real = division_type(c);
+  if (!real) return {};
+  x = c.cast(x, *real);
+  const Expr scale = c.cast(c.input(1), *real);
   std::optional<DType> to = c.has(2) ? c.dtype(c.input(2)) : wanted ? element_dtype(wanted) : DType::uint8();
   if (to && to->is_storage()) {
     Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis) : Expr();
@@ -130,8 +149,9 @@ namespace {
 
 // Sums of products as integers of y: times the scales of both factors, over that of the result.
 Expr requantised(Convert& c, const Expr& sums, const Expr& scale, const Expr& y_scale, const Expr& y_zero) {
-  const DType real = c.dtype(scale), to = c.dtype(y_zero);
-  Expr steps = c.emit("round", {c.multiply(c.cast(sums, real), c.divide(scale, y_scale))});
+  // Sums do not fit into floats of 16 bits.
+  const DType real = c.dtype(scale).bits < 32 ? DType::float32() : c.dtype(scale), to = c.dtype(y_zero);
+  Expr steps = c.emit("round", {c.multiply(c.cast(sums, real), c.cast(c.divide(scale, y_scale), real))});
   steps = c.add(steps, c.cast(y_zero, real));
   auto [low, high] = range(to);
   return c.cast(c.emit("clip", {steps}, {{"a_min", low}, {"a_max", high}}), to);

@@ -338,7 +338,7 @@ Values SpaceToDepth(Convert& c) {
 Values AffineGrid(Convert& c) {
   Expr theta = c.input(0);
   if (!c.expect_rank(theta, 3, 3, "theta")) return {};
-  if (!c.known(1)) return computed_affine_grid(c, theta, c.cast(c.input(1), DType::int64()));
+  if (!c.numbers(1)) return computed_affine_grid(c, theta, c.cast(c.input(1), DType::int64()));
   std::optional<Ints> size = c.ints(1, "size");
   if (!size) return {};
   const int64_t axes = static_cast<int64_t>(size->size()) - 2;
@@ -383,15 +383,17 @@ Values CenterCropPad(Convert& c) {
   }
   axes = c.axes(*axes, c.rank(x));
   if (!axes) return {};
-  if (!c.known(1)) return computed_crop(c, x, c.cast(c.input(1), DType::int64()), *axes);
+  if (std::optional<int64_t> count = c.extent(c.input(1), 0); count && *count != std::ssize(*axes))
+    return c.bad("shape has {} elements for {} axes", *count, axes->size());
+  const bool fixed =
+      std::all_of(axes->begin(), axes->end(), [&](int64_t axis) { return c.extent(x, axis).has_value(); });
+  if (!fixed || !c.numbers(1)) return computed_crop(c, x, c.cast(c.input(1), DType::int64()), *axes);
   std::optional<Ints> wanted = c.ints(1, "shape");
   if (!wanted) return {};
-  if (axes->size() != wanted->size()) return c.bad("shape has {} elements for {} axes", wanted->size(), axes->size());
   ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});
   for (size_t i = 0; i < axes->size(); ++i) {
     const int64_t axis = (*axes)[i], to = (*wanted)[i];
-    std::optional<int64_t> extent = c.extent(x, axis);
-    if (!extent) return c.unsupported("axis {} of {} has no fixed size (--shape)", axis, ir::str(x->type));
+    const std::optional<int64_t> extent = c.extent(x, axis);
     if (to < 0) return c.bad("shape is [{}]", join(*wanted, ", "));
     if (to < *extent) {
       const int64_t begin = (*extent - to) / 2;

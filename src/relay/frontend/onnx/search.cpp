@@ -18,6 +18,7 @@ Expr places(Convert& c, const Expr& e) { return c.cast(c.emit("argwhere", {e}), 
 std::string reduction(Convert& c) {
   const std::string name = c.text("reduction", "none");
   if (name == "none") return "update";
+  if (c.value(0).carried) return c.bad("reduction is '{}' of strings", name), "";
   if (name == "add" || name == "mul" || name == "min" || name == "max") return name;
   c.bad("reduction is '{}', not none, add, mul, min or max", name);
   return "";
@@ -125,8 +126,14 @@ namespace convert {
 // Equal elements once, in order of size or of their first place.
 Values Unique(Convert& c) {
   Expr x = c.input(0);
-  if (c.has_attribute("axis") && c.rank(x) != 1) return unique_slices(c, x);
-  return unique_elements(c, x, c.integer("sorted", 1) != 0);
+  const bool sorted = c.integer("sorted", 1) != 0;
+  if (sorted && c.value(0).carried)
+    return c.refused("it sorts strings, whose order nobody knows while a model runs",
+                     "export it with sorted=0, the order in which they first appear");
+  const bool slices = c.has_attribute("axis") && c.rank(x) != 1;
+  Values results = slices ? unique_slices(c, x) : unique_elements(c, x, sorted);
+  if (!results.empty()) results[0].carried = c.value(0).carried;
+  return results;
 }
 
 // The first elements of each sequence turned around, as many as its length says.

@@ -175,7 +175,9 @@ Values ConcatFromSequence(Convert& c) {
   if (!axis) return {};
   if (stack)
     for (Expr& e : parts) e = c.expand(e, *axis);
-  return {c.concatenate(parts, *axis)};
+  Value all(c.concatenate(parts, *axis));
+  all.carried = list->front().carried;
+  return {all};
 }
 
 namespace {
@@ -244,7 +246,7 @@ Values SplitToSequence(Convert& c) {
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
   std::optional<int64_t> extent = c.extent(x, *axis);
-  if (!extent || (c.has(1) && !c.known(1))) return computed_parts(c, x, *axis);
+  if (!extent || (c.has(1) && !c.numbers(1))) return computed_parts(c, x, *axis);
   ir::Ints sizes;
   std::optional<ir::Ints> given = c.has(1) ? c.ints(1, "split") : std::optional(ir::Ints{1});
   if (!given) return {};
@@ -262,6 +264,7 @@ Values SplitToSequence(Convert& c) {
     Expr e = c.slice(x, *axis, begin, begin + size);
     begin += size;
     list.push_back(Value(!c.has(1) && !c.integer("keepdims", 1) ? c.squeeze(e, *axis) : e));
+    list.back().carried = c.value(0).carried;
   }
   if (begin != *extent) return c.bad("split is [{}] of {} elements", join(sizes, ", "), *extent);
   return {made(c, std::move(list))};

@@ -80,8 +80,8 @@ Values Reshape(Convert& c) {
     for (int64_t d : c.ints("shape")) to.push_back(scalar::imm(d));
   } else {
     if (!c.has(1)) return c.bad("the new shape is missing");
-    if (!c.known(1) && c.extent(c.input(1), 0) && !c.integer("allowzero", 0))
-      return {c.emit("dyn.reshape", {c.input(0), c.input(1)})};
+    if (!c.known(1) && c.extent(c.input(1), 0))
+      return {computed_reshape(c, c.input(0), c.input(1), c.integer("allowzero", 0) != 0)};
     std::optional<Dims> shape = c.dims(1, "the new shape");
     if (!shape) return {};
     to = *shape;
@@ -190,17 +190,7 @@ Values Transpose(Convert& c) {
 // --- more elements ---------------------------------------------------------------------------------------------------
 
 Values Expand(Convert& c) {
-  if (!c.known(1) && c.extent(c.input(1), 0)) {
-    // The shape counts from the last axis, and what is stretched in it may be more than 1 in the data.
-    Expr x = c.input(0), wanted = c.cast(c.input(1), DType::int64());
-    const int64_t rank = c.rank(x), count = *c.extent(wanted, 0);
-    auto ones = [&](int64_t n) { return c.constant(Tensor::full({n}, DType::int64(), 1)); };
-    Expr from = c.emit("shape_of", {x}, {{"dtype", DType::int64()}});
-    if (rank < count) from = c.concatenate({ones(count - rank), from}, 0);
-    if (count < rank) wanted = c.concatenate({ones(rank - count), wanted}, 0);
-    Expr open = c.emit("equal", {wanted, c.integer_scalar(1)});
-    return {c.emit("dyn.broadcast_to", {x, c.emit("where", {open, from, wanted})})};
-  }
+  if (!c.known(1) && c.extent(c.input(1), 0)) return {computed_expand(c, c.input(0), c.input(1))};
   std::optional<Dims> wanted = c.dims(1, "the shape");
   if (!wanted) return {};
   Dims from = shape_of_input(c), to = *wanted;
@@ -269,7 +259,7 @@ Values Split(Convert& c) {
   if (c.node.outputs.empty()) return c.bad("it has no outputs");
   Dims shape = shape_of_input(c);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), static_cast<int64_t>(shape.size()));
-  if (axis && !c.has_attribute("split") && c.has(1) && !c.known(1))
+  if (axis && !c.has_attribute("split") && c.has(1) && !c.numbers(1))
     return computed_split(c, c.input(0), c.cast(c.input(1), DType::int64()), *axis);
   std::optional<Ints> given = c.ints_attribute_or_input("split", 1);
   if (!axis || c.failed()) return {};
@@ -393,9 +383,12 @@ Values Pad(Convert& c) {
   const std::string mode = c.text("mode", "constant");
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
     return c.bad("mode is '{}', not constant, edge, reflect or wrap", mode);
-  Expr value = c.has(2) ? c.input(2) : c.scalar(c.real("value", 0), c.dtype(x));
+  const bool strings = c.value(0).carried != 0;  // padded with empty ones
+  Expr value = c.has(2)  ? c.input(2)
+               : strings ? c.integer_scalar(c.code(""))
+                         : c.scalar(c.real("value", 0), c.dtype(x));
   if (c.rank(value) > 0) value = c.reshape(value, {});
-  const bool computed = (c.has(1) && !c.known(1)) || (c.has(3) && !c.known(3));
+  const bool computed = (c.has(1) && !c.numbers(1)) || (c.has(3) && !c.numbers(3));
   if (c.opset >= 11 && (computed || mode == "wrap")) {
     auto list = [&](size_t i) { return c.has(i) ? c.cast(c.input(i), DType::int64()) : Expr(); };
     return computed_pad(c, x, list(1), list(3), value, mode);

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "relay/frontend/onnx/computed.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::onnx {
 
@@ -17,7 +18,7 @@ namespace {
 Values window(Convert& c, double a, double b, double d) {
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
   if (!dtype || !dtype->is_float()) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
-  if (!c.known(0)) {
+  if (!c.numbers(0)) {
     const DType exact = DType::float64();
     Expr count = c.rank(c.input(0)) > 0 ? c.reshape(c.input(0), {}) : c.input(0);
     Expr steps = c.cast(count, exact), at = c.cast(numbers_to(c, c.cast(count, DType::int64())), exact);
@@ -45,7 +46,11 @@ struct Complex {
 };
 
 // cos and sin of 2 pi i k / n, (rows, columns).
-std::optional<std::pair<Expr, Expr>> circle(Convert& c, int64_t n, int64_t columns, DType dtype) {
+struct Waves {
+  Expr cosine, sine;
+};
+
+std::optional<Waves> circle(Convert& c, int64_t n, int64_t columns, DType dtype) {
   if (columns > 0 && n > INT32_MAX / columns) return c.unsupported("a transform of {} elements", n);
   if (!c.may_make(n * columns, dtype) || !c.may_make(n * columns, dtype)) return std::nullopt;
   Tensor cosine = Tensor::empty({n, columns}, dtype), sine = Tensor::empty({n, columns}, dtype);
@@ -54,25 +59,38 @@ std::optional<std::pair<Expr, Expr>> circle(Convert& c, int64_t n, int64_t colum
       const double angle = 2 * std::numbers::pi * static_cast<double>(i * k % n) / static_cast<double>(n);
       cosine.set(i * columns + k, std::cos(angle)), sine.set(i * columns + k, std::sin(angle));
     }
-  return std::pair(c.constant(std::move(cosine)), c.constant(std::move(sine)));
+  return Waves{c.constant(std::move(cosine)), c.constant(std::move(sine))};
 }
 
-// Along the last axis of x (.., n): (.., columns).
-std::optional<Complex> transformed(Convert& c, const Complex& x, int64_t n, int64_t columns, bool inverse) {
-  std::optional<std::pair<Expr, Expr>> waves = circle(c, n, columns, c.dtype(x.real));
-  if (!waves) return std::nullopt;
+// The same for n that a run tells; the lists are 0, 1, .. before n and before the number of columns.
+Waves computed_circle(Convert& c, const Expr& n, const Expr& rows, const Expr& columns, DType dtype) {
+  const DType exact = DType::float64();
+  Expr step = c.emit("floor_mod", {c.multiply(c.expand(rows, 1), c.expand(columns, 0)), n});
+  Expr angle = c.multiply(c.divide(c.cast(step, exact), c.cast(n, exact)), 2 * std::numbers::pi);
+  return {c.cast(c.emit("cos", {angle}), dtype), c.cast(c.emit("sin", {angle}), dtype)};
+}
+
+// Along the last axis of x (.., n): (.., columns), without the factor 1 / n of an inverse.
+Complex transformed(Convert& c, const Complex& x, const Waves& waves, bool inverse) {
   const bool one = c.rank(x.real) == 1;
   auto times = [&](const Expr& e, const Expr& wave) {
     Expr product = c.emit("nn.matmul", {one ? c.expand(e, 0) : e, wave});
     return one ? c.squeeze(product, 0) : product;
   };
-  const auto& [cosine, sine] = *waves;
+  const auto& [cosine, sine] = waves;
   Complex y{times(x.real, cosine), c.multiply(times(x.real, sine), inverse ? 1.0 : -1.0)};
   if (x.imaginary) {
     Expr other = times(x.imaginary, sine);
     y.real = inverse ? c.subtract(y.real, other) : c.add(y.real, other);
     y.imaginary = c.add(y.imaginary, times(x.imaginary, cosine));
   }
+  return y;
+}
+
+std::optional<Complex> transformed(Convert& c, const Complex& x, int64_t n, int64_t columns, bool inverse) {
+  std::optional<Waves> waves = circle(c, n, columns, c.dtype(x.real));
+  if (!waves) return std::nullopt;
+  const Complex y = transformed(c, x, *waves, inverse);
   const double scale = inverse ? 1 / static_cast<double>(n) : 1;
   return Complex{c.multiply(y.real, scale), c.multiply(y.imaginary, scale)};
 }
@@ -103,7 +121,12 @@ Ints with_last(int64_t rank, int64_t axis) {
 
 Values real_inverse(Convert& c, Expr x, int64_t axis, int64_t n) {
   const int64_t half = n / 2 + 1, given = c.extent(x, axis).value_or(0);
-  if (n < 1) return c.unsupported("a signal of {} elements along axis {}", n, axis);
+  if (n < 0) return c.unsupported("a signal of {} elements along axis {}", n, axis);
+  if (n == 0) {
+    ir::Dims shape = c.shape(x);
+    shape[static_cast<size_t>(axis)] = scalar::imm(0), shape.back() = scalar::imm(1);
+    return {c.broadcast_to(c.scalar(0, c.dtype(x)), shape)};
+  }
   if (given > half) x = c.slice(x, axis, 0, half);
   if (given < half) {
     ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});
@@ -140,11 +163,59 @@ Values BlackmanWindow(Convert& c) { return window(c, 0.42, 0.5, 0.08); }
 
 namespace {
 
+// Input i, a number, as an int64 scalar.
+Expr scalar_input(Convert& c, size_t i) {
+  Expr e = c.cast(c.input(i), DType::int64());
+  return e && c.rank(e) > 0 ? c.reshape(e, {}) : e;
+}
+
+// 0, 1, .. before a size, which `size` says where its dimension does not.
+Expr count_to(Convert& c, const ir::Dim& dim, const Expr& size) {
+  if (is_any(dim)) return numbers_to(c, size);
+  return c.emit("cumsum", {c.broadcast_to(c.integer_scalar(1), {dim})}, {{"axis", int64_t{0}}, {"exclusive", true}});
+}
+
+// Where the length of the signal, or dft_length, has no number at import.
+Values computed_transform(Convert& c, Expr x, int64_t axis, bool inverse, bool onesided) {
+  const DType dtype = c.dtype(x);
+  const Expr one = c.integer_scalar(1), two = c.integer_scalar(2);
+  const bool mirrors = inverse && onesided;
+  ir::Dim dim = c.has(1) ? scalar::any_dim() : c.shape(x)[static_cast<size_t>(axis)];
+  Expr n = c.has(1) ? scalar_input(c, 1) : c.size_of(x, axis);
+  if (mirrors && !c.has(1)) {
+    n = c.multiply(c.subtract(n, one), two);
+    if (!is_any(dim)) dim = scalar::simplify((dim - scalar::imm(1)) * scalar::imm(2));
+  }
+  const Expr half = c.add(c.emit("floor_divide", {n, two}), one);
+  const ir::Dim half_dim = is_any(dim) ? dim : scalar::simplify(scalar::floordiv(dim, scalar::imm(2)) + scalar::imm(1));
+  if (c.has(1)) x = filled(c, x, numbers_to(c, mirrors ? half : n), axis, c.scalar(0, dtype));
+  std::optional<Complex> both = parts(c, x);
+  if (!both) return {};
+  if (mirrors && !both->imaginary) return c.bad("a transform of one side is complex");
+  const Ints order = with_last(c.rank(both->real), axis);
+  const Expr rows = count_to(c, dim, n), front = c.emit("less", {rows, half});
+  const Expr places = c.emit("where", {front, rows, c.subtract(n, rows)});
+  auto turned = [&](const Expr& e) -> Expr {
+    if (!e) return e;
+    Expr moved = c.transpose(e, order);
+    return mirrors ? c.emit("take", {moved, places}, {{"axis", c.rank(e) - 1}, {"mode", "clip"}}) : moved;
+  };
+  Complex given{turned(both->real), turned(both->imaginary)};
+  if (mirrors)
+    given.imaginary = c.multiply(given.imaginary, c.emit("where", {front, c.scalar(1, dtype), c.scalar(-1, dtype)}));
+  const Expr columns = onesided && !mirrors ? count_to(c, half_dim, half) : rows;
+  Complex y = transformed(c, given, computed_circle(c, n, rows, columns, dtype), inverse);
+  if (inverse) y = {c.divide(y.real, c.cast(n, dtype)), c.divide(y.imaginary, c.cast(n, dtype))};
+  if (c.failed()) return {};
+  if (mirrors) return {c.expand(c.transpose(y.real, order), c.rank(y.real))};
+  return {stacked(c, {c.transpose(y.real, order), c.transpose(y.imaginary, order)})};
+}
+
 // A product with the matrix of the transform along one axis, which is cut or filled with zeros to dft_length.
 Values transform_along(Convert& c, Expr x, int64_t axis) {
   const bool inverse = c.integer("inverse", 0) != 0, onesided = c.integer("onesided", 0) != 0;
   std::optional<int64_t> extent = c.extent(x, axis);
-  if (!extent) return c.unsupported("axis {} of {} has no fixed size (--shape)", axis, ir::str(x->type));
+  if (!extent || (c.has(1) && !c.numbers(1))) return computed_transform(c, x, axis, inverse, onesided);
   int64_t n = inverse && onesided ? 2 * (*extent - 1) : *extent;
   if (c.has(1)) {
     std::optional<double> length = c.number(1, "dft_length");
@@ -199,11 +270,18 @@ Values DFT(Convert& c) {
 
 namespace {
 
-// (frames, n): where the elements of each frame of n stand along axis 1; null: reported.
+// (frames, n): where the elements of each frame stand along axis 1. `within`: 0, 1, .. before n.
+Expr computed_places(Convert& c, const Expr& x, const Expr& n, const Expr& within) {
+  Expr by = scalar_input(c, 1);
+  Expr last = c.emit("floor_divide", {c.subtract(c.size_of(x, 1), n), by});
+  return c.add(c.expand(c.multiply(numbers_to(c, c.add(last, 1)), by), 1), within);
+}
+
+// The same for an n that is known; null: reported.
 Expr frame_places(Convert& c, const Expr& x, int64_t n) {
   std::optional<int64_t> length = c.extent(x, 1);
   if (n < 1 || n > length.value_or(INT32_MAX)) return c.bad("frames of {} elements of {}", n, ir::str(x->type));
-  if (length && c.known(1)) {
+  if (length && c.numbers(1)) {
     std::optional<double> step = c.number(1, "frame_step");
     if (!step) return nullptr;
     if (!(*step >= 1 && *step < 1e9)) return c.bad("frame_step is {}", *step);
@@ -214,13 +292,8 @@ Expr frame_places(Convert& c, const Expr& x, int64_t n) {
       for (int64_t i = 0; i < n; ++i) places.set_int(f * n + i, f * by + i);
     return c.constant(std::move(places));
   }
-  if (!c.may_make(n, DType::int64())) return nullptr;
-  Tensor within = Tensor::empty({n}, DType::int64());
-  for (int64_t i = 0; i < n; ++i) within.set_int(i, i);
-  Expr by = c.cast(c.rank(c.input(1)) > 0 ? c.reshape(c.input(1), {}) : c.input(1), DType::int64());
-  Expr last = c.emit("floor_divide", {c.add(c.size_of(x, 1), static_cast<double>(-n)), by});
-  Expr begins = c.multiply(numbers_to(c, c.add(last, 1)), by);
-  return c.add(c.expand(begins, 1), c.constant(std::move(within)));
+  const Expr count = c.integer_scalar(n);
+  return computed_places(c, x, count, numbers_to(c, count));
 }
 
 }  // namespace
@@ -229,13 +302,16 @@ Expr frame_places(Convert& c, const Expr& x, int64_t n) {
 Values STFT(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 3, 3, "the signal")) return {};
-  int64_t n = c.has(2) ? c.extent(c.input(2), 0).value_or(0) : 0;
-  if (c.has(3)) {
+  if (!c.has(2) && !c.has(3)) return c.bad("it has neither a window nor a frame_length");
+  std::optional<int64_t> n = c.has(2) ? c.extent(c.input(2), 0) : std::nullopt;
+  if (c.has(3) && c.numbers(3)) {
     std::optional<double> given = c.number(3, "frame_length");
     if (!given) return {};
     n = static_cast<int64_t>(*given);
   }
-  Expr at = frame_places(c, x, n);
+  const Expr length = n ? c.integer_scalar(*n) : c.has(3) ? scalar_input(c, 3) : c.size_of(c.input(2), 0);
+  const Expr within = n ? Expr() : numbers_to(c, length);
+  Expr at = n ? frame_places(c, x, *n) : computed_places(c, x, length, within);
   std::optional<Complex> both = at ? parts(c, x) : std::nullopt;
   if (!both) return {};
   auto framed = [&](const Expr& e) -> Expr {
@@ -243,15 +319,63 @@ Values STFT(Convert& c) {
     Expr pieces = c.emit("take", {e, at}, {{"axis", int64_t{1}}});
     return c.has(2) ? c.multiply(pieces, c.input(2)) : pieces;
   };
-  std::optional<Complex> y =
-      transformed(c, {framed(both->real), framed(both->imaginary)}, n, c.integer("onesided", 1) ? n / 2 + 1 : n, false);
+  const Complex frames{framed(both->real), framed(both->imaginary)};
+  const bool onesided = c.integer("onesided", 1) != 0;
+  if (!n) {
+    Expr half = c.add(c.emit("floor_divide", {length, c.integer_scalar(2)}), 1);
+    const Waves waves =
+        computed_circle(c, length, within, onesided ? numbers_to(c, half) : within, c.dtype(frames.real));
+    return {stacked(c, transformed(c, frames, waves, false))};
+  }
+  std::optional<Complex> y = transformed(c, frames, *n, onesided ? *n / 2 + 1 : *n, false);
   if (!y) return {};
   return {stacked(c, *y)};
 }
 
+namespace {
+
+// The same weights of numbers that a run tells.
+Values computed_mel_weights(Convert& c, DType dtype) {
+  const DType exact = DType::float64();
+  auto real = [&](size_t i) {
+    Expr e = c.cast(c.input(i), exact);
+    return e && c.rank(e) > 0 ? c.reshape(e, {}) : e;
+  };
+  auto op = [&](const char* name, const Expr& a, const Expr& b) { return c.emit(name, {a, b}); };
+  const Expr bins = scalar_input(c, 0), length = scalar_input(c, 1), one = c.scalar(1, exact);
+  auto mel = [&](const Expr& hertz) {
+    return c.multiply(c.emit("log10", {c.add(c.multiply(hertz, 1.0 / 700), 1)}), 2595);
+  };
+  const Expr low = mel(real(3)), step = c.divide(c.subtract(mel(real(4)), low), c.add(c.cast(bins, exact), 2));
+  Expr mels = c.add(c.multiply(c.cast(numbers_to(c, c.add(bins, 2)), exact), step), low);
+  Expr hertz = c.multiply(c.add(op("power", c.scalar(10, exact), c.multiply(mels, 1.0 / 2595)), -1), 700);
+  Expr edges = c.divide(c.multiply(c.add(c.cast(length, exact), 1), hertz), real(2));
+  edges = c.emit("floor", {edges});
+  auto edge = [&](double first) {
+    Expr places = c.add(numbers_to(c, bins), first);
+    return c.emit("take", {edges, places}, {{"axis", int64_t{0}}, {"mode", "clip"}});
+  };
+  const Expr left = edge(0), center = edge(1), right = edge(2);
+  Expr rows = c.add(c.emit("floor_divide", {length, c.integer_scalar(2)}), 1);
+  const Expr row = c.expand(c.cast(numbers_to(c, rows), exact), 1);
+  const Expr falls = op("logical_and", op("greater_equal", row, center), op("less", row, right));
+  const Expr rises = op("logical_and", op("less", row, center), op("greater_equal", row, left));
+  Expr weights =
+      c.emit("where", {rises, c.divide(c.subtract(row, left), c.subtract(center, left)), c.scalar(0, exact)});
+  weights = c.emit("where", {falls, c.divide(c.subtract(right, row), c.subtract(right, center)), weights});
+  const Expr is_peak = op("logical_and", op("equal", row, center), op("equal", right, center));
+  return {c.cast(c.emit("where", {is_peak, one, weights}), dtype)};
+}
+
+}  // namespace
+
 // Weights (dft_length / 2 + 1, num_mel_bins) that take frequencies to the mel scale, 2595 log10(1 + f / 700): triangles
 // between neighbouring bins.
 Values MelWeightMatrix(Convert& c) {
+  std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
+  if (!dtype) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
+  for (size_t i = 0; i < 5; ++i)
+    if (!c.numbers(i)) return computed_mel_weights(c, *dtype);
   std::optional<double> given[5];
   const char* names[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"};
   for (size_t i = 0; i < 5; ++i)
@@ -262,8 +386,6 @@ Values MelWeightMatrix(Convert& c) {
   auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const int64_t bins = static_cast<int64_t>(*given[0]), rows = static_cast<int64_t>(dft_length) / 2 + 1;
   const double low = mel(*given[3]), high = mel(*given[4]), step = (high - low) / static_cast<double>(bins + 2);
-  std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
-  if (!dtype) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
   std::vector<int64_t> edges;  // the row that each bin begins at
   for (int64_t i = 0; i < bins + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);

@@ -22,6 +22,17 @@ std::string element_name(int32_t type) {
   return format("number {}", type);
 }
 
+std::string element_remedy(int32_t type) {
+  switch (static_cast<ElementType>(type)) {
+    case ElementType::Complex64:
+    case ElementType::Complex128:
+      return "export the model with real and imaginary parts as a last axis of two, as DFT has them";
+    case ElementType::Float6E2M3:
+    case ElementType::Float6E3M2: return "quantise the model to a float of 8 or 4 bits, or convert it to float16";
+    default: return "convert the model to floats, integers or bools";
+  }
+}
+
 std::optional<DType> element_dtype(int32_t type) {
   switch (static_cast<ElementType>(type)) {
     case ElementType::Float: return DType::float32();
@@ -119,29 +130,41 @@ Result<Tensor> typed_value(const TensorData& data, DType dtype) {
   return frontend::tensor_of(data.name, ints, data.dims, dtype);
 }
 
+// How many bytes hold `count` elements, one behind the other without gaps.
+int64_t packed_bytes(int64_t count, DType dtype) {
+  const int64_t bits = dtype.width();
+  return count / 8 * bits + (count % 8 * bits + 7) / 8;
+}
+
 // Elements of 8, 4 or 2 bits, those of a byte from its lowest bits on.
 Result<Tensor> unpacked(const TensorData& data, std::string_view bytes, int64_t count, DType dtype) {
-  const int bits = dtype.width(), each = 8 / bits;
-  if (static_cast<int64_t>(bytes.size()) != (count + each - 1) / each)
+  if (static_cast<int64_t>(bytes.size()) != packed_bytes(count, dtype))
     return frontend::tensor_problem(
         DiagnosticKind::bad_model, data.name,
         format("has {} bytes for {} elements of {}", bytes.size(), count, element_name(data.type)));
   Tensor tensor = Tensor::empty(data.dims, dtype);
   uint8_t* out = static_cast<uint8_t*>(tensor.mutable_data());
-  for (int64_t i = 0; i < count; ++i) {
-    const int byte = static_cast<unsigned char>(bytes[static_cast<size_t>(i / each)]);
-    out[i] = static_cast<uint8_t>((byte >> (i % each * bits)) & ((1 << bits) - 1));
+  const size_t bits = static_cast<size_t>(dtype.width());
+  auto byte = [&](size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U; };
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    const size_t first = i * bits / 8;
+    out[i] = static_cast<uint8_t>(((byte(first) | byte(first + 1) << 8) >> (i * bits % 8)) & ((1U << bits) - 1));
   }
   return tensor;
 }
 
 Result<Tensor> packed_value(const Model& model, const TensorData& data, DType dtype) {
   RELAY_ASSIGN(frontend::TensorSize size, frontend::tensor_size(data.name, data.dims, dtype));
-  if (data.has_raw && !data.is_external) return unpacked(data, data.raw, size.elements, dtype);
-  const int64_t each = 8 / dtype.width(), packed = (size.elements + each - 1) / each;
+  const int64_t packed = packed_bytes(size.elements, dtype);
+  if (data.has_raw && !data.is_external) {
+    const bool unread = size.bytes > model.largest_read && static_cast<int64_t>(data.raw.size()) == packed;
+    return unread ? frontend::unread_tensor(data.name, data.dims, dtype)
+                  : unpacked(data, data.raw, size.elements, dtype);
+  }
   TensorData bytes = data;
   bytes.dims = {packed}, bytes.type = static_cast<int32_t>(ElementType::UInt8);
   RELAY_ASSIGN(Tensor read, tensor_value(model, bytes));
+  if (size.bytes > model.largest_read) return frontend::unread_tensor(data.name, data.dims, dtype);
   std::string text(static_cast<size_t>(packed), '\0');
   for (int64_t i = 0; i < packed; ++i) text[static_cast<size_t>(i)] = static_cast<char>(read.int_at(i));
   return unpacked(data, text, size.elements, dtype);
@@ -176,7 +199,7 @@ Result<Tensor> tensor_value(const Model& model, const TensorData& data) {
     Diagnostic d = frontend::tensor_problem(
         DiagnosticKind::unsupported_operator, data.name,
         format("has elements of type {}, which Relay has no tensors of", element_name(data.type)));
-    d.help = "convert the model to float32, float16, bfloat16 or an integer type of 8 to 64 bits";
+    d.help = element_remedy(data.type);
     return d;
   }
   RELAY_ASSIGN(frontend::TensorSize size, frontend::tensor_size(data.name, data.dims, *dtype));
@@ -223,7 +246,7 @@ Result<Tensor> dense_value(const Model& model, const SparseData& data, function_
   if (!dtype) {
     Diagnostic d = frontend::tensor_problem(DiagnosticKind::unsupported_operator, name,
                                             format("is sparse, with elements of {}", element_name(data.values.type)));
-    d.help = "export the model with an ordinary (dense) tensor instead";
+    d.help = element_remedy(data.values.type);
     return d;
   }
   RELAY_ASSIGN(frontend::TensorSize size, frontend::tensor_size(name, data.dims, *dtype));

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "relay/frontend/onnx/curves.h"
+#include "relay/tensor/storage.h"
 
 namespace relay::onnx {
 
@@ -96,11 +97,19 @@ static Values cast_to(Convert& c, DType dtype) {
   Expr x = c.input(0);
   if (!dtype.is_storage()) return {c.cast(x, dtype)};
   // To short integers the lowest bits, as of other integers.
-  if (dtype.code >= DType::Code::Int4) return {c.cast(c.cast(x, DType::int32()), dtype)};
+  if (is_storage_integer(dtype)) return {c.cast(c.cast(x, DType::int32()), dtype)};
   return {c.emit("cast", {x},
                  {{"dtype", dtype},
                   {"saturate", c.integer("saturate", 1) != 0},
                   {"round_mode", std::string(c.text("round_mode", "up"))}})};
+}
+
+static Failure not_a_type(Convert& c, int32_t type) {
+  if (type == static_cast<int32_t>(ElementType::String))
+    return c.refused("it makes strings of numbers, and no new strings are made while a model runs",
+                     "give the numbers as outputs, and make strings of them behind the model");
+  return c.refused(format("it converts to type {}, which Relay has no tensors of", element_name(type)),
+                   element_remedy(type));
 }
 
 Values Cast(Convert& c) {
@@ -115,9 +124,7 @@ Values Cast(Convert& c) {
   }
   to = c.integer("to", 0);
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(to));
-  if (!dtype)
-    return c.unsupported("it converts to type {}, which Relay has no tensors of",
-                         element_name(static_cast<int32_t>(to)));
+  if (!dtype) return not_a_type(c, static_cast<int32_t>(to));
   return cast_to(c, *dtype);
 }
 
@@ -127,7 +134,7 @@ Values CastLike(Convert& c) { return cast_to(c, c.dtype(c.input(1))); }
 Values BitCast(Convert& c) {
   const int32_t to = static_cast<int32_t>(c.integer("to", 0));
   std::optional<DType> dtype = element_dtype(to);
-  if (!dtype) return c.unsupported("it converts to type {}, which Relay has no tensors of", element_name(to));
+  if (!dtype) return not_a_type(c, to);
   Expr x = c.input(0);
   if (c.dtype(x).bits != dtype->bits || c.dtype(x).width() != dtype->width())
     return c.bad("it takes {} for {}", c.dtype(x).str(), dtype->str());

@@ -2,13 +2,21 @@
 // say:
 //
 //    n   an extent          0   the extent of data at this place          -1   whatever is left over, once
+//
+// With allowzero a 0 is an extent too, and -1 can be nothing then.
 #include "relay/op/gradient.h"
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
 namespace {
 
-Result<Type> infer(const NoAttrs&, const Types& in) {
+struct DynReshapeAttrs {
+  bool allowzero = false;
+  static constexpr auto fields = std::tuple{
+      field("allowzero", &DynReshapeAttrs::allowzero, "A 0 in newshape is an axis without elements, not one kept.")};
+};
+
+Result<Type> infer(const DynReshapeAttrs&, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The shape is a list of integers of known length.
   RELAY_ASSIGN(size_t rank, shape_input("C1", in, 1, "newshape"));
@@ -16,7 +24,7 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
 }
 
 // Sizes of -1 where the elements of data do not fit.
-te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
+te::Tensor shape(const DynReshapeAttrs& a, const te::Tensors& in) {
   const Exprs& from = in[0]->shape;
   te::Tensor wanted = converted(in[1], DType::int64());
   Expr rank = wanted->shape[0], total = dim(1);
@@ -25,7 +33,7 @@ te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
     Expr same = dim(-1);
     for (size_t d = 0; d < from.size(); ++d) same = select(eq(i[0], dim(static_cast<int64_t>(d))), from[d], same);
     Expr value = (*wanted)({i[0]});
-    return select(eq(value, dim(0)), same, value);
+    return a.allowzero ? value : select(eq(value, dim(0)), same, value);
   });
   te::Tensor known = te::reduce("known", {}, {rank}, Combiner::Prod, [&](const Exprs&, const Exprs& r) {
     Expr value = (*kept)({r[0]});
@@ -42,23 +50,26 @@ te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
   });
   return te::compute("shape", {rank}, [&](const Exprs& i) {
     Expr fits = logical_and(le((*open)({}), dim(1)), eq((*known)({}) * rest, total));
+    if (a.allowzero) fits = logical_and(fits, logical_or(eq((*open)({}), dim(0)), lt(dim(0), (*known)({}))));
     return select(fits, (*filled)({i[0]}), dim(-1));
   });
 }
 
-ir::Exprs gradient(const NoAttrs&, const Adjoint& of) { return {grad::shaped_as(of.gradient, of.inputs[0]), nullptr}; }
+ir::Exprs gradient(const DynReshapeAttrs&, const Adjoint& of) {
+  return {grad::shaped_as(of.gradient, of.inputs[0]), nullptr};
+}
 
 }  // namespace
 
 OpDef dyn_reshape() {
-  return define<NoAttrs>(
+  return define<DynReshapeAttrs>(
       {.name = "dyn.reshape",
        .doc = "The same elements under a shape that is known only when the program runs.",
        .inputs = {{"data", "any shape"}, {"newshape", "(rank,) integers; 0 keeps an extent, -1 is what is left over"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute =
-           [](const NoAttrs&, const te::Tensors& in, const Type& out) {
+           [](const DynReshapeAttrs&, const te::Tensors& in, const Type& out) {
              return te::Tensors{te::compute("reshape", shape_of(out), [&](const Exprs& i) {
                return (*in[0])(op::shape::reshaped_indices(in[0]->shape, shape_of(out), i));
              })};
@@ -66,11 +77,14 @@ OpDef dyn_reshape() {
        .shape = shape,
        .gradient = gradient,
        .stores = true,
-       .oracle = "data.reshape([data.shape[i] if n == 0 else int(n) for i, n in enumerate(newshape)])",
+       .oracle =
+           "data.reshape([data.shape[i] if n == 0 and not allowzero else int(n) for i, n in enumerate(newshape)])",
        .examples = {{.inputs = {"(1, 1)", "(3,) int64"}, .low = 1, .high = 1, .ulps = 0},
                     {.inputs = {"(4, 6)", "(1,) int64"}, .low = -1, .high = -1, .ulps = 0},
-                    {.inputs = {"(4, 6)", "(2,) int32"}, .low = 0, .high = 0, .ulps = 0}},
-       .rejects = {{{"(2, 3)", "(2,)"}, "", "C1"}, {{"(2, 3)", "(1, 2) int64"}, "", "C1"}}});
+                    {.inputs = {"(4, 6)", "(2,) int32"}, .low = 0, .high = 0, .ulps = 0},
+                    {.inputs = {"(4, 6)", "(1,) int64"}, .attrs = "allowzero=True", .low = -1, .high = -1, .ulps = 0}},
+       .rejects = {{{"(2, 3)", "(2,)"}, "", "C1"}, {{"(2, 3)", "(1, 2) int64"}, "", "C1"}}},
+      "DynReshapeAttrs");
 }
 
 }  // namespace relay::ops

@@ -1,0 +1,164 @@
+"""Forms whose sizes a run tells: signals, windows and shapes, beside ONNX Runtime or ONNX's reference; what they refuse then."""
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+from onnx import parser  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+import relay  # noqa: E402
+
+
+def model_of(graph, opset):
+    return parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> graph {graph}')
+
+
+def draw(*shape):
+    return np.random.default_rng(11).standard_normal(shape).astype(np.float32)
+
+
+def close(got, wanted):
+    assert got.shape == wanted.shape and got.dtype == wanted.dtype
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+SIGNALS = {
+    "one side": ("(float[1,s,1] x) => (float[a,b,c] y) { y = DFT<axis=1, onesided=1>(x) }", [()]),
+    "both sides": ("(float[n,s,2] x) => (float[a,b,c] y) { y = DFT<axis=1>(x) }", [()]),
+    "back": ("(float[n,s,2] x) => (float[a,b,c] y) { y = DFT<axis=1, inverse=1>(x) }", [()]),
+    "of a length": ("(float[n,9,2] x, int64 k) => (float[a,b,c] y) { y = DFT<axis=1>(x, k) }", [(12,), (5,)]),
+    "frames": (
+        '(float[1,s,1] x, int64 k) => (float[a,b,c,d] y) { by = Constant<value_int=3>() y = STFT(x, by, "", k) }',
+        [(8,), (5,)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_signals_of_any_length(name):
+    graph, numbers = SIGNALS[name]
+    model = model_of(graph, 17)
+    compiled = relay.compile(model)
+    channels = 1 if "1] x" in graph else 2
+    for length in (9,) if "n,9" in graph else (9, 12):
+        for more in numbers:
+            inputs = [draw(1, length, channels), *(np.array(k) for k in more)]
+            given = {port.name: value for port, value in zip(model.graph.input, inputs, strict=True)}
+            close(compiled(*inputs), ReferenceEvaluator(model).run(None, given)[0])
+
+
+@pytest.mark.parametrize("length", [2, 5, 6])
+def test_the_other_side_of_any_length(length):
+    """The inverse of one side, whose other side mirrors it, as numpy has it."""
+    model = model_of("(float[n,s,2] x) => (float[a,b,c] y) { y = DFT<inverse=1, onesided=1>(x) }", 20)
+    x = draw(2, length, 2)
+    close(relay.compile(model)(x)[..., 0], np.fft.irfft(x[..., 0] + 1j * x[..., 1], axis=1).astype(np.float32))
+
+
+COLUMNS = """(float[n,r,l] x, int64[2] image, int64[2] block) => (float[a,b,c,d] y) {
+    y = Col2Im<pads=[1,0,0,1], strides=[1,2]>(x, image, block) }"""
+
+
+def test_columns_of_any_window():
+    model = model_of(COLUMNS, 18)
+    compiled = relay.compile(model)
+    for x, image, block in ((draw(2, 18, 18), [6, 6], [2, 3]), (draw(1, 4, 12), [4, 4], [2, 1])):
+        inputs = {"x": x, "image": np.array(image), "block": np.array(block)}
+        close(compiled(*inputs.values()), ReferenceEvaluator(model).run(None, inputs)[0])
+    with pytest.raises(relay.CompileError, match="(?s)R0604.*Col2Im"):
+        compiled(draw(2, 18, 17), np.array([6, 6]), np.array([2, 3]))
+
+
+def test_places_of_maxima_in_a_larger_result():
+    model = model_of(
+        """(float[1,1,2,2] x, int64[1,1,2,2] i, int64[4] s) => (float[a,b,c,d] y) {
+        y = MaxUnpool<kernel_shape=[2,2], strides=[2,2]>(x, i, s) }""",
+        22,
+    )
+    compiled = relay.compile(model)
+    x, places = draw(1, 1, 2, 2), np.array([[[[5, 7], [13, 15]]]])
+    got = compiled(x, places, np.array([1, 1, 5, 6]))
+    wanted = np.zeros(16, np.float32)
+    wanted[places.ravel()] = x.ravel()
+    assert got.shape == (1, 1, 5, 6) and np.array_equal(got[0, 0, :4, :4], wanted.reshape(4, 4))
+    assert not got[0, 0, 4:].any() and not got[0, 0, :, 4:].any()
+    with pytest.raises(relay.CompileError, match="(?s)R0604.*MaxUnpool"):
+        compiled(x, places, np.array([1, 1, 3, 4]))
+
+
+def test_numbers_in_a_computed_shape_are_extents():
+    """Behind it are operators that need them: heads of no fixed size could not be imported."""
+    model = model_of(
+        """(float[n,12] x, int64[1] k, float[4,5] w) => (float[a,3,5] y, float[b,c,12] z) {
+        sizes = Constant<value_ints=[3, 4]>() s = Concat<axis=0>(k, sizes) r = Reshape(x, s) y = MatMul(r, w)
+        one = Constant<value_ints=[1]>() t = Concat<axis=0>(k, one, one) z = Expand(x, t) }""",
+        17,
+    )
+    result = str(relay.transform.InferType()(relay.load(model))["main"].ret_type)
+    assert result == "(Tensor[(?, 3, 5), float32], Tensor[(?, ?, 12), float32])"
+    inputs = {"x": draw(2, 12), "k": np.array([2]), "w": draw(4, 5)}
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for got, wanted in zip(relay.compile(model)(*inputs.values()), session.run(None, inputs), strict=True):
+        close(got, wanted)
+
+
+@pytest.mark.parametrize(
+    "x, scale, precision",
+    [("float16", "float32", 0), ("float32", "float16", 0), ("float16", "float16", 1), ("int32", "float32", 0)],
+)
+def test_a_quotient_is_of_the_type_that_the_model_says(x, scale, precision):
+    """That of the scale, or `precision`."""
+    kind = {"float32": "float", "float16": "float16", "int32": "int32"}
+    model = model_of(
+        f"""({kind[x]}[64] x, {kind[scale]} s, uint8 z) => (uint8[64] y) {{
+        y = QuantizeLinear<precision={precision}>(x, s, z) }}""",
+        23,
+    )
+    values = (np.random.default_rng(2).uniform(-90, 90, 64)).astype(x)
+    step, zero = np.array(0.7, scale), np.array(101, np.uint8)
+    real = "float32" if precision else scale
+    quotient = values.astype(real) / step.astype(real)
+    wanted = np.clip(np.rint(quotient).astype(np.int32) + 101, 0, 255)
+    assert np.array_equal(relay.compile(model)(values, step, zero), wanted)
+
+
+# Numbers that are computed of the sizes of inputs: known at import, and not as numbers.
+OF_SIZES = {
+    "Pad": """(float[1,2,h,w] x) => (float[1,2,a,b] y) {
+        s = Shape(x) two = Constant<value_ints=[2]>() h = Gather(s, two) k = Constant<value_ints=[8]>()
+        z = Constant<value_ints=[0]>() n = Sub(z, h) p = Mod(n, k) zeros = Constant<value_ints=[0,0,0,0,0,0]>()
+        pads = Concat<axis=0>(zeros, p, z) y = Pad(x, pads) }""",
+    "TopK": """(float[1,2,h,w] x) => (float[1,2,a,b] y, int64[1,2,a,b] i) {
+        s = Shape<start=2, end=3>(x) two = Constant<value_ints=[2]>() k = Div(s, two) y, i = TopK<axis=2>(x, k) }""",
+    "Split": """(float[1,2,h,w] x) => (float[1,2,a,b] y, float[1,2,c,d] z) {
+        s = Shape<start=2, end=3>(x) two = Constant<value_ints=[2]>() k = Div(s, two) l = Sub(s, k)
+        parts = Concat<axis=0>(k, l) y, z = Split<axis=2>(x, parts) }""",
+    "OneHot": """(float[1,2,h,w] x, int64[3] i) => (float[a,b] y) {
+        s = Shape<start=2, end=3>(x) none = Constant<value_ints=[0]>() d = Squeeze(s, none)
+        v = Constant<value_floats=[0.0, 1.0]>() y = OneHot(i, d, v) }""",
+    "Trilu": """(float[1,2,h,w] x) => (float[1,2,a,b] y) {
+        s = Shape<start=2, end=3>(x) two = Constant<value_ints=[2]>() k = Div(s, two)
+        none = Constant<value_ints=[0]>() d = Squeeze(k, none) y = Trilu(x, d) }""",
+    "CenterCropPad": """(float[1,2,h,w] x) => (float[1,2,a,b] y) {
+        s = Shape<start=2>(x) two = Constant<value_ints=[2, 1]>() k = Div(s, two) m = Add(k, two)
+        y = CenterCropPad<axes=[2, 3]>(x, m) }""",
+    "AffineGrid": """(float[1,2,h,w] x) => (float[a,b,c,d] y) {
+        s = Shape(x) t = Constant<value = float[1,2,3] {1.0, 0.5, 0.0, 0.25, 2.0, 1.0}>() y = AffineGrid(t, s) }""",
+    "SplitToSequence": """(float[1,2,h,w] x) => (float[1,2,a,b] y) {
+        s = Shape<start=2, end=3>(x) two = Constant<value_ints=[2]>() k = Div(s, two) none = Constant<value_ints=[0]>()
+        d = Squeeze(k, none) all = SplitToSequence<axis=2>(x, d) i = Constant<value_int=0>() y = SequenceAt(all, i) }""",
+}
+
+
+@pytest.mark.parametrize("name", OF_SIZES)
+def test_numbers_of_sizes(name):
+    model = model_of(OF_SIZES[name], 20)
+    compiled = relay.compile(model)
+    for h, w in ((6, 5), (9, 4)):
+        inputs = {"x": draw(1, 2, h, w)} | ({"i": np.array([0, 5, -1])} if name == "OneHot" else {})
+        wanted = ReferenceEvaluator(model).run(None, inputs)
+        got = compiled(*inputs.values())
+        for g, v in zip(got if len(wanted) > 1 else [got], wanted, strict=True):
+            close(g, v)
