@@ -236,3 +236,14 @@ def test_empty_arrays(rows, terms, columns):
     np.testing.assert_array_equal(got[2], want.sum(1))
     dense = relay.compile(relay.module(relay.op.nn.dense(a, relay.const(y[0]))))
     np.testing.assert_array_equal(dense(x=x), want)
+
+
+@pytest.mark.parametrize("width", [1, 4, 5, 9])
+def test_lanes_that_read_one_element_where_only_some_are_wanted(width):
+    """The last two of ten columns: each reads the last element, and one of them lies between elements."""
+    values, factors = np.arange(1, 1 + width, dtype="float32"), np.array([2, 3], "float32")
+    data, weight = values.reshape(1, 1, 1, width), factors.reshape(1, 1, 1, 2)
+    x, w = (relay.var(name, shape=a.shape) for name, a in (("x", data), ("w", weight)))
+    call = relay.nn.conv2d_transpose(x, w, channels=1, kernel_size=(1, 2), strides=(1, 2))
+    got = relay.compile(relay.module(call))(data, weight)
+    assert got.ravel().tolist() == np.outer(values, factors).ravel().tolist()

@@ -1,5 +1,7 @@
 #include "relay/driver/debug.h"
 
+#include <new>
+
 #include "relay/driver/compile.h"
 #include "relay/input/inputs.h"
 #include "relay/input/values.h"
@@ -51,7 +53,16 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
   }
   RELAY_ASSIGN(runtime::Signature signature, build::entry_signature(typed));
   RELAY_RETURN_IF_ERROR(runtime::bind_variables(signature, shapes));
-  return eval::run(typed, "main", arguments, {.float64 = precision == EvalPrecision::Float64, .threads = 1});
+  try {
+    return eval::run(typed, "main", arguments, {.float64 = precision == EvalPrecision::Float64, .threads = 1});
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{DiagnosticKind::out_of_memory,
+                      "no memory for the values of the program",
+                      {},
+                      {},
+                      {},
+                      "give smaller inputs, or smaller sizes where the program names them"};
+  }
 }
 
 }  // namespace relay::driver

@@ -44,6 +44,9 @@ Result<size_t> shape_input(const char* number, const Types& in, size_t i, const 
   if (!shape->dtype.is_int()) return constraint(number, "{} must be integers, but is {}", name, shape->dtype.str());
   if (!scalar::is_int(shape->shape[0]))
     return constraint(number, "{} has {} values, which is not a constant", name, text(shape->shape));
+  constexpr int64_t max_values = 1024;  // a list is made of them, before typing looks at how many axes there are
+  if (shape->shape[0]->ivalue > max_values)
+    return constraint(number, "{} has {} values, more than a tensor has axes", name, text(shape->shape));
   return static_cast<size_t>(shape->shape[0]->ivalue);
 }
 
@@ -282,7 +285,18 @@ Exprs extents(const te::Tensor& tensor, const Ints& axes) {
 }
 
 Expr number(double value, DType dtype) {
-  return dtype.is_float() ? scalar::fimm(value, dtype) : imm(static_cast<int64_t>(std::llround(value)), dtype);
+  if (dtype.is_float()) return scalar::fimm(value, dtype);
+  if (dtype.is_bool()) return imm(value != 0, dtype);
+  // As a cast has it: NaN is 0, and what the type does not hold the nearest that it does.
+  const bool is_signed = dtype.code == DType::Code::Int;
+  const double end = std::ldexp(1, dtype.bits - (is_signed ? 1 : 0)), begin = is_signed ? -end : 0;
+  if (std::isnan(value)) return imm(0, dtype);
+  if (value <= begin) return imm(static_cast<int64_t>(begin), dtype);
+  if (value >= end) {
+    const uint64_t greatest = ~uint64_t{0} >> (64 - dtype.bits + (is_signed ? 1 : 0));
+    return imm(static_cast<int64_t>(greatest), dtype);
+  }
+  return imm(static_cast<int64_t>(std::llround(value)), dtype);
 }
 
 Expr sigmoid(const Expr& x) {

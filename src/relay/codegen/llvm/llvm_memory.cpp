@@ -314,7 +314,9 @@ llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indic
   if (!at.pointers && (lanes == 1 || at.stride == 0)) {
     Value* v = b_.CreateAlignedLoad(one, guarded(at.pointer), align);
     annotate(v, buffer);
-    return values_.splat(values_.from_memory(v, element), lanes);
+    Value* all = values_.splat(values_.from_memory(v, element), lanes);
+    const bool by_lane = lanes > 1 && guard_ && guard_->getType()->isVectorTy();
+    return by_lane ? b_.CreateSelect(guard_, all, llvm::Constant::getNullValue(all->getType())) : all;  // see select()
   }
   Value* v = nullptr;
   if (!at.pointers && (at.stride == 1 || at.stride == -1)) {

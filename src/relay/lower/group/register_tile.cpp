@@ -19,8 +19,12 @@ struct Cover {
 static Cover cover(const TileRows& rows, int64_t t) {
   Cover out{static_cast<double>(rows.extent / t), 1, rows.extent % t};
   if (!rows.taps) return out;
-  out.whole = 0;
-  for (int64_t i = 0; i < rows.extent / t; ++i) out.whole += rows.taps(i * t, t);
+  // Of very many tiles, equally distant ones stand for all.
+  constexpr int64_t max_asked = 4096;
+  const int64_t tiles = rows.extent / t, asked = std::min(tiles, max_asked);
+  double read = 0;
+  for (int64_t k = 0; k < asked; ++k) read += rows.taps(tiles / asked * k * t, t);
+  out.whole = asked == 0 ? 0 : read * static_cast<double>(tiles) / static_cast<double>(asked);
   out.rest = rows.taps(rows.extent - out.left, out.left);
   return out;
 }

@@ -37,7 +37,8 @@ Split choose(const std::vector<te::Axis>& axes, int64_t terms) {
   double inside = 1;                     // terms of the loops inside of the axis
   for (size_t k = axes.size(); k-- > 0;) {
     const int64_t extent = extent_or(axes[k], 0);
-    for (int64_t inner = 1; inner < extent; ++inner) {
+    const int64_t end = std::min(extent, static_cast<int64_t>(4 * static_cast<double>(terms) / inside) + 1);
+    for (int64_t inner = 1; inner < end; ++inner) {
       if (extent % inner != 0) continue;
       double distance = std::abs(std::log(inside * static_cast<double>(inner) / static_cast<double>(terms)));
       if (distance < best_distance) best_distance = distance, best = {k, inner};

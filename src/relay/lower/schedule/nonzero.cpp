@@ -83,21 +83,27 @@ PartOfTaps taps_inside(const te::TensorNode& r, const std::string& row, std::set
   if (!sum) return {};
   sums.insert(sum->var->name);
   return [conditions, taps = sum->extent->ivalue](int64_t begin, int64_t count) {
-    int64_t read = 0;
-    for (int64_t k = 0; k < taps; ++k)
-      read += std::all_of(conditions.begin(), conditions.end(), [&](const Condition& c) {
-        const int64_t most = c.of_row * (c.of_row > 0 ? begin + count - 1 : begin);
-        return most + c.of_tap * k + c.rest >= 0;
-      });
-    return static_cast<double>(read) / static_cast<double>(taps);
+    int64_t first = 0, last = taps - 1;  // of the taps that are read
+    for (const Condition& c : conditions) {
+      const int64_t most = c.of_row * (c.of_row > 0 ? begin + count - 1 : begin) + c.rest;
+      // most + of_tap * k >= 0
+      if (c.of_tap > 0)
+        first = std::max(first, most >= 0 ? 0 : (-most + c.of_tap - 1) / c.of_tap);
+      else
+        last = std::min(last, most < 0 ? -1 : most / -c.of_tap);
+    }
+    return static_cast<double>(std::max<int64_t>(last - first + 1, 0)) / static_cast<double>(taps);
   };
 }
 
 double mean_part(const PartOfTaps& taps, int64_t rows) {
   if (!taps || rows <= 0) return 1;
+  // Of very many rows, equally distant ones stand for all.
+  constexpr int64_t max_asked = 4096;
+  const int64_t asked = std::min(rows, max_asked);
   double read = 0;
-  for (int64_t row = 0; row < rows; ++row) read += taps(row, 1);
-  return read / static_cast<double>(rows);
+  for (int64_t k = 0; k < asked; ++k) read += taps(rows / asked * k, 1);
+  return read / static_cast<double>(asked);
 }
 
 }  // namespace relay::lower

@@ -13,9 +13,8 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
   RELAY_RETURN_IF_ERROR(expect_rank("C1", shape, 1, "shape"));
   if (shape->dtype != DType::int64()) return constraint("C1", "shape must be int64, but is {}", shape->dtype.str());
   // (C2) The number of axes is known.
-  if (!scalar::is_int(shape->shape[0]))
-    return constraint("C2", "the number of axes is {}, which is not a constant", text(shape->shape));
-  return ir::tensor_type(Dims(static_cast<size_t>(shape->shape[0]->ivalue), scalar::any_dim()), DType::boolean());
+  RELAY_ASSIGN(size_t rank, shape_input("C2", in, 0, "shape"));
+  return ir::tensor_type(Dims(rank, scalar::any_dim()), DType::boolean());
 }
 
 }  // namespace

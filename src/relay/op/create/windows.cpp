@@ -12,7 +12,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "relay/op/common.h"
+#include "relay/op/loops.h"
 
 namespace relay::ops {
 namespace {
@@ -97,11 +97,12 @@ struct MelAttrs {
 
 Result<Type> infer_mel(const MelAttrs& a, const Types&) {
   // (C1) Sizes are positive and not beyond all bounds, and the result holds floats.
-  constexpr int64_t most = int64_t{1} << 20;
-  if (a.num_mel_bins < 1 || a.num_mel_bins > most || a.dft_length < 1 || a.dft_length > int64_t{1} << 40 ||
+  constexpr int64_t max_bins = 4096, max_samples = int64_t{1} << 40;
+  if (a.num_mel_bins < 1 || a.num_mel_bins > max_bins || a.dft_length < 1 || a.dft_length > max_samples ||
       a.sample_rate < 1)
-    return constraint("C1", "num_mel_bins {}, dft_length {} and sample_rate {} should be positive", a.num_mel_bins,
-                      a.dft_length, a.sample_rate);
+    return constraint("C1",
+                      "num_mel_bins {} should be in 1 to {}, dft_length {} in 1 to 2^40, and sample_rate {} positive",
+                      a.num_mel_bins, max_bins, a.dft_length, a.sample_rate);
   if (!a.dtype.is_float()) return constraint("C1", "dtype must be a float, but is {}", a.dtype.str());
   // (C2) The edges are in order, within what the spectrum holds.
   if (!(a.lower_edge_hertz >= 0 && a.lower_edge_hertz <= a.upper_edge_hertz &&
@@ -125,10 +126,16 @@ Ints mel_edges(const MelAttrs& a) {
 }
 
 te::Tensors compute_mel(const MelAttrs& a, const te::Tensors&, const Type& out) {
-  Exprs values;
-  for (int64_t e : mel_edges(a)) values.push_back(dim(e));
-  te::Tensor edges = te::compute("edges", {dim(static_cast<int64_t>(values.size()))},
-                                 [&](const Exprs& i) { return one_of(i[0], values); });
+  // A table: written out as a choice, so many edges would be compared with each index.
+  const Ints table = mel_edges(a);
+  const DType integer = DType::int64();
+  te::Tensor edges = te::program(
+      "edges", {dim(static_cast<int64_t>(table.size()))}, integer, {}, [&](const Exprs&, const BufferRef& result) {
+        loop::Stmts stores;
+        for (size_t m = 0; m < table.size(); ++m)
+          stores.push_back(loop::store(result, {dim(static_cast<int64_t>(m))}, dim(table[m])));
+        return loop::block(std::move(stores));
+      });
   const DType wide = accumulator(a.dtype);
   return {te::compute("mel_weight_matrix", shape_of(out), [&](const Exprs& i) {
     const Expr &bin = i[0], low = (*edges)({i[1]}), middle = (*edges)({i[1] + 1}), high = (*edges)({i[1] + 2});
@@ -182,6 +189,7 @@ std::vector<OpDef> windows() {
                               "upper_edge_hertz=8000f, dtype=\"float64\""}},
        .rejects =
            {{{}, "num_mel_bins=0, dft_length=16, sample_rate=8192, lower_edge_hertz=0f, upper_edge_hertz=1f", "C1"},
+            {{}, "num_mel_bins=4097, dft_length=16, sample_rate=8192, lower_edge_hertz=0f, upper_edge_hertz=1f", "C1"},
             {{}, "num_mel_bins=8, dft_length=16, sample_rate=8192, lower_edge_hertz=2f, upper_edge_hertz=1f", "C2"}}},
       "MelWeightMatrixAttrs"));
   return all;

@@ -1,4 +1,6 @@
 // nn.lrn: out[.., c, ..] = data[.., c, ..] / (bias + alpha / size * sum(k) data[.., c + k - size / 2, ..]^2) ^ beta
+#include <algorithm>
+
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
@@ -35,8 +37,14 @@ te::Tensors compute(const LRNAttrs& a, const te::Tensors& in, const Type&) {
   DType dtype = accumulator(data->dtype);
   Ints before(data->shape.size(), 0), after = before;
   before[axis] = a.size / 2, after[axis] = (a.size - 1) / 2;  // an even window begins one place further in front
+  // No channel has more neighbours than there are other channels.
+  if (const Expr& channels = data->shape[axis]; scalar::is_int(channels)) {
+    const int64_t others = std::max<int64_t>(channels->ivalue - 1, 0);
+    before[axis] = std::min(before[axis], others), after[axis] = std::min(after[axis], others);
+  }
+  const int64_t window = before[axis] + 1 + after[axis];
   te::Tensor wide = padded(data, before, after, imm(0, data->dtype));
-  te::Tensor sum = te::reduce("squares", data->shape, {dim(a.size)}, Combiner::Sum, [&](Exprs i, const Exprs& k) {
+  te::Tensor sum = te::reduce("squares", data->shape, {dim(window)}, Combiner::Sum, [&](Exprs i, const Exprs& k) {
     i[axis] = i[axis] + k[0];
     Expr x = cast(dtype, (*wide)(i));
     return x * x;

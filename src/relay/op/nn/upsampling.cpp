@@ -75,7 +75,8 @@ Result<Type> scaled(const image::Resize& r, const std::string& letters, const st
     // (C3) Scales are positive, and whole where the extent is not known.
     Dim& extent = out[axes[d]];
     const double scale = scales[d];
-    if (!(scale > 0)) return constraint("C3", "scales must be positive, but one is {}", scale);
+    if (!(scale > 0 && scale <= 0x1p40))
+      return constraint("C3", "scales must be positive and at most 2^40, but one is {}", scale);
     if (scalar::is_int(extent))
       extent = dim(std::llround(static_cast<double>(extent->ivalue) * scale));
     else if (scale == std::floor(scale))
@@ -264,6 +265,7 @@ OpDef nn_upsampling() {
       .rejects = {{{"(1, 2, 4)"}, "", "C1"},
                   {{"(1, 2, 4, 4)"}, "method=\"area\"", "C2"},
                   {{"(1, 2, 4, 4)"}, "scale_h=0f", "C3"},
+                  {{"(1, 2, 4, 4)"}, "scale_h=1e300f", "C3"},
                   {{"(1, 2, h, 4)"}, "scale_h=1.5f", "C3"}}};
   nn::allow_blocks<UpSamplingAttrs, UpSamplingAttrs>(spec, {&UpSamplingAttrs::layout}, nullptr);
   return define<UpSamplingAttrs>(std::move(spec), "UpSamplingAttrs");

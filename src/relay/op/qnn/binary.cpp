@@ -62,8 +62,11 @@ te::Tensors compute_product(const BroadcastAttrs& a, const te::Tensors& in, cons
   auto at = [&](size_t k, const Exprs& i) { return broadcast_indices(in[k], i); };
   // One scale of the product, or one for each element.
   const bool one = left.scale->shape.empty() && right.scale->shape.empty();
+  const DType real = left.scale->dtype == right.scale->dtype ? left.scale->dtype : DType::float64();
   te::Tensor scale = te::compute("scale", one ? Exprs{} : shape_of(out), [&](const Exprs& i) {
-    return one ? (*left.scale)({}) * (*right.scale)({}) : left.scale_at(at(0, i)) * right.scale_at(at(1, i));
+    const Expr x = one ? (*left.scale)({}) : left.scale_at(at(0, i)),
+               y = one ? (*right.scale)({}) : right.scale_at(at(1, i));
+    return cast(real, x) * cast(real, y);
   });
   const qnn::Factors factor = qnn::ratio(scale, in[6]);
   return {te::compute("product", shape_of(out), [&](const Exprs& i) {

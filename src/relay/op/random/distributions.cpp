@@ -10,6 +10,7 @@
 #include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 #include "relay/op/random/threefry.h"
+#include "relay/op/sort/radix.h"
 
 namespace relay::ops {
 namespace {
@@ -148,25 +149,30 @@ te::Tensors compute_multinomial(const MultinomialAttrs&, const te::Tensors& in, 
                                            });
                                          });
   // The place of the first running sum above a number is in [low, low + length].
-  const te::Tensor found = te::program(
-      "found", shape_of(type), DType::int64(), axes_but(last + 1, {}), [&](const Exprs& i, const BufferRef& r) {
-        return with_cell("low", dim(0), [&](const Cell& low) {
-          return with_cell("length", count, [&](const Cell& length) {
-            const Stmt halve = each("step", dim(63), [&](const Expr&) {
-              return let("half", floordiv(length.get(), 2), [&](const Expr& half) {
-                const Expr behind =
-                    le((*running)(with(i, low.get() + half)), unit(drawn.bits, flat(i, shape_of(type)), dtype));
-                const Stmt move = let("behind", behind, [&](const Expr& b) {
-                  return loop::block({low.set(select(b, low.get() + half + 1, low.get())),
-                                      length.set(select(b, length.get() - half - 1, half))});
-                });
-                return loop::if_(lt(dim(0), length.get()), move);
-              });
+  auto search = [&](const Exprs& i, const Expr& bits, const Expr& number, const BufferRef& result) {
+    return with_cell("low", dim(0), [&](const Cell& low) {
+      return with_cell("length", count, [&](const Cell& length) {
+        const Stmt halve = each("step", bits, [&](const Expr&) {
+          return let("half", floordiv(length.get(), 2), [&](const Expr& half) {
+            const Expr behind = le((*running)(with(i, low.get() + half)), number);
+            const Stmt move = let("behind", behind, [&](const Expr& b) {
+              return loop::block({low.set(select(b, low.get() + half + 1, low.get())),
+                                  length.set(select(b, length.get() - half - 1, half))});
             });
-            return loop::block({halve, loop::store(r, i, low.get())});
+            return loop::if_(lt(dim(0), length.get()), move);
           });
         });
+        return loop::block({halve, loop::store(result, i, low.get())});
       });
+    });
+  };
+  const te::Tensor found = te::program("found", shape_of(type), DType::int64(), axes_but(last + 1, {}),
+                                       [&](const Exprs& i, const BufferRef& r) {
+                                         return with_bits_of(count, [&](const Expr& bits) {
+                                           return let("number", unit(drawn.bits, flat(i, shape_of(type)), dtype),
+                                                      [&](const Expr& number) { return search(i, bits, number, r); });
+                                         });
+                                       });
   return {drawn.key, elementwise("multinomial", found, [&](const Exprs& i) {
             return cast(DType::int32(), select(lt((*found)(i), count), (*found)(i), dim(0)));
           })};

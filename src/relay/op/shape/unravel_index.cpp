@@ -20,14 +20,14 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
 te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   const int64_t rank = in[1]->shape[0]->ivalue;
   return {te::compute("unravel_index", shape_of(out), [&](const Exprs& i) {
-    Expr rest = cast(DType::int64(), (*in[0])(Exprs(i.begin() + 1, i.end()))), value;
-    for (int64_t d = rank; d-- > 0;) {
-      Expr size = cast(DType::int64(), (*in[1])({dim(d)}));
-      Expr own = floormod(rest, size);
-      value = value ? select(eq(i[0], dim(d)), own, value) : own;
-      rest = floordiv(rest, size);
+    const Expr number = cast(DType::int64(), (*in[0])(Exprs(i.begin() + 1, i.end())));
+    Exprs sizes;
+    Expr behind = dim(1);  // so many elements have one index along the axis; a product costs less than more divisions
+    for (int64_t d = 0; d < rank; ++d) {
+      sizes.push_back(cast(DType::int64(), (*in[1])({dim(d)})));
+      if (d > 0) behind = behind * select(lt(i[0], dim(d)), sizes.back(), dim(1));
     }
-    return cast(dtype_of(out), value);
+    return cast(dtype_of(out), floormod(floordiv(number, behind), one_of(i[0], sizes)));
   })};
 }
 
