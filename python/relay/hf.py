@@ -39,8 +39,9 @@ def _class_of(transformers, name: str):
 
 
 def generate(self, *args, **named):
-    """transformers' generate(); where nobody says which cache, one of fixed size. It has the name of the method, so that
-    pickles of the model find that.
+    """transformers' generate(); where nobody says which cache, one of fixed size.
+
+    It has the name of the method, so that pickles of the model find that.
     """
     config = named.get("generation_config") or self.generation_config
     if named.get("past_key_values") is None and config.cache_implementation is None:
@@ -59,7 +60,8 @@ def load(model, *, model_class: type | None = None, dynamic: bool | None = None,
 
     The result works in transformers.pipeline. Its generate() keeps keys and values in a cache of fixed size that each
     step updates in place, where the model supports one ("static"); generate(..., cache_implementation="dynamic") takes
-    one that grows, generate(..., past_key_values=cache) the caller's. Raises CompileError (R0601) where transformers is missing or has no such model.
+    one that grows, generate(..., past_key_values=cache) the caller's. Raises CompileError (R0601) where transformers is
+    missing or has no such model.
     """
     transformers = _transformers()
     if not isinstance(model, transformers.PreTrainedModel):

@@ -1,5 +1,5 @@
-"""The layer of a transformer's encoder that torch.nn calls as one operator in inference, in operators that are traced in
-its place."""
+"""The layer of a transformer's encoder that torch.nn calls as one operator in inference, in operators that are
+traced in its place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ aten = torch.ops.aten
 
 
 def _allowed(mask, kind: int):
-    """Whether a query sees a key. The mask says which it does not see: by query and key (0), batch and key (1), or all."""
+    """Whether a query sees a key. The mask says which it does not: by query and key (0), batch and key (1), or all."""
     allowed = mask.to(torch.bool).logical_not()
     return allowed[:, None, None, :] if kind == 1 else allowed
 

@@ -71,7 +71,7 @@ def _cubic(t):
 
 
 def _of_cubic(grad, data, grid, padding: int, corners: bool):
-    """Each of the 4 x 4 pixels around a place is padded by itself, so its gradient does not pass through the padding."""
+    """Each of the 4 x 4 pixels around a place is padded by itself: its gradient does not pass through the padding."""
     extents, channels = list(data.shape[2:]), data.shape[1]
     found = [_in_pixels(grid[..., one], extents[axis], corners) for axis, one in ((0, 1), (1, 0))]
     begins = [torch.floor(x) for x, _ in found]

@@ -1,4 +1,5 @@
-"""Determinants, inverses and solutions of linear systems, with their gradients, in operators that are traced in their place.
+"""Determinants, inverses and solutions of linear systems, in operators that are traced in their place, which their
+gradients read too.
 
 A matrix of n rows is eliminated in n steps, written one behind the other; each brings the row with the largest element
 of its column up, as LAPACK's getrf does. Factors and pivots are those of PyTorch: P A = L U, L and U in one matrix, and
