@@ -10,6 +10,7 @@ import warnings
 
 from . import _core
 from .arrays import address, array, is_read_only, like
+from .complexes import Complexes
 from .errors import bad_option, wrong_input
 from .sources import source_of
 from .strings import Strings
@@ -77,7 +78,8 @@ class Compiled:
     One result comes as an array, several as a tuple in the model's order: torch tensors if an input was one, NumPy
     arrays otherwise; data values, functions and references come as the classes of relay.values. Inputs that are
     row-major are used where they lie, and results are not copied. What the model says is of strings takes and gives
-    arrays of strings (dtype object).
+    arrays of strings (dtype object); what it says is complex, floats with a last axis of two, takes and gives complex
+    arrays.
     """
 
     def __init__(self, core: _core.Compiled):
@@ -88,15 +90,17 @@ class Compiled:
         self._donated: list[int] = core.donated
         strings = Strings(*core.strings)
         self._strings = strings if strings.inputs or strings.outputs else None
-        self._takes_arrays = core.is_graph and not self._donated and self._strings is None
+        self._complexes = Complexes(*core.complex)
+        self._takes_arrays = core.is_graph and not (self._donated or self._strings or self._complexes)
 
     def __call__(self, *args, threads: int = 0, **named):
         if self._takes_arrays and not named and len(args) == len(self._names):
             results = self._core.run_numpy(args, threads)
             if results is not None:
                 return results
-        values = _in_order(self._names, args, named)
-        return self._run(values, threads) if self._strings is None else self._run_with_strings(values, threads)
+        values = self._complexes.parts(_in_order(self._names, args, named))
+        run = self._run if self._strings is None else self._run_with_strings
+        return self._complexes.joined(run(values, threads))
 
     def _run_with_strings(self, values: list, threads: int):
         call = self._strings.call()
@@ -183,7 +187,7 @@ class Compiled:
 
     def profile(self, *args, **named) -> list[dict]:
         """The steps of one run with their times."""
-        values = _in_order(self._names, args, named)
+        values = self._complexes.parts(_in_order(self._names, args, named))
         if self._strings is not None:
             values = self._encoded(values, self._strings.call())
         if self._core.is_graph:
@@ -362,10 +366,12 @@ def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
     if named or given_back:
         call = Strings(words, named, given_back).call()
         inputs = [call.encode(v, name) if name in named else v for v, (name, _) in zip(inputs, ports, strict=False)]
+    complexes = Complexes(*_core.complex(module))
+    inputs = complexes.parts(inputs)
     types = _core.data_types(module)
     dtypes = [dtype or None for _, dtype in ports] + [None] * len(inputs)
     values = [to_value(checked(v, "?"), types, dtype) for v, dtype in zip(inputs, dtypes, strict=False)]
-    results = from_value(_core.evaluate(module, values, precision), inputs)
+    results = complexes.joined(from_value(_core.evaluate(module, values, precision), inputs))
     if not given_back:
         return results
     outputs = _core.output_names(module)

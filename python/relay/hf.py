@@ -7,8 +7,8 @@ transformers.pipeline("text-classification", model=model, tokenizer=tokenizer)("
 
 from __future__ import annotations
 
-import copy
 import os
+import types
 
 from . import torch as relay_torch
 from .errors import wrong_input
@@ -38,6 +38,17 @@ def _class_of(transformers, name: str):
     return next((one for one in found if one is not None), transformers.AutoModel)
 
 
+def generate(self, *args, **named):
+    """transformers' generate(); where nobody says which cache, one of fixed size.
+
+    It has the name of the method, so that pickles of the model find that.
+    """
+    config = named.get("generation_config") or self.generation_config
+    if named.get("past_key_values") is None and config.cache_implementation is None:
+        named.setdefault("cache_implementation", "static")
+    return type(self).generate(self, *args, **named)
+
+
 def load(model, *, model_class: type | None = None, dynamic: bool | None = None, freeze: bool = True, **options):
     """The model for inference, as transformers' class of it; its forward runs in Relay's kernels.
 
@@ -49,7 +60,8 @@ def load(model, *, model_class: type | None = None, dynamic: bool | None = None,
 
     The result works in transformers.pipeline. Its generate() keeps keys and values in a cache of fixed size that each
     step updates in place, where the model supports one ("static"); generate(..., cache_implementation="dynamic") takes
-    one that grows. Raises CompileError (R0601) where transformers is missing or has no such model.
+    one that grows, generate(..., past_key_values=cache) the caller's. Raises CompileError (R0601) where transformers is
+    missing or has no such model.
     """
     transformers = _transformers()
     if not isinstance(model, transformers.PreTrainedModel):
@@ -59,7 +71,5 @@ def load(model, *, model_class: type | None = None, dynamic: bool | None = None,
         dynamic = True
     made = relay_torch.compile(model.eval(), dynamic=dynamic, freeze=freeze, **options)
     if model.can_generate() and getattr(model, "_can_compile_fullgraph", False):
-        made.generation_config = copy.deepcopy(model.generation_config)  # the model's own stays as it is
-        if made.generation_config.cache_implementation is None:
-            made.generation_config.cache_implementation = "static"
+        made.generate = types.MethodType(generate, made)
     return made

@@ -8,6 +8,7 @@ import os
 
 from . import _core
 from .errors import wrong_input
+from .frontend.pytorch import is_script_file
 
 _WANTED = "give a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram"
 
@@ -25,6 +26,11 @@ class Source:
         """One of onnx, relay, artifact and pytorch."""
         if self.program is not None or self._is_pt2:
             return "pytorch"
+        if self.bytes is None and self.name.endswith((".pt", ".pth", ".ts")) and is_script_file(self.name):
+            raise wrong_input(
+                f"{self.name} is a TorchScript file, which does not say what its inputs are",
+                f"relay.from_pytorch({self.name!r}, (example,)) imports it, relay.compile compiles what that gives",
+            )
         return _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
 
     @property

@@ -32,17 +32,31 @@ struct PyCompiled {
 using Port = std::tuple<std::string, std::string, std::vector<std::string>, std::string>;
 }  // namespace
 
-// The list of strings that stand for numbers, and the names of the inputs and outputs whose elements they are.
-static std::tuple<ir::Strings, ir::Strings, ir::Strings> strings_of(const ir::Module& module) {
+// An attribute of @main that is a list; an empty one where there is none.
+template <typename List>
+static List list_of_main(const ir::Module& module, const char* name) {
   auto main = module.functions.find("main");
   if (main == module.functions.end()) return {};
-  const ir::DictAttrs& attrs = main->second->attrs;
-  auto list = [&](const char* name) {
-    auto found = attrs.find(name);
-    const ir::Strings* strings = found == attrs.end() ? nullptr : std::get_if<ir::Strings>(&found->second);
-    return strings ? *strings : ir::Strings();
-  };
-  return {list("strings"), list("string_inputs"), list("string_outputs")};
+  auto found = main->second->attrs.find(name);
+  const List* list = found == main->second->attrs.end() ? nullptr : std::get_if<List>(&found->second);
+  return list ? *list : List();
+}
+
+// The list of strings that stand for numbers, and the names of the inputs and outputs whose elements they are.
+static std::tuple<ir::Strings, ir::Strings, ir::Strings> strings_of(const ir::Module& module) {
+  return {list_of_main<ir::Strings>(module, "strings"), list_of_main<ir::Strings>(module, "string_inputs"),
+          list_of_main<ir::Strings>(module, "string_outputs")};
+}
+
+// The places of the inputs and outputs whose last axis is a complex number's two parts.
+static std::pair<ir::Ints, ir::Ints> complex_of(const ir::Module& module) {
+  return {list_of_main<ir::Ints>(module, "complex_inputs"), list_of_main<ir::Ints>(module, "complex_outputs")};
+}
+
+// A module whose @main has the parameters and attributes of what is compiled.
+static ir::Module interface_of(const PyCompiled& self) {
+  if (self.compiled) return self.compiled->module;
+  return take(text::parse(take(driver::note(*self.artifact, driver::interface_note))));
 }
 
 // None of "compiled", which is whatever suits.
@@ -266,11 +280,8 @@ void add_compiled(nb::module_& m) {
                    })
       .def_prop_ro("is_graph", [](const PyCompiled& self) { return self.executable->runs_as_graph(); })
       .def_prop_ro("executor", [](const PyCompiled& self) { return runtime::name(self.executable->executor()); })
-      .def_prop_ro("strings",
-                   [](const PyCompiled& self) {
-                     if (self.compiled) return strings_of(self.compiled->module);
-                     return strings_of(take(text::parse(take(driver::note(*self.artifact, driver::interface_note)))));
-                   })
+      .def_prop_ro("strings", [](const PyCompiled& self) { return strings_of(interface_of(self)); })
+      .def_prop_ro("complex", [](const PyCompiled& self) { return complex_of(interface_of(self)); })
       .def_prop_ro("types", [](const PyCompiled& self) { return data_types(self.executable->program()); })
       .def("profile", profile, nb::arg("inputs"))
       .def("profile_call", profile_call, nb::arg("inputs"))
@@ -290,6 +301,7 @@ void add_compiled(nb::module_& m) {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(wait_for_left_work));
   m.def("output_names", [](const PyModule& m) { return m.output_names; }, nb::arg("module"));
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
+  m.def("complex", [](const PyModule& m) { return complex_of(m.module); }, nb::arg("module"));
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"),
         nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false,

@@ -1,8 +1,11 @@
 """relay.hf: models of transformers with random weights, from folders, beside transformers itself."""
 
+import resource
+import sys
 import warnings
 
 import pytest
+from memory import allocated
 
 import relay
 
@@ -98,6 +101,49 @@ def test_generation_with_kept_keys_and_values(name, tmp_path, monkeypatch):
         how = {"max_new_tokens": more, "min_new_tokens": more, "do_sample": False}
         assert fast.generate(given, **how).equal(wanted.generate(given, **how))
     assert 0 < len(programs) <= 4  # not one a length
+
+
+class Memory(transformers.StoppingCriteria):
+    """Never stops; notes after each step what the process has allocated, and the pages that it was given."""
+
+    def __init__(self):
+        self.steps = []
+
+    def __call__(self, ids, scores, **named):
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        self.steps.append((allocated(), faults))
+        return torch.zeros(len(ids), dtype=torch.bool)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
+def test_a_thousand_steps_of_generation_allocate_nothing_and_copy_no_cache(tmp_path, monkeypatch):
+    config = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1100}
+    wanted = saved(tmp_path, "GPT2LMHeadModel", **config, **WORDS)
+    programs, made = [], relay.torch.dynamo.compile_module
+    monkeypatch.setattr(
+        relay.torch.dynamo, "compile_module", lambda *a, **k: programs.append(made(*a, **k)) or programs[-1]
+    )
+    fast, prompt = relay.hf.load(tmp_path, threads=1), ids(2, 7)
+    cache = transformers.StaticCache(wanted.config, max_cache_len=1024)
+    arrays = lambda: [one for layer in cache.layers for one in (layer.keys, layer.values)]  # noqa: E731
+
+    def generate(steps, memory):
+        how = {"max_new_tokens": steps, "min_new_tokens": steps, "do_sample": False}
+        return fast.generate(prompt, past_key_values=cache, stopping_criteria=[memory], **how)
+
+    generate(3, Memory())
+    cache.reset()
+    places, compiled, memory = [one.data_ptr() for one in arrays()], len(programs), Memory()
+    tokens = generate(1000, memory)
+    assert [one.data_ptr() for one in arrays()] == places and len(programs) == compiled
+    of_caches = [one for model in programs for one in model.report["donations"]]
+    assert len(of_caches) >= 2 * len(places) and all(one["in_place"] for one in of_caches)
+    (before, first), (after, last) = memory.steps[20], memory.steps[-1]
+    assert len(memory.steps) == 1000 and after - before < 1 << 16
+    size = arrays()[0].nbytes
+    assert last - first < size // 4096 // 4  # the copy of one cache in one step would touch more new pages
+    how = {"max_new_tokens": 1000, "min_new_tokens": 1000, "do_sample": False}
+    assert tokens.equal(wanted.generate(prompt, **how))
 
 
 def test_weights_of_the_file_are_mapped(tmp_path):

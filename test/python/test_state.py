@@ -1,11 +1,11 @@
 """State in place: inputs that are given away and results that lie in their memory, in every executor and by PyTorch."""
 
-import ctypes
 import resource
 import sys
 
 import numpy as np
 import pytest
+from memory import allocated
 
 import relay
 
@@ -75,19 +75,6 @@ def test_what_is_computed_elsewhere_is_copied_back_and_the_report_says_why():
     wanted = a.T.copy()
     assert model(a) is a
     np.testing.assert_array_equal(a, wanted)
-
-
-def allocated() -> int:
-    """Bytes that malloc and mmap have given to this process and not got back."""
-
-    class Info(ctypes.Structure):
-        _fields_ = [(name, ctypes.c_size_t) for name in
-                    "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]  # fmt: skip
-
-    mallinfo2 = ctypes.CDLL(None).mallinfo2
-    mallinfo2.restype = Info
-    info = mallinfo2()
-    return info.uordblks + info.hblkhd
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")

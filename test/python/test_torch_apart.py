@@ -29,6 +29,10 @@ def image(*sizes):
     return torch.randn(*(sizes or (2, 4, 8, 8)), requires_grad=True)
 
 
+def matrices():
+    return (torch.randn(3, 4, 4) + 2 * torch.eye(4)).requires_grad_()
+
+
 def sampled(axes, how, padding, corners):
     """Places in and around a picture or volume of one channel, by a layer, so that the grid has a gradient too."""
     data, places = ((4, 8), (3, 5)) if axes == 2 else ((4, 2, 8), (2, 3, 2))
@@ -48,6 +52,7 @@ LAYERS = {
     "adaptive averages of volumes": lambda: (nn.AdaptiveAvgPool3d(2), image(1, 2, 4, 3, 5)),
     "adaptive maxima": lambda: (nn.AdaptiveMaxPool2d(4), image()),
     "adaptive maxima of other sizes": lambda: (nn.AdaptiveMaxPool2d((3, 5)), image()),
+    "adaptive maxima of volumes": lambda: (nn.AdaptiveMaxPool3d((2, 3, 2)), image(1, 2, 4, 4, 5)),
     "averages that stand over": lambda: (nn.AvgPool2d(3, 2, 1, ceil_mode=True), image()),
     "averages without padding": lambda: (nn.AvgPool2d(3, 2, 1, ceil_mode=True, count_include_pad=False), image()),
     "averages with a divisor": lambda: (nn.AvgPool2d(3, 2, divisor_override=5), image()),
@@ -67,7 +72,10 @@ LAYERS = {
             sampled, axes, how, padding, corners
         )
         for (axes, what), how, padding, corners in itertools.product(
-            [(2, "picture"), (3, "volume")], ["bilinear", "nearest"], ["zeros", "border", "reflection"], [False, True]
+            [(2, "picture"), (3, "volume")],
+            ["bilinear", "nearest", "bicubic"],
+            ["zeros", "border", "reflection"],
+            [False, True],
         )
         if axes == 2 or (how == "bilinear" and padding != "border")
     },
@@ -75,6 +83,15 @@ LAYERS = {
     "a mean over channels that lie side by side": lambda: (
         nn.AdaptiveAvgPool2d(1),
         image().detach().contiguous(memory_format=torch.channels_last).requires_grad_(),
+    ),
+    "determinants": lambda: (Of(torch.linalg.det), matrices()),
+    "a determinant of a matrix that lies by columns": lambda: (Of(lambda x: torch.det(x.mT[0] * 2)), matrices()),
+    "logarithms of determinants": lambda: (Of(lambda x: torch.stack(torch.linalg.slogdet(x))), matrices()),
+    "inverses": lambda: (Of(lambda x: torch.linalg.inv_ex(x).inverse), matrices()),
+    "solutions": lambda: (Of(lambda x: torch.linalg.solve_ex(x, x[..., :2].sin()).result), matrices()),
+    "solutions of a triangle": lambda: (
+        Of(lambda x: torch.linalg.solve_triangular(x.triu() + 3 * torch.eye(4), x.cos(), upper=True)),
+        matrices(),
     ),
     "a Fourier transform within": lambda: (Of(lambda x: torch.fft.fft2(x).real), image()),
 }

@@ -78,7 +78,47 @@ def test_inputs_results_and_gradients_of_a_graph():
         assert_close(got, wanted)
 
 
-def test_complex_inputs_and_results_of_a_program_are_refused():
-    for network, x in ((Of(fft.fft), torch.randn(3)), (Of(lambda x: x.real), torch.randn(3, dtype=torch.complex64))):
-        with pytest.raises(relay.CompileError, match="complex"):
-            relay.from_pytorch(network, (x,))
+class Turned(torch.nn.Module):
+    """Complex numbers go in, by name, come out, and are a buffer that a call changes."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(2, 3, dtype=torch.complex64))
+
+    def forward(self, x, angle):
+        self.last.copy_(x * torch.polar(torch.ones_like(angle), angle))
+        return self.last + x, self.last.abs(), None, fft.fft(angle)
+
+
+def turned(x, angle):
+    y = x * torch.polar(torch.ones_like(angle), angle)
+    return y, y + x, y.abs(), (), fft.fft(angle)
+
+
+@pytest.mark.parametrize("executor", ["vm", "aot", "debug"])
+def test_complex_inputs_and_results_of_a_program(executor, tmp_path):
+    torch.manual_seed(0)
+    module = relay.from_pytorch(Turned(), (torch.zeros(2, 3, dtype=torch.complex64), torch.zeros(2, 3)))
+    assert [str(one.type_annotation) for one in module["main"].params] == [
+        "Tensor[(2, 3, 2), float32]", "Tensor[(2, 3), float32]", "Tensor[(2, 3, 2), float32]"]  # fmt: skip
+    x, angle = torch.randn(3, 2, dtype=torch.complex64).t().conj(), torch.randn(2, 3)
+    given = [x, angle, torch.zeros(2, 3, dtype=torch.complex64)]
+    pairs = [torch.view_as_real(one.resolve_conj()) if one.is_complex() else one for one in given]
+    if executor == "debug":
+        runs = [relay.evaluate(module, given)]
+    else:
+        model = relay.compile(module, executor=executor)
+        model.save(tmp_path / "turned.rart")
+        loaded = relay.load(tmp_path / "turned.rart")
+        runs = [model(*given), model(*pairs), loaded(*given), model(*(one.resolve_conj().numpy() for one in given))]
+    for results in runs:
+        for got, wanted in zip(results, turned(x, angle), strict=True):
+            assert got == wanted if isinstance(wanted, tuple) else assert_close(torch.as_tensor(got), wanted) is None
+
+
+def test_one_complex_result_of_sizes_that_vary():
+    network = Of(lambda x: fft.fft(x, dim=0) * 2j)
+    model = relay.compile(relay.from_pytorch(network, (torch.randn(4, 3),), dynamic_shapes=({0: AUTO},)))
+    for size in (1, 5, 8):
+        x = torch.randn(size, 3)
+        assert_close(model(x), network(x))

@@ -1,6 +1,8 @@
 #include "relay/driver/compile.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "relay/build/batch_calls.h"
 #include "relay/build/split_segments.h"
@@ -234,18 +236,20 @@ Status make_executable(Compiled& compiled, const CompileOptions& options) {
   return ok();
 }
 
-// @main with its parameters and nothing to do, what its attributes say of strings, and the data types: what an artifact
-// says of its inputs.
+// @main with its parameters and nothing to do, what its attributes say of strings and complex numbers, and the data
+// types: what an artifact says of its inputs.
 static std::string interface_text(const ir::Module& module) {
   ir::Module out;
   out.types = module.types;
   std::vector<ir::VarRef> params;
   for (const ir::VarRef& p : module.functions.at("main")->params)
     params.push_back(ir::var(p->name, p->type ? p->type : p->annotation));
-  ir::DictAttrs strings;
+  static const std::set<std::string_view> told = {"strings", "string_inputs", "string_outputs", "complex_inputs",
+                                                  "complex_outputs"};
+  ir::DictAttrs attrs;
   for (const auto& [name, value] : module.functions.at("main")->attrs)
-    if (name == "strings" || name == "string_inputs" || name == "string_outputs") strings[name] = value;
-  out.functions["main"] = ir::function(std::move(params), ir::tuple({}), {}, {}, std::move(strings));
+    if (told.contains(name)) attrs[name] = value;
+  out.functions["main"] = ir::function(std::move(params), ir::tuple({}), {}, {}, std::move(attrs));
   return text::str(out);
 }
 

@@ -6,7 +6,10 @@ interpreter calls (script.py). torch is imported when one is given.
 
 from __future__ import annotations
 
+import copy
 import io
+import os
+import zipfile
 
 from ..._core import IRModule
 from ...errors import CompileError, wrong_input
@@ -40,13 +43,67 @@ def read_pt2(name: str, content: bytes | None = None) -> IRModule:
     return from_exported(program)
 
 
-def from_module(module, example_inputs: tuple, dynamic_shapes=None) -> IRModule:
-    """The module of a torch.nn.Module that is called as module(*example_inputs).
+def is_script_file(path: str) -> bool:
+    """Whether it is a file that torch.jit.save wrote."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        names = [name.partition("/")[2] for name in archive.namelist()]
+    return "constants.pkl" in names and any(name.startswith("code/") for name in names)
 
-    dynamic_shapes: of torch.export.export; sizes named there become shape variables.
+
+def _read_script(path: str):
+    import torch
+
+    if not is_script_file(path):
+        raise wrong_input(
+            f"{path} is not a TorchScript file",
+            "torch.jit.save writes one; relay.load takes other files, and state_dict=PATH is for weights of a module",
+        )
+    return torch.jit.load(path, map_location="cpu").eval()
+
+
+def _read_state(path: str) -> dict:
+    """The weights of a file that torch.save wrote, or of a safetensors file."""
+    import torch
+
+    try:
+        if path.endswith(".safetensors"):
+            from safetensors.torch import load_file
+
+            return load_file(path)
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # of pickle, zipfile, safetensors, the file system
+        raise wrong_input(
+            f"{path} cannot be read as a state dict: {(str(error).strip() or type(error).__name__).splitlines()[0]}",
+            "write the file with torch.save(module.state_dict(), path)",
+        ) from error
+
+
+def _with_state(module, state):
+    """A copy of the module with these weights."""
+    state = _read_state(os.fspath(state)) if isinstance(state, str | os.PathLike) else state
+    module = copy.deepcopy(module)
+    try:
+        module.load_state_dict(state)
+    except Exception as error:  # RuntimeError and whatever a value that is no dict raises
+        raise wrong_input(
+            f"the state dict is not of the {type(module).__name__}: {error}",
+            "give what state_dict() of a module of the same class with the same sizes returns",
+        ) from error
+    return module
+
+
+def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=None) -> IRModule:
+    """The module of a torch.nn.Module, or of a TorchScript module or file, that is called as module(*example_inputs).
+
+    dynamic_shapes: of torch.export.export; sizes named there become shape variables. state_dict: the weights, in place
+    of the module's own: a dict, or the path of a file of torch.save or of safetensors.
     """
     import torch
 
+    module = _read_script(os.fspath(module)) if isinstance(module, str | os.PathLike) else module
+    module = module if state_dict is None else _with_state(module, state_dict)
     example_inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     if isinstance(module, torch.jit.ScriptModule):
         if dynamic_shapes is not None:

@@ -9,18 +9,14 @@ import math
 
 import torch
 
-from . import apart_grid
+from . import apart_attention, apart_grid, apart_index, apart_linalg, apart_resize
 
 aten = torch.ops.aten
+MOST_GROUPS = 16  # of a convolution over three axes, each a convolution of its own
 
 
 def _numbers(count, like: torch.Tensor):
     return torch.arange(count, device=like.device)
-
-
-def _along(data: torch.Tensor, axis: int, matrix: torch.Tensor) -> torch.Tensor:
-    """The product of the data with a matrix along an axis."""
-    return torch.movedim(torch.movedim(data, axis, -1) @ matrix, -1, axis)
 
 
 def _windows(begin, end, extent, shares, like: torch.Tensor) -> torch.Tensor:
@@ -37,7 +33,7 @@ def _adaptive_average(axes: int):
             windows, extent = grad.shape[axis], data.shape[axis]
             i = _numbers(windows, grad)
             begin, end = (i * extent) // windows, ((i + 1) * extent + windows - 1) // windows
-            grad = _along(grad, axis, _windows(begin, end, extent, end - begin, grad))
+            grad = apart_resize.along(grad, axis, _windows(begin, end, extent, end - begin, grad))
         return grad
 
     return function
@@ -54,7 +50,7 @@ def _average(grad, data, size, stride, padding, ceil_mode, count_include_pad, di
         end = (begin + size[place]).clamp(max=extent + padding[place])
         inner, last = begin.clamp(min=0), end.clamp(max=extent)
         shares = torch.ones_like(begin) if divisor is not None else end - begin if count_include_pad else last - inner
-        grad = _along(grad, axis, _windows(inner, last, extent, shares, grad))
+        grad = apart_resize.along(grad, axis, _windows(inner, last, extent, shares, grad))
     return grad if divisor is None else grad / divisor
 
 
@@ -70,26 +66,39 @@ def _of_maxima(axes: int):
 
 
 def _adaptive_places(windows, extent, like):
-    """(windows, most places of a window): the places of each, its last one repeated."""
+    """(windows, as many places as a window can have): the places of each, its last one repeated."""
     i = _numbers(windows, like)
     begin, end = (i * extent) // windows, ((i + 1) * extent + windows - 1) // windows
-    most = -(-extent // windows) + (extent % windows != 0)
-    return torch.minimum(begin[:, None] + _numbers(most, like), end[:, None] - 1)
+    return torch.minimum(begin[:, None] + _numbers(-(-extent // windows) + 1, like), end[:, None] - 1)
 
 
-def _adaptive_maximum(data, sizes):
-    """Values and places in the image. Windows of one size are those of max_pool2d."""
-    height, width = data.shape[-2:]
-    if height % sizes[0] == 0 and width % sizes[1] == 0:
-        return aten.max_pool2d_with_indices(data, [height // sizes[0], width // sizes[1]])
-    rows, columns = _adaptive_places(sizes[0], height, data), _adaptive_places(sizes[1], width, data)
-    (high, tall), (wide, long) = rows.shape, columns.shape
-    windows = data.index_select(-2, rows.reshape(-1)).index_select(-1, columns.reshape(-1))
-    windows = windows.reshape([*data.shape[:-2], high, tall, wide, long]).transpose(-3, -2)
-    values, taps = windows.reshape([*data.shape[:-2], high, wide, tall * long]).max(-1)
-    row = rows.reshape(-1)[_numbers(high, data)[:, None] * tall + taps // long]
-    column = columns.reshape(-1)[_numbers(wide, data) * long + taps % long]
-    return values, row * width + column
+def _adaptive_maximum(axes: int, pool):
+    def function(data, sizes):
+        """Values and places in the image. Windows of one size are those of max_pool; no guard on a size says so."""
+        extents, outer = data.shape[-axes:], list(data.shape[:-axes])
+        if all(size == 1 for size in sizes) and not all(isinstance(extent, int) for extent in extents):
+            values, index = data.reshape([*outer, -1]).max(-1)
+            return tuple(one.reshape([*outer, *sizes]) for one in (values, index))
+        if all(isinstance(extent, int) for extent in extents) and all(
+            extent % size == 0 for extent, size in zip(extents, sizes, strict=True)
+        ):
+            return pool(data, [extent // size for extent, size in zip(extents, sizes, strict=True)])
+        found = [_adaptive_places(size, extent, data) for size, extent in zip(sizes, extents, strict=True)]
+        for axis, places in enumerate(found, -axes):
+            data = data.index_select(axis, places.reshape(-1))
+        data = data.reshape([*outer, *(extent for places in found for extent in places.shape)])
+        counts, taps = ([places.shape[one] for places in found] for one in (0, 1))
+        first = len(outer)
+        order = [*range(first), *range(first, first + 2 * axes, 2), *range(first + 1, first + 2 * axes, 2)]
+        values, tap = data.permute(order).reshape([*outer, *counts, math.prod(taps)]).max(-1)
+        index = 0
+        for axis, (places, extent) in enumerate(zip(found, extents, strict=True)):
+            window = _numbers(counts[axis], data).reshape([-1, *[1] * (axes - 1 - axis)])
+            place = (tap // math.prod(taps[axis + 1 :])) % taps[axis]
+            index = index * extent + places.reshape(-1)[window * taps[axis] + place]
+        return values, index
+
+    return function
 
 
 def _replicated(grad, data, padding):
@@ -141,40 +150,54 @@ def _bags(indices, offsets, include_last: bool):
     return inside.sum(1) - 1, starts.shape[0]
 
 
-def _counts(bags, count, like):
-    return like.new_zeros(count).index_add(0, bags, like.new_ones(bags.shape[0]))
+def _shares_of_bags(weight, indices, shares, padding: int):
+    """How much of each row counts: of rows that are padding nothing, and they are not among the bag's."""
+    counts = weight.new_ones(indices.shape[0]) if padding < 0 else (indices != padding).to(weight.dtype)
+    return counts, counts if shares is None else counts * shares
 
 
 def _bag(
     weight, indices, offsets, by_frequency=False, mode=0, sparse=False, shares=None, include_last=False, padding=-1
 ):
     """Sums (mode 0) and means (1) of rows; the operator's other results are for its own gradient."""
-    if mode > 1 or padding >= 0 or by_frequency or sparse:
+    if mode > 1 or by_frequency or sparse:
         return NotImplemented
     bags, count = _bags(indices, offsets, include_last)
-    rows = weight.index_select(0, indices)
-    rows = rows if shares is None else rows * shares[:, None]
+    counts, shares = _shares_of_bags(weight, indices, shares, padding)
+    rows = weight.index_select(0, indices) * shares[:, None]
     sums = weight.new_zeros(count, weight.shape[1]).index_add(0, bags, rows)
-    counts = _counts(bags, count, weight)
+    counts = weight.new_zeros(count).index_add(0, bags, counts)
     result = sums if mode == 0 else sums / counts.clamp(min=1)[:, None]
     return result, bags, counts.to(indices.dtype), torch.zeros_like(offsets)
 
 
 def _bag_backward(grad, indices, offsets, bags, sizes, maxima, rows, by_frequency, mode, sparse, shares, padding=-1):
-    if mode > 1 or padding >= 0 or by_frequency or sparse:
+    if mode > 1 or by_frequency or sparse:
         return NotImplemented
     grad = grad if mode == 0 else grad / sizes.clamp(min=1)[:, None].to(grad.dtype)
-    of_rows = grad.index_select(0, bags)
-    of_rows = of_rows if shares is None else of_rows * shares[:, None]
+    shares = _shares_of_bags(grad, indices, shares, padding)[1]
+    of_rows = grad.index_select(0, bags) * shares[:, None]
     return grad.new_zeros(rows, grad.shape[1]).index_add(0, indices, of_rows)
 
 
 def _convolution_of_volumes(grad, data, weight, bias, stride, padding, dilation, transposed, more, groups, wanted):
     """Over three axes. The weight's gradient is a convolution of the data with the gradient, where batch and channels,
     and steps and dilation, change places; it may reach more places than there are taps."""
-    if weight.dim() != 5 or transposed or groups > 1:
+    if weight.dim() != 5 or groups > MOST_GROUPS:
         return NotImplemented
+    how = (stride, padding, dilation, transposed, more)
+    if groups > 1:
+        parts = zip(*(one.chunk(groups, axis) for one, axis in ((grad, 1), (data, 1), (weight, 0))), strict=True)
+        found = [_convolution_of_volumes(*part, bias, *how, 1, wanted) for part in parts]
+        axes = (1, 0, 0)
+        return tuple(torch.cat(one, axis) if is_wanted else None
+                     for one, axis, is_wanted in zip(zip(*found, strict=True), axes, wanted, strict=True))  # fmt: skip
     results, none = [None, None, None], [0, 0, 0]
+    if transposed:  # the data and the gradient change places
+        made = _convolution_of_volumes(data, grad, weight, bias, stride, padding, dilation, False, more, 1, (0, 1, 0))
+        back = aten.convolution(grad, weight, None, stride, padding, dilation, False, none, 1)
+        return (back if wanted[0] else None, made[1] if wanted[1] else None,
+                grad.sum([0, 2, 3, 4]) if wanted[2] else None)  # fmt: skip
     if wanted[0]:
         rows = zip(data.shape[2:], padding, dilation, weight.shape[2:], grad.shape[2:], stride, strict=True)
         left = [n + 2 * p - d * (k - 1) - 1 - (out - 1) * s for n, p, d, k, out, s in rows]
@@ -188,6 +211,19 @@ def _convolution_of_volumes(grad, data, weight, bias, stride, padding, dilation,
     return tuple(results)
 
 
+def _renormalised(weight, indices, max_norm: float, norm_type: float):
+    """embedding_renorm: the rows that are read are no longer than max_norm."""
+    norms = torch.linalg.vector_norm(weight, norm_type, 1, keepdim=True)
+    shorter = torch.where(norms > max_norm, weight * (max_norm / (norms + 1e-7)), weight)
+    is_read = torch.zeros_like(weight[:, 0], dtype=torch.bool).index_fill(0, indices.reshape(-1), True)
+    return torch.where(is_read[:, None], shorter, weight)
+
+
+def _leaky(data, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
+    """rrelu in inference. In training it draws a number for each element below zero, which PyTorch alone can."""
+    return NotImplemented if training else (torch.nn.functional.leaky_relu(data, (lower + upper) / 2), noise)
+
+
 def _strided(data, part, sizes, strides, offset=None):
     """The data with a part of its elements replaced, where it lies row by row: by their places in memory."""
     if not data.is_contiguous() or data.storage_offset() != 0:
@@ -199,6 +235,10 @@ def _strided(data, part, sizes, strides, offset=None):
 
 
 DECOMPOSITIONS = {
+    **apart_attention.DECOMPOSITIONS,
+    **apart_index.DECOMPOSITIONS,
+    **apart_linalg.DECOMPOSITIONS,
+    **apart_resize.DECOMPOSITIONS,
     aten.as_strided_scatter.default: _strided,
     aten.convolution_backward.default: _convolution_of_volumes,
     aten._adaptive_avg_pool2d_backward.default: _adaptive_average(2),
@@ -206,9 +246,12 @@ DECOMPOSITIONS = {
     aten.avg_pool2d_backward.default: _average,
     aten.avg_pool3d_backward.default: _average,
     aten.max_pool3d_with_indices_backward.default: _of_maxima(3),
-    aten.adaptive_max_pool2d.default: _adaptive_maximum,
+    aten.adaptive_max_pool2d.default: _adaptive_maximum(2, aten.max_pool2d_with_indices),
+    aten.adaptive_max_pool3d.default: _adaptive_maximum(3, aten.max_pool3d_with_indices),
     aten.adaptive_max_pool2d_backward.default: _of_maxima(2),
     aten.adaptive_max_pool3d_backward.default: _of_maxima(3),
+    aten.rrelu_with_noise_functional.default: _leaky,
+    aten.embedding_renorm.default: _renormalised,
     **{getattr(aten, f"replication_pad{axes}d_backward").default: _replicated for axes in (1, 2, 3)},
     aten.grid_sampler_2d_backward.default: apart_grid.gradients,
     aten.grid_sampler_3d_backward.default: apart_grid.gradients,

@@ -25,18 +25,28 @@ def _reflected(x, low: float, high: float):
     return torch.where(is_even, low + extra, high - extra), torch.where(is_even, sign, -sign)
 
 
-def _places(grid, extent: int, padding: int, corners: bool):
-    """Where in pixels an axis is read, and the gradient of that place to the grid's number in -1 .. 1."""
+def _in_pixels(grid, extent: int, corners: bool):
+    """Where in pixels an axis is read, and the factor from the grid's number in -1 .. 1."""
     scale = (extent - 1) / 2 if corners else extent / 2
-    x = (grid + 1) * scale if corners else (grid + 1) * scale - 0.5
-    factor = torch.full_like(x, scale)
+    return (grid + 1) * scale if corners else (grid + 1) * scale - 0.5, scale
+
+
+def _padded(x, extent: int, padding: int, corners: bool):
+    """(the place in the image, its gradient) of a place in pixels; padding with zeros leaves it outside."""
+    factor = torch.ones_like(x)
     if padding == REFLECTION:
-        x, sign = _reflected(x, 0.0, extent - 1.0) if corners else _reflected(x, -0.5, extent - 0.5)
-        factor = factor * sign
+        x, factor = _reflected(x, 0.0, extent - 1.0) if corners else _reflected(x, -0.5, extent - 0.5)
     if padding in (BORDER, REFLECTION):
         factor = torch.where((x > 0) & (x < extent - 1), factor, 0)
         x = x.clamp(0, extent - 1)
     return x, factor
+
+
+def _places(grid, extent: int, padding: int, corners: bool):
+    """Where in pixels an axis is read, and the gradient of that place to the grid's number."""
+    x, scale = _in_pixels(grid, extent, corners)
+    x, factor = _padded(x, extent, padding, corners)
+    return x, factor * scale
 
 
 def _flat(neighbours: list, extents: list):
@@ -49,13 +59,46 @@ def _flat(neighbours: list, extents: list):
     return number.flatten(1), inside.flatten(1)
 
 
+def _cubic(t):
+    """The shares of the four pixels around a place, t behind the second of them, and their gradients to t: the cubic
+    convolution of Keys, with a = -0.75."""
+    a = -0.75
+    near = [((a + 2) * x - (a + 3)) * x * x + 1 for x in (t, 1 - t)]
+    far = [((x - 5) * x + 8) * x * a - 4 * a for x in (1 + t, 2 - t)]
+    near_change = [(3 * (a + 2) * x - 2 * (a + 3)) * x for x in (t, 1 - t)]
+    far_change = [((3 * x - 10) * x + 8) * a for x in (1 + t, 2 - t)]
+    return [far[0], *near, far[1]], [far_change[0], near_change[0], -near_change[1], -far_change[1]]
+
+
+def _of_cubic(grad, data, grid, padding: int, corners: bool):
+    """Each of the 4 x 4 pixels around a place is padded by itself: its gradient does not pass through the padding."""
+    extents, channels = list(data.shape[2:]), data.shape[1]
+    found = [_in_pixels(grid[..., one], extents[axis], corners) for axis, one in ((0, 1), (1, 0))]
+    begins = [torch.floor(x) for x, _ in found]
+    shares, changes = zip(*(_cubic(x - begin) for (x, _), begin in zip(found, begins, strict=True)), strict=True)
+    of_data, flat_data, flat_grad = torch.zeros_like(data).flatten(2), data.flatten(2), grad.flatten(2)
+    of_places = [torch.zeros_like(x) for x in begins]
+    for row, column in itertools.product(range(4), repeat=2):
+        taps = [_padded(begin + step - 1, extent, padding, corners)[0]
+                for begin, step, extent in zip(begins, (row, column), extents, strict=True)]  # fmt: skip
+        number, inside = _flat(taps, extents)
+        index = number[:, None, :].expand(-1, channels, -1)
+        share = torch.where(inside, (shares[0][row] * shares[1][column]).flatten(1), 0)
+        of_data = of_data.scatter_add(2, index, flat_grad * share[:, None, :])
+        along = torch.where(inside, (flat_grad * flat_data.gather(2, index)).sum(1), 0).reshape(begins[0].shape)
+        of_places[0] = of_places[0] + along * changes[0][row] * shares[1][column]
+        of_places[1] = of_places[1] + along * shares[0][row] * changes[1][column]
+    results = torch.stack([of_places[1] * found[1][1], of_places[0] * found[0][1]], -1)
+    return of_data.reshape(data.shape), results
+
+
 def gradients(grad, data, grid, mode: int, padding: int, corners: bool, wanted):
     """grad: (N, C, places..), data: (N, C, extents..), grid: (N, places.., axes), the last extent's number first.
 
-    mode: 0 linear, 1 nearest; of cubic ones (2) the operator stays whole.
+    mode: 0 linear, 1 nearest, 2 cubic (of images).
     """
     if mode == 2:
-        return NotImplemented
+        return _of_cubic(grad, data, grid, padding, corners)
     extents, channels = list(data.shape[2:]), data.shape[1]
     last_first = range(len(extents) - 1, -1, -1)
     found = [_places(grid[..., one], extents[axis], padding, corners) for axis, one in enumerate(last_first)]

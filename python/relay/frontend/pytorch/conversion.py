@@ -52,6 +52,8 @@ def _size_of_symbols(expr) -> int | Dim:
     kind = type(expr).__name__
     if expr.is_Integer:
         return int(expr)
+    if expr.is_Float and float(expr).is_integer():
+        return int(expr)
     if expr.is_Symbol:
         return Dim(str(expr))
     parts = [_size_of_symbols(part) for part in expr.args]
@@ -61,6 +63,8 @@ def _size_of_symbols(expr) -> int | Dim:
         return math.prod(parts[1:], start=parts[0])
     if kind == "Pow" and isinstance(parts[1], int) and parts[1] > 0:
         return math.prod([parts[0]] * (parts[1] - 1), start=parts[0])
+    if kind in ("ToFloat", "TruncToInt", "FloorToInt"):  # of what is whole, since no other float has a size
+        return parts[0]
     if kind in ("FloorDiv", "CleanDiv"):
         return parts[0] // parts[1]
     if kind in ("Mod", "PythonMod"):
@@ -260,7 +264,8 @@ def empty(val) -> Expr | None:
     """What has no elements, whatever computes it; None of everything else."""
     if not isinstance(val, torch.Tensor) or not any(isinstance(one, int) and one == 0 for one in val.shape):
         return None
-    return op.full(number(0, dtype_name(val.dtype)), shape=[size(one) for one in val.shape])
+    parts = [2] if val.dtype.is_complex else []
+    return op.full(number(0, dtype_name(_real(val.dtype))), shape=[*(size(one) for one in val.shape), *parts])
 
 
 def constant(tensor: torch.Tensor) -> Expr:

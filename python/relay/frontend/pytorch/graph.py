@@ -16,11 +16,11 @@ import torch
 from ... import op
 from ..._core import Call, Function, IRModule, Let, Tuple, TupleGetItem, infer_expr
 from ..._core import told as told_by_core
-from ...errors import CompileError
+from ...errors import CompileError, wrong_input
 from ...expr import var
-from . import control
+from . import apart, control
 from .conversion import Conversion, Refused, cast, constant, dtype_name, empty, is_unbacked, size, sizes_of
-from .table import CHECKS, COMPLEX, OPERATORS, TO_COMPLEX, key_of
+from .table import CHECKS, COMPLEX, OPERATORS, TO_COMPLEX, WAYS_OUT, key_of
 
 
 def _is_ready(node) -> bool:
@@ -29,9 +29,15 @@ def _is_ready(node) -> bool:
         return node.op != "get_attr"
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
-    return key_of(node.target) in OPERATORS and not node.target._schema.is_mutable
+    return (
+        key_of(node.target) in OPERATORS
+        and node.target not in apart.DECOMPOSITIONS
+        and not node.target._schema.is_mutable
+    )
 
 
+# Of a result: the buffer or parameter that the call changes.
+CHANGED = ("BUFFER_MUTATION", "PARAMETER_MUTATION")
 # What makes a number of an element.
 ITEMS = ("_local_scalar_dense", "item")
 _RELAY = os.path.dirname(op.__path__[0]) + os.sep  # this package's files
@@ -59,7 +65,14 @@ def _decomposed(program):
     for target in list(decompositions):
         if key_of(target) in OPERATORS:
             decompositions.pop(target)
-    return program.run_decompositions(decompositions)
+    decompositions.update(apart.DECOMPOSITIONS)
+    try:
+        return program.run_decompositions(decompositions)
+    except Exception as error:  # of PyTorch's operators and passes
+        raise wrong_input(
+            f"PyTorch cannot take the exported program apart: {type(error).__name__}: {str(error).splitlines()[0]}",
+            "make program.run_decompositions() work first, then give what it returns",
+        ) from error
 
 
 def _line(node) -> str:
@@ -68,6 +81,12 @@ def _line(node) -> str:
     frames = [frame for frame in frames if not frame[0].startswith(_RELAY)]
     own = [frame for frame in frames if "/site-packages/" not in frame[0]] or frames
     return f" at {own[-1][0]}:{own[-1][1]}" if own else ""
+
+
+def _missing(node) -> str:
+    """That the table has no such operator; one that is called for its effect is an argument of the call."""
+    target = node.args[1] if str(node.target) == "with_effects" else node.target
+    return f"operator {target}{WAYS_OUT.get(key_of(target), '')}"
 
 
 class Problems:
@@ -211,7 +230,7 @@ class Graph:
         if any(source in self.failed for source in node.all_input_nodes):
             self.failed.add(node)  # named already; an unknown operator behind it is named too
             if key not in OPERATORS and node.target is not operator.getitem and not control.kind(node.target):
-                self.problem(node, f"operator {node.target}")
+                self.problem(node, _missing(node))
             return
         try:
             self.values[node] = self._sized(node, self._converted(node, key))
@@ -225,7 +244,7 @@ class Graph:
         if node.target is operator.getitem:
             return self.values[node.args[0]][node.args[1]]
         if key not in OPERATORS and not control.kind(node.target):
-            raise Refused(f"operator {node.target}")
+            raise Refused(_missing(node))
         try:
             if kind := control.kind(node.target):
                 return control.CONVERTERS[kind](self, node)
@@ -265,6 +284,7 @@ class _Import(Graph):
         self.stored = {**program.state_dict, **program.constants}
         self.names, self.params, self.user_inputs = names, [], []
         self.states = []  # buffers that a call changes: inputs behind the user's
+        self.complex = set()  # inputs of complex numbers
         self.bounds = dict(_ranges(program))
 
     def module(self) -> IRModule:
@@ -273,20 +293,33 @@ class _Import(Graph):
         results = self._results()
         self.problems.tell()
         body = results[0] if len(results) == 1 else Tuple(results)
-        main = Function([*self.params, *self.states], self._bounded(self.closed(body)))
+        params = [*self.params, *self.states]
+        main = Function(params, self._bounded(self.closed(body)))
+        inputs = [place for place, one in enumerate(params) if one in self.complex]
+        for name, places in (("complex_inputs", inputs), ("complex_outputs", self.complex_results)):
+            main = main.with_attr(name, places) if places else main
         return IRModule({"main": main, **self.functions})
+
+    def _input(self, name: str, node):
+        """A parameter of @main; of complex numbers with their parts as a last axis."""
+        val = node.meta["val"]
+        parts, kind = ([2], val.dtype.to_real()) if is_complex(node) else ([], val.dtype)
+        made = var(name, shape=[*(size(one) for one in val.shape), *parts], dtype=dtype_name(kind))
+        if is_complex(node):
+            self.complex.add(made)
+        return made
 
     def _state(self, node, target: str) -> None:
         """A buffer that a call changes: it goes in and comes out."""
-        val, name = node.meta["val"], target.replace(".", "_")
+        name = target.replace(".", "_")
         if any(name == one.name_hint for one in [*self.params, *self.states]):
             name = node.name
-        self.values[node] = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
+        self.values[node] = self._input(name, node)
         self.states.append(self.values[node])
 
     def _inputs(self) -> None:
         placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
-        changed = {one.target for one in self.signature.output_specs if one.kind.name == "BUFFER_MUTATION"}
+        changed = {one.target for one in self.signature.output_specs if one.kind.name in CHANGED}
         for node, spec in zip(placeholders, self.signature.input_specs, strict=True):
             try:
                 if spec.kind.name == "TOKEN":
@@ -305,7 +338,7 @@ class _Import(Graph):
         if isinstance(val, torch.Tensor):
             place = len(self.params)
             name = self.names[place] if self.names is not None and place < len(self.names) else node.name
-            self.values[node] = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
+            self.values[node] = self._input(name, node)
             self.params.append(self.values[node])
             self.sizes = sizes_of(self.values[node], val) | self.sizes
             self.user_inputs.append(node)
@@ -324,15 +357,15 @@ class _Import(Graph):
 
     def _results(self) -> list:
         output = next(node for node in self.graph.nodes if node.op == "output")
-        results = []
+        results, self.complex_results = [], []
         for spec, value in zip(self.signature.output_specs, output.args[0], strict=True):
             if spec.kind.name == "TOKEN":
                 continue
-            if spec.kind.name not in ("USER_OUTPUT", "BUFFER_MUTATION", "USER_INPUT_MUTATION"):
+            if spec.kind.name not in ("USER_OUTPUT", "USER_INPUT_MUTATION", *CHANGED):
                 self.problems.add(None, f"`{spec.target}` is changed by the call ({spec.kind.name.lower()})")
-            elif isinstance(value, torch.fx.Node) and value in self.values and is_complex(value):
-                self.problems.add(value, f"the result `{value}` has complex numbers: return torch.view_as_real of it")
             elif isinstance(value, torch.fx.Node) and value in self.values:
+                if is_complex(value):
+                    self.complex_results.append(len(results))
                 results.append(self.values[value])
             elif value is None:
                 results.append(Tuple([]))

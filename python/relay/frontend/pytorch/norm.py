@@ -8,23 +8,25 @@ import numpy as np
 
 from ... import op
 from ...expr import const
-from .conversion import Conversion, Refused, number
+from .conversion import Conversion, Refused, cast, dtype_name, number
 
 
-def _or_fill(c: Conversion, name: str, value: float, extent):
+def _or_fill(c: Conversion, name: str, value: float, extent, dtype: str | None = None):
     if c.has(name):
         return c(name)
     if not isinstance(extent, int):
         raise Refused("a normalisation without weights over a size that is not known before the run")
-    return const(np.full(extent, value, c.dtype))
+    return const(np.full(extent, value, dtype or c.dtype))
 
 
 def _batch_norm(c: Conversion, epsilon: float):
     channels = c.shape("input")[1]
     if not c.has("running_mean") or not c.has("running_var"):
         raise Refused("batch normalisation without running statistics")
-    gamma, beta = _or_fill(c, "weight", 1, channels), _or_fill(c, "bias", 0, channels)
-    return op.nn.batch_norm(c("input"), gamma, beta, c("running_mean"), c("running_var"), epsilon=float(epsilon))[0]
+    dtype = dtype_name(c.val("running_mean").dtype)  # autocast gives half the data's precision beside it
+    gamma, beta = _or_fill(c, "weight", 1, channels, dtype), _or_fill(c, "bias", 0, channels, dtype)
+    parameters = gamma, beta, c("running_mean"), c("running_var")
+    return cast(op.nn.batch_norm(c.as_("input", dtype), *parameters, epsilon=float(epsilon))[0], dtype, c.dtype)
 
 
 def batch_norm(c: Conversion):

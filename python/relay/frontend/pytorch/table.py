@@ -194,6 +194,10 @@ OPERATORS |= {f"torchvision::{name}": convert for name, convert in vision.VISION
 COMPLEX, TO_COMPLEX = fourier.COMPLEX, fourier.TO_COMPLEX
 # Checks of what the export found out; nothing is computed.
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
+# What to write in the place of operators that have no converter.
+WAYS_OUT = {
+    "_linalg_check_errors": ": no program ends where a matrix is singular: call linalg.inv_ex, solve_ex or cholesky_ex",
+}
 _NAMESPACES = ("aten", "prims", "quantized_decomposed", "torchvision", "transformers")
 
 

@@ -1,0 +1,129 @@
+"""Operators along an axis and by places, most of them in place in the user's program, in operators that are traced in
+their place."""
+
+from __future__ import annotations
+
+import torch
+
+aten = torch.ops.aten
+
+
+def _put(data, index, source, accumulate=False):
+    """The places count in row-major order."""
+    flat = data.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(data.shape)
+
+
+def _index_reduce(data, dim, index, source, reduce, *, include_self=True):
+    shape = [1] * source.dim()
+    shape[dim] = -1
+    index = index.reshape(shape).expand(source.shape)
+    return data.scatter_reduce(dim, index, source, reduce, include_self=include_self)
+
+
+def _masked_scatter_backward(grad, mask, sizes):
+    """The gradient of the source: its element i went to the i-th place of the mask."""
+    mask = mask.expand(grad.shape).reshape(-1)
+    place = mask.to(torch.int64).cumsum(0) - 1
+    count = 1
+    for size in sizes:
+        count = count * size
+    flat = grad.new_zeros([count]).scatter_add(0, torch.where(mask, place, 0), torch.where(mask, grad.reshape(-1), 0))
+    return flat.reshape(sizes)
+
+
+def _scanned(values: tuple, dim: int, combine):
+    """combine(what came before, what is here) along an axis: in step s of what is 2^s places before."""
+    count, step = values[0].shape[dim], 1
+    while step < count:
+        before = tuple(one.narrow(dim, 0, count - step) for one in values)
+        here = tuple(one.narrow(dim, step, count - step) for one in values)
+        joined = combine(before, here)
+        values = tuple(torch.cat([one.narrow(dim, 0, step), new], dim) for one, new in zip(values, joined, strict=True))
+        step *= 2
+    return values
+
+
+def _running_extreme(exceeds):
+    """cummax and cummin: of equal elements the last counts, and what is not a number stays."""
+
+    def function(data, dim):
+        if data.dim() == 0 or not isinstance(data.shape[dim], int):
+            return NotImplemented
+
+        def combine(before, here):
+            is_here = exceeds(here[0], before[0])
+            if data.is_floating_point():
+                is_here = here[0].isnan() | (is_here & before[0].isnan().logical_not())
+            return tuple(torch.where(is_here, new, old) for old, new in zip(before, here, strict=True))
+
+        shape = [1] * data.dim()
+        shape[dim] = -1
+        place = torch.arange(data.shape[dim], device=data.device).reshape(shape).expand(data.shape)
+        return _scanned((data, place), dim, combine)
+
+    return function
+
+
+def _running_logsumexp(data, dim):
+    if data.dim() == 0 or not isinstance(data.shape[dim], int):
+        return NotImplemented
+    return _scanned((data,), dim, lambda before, here: (torch.logaddexp(before[0], here[0]),))[0]
+
+
+def _kth_value(data, k, dim=-1, keepdim=False):
+    if data.dim() == 0:
+        return NotImplemented
+    values, places = data.sort(dim)
+    found = values.narrow(dim, k - 1, 1), places.narrow(dim, k - 1, 1)
+    return found if keepdim else tuple(one.squeeze(dim) for one in found)
+
+
+def _median(data, dim, keepdim=False):
+    """The lower of the two in the middle; not a number where there is one, which sorting puts last."""
+    if data.dim() == 0 or not isinstance(data.shape[dim], int):
+        return NotImplemented
+    middle, last = (data.shape[dim] - 1) // 2, data.shape[dim] - 1
+    values, places = data.sort(dim)
+    value, place = values.narrow(dim, middle, 1), places.narrow(dim, middle, 1)
+    if data.is_floating_point():
+        greatest = values.narrow(dim, last, 1)
+        place = torch.where(greatest.isnan(), places.narrow(dim, last, 1), place)
+        value = torch.where(greatest.isnan(), greatest, value)
+    return (value, place) if keepdim else (value.squeeze(dim), place.squeeze(dim))
+
+
+def _median_of_all(data):
+    return _median(data.reshape(-1), 0)[0] if data.dim() else NotImplemented
+
+
+def _triangle(is_lower: bool):
+    """tril_indices and triu_indices: (row, column) of each place on one side of a diagonal, row by row."""
+
+    def function(rows, columns, offset=0, *, dtype=torch.int64, layout=None, device=None, pin_memory=None):
+        row = torch.arange(rows, device=device)
+        begin = torch.zeros_like(row) if is_lower else (row + offset).clamp(0, columns)
+        end = (row + offset + 1).clamp(0, columns) if is_lower else torch.full_like(row, columns)
+        count = sum(min(max(i + offset + 1, 0), columns) for i in range(rows))
+        count = count if is_lower else sum(columns - min(max(i + offset, 0), columns) for i in range(rows))
+        behind = (end - begin).cumsum(0)
+        place = torch.arange(count, device=device)
+        row = (place[:, None] >= behind).sum(1)
+        return torch.stack([row, place - behind[row] + end[row]]).to(dtype or torch.int64)
+
+    return function
+
+
+DECOMPOSITIONS = {
+    aten.tril_indices.default: _triangle(True),
+    aten.triu_indices.default: _triangle(False),
+    aten.put.default: _put,
+    aten.index_reduce.default: _index_reduce,
+    aten.masked_scatter_backward.default: _masked_scatter_backward,
+    aten.cummax.default: _running_extreme(torch.ge),
+    aten.cummin.default: _running_extreme(torch.le),
+    aten.logcumsumexp.default: _running_logsumexp,
+    aten.kthvalue.default: _kth_value,
+    aten.median.dim: _median,
+    aten.median.default: _median_of_all,
+}

@@ -1,0 +1,144 @@
+"""Determinants, inverses and solutions of linear systems, in operators that are traced in their place, which their
+gradients read too.
+
+A matrix of n rows is eliminated in n steps, written one behind the other; each brings the row with the largest element
+of its column up, as LAPACK's getrf does. Factors and pivots are those of PyTorch: P A = L U, L and U in one matrix, and
+pivots count from 1. The batch may vary, n may not.
+"""
+
+from __future__ import annotations
+
+import torch
+
+aten = torch.ops.aten
+MOST = 32  # rows; a step is about fifteen operators
+
+
+def _takes(matrix) -> bool:
+    rows, columns = matrix.shape[-2:]
+    return isinstance(rows, int) and rows == columns and 0 < rows <= MOST and matrix.dtype in (
+        torch.float32, torch.float64)  # fmt: skip
+
+
+def _exchanged(data, place: int, other):
+    """With rows `place` and `other`, a number for each matrix, in each other's place."""
+    rows = torch.arange(data.shape[-2], device=data.device)
+    other = other[..., None]
+    order = torch.where(rows == place, other, torch.where(rows == other, place, rows))
+    return data.gather(-2, order[..., None].expand(data.shape))
+
+
+def _factors(matrix):
+    """(L and U, pivots, the sign of the exchanges, the first step whose pivot is 0, counted from 1, or 0)"""
+    count = matrix.shape[-1]
+    places = torch.arange(count, device=matrix.device)
+    batch = matrix.shape[:-2]
+    pivots, sign, failed = [], matrix.new_ones(batch), matrix.new_zeros(batch, dtype=torch.int32)
+    for step in range(count):
+        column = matrix[..., :, step]
+        pivot = torch.where(places >= step, column.abs(), -1).argmax(-1)
+        pivots.append(pivot + 1)
+        sign = torch.where(pivot == step, sign, -sign)
+        matrix = _exchanged(matrix, step, pivot)
+        row, column = matrix[..., step : step + 1, :], matrix[..., :, step : step + 1]
+        divisor = row[..., step : step + 1]
+        failed = torch.where((failed == 0) & (divisor[..., 0, 0] == 0), step + 1, failed)
+        is_below, is_right = places[:, None] > step, places > step
+        factor = torch.where(is_below, column / torch.where(divisor == 0, 1, divisor), 0)
+        rest = torch.where(is_right, matrix - factor * row, matrix)
+        matrix = torch.where(is_below & (places == step), factor, rest)
+    return matrix, torch.stack(pivots, -1).to(torch.int32), sign, failed
+
+
+def _triangular(matrix, data, upper: bool, unit: bool):
+    """X of T X = B, a row after the other: what a row gives is taken away from all others."""
+    count, found = matrix.shape[-1], {}
+    for step in reversed(range(count)) if upper else range(count):
+        row = data[..., step : step + 1, :]
+        found[step] = row if unit else row / matrix[..., step : step + 1, step : step + 1]
+        data = data - matrix[..., :, step : step + 1] * found[step]
+    return torch.cat([found[step] for step in range(count)], -2)
+
+
+def _exchanged_rows(data, pivots, back: bool):
+    count = pivots.shape[-1]
+    data = data.expand([*pivots.shape[:-1], *data.shape[-2:]])
+    for step in reversed(range(count)) if back else range(count):
+        data = _exchanged(data, step, pivots[..., step].to(torch.int64) - 1)
+    return data
+
+
+def _solved(factors, pivots, data, transposed: bool):
+    """X of A X = B, or of A' X = B."""
+    if not transposed:
+        lower = _triangular(factors, _exchanged_rows(data, pivots, False), False, True)
+        return _triangular(factors, lower, True, False)
+    factors = factors.transpose(-1, -2)
+    return _exchanged_rows(_triangular(factors, _triangular(factors, data, False, False), True, True), pivots, True)
+
+
+def _factors_for_determinant(matrix):
+    """As in PyTorch, whose formula of the gradient reads them: of the transpose where that lies by columns."""
+    return _factors(matrix.transpose(-1, -2) if matrix.is_contiguous() else matrix)
+
+
+def _determinant(matrix):
+    if not _takes(matrix):
+        return NotImplemented
+    factors, pivots, sign, _ = _factors_for_determinant(matrix)
+    return sign * factors.diagonal(dim1=-2, dim2=-1).prod(-1), factors, pivots
+
+
+def _logarithm_of_determinant(matrix):
+    """(the sign, the logarithm of the magnitude, factors, pivots)"""
+    if not _takes(matrix):
+        return NotImplemented
+    factors, pivots, sign, _ = _factors_for_determinant(matrix)
+    diagonal = factors.diagonal(dim1=-2, dim2=-1)
+    return sign * diagonal.sign().prod(-1), diagonal.abs().log().sum(-1), factors, pivots
+
+
+def _inverse(matrix, check_errors=False):
+    if not _takes(matrix) or check_errors:
+        return NotImplemented
+    factors, pivots, _, failed = _factors(matrix)
+    unit = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device).expand(matrix.shape)
+    return _solved(factors, pivots, unit, False), failed
+
+
+def _solution(matrix, data, *, left=True, check_errors=False):
+    """(X, factors, pivots, info) of A X = B; B is a vector where it has an axis less."""
+    if not _takes(matrix) or not left or check_errors:
+        return NotImplemented
+    is_vector = data.dim() == matrix.dim() - 1
+    factors, pivots, _, failed = _factors(matrix)
+    found = _solved(factors, pivots, data[..., None] if is_vector else data, False)
+    return found[..., 0] if is_vector else found, factors, pivots, failed
+
+
+def _solution_of_factors(factors, pivots, data, *, left=True, adjoint=False):
+    """X A = B is A' X' = B'."""
+    if not _takes(factors):
+        return NotImplemented
+    if left:
+        return _solved(factors, pivots, data, adjoint)
+    return _solved(factors, pivots, data.transpose(-1, -2), not adjoint).transpose(-1, -2)
+
+
+def _solution_of_triangle(matrix, data, *, upper, left=True, unitriangular=False):
+    if not _takes(matrix):
+        return NotImplemented
+    if left:
+        return _triangular(matrix, data, upper, unitriangular)
+    pair = matrix.transpose(-1, -2), data.transpose(-1, -2)
+    return _triangular(*pair, not upper, unitriangular).transpose(-1, -2)
+
+
+DECOMPOSITIONS = {
+    aten._linalg_det.default: _determinant,
+    aten._linalg_slogdet.default: _logarithm_of_determinant,
+    aten.linalg_inv_ex.default: _inverse,
+    aten._linalg_solve_ex.default: _solution,
+    aten.linalg_lu_solve.default: _solution_of_factors,
+    aten.linalg_solve_triangular.default: _solution_of_triangle,
+}
