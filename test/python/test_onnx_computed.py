@@ -130,6 +130,13 @@ OF_SIZES = {
         s = Shape(x) two = Constant<value_ints=[2]>() h = Gather(s, two) k = Constant<value_ints=[8]>()
         z = Constant<value_ints=[0]>() n = Sub(z, h) p = Mod(n, k) zeros = Constant<value_ints=[0,0,0,0,0,0]>()
         pads = Concat<axis=0>(zeros, p, z) y = Pad(x, pads) }""",
+    "Resize": """(float[1,2,h,w] x) => (float[1,2,a,b] y) {
+        s = Shape<start=2>(x) one = Constant<value_ints=[1]>() t = Sub(s, one) f = Cast<to=1>(s) g = Cast<to=1>(t)
+        d = Div(g, f) e = Constant<value_floats=[1.0, 1.0]>() k = Concat<axis=0>(e, d)
+        y = Resize<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">(x, "", k) }""",
+    "Mul": """(float[1,2,h,w] x) => (float[1,2,h,w] y) {
+        s = Shape<start=2, end=3>(x) f = Cast<to=1>(s) e = Constant<value_floats=[0.1]>() p = Mul(f, e)
+        q = Sub(p, e) y = Mul(x, q) }""",
     "TopK": """(float[1,2,h,w] x) => (float[1,2,a,b] y, int64[1,2,a,b] i) {
         s = Shape<start=2, end=3>(x) two = Constant<value_ints=[2]>() k = Div(s, two) y, i = TopK<axis=2>(x, k) }""",
     "Split": """(float[1,2,h,w] x) => (float[1,2,a,b] y, float[1,2,c,d] z) {

@@ -393,10 +393,9 @@ Expr ImportState::expression(const Value& value, const Span& place) {
     report(std::move(d));
     return {};
   };
-  if (known.dtype.is_float()) return refuse();
   ir::Exprs elements;
   for (const scalar::Expr& e : known.values) {
-    Expr element = sizes_.expression(e, place);
+    Expr element = sizes_.expression(e, place, known.dtype);
     if (!element) return refuse();
     elements.push_back(element);
   }
@@ -411,7 +410,7 @@ Expr ImportState::expression(const Value& value, const Span& place) {
     if (!shaped) return refuse();
     all = *shaped;
   }
-  if (known.dtype != DType::int64()) {
+  if (known.dtype != DType::int64() && !known.dtype.is_float()) {
     Result<Expr> converted = emit_call("cast", {all}, {{"dtype", known.dtype}}, place);
     if (!converted) return refuse();
     all = *converted;

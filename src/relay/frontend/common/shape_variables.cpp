@@ -28,6 +28,7 @@ static const char* operator_of(scalar::BinaryOp op) {
     case scalar::BinaryOp::Add: return "add";
     case scalar::BinaryOp::Sub: return "subtract";
     case scalar::BinaryOp::Mul: return "multiply";
+    case scalar::BinaryOp::Div: return "divide";
     case scalar::BinaryOp::FloorDiv: return "floor_divide";
     case scalar::BinaryOp::FloorMod: return "floor_mod";
     case scalar::BinaryOp::TruncDiv: return "trunc_divide";
@@ -38,7 +39,7 @@ static const char* operator_of(scalar::BinaryOp op) {
   }
 }
 
-Expr ShapeVariables::expression(const ir::Dim& size, const Span& place) const {
+Expr ShapeVariables::expression(const ir::Dim& size, const Span& place, DType real) const {
   std::unordered_map<const scalar::Node*, Expr> made;
   auto number = [&](int64_t value) {
     return emit_constant(Tensor::from_ints({}, DType::int64(), std::span(&value, 1)), place);
@@ -46,6 +47,9 @@ Expr ShapeVariables::expression(const ir::Dim& size, const Span& place) const {
   scalar::visit(size, [&](const scalar::Expr& e) {
     Expr& out = made[e.get()];
     if (e->kind == scalar::Kind::Int) out = number(e->ivalue);
+    if (e->kind == scalar::Kind::Float) out = emit_constant(Tensor::scalar(e->fvalue, real), place);
+    if (e->kind == scalar::Kind::Cast && e->dtype.is_float() && made[e->args[0].get()])
+      if (Result<Expr> value = emit_call("cast", {made[e->args[0].get()]}, {{"dtype", real}}, place)) out = *value;
     if (e->kind == scalar::Kind::Var)
       for (const Place& p : places_) {
         if (p.dim != e) continue;

@@ -20,8 +20,9 @@ class ShapeVariables {
 
   // The variables in the type of this parameter are read from it at run time.
   void add_parameter(const ir::VarRef& param);
-  // A size as an int64 scalar that is computed at run time; null when one of its variables cannot be read.
-  ir::Expr expression(const ir::Dim& size, const Span& place) const;
+  // A size as an int64 scalar that is computed at run time; null when one of its variables cannot be read. What is a
+  // float in it has the type `real`.
+  ir::Expr expression(const ir::Dim& size, const Span& place, DType real) const;
 
  private:
   struct Place {
