@@ -367,7 +367,7 @@ class Prover {
     because("fused_before", "fuses on one side", def_.fusion == op::Fusion::OutputFusable);
     because("fused_after", "fuses on one side", def_.fusion == op::Fusion::Reduce);
     because("fused_before", "no inputs", !inputs);
-    because("fused_before", "reads no values", !reads);
+    for (const char* column : {"fused_before", "fused_after"}) because(column, "reads no values", !reads);
     because("fused_before", "storage", storage && inputs);
     for (const char* column : {"compiled", "avx2", "c99"}) because(column, "by the executors", def_.by_executor);
   }

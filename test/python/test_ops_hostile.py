@@ -83,3 +83,26 @@ def test_indices_of_elements_along_many_axes():
     for extreme in (np.array([0, -1, 2], "int32"), np.array([2**31 - 1, -(2**31), 3], "int32")):
         both = relay.compile(module)(-numbers, extreme), relay.evaluate(module, [-numbers, extreme])
         assert np.array_equal(*both)
+
+
+@pytest.mark.parametrize("index", ["score_index", "coord_start", "id_index"])
+def test_a_number_of_a_box_beyond_all_boxes(index):
+    """Its successor is no int64: the box was read far outside."""
+    inputs = (
+        "%x: Tensor[(2, 12, 6), float32], %n: Tensor[(2), int32], %i: Tensor[(2, 12), int32], %m: int32, %t: float32"
+    )
+    call = f"vision.non_max_suppression(%x, %n, %i, %m, %t, {index}={2**63 - 1})"
+    with pytest.raises(relay.CompileError, match="R0302"):
+        relay.compile(module_of(call, inputs))
+
+
+def test_a_score_of_valid_boxes_beyond_all_boxes():
+    call = f"vision.get_valid_counts(%x, %t, score_index={2**63 - 1})"
+    with pytest.raises(relay.CompileError, match="R0302"):
+        relay.compile(module_of(call, "%x: Tensor[(2, 9, 6), float32], %t: float32"))
+
+
+def test_more_samples_of_a_region_than_there_are_pixels():
+    call = f"vision.roi_align(%x, %r, pooled_size=[3, 2], spatial_scale=0.5f, sample_ratio={2**62})"
+    with pytest.raises(relay.CompileError, match="sample_ratio .* in 1 to 1024"):
+        relay.compile(module_of(call, "%x: Tensor[(2, 3, 6, 7), float32], %r: Tensor[(4, 5), float32]"))

@@ -50,10 +50,12 @@ Result<Type> infer(const NonMaximumSuppressionAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(vision::check_scalar("C3", in, 3, "max_output_size", false));
   RELAY_RETURN_IF_ERROR(vision::check_scalar("C3", in, 4, "iou_threshold", true));
   // (C4) A box has the numbers that are named.
-  const int64_t last = std::max({a.coord_start + 3, a.score_index, a.id_index});
-  if (a.coord_start < 0 || a.score_index < 0 || a.id_index < -1 || !at_least(data->shape[2], dim(last + 1)))
+  constexpr int64_t most = int64_t{1} << 40;  // sums of these numbers are numbers
+  const int64_t last = std::max({std::min(a.coord_start, most) + 3, a.score_index, a.id_index});
+  if (last > most || a.coord_start < 0 || a.score_index < 0 || a.id_index < -1 ||
+      !at_least(data->shape[2], dim(last + 1)))
     return constraint("C4", "a box of data {} does not have the numbers {} to {} (coordinates), {} (score) and {} (id)",
-                      text(data->shape), a.coord_start, a.coord_start + 3, a.score_index, a.id_index);
+                      text(data->shape), a.coord_start, std::min(a.coord_start, most) + 3, a.score_index, a.id_index);
   if (!a.return_indices) return in[0];
   return ir::tuple_type({ir::tensor_type(boxes, DType::int32()), ir::tensor_type({boxes[0], dim(1)}, DType::int32())});
 }
@@ -153,12 +155,15 @@ OpDef vision_non_max_suppression() {
            "non_max_suppression(data, valid_count, indices, max_output_size, iou_threshold, force_suppress, top_k, "
            "coord_start, score_index, id_index, return_indices, invalid_to_bottom)",
        .examples = examples(),
-       .rejects = {{{"(9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "()"}, "", "C1"},
-                   {{"(2, 9, 6)", "(3,) int32", "(2, 9) int32", "() int32", "()"}, "", "C2"},
-                   {{"(2, 9, 6)", "(2,) int32", "(2, 8) int32", "() int32", "()"}, "", "C2"},
-                   {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "()", "()"}, "", "C3"},
-                   {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "(1,)"}, "", "C3"},
-                   {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "()"}, "coord_start=3", "C4"}}},
+       .rejects =
+           {{{"(9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "()"}, "", "C1"},
+            {{"(2, 9, 6)", "(3,) int32", "(2, 9) int32", "() int32", "()"}, "", "C2"},
+            {{"(2, 9, 6)", "(2,) int32", "(2, 8) int32", "() int32", "()"}, "", "C2"},
+            {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "()", "()"}, "", "C3"},
+            {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "(1,)"}, "", "C3"},
+            {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "()"}, "coord_start=3", "C4"},
+            {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "()"}, "coord_start=9223372036854775807", "C4"},
+            {{"(2, 9, 6)", "(2,) int32", "(2, 9) int32", "() int32", "()"}, "score_index=9223372036854775807", "C4"}}},
       "NonMaximumSuppressionAttrs");
 }
 

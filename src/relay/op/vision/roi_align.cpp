@@ -31,9 +31,11 @@ Result<Type> infer(const ROIAlignAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(vision::check_regions(in, a.layout));  // (C1) (C2)
   const TensorType *data = as<TensorType>(in[0]), *rois = as<TensorType>(in[1]);
   // (C3) The grid has two sizes, and samples.
-  if (a.pooled_size.size() != 2 || a.pooled_size[0] < 1 || a.pooled_size[1] < 1 || a.sample_ratio < 1)
-    return constraint("C3", "pooled_size {} and sample_ratio {} should be positive numbers", text(a.pooled_size),
-                      a.sample_ratio);
+  constexpr int64_t max_samples = 1024;
+  if (a.pooled_size.size() != 2 || a.pooled_size[0] < 1 || a.pooled_size[1] < 1 || a.sample_ratio < 1 ||
+      a.sample_ratio > max_samples)
+    return constraint("C3", "pooled_size {} should be two positive numbers, and sample_ratio {} in 1 to {}",
+                      text(a.pooled_size), a.sample_ratio, max_samples);
   // (C4) The mode is one of two.
   if (a.mode != "avg" && a.mode != "max")
     return constraint("C4", "mode must be \"avg\" or \"max\", but is \"{}\"", a.mode);

@@ -63,7 +63,8 @@ Result<Type> infer_counts(const GetValidCountsAttrs& a, const Types& in) {
   if (rank(threshold) != 0 || !threshold->dtype.is_float())
     return constraint("C1", "score_threshold must be one float, but is {}", ir::str(in[1]));
   // (C2) A box has the numbers that are named.
-  if (a.score_index < 0 || a.id_index < -1 || !at_least(data->shape[2], dim(std::max(a.score_index, a.id_index) + 1)))
+  const int64_t last = std::max(a.score_index, a.id_index);
+  if (last == INT64_MAX || a.score_index < 0 || a.id_index < -1 || !at_least(data->shape[2], dim(last + 1)))
     return constraint("C2", "a box of data {} does not have the numbers {} and {}", text(data->shape), a.id_index,
                       a.score_index);
   return ir::tuple_type({ir::tensor_type({data->shape[0]}, DType::int32()), in[0],
@@ -215,7 +216,8 @@ OpDef vision_get_valid_counts() {
                      .ranges = {{-1, 1}, {-0.2, 0.2}}}},
        .rejects = {{{"(9, 6)", "()"}, "", "C1"},
                    {{"(2, 9, 6)", "(1,)"}, "", "C1"},
-                   {{"(2, 9, 6)", "()"}, "score_index=6", "C2"}}},
+                   {{"(2, 9, 6)", "()"}, "score_index=6", "C2"},
+                   {{"(2, 9, 6)", "()"}, "score_index=9223372036854775807", "C2"}}},
       "GetValidCountsAttrs");
 }
 
