@@ -131,19 +131,27 @@ def test_a_thousand_steps_of_generation_allocate_nothing_and_copy_no_cache(tmp_p
         how = {"max_new_tokens": steps, "min_new_tokens": steps, "do_sample": False}
         return fast.generate(prompt, past_key_values=cache, stopping_criteria=[memory], **how)
 
-    generate(3, Memory())
-    cache.reset()
+    for _ in range(2):  # the first makes the cache, which the others find
+        generate(3, Memory())
+        cache.reset()
     places, compiled, memory = [one.data_ptr() for one in arrays()], len(programs), Memory()
     tokens = generate(1000, memory)
     assert [one.data_ptr() for one in arrays()] == places and len(programs) == compiled
-    of_caches = [one for model in programs for one in model.report["donations"]]
-    assert len(of_caches) >= 2 * len(places) and all(one["in_place"] for one in of_caches)
+    is_in_place = []
+    for model in programs:
+        axes = {one.name: len(one.shape) for one in model.inputs}
+        is_in_place += [one["in_place"] for one in model.report["donations"] if axes[one["input"]] == 4]
+    assert len(is_in_place) >= 2 * len(places) and all(is_in_place)  # what counts the steps is one number
     (before, first), (after, last) = memory.steps[20], memory.steps[-1]
-    assert len(memory.steps) == 1000 and after - before < 1 << 16
     size = arrays()[0].nbytes
-    assert last - first < size // 4096 // 4  # the copy of one cache in one step would touch more new pages
-    how = {"max_new_tokens": 1000, "min_new_tokens": 1000, "do_sample": False}
-    assert tokens.equal(wanted.generate(prompt, **how))
+    # The tokens, their mask and these notes grow, by less than a hundred bytes a step.
+    assert len(memory.steps) == 1000 and after - before < 100 * 980 < size // 4
+    assert last - first < size // 4096  # the copy of one cache in one step would touch as many new pages
+    with torch.no_grad():  # each token is the most likely one behind those before it, but for the end
+        scores = wanted(tokens[:, :-1]).logits[:, prompt.shape[1] - 1 :]
+    scores[..., WORDS["eos_token_id"]] = -torch.inf
+    chosen = scores.gather(-1, tokens[:, prompt.shape[1] :, None])[..., 0]
+    assert (scores.max(-1).values - chosen).max() < 1e-4
 
 
 def test_weights_of_the_file_are_mapped(tmp_path):

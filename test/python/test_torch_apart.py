@@ -87,6 +87,10 @@ LAYERS = {
     "determinants": lambda: (Of(torch.linalg.det), matrices()),
     "a determinant of a matrix that lies by columns": lambda: (Of(lambda x: torch.det(x.mT[0] * 2)), matrices()),
     "logarithms of determinants": lambda: (Of(lambda x: torch.stack(torch.linalg.slogdet(x))), matrices()),
+    "square roots": lambda: (
+        Of(lambda x: torch.linalg.cholesky_ex(x @ x.mT + torch.eye(4)).L),
+        matrices(),
+    ),
     "inverses": lambda: (Of(lambda x: torch.linalg.inv_ex(x).inverse), matrices()),
     "solutions": lambda: (Of(lambda x: torch.linalg.solve_ex(x, x[..., :2].sin()).result), matrices()),
     "solutions of a triangle": lambda: (

@@ -134,7 +134,26 @@ def _solution_of_triangle(matrix, data, *, upper, left=True, unitriangular=False
     return _triangular(*pair, not upper, unitriangular).transpose(-1, -2)
 
 
+def _cholesky(matrix, *, upper=False, check_errors=False):
+    """(L, the first step that has no square root, counted from 1, or 0) of A = L L'; the lower half of A is read."""
+    if not _takes(matrix) or check_errors:
+        return NotImplemented
+    matrix = matrix.mT if upper else matrix
+    count = matrix.shape[-1]
+    rows, columns = torch.arange(count, device=matrix.device), []
+    failed = matrix.new_zeros(matrix.shape[:-2], dtype=torch.int32)
+    for step in range(count):
+        pivot = matrix[..., step, step]
+        failed = torch.where((failed == 0) & ~(pivot > 0), step + 1, failed)
+        column = torch.where(rows >= step, matrix[..., :, step] / pivot[..., None].sqrt(), 0)
+        columns.append(column)
+        matrix = matrix - column[..., :, None] * column[..., None, :]
+    lower = torch.stack(columns, -1)
+    return lower.mT if upper else lower, failed
+
+
 DECOMPOSITIONS = {
+    aten.linalg_cholesky_ex.default: _cholesky,
     aten._linalg_det.default: _determinant,
     aten._linalg_slogdet.default: _logarithm_of_determinant,
     aten.linalg_inv_ex.default: _inverse,
