@@ -1,6 +1,7 @@
-"""Every operator with hostile attributes, sizes and values: refused with a diagnostic, or computed as the evaluator does.
+"""Every operator with hostile attributes, sizes and values: refused with a diagnostic, or computed as the evaluator
+does.
 
-    .venv/bin/python test/ops/hostile.py                       each attribute and input of every example, changed in turn
+    .venv/bin/python test/ops/hostile.py                       each attribute and input of every example, in turn
     .venv/bin/python test/ops/hostile.py --only nn.pad --show  some operators; prints each call and its answer
 
 A change is one attribute (0, negative, 2^31, 2^62, an empty list, NaN), one size (0, 1, 2^31, 2^62), one axis more or

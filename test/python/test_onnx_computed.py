@@ -1,4 +1,5 @@
-"""Forms whose sizes a run tells: signals, windows and shapes, beside ONNX Runtime or ONNX's reference; what they refuse then."""
+"""Forms whose sizes a run tells: signals, windows and shapes, beside ONNX Runtime or ONNX's reference; what they
+refuse then."""
 
 import numpy as np
 import pytest
@@ -155,7 +156,8 @@ OF_SIZES = {
         s = Shape(x) t = Constant<value = float[1,2,3] {1.0, 0.5, 0.0, 0.25, 2.0, 1.0}>() y = AffineGrid(t, s) }""",
     "SplitToSequence": """(float[1,2,h,w] x) => (float[1,2,a,b] y) {
         s = Shape<start=2, end=3>(x) two = Constant<value_ints=[2]>() k = Div(s, two) none = Constant<value_ints=[0]>()
-        d = Squeeze(k, none) all = SplitToSequence<axis=2>(x, d) i = Constant<value_int=0>() y = SequenceAt(all, i) }""",
+        d = Squeeze(k, none) all = SplitToSequence<axis=2>(x, d)
+        i = Constant<value_int=0>() y = SequenceAt(all, i) }""",
 }
 
 
