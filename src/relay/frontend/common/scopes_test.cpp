@@ -63,14 +63,20 @@ TEST(ShapeVariables, OneForEachName) {
   EXPECT_NE(sizes.fresh("n")->name, sizes.named("n")->name);
   EXPECT_FALSE(sizes.value("n"));
   // A variable that no parameter has cannot be read at run time.
-  EXPECT_FALSE(sizes.expression(sizes.named("n") + 1, {}));
+  EXPECT_FALSE(sizes.expression(sizes.named("n") + 1, {}, DType::float32()));
   ir::Type type = ir::tensor_type({scalar::imm(3), sizes.named("n")}, DType::float32());
   ir::VarRef x = ir::var("x", type);
   x->type = type;
   sizes.add_parameter(x);
-  ir::Expr value = sizes.expression(sizes.named("n") * 2 + 1, {});
+  ir::Expr value = sizes.expression(sizes.named("n") * 2 + 1, {}, DType::float32());
   ASSERT_TRUE(value);
   EXPECT_EQ(ir::str(value->type), "int64");
+  // What is a float in it, a scale of two sizes, is of the type that is asked for.
+  const scalar::Expr size = scalar::cast(DType::float64(), sizes.named("n"));
+  const scalar::Expr half = scalar::binary(scalar::BinaryOp::Div, size, scalar::fimm(2, DType::float64()));
+  value = sizes.expression(half, {}, DType::float32());
+  ASSERT_TRUE(value);
+  EXPECT_EQ(ir::str(value->type), "float32");
 }
 
 }  // namespace
