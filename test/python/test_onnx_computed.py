@@ -6,7 +6,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
-from onnx import parser  # noqa: E402
+from onnx import TensorProto, helper, parser  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 import relay  # noqa: E402
@@ -171,3 +171,27 @@ def test_numbers_of_sizes(name):
         got = compiled(*inputs.values())
         for g, v in zip(got if len(wanted) > 1 else [got], wanted, strict=True):
             close(g, v)
+
+
+def shaped_by(nodes, name, op, length):
+    """x, of shape (2, 3), under a shape that `nodes` compute of the input s."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
+    s = helper.make_tensor_value_info("s", TensorProto.INT64, [length])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    nodes = [*nodes, helper.make_node(op, ["x", name], ["y"])]
+    return helper.make_model(helper.make_graph(nodes, "g", [x, s], [y]), opset_imports=[helper.make_opsetid("", 21)])
+
+
+@pytest.mark.parametrize("op", ["Reshape", "Expand"])
+def test_a_shape_behind_very_many_casts(op):
+    kinds = [TensorProto.INT32, TensorProto.INT64]
+    nodes = [helper.make_node("Cast", [f"c{i}" if i else "s"], [f"c{i + 1}"], to=kinds[i % 2]) for i in range(20_000)]
+    module = relay.load(shaped_by(nodes, "c20000", op, 2))
+    given = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert np.array_equal(relay.compile(module)(given, np.array([2, 3])), given)
+
+
+@pytest.mark.parametrize("op", ["Reshape", "Expand"])
+def test_a_shape_of_2_to_the_40_sizes(op):
+    with pytest.raises(relay.CompileError, match="more than a tensor has axes|do not broadcast"):
+        relay.load(shaped_by([], "s", op, 2**40))

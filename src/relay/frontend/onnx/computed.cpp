@@ -11,19 +11,23 @@ Expr element(Convert& c, const Expr& list, int64_t i) {
   return c.emit("take", {list, c.integer_scalar(i)}, {{"axis", int64_t{0}}});
 }
 
-// The elements of a list as far as they are constants: of what is joined of several lists, one by one.
-static std::vector<std::optional<int64_t>> partly_known(const Expr& list) {
+// The elements of a list of sizes as far as they are constants: of what is joined of several lists, one by one, so many
+// operators deep. Of a list that no shape is as long as: none.
+static std::vector<std::optional<int64_t>> partly_known(const Expr& list, int depth = 8) {
+  constexpr int64_t max_sizes = 1024;
   const ir::TensorType* type = ir::as<ir::TensorType>(list->type);
   const int64_t count = is_int(type->shape[0]) ? type->shape[0]->ivalue : 0;
   std::vector<std::optional<int64_t>> elements;
+  if (count == 0 || count > max_sizes) return elements;
+  if (depth == 0) return std::vector<std::optional<int64_t>>(static_cast<size_t>(count));
   if (const ir::Constant* c = ir::as<ir::Constant>(list); c && !c->value.dtype().is_float())
     for (int64_t i = 0; i < count; ++i) elements.push_back(c->value.int_at(i));
   const ir::Call* call = ir::as<ir::Call>(list);
   const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
   const ir::Tuple* parts = op && op->name == "concatenate" ? ir::as<ir::Tuple>(call->args[0]) : nullptr;
-  if (op && op->name == "cast") elements = partly_known(call->args[0]);
+  if (op && op->name == "cast") elements = partly_known(call->args[0], depth - 1);
   for (const Expr& part : parts ? parts->elements : ir::Exprs()) {
-    const std::vector<std::optional<int64_t>> more = partly_known(part);
+    const std::vector<std::optional<int64_t>> more = partly_known(part, depth - 1);
     elements.insert(elements.end(), more.begin(), more.end());
   }
   elements.resize(static_cast<size_t>(count));

@@ -175,7 +175,7 @@ Expr count_to(Convert& c, const ir::Dim& dim, const Expr& size) {
   return c.emit("cumsum", {c.broadcast_to(c.integer_scalar(1), {dim})}, {{"axis", int64_t{0}}, {"exclusive", true}});
 }
 
-// Where the length of the signal, or dft_length, has no number at import.
+// Where the length of the signal, or dft_length, is not a number at import.
 Values computed_transform(Convert& c, Expr x, int64_t axis, bool inverse, bool onesided) {
   const DType dtype = c.dtype(x);
   const Expr one = c.integer_scalar(1), two = c.integer_scalar(2);
