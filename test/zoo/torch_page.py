@@ -1,4 +1,5 @@
-"""docs/pytorch-networks.md, from the results of torch_run.py."""
+"""docs/pytorch-networks.md and test/zoo/torch_results.json, the last result of each network, from those of torch_run.py.
+"""
 
 import json
 import re
@@ -43,8 +44,21 @@ one operator. The three columns have Relay's number, then the default backend's.
 AXES = {(): "", (0,): "batch", (0, 1): "batch, length", (1,): "length"}
 
 
-def _read(folder) -> dict:
-    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+KINDS = ("import", "train", "front")
+SECONDS = ("seconds", "read_s", "compile_s")  # of one machine, and so not kept
+
+
+def _kept(folder, names: list[str], store) -> dict:
+    """{kind: {network: its last result}}: what `store` has, with what this machine's runs left in `folder`."""
+    stored = json.loads(store.read_text())
+    for kind in KINDS:
+        for path in (folder / kind).glob("*.json"):
+            result = json.loads(path.read_text())
+            stored.setdefault(path.stem, {})[kind] = {key: one for key, one in result.items() if key not in SECONDS}
+    stored = {name: stored[name] for name in names if name in stored}
+    rows = [f"{json.dumps(name)}: {json.dumps(of)}" for name, of in stored.items()]
+    store.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    return {kind: {name: of[kind] for name, of in stored.items() if kind in of} for kind in KINDS}
 
 
 def _number(result, name: str) -> str:
@@ -104,10 +118,9 @@ def _fronts_summary(results: dict) -> str:
     return f"{said} {more or 'None'} of them {'have' if more > 1 else 'has'} more breaks with Relay."
 
 
-def write_page(folder, names: list[str], path) -> None:
-    """From all results that there are, whatever run they are of."""
-    imported, trained, front = ({name: one for name, one in _read(folder / kind).items() if name in names}
-                                for kind in ("import", "train", "front"))  # fmt: skip
+def write_page(folder, names: list[str], store, path) -> None:
+    """From all results that there are, whatever run they are of: those of `folder` replace those of `store`."""
+    imported, trained, front = _kept(folder, names, store).values()
     rows = [_row(name, imported.get(name, {}), trained.get(name, {}), front.get(name, {}))
             for name in names if name in imported or name in trained or name in front]  # fmt: skip
     failures = []

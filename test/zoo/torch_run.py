@@ -7,7 +7,8 @@
     test/zoo/torch_run.py --front                        what torch.compile gives to Relay and to its default backend
 
 Each network runs in a process of its own, where `onnx` cannot be imported (a fork of one that has imported everything);
-what came of it is a file in models/zoo-torch, so a run that is stopped goes on where it was. The batch is a variable,
+what came of it is a file in models/zoo-torch, so a run that is stopped goes on where it was; the page shows the last
+result of each network, which torch_results.json keeps. The batch is a variable,
 and so are the lengths of texts and sounds where PyTorch's export leaves them; the one program then runs at the
 example's sizes and at others, and each result is compared with eager PyTorch in double precision, in parts of the
 largest value. Where eager itself is off by more than the tolerance, a few times that is allowed.
@@ -31,6 +32,7 @@ ZOO = pathlib.Path(__file__).resolve().parent
 ROOT = ZOO.parents[1]
 SECONDS = 900  # of one network, where --seconds says nothing else
 TOLERANCE, TIMES_EAGER = 1e-4, 4
+RESULTS = ROOT / "models/zoo-torch"
 LISTS = ("networks.txt", "detection.txt")
 FORKS = multiprocessing.get_context("forkserver")  # of a process that has torch_preload.py's imports
 
@@ -213,7 +215,7 @@ def main():
     arguments.add_argument("--again", action="store_true", help="also those that have a result")
     arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="networks at once")
     arguments.add_argument("--seconds", type=int, default=SECONDS, help="of one network at most")
-    arguments.add_argument("--results", type=pathlib.Path, default=ROOT / "models/zoo-torch")
+    arguments.add_argument("--results", type=pathlib.Path, default=RESULTS)
     given = arguments.parse_args()
     kind = "train" if given.train else "front" if given.front else "import"
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ZOO), os.environ.get("PYTHONPATH", "")])
@@ -234,8 +236,9 @@ def main():
             result = look.result()
             counts[result["outcome"]] += 1
             print(row(kind, ".".join(looks[look]), result), flush=True)
-    if not given.only:
-        write_page(given.results, [".".join(entry) for entry in networks()], ROOT / "docs/pytorch-networks.md")
+    if given.results == RESULTS:
+        names = [".".join(entry) for entry in networks()]
+        write_page(RESULTS, names, ZOO / "torch_results.json", ROOT / "docs/pytorch-networks.md")
     print(f"{len(chosen)} networks: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()))
     return 1 if counts["equal"] < len(chosen) else 0
 
