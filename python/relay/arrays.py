@@ -19,6 +19,8 @@ _FOREIGN = {
     "float8_e5m2": np.uint8,
     "float8_e5m2fnuz": np.uint8,
     "float8_e8m0fnu": np.uint8,
+    "float6_e2m3fn": np.uint8,
+    "float6_e3m2fn": np.uint8,
     "float4_e2m1fn": np.uint8,
     "int4": np.uint8,
     "uint4": np.uint8,

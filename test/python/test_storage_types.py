@@ -1,4 +1,4 @@
-"""Storage types: floats of 8 and 4 bits, integers of 4 and 2, as arrays of ml_dtypes; every code of each, both ways."""
+"""Storage types: floats of 8, 6 and 4 bits, integers of 4 and 2, as arrays of ml_dtypes; every code of each, both ways."""
 
 import ml_dtypes
 import numpy as np
@@ -6,7 +6,8 @@ import pytest
 
 import relay
 
-FLOATS = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn"]
+FLOATS = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
+FLOATS += ["float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"]
 INTEGERS = ["int4", "uint4", "int2", "uint2"]
 ALL = FLOATS + INTEGERS
 
@@ -16,7 +17,7 @@ def kind(name):
 
 
 def codes(name):
-    bits = 2 if name.endswith("int2") else 4 if "4_" in name[:7] or name.endswith("int4") else 8
+    bits = 2 if name.endswith("int2") else 4 if name.endswith("int4") else int(name.removeprefix("float")[0])
     return np.arange(2**bits, dtype=np.uint8).view(kind(name))
 
 
@@ -38,7 +39,7 @@ def test_every_code_is_its_number(name):
 @pytest.mark.parametrize("name", ALL)
 def test_every_number_is_its_code(name):
     numbers = codes(name).astype(np.float32)
-    if name == "float4_e2m1fn" or name in INTEGERS or not np.isnan(numbers).any():
+    if name in INTEGERS or not np.isnan(numbers).any():
         assert np.array_equal(both(relay.cast(relay.var("x", shape=("n",)), name), numbers), codes(name))
         return
     got = both(relay.cast(relay.var("x", shape=("n",)), name), numbers)

@@ -26,6 +26,8 @@ static constexpr struct {
              {"float8_e5m2", DType::storage(DType::Code::E5M2)},
              {"float8_e5m2fnuz", DType::storage(DType::Code::E5M2FNUZ)},
              {"float8_e8m0fnu", DType::storage(DType::Code::E8M0FNU)},
+             {"float6_e2m3fn", DType::storage(DType::Code::E2M3FN)},
+             {"float6_e3m2fn", DType::storage(DType::Code::E3M2FN)},
              {"float4_e2m1fn", DType::storage(DType::Code::E2M1FN)},
              {"int4", DType::storage(DType::Code::Int4)},
              {"uint4", DType::storage(DType::Code::UInt4)},

@@ -1,6 +1,6 @@
 // DType: the element type of tensors and scalar expressions, with a lane count for vectors inside kernels.
 //
-// Storage types are what weights are kept in: floats of 8 and 4 bits, integers of 4 and 2. An element takes a byte, in
+// Storage types are what weights are kept in: floats of 8, 6 and 4 bits, integers of 4 and 2. An element takes a byte, in
 // whose low bits it is; the others are 0 (as in ml_dtypes). They are moved about and converted by cast, and nothing
 // computes with them: expressions know them as bytes.
 #pragma once
@@ -28,7 +28,9 @@ struct DType {
     Int4,
     UInt4,
     Int2,
-    UInt2
+    UInt2,
+    E2M3FN,
+    E3M2FN  // the last: artifacts keep these numbers
   };
   Code code = Code::Float;
   uint8_t bits = 32;  // in memory: 8, 16, 32, 64; Bool and storage types have 8
@@ -56,6 +58,7 @@ struct DType {
   constexpr bool is_storage() const { return code > Code::Bool; }
   // The bits that mean something: 4 of float4_e2m1fn.
   constexpr int width() const {
+    if (code == Code::E2M3FN || code == Code::E3M2FN) return 6;
     if (code == Code::E2M1FN || code == Code::Int4 || code == Code::UInt4) return 4;
     return code == Code::Int2 || code == Code::UInt2 ? 2 : bits;
   }

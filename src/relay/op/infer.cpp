@@ -1,5 +1,7 @@
 #include "relay/op/infer.h"
 
+#include "relay/tensor/storage.h"
+
 namespace relay::op {
 
 namespace {
@@ -30,7 +32,7 @@ Result<Type> infer(const OpDef& def, const Attrs& attrs, const Types& inputs) {
       if (const ir::TensorType* t = stored_in(inputs[i]))
         return refused(i < def.inputs.size() ? def.inputs[i].name : format("input {}", i), t->dtype,
                        format("convert it first: cast(.., dtype=\"{}\")",
-                              t->dtype.code >= DType::Code::Int4 ? "int8" : "float32"));
+                              is_storage_integer(t->dtype) ? "int8" : "float32"));
   RELAY_ASSIGN(Type type, def.infer(attrs, inputs));
   if (const ir::TensorType* t = def.stores ? nullptr : stored_in(type))
     return refused("the result", t->dtype,

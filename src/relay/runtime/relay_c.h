@@ -72,7 +72,9 @@ typedef enum relay_dtype {
   RELAY_INT4,
   RELAY_UINT4,
   RELAY_INT2,
-  RELAY_UINT2
+  RELAY_UINT2,
+  RELAY_FLOAT6_E2M3FN,
+  RELAY_FLOAT6_E3M2FN
 } relay_dtype;
 
 /* Dense, row-major. */

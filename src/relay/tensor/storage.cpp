@@ -11,6 +11,7 @@ using Code = DType::Code;
 static constexpr StorageFloat floats[] = {
     {Code::E4M3FN, 8, 3, -6, 0x7e, 0x7f, 0x7f, false}, {Code::E4M3FNUZ, 8, 3, -7, 0x7f, 0x80, 0x80, true},
     {Code::E5M2, 8, 2, -14, 0x7b, 0x7c, 0x7e, false},  {Code::E5M2FNUZ, 8, 2, -15, 0x7f, 0x80, 0x80, true},
+    {Code::E2M3FN, 6, 3, 0, 0x1f, 0x1f, 0x20, false},  {Code::E3M2FN, 6, 2, -2, 0x1f, 0x1f, 0x20, false},
     {Code::E2M1FN, 4, 1, 0, 0x7, 0x7, 0x8, false},
 };
 
@@ -20,7 +21,7 @@ const StorageFloat* storage_float(DType dtype) {
   return nullptr;
 }
 
-bool is_storage_integer(DType dtype) { return dtype.code >= Code::Int4; }
+bool is_storage_integer(DType dtype) { return dtype.code >= Code::Int4 && dtype.code <= Code::UInt2; }
 
 static bool is_signed(DType dtype) { return dtype.code == Code::Int4 || dtype.code == Code::Int2; }
 

@@ -27,8 +27,6 @@ std::string element_remedy(int32_t type) {
     case ElementType::Complex64:
     case ElementType::Complex128:
       return "export the model with real and imaginary parts as a last axis of two, as DFT has them";
-    case ElementType::Float6E2M3:
-    case ElementType::Float6E3M2: return "quantise the model to a float of 8 or 4 bits, or convert it to float16";
     default: return "convert the model to floats, integers or bools";
   }
 }
@@ -54,6 +52,8 @@ std::optional<DType> element_dtype(int32_t type) {
     case ElementType::Float8E5M2FNUZ: return DType::storage(DType::Code::E5M2FNUZ);
     case ElementType::Float8E8M0: return DType::storage(DType::Code::E8M0FNU);
     case ElementType::Float4E2M1: return DType::storage(DType::Code::E2M1FN);
+    case ElementType::Float6E2M3: return DType::storage(DType::Code::E2M3FN);
+    case ElementType::Float6E3M2: return DType::storage(DType::Code::E3M2FN);
     case ElementType::UInt4: return DType::storage(DType::Code::UInt4);
     case ElementType::Int4: return DType::storage(DType::Code::Int4);
     case ElementType::UInt2: return DType::storage(DType::Code::UInt2);
@@ -136,7 +136,7 @@ int64_t packed_bytes(int64_t count, DType dtype) {
   return count / 8 * bits + (count % 8 * bits + 7) / 8;
 }
 
-// Elements of 8, 4 or 2 bits, those of a byte from its lowest bits on.
+// Elements of 8, 6, 4 or 2 bits, from a byte's lowest bits on; those of 6 may go over into the next byte.
 Result<Tensor> unpacked(const TensorData& data, std::string_view bytes, int64_t count, DType dtype) {
   if (static_cast<int64_t>(bytes.size()) != packed_bytes(count, dtype))
     return frontend::tensor_problem(
@@ -161,10 +161,18 @@ Result<Tensor> packed_value(const Model& model, const TensorData& data, DType dt
     return unread ? frontend::unread_tensor(data.name, data.dims, dtype)
                   : unpacked(data, data.raw, size.elements, dtype);
   }
+  // The typed field has an entry for each element of 6 bits, and one for each byte of narrower ones.
+  const bool one_each = dtype.width() == 6 && !data.is_external;
   TensorData bytes = data;
-  bytes.dims = {packed}, bytes.type = static_cast<int32_t>(ElementType::UInt8);
+  bytes.dims = one_each ? data.dims : Shape{packed}, bytes.type = static_cast<int32_t>(ElementType::UInt8);
   RELAY_ASSIGN(Tensor read, tensor_value(model, bytes));
   if (size.bytes > model.largest_read) return frontend::unread_tensor(data.name, data.dims, dtype);
+  if (one_each) {
+    Tensor tensor = Tensor::empty(data.dims, dtype);
+    uint8_t* out = static_cast<uint8_t*>(tensor.mutable_data());
+    for (int64_t i = 0; i < size.elements; ++i) out[i] = static_cast<uint8_t>(read.int_at(i) & 0x3f);
+    return tensor;
+  }
   std::string text(static_cast<size_t>(packed), '\0');
   for (int64_t i = 0; i < packed; ++i) text[static_cast<size_t>(i)] = static_cast<char>(read.int_at(i));
   return unpacked(data, text, size.elements, dtype);

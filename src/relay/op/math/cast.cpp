@@ -83,6 +83,7 @@ OpDef cast() {
             {.inputs = {"(40,)"}, .attrs = "dtype=\"float8_e8m0fnu\"", .low = 0, .high = 9},
             {.inputs = {"(40,)"}, .attrs = "dtype=\"float8_e8m0fnu\", round_mode=\"nearest\"", .low = 0, .high = 9},
             {.inputs = {"(40,)"}, .attrs = "dtype=\"float4_e2m1fn\"", .low = -9, .high = 9},
+            {.inputs = {"(40,)"}, .attrs = "dtype=\"float6_e3m2fn\"", .low = -30, .high = 30},
             {.inputs = {"(40,)"}, .attrs = "dtype=\"int4\"", .low = -12, .high = 12},
             {.inputs = {"(40,) int32"}, .attrs = "dtype=\"int2\"", .low = -9, .high = 9},
             {.inputs = {"(40,) float8_e4m3fn"}, .attrs = "dtype=\"float32\"", .symbolic = {"(n,) float8_e4m3fn"}},

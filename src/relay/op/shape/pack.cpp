@@ -23,7 +23,8 @@ struct UnpackAttrs {
                  field("size", &UnpackAttrs::size, "Elements along the axis; None: all that the bytes hold.")};
 };
 
-bool is_narrow(DType dtype) { return dtype.is_storage() && dtype.width() < 8; }
+// Of which a byte holds several: not those of 6 bits.
+bool is_narrow(DType dtype) { return dtype.is_storage() && dtype.width() <= 4; }
 
 Result<Type> infer(const PackAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
@@ -105,7 +106,8 @@ OpDef storage_pack() {
        .examples = {{.inputs = {"(3, 6) int4"}, .symbolic = {"(3, n) int4"}, .low = -8, .high = 7, .ulps = 0},
                     {.inputs = {"(5, 2) uint2"}, .attrs = "axis=0", .low = 0, .high = 3, .ulps = 0},
                     {.inputs = {"(7,) float4_e2m1fn"}, .low = -6, .high = 6, .ulps = 0}},
-       .rejects = {{{"(3,) int4"}, "axis=1", "C1"}, {{"(3,) int8"}, "", "C2"}, {{"(3,) float8_e5m2"}, "", "C2"}}},
+       .rejects = {{{"(3,) int4"}, "axis=1", "C1"}, {{"(3,) int8"}, "", "C2"}, {{"(3,) float8_e5m2"}, "", "C2"},
+                   {{"(3,) float6_e2m3fn"}, "", "C2"}}},
       "PackAttrs");
 }
 
