@@ -144,13 +144,12 @@ class Joiner {
   }
 
   // Bytes of a part that lie side by side in the whole. Sizes that are known at run time only count as many.
-  int64_t run_bytes(int array, size_t dim) const {
-    const Array& a = plan_.arrays[array];
-    int64_t bytes = a.dtype.bytes();
-    for (size_t p = a.layout.dims.size(); p-- > 0;) {
-      const Expr& extent = a.shape[static_cast<size_t>(a.layout.dims[p].dim)];
+  static int64_t run_bytes(const Exprs& shape, const Array& whole, size_t dim) {
+    int64_t bytes = whole.dtype.bytes();
+    for (size_t p = whole.layout.dims.size(); p-- > 0;) {
+      const Expr extent = scalar::simplify(shape[static_cast<size_t>(whole.layout.dims[p].dim)]);
       bytes *= scalar::is_int(extent) ? extent->ivalue : 64;
-      if (a.layout.dims[p].dim == static_cast<int>(dim)) break;
+      if (whole.layout.dims[p].dim == static_cast<int>(dim)) break;
     }
     return bytes;
   }
@@ -164,16 +163,29 @@ class Joiner {
     constexpr int64_t min_bytes = 64;  // of shorter runs, who reads the part reads mostly other parts
     return a.kind == Array::Kind::Temporary && lives_[array].written && lives_[array].varies &&
            !lives_[array].returned && !a.view && a.layout == Layout{.dims = w.layout.dims} &&
-           run_bytes(array, dim) >= min_bytes;
+           run_bytes(a.shape, w, dim) >= min_bytes;
+  }
+
+  // Whether the whole may be written part by part. A result of the function has its storage from the beginning.
+  bool can_have_parts(int whole, size_t dim) const {
+    const Array& w = plan_.arrays[whole];
+    const bool kind = w.kind == Array::Kind::Temporary || (w.kind == Array::Kind::Output && !w.in_place && w.alias < 0);
+    return kind && scalar::is_int(w.shape[dim]) && !is_blocked(w.layout);
+  }
+
+  // Whether parts that are all copied are better than one kernel that chooses an input for each vector.
+  bool are_long(const Concatenation& c, int whole) const {
+    constexpr int64_t min_bytes = 1024;
+    return std::all_of(c.parts.begin(), c.parts.end(), [&](const Concatenation::Part& part) {
+      return run_bytes(part.input->shape, plan_.arrays[whole], c.dim) >= min_bytes;
+    });
   }
 
   // Makes the concatenation `g` go away, but for copies of what cannot be a part.
   bool join(size_t g, const Concatenation& c, std::vector<Group>& copies) {
     const Group& group = plan_.groups[g];
     const int whole = group.outputs[0];
-    const Array& w = plan_.arrays[whole];
-    if (!scalar::is_int(w.shape[c.dim])) return false;
-    if (w.kind != Array::Kind::Temporary || is_blocked(w.layout) || lives_[whole].first < g) return false;
+    if (!can_have_parts(whole, c.dim) || lives_[whole].first < g) return false;
     // By place in the concatenation; of an array that stands in it twice, one.
     std::vector<int> parts(c.parts.size(), -1);
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -192,7 +204,8 @@ class Joiner {
       if (!earliest) return false;
       *earliest = -1;
     }
-    if (std::all_of(parts.begin(), parts.end(), [](int p) { return p < 0; })) return false;
+    const bool copies_only = std::all_of(parts.begin(), parts.end(), [](int p) { return p < 0; });
+    if (copies_only && !are_long(c, whole)) return false;
     take(parts, whole);
     for (size_t i = 0; i < parts.size(); ++i) {
       const te::Tensor input = c.parts[i].input;
@@ -208,8 +221,8 @@ class Joiner {
     return life;
   }
 
-  // What stores the whole lives as long as all its parts, and these have no storage: the change of the bytes alive at
-  // each group from the first on that mentions one of them.
+  // What stores the whole lives as long as all its parts (a result of the function always does), and these have no
+  // storage: the change of the bytes alive at each group from the first on that mentions one of them.
   std::vector<int64_t> changes(const std::vector<int>& parts, int whole) const {
     const int stored = stored_in(plan_.arrays, whole);
     const Life now = lives_[stored], then = extended(now, parts);
@@ -217,8 +230,10 @@ class Joiner {
     auto add = [&](size_t first, size_t end, int64_t bytes) {
       change[first - then.first] += bytes, change[end - then.first] -= bytes;
     };
-    add(then.first, now.first, bytes(stored));
-    add(now.last + 1, then.last + 1, bytes(stored));
+    if (plan_.arrays[stored].kind == Array::Kind::Temporary) {
+      add(then.first, now.first, bytes(stored));
+      add(now.last + 1, then.last + 1, bytes(stored));
+    }
     for (int p : parts)
       if (p >= 0) add(lives_[p].first, lives_[p].last + 1, -bytes(p));
     std::partial_sum(change.begin(), change.end(), change.begin());
