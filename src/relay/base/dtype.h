@@ -1,7 +1,7 @@
 // DType: the element type of tensors and scalar expressions, with a lane count for vectors inside kernels.
 //
-// Storage types are what weights are kept in: floats of 8, 6 and 4 bits, integers of 4 and 2. An element takes a byte, in
-// whose low bits it is; the others are 0 (as in ml_dtypes). They are moved about and converted by cast, and nothing
+// Storage types are what weights are kept in: floats of 8, 6 and 4 bits, integers of 4 and 2. An element takes a byte,
+// in whose low bits it is; the others are 0 (as in ml_dtypes). They are moved about and converted by cast, and nothing
 // computes with them: expressions know them as bytes.
 #pragma once
 
