@@ -2,6 +2,7 @@
 """One network of the zoo with random weights, as ONNX; beside it its inputs and its results in double precision.
 
     test/zoo/export.py timm resnet18 models/zoo/timm.resnet18.onnx
+    test/zoo/export.py --serve    a line of the input is SOURCE NAME OUTPUT; answers a line, the way or `failed: ..`
 
 Weights come from a fixed seed. The image is the first of SIZES that the network takes; a transformer is made of few
 small layers. The batch is dynamic where the exporter can, else 1. Runs in .venv-zoo (test/zoo/requirements.txt).
@@ -9,8 +10,11 @@ small layers. The batch is dynamic where the exporter can, else 1. Runs in .venv
 
 import argparse
 import contextlib
+import importlib
 import inspect
+import os
 import pathlib
+import sys
 import warnings
 
 import numpy as np
@@ -179,6 +183,9 @@ def from_transformers(name):
     return FirstResult(network, list(inputs)), tuple(inputs.values())
 
 
+MADE = {"timm": from_timm, "torchvision": from_torchvision, "transformers": from_transformers}
+
+
 def fill(network, name=""):
     """What starts as zero or as a tiny gain would hide the layer behind it, and norms of a batch would do nothing."""
     torch.manual_seed(1)
@@ -220,26 +227,62 @@ def export(network, inputs, path):
     raise RuntimeError("; ".join(said))
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("source", choices=["timm", "torchvision", "transformers"])
-    arguments.add_argument("name")
-    arguments.add_argument("output", type=pathlib.Path)
-    given = arguments.parse_args()
-    warnings.simplefilter("ignore")
-    made = {"timm": from_timm, "torchvision": from_torchvision, "transformers": from_transformers}
-    network, inputs = made[given.source](given.name)
-    fill(network, given.name)
-    partial = given.output.with_suffix(".part")
+def write(source, name, output):
+    """Which way it was exported."""
+    network, inputs = MADE[source](name)
+    fill(network, name)
+    partial = output.with_suffix(".part")
     way = export(network, inputs, str(partial))
     one = tuple(value[:1] for value in inputs)
     with torch.no_grad():
         exact = network.double()(*(value.double() if value.is_floating_point() else value for value in one))
     exact = first_tensor(exact)
     arrays = {f"input{i}": value.numpy() for i, value in enumerate(one)}
-    np.savez(given.output.with_suffix(".npz"), **arrays, exact=exact.numpy())
-    partial.rename(given.output)
-    print(way)
+    np.savez(output.with_suffix(".npz"), **arrays, exact=exact.numpy())
+    partial.rename(output)
+    return way
+
+
+def answer(source, name, output):
+    try:
+        return write(source, name, pathlib.Path(output))
+    except Exception as error:
+        return "failed: " + (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def serve():
+    """Each network in a process of its own, a fork of one that has imported everything and exported once."""
+    for package in ("timm", "torchvision", "transformers"):
+        importlib.import_module(package)
+    torch.set_num_threads(1)  # threads do not live on in a fork
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what the exporter prints is no answer
+    torch.onnx.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),), dynamo=True, opset_version=OPSET)
+    for line in sys.stdin:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(writing, answer(*line.strip().split(maxsplit=2)).encode())
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as said:
+            text = said.read()
+        status = os.waitpid(child, 0)[1]
+        print(text or f"failed: exit status {os.waitstatus_to_exitcode(status)}", file=answers)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("network", nargs="*", help=f"SOURCE ({', '.join(MADE)}), NAME and OUTPUT")
+    arguments.add_argument("--serve", action="store_true", help="read them from the input, a network a line")
+    given = arguments.parse_args()
+    warnings.simplefilter("ignore")
+    if given.serve:
+        return serve()
+    if len(given.network) != 3 or given.network[0] not in MADE:
+        arguments.error(f"give a source ({', '.join(MADE)}), a network's name and a file to write")
+    source, name, output = given.network
+    print(write(source, name, pathlib.Path(output)))
 
 
 if __name__ == "__main__":

@@ -19,9 +19,12 @@ network may be out only because the exporter fails or an operator is missing
 import argparse
 import collections
 import concurrent.futures
+import functools
 import os
 import pathlib
 import re
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,16 +64,42 @@ def process(command, seconds):
     return done.returncode, (done.stderr if done.returncode else done.stdout).strip()
 
 
+class Exporter:
+    """export.py --serve, a process that has imported PyTorch; made anew after a network that takes too long."""
+
+    def __init__(self, python):
+        self.python, self.process = python, None
+
+    def __call__(self, source, name, path):
+        """Nothing, or why it failed."""
+        if self.process is None:
+            command = [str(self.python), str(ZOO / "export.py"), "--serve"]
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.DEVNULL, text=True, start_new_session=True)  # fmt: skip
+        self.process.stdin.write(f"{source} {name} {path}\n")
+        self.process.stdin.flush()
+        if not select.select([self.process.stdout], [], [], EXPORT_SECONDS)[0]:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process = None
+            return f"took longer than {EXPORT_SECONDS} s"
+        said = self.process.stdout.readline().strip()
+        if not said:
+            self.process = None
+            return "the exporter's process ended"
+        return said.removeprefix("failed: ") if said.startswith("failed: ") else ""
+
+
+exporter = functools.cache(Exporter)  # one a process
+
+
 def exported(source, name, path, python):
     """Nothing, or why the exporter failed; that is kept beside the models in a file .failed, and not tried again."""
     failed = path.with_suffix(".failed")
     if path.exists() or failed.exists():
         return failed.read_text() if failed.exists() else ""
-    status, said = process([python, ZOO / "export.py", source, name, path], EXPORT_SECONDS)
-    if status == 0:
-        return ""
-    failed.write_text((said.splitlines() or [f"exit status {status}"])[-1][:300])
-    return failed.read_text()
+    if why := exporter(python)(source, name, path):
+        failed.write_text(why[:300])
+    return why[:300]
 
 
 def peer_session(path):
