@@ -80,6 +80,29 @@ TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
             "40 of 136, 0,2,3,1 halo 1:0+104 2:1+1 3:1+1 ");
 }
 
+// A result of the function is written part by part: a copy of each input, or what a kernel makes, where runs of a part
+// are long; else one kernel chooses for each element.
+TEST(Function, ResultsAreWrittenPartByPart) {
+  auto groups = [](int64_t width, bool computed) {
+    ir::VarRef x = ir::var("x", ir::tensor_type({8, width}, f32)), y = ir::var("y", ir::tensor_type({8, width}, f32));
+    x->type = x->annotation, y->type = y->annotation;
+    ir::Expr a = computed ? typed(op::make("nn.dense", {y, weight({48, width})}, {})) : ir::Expr(y);
+    ir::Expr both = ir::tuple({a, x});
+    both->type = ir::tuple_type({a->type, x->type});
+    ir::Expr whole = typed(op::make("concatenate", {both}, {{"axis", int64_t{1}}}));
+    Result<LoweredFunction> l = lower(ir::function({x, y}, whole), "main", {.target = wide(), .schedules = {}});
+    RELAY_CHECK(l, "{}", render(l.errors()));
+    std::string found;
+    for (const LoweredGroup& g : l->groups) found += g.name + " ";
+    for (const Array& array : l->arrays)
+      if (array.view) found += format("[{} of {}] ", array.view->offset, l->arrays[array.view->base].name);
+    return found;
+  };
+  EXPECT_EQ(groups(512, true), "nn_dense copy [0 of concatenate] [48 of concatenate] ");
+  EXPECT_EQ(groups(512, false), "copy copy_1 [0 of concatenate] [512 of concatenate] ");
+  EXPECT_EQ(groups(64, false), "concatenate ");
+}
+
 // What is made element by element of an array that nothing else reads any more lies in its place; not where it is read
 // again, nor where the caller has it.
 TEST(Function, ResultsLieInThePlaceOfTheirData) {
