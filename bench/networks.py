@@ -19,6 +19,7 @@ import math
 import pathlib
 import sys
 import warnings
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -252,6 +253,41 @@ class Vit(nn.Module):
         return self.head(self.norm(self.layers(x))[:, 0])
 
 
+class Gpt2Layer(nn.Module):
+    def __init__(self, width=768, heads=12):
+        super().__init__()
+        self.heads, self.norm1, self.norm2 = heads, nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.feed_forward = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU("tanh"), nn.Linear(4 * width, width))
+
+    def forward(self, x, past_key, past_value):
+        parts = self.qkv(self.norm1(x)).chunk(3, -1)
+        q, k, v = (part.view(*x.shape[:2], self.heads, -1).transpose(1, 2) for part in parts)
+        key, value = torch.cat([past_key, k], 2), torch.cat([past_value, v], 2)
+        y = F.scaled_dot_product_attention(q, key, value)
+        x = x + self.out(y.transpose(1, 2).reshape(x.shape))
+        return x + self.feed_forward(self.norm2(x)), key, value
+
+
+class Gpt2Step(nn.Module):
+    """The smallest network of "Language Models are Unsupervised Multitask Learners" (2019): one token behind those
+    whose keys and values are given; the next word's scores, and the keys and values with its own."""
+
+    def __init__(self, layers=12, width=768, words=50257, positions=1024):
+        super().__init__()
+        self.words, self.positions = nn.Embedding(words, width), nn.Embedding(positions, width)
+        self.norm = nn.LayerNorm(width)
+        self.layers = nn.ModuleList(Gpt2Layer(width) for _ in range(layers))
+
+    def forward(self, token, *past):
+        x = self.words(token) + self.positions.weight[past[0].shape[2]]
+        present = []
+        for layer, key, value in zip(self.layers, past[::2], past[1::2], strict=True):
+            x, *both = layer(x, key, value)
+            present += both
+        return F.linear(self.norm(x), self.words.weight), *present
+
+
 # --- the list ---------------------------------------------------------------------------------------------------------
 
 
@@ -259,7 +295,15 @@ def image(channels, size):
     return {"image": (1, channels, size, size)}
 
 
-TOKENS = {"input_ids": 30522, "attention_mask": None, "token_type_ids": 2}  # each (1, 128); a mask of ones
+class Ids(NamedTuple):
+    """Whole numbers (1, length) below `most`; ones where that is None."""
+
+    most: int | None
+    length: int
+
+
+TOKENS = {"input_ids": Ids(30522, 128), "attention_mask": Ids(None, 128), "token_type_ids": Ids(2, 128)}
+PAST = {f"past_{kind}{layer}": (1, 12, 127, 64) for layer in range(12) for kind in ("key", "value")}
 
 # Name: what makes it, and its inputs.
 NETWORKS = {
@@ -274,7 +318,9 @@ NETWORKS = {
     "minilm_l6": (lambda: Bert(6, 384, 12, 1536), TOKENS),
     "bert_base": (lambda: Bert(12, 768, 12, 3072), TOKENS),
     "vit_b16": (Vit, image(3, 224)),
+    "gpt2_step": (Gpt2Step, {"token": Ids(50257, 1)} | PAST),
 }
+INTEGERS = {name: ids for _, inputs in NETWORKS.values() for name, ids in inputs.items() if isinstance(ids, Ids)}
 # A run takes a tenth of a second or more.
 SLOW = {"vgg16", "inception_v3", "bert_base", "vit_b16"}
 
@@ -285,10 +331,14 @@ def relay_inputs(name):
 
 
 def draw_inputs(inputs, random, batch=1):
-    if inputs is TOKENS:
-        draw = (torch.randint(most, (batch, 128), generator=random) if most else None for most in TOKENS.values())
-        return [torch.ones(batch, 128, dtype=torch.int64) if x is None else x for x in draw]
-    return [torch.randn(batch, *shape[1:], generator=random) for shape in inputs.values()]
+    def draw(of):
+        if not isinstance(of, Ids):
+            return torch.randn(batch, *of[1:], generator=random)
+        if of.most is None:
+            return torch.ones(batch, of.length, dtype=torch.int64)
+        return torch.randint(of.most, (batch, of.length), generator=random)
+
+    return [draw(of) for of in inputs.values()]
 
 
 @torch.no_grad()
@@ -369,7 +419,7 @@ def main():
         for name, (create, inputs) in NETWORKS.items():
             with torch.device("meta"):
                 count = sum(p.numel() for p in create().parameters())
-            shapes = ", ".join(f"{key}{(1, 128) if inputs is TOKENS else shape}" for key, shape in inputs.items())
+            shapes = ", ".join(f"{key}{(1, of.length) if isinstance(of, Ids) else of}" for key, of in inputs.items())
             print(f"{name:14}{count / 1e6:8.1f} M parameters   {shapes}")
         return 0
     export(arguments.names or None)

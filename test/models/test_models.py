@@ -66,8 +66,8 @@ def draw_inputs(ports, seed):
     for port in ports:
         if "with_alpha" in port.name:
             inputs.append(photograph(port.shape[1], seed))
-        elif port.name in networks.TOKENS:
-            most = networks.TOKENS[port.name]
+        elif port.name in networks.INTEGERS:
+            most = networks.INTEGERS[port.name].most
             inputs.append(random.integers(most, size=port.shape) if most else np.ones(port.shape, np.int64))
         else:
             inputs.append(random.uniform(-1, 1, port.shape).astype(port.dtype))
