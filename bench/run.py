@@ -6,7 +6,8 @@
     make bench-kernels   single operators beside what one core can do at most, and beside oneDNN and OpenBLAS
 
     .venv/bin/python bench/run.py --models resnet18 fr_age --threads 1 --time 5
-    .venv/bin/python bench/run.py --random 20                               networks drawn at random, beside ONNX Runtime and OpenVINO
+    .venv/bin/python bench/run.py --random 20     networks drawn at random, beside ONNX Runtime and OpenVINO
+    .venv/bin/python bench/run.py --zoo 12 --seed 7       networks of the zoo, drawn by a seed
 
 Each measurement is `relay bench MODEL --vs PEERS`: the engines take turns in short bursts on the same input, in a
 process each, the others stopped, so that whatever else the machine does meets all of them.
@@ -32,6 +33,7 @@ import fetch_models  # noqa: E402
 import neighbour  # noqa: E402
 import networks  # noqa: E402
 import random_kernels  # noqa: E402
+import zoo  # noqa: E402
 from goals import goals_section  # noqa: E402
 
 RELAY = ROOT / ".venv" / "bin" / "relay"
@@ -169,6 +171,21 @@ def measure_random(count, peers):
     return rows, failed
 
 
+def measure_zoo(count, seed, peers, threads):
+    """Rows of networks of the zoo; and those that failed."""
+    rows, failed = [], []
+    for name, path in zoo.drawn(count, seed):
+        try:
+            rows += measure(name, [path], [p for p in peers if p in ONNX_PEERS], threads, 3)
+        except BenchError as error:
+            print(f"bench: {error}", file=sys.stderr, flush=True)
+            failed.append(name)
+            continue
+        said = ", ".join(f"{best(row)['ratio']:.2f} with {row['threads']}" for row in rows[-len(threads) :])
+        print(f"bench: {name}: to the best peer {said} thread(s)", flush=True)
+    return rows, failed
+
+
 def measure_beside(names):
     """What a second thread gives with a neighbour on one core."""
     rows = []
@@ -297,7 +314,7 @@ geometric mean of {len(drawn)}: {mean(drawn, 1):.2f} with one thread.
 """
 
 
-def page(rows, drawn, beside, threads, plot_name, how, load):
+def page(rows, drawn, zoo_text, beside, threads, plot_name, how, load):
     summary = "; ".join(f"{mean(rows, t):.2f} with {t} thread{'s' * (t > 1)}" for t in threads)
     versions = dict.fromkeys(p["version"] for r in rows for p in r["peers"])
     return f"""<!-- Written by bench/run.py. Do not edit. -->
@@ -335,7 +352,7 @@ before. The most resident memory of the engine's process until
 then, libraries and compiler included. At the largest number of threads, {max(threads)}.
 
 {costs_table(rows)}
-{random_section(drawn)}{neighbour.section(beside)}"""
+{random_section(drawn)}{zoo_text}{neighbour.section(beside)}"""
 
 
 def plot(rows, threads, path):
@@ -388,6 +405,8 @@ def main():
     parser.add_argument("--kernels", action="store_true", help="single operators instead of models")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="which models")
     parser.add_argument("--random", type=int, metavar="N", help="networks drawn at random besides (20; 0 with others)")
+    parser.add_argument("--zoo", type=int, metavar="N", help="networks of the zoo besides (12; 0 with others)")
+    parser.add_argument("--seed", type=int, help="which networks of the zoo (default: this day, as 20261231)")
     parser.add_argument("--vs", metavar="PEERS", help=f"default {','.join(PEERS)}")
     parser.add_argument("--threads", default="1,2", help="thread counts (default 1,2)")
     parser.add_argument("--time", type=float, metavar="S", help="seconds for each model and thread count")
@@ -402,10 +421,12 @@ def main():
 
     # Only a measurement of everything goes to the documentation.
     everything = [*networks.NETWORKS, *fetch_models.names(measured=True)]
-    whole = not (arguments.quick or arguments.models or arguments.vs or arguments.random is not None)
+    asked_for_others = arguments.random is not None or arguments.zoo is not None
+    whole = not (arguments.quick or arguments.models or arguments.vs or asked_for_others)
     names = arguments.models or (QUICK if arguments.quick else everything)
     drawn_count = 20 if whole else arguments.random or 0
-    if drawn_count and not whole and not arguments.models and not arguments.quick:
+    zoo_count, seed = 12 if whole else arguments.zoo or 0, arguments.seed or int(time.strftime("%Y%m%d"))
+    if asked_for_others and not arguments.models and not arguments.quick and not arguments.vs:
         names = []
     if unknown := sorted(set(names) - set(everything)):
         sys.exit(f"bench: there is no model {', '.join(unknown)}; there are {', '.join(everything)}")
@@ -429,13 +450,19 @@ def main():
     if drawn:
         print(times_table(drawn))
         print(f"bench: geometric mean of {len(drawn)} networks drawn at random: {mean(drawn, 1):.2f}")
+    of_zoo, failed_too = measure_zoo(zoo_count, seed, peers, threads)
+    failed += failed_too
+    zoo_text = zoo.section(
+        of_zoo, seed, {t: mean(of_zoo, t) for t in threads if of_zoo}, times_table(of_zoo) if of_zoo else ""
+    )
     if not rows:
-        return 1 if failed or not drawn else 0
+        print(zoo_text)
+        return 1 if failed or not (drawn or of_zoo) else 0
     said = " ".join(sys.argv[1:])
     how = {"": "make bench", "--quick": "make bench-quick"}.get(said, f"bench/run.py {said}")
     plot(rows, threads, path)
     beside = measure_beside([n for n in names if n in QUICK]) if 2 in threads else []
-    path.write_text(page(rows, drawn, beside, threads, path.with_suffix(".svg").name, how, load))
+    path.write_text(page(rows, drawn, zoo_text, beside, threads, path.with_suffix(".svg").name, how, load))
     print(times_table(rows))
     print(f"bench: written to {path.relative_to(ROOT)}, with a plot (.svg, .png)")
     if failed:

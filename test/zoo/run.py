@@ -19,12 +19,9 @@ network may be out only because the exporter fails or an operator is missing
 import argparse
 import collections
 import concurrent.futures
-import functools
 import os
 import pathlib
 import re
-import select
-import signal
 import subprocess
 import sys
 import tempfile
@@ -35,11 +32,12 @@ import numpy as np
 ZOO = pathlib.Path(__file__).resolve().parent
 ROOT = ZOO.parents[1]
 sys.path[:0] = [str(ROOT / "test" / "python"), str(ROOT / "python")]
+from exporter import exported, networks  # noqa: E402
 from programs import PROGRAM  # noqa: E402
 from targets import DESCRIBED, MASKED, STRICT  # noqa: E402
 
 os.environ["RELAY_CACHE"] = "off"
-EXPORT_SECONDS, COMPILE_SECONDS, VERIFY_SECONDS = 600, 300, 900
+COMPILE_SECONDS, VERIFY_SECONDS = 300, 900
 VERIFIED = 1e-3  # what `relay verify` allows
 # Of the largest value: what any order of float32 sums may be off by, or a few times what ONNX Runtime is.
 TOLERANCE, TIMES_PEER = 1e-4, 4
@@ -50,11 +48,6 @@ FORM = "give the inputs' shapes"
 EXPORTER_CHANGED = 1e-2
 
 
-def networks():
-    lines = (ZOO / "networks.txt").read_text().splitlines()
-    return [tuple(line.split()) for line in lines if line and not line.startswith("#")]
-
-
 def process(command, seconds):
     """Exit status and the last of what it said; a process that takes too long is ended."""
     try:
@@ -62,44 +55,6 @@ def process(command, seconds):
     except subprocess.TimeoutExpired:
         return 124, f"took longer than {seconds} s"
     return done.returncode, (done.stderr if done.returncode else done.stdout).strip()
-
-
-class Exporter:
-    """export.py --serve, a process that has imported PyTorch; made anew after a network that takes too long."""
-
-    def __init__(self, python):
-        self.python, self.process = python, None
-
-    def __call__(self, source, name, path):
-        """Nothing, or why it failed."""
-        if self.process is None:
-            command = [str(self.python), str(ZOO / "export.py"), "--serve"]
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            stderr=subprocess.DEVNULL, text=True, start_new_session=True)  # fmt: skip
-        self.process.stdin.write(f"{source} {name} {path}\n")
-        self.process.stdin.flush()
-        if not select.select([self.process.stdout], [], [], EXPORT_SECONDS)[0]:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process = None
-            return f"took longer than {EXPORT_SECONDS} s"
-        said = self.process.stdout.readline().strip()
-        if not said:
-            self.process = None
-            return "the exporter's process ended"
-        return said.removeprefix("failed: ") if said.startswith("failed: ") else ""
-
-
-exporter = functools.cache(Exporter)  # one a process
-
-
-def exported(source, name, path, python):
-    """Nothing, or why the exporter failed; that is kept beside the models in a file .failed, and not tried again."""
-    failed = path.with_suffix(".failed")
-    if path.exists() or failed.exists():
-        return failed.read_text() if failed.exists() else ""
-    if why := exporter(python)(source, name, path):
-        failed.write_text(why[:300])
-    return why[:300]
 
 
 def peer_session(path):
