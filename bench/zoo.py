@@ -39,7 +39,7 @@ def section(rows, seed, means, table):
     return f"""
 ## Networks of the zoo
 
-`bench/run.py --zoo {count} --seed {seed}`: networks of `test/zoo/networks.txt`, which has {len(networks())}, drawn with this seed,
+`bench/run.py --zoo {count} --seed {seed}`: {count} of the {len(networks())} networks of `test/zoo/networks.txt`, drawn by a seed,
 batch 1; transformers are small (two layers of 64 numbers). Best peer's time over ours, geometric mean: {said}.
 
 {table}
