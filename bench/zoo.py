@@ -39,8 +39,8 @@ def section(rows, seed, means, table):
     return f"""
 ## Networks of the zoo
 
-`bench/run.py --zoo {count} --seed {seed}`: {count} of the {len(networks())} networks of `test/zoo/networks.txt`, drawn by a seed,
-batch 1; transformers are small (two layers of 64 numbers). Best peer's time over ours, geometric mean: {said}.
+`bench/run.py --zoo {count} --seed {seed}`: of the {len(networks())} networks of `test/zoo/networks.txt`, by
+the seed, at batch 1; transformers are small (two layers of 64 numbers). Best peer over ours, geometric mean: {said}.
 
 {table}
 """
