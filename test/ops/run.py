@@ -4,8 +4,9 @@
     make test-ops OPS='--only nn.conv2d'       some operators, by a regular expression; writes nothing
 
 relay_op_proofs has the proofs that need the compiler; here the evaluator is compared with the operators' oracles. A
-cell that is proven nowhere has a reason: one that follows from the operator (prove.cpp) or one of reasons.txt. What has
-neither is missing, and fails, as do proofs that go wrong and cells that were proven before.
+cell that is proven nowhere has a reason: one that follows from the operator (prove.cpp) or one of reasons.txt, and so
+has an example whose gradient is refused although the operator has one. What has neither is missing, and fails, as do
+proofs that go wrong and cells that were proven before.
 """
 
 import argparse
@@ -116,6 +117,12 @@ def complete(rows, timed):
                 missing.append((name, column))
             if cell["reason"] and cell["reason"] not in reasons:
                 wrong.append(f"prove.cpp: the reason '{cell['reason']}' is not in the list of reasons.txt")
+        for form in row["without_gradient"]:
+            reason = given.pop((form, "gradient"), None)
+            if reason is None:
+                missing.append((form, "gradient"))
+            elif reason not in reasons:
+                wrong.append(f"reasons.txt: {reason} is not in its list")
     executors = [name for name, row in rows.items() if row["by_executor"]]
     if len(executors) > MOST_BY_EXECUTORS:
         wrong.append(f"{len(executors)} operators are computed by the executors, at most {MOST_BY_EXECUTORS} may be")
@@ -152,6 +159,8 @@ def print_table(rows):
     counts = collections.Counter(cell["reason"] for row in rows.values() for cell in row["cells"].values())
     for reason, letter in letters.items():
         print(f"{letter} {counts[reason]:5} {reason}: {listed_reasons()[0][reason]}")
+    if forms := [form for row in rows.values() for form in row["without_gradient"]]:
+        print(f"\nforms without a gradient: {len(forms)}: {' '.join(forms)}")
 
 
 def report(rows, missing, problems):

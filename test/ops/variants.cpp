@@ -239,7 +239,7 @@ std::optional<ExampleCase> scaled(const op::OpDef& def, int64_t bytes) {
   return {};
 }
 
-std::vector<ExampleCase> opened(const op::OpDef& def, size_t example) {
+std::vector<ExampleCase> opened(const op::OpDef& def, size_t example, int64_t* refused) {
   const ExampleCase known = *eval::example_case(def, example);
   std::set<int64_t> sizes;
   for (const Type& t : flat(known.inputs))
@@ -250,7 +250,10 @@ std::vector<ExampleCase> opened(const op::OpDef& def, size_t example) {
     const ir::Dim var = scalar::var("n");
     std::optional<ExampleCase> c =
         with_inputs(known, resized_by(known.inputs, [&](const ir::Dim& d) { return d->ivalue == size ? var : d; }));
-    if (!c) continue;
+    if (!c) {
+      ++*refused;
+      continue;
+    }
     c->name = format("{} with n for {}", known.name, size), c->shape = {{var, size}};
     out.push_back(std::move(*c));
   }

@@ -25,9 +25,8 @@ std::optional<ExampleCase> of_scalars(const ExampleCase& c);
 // Each size in turn set to `size`, wherever the example has it: by its variable in the symbolic form, else by its
 // number; and all variables at once. `refused` counts what the relation does not take.
 std::vector<ExampleCase> resized(const op::OpDef& def, size_t example, int64_t size, int64_t* refused);
-// An example that has no symbolic form with a variable for each size in turn, wherever it has it: what the relation
-// takes.
-std::vector<ExampleCase> opened(const op::OpDef& def, size_t example);
+// An example that has no symbolic form with a variable for each size in turn, wherever it has it; `refused` as above.
+std::vector<ExampleCase> opened(const op::OpDef& def, size_t example, int64_t* refused);
 // Whether an attribute of this name is an axis, or several.
 bool is_axis(std::string_view name);
 // An example scaled until its inputs and results take about so many bytes; of the examples the first that

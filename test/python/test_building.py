@@ -57,6 +57,12 @@ def test_operators_have_the_signatures_of_relay():
     data, weight = relay.var("d", shape=(1, 2, 5, 5)), relay.var("w", shape=(2, 3, 3, 3))
     turned = relay.nn.conv2d_transpose(data, weight, (2, 2), (1, 1), (1, 1), 3, (3, 3), 1, "NCHW", "IOHW", "", (1, 1))
     assert relay.transform.InferType()(relay.module(turned))["main"].ret_type.concrete_shape == (1, 3, 10, 10)
+    data, weight = relay.var("d", shape=(1, 2, 4, 5, 6)), relay.var("w", shape=(2, 3, 3, 3, 3))
+    sides, ones = (2, 2, 2), (1, 1, 1)
+    turned = relay.nn.conv3d_transpose(
+        data, weight, sides, ones, ones, 3, (3, 3, 3), 1, "NCDHW", "IODHW", "", (1, 0, 1), "float32"
+    )
+    assert relay.transform.InferType()(relay.module(turned))["main"].ret_type.concrete_shape == (1, 3, 8, 9, 12)
     lines = relay.var("s", shape=(1, 2, 6))
     assert (run(relay.nn.global_max_pool1d(lines), value[None, :2])[0, :, 0] == value[:2, 5]).all()
     row = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)

@@ -324,6 +324,38 @@ def test_windows_and_resampling(name):
     check(module(params, relay.sum(y * y)), lambda *x: theirs(*x).square().sum(), [random(*shape) for shape in shapes])
 
 
+@pytest.mark.parametrize("reduction", ["update", "add", "mul", "mean", "min", "max"])
+def test_scatter_with_ties_and_zeros(reduction):
+    """Products with zeros among updates, in data and in both; updates that are equal to each other and to data."""
+    data = np.array([[0, 2, 0, 3, 5], [1, 2, 3, 4, 5]], "float32")
+    updates = np.array([[0, 0, 7, 2, 2], [7, 0, 5, 4, 4]], "float32")
+    places = np.array([[0, 0, 2, 3, 3], [0, 0, 4, 1, 3]], "int64")
+    weight = random(2, 5)
+    theirs = {"add": "sum", "mul": "prod", "min": "amin", "max": "amax"}.get(reduction, reduction)
+
+    def loss(d, i, u, w):
+        y = d.scatter(1, i, u) if reduction == "update" else d.scatter_reduce(1, i, u, theirs)
+        return (w * y).sum()
+
+    d, i, u, w = var("d", 2, 5), var("i", 2, 5, dtype="int64"), var("u", 2, 5), var("w", 2, 5)
+    arrays = [data, places, updates, weight]
+    if reduction == "update":  # of several updates of a place PyTorch may take any
+        arrays[1] = np.argsort(random(2, 5), axis=1)
+    check(module([d, i, u, w], relay.sum(w * relay.scatter_elements(d, i, u, 1, reduction))), loss, arrays)
+    if reduction != "mean":
+        rows = relay.const(np.array([[0] * 5, [1] * 5], "int64"))
+        y = relay.scatter_nd(d, relay.stack([rows, i], axis=0), u, reduction)
+        check(module([d, i, u, w], relay.sum(w * y)), loss, arrays)
+
+
+def test_diagonals_of_any_size():
+    mod = relay.parse("""#[version = "0.0.5"]
+    def @main(%x: Tensor[(n, n, n), float32], %w: Tensor[(n), float32]) {
+      sum(einsum((%x, %w), equation="iii,i->i"))
+    }""")
+    check(mod, lambda x, w: torch.einsum("iii,i->i", x, w).sum(), [random(4, 4, 4), random(4)])
+
+
 def test_hessian_and_its_product_with_a_vector():
     arrays, v = [random(3), random(3, 3)], random(3)
     x, w = (torch.tensor(a, dtype=torch.float64) for a in arrays)

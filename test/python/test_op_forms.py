@@ -42,6 +42,71 @@ def @main(%x: Tensor[(2, ?, ?), float32], %y: Tensor[(2, ?, ?), float32]) { resh
         model(value, np.zeros((2, 4, 2), "float32"))
 
 
+def of_unknown_sizes(call, *types):
+    inputs = ", ".join(f"%{name}: Tensor[{type}]" for name, type in zip("xy", types, strict=False))
+    return relay.parse(f'#[version = "0.0.5"]\ndef @main({inputs}) {{ {call} }}')
+
+
+def check_unknown_sizes(module, values, expected):
+    for got in (relay.compile(module)(*values), relay.evaluate(module, list(values))):
+        assert got.shape == expected.shape and np.allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_batch_matmul_of_unknown_sizes(transpose_a, transpose_b):
+    attributes = f"transpose_a={transpose_a}, transpose_b={transpose_b}"
+    module = of_unknown_sizes(f"nn.batch_matmul(%x, %y, {attributes})", *["(?, ?, ?), float32"] * 2)
+    random = np.random.default_rng(0)
+    a, b = random.random((2, 3, 5), np.float32), random.random((2, 5, 4), np.float32)
+    values = a.transpose(0, 2, 1).copy() if transpose_a else a, b.transpose(0, 2, 1).copy() if transpose_b else b
+    check_unknown_sizes(module, values, a @ b)
+    with pytest.raises(relay.CompileError, match="dimension"):
+        relay.compile(module)(values[0], np.zeros((2, 6, 6), "float32"))
+
+
+def test_squeeze_of_unknown_sizes():
+    value = np.arange(12, dtype="float32").reshape(1, 3, 1, 4)
+    for axes, type in (([0, 2], "(?, ?, ?, ?), float32"), ([-2], "(?, 3, ?, ?), float32")):
+        module = of_unknown_sizes(f"squeeze(%x, axis={axes})", type)
+        check_unknown_sizes(module, [value], value.squeeze(tuple(axes)))
+        with pytest.raises(relay.CompileError, match="squeeze"):
+            relay.compile(module)(np.zeros((1, 3, 5, 4), "float32"))
+    with pytest.raises(relay.CompileError, match="axis 0 of data .* may have extent 1 or another"):
+        relay.compile(of_unknown_sizes("squeeze(%x)", "(?, 3), float32"))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "type"),
+    [("", "(2, ?), int64"), (", index_rank=2", "(?, ?), int64"), (", batch_dims=1", "(1, ?), int64")],
+)
+def test_gather_nd_of_unknown_sizes(attributes, type):
+    value = np.random.default_rng(0).random((4, 5, 3), np.float32)
+    rows, columns = np.array([0, 1, 3, 2]), np.array([2, 4, 0, -1])
+    batched = "batch_dims" in attributes
+    indices, expected = (
+        (columns[None], value[np.arange(4), columns]) if batched else (np.stack([rows, columns]), value[rows, columns])
+    )
+    module = of_unknown_sizes(f"gather_nd(%x, %y{attributes})", "(?, ?, ?), float32", type)
+    check_unknown_sizes(module, [value, indices], expected)
+    with pytest.raises(relay.CompileError, match="out of range|outside"):
+        relay.compile(module)(value, indices + 5)
+
+
+def test_defaults_of_axes():
+    """As a program in text says nothing of them: Relay's, and where it had none the first axis."""
+    value = np.random.default_rng(0).random((3, 4), np.float32)
+    indices = np.array([[2, 0, 1, 2]])
+    gather = relay.module(relay.gather(var("x", 3, 4), 0, var("i", 1, 4, dtype="int64")))
+    assert "axis" not in gather.astext()
+    assert np.array_equal(relay.compile(gather)(value, indices), np.take_along_axis(value, indices, 0))
+    reverse = relay.module(relay.reverse(var("x", 3, 4), 0))
+    assert "axis" not in reverse.astext() and np.array_equal(relay.compile(reverse)(value), value[::-1])
+    topk = relay.module(relay.topk(var("x", 3, 4), k=2, axis=-1, ret_type="values"))
+    assert "axis" not in topk.astext()
+    assert np.array_equal(relay.compile(topk)(value), -np.sort(-value, axis=-1)[:, :2])
+
+
 def test_sums_of_bools():
     value = np.array([[True, False, False], [False, False, False]])
     for name, expected in (("sum", [True, False]), ("prod", [False, False])):

@@ -106,3 +106,38 @@ def test_more_samples_of_a_region_than_there_are_pixels():
     call = f"vision.roi_align(%x, %r, pooled_size=[3, 2], spatial_scale=0.5f, sample_ratio={2**62})"
     with pytest.raises(relay.CompileError, match="sample_ratio .* in 1 to 1024"):
         relay.compile(module_of(call, "%x: Tensor[(2, 3, 6, 7), float32], %r: Tensor[(4, 5), float32]"))
+
+
+@pytest.mark.parametrize(
+    ("call", "extent"),
+    [
+        (f"nn.adaptive_max_pool1d(%x, output_size=[{2**31}])", 7),
+        (f"nn.adaptive_avg_pool1d(%x, output_size=[{2**31}])", 7),
+        ("nn.adaptive_avg_pool1d(%x, output_size=[3])", 2**31),
+        ("image.resize1d(%x, size=[7])", 2**31),
+    ],
+)
+def test_gradients_by_matrices_that_no_memory_holds(call, extent):
+    with pytest.raises(relay.CompileError, match="cannot be differentiated"):
+        relay.value_and_grad(module_of(f"sum({call})", f"%x: Tensor[(1, 1, {extent}), float32]"))
+
+
+@pytest.mark.parametrize(
+    ("call", "types"),
+    [
+        (f"nn.adaptive_max_pool2d(%x0, output_size=[{2**31}, 4])", ["(1, 2, 7, 10), float32"]),
+        (
+            'qnn.conv2d(%x0, %x1, %x2, 0, %x2, 0, padding=[1, 1], kernel_size=[3, 3], channels=2, out_dtype="int32")',
+            [f"(1, 3, 4, {2**31}), int8", "(2, 3, 3, 3), int8", "(), float32"],
+        ),
+        (
+            "nn.contrib_conv2d_NCHWc(%x0, %x1, padding=[1, 1], kernel_size=[3, 3], channels=8, "
+            'data_layout="NCHW4c", kernel_layout="OIHW4i4o", out_layout="NCHW4c")',
+            [f"(1, 1, 4, {2**31}, 4), float32", "(2, 1, 3, 3, 4, 4), float32"],
+        ),
+    ],
+)
+def test_windows_along_2_to_the_31_places_are_compiled(call, types):
+    inputs = ", ".join(f"%x{k}: Tensor[{type}]" for k, type in enumerate(types))
+    shape = relay.compile(module_of(call, inputs)).outputs[0].shape
+    assert 2**31 in shape, shape

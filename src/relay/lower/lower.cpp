@@ -247,7 +247,7 @@ class Lowering {
     draft.outputs = g.te.outputs;
     draft.form = g.form;
     draft.streams_weights = streams_weights_;
-    draft.may_share_loops = !g.steps;
+    draft.is_step = g.steps.has_value();
     std::unordered_map<std::string, int> array_of;  // by te name
     auto place = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
       for (size_t i = 0; i < tensors.size(); ++i) {

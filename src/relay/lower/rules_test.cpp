@@ -244,6 +244,19 @@ TEST(Elementwise, CopiesWhatWouldBeGathered) {
       }
 }
 
+// Short rows are joined, but for those of a step, which are part of a larger array.
+TEST(Elementwise, StepsKeepTheirAxes) {
+  const TargetDesc target = vectors(64, 32, 1);
+  for (bool is_step : {false, true}) {
+    te::Tensor x = te::placeholder("x", {imm(2), imm(5)}, f32);
+    ScheduleDraft draft;
+    draft.target = &target, draft.is_step = is_step;
+    draft.outputs = {te::compute("y", x->shape, [&](const Exprs& i) { return (*x)(i) + (*x)(i); })};
+    apply_rules(draft);
+    EXPECT_EQ(draft.outputs[0]->axes.size(), is_step ? 2 : 1) << str(draft.schedule, draft.stages());
+  }
+}
+
 // A copy for one kernel leaves others what they were scheduled for: `y` reads x as it is, squares transposed.
 TEST(Elementwise, CopiesForOneKernelOnly) {
   const int64_t channels = 19, height = 3, width = 21;
@@ -253,7 +266,7 @@ TEST(Elementwise, CopiesForOneKernelOnly) {
   te::Tensor sum = te::compute("sum", shape, [&](const Exprs& i) { return (*x)(i) + (*z)(i); });
   const TargetDesc target = vectors(64, 32, 1);
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {y, sum}, draft.may_share_loops = false;
+  draft.target = &target, draft.outputs = {y, sum}, draft.is_step = true;
   for (const char* name : {"y", "z", "sum"}) draft.layouts[name] = Layout::channels_last(4);
   apply_rules(draft);
   const std::string schedule = str(draft.schedule, draft.stages());

@@ -203,10 +203,9 @@ Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) 
     } else {
       parsed = std::strtod(number.c_str(), nullptr);
     }
-    constexpr double half_limit = 65520;  // what rounds to infinity
-    if (!special && (std::isinf(parsed) || (dtype == DType::float16() && std::abs(parsed) >= half_limit)))
-      return bad(format("{} does not fit in {}", number, dtype.str()), format("infinity is written inf{}", suffix));
     value = Tensor::scalar(parsed, dtype);
+    if (!special && std::isinf(value.at(0)))
+      return bad(format("{} does not fit in {}", number, dtype.str()), format("infinity is written inf{}", suffix));
   } else {
     if (!is_integer)
       return bad(format("'{}' is not an integer, but has the suffix '{}'", number, suffix),

@@ -119,6 +119,16 @@ TEST(Text, literals) {
   }
 }
 
+// What rounds to the greatest value of a type is that; what rounds to infinity is refused (testdata/errors).
+TEST(Text, numbers_above_the_greatest_of_a_type) {
+  for (auto [text, means] :
+       {std::pair("65510f16", "65504f16"), {"-65519.99f16", "-65504f16"}, {"3.39e38bf16", "3.3895314e+38bf16"}}) {
+    Result<Expr> e = parse_expr(text);
+    ASSERT_TRUE(e) << render(e.errors());
+    EXPECT_EQ(str(*e), format("{}\n", means));
+  }
+}
+
 TEST(Text, signs_before_a_number) {
   for (auto [text, means] : {std::pair("--10", "10"), {"---10", "-10"}, {"- -1.5f", "1.5f"}}) {
     Result<Expr> e = parse_expr(text);

@@ -57,6 +57,14 @@ inline double product(const Value& a, const Value& b) {
   return sum;
 }
 
+// A gradient of the result for `args` to start from, drawn at random.
+inline Value seed_of(const ir::Module& module, const Values& args) {
+  uint64_t draw = 7;
+  const Result<Value> result = eval::run(module, "main", args, precise);
+  RELAY_CHECK(result, "{}", render(result.errors()));
+  return like(*result, &draw);
+}
+
 // For each float argument a random direction: the derivative along it from the gradient and from two values.
 // Only of the first `count` arguments. What is wrong, or nothing.
 inline std::string gradient_problem(const ir::Module& plain, const ir::Module& gradient, const Values& args,

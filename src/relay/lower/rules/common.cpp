@@ -133,7 +133,8 @@ void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {
 }
 
 bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e) {
-  if (!draft.layout(e).is_row_major() || !draft.beside.empty()) return false;  // others are stored in its loops
+  // Others are stored in its loops; a step stores a row of a larger array.
+  if (!draft.layout(e).is_row_major() || !draft.beside.empty() || draft.is_step) return false;
   if (std::count(draft.outputs.begin(), draft.outputs.end(), e) != 1) return false;
   for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder())

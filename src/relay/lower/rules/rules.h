@@ -31,8 +31,9 @@ struct ScheduleDraft {
 
   // Results that are to be stored in the loops of another (several_results.cpp); rules schedule the others.
   std::set<std::string> beside{};
-  bool may_share_loops = true;  // false: each kernel has to have one result
-  te::Tensors ends() const {    // outputs, without those
+  // Of a step of a recurrence: each kernel has one result, which is stored in its own axes (steps_kernel.h).
+  bool is_step = false;
+  te::Tensors ends() const {  // outputs, without those
     te::Tensors out;
     for (const te::Tensor& o : outputs)
       if (!beside.count(o->name)) out.push_back(o);

@@ -57,7 +57,7 @@ std::set<std::string> read_by_other_roots(const ScheduleDraft& draft, const te::
 
 void find_results_beside(ScheduleDraft& draft) {
   draft.beside.clear();
-  if (draft.outputs.size() < 2 || !draft.may_share_loops || draft.form.schedule || has_program(draft.outputs)) return;
+  if (draft.outputs.size() < 2 || draft.is_step || draft.form.schedule || has_program(draft.outputs)) return;
   const te::Tensors stages = draft.stages();
   auto is_output = [&](const te::Tensor& t) {
     return std::count(draft.outputs.begin(), draft.outputs.end(), t) == 1 && is_pointwise(t);

@@ -198,6 +198,13 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
   });
 }
 
+// Whether the matrix of a resizing along one axis is something that memory holds.
+static bool has_matrix(const Dim& from, const Dim& to) {
+  constexpr double most_elements = 1 << 28;
+  return scalar::is_int(from) && scalar::is_int(to) &&
+         static_cast<double>(from->ivalue) * static_cast<double>(to->ivalue) <= most_elements;
+}
+
 ir::Exprs resize_gradient(const Resize& r, const Adjoint& of) {
   const ir::Expr& data = of.inputs[0];
   const Dims &in = grad::tensor(data).shape, &out = grad::tensor(of.output).shape;
@@ -205,7 +212,7 @@ ir::Exprs resize_gradient(const Resize& r, const Adjoint& of) {
   ir::Expr dx = grad::converted_as(of.gradient, of.output, data);
   for (size_t d = 0; d < axes.size(); ++d) {
     const Dim &from = in[axes[d]], &to = out[axes[d]];
-    if (!scalar::is_int(from) || !scalar::is_int(to)) return {};
+    if (!has_matrix(from, to)) return {};
     AttrValues attrs = {{"size", Ints{to->ivalue}},
                         {"method", r.method},
                         {"coordinate_transformation_mode", r.coordinates},
@@ -227,7 +234,7 @@ ir::Exprs dynamic_resize_gradient(const std::string& layout, const Adjoint& of,
   ir::Expr dx = grad::converted_as(of.gradient, of.output, data);
   for (size_t d = 0; d < axes.size(); ++d) {
     const Dim& extent = grad::tensor(data).shape[axes[d]];
-    if (!scalar::is_int(extent)) return {};
+    if (!has_matrix(extent, extent)) return {};
     // Row c of the unit matrix is the image of channel c: a line along the axis.
     Ints shape = {1, extent->ivalue}, rows = {extent->ivalue, -1};
     for (size_t k = 0; k < axes.size(); ++k) shape.push_back(k == d ? extent->ivalue : 1);

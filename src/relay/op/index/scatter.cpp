@@ -209,35 +209,80 @@ te::Tensors compute_nd(const ScatterNDAttrs& a, const te::Tensors& in, const Typ
   return {converted(te::program("scatter", data->shape, held.dtype(), batch, loops), data->dtype)};
 }
 
-// What is added flows to data and updates. What is replaced flows to updates alone, to the last one of a place: the
-// updates' numbers are scattered and gathered too, and those that come back are of updates that lasted.
-ir::Expr as_integers(const ir::Expr& data) {
-  return grad::call("cast", {grad::zeros_like(data)}, {{"dtype", DType::int64()}});
+// One of the two operators at places that are given, for gradients: `scatter` with a reduction, and what stands at the
+// places of the updates.
+struct Places {
+  std::function<ir::Expr(const ir::Expr& data, const ir::Expr& updates, const char* reduction)> scatter;
+  std::function<ir::Expr(const ir::Expr& data)> gather;
+};
+
+ir::Expr one_where(const ir::Expr& condition, const ir::Expr& like) {
+  return grad::call("cast", {condition}, {{"dtype", grad::tensor(like).dtype}});
 }
-ir::Expr where_lasted(const ir::Expr& numbers, const ir::Expr& came_back, const ir::Expr& gradient) {
-  return grad::call("where", {grad::call("equal", {numbers, came_back}), gradient, grad::zeros_like(gradient)});
+
+// What is replaced flows to updates alone, to the last one of a place: the updates' numbers are scattered and gathered
+// too, and those that come back are of updates that lasted.
+ir::Exprs gradient_of_update(const Places& at, const Adjoint& of) {
+  const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], ids = grad::numbers(updates),
+                 integers = grad::call("cast", {grad::zeros_like(data)}, {{"dtype", DType::int64()}}),
+                 last = at.gather(at.scatter(integers, ids, "update")), came = at.gather(of.gradient);
+  return {at.scatter(of.gradient, grad::zeros_like(updates), "update"), nullptr,
+          grad::call("where", {grad::call("equal", {ids, last}), came, grad::zeros_like(came)})};
+}
+
+// Of a product each factor gets dy times the others. These are the product of all that are not zero, without the factor
+// itself, where no other is zero.
+ir::Exprs gradient_of_product(const Places& at, const Adjoint& of) {
+  const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], zero = grad::number(0, data);
+  auto is_zero = [&](const ir::Expr& x) { return one_where(grad::call("equal", {x, zero}), data); };
+  auto without_zeros = [&](const ir::Expr& x) { return grad::plus(x, is_zero(x)); };
+  const ir::Expr scaled = grad::times(of.gradient, at.scatter(without_zeros(data), without_zeros(updates), "mul")),
+                 zeros = at.scatter(is_zero(data), is_zero(updates), "add");
+  auto of_factor = [&](const ir::Expr& x, const ir::Expr& scaled, const ir::Expr& zeros) {
+    const ir::Expr value = grad::over(scaled, without_zeros(x));
+    return grad::call("where", {grad::call("equal", {zeros, is_zero(x)}), value, grad::zeros_like(value)});
+  };
+  return {of_factor(data, scaled, zeros), nullptr, of_factor(updates, at.gather(scaled), at.gather(zeros))};
+}
+
+// A maximum's goes to the greatest; in equal parts where there are several.
+ir::Exprs gradient_of_extremum(const Places& at, const Adjoint& of) {
+  const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], &y = of.output;
+  const ir::Expr own = one_where(grad::call("equal", {data, y}), data),
+                 came = one_where(grad::call("equal", {updates, at.gather(y)}), data),
+                 part = grad::over(of.gradient, at.scatter(own, came, "add"));
+  return {grad::times(part, own), nullptr, grad::times(at.gather(part), came)};
+}
+
+ir::Exprs gradient_at(const Places& at, const std::string& reduction, const Adjoint& of) {
+  if (reduction == "update") return gradient_of_update(at, of);
+  if (reduction == "mul") return gradient_of_product(at, of);
+  if (reduction == "min" || reduction == "max") return gradient_of_extremum(at, of);
+  ir::Expr part = of.gradient;
+  if (reduction == "mean") {
+    auto ones = [](const ir::Expr& like) { return grad::call("ones_like", {like}); };
+    part = grad::over(part, at.scatter(ones(of.inputs[0]), ones(of.inputs[2]), "add"));
+  }
+  return {part, nullptr, at.gather(part)};
 }
 
 ir::Exprs gradient(const ScatterElementsAttrs& a, const Adjoint& of) {
-  const ir::Expr &indices = of.inputs[1], &dy = of.gradient;
-  if (a.reduction != "add" && a.reduction != "update") return {};
-  const AttrValues along = {{"axis", a.axis}};
-  const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], came = grad::call("gather", {dy, indices}, along);
-  if (a.reduction == "add") return {dy, nullptr, came};
-  const ir::Expr ids = grad::numbers(updates),
-                 last = grad::call("scatter_elements", {as_integers(data), indices, ids}, along);
-  return {grad::call("scatter_elements", {dy, indices, grad::zeros_like(updates)}, along), nullptr,
-          where_lasted(ids, grad::call("gather", {last, indices}, along), came)};
+  const ir::Expr& indices = of.inputs[1];
+  const Places at{[&](const ir::Expr& data, const ir::Expr& updates, const char* reduction) {
+                    return grad::call("scatter_elements", {data, indices, updates},
+                                      {{"axis", a.axis}, {"reduction", reduction}});
+                  },
+                  [&](const ir::Expr& data) { return grad::call("gather", {data, indices}, {{"axis", a.axis}}); }};
+  return gradient_at(at, a.reduction, of);
 }
 
 ir::Exprs gradient_nd(const ScatterNDAttrs& a, const Adjoint& of) {
-  const ir::Expr &indices = of.inputs[1], &dy = of.gradient;
-  if (a.mode != "add" && a.mode != "update") return {};
-  const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], came = grad::call("gather_nd", {dy, indices});
-  if (a.mode == "add") return {dy, nullptr, came};
-  const ir::Expr ids = grad::numbers(updates), last = grad::call("scatter_nd", {as_integers(data), indices, ids});
-  return {grad::call("scatter_nd", {dy, indices, grad::zeros_like(updates)}), nullptr,
-          where_lasted(ids, grad::call("gather_nd", {last, indices}), came)};
+  const ir::Expr& indices = of.inputs[1];
+  const Places at{[&](const ir::Expr& data, const ir::Expr& updates, const char* mode) {
+                    return grad::call("scatter_nd", {data, indices, updates}, {{"mode", mode}});
+                  },
+                  [&](const ir::Expr& data) { return grad::call("gather_nd", {data, indices}); }};
+  return gradient_at(at, a.mode, of);
 }
 
 }  // namespace

@@ -111,32 +111,49 @@ te::Tensors compute(const EinsumAttrs& a, const te::Tensors& in, const Type& out
   return {converted(te::reduce("einsum", shape_of(out), extents, Combiner::Sum, product_at), dtype_of(out))};
 }
 
-// Of each input: the einsum of dy with the other inputs that has the input's letters, spread along those that only it
-// has. Not where a letter stands twice in an input.
+// `gradient` on the diagonal along two axes of `like`, and 0 beside it.
+ir::Expr on_diagonal(const ir::Expr& gradient, const ir::Expr& like, size_t first, size_t second) {
+  auto places = [&](size_t axis) {
+    const int64_t d = static_cast<int64_t>(axis);
+    return grad::along(grad::places(like, d), d, grad::rank(like));
+  };
+  return grad::call("where", {grad::call("equal", {places(first), places(second)}), gradient, grad::zeros_like(like)});
+}
+
+// Of an input: the einsum of dy with the other inputs that has the input's letters, spread along those that only it
+// has, and where a letter stands again along the diagonal.
+ir::Expr gradient_of(const Equation& e, size_t k, const ir::Exprs& data, const ir::Expr& dy) {
+  std::string front = e.out, letters;
+  ir::Exprs inputs = {dy};
+  for (size_t other = 0; other < e.terms.size(); ++other)
+    if (other != k) front += "," + e.terms[other], inputs.push_back(data[other]);
+  Ints alone;
+  std::vector<std::pair<size_t, size_t>> diagonals;
+  const std::string& term = e.terms[k];
+  for (size_t d = 0; d < term.size(); ++d) {
+    const size_t first = term.find(term[d]);
+    if (first < d) diagonals.emplace_back(first, d);
+    if (first < d || front.find(term[d]) == std::string::npos)
+      alone.push_back(static_cast<int64_t>(d));
+    else
+      letters += term[d];
+  }
+  ir::Expr gradient = grad::call("einsum", {ir::tuple(std::move(inputs))}, {{"equation", front + "->" + letters}});
+  if (!alone.empty())
+    gradient = grad::call("broadcast_to_like", {grad::with_axes(std::move(gradient), alone, false), data[k]});
+  for (const auto& [first, second] : diagonals) gradient = on_diagonal(gradient, data[k], first, second);
+  return gradient;
+}
+
 ir::Exprs gradient(const EinsumAttrs& a, const Adjoint& of) {
   const Equation e = *parse(a.equation);
-  ir::Exprs gradients;
+  const ir::Types& types = ir::as<TupleType>(of.inputs[0]->type)->fields;
+  ir::Exprs data, gradients;
   for (size_t k = 0; k < e.terms.size(); ++k) {
-    std::string front = e.out, letters;
-    ir::Exprs inputs = {of.gradient};
-    for (size_t other = 0; other < e.terms.size(); ++other)
-      if (other != k)
-        front += "," + e.terms[other], inputs.push_back(ir::get(of.inputs[0], static_cast<int64_t>(other)));
-    Ints alone;
-    for (size_t d = 0; d < e.terms[k].size(); ++d) {
-      const char c = e.terms[k][d];
-      if (std::count(e.terms[k].begin(), e.terms[k].end(), c) > 1) return {};
-      if (front.find(c) == std::string::npos)
-        alone.push_back(static_cast<int64_t>(d));
-      else
-        letters += c;
-    }
-    ir::Expr gradient = grad::call("einsum", {ir::tuple(std::move(inputs))}, {{"equation", front + "->" + letters}});
-    if (!alone.empty())
-      gradient = grad::call("broadcast_to_like", {grad::with_axes(std::move(gradient), alone, false),
-                                                  ir::get(of.inputs[0], static_cast<int64_t>(k))});
-    gradients.push_back(std::move(gradient));
+    data.push_back(ir::get(of.inputs[0], static_cast<int64_t>(k)));
+    data.back()->type = types[k];
   }
+  for (size_t k = 0; k < e.terms.size(); ++k) gradients.push_back(gradient_of(e, k, data, of.gradient));
   return {ir::tuple(std::move(gradients))};
 }
 
@@ -161,6 +178,7 @@ OpDef einsum() {
                     {.inputs = {"[(2, 3), (3, 4), (4, 5)]"}, .attrs = "equation=\"ab, bc, cd\"", .ulps = 16},
                     {.inputs = {"[(4, 4)]"}, .attrs = "equation=\"ii->i\""},
                     {.inputs = {"[(4, 4)]"}, .attrs = "equation=\"ii\""},
+                    {.inputs = {"[(3, 2, 3, 3), (3, 4)]"}, .attrs = "equation=\"iaii,ib->ab\""},
                     {.inputs = {"[(3, 2, 4)]"}, .attrs = "equation=\"abc->cab\""}},
        .rejects = {{{"[(3, 5), (5, 4)]"}, "equation=\"i1,jk\"", "C1"},
                    {{"[(3, 5), (5, 4)]"}, "equation=\"ij,jk->il\"", "C1"},

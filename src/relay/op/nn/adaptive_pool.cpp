@@ -128,7 +128,12 @@ ir::Expr adaptive_pool_definition(size_t axes, const AdaptivePoolAttrs& a, const
     return grad::call(format("nn.{}_pool{}d", mean ? "avg" : "max", axes), {in[0]},
                       {{"pool_size", window}, {"strides", window}, {"layout", a.layout}, {"out_layout", out_layout}});
   }
+  constexpr double most_elements = 1 << 26;  // of a matrix or a list of places
   ir::Expr value = in[0];
+  for (size_t d = 0; d < axes; ++d)
+    if (static_cast<double>(places[d]) * static_cast<double>(mean ? extents[d] : extents[d] / places[d] + 2) >
+        most_elements)
+      return nullptr;
   for (size_t d = 0; d < axes; ++d)
     value = mean ? grad::contracted(value, rank, at[d], window_means(in[0], extents[d], places[d]))
                  : window_maxima(value, at[d], extents[d], places[d]);

@@ -32,7 +32,8 @@ Result<Type> infer_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const 
 te::Tensors compute_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const te::Tensors& in, const Type& out,
                                   bool mean);
 // A pool with windows side by side where they are alike; else means are products with matrices, and maxima those of the
-// elements that each window has, one axis after another. Null where extents must be numbers and are not.
+// elements that each window has, one axis after another. Null where extents must be numbers and are not, or are too
+// large.
 ir::Expr adaptive_pool_definition(size_t axes, const AdaptivePoolAttrs& a, const ir::Exprs& in, bool mean);
 std::string adaptive_pool_oracle(size_t axes, bool mean);
 

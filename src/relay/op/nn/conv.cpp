@@ -203,14 +203,33 @@ ir::Expr conv_weight_gradient(size_t axes, const ConvAttrs& a, const ir::Expr& d
   return in_order(cut, "IODHW", a.kernel_layout);
 }
 
+// Of a depthwise convolution whose weight is (C, M, ..): that with the weight (C * M, 1, ..).
+static ir::Exprs multiplied_gradient(size_t axes, ConvAttrs a, const Adjoint& of, const Dim& out_channels) {
+  const std::string own = a.kernel_layout;
+  a.kernel_layout = "OI" + window_letters(axes);
+  Ints flat = {-3, 0}, back = {-4, a.groups, -1, 0};
+  flat.insert(flat.end(), axes, 0), back.insert(back.end(), axes, 0);
+  ir::Expr weight = in_order(of.inputs[1], own, a.kernel_layout);
+  weight = grad::call("expand_dims", {weight}, {{"axis", int64_t{2}}});
+  weight = grad::call("reshape", {weight}, {{"newshape", flat}});
+  Dims shape = {out_channels, dim(1)};
+  for (char letter : window_letters(axes)) shape.push_back(grad::tensor(of.inputs[1]).shape[own.find(letter)]);
+  weight->type = ir::tensor_type(std::move(shape), grad::tensor(of.inputs[1]).dtype);
+  ir::Exprs gradients = conv_gradient(axes, a, {{of.inputs[0], weight}, of.output, of.gradient});
+  if (gradients.empty()) return {};
+  gradients[1] = grad::call("reshape", {gradients[1]}, {{"newshape", back}});
+  gradients[1] = grad::call("squeeze", {gradients[1]}, {{"axis", Ints{2}}});
+  gradients[1] = in_order(gradients[1], a.kernel_layout, own);
+  return gradients;
+}
+
 ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of) {
   const ir::Expr &x = of.inputs[0], &w = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, x);
   const Dims &in = grad::tensor(x).shape, &kernel = grad::tensor(w).shape, &out = grad::tensor(of.output).shape;
   const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
   const Ints strides = per_axis(a.strides, axes), dilation = per_axis(a.dilation, axes),
              pad = padding_sides(a.padding, axes);
-  // Of a weight with an output channel of each group only, (groups, multiplier, ..), no transposed one is.
-  if (!agree(kernel[at.o], out[at.out_c])) return {};
+  if (!agree(kernel[at.o], out[at.out_c])) return multiplied_gradient(axes, a, of, out[at.out_c]);
   Ints extents, behind;  // of the kernel; rows at the end of data that no window reaches
   for (size_t d = 0; d < axes; ++d) {
     const Dim& k = kernel[at.k[d]];

@@ -50,9 +50,9 @@ te::Tensors compute(const GlobalPool2DAttrs& a, const te::Tensors& in, const Typ
 }
 
 ir::Expr definition(const GlobalPool2DAttrs& a, const ir::Exprs& in, bool mean) {
-  if (!a.out_layout.empty() && a.out_layout != a.layout) return nullptr;
   const Ints axes = {static_cast<int64_t>(a.layout.find('H')), static_cast<int64_t>(a.layout.find('W'))};
-  return grad::call(mean ? "mean" : "max", {in[0]}, {{"axis", axes}, {"keepdims", true}});
+  return nn::in_order(grad::call(mean ? "mean" : "max", {in[0]}, {{"axis", axes}, {"keepdims", true}}), a.layout,
+                      a.out_layout.empty() ? a.layout : a.out_layout);
 }
 
 OpDef global_pool(const char* name, const char* doc, const char* torch_name, bool mean) {

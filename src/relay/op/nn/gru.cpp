@@ -114,6 +114,7 @@ OpDef nn_gru() {
        .infer = [](const GruAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,
+       .ours = true,
        .oracle =
            "recurrent.gru(data, weights, state, direction, bias, lengths, linear_before_reset, activations, clip)",
        .examples = examples(),

@@ -123,6 +123,7 @@ OpDef nn_lstm() {
        .infer = [](const LstmAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,
+       .ours = true,
        .oracle = "recurrent.lstm(data, weights, state, direction, bias, peephole, projection, lengths, input_forget, "
                  "activations, clip)",
        .examples = examples(),

@@ -70,6 +70,7 @@ OpDef nn_rnn() {
        .infer = [](const RnnAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,
+       .ours = true,
        .oracle = "recurrent.rnn(data, weights, state, direction, bias, lengths, activations, clip)",
        .examples = examples(),
        .rejects = {{{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"back\"", "C1"},

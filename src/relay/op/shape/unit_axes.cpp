@@ -24,8 +24,15 @@ struct ExpandDimsAttrs {
 Result<Ints> dropped(const SqueezeAttrs& a, const Dims& shape) {
   if (a.axis) return normal_axes("C1", *a.axis, static_cast<int64_t>(shape.size()));
   Ints axes;
-  for (size_t d = 0; d < shape.size(); ++d)
+  for (size_t d = 0; d < shape.size(); ++d) {
+    // (C3) Without axis all extents are known.
+    if (!scalar::is_int(shape[d])) {
+      Diagnostic out = constraint("C3", "axis {} of data {} may have extent 1 or another", d, text(shape));
+      out.help = "name the axes that are to go, as in axis=[0]";
+      return out;
+    }
     if (scalar::is_int(shape[d], 1)) axes.push_back(static_cast<int64_t>(d));
+  }
   return axes;
 }
 
@@ -95,10 +102,10 @@ OpDef squeeze() {
        .gradient = gradient<SqueezeAttrs>,
        .stores = true,
        .oracle = "data.reshape(output_shape)",
-       .examples = {{.inputs = {"(1, 3, 1, 4)"}, .symbolic = {"(1, n, 1, m)"}},
+       .examples = {{.inputs = {"(1, 3, 1, 4)"}},
                     {.inputs = {"(1, 3, 1, 4)"}, .attrs = "axis=[-2]", .symbolic = {"(1, n, 1, m)"}},
                     {.inputs = {"(1, 1)"}, .attrs = "axis=[0, 1]"}},
-       .rejects = {{{"(1, 3)"}, "axis=[2]", "C1"}, {{"(1, 3)"}, "axis=[1]", "C2"}}},
+       .rejects = {{{"(1, 3)"}, "axis=[2]", "C1"}, {{"(1, 3)"}, "axis=[1]", "C2"}, {{"(1, ?)"}, "", "C3"}}},
       "SqueezeAttrs");
 }
 
