@@ -54,11 +54,8 @@ def _reason(result):
 
 def _domains():
     """(title, domain, prefix of names in the outcomes)."""
-    return (
-        ("ai.onnx", "", ""),
-        ("ai.onnx.ml", "ai.onnx.ml", "ai.onnx.ml."),
-        ("ai.onnx.preview.training", "ai.onnx.preview.training", "ai.onnx.preview.training."),
-    )
+    others = sorted({schema.domain for schema in onnx.defs.get_all_schemas_with_history()} - {""})
+    return (("ai.onnx", "", ""), *((domain, domain, f"{domain}.") for domain in others))
 
 
 def _operator_rows(by_mode, domain, prefix):
