@@ -459,6 +459,18 @@ def test_check_tells_the_malformed_from_the_unsupported(tmp_path):
     assert relu["reason"] == "Relu has no attribute 'slope'"
 
 
+def test_the_page_has_every_field_of_check(tmp_path):
+    from onnx import helper
+
+    path = onnx_model(
+        tmp_path / "bad.onnx", [helper.make_node("Foo", ["x"], ["y"], domain="com.acme")], [("x", [4])], [("y", [4])]
+    )
+    report = cli_json("check", path, "--json")
+    section = (ROOT / "docs/cli.md").read_text().partition("## relay check")[2].partition("\n## ")[0]
+    rows = {name for row in re.findall(r"(?m)^\| (`.*?) \|", section) for name in re.findall(r"`(\w+)`", row)}
+    assert rows == {*report, *report["operators"][0], *report["problems"][0]}
+
+
 @pytest.mark.parametrize("place", ["beside the model", "in the model"])
 def test_check_reads_no_large_constant(tmp_path, place):
     """Bools whose bytes are 2: whoever reads them refuses the model, as compiling does."""

@@ -1,5 +1,5 @@
-"""The domains ai.onnx.preview and ai.onnx.preview.training beside ONNX's reference, and derivatives beside what they are
-by hand: evaluated as written, compiled for the virtual machine, and compiled to machine code."""
+"""The domains ai.onnx.preview and ai.onnx.preview.training beside ONNX's reference, and derivatives by hand:
+evaluated as written, compiled for the virtual machine, and compiled to machine code."""
 
 import numpy as np
 import pytest
