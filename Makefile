@@ -31,7 +31,7 @@ OPS ?=
 TORCH ?=
 
 .PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo models-dynamic demo docs \
-  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
+  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-small bench-paired asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -166,6 +166,9 @@ bench-torch: build ## Measure torch.compile with the backend relay beside eager 
 
 bench-sizes: build ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime
 	@$(PYTHON) bench/sizes.py
+
+bench-small: build build/test-sklearn/ready ## Measure models that take microseconds beside ONNX Runtime and OpenVINO
+	@$(PYTHON) bench/small_models.py
 
 bench-paired: build ## Measure this build beside another in turn: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }
