@@ -14,7 +14,7 @@ TARGET ?=
 EMULATED := Haswell Nehalem
 ON_EMULATED := test/python/test_numerics.py test/python/test_epilogues.py test/python/test_attention.py test/python/test_planar.py \
   -k 'not fma and not avx512f and not 5x5 and (planted and not 62 or denormals or empty or (values and dense) or computes_the_same or attention)'
-# Arguments of the zoo's runner, as in: make models-zoo ZOO='--only timm.resnet --limit 3'
+# Arguments of the zoo's runners, as in: make models-zoo ZOO='--only timm.resnet --limit 3'
 ZOO ?=
 # Arguments for the hostile kinds, as in: make test-hostile HOSTILE='--only model. --variants 20 --seed 7'
 HOSTILE ?=
@@ -30,8 +30,8 @@ OPS ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo demo docs \
-  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-paired asan tsan install clean
+.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo models-dynamic demo docs \
+  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-small bench-paired asan tsan install clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -124,6 +124,9 @@ models: build models-fetch ## Compile and check the real models
 models-zoo: build .venv-zoo/ready ## Export ordinary networks, compile them for every described processor, run and compare
 	@$(PYTHON) test/zoo/run.py $(ZOO)
 
+models-dynamic: build .venv-zoo/ready ## Export networks with dynamic sizes, run each at several sizes and compare; ZOO='lstm gru': these
+	@$(PYTHON) test/zoo/dynamic.py $(ZOO)
+
 build/models-torch/ready: test/zoo/requirements-torch.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
@@ -163,6 +166,9 @@ bench-torch: build ## Measure torch.compile with the backend relay beside eager 
 
 bench-sizes: build ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime
 	@$(PYTHON) bench/sizes.py
+
+bench-small: build build/test-sklearn/ready ## Measure models that take microseconds beside ONNX Runtime and OpenVINO
+	@$(PYTHON) bench/small_models.py
 
 bench-paired: build ## Measure this build beside another in turn: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }

@@ -16,15 +16,30 @@ HEAD = "<!-- Written by dev/docs.py. Do not edit. -->\n"
 
 
 CHECK_JSON = """
-`relay check FILE --json` is what editors ask. It prints one object, and exits with 1 when `ok` is false:
+`relay check FILE --json` is what editors ask. It prints one object. The exit status is 0 where `ok` is true, 3 where
+`verdict` is `unsupported`, else 1; a file that cannot be read or an option that does not fit gives 1, a message and no
+object.
 
 | field | holds |
 | --- | --- |
+| `model` | the file, as it was named |
 | `ok` | nothing stands in the way |
+| `verdict` | `ok`, `unsupported`, `malformed` or `refused` |
 | `failed_stage` | `import` (reading, types) or `compile`; null |
 | `problems`, `warnings` | lists of diagnostics |
-| `operators` | of an ONNX model: `op`, `opset`, `count`, `supported` |
-| `groups`, `kernels` | how many there would be |
+| `operators` | those of an ONNX model; of others an empty list |
+| `entry_checks` | what a run checks of its inputs' sizes, a line each |
+| `groups`, `kernels` | how many there would be; of an artifact and of a text without `@main` 0 |
+
+`unsupported`: the model is right, and Relay cannot do it. `malformed`: it contradicts its format. `refused`: for
+another reason, such as types that do not agree. An operator has
+
+| field | holds |
+| --- | --- |
+| `op`, `opset` | its name, with a domain that is not ONNX's own in front; the version of it that the model asks for |
+| `count`, `first` | how many nodes of it there are, and the first |
+| `supported` | Relay has a converter for it |
+| `reason`, `remedy` | why a node of it cannot be imported, and the way out; "" where all can |
 
 A diagnostic has
 

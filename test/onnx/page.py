@@ -15,11 +15,12 @@ HEAD = """<!-- Written by make test-onnx. Do not edit. -->
 # ONNX: what is supported
 
 `make test-onnx` runs the backend suite of onnx {version} and writes this page:
-{kinds}. A function that stands for an operator is a case of its own. Complex numbers and floats of 6 bits are not Relay's; cases that need them count as failures.
+{kinds}. A function that stands for an operator is a case of its own.
 
 Floats of 8, 6 and 4 bits and integers of 4 and 2 are [storage types](language.md#storage-types): inputs and results are arrays of
 `ml_dtypes`. Strings are moved, compared and looked up as numbers of one list, which the module keeps: what is
-compiled takes and gives arrays of strings. Nothing joins or splits them. A map that `DictVectorizer` reads is a row with a column for
+compiled takes and gives arrays of strings. Nothing joins or splits them: of a text vectoriser (`CountVectorizer` of scikit-learn) the part
+behind its `Tokenizer` is imported, and takes the tokens. A map that `DictVectorizer` reads is a row with a column for
 each word of its vocabulary, one that `CastMap` reads a row in the order of its keys. Sparse tensors become dense at import. A sequence that a graph gives is a tuple, or a list (`relay.values.as_list`) where its length is known only when the model runs. `ZipMap` gives the scores as an array, columns in the
 order of the labels. Of results that are drawn (`Bernoulli`, `Dropout` in training) types and shapes are compared; a compiled model
 draws the same numbers in each run.
@@ -54,11 +55,8 @@ def _reason(result):
 
 def _domains():
     """(title, domain, prefix of names in the outcomes)."""
-    return (
-        ("ai.onnx", "", ""),
-        ("ai.onnx.ml", "ai.onnx.ml", "ai.onnx.ml."),
-        ("ai.onnx.preview.training", "ai.onnx.preview.training", "ai.onnx.preview.training."),
-    )
+    others = sorted({schema.domain for schema in onnx.defs.get_all_schemas_with_history()} - {""})
+    return (("ai.onnx", "", ""), *((domain, domain, f"{domain}.") for domain in others))
 
 
 def _operator_rows(by_mode, domain, prefix):

@@ -132,6 +132,38 @@ def test_profile(conv, tmp_path):
     assert all(k["estimate_us"] > 0 for k in report["kernels"]) and "estimated by" in done.stdout
 
 
+def test_kernels_name_their_nodes_in_the_profile_and_the_trace(tmp_path):
+    from onnx import helper, numpy_helper
+
+    draw = np.random.default_rng(0)
+    weights = {"w": draw.standard_normal((8, 3, 3, 3)), "v": draw.standard_normal((8 * 64, 10))}
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], name="stem", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["a"], ["b"], name="act"),
+        helper.make_node("MaxPool", ["b"], ["c"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Flatten", ["c"], ["d"], name="flat"),
+        helper.make_node("Gemm", ["d", "v"], ["e"], name="head"),
+        helper.make_node("Softmax", ["e"], ["y"]),
+    ]
+    path = onnx_model(
+        tmp_path / "net.onnx",
+        nodes,
+        [("x", [1, 3, 16, 16])],
+        [("y", [1, 10])],
+        [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()],
+    )
+    names = ["Conv 'stem'", "Relu 'act'", "MaxPool 'pool'", "Gemm 'head'", "Softmax that makes 'y'"]
+    report = cli_json("profile", path, "--threads", "1", "--time", "0.1", "--json", "--trace", tmp_path / "trace.json")
+    kernels = {kernel["name"]: kernel["nodes"] for kernel in report["kernels"]}
+    assert all(kernels.values()), kernels
+    assert {node for named in kernels.values() for node in named} >= set(names)
+    assert next(nodes for nodes in kernels.values() if names[0] in nodes)[:2] == names[:2]  # one kernel of both
+    events = json.loads((tmp_path / "trace.json").read_text())
+    assert {event["name"]: event["args"]["nodes"] for event in events} == kernels
+    shown = cli("profile", path, "--threads", "1", "--time", "0.1").stdout
+    assert all(name in shown for name in names)
+
+
 def test_profile_of_an_artifact(conv, tmp_path):
     assert cli("compile", conv, "-o", tmp_path / "net.rart").returncode == 0
     report = cli_json("profile", tmp_path / "net.rart", "--time", "0.1", "--json")
@@ -457,6 +489,18 @@ def test_check_tells_the_malformed_from_the_unsupported(tmp_path):
     relu = next(op for op in report["operators"] if op["op"] == "Relu")
     assert relu["supported"] and relu["count"] == 1 and relu["first"] == "Relu that makes 'y'"
     assert relu["reason"] == "Relu has no attribute 'slope'"
+
+
+def test_the_page_has_every_field_of_check(tmp_path):
+    from onnx import helper
+
+    path = onnx_model(
+        tmp_path / "bad.onnx", [helper.make_node("Foo", ["x"], ["y"], domain="com.acme")], [("x", [4])], [("y", [4])]
+    )
+    report = cli_json("check", path, "--json")
+    section = (ROOT / "docs/cli.md").read_text().partition("## relay check")[2].partition("\n## ")[0]
+    rows = {name for row in re.findall(r"(?m)^\| (`.*?) \|", section) for name in re.findall(r"`(\w+)`", row)}
+    assert rows == {*report, *report["operators"][0], *report["problems"][0]}
 
 
 @pytest.mark.parametrize("place", ["beside the model", "in the model"])

@@ -113,8 +113,12 @@ def test_a_branch_that_given_shapes_contradict_ends_the_run(executor):
             run(np.array(which), x), session.run(None, {"which": np.array(which), "x": x}), strict=True
         ):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
-        with pytest.raises(relay.CompileError, match="(?s)R0604.*If"):
+        taken, other = ("else_branch", "then_branch")[:: 1 if which else -1]
+        said = rf"(?s)R0601.*takes {taken}, .* exclude \(x is \(3, {width}\)\): .*{width} against .*If"
+        with pytest.raises(relay.CompileError, match=rf"{said}.*help: .*takes {other}"):
             run(np.array(not which), x)
+        with pytest.raises(relay.CompileError, match=said):
+            relay.evaluate(relay.load(model, shapes={"x": (3, width)}), [np.array(not which), x])
     with pytest.raises(relay.CompileError, match="MatMul"):  # neither branch can be
         relay.compile(model, shapes={"x": (3, 5)})
 

@@ -25,6 +25,13 @@ def test_what_is_not_imported_and_com_microsoft_are_generated():
     assert page.microsoft_section() in text
 
 
+def test_every_operator_of_onnx_has_a_row():
+    sections = re.split(r"(?m)^## ", (ROOT / "docs/onnx-support.md").read_text())
+    rows = {part.split("\n", 1)[0]: set(re.findall(r"(?m)^\| (\w+) \|", part)) for part in sections}
+    for schema in onnx.defs.get_all_schemas():
+        assert schema.name in rows[schema.domain or "ai.onnx"], f"{schema.domain}.{schema.name}"
+
+
 def test_every_operator_of_onnx_is_imported_or_listed_as_not():
     known = {
         "": "operators.def",

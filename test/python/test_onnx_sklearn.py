@@ -12,11 +12,14 @@ PACKAGES = pathlib.Path(__file__).resolve().parents[2] / "build" / "test-sklearn
 sys.path.append(str(PACKAGES))
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: make test-sklearn")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed: make test-sklearn")
+import onnx  # noqa: E402
 from skl2onnx import to_onnx  # noqa: E402
+from skl2onnx.common.data_types import StringTensorType  # noqa: E402
 from sklearn import (  # noqa: E402
     cluster,
     decomposition,
     ensemble,
+    feature_extraction,
     linear_model,
     naive_bayes,
     neighbors,
@@ -158,3 +161,41 @@ def test_clusters(tmp_path):
     label, distances = compiled(tmp_path, model)(X)
     agree(label, model.predict(X))
     agree(distances, model.transform(X))
+
+
+TEXTS = ["the cat sat", "a dog and the cat", "owl", "Cat, owl; cat!"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        feature_extraction.text.CountVectorizer(),
+        feature_extraction.text.CountVectorizer(ngram_range=(1, 2), lowercase=False),
+        feature_extraction.text.CountVectorizer(analyzer="char"),
+        pipeline.make_pipeline(feature_extraction.text.TfidfVectorizer(), linear_model.LogisticRegression()),
+    ],
+    ids=name,
+)
+def test_texts_are_split_in_front_of_the_model(model):
+    """A vectoriser is refused, and the help is a way out: the model behind it takes the tokens."""
+    model.fit(TEXTS, [0, 1, 1, 0])
+    whole = to_onnx(model, initial_types=[("texts", StringTensorType([None]))])
+    with pytest.raises(relay.CompileError, match=r"(?s)Tokenizer .* cannot be imported.*help: cut the model behind it"):
+        relay.load(whole)
+    nodes = list(whole.graph.node)
+    at = next(i for i, node in enumerate(nodes) if node.op_type == "Tokenizer")
+    tokens = onnx.helper.make_tensor_value_info(nodes[at].output[0], onnx.TensorProto.STRING, ["texts", "words"])
+    graph = onnx.helper.make_graph(nodes[at + 1 :], "rest", [tokens], whole.graph.output, whole.graph.initializer)
+    rest = onnx.helper.make_model(graph, opset_imports=whole.opset_import, ir_version=whole.ir_version)
+
+    vectoriser = model[0] if isinstance(model, pipeline.Pipeline) else model
+    split = vectoriser.build_tokenizer() if vectoriser.analyzer == "word" else list
+    lists = [split(text.lower() if vectoriser.lowercase else text) for text in TEXTS]
+    words = np.full((len(TEXTS), max(map(len, lists))), "#", object)
+    for row, found in zip(words, lists, strict=True):
+        row[: len(found)] = found
+    got = relay.compile(rest)(words)
+    if isinstance(model, pipeline.Pipeline):
+        assert got[0].tolist() == model.predict(TEXTS).tolist()
+    else:
+        np.testing.assert_array_equal(got, model.transform(TEXTS).toarray())

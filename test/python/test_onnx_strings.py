@@ -5,7 +5,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
-from onnx import parser  # noqa: E402
+from onnx import helper, parser  # noqa: E402
 
 import relay  # noqa: E402
 
@@ -128,3 +128,38 @@ def test_padding_is_empty():
 def test_what_strings_cannot(graph, said):
     with pytest.raises(relay.CompileError, match=said):
         relay.load(model_of(graph, 20))
+
+
+@pytest.mark.parametrize("mode", ["TF", "IDF", "TFIDF"])
+@pytest.mark.parametrize("skips", [0, 2])
+@pytest.mark.parametrize("of_strings", [True, False])
+def test_ngrams_of_rows_of_any_length(mode, skips, of_strings):
+    """One compilation for rows shorter than an n-gram and longer; of numbers -1 is a token as any other."""
+    tokens = ["a", "b", "c", "b", "c", "a", "a"] if of_strings else [-1, 2, 3, 2, 3, -1, -1]
+    node = helper.make_node(
+        "TfIdfVectorizer",
+        ["x"],
+        ["y"],
+        mode=mode,
+        min_gram_length=1,
+        max_gram_length=2,
+        max_skip_count=skips,
+        ngram_counts=[0, 3],
+        ngram_indexes=[4, 0, 1, 2, 3],
+        weights=[0.5, 2.0, 3.0, 1.0, 0.25],
+        **{"pool_strings" if of_strings else "pool_int64s": tokens},
+    )
+    kind = onnx.TensorProto.STRING if of_strings else onnx.TensorProto.INT64
+    ports = [helper.make_tensor_value_info("x", kind, ["n", "tokens"]), onnx.ValueInfoProto(name="y")]
+    graph = helper.make_graph([node], "graph", ports[:1], ports[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    peer = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    compiled, module = relay.compile(model), relay.load(model)
+    draw = np.random.default_rng(3)
+    for width in (1, 2, 3, 9):
+        x = draw.choice(np.array(sorted(set(tokens)) + (["other"] if of_strings else [9])), (4, width))
+        x = x.astype(object) if of_strings else x
+        (want,) = peer.run(None, {"x": x})
+        np.testing.assert_allclose(compiled(x), want, rtol=1e-6)
+        np.testing.assert_allclose(np.asarray(relay.evaluate(module, [x])), want, rtol=1e-6)
+    assert not compiled(np.zeros((2, 0), object if of_strings else np.int64)).any()

@@ -21,7 +21,7 @@ import test_onnx_ml as learning  # noqa: E402
 
 onnxruntime.set_default_logger_severity(4)
 FIRST, LAST = 7, 28
-DOMAINS = {"": (FIRST, LAST), "ai.onnx.ml": (1, 5)}
+DOMAINS = {"": (FIRST, LAST), "ai.onnx.ml": (1, 5), "ai.onnx.preview": (1, 1), "ai.onnx.preview.training": (1, 1)}
 
 
 def versions_of():
@@ -196,11 +196,12 @@ MORE = {
         "Resize", [IMAGE, *[np.float32([])] * (version > 10), np.float32([1, 1, 2, 1.5])], version, mode="linear"
     ),
 }
-# They need other nodes around them, or have maps: these versions are in other tests.
+# They need other nodes around them, have maps, or no one else runs them: these versions are in other tests.
 ELSEWHERE = {
     **dict.fromkeys(("ConcatFromSequence", "SequenceAt", "SequenceConstruct"), "test_onnx_sequences.py"),
     **dict.fromkeys(("SequenceEmpty", "SequenceErase", "SequenceLength", "Optional"), "test_onnx_sequences.py"),
     **dict.fromkeys(("CastMap", "CategoryMapper", "DictVectorizer", "ZipMap"), "test_onnx_ml.py"),
+    "Gradient": "test_onnx_preview.py",
 }
 NOT_THERE = {"ImageDecoder", "RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"}
 # ONNX Runtime gives another result than ONNX's example has.

@@ -72,3 +72,13 @@ def @main(%x: Tensor[(m, 224), float32]) {
     assert {buffer["type"] for buffer in plan["buffers"]} == {"float32[1, 224]", "float32[224]"}
     assert len({buffer["offset"] for buffer in plan["buffers"]}) == 2
     assert plan["arena_bytes"] == plan["lower_bound"] == 2 * 224 * 4
+
+
+def test_a_size_that_comes_to_zero_is_an_extent():
+    """A 0 that is written in newshape would be the extent of data at its place."""
+    module = relay.parse(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(n, 3, 8), float32]) { reshape(%x, newshape=[1, n * 3, 8]) }'
+    )
+    x = np.zeros((0, 3, 8), np.float32)
+    assert np.asarray(relay.evaluate(module, [x])).shape == (1, 0, 8)
+    assert relay.compile(module.bind_shapes({"x": x.shape}))(x).shape == (1, 0, 8)

@@ -1,14 +1,34 @@
-// Fuzzes the reader of artifacts, behind its checksum: that is made right again first. The code is not loaded.
+// Fuzzes the reader of artifacts, behind its checksum and its lengths: these are made right again first. The code is not
+// loaded.
 #include "relay/runtime/artifact.h"
 
 #include <cstring>
 #include <new>
 
 #include "input.h"
+#include "relay/runtime/artifact_format.h"
+
+// A case that grew or shrank did so in its description: the header says how long that is, and the parts behind it lie
+// where they must. Else whatever is inserted ends at the length of the file.
+static std::string laid_out(std::string_view given) {
+  relay::runtime::Header h;
+  if (given.size() < sizeof(h)) return std::string(given);
+  std::memcpy(&h, given.data(), sizeof(h));
+  const uint64_t more = given.size() - h.file_bytes;  // less wraps around
+  const uint64_t end = h.description_offset + h.description_bytes + more, rest = h.code_offset + more;
+  if (more == 0 || end < h.description_offset || end > rest || rest > given.size()) return std::string(given);
+  std::string out(given.substr(0, end));
+  out.resize(relay::runtime::aligned(end), 0);
+  h.description_bytes += more, h.code_offset = out.size();
+  out += given.substr(rest);
+  h.file_bytes = out.size();
+  if (out.size() >= sizeof(h)) std::memcpy(out.data(), &h, sizeof(h));
+  return out;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace relay;
-  std::string bytes(readers::text_of(data, size));
+  std::string bytes = laid_out(readers::text_of(data, size));
   runtime::reseal_artifact(bytes);
   constexpr std::align_val_t alignment{64};
   const std::shared_ptr<char> storage(

@@ -2371,7 +2371,8 @@ def take(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, axis: int | No
     indices: integers, any shape
     batch_dims (int): How many first axes data and indices share.
     axis (int or None): The axis that is indexed; None: of the flattened data.
-    mode (string): "clip", "wrap", "fast" or "checked"."""
+    mode (string): "clip", "wrap", "fast" or "checked".
+    refusal (string): With "checked": a message and a help, a line each, in place of those about the index."""
 def tan(data: Expr | TupleWrapper) -> Expr:
     """Tangent.
 

@@ -1,6 +1,7 @@
 #include "relay/eval/eval.h"
 #include "relay/ir/substitute_dims.h"
 #include "relay/op/custom.h"
+#include "relay/op/index/refusal.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/index_check.h"
 
@@ -155,8 +156,8 @@ Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Typ
   const std::optional<int64_t> bad = first_out_of_range(t.data(), t.dtype(), t.elements(), extents, slice);
   if (!bad) return ok();
   const size_t which = extent_of(*bad, extents.size(), slice);
-  return index_out_of_range(def.name, {}, coordinates(*bad, t.shape()), t.data(), t.dtype(), *bad, checked->axes[which],
-                            extents[which]);
+  return index_out_of_range(op::refusing(def, attrs), {}, coordinates(*bad, t.shape()), t.data(), t.dtype(), *bad,
+                            checked->axes[which], extents[which]);
 }
 
 // Of an operator that a function of others computes, which sees the types of the program.

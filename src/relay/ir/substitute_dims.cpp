@@ -82,18 +82,23 @@ class Substitution {
 
 Result<Attrs> substitute_dims(const Attrs& attrs, const std::vector<scalar::Binding>& bindings) {
   std::vector<std::pair<std::string, AttrValue>> values;
-  bool changed = false;
+  bool changed = false, written_zero = false, made_zero = false;
   for (size_t i = 0; attrs && i < attrs->type.fields.size(); ++i) {
     AttrValue value = attrs->get(i);
     if (Dims* dims = std::get_if<Dims>(&value))
       for (Dim& dim : *dims) {
+        written_zero |= scalar::is_int(dim, 0);
         if (scalar::is_int(dim)) continue;
         Dim now = scalar::simplify(scalar::substitute(dim, bindings));
         changed |= now != dim;
+        made_zero |= scalar::is_int(now, 0);
         dim = now;
       }
     values.emplace_back(attrs->type.fields[i].name, std::move(value));
   }
+  // A 0 that stands in reshape's newshape is the extent of data there; one that a size comes to is an extent of zero.
+  for (auto& [name, value] : values)
+    if (name == "allowzero" && made_zero && !written_zero) value = true;
   return changed ? attrs->type.create(attrs->type, values) : attrs;
 }
 

@@ -1,4 +1,4 @@
-// How an artifact's file begins, for the two that know it: artifact_writer.cpp and artifact.cpp.
+// How an artifact's file begins, for artifact_writer.cpp and artifact.cpp, and for what fuzzes them.
 #pragma once
 
 #include <bit>

@@ -81,6 +81,8 @@ Shape coordinates(int64_t place, const Shape& shape) {
 
 Diagnostic index_out_of_range(const std::string& op, const Span& where, const Shape& at, const void* indices,
                               DType dtype, int64_t place, int64_t axis, int64_t extent) {
+  if (const size_t line = op.find('\n'); line != std::string::npos)
+    return {DiagnosticKind::wrong_input, op.substr(0, line), where, {}, {}, op.substr(line + 1)};
   const Tensor one =
       Tensor::view(static_cast<std::byte*>(const_cast<void*>(indices)) + place * dtype.bytes(), {}, dtype, nullptr);
   const int64_t index = one.int_at(0);

@@ -20,7 +20,8 @@ inline size_t extent_of(int64_t place, size_t extents, int64_t inner) {
 // The coordinates of a flat place.
 Shape coordinates(int64_t place, const Shape& shape);
 
-// `op`: the operator's name; `axis` of its data, -1: all, flattened; `where`: its place, or nothing.
+// `op`: the operator's name, or a message and a help, a line each, which then are all that is said; `axis` of its data,
+// -1: all, flattened; `where`: its place, or nothing.
 Diagnostic index_out_of_range(const std::string& op, const Span& where, const Shape& at, const void* indices,
                               DType dtype, int64_t place, int64_t axis, int64_t extent);
 

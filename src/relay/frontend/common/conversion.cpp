@@ -290,9 +290,9 @@ Expr Conversion::choose_as(const ir::Type& type, const Expr& condition, const Ex
 }
 
 // There is one row to take, and `failed` would take the next.
-Expr Conversion::require(const Expr& e, const Expr& failed) {
+Expr Conversion::require(const Expr& e, const Expr& failed, const std::string& refusal) {
   Expr row = broadcast_to(integer_scalar(0), {scalar::imm(1)});
-  row = emit("take", {row, failed}, {{"axis", int64_t{0}}, {"mode", "checked"}});
+  row = emit("take", {row, failed}, {{"axis", int64_t{0}}, {"mode", "checked"}, {"refusal", refusal}});
   return emit("where", {emit("equal", {row, integer_scalar(0)}), e, e});
 }
 

@@ -90,8 +90,9 @@ class Conversion {
                   const ir::Expr& else_side);  // if; sides of one type
   ir::VarRef variable(std::string name, const ir::Type& type);
   ir::Expr let(const ir::VarRef& variable, const ir::Expr& value, const ir::Expr& body);
-  // e, unless the int64 scalar `failed` is not 0: then a run ends.
-  ir::Expr require(const ir::Expr& e, const ir::Expr& failed);
+  // e, unless the int64 scalar `failed` is not 0: then a run ends, with the message and the help of `refusal`, a line
+  // each.
+  ir::Expr require(const ir::Expr& e, const ir::Expr& failed, const std::string& refusal = "");
   // The same value under a type that says less: `?` for some sizes.
   ir::Expr widened(const ir::Expr& e, const ir::Type& type);
   // An if whose sides are of types that say more than `type`.

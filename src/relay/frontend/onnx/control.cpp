@@ -101,13 +101,18 @@ std::optional<Values> only_branch(Convert& c, const Expr& condition, bool wrong,
   if (!tensors || !condition) return c.report_again(std::move(contradictions)), std::nullopt;
   const Expr one = c.integer_scalar(1), zero = c.integer_scalar(0);
   const Expr failed = c.emit("where", {condition, wrong ? one : zero, wrong ? zero : one});
+  const std::string refusal = format(
+      "the condition takes {}, which the given sizes exclude ({}): {}\n"
+      "give inputs for which the condition takes {}; or compile for other sizes, or leave them open (no --shape)",
+      wrong ? "then_branch" : "else_branch", c.given_shapes(), contradictions[0].message,
+      wrong ? "else_branch" : "then_branch");
   Exprs good, checked;
   ir::Types types;
   for (const Value& v : values) {
     good.push_back(c.expression(v));
     if (!good.back()) return std::nullopt;
     types.push_back(good.back()->type);
-    const Expr none = c.require(c.scalar(0, c.dtype(good.back())), failed);
+    const Expr none = c.require(c.scalar(0, c.dtype(good.back())), failed, refusal);
     ir::Dims shape = c.shape(good.back());
     for (Dim& d : shape) d = is_any(d) ? scalar::imm(1) : d;
     checked.push_back(c.broadcast_to(none, shape));

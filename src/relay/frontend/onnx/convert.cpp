@@ -125,6 +125,12 @@ std::optional<Values> Convert::branch(const Graph& graph, Diagnostics* contradic
   return outputs;
 }
 
+std::string Convert::given_shapes() const {
+  std::vector<std::string> all;
+  for (const auto& [name, shape] : host_.options().shapes) all.push_back(format("{} is ({})", name, join(shape, ", ")));
+  return format("{}", join(all, ", "));
+}
+
 std::optional<Values> Convert::body(const Graph& graph, const Values& inputs, Scopes::Enter enter) {
   if (inputs.size() != graph.inputs.size()) {
     bad("graph '{}' has {}, but is given {}", graph.name,

@@ -75,6 +75,7 @@ class Convert final : public Conversion {
   // nodes contradict their operators, which is not reported.
   std::optional<Values> branch(const Graph& graph, Diagnostics* contradictions);
   void report_again(Diagnostics problems);
+  std::string given_shapes() const;  // by the options: "x is (3, 4)"
   // A graph in an attribute; null: reported.
   const Graph* graph(std::string_view attribute);
   // A graph in an attribute, converted where this node stands, with values for its inputs; nothing: reported. What it

@@ -254,9 +254,13 @@ Values Resize(Convert& c) {
   if (f->by_sizes) {
     std::optional<Dims> given = c.dims(3, "sizes");
     if (!given) return {};
-    for (size_t i = 0; i < f->axes.size(); ++i) (*size)[static_cast<size_t>(f->axes[i])] = (*given)[i];
-    for (const ir::Dim& d : *size)
-      if (is_int(d) && d->ivalue < 1) return c.bad("a size is {}", d->ivalue);
+    for (size_t i = 0; i < f->axes.size(); ++i) {
+      ir::Dim& extent = (*size)[static_cast<size_t>(f->axes[i])];
+      const ir::Dim& d = (*given)[i];
+      if (is_int(d) && d->ivalue < 1 && scalar::prove_equal(d, extent) != true)  // a batch may be, and stay, 0
+        return c.bad("a size is {}", d->ivalue);
+      extent = d;
+    }
   } else {
     std::optional<std::vector<double>> given = numbers(c, f->scales_at, "scales");
     if (!given) return {};

@@ -1,5 +1,6 @@
 // Text as numbers.
 #include <map>
+#include <set>
 
 #include "relay/frontend/onnx/convert.h"
 
@@ -37,18 +38,32 @@ std::optional<std::map<int64_t, Grams>> read_grams(Convert& c, const Ints& colum
   return all;
 }
 
+// A number that is no token of the n-grams.
+int64_t no_token(const Grams& grams) {
+  const std::set<int64_t> tokens(grams.tokens.begin(), grams.tokens.end());
+  int64_t none = -1;
+  while (tokens.count(none) != 0) --none;
+  return none;
+}
+
 // How often each n-gram stands in each row of x (N, C), tokens up to `skips` apart: (N, grams).
 Expr occurrences(Convert& c, const Expr& x, const Grams& grams, int64_t length, int64_t skips) {
-  const int64_t count = static_cast<int64_t>(grams.columns.size()), tokens = c.extent(x, 1).value_or(0);
+  const int64_t count = static_cast<int64_t>(grams.columns.size());
+  const std::optional<int64_t> tokens = c.extent(x, 1);
   Expr sum;
   for (int64_t skip = 0; skip <= (length == 1 ? 0 : skips); ++skip) {
-    const int64_t places = tokens - (length - 1) * (skip + 1);
-    if (places < 1) break;
+    const int64_t behind = (length - 1) * (skip + 1);  // where the last token of an n-gram is behind its first
+    if (tokens && *tokens <= behind) break;
+    if (!tokens && behind > max_known) return c.over_limit("n-grams go over {} tokens", behind + 1);
+    // Each place of a row may begin one where nobody knows how many there are: those that go beyond it are none.
+    const Expr row =
+        tokens || behind == 0 ? x : c.pad(x, {{0, 0}, {0, behind}}, c.integer_scalar(no_token(grams)), "constant");
     Expr found;
     for (int64_t k = 0; k < length; ++k) {
       Ints wanted;
       for (int64_t g = 0; g < count; ++g) wanted.push_back(grams.tokens[static_cast<size_t>(g * length + k)]);
-      Expr part = c.expand(c.slice(x, 1, k * (skip + 1), k * (skip + 1) + places), 2);
+      const int64_t begin = k * (skip + 1), left = behind - begin;
+      Expr part = c.expand(c.slice(row, 1, begin, left == 0 ? INT32_MAX : -left), 2);
       Expr same = c.emit("equal", {part, c.constant(Tensor::from_ints({count}, DType::int64(), wanted))});
       found = found ? c.emit("logical_and", {found, same}) : same;
     }
@@ -72,7 +87,6 @@ Values TfIdfVectorizer(Convert& c) {
   if (!c.expect_rank(x, 1, 2, "X")) return {};
   const bool row = c.rank(x) == 1;
   x = c.cast(row ? c.expand(x, 0) : x, DType::int64());
-  if (!c.extent(x, 1)) return c.unsupported("X is {}; the number of tokens must be fixed (--shape)", ir::str(x->type));
   std::optional<std::map<int64_t, Grams>> all = read_grams(c, columns);
   if (!all) return {};
   int64_t width = 0;
@@ -85,8 +99,8 @@ Values TfIdfVectorizer(Convert& c) {
   if (skips < 0 || skips > 1024) return c.bad("max_skip_count is {}", skips);
   if (!c.may_make(width, DType::float32())) return {};
   // Columns that no n-gram has are 0: the first of all.
-  ir::Exprs parts{
-      c.multiply(c.cast(c.emit("full_like", {c.slice(x, 1, 0, 1), c.integer_scalar(0)}), DType::float32()), 0.0)};
+  const Expr first = c.emit("full_like", {c.reduce("sum", x, {1}, true), c.integer_scalar(0)});
+  ir::Exprs parts{c.cast(first, DType::float32())};
   Ints order(static_cast<size_t>(width), 0);
   int64_t next = 1;
   for (const auto& [length, grams] : *all) {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
+#include "relay/op/index/refusal.h"
 #include "relay/op/op.h"
 #include "relay/te/axis_names.h"
 #include "relay/te/recurrence.h"
@@ -88,7 +89,7 @@ class Translator {
     for (const te::Tensor& t : inputs) types.push_back(ir::tensor_type(t->shape, t->dtype));
     const std::optional<op::CheckedIndices> checked = def.checked(call.attrs, types);
     if (!checked) return;
-    CheckedTe made{{def.name, call.span, checked->extents, checked->axes}, inputs[checked->input]};
+    CheckedTe made{{op::refusing(def, call.attrs), call.span, checked->extents, checked->axes}, inputs[checked->input]};
     if (const ir::Constant* c = ir::as<ir::Constant>(call.args[checked->input]))
       made.value = c->value, made.indices = te::Tensor();
     group_.checks.push_back(std::move(made));

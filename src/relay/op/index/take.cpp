@@ -18,10 +18,13 @@ struct TakeAttrs {
   int64_t batch_dims = 0;
   OptInt axis;
   std::string mode = "clip";
+  std::string refusal;
   static constexpr auto fields =
       std::tuple{field("batch_dims", &TakeAttrs::batch_dims, "How many first axes data and indices share."),
                  field("axis", &TakeAttrs::axis, "The axis that is indexed; None: of the flattened data."),
-                 field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\", \"fast\" or \"checked\".")};
+                 field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\", \"fast\" or \"checked\"."),
+                 field("refusal", &TakeAttrs::refusal,
+                       "With \"checked\": a message and a help, a line each, in place of those about the index.")};
 };
 
 // (C5) Where there are indices, there is something to take. (Those that are checked are refused when the program runs.)
@@ -190,7 +193,7 @@ OpDef take() {
              .low = -12,
              .high = 11},
             {.inputs = {"(3, 5, 2)", "(3, 4) int8"},
-             .attrs = "axis=1, batch_dims=1, mode=\"checked\"",
+             .attrs = "axis=1, batch_dims=1, mode=\"checked\", refusal=\"no such row\\ngive another\"",
              .low = -5,
              .high = 4},
             {.inputs = {"(3, 5, 2)", "(3, 4) int64"}, .attrs = "axis=1, batch_dims=1", .low = 0, .high = 4},
