@@ -1,4 +1,4 @@
-"""Storage types: floats of 8, 6 and 4 bits, integers of 4 and 2, as arrays of ml_dtypes; every code of each, both ways."""
+"""Storage types: floats of 8, 6 and 4 bits, integers of 4 and 2, as arrays of ml_dtypes; every code of each."""
 
 import ml_dtypes
 import numpy as np

@@ -30,9 +30,9 @@ Result<Type> infer(const OpDef& def, const Attrs& attrs, const Types& inputs) {
   if (!def.stores)
     for (size_t i = 0; i < inputs.size(); ++i)
       if (const ir::TensorType* t = stored_in(inputs[i]))
-        return refused(i < def.inputs.size() ? def.inputs[i].name : format("input {}", i), t->dtype,
-                       format("convert it first: cast(.., dtype=\"{}\")",
-                              is_storage_integer(t->dtype) ? "int8" : "float32"));
+        return refused(
+            i < def.inputs.size() ? def.inputs[i].name : format("input {}", i), t->dtype,
+            format("convert it first: cast(.., dtype=\"{}\")", is_storage_integer(t->dtype) ? "int8" : "float32"));
   RELAY_ASSIGN(Type type, def.infer(attrs, inputs));
   if (const ir::TensorType* t = def.stores ? nullptr : stored_in(type))
     return refused("the result", t->dtype,

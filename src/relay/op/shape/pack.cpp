@@ -106,7 +106,9 @@ OpDef storage_pack() {
        .examples = {{.inputs = {"(3, 6) int4"}, .symbolic = {"(3, n) int4"}, .low = -8, .high = 7, .ulps = 0},
                     {.inputs = {"(5, 2) uint2"}, .attrs = "axis=0", .low = 0, .high = 3, .ulps = 0},
                     {.inputs = {"(7,) float4_e2m1fn"}, .low = -6, .high = 6, .ulps = 0}},
-       .rejects = {{{"(3,) int4"}, "axis=1", "C1"}, {{"(3,) int8"}, "", "C2"}, {{"(3,) float8_e5m2"}, "", "C2"},
+       .rejects = {{{"(3,) int4"}, "axis=1", "C1"},
+                   {{"(3,) int8"}, "", "C2"},
+                   {{"(3,) float8_e5m2"}, "", "C2"},
                    {{"(3,) float6_e2m3fn"}, "", "C2"}}},
       "PackAttrs");
 }
