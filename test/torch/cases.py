@@ -45,15 +45,14 @@ class Case:
 
 
 def core_aten():
-    """Names of the core ATen operators, as the table writes them."""
-    found = set()
+    """The core ATen operators by name, as the table writes it."""
+    found = {}
     for packet in map(lambda name: getattr(torch.ops.aten, name), dir(torch.ops.aten)):
         for overload in packet.overloads() if hasattr(packet, "overloads") else ():
             operator = getattr(packet, overload)
             if torch.Tag.core in operator.tags:
-                found.add(
-                    operator._schema.name.removeprefix("aten::") + ("" if overload == "default" else f".{overload}")
-                )
+                name = operator._schema.name.removeprefix("aten::")
+                found[name if overload == "default" else f"{name}.{overload}"] = operator
     return found
 
 

@@ -20,6 +20,7 @@ from ...errors import CompileError, wrong_input
 from ...expr import var
 from . import apart, control
 from .conversion import Conversion, Refused, cast, constant, dtype_name, empty, is_unbacked, size, sizes_of
+from .draws import draws
 from .table import CHECKS, COMPLEX, OPERATORS, TO_COMPLEX, WAYS_OUT, key_of
 
 
@@ -86,7 +87,8 @@ def _line(node) -> str:
 def _missing(node) -> str:
     """That the table has no such operator; one that is called for its effect is an argument of the call."""
     target = node.args[1] if str(node.target) == "with_effects" else node.target
-    return f"operator {target}{WAYS_OUT.get(key_of(target), '')}"
+    drawn = ": it draws random numbers: draw them outside of the model, and make them an input" if draws(target) else ""
+    return f"operator {target}{WAYS_OUT.get(key_of(target), drawn)}"
 
 
 class Problems:
