@@ -1,5 +1,4 @@
-"""docs/pytorch-networks.md and test/zoo/torch_results.json, the last result of each network, from those of torch_run.py.
-"""
+"""docs/pytorch-networks.md and test/zoo/torch_results.json, the last result of each network, from those of torch_run.py."""
 
 import json
 import re
