@@ -141,7 +141,10 @@ class Graph:
         """A tensor that the program's code made, or the graph of a branch."""
         held = getattr(self.graph_module, node.target, None)
         if isinstance(held, torch.Tensor) and not isinstance(held, torch._subclasses.FakeTensor):
-            self.values[node] = constant(held)
+            try:
+                self.values[node] = constant(held)
+            except Refused as reason:
+                self.problem(node, str(reason))
         elif not all(control.kind(user.target) for user in node.users):
             self.problem(node, f"a graph of its own (`{node.target}`)")
 
