@@ -47,6 +47,9 @@ CASES = {
     "_native_batch_norm_legit of the past": (batch_norm(False), *NORM),
     "_pdist_forward": (lambda x: [torch.pdist(x, p) for p in (0.0, 1.0, 2.0, 3.0, float("inf"))], f(5, 4)),
     "_pdist_forward of one row": (torch.pdist, f(1, 4)),
+    "max_pool3d_with_indices of one place": (
+        lambda x: torch.nn.functional.max_pool3d(x, 1, return_indices=True), f(1, 4, 2, 3, 2)),
+    "linalg_vector_norm of halves": (lambda x: torch.linalg.vector_norm(x, 6), (8 * f(9)).half()),
     "atan2.out": (lambda a, b: torch.atan2(a, b, out=torch.empty(5, 4)), f(5, 4), f(5, 4).flip(0)),
 }  # fmt: skip
 
