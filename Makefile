@@ -161,7 +161,7 @@ bench-passes: build ## Measure kernels, bytes moved and time of networks after e
 bench-grad: build ## Measure values and gradients of models beside PyTorch and torch.compile
 	@$(PYTHON) bench/gradients.py
 
-bench-torch: build ## Measure torch.compile with the backend relay beside eager PyTorch and Inductor
+bench-torch: build build/models-torch/ready ## Measure torch.compile with the backend relay beside eager PyTorch and Inductor
 	@$(PYTHON) bench/torch_compile.py
 
 bench-sizes: build ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime

@@ -1,165 +1,210 @@
 #!/usr/bin/env python3
-"""torch.compile with the backend relay beside eager PyTorch and Inductor: inference and steps of training.
+"""torch.compile with the backend relay beside eager PyTorch and the default backend, Inductor: calls and first calls.
 
-    make bench-torch                                          all; writes docs/benchmarks/torch-compile-CPU.md
-    .venv/bin/python bench/torch_compile.py --only mlp        one of them, printed only
+    make bench-torch                                              all; writes docs/benchmarks/torch-compile-CPU.md
+    .venv/bin/python bench/torch_compile.py --only mlp            rows whose name has the text, printed only
+    .venv/bin/python bench/torch_compile.py --networks timm.resnet50 transformers.roberta
+                                                                  others of test/zoo/networks.txt, printed only
 
 The engines take turns in one process on the same inputs and weights, and their results are compared; the median of the
-rounds counts. A step of training is forward and backward without the update.
+rounds counts. A step of training is forward and backward without the update. In inference both backends may take
+parameters for constants (freezing). Inductor's caches are off.
 """
 
 import argparse
 import copy
+import os
 import pathlib
 import sys
+import tempfile
 import time
+import warnings
 
-import relay.torch
-import torch
-import torch.nn.functional as F
-from torch import nn
+FOLDER = tempfile.TemporaryDirectory(prefix="relay-bench-")  # of what Inductor compiles
+os.environ |= {"TORCHINDUCTOR_CACHE_DIR": FOLDER.name, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+
+import relay.torch  # noqa: E402
+import torch  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
 import programs  # noqa: E402
 import run  # noqa: E402
+import torch_cases  # noqa: E402
+from torch_rows import HEAD, Row, behind, first, means, steps  # noqa: E402
+
+warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
+
+THREADS = (1, 2)
+TRACES = "aot_eager"  # a backend of PyTorch that traces as others do, and compiles nothing
 
 
-class Residual(nn.Module):
-    """A basic block of ResNet (He et al., 2015, figure 2)."""
-
-    def __init__(self, inner, outer, stride):
-        super().__init__()
-        self.body = nn.Sequential(
-            nn.Conv2d(inner, outer, 3, stride, 1, bias=False), nn.BatchNorm2d(outer), nn.ReLU(),
-            nn.Conv2d(outer, outer, 3, 1, 1, bias=False), nn.BatchNorm2d(outer),
-        )  # fmt: skip
-        same = stride == 1 and inner == outer
-        self.around = nn.Identity() if same else nn.Conv2d(inner, outer, 1, stride, bias=False)
-
-    def forward(self, x):
-        return F.relu(self.body(x) + self.around(x))
+def first_of(result):
+    while not isinstance(result, torch.Tensor):
+        result = next(iter(result.values())) if isinstance(result, dict) else result[0]
+    return result
 
 
-def resnet18():
-    layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
-    inner = 64
-    for outer in (64, 128, 256, 512):
-        layers += [Residual(inner, outer, 1 if outer == 64 else 2), Residual(outer, outer, 1)]
-        inner = outer
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
-
-
-def mobilenet():
-    """The first stages of MobileNet v1 (Howard et al., 2017, table 1)."""
-    layers = [nn.Conv2d(3, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU6()]
-    for inner, outer, stride in ((32, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1)):
-        layers += [nn.Conv2d(inner, inner, 3, stride, 1, groups=inner, bias=False), nn.BatchNorm2d(inner), nn.ReLU6()]
-        layers += [nn.Conv2d(inner, outer, 1, bias=False), nn.BatchNorm2d(outer), nn.ReLU6()]
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(256, 10))
-
-
-def cnn():
-    return nn.Sequential(
-        nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3, padding=1),
-        nn.BatchNorm2d(64), nn.ReLU(), nn.Conv2d(64, 128, 3, stride=2, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(), nn.Linear(128, 10),
-    )  # fmt: skip
-
-
-def mlp():
-    return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10))
-
-
-def encoder():
-    torch.backends.mha.set_fastpath_enabled(False)
-    layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.0, activation="gelu", batch_first=True)
-    return nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
-
-
-# What it is called: how it is made, the input's shape, whether a step of training is measured.
-CASES = {
-    "ResNet-18, 112 x 112": (resnet18, (1, 3, 112, 112), False),
-    "MobileNet v1, first 5 blocks, 160 x 160": (mobilenet, (1, 3, 160, 160), False),
-    "transformer encoder, 4 layers of 256, 128 tokens": (encoder, (1, 128, 256), False),
-    "MLP 784-512-256-10, batch 64": (mlp, (64, 784), True),
-    "CNN 3-32-64-128 with batch_norm, batch 8 of 32 x 32": (cnn, (8, 3, 32, 32), True),
-    "training a transformer encoder, 4 layers of 256, 128 tokens": (encoder, (1, 128, 256), True),
-}
-
-
-def step(model, called, x, learns):
+def call_of(model, called, inputs, learns):
     """A function of no arguments that gives tensors to compare."""
 
     def infer():
         with torch.no_grad():
-            return [called(x)]
+            return [first_of(called(*inputs))]
 
     def learn():
-        return torch.autograd.grad(called(x).square().mean(), list(model.parameters()))
+        return torch.autograd.grad(called(*inputs).square().mean(), list(model.parameters()))
 
     return learn if learns else infer
 
 
-def measure(name, threads, rounds):
-    """(milliseconds of eager PyTorch, Inductor and Relay; seconds that Inductor and Relay take to compile)."""
-    make, shape, learns = CASES[name]
-    torch.manual_seed(0)
+def engines(model, learns, threads):
+    """By name: a copy of the model, and what is called for it."""
+    copies = {name: copy.deepcopy(model) for name in ("eager", "tracing", "Inductor", "Relay")}
+    return {
+        "eager": (copies["eager"], copies["eager"]),
+        "tracing": (copies["tracing"], torch.compile(copies["tracing"], backend=TRACES, dynamic=False)),
+        "Inductor": (copies["Inductor"], torch.compile(copies["Inductor"], dynamic=False)),
+        "Relay": (
+            copies["Relay"],
+            relay.torch.compile(copies["Relay"], threads=threads, freeze=not learns, dynamic=False),
+        ),
+    }
+
+
+def first_calls(calls, learns):
+    """By engine, the result of the first call and its seconds."""
+    results, seconds = {}, {}
+    for name, call in calls.items():
+        freezes = name == "Inductor" and not learns  # PyTorch's tracing is another where it is set
+        with torch._inductor.config.patch(freezing=freezes):
+            begin = time.perf_counter()
+            results[name] = call()
+            seconds[name] = time.perf_counter() - begin
+    return results, seconds
+
+
+def measure(model, inputs, learns, threads, rounds):
+    """By engine, the milliseconds of a call and the seconds of the first one."""
     torch.set_num_threads(threads)
     torch._dynamo.reset()
-    eager, x = make().train(learns), torch.randn(shape)
-    models = [eager, copy.deepcopy(eager), copy.deepcopy(eager)]
-    called = [eager, torch.compile(models[1]), relay.torch.compile(models[2], threads=threads, freeze=not learns)]
-    runs = [step(model, call, x, learns) for model, call in zip(models, called, strict=True)]
-    results, seconds = [], []
-    for one in runs:
-        begin = time.perf_counter()
-        results.append(one())
-        seconds.append(time.perf_counter() - begin)
-    for other in results[1:]:
-        for got, want in zip(other, results[0], strict=True):
-            torch.testing.assert_close(got, want, rtol=1e-2, atol=1e-3 * max(1, want.abs().max().item()))
-    return [t * 1e3 for t in programs.medians(runs, rounds, seconds=0.1)], seconds[1:]
+    calls = {
+        name: call_of(its, called, inputs, learns)
+        for name, (its, called) in engines(model.train(learns), learns, threads).items()
+    }
+    results, seconds = first_calls(calls, learns)
+    for name in ("Inductor", "Relay"):
+        for got, want in zip(results[name], results["eager"], strict=True):
+            torch.testing.assert_close(
+                got,
+                want,
+                rtol=1e-2,
+                atol=1e-3 * max(1, want.abs().max().item()),
+                msg=lambda said, n=name: f"{n}: {said}",
+            )
+    timed = {name: call for name, call in calls.items() if name != "tracing"}
+    medians = programs.medians(list(timed.values()), rounds, seconds=0.1)
+    return {name: 1e3 * one for name, one in zip(timed, medians, strict=True)}, seconds
+
+
+def warm_up():
+    """What is loaded and made by the first use of a backend is no network's."""
+    model, inputs = torch_cases.Pieces(False), (torch.randn(8, 64),)
+    for learns in (False, True):
+        measure(model, inputs, learns, 2, 1)
+
+
+def graph_break(rounds):
+    """What a break costs a call, by engine, as a table."""
+    ms = [
+        measure(torch_cases.Pieces(breaks).eval(), (torch.randn(8, 64),), False, 1, rounds)[0]
+        for breaks in (False, True)
+    ]
+    lines = ["| engine | one graph, us | two graphs, us | the break, us |", "| --- | ---: | ---: | ---: |"]
+    for name in ("Relay", "Inductor", "eager"):
+        whole, broken = (1e3 * one[name] for one in ms)
+        lines.append(f"| {name} | {whole:.1f} | {broken:.1f} | {broken - whole:.1f} |")
+    return lines
+
+
+def rows_of(names, make, learns, rounds):
+    """Of each network with each number of threads, printed as they come."""
+    rows = []
+    print("\n".join(HEAD), flush=True)
+    for name in names:
+        for threads in THREADS:
+            model, inputs = make(name)
+            rows.append(Row(name, threads, *measure(model, inputs, learns, threads, rounds)))
+            print(rows[-1].text(), flush=True)
+    return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description="Measures torch.compile with the backend relay.")
     parser.add_argument("--only", metavar="TEXT", help="networks whose name has the text; then no page is written")
+    parser.add_argument("--networks", nargs="+", default=[], metavar="SOURCE.NAME",
+                        help="these of test/zoo/networks.txt, in inference; then no page is written")  # fmt: skip
     parser.add_argument("--rounds", type=int, default=9, metavar="N", help="(default 9)")
     arguments = parser.parse_args()
-    load_before = run.machine_load()
-    lines = [
-        "| network | threads | Relay, ms | eager, ms | Inductor, ms | best / Relay | Relay compiles, s "
-        "| Inductor compiles, s |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    print("\n".join(lines), flush=True)
-    for name in CASES:
-        if arguments.only and arguments.only.lower() not in name.lower():
-            continue
-        for threads in (1, 2):
-            (eager, inductor, ours), (theirs, compiled) = measure(name, threads, arguments.rounds)
-            ratio = min(eager, inductor) / ours
-            lines.append(
-                f"| {name} | {threads} | {ours:.2f} | {eager:.2f} | {inductor:.2f} | {ratio:.2f} | {compiled:.1f} "
-                f"| {theirs:.1f} |"
-            )
-            print(lines[-1], flush=True)
-    if arguments.only:
-        return
+    load_before, begin = run.machine_load(), time.monotonic()
+
+    def chosen(names):
+        return [name for name in names if (arguments.only or "").lower() in name.lower()]
+
+    inference = arguments.networks or chosen([*torch_cases.ZOO, *torch_cases.INFERENCE])
+    training = [] if arguments.networks else chosen(torch_cases.TRAINING)
+    warm_up()
+    infers = rows_of(inference, torch_cases.made, False, arguments.rounds) if inference else []
+    learns = rows_of(training, lambda name: torch_cases.TRAINING[name](), True, arguments.rounds) if training else []
+    summary = [*means(infers), "", *behind(infers)] if infers else []
+    trained = [*means(learns), "", *behind(learns), "", *steps(learns)] if learns else []
+    breaks = [] if arguments.networks or arguments.only else graph_break(arguments.rounds)
+    print("\n".join(["", *summary, "", *trained, "", *first(infers + learns), "", *breaks]))
+    print(f"bench: {time.monotonic() - begin:.0f} s")
+    if breaks:
+        write_page([infers, summary], [learns, trained], first(infers + learns), breaks, load_before)
+
+
+def write_page(inference, training, first_lines, breaks, load):
     page = ROOT / "docs" / "benchmarks" / f"torch-compile-{run.slug(run.cpu_name())}.md"
-    version = torch.__version__.split("+")[0]
+    version, nl = torch.__version__.split("+")[0], "\n"
+    (infers, summary), (learns, trained) = inference, training
     page.write_text(f"""<!-- Written by bench/torch_compile.py. Do not edit. -->
 # torch.compile: {run.cpu_name()}
 
-The backend relay of torch.compile ([PyTorch](../pytorch.md#torchcompile)) beside eager PyTorch {version} and Inductor,
-measured {time.strftime("%Y-%m-%d")}. The first three networks are inference, with parameters frozen in Relay; the
-others are forward and backward of a step of training. Compiling is the first call; Inductor's cache may have its kernels.
-{run.busy(load_before)}
+The backend relay of torch.compile ([PyTorch](../pytorch.md#torchcompile)) beside eager PyTorch {version} and the default backend,
+Inductor, measured {time.strftime("%Y-%m-%d")}. Tracing is the first call with the backend `{TRACES}`, which compiles nothing: Dynamo and
+AOTAutograd, a part of every first call. Inductor's caches are off.
+{run.busy(load)}
+## Inference
 
-{chr(10).join(lines)}
+Networks of [the zoo](../pytorch-networks.md) at its sizes, batch 2, under `no_grad`; both backends may take parameters for constants
+(`freeze`, `torch._inductor.config.freezing`).
 
-To repeat: `make bench-torch`. The engines take turns on the same inputs and weights, and their results are compared.
+{nl.join(HEAD + [row.text() for row in infers])}
+
+{nl.join(summary)}
+
+## A step of training
+
+Forward and backward, without the update.
+
+{nl.join(HEAD + [row.text() for row in learns])}
+
+{nl.join(trained)}
+
+## First calls
+
+{nl.join(first_lines)}
+
+## A graph break
+
+Two layers of 64, 8 rows, one thread: in one graph, and in two.
+
+{nl.join(breaks)}
+
+To repeat: `make bench-torch`; `bench/torch_compile.py --networks SOURCE.NAME ..` measures others of `test/zoo/networks.txt`. The
+engines take turns on the same inputs and weights, and their results are compared.
 """)
     print(f"bench: wrote {page.relative_to(ROOT)}")
 

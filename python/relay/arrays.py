@@ -40,7 +40,10 @@ def array(value, dtype: str | None = None) -> _core.Array:
         return _from_numpy(value, dtype)
     if getattr(value, "requires_grad", False):
         value = value.detach()
-    device = value.__dlpack_device__()[0]
+    try:
+        device = value.__dlpack_device__()[0]
+    except ValueError as error:  # PyTorch's, of a device without memory, such as meta
+        raise wrong_input(f"the array is not in memory: {error}", "give an array that is") from error
     if device not in (1, 3):  # CPU, pinned memory
         raise wrong_input(
             f"the array lies on another device (DLPack device type {int(device)})", "move it to the CPU first"
@@ -49,6 +52,10 @@ def array(value, dtype: str | None = None) -> _core.Array:
         capsule = value.__dlpack__(max_version=(1, 0))
     except TypeError:  # an exporter from before DLPack 1.0
         capsule = value.__dlpack__()
+    except BufferError as error:  # a layout that is not strided, as of sparse tensors
+        raise wrong_input(
+            f"the array cannot be read: {error}", "give a dense one, as tensor.to_dense() makes"
+        ) from error
     return _core.Array.from_capsule(capsule)
 
 

@@ -20,7 +20,8 @@ NamedAttrs to_attrs(nb::handle dict);  // None: nothing
 ir::DictAttrs to_dict_attrs(nb::handle dict);
 nb::dict from_dict_attrs(const ir::DictAttrs& attrs);
 
-// The line of the user's program that is running, "net.py:12": the innermost frame outside of the package.
+// The line of the user's program that is running, "net.py:12": the innermost frame outside of the package; or the place
+// that an importer has set.
 Span span_here();
 
 // The operator of this name; a diagnostic when there is none.

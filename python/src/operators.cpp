@@ -13,7 +13,10 @@ static bool is_ours(PyFrameObject* frame) {
   return name == "relay" || name.starts_with("relay.");
 }
 
+static thread_local Span given_place;
+
 Span span_here() {
+  if (given_place) return given_place;
   nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
   while (frame.is_valid() && is_ours(reinterpret_cast<PyFrameObject*>(frame.ptr())))
     frame = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(frame.ptr()))));
@@ -134,6 +137,10 @@ ir::Expr call_operator(const std::string& name, ir::Exprs args, const NamedAttrs
 
 void add_operators(nb::module_& m) {
   add_spans(m);
+  m.def(
+      "set_place", [](const std::optional<Span>& place) { return std::exchange(given_place, place ? *place : Span{}); },
+      nb::arg("place") = nb::none(),
+      "From now on what this thread makes has this place, and not the line that runs. Gives the one before.");
   m.def("operators", operators);
   m.def(
       "call",

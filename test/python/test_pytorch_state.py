@@ -110,15 +110,43 @@ def test_sizes_that_depend_on_elements(name):
         same(torch.as_tensor(model(*given)), function(*given))
 
 
-def test_traced_scripted_and_exported_give_the_same_kernels():
-    network = torch.nn.Sequential(
-        torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
-        torch.nn.Flatten(), torch.nn.Linear(128, 10), torch.nn.Softmax(1),
-    ).eval()  # fmt: skip
-    x = torch.randn(2, 3, 8, 8)
-    with torch.no_grad():
+class Recurrent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.LSTM(4, 8, batch_first=True)
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
+# A network and the sizes of its input.
+SAME_KERNELS = {
+    "cnn": (
+        lambda: torch.nn.Sequential(
+            torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+            torch.nn.Flatten(), torch.nn.Linear(128, 10), torch.nn.Softmax(1)),
+        (2, 3, 8, 8)),
+    "mlp": (
+        lambda: torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.LayerNorm(32),
+                                    torch.nn.Linear(32, 4)),
+        (2, 5, 16)),
+    "transformer layer": (
+        lambda: torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True, norm_first=True),
+        (2, 5, 16)),
+    "lstm": (Recurrent, (2, 5, 4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME_KERNELS)
+def test_traced_scripted_and_exported_give_the_same_kernels(name):
+    make, sizes = SAME_KERNELS[name]
+    network, x = make().eval(), torch.randn(*sizes)
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
         forms = [torch.jit.trace(network, x), torch.jit.script(network), network]
-    models = [relay.compile(relay.from_pytorch(one, (x,)), threads=1) for one in forms]
+        models = [relay.compile(relay.from_pytorch(one, (x,)), threads=1) for one in forms]
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
     kernels = [model.emit("loop") for model in models]
     assert kernels[0] == kernels[1] == kernels[2] and "kernel" in kernels[0]
 

@@ -398,3 +398,20 @@ def test_explanations():
     with pytest.warns(relay.torch.FallbackWarning):
         found = relay.torch.explain(lambda x: torch.special.i0(x), torch.randn(3))
     assert "aten.i0.default" in found.fallbacks[0].reason and "0 of 1 nodes" in str(found)
+
+
+def test_explanations_tell_graph_breaks():
+    def inner(x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+    def broken(x):
+        x = inner(x @ x)
+        print(end="")
+        return x.cos()
+
+    found = relay.torch.explain(broken, torch.randn(4, 4))
+    first = inner.__code__.co_firstlineno + 1, broken.__code__.co_firstlineno + 2
+    assert [one.place for one in found.breaks] == [f"{__file__}:{line}" for line in first]
+    assert "graph_break()" in found.breaks[0].reason and "\n2 graph breaks\n" in str(found)
+    assert not relay.torch.explain(lambda x: x + 1, torch.randn(3)).breaks

@@ -87,3 +87,18 @@ def test_integers_as_weights(settings):
         got = relay.compile(module, threads=1)(x)
     assert "int8" in str(module)
     torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_integers_as_weights_are_integers_in_the_file(tmp_path):
+    def size(settings):
+        model = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512)).eval()
+        if settings is not None:
+            quantize_(model, settings)
+        with torch.no_grad():
+            compiled = relay.compile(relay.from_pytorch(model, (torch.randn(2, 512),)), threads=1)
+        compiled.save(str(tmp_path / "model.rart"))
+        return (tmp_path / "model.rart").stat().st_size
+
+    weights = 2 * 512 * 512
+    assert size(Int8WeightOnlyConfig()) < 2 * weights
+    assert size(None) > 4 * weights

@@ -2,8 +2,10 @@
 
 import pathlib
 
+import cases
 import torch
-from cases import core_aten
+from relay.frontend.pytorch import apart
+from relay.frontend.pytorch.graph import ITEMS
 from relay.frontend.pytorch.table import CHECKS, OPERATORS
 from suite import cell, reason_rows
 
@@ -12,9 +14,9 @@ HEAD = """<!-- Written by make test-torch. Do not edit. -->
 # PyTorch: what is supported
 
 `make test-torch` takes PyTorch {version}'s own sample inputs (`op_db` of `torch.testing._internal`) of
-every operator that is in the importer's table or that is core ATen{how_many}. Each
-sample is a call that is exported, imported, compiled, run, and compared with what PyTorch computes. What is refused
-counts as failed.
+every operator that is in the importer's table or that is core ATen{how_many}; the first sample of
+each of {first_only}. Each sample is a call that is exported, imported, compiled, run, and compared with what PyTorch
+computes. What is refused counts as failed.
 
 | elements | passed | failed | refused |
 | --- | --- | --- | --- |
@@ -26,8 +28,8 @@ Not counted are {random} random calls, and {unexported} that `torch.export` does
 
 Samples that pass; a blank: PyTorch has none of that type.
 
-| operator | float32 | int64 | bool | what fails |
-| --- | --- | --- | --- | --- |
+| operator | {dtypes} | what fails |
+| --- |{columns} --- |
 {operators}
 
 ## Why samples fail
@@ -40,7 +42,7 @@ Samples that pass; a blank: PyTorch has none of that type.
 
 {missing}
 """
-DTYPES = ("float32", "int64", "bool")
+DTYPES = [str(one).removeprefix("torch.") for one in cases.DTYPES + cases.FIRST_ONLY]
 
 
 def _refused(result):
@@ -63,22 +65,38 @@ def _operator_row(op, results):
     return f"| {op} | {' | '.join(cells)} | {cell('; '.join(list(reasons)[:2]))} |"
 
 
+def not_imported():
+    """Names of core ATen operators that nothing takes: not the table, not what is taken apart here or by PyTorch.
+
+    An operator that changes its arguments in place is another one in the programs that PyTorch gives; sizes are no
+    operators of ours."""
+    taken = {*apart.DECOMPOSITIONS, *torch.export.default_decompositions()}
+    return sorted(
+        name
+        for name, one in cases.core_aten().items()
+        if name not in {*OPERATORS, *CHECKS, *ITEMS} and one not in taken and not one._schema.is_mutable
+        and not name.startswith("sym_")
+    )  # fmt: skip
+
+
 def write_page(results, samples, path):
     counted = [r for r in results if r["outcome"] != "random" and not r["outcome"].startswith("torch.export")]
     by_op = {}
     for result in counted:
         by_op.setdefault(result["op"], []).append(result)
     rows = [_counts(dtype, [r for r in counted if r["dtype"] == dtype]) for dtype in DTYPES]
-    missing = sorted(name for name in core_aten() - set(OPERATORS) - CHECKS if not name.startswith("sym_"))
     random = sum(r["outcome"] == "random" for r in results)
     text = HEAD.format(
         version=torch.__version__,
+        first_only=", ".join(DTYPES[len(cases.DTYPES) :]),
+        dtypes=" | ".join(DTYPES),
+        columns=" --- |" * len(DTYPES),
         how_many=f": {samples} of an operator and type, evenly spread, where there are more" if samples else "",
         rows="\n".join([*rows, _counts("all", counted)]),
         random=random,
         unexported=len(results) - len(counted) - random,
         operators="\n".join(_operator_row(op, by_op[op]) for op in sorted(by_op)),
         reasons="\n".join(reason_rows(r["outcome"] for r in counted if r["outcome"] != "passed")),
-        missing=", ".join(f"`{name}`" for name in missing) + ".",
+        missing=", ".join(f"`{name}`" for name in not_imported()) + ".",
     )
     pathlib.Path(path).write_text(text)

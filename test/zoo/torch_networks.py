@@ -28,7 +28,9 @@ class Detector(torch.nn.Module):
 
 
 class Heads(torch.nn.Module):
-    """What the layers of a Detector give, in front of the choice of boxes."""
+    """What the layers of a Detector give, in front of the choice of boxes; behind it, for boxes that are given."""
+
+    BOXES = ((0.1, 0.1, 0.5, 0.6), (0.0, 0.0, 1.0, 1.0), (0.2, 0.05, 0.4, 0.9))  # in parts of the image
 
     def __init__(self, detector):
         super().__init__()
@@ -36,8 +38,22 @@ class Heads(torch.nn.Module):
 
     def forward(self, images):
         batch, _ = self.network.transform([images[0]])
-        features = list(self.network.backbone(batch.tensors).values())
-        return tuple(self.network.head(features).values())
+        features = self.network.backbone(batch.tensors)
+        if hasattr(self.network, "head"):
+            return tuple(self.network.head(list(features.values())).values())
+        scores, deltas = self.network.rpn.head(list(features.values()))
+        return *scores, *deltas, *self._of_boxes(features, batch)
+
+    def _of_boxes(self, features, batch):
+        layers, found = self.network.roi_heads, []
+        height, width = batch.image_sizes[0]
+        boxes = torch.tensor(self.BOXES, dtype=batch.tensors.dtype) * torch.tensor([width, height, width, height])
+        for kind in ("box", "mask", "keypoint"):
+            if getattr(layers, f"{kind}_roi_pool", None) is not None:
+                pool, head, predictor = (getattr(layers, f"{kind}_{one}") for one in ("roi_pool", "head", "predictor"))
+                made = predictor(head(pool(features, [boxes], batch.image_sizes)))
+                found += made if isinstance(made, tuple) else [made]
+        return found
 
 
 def _spread_scores(network, image):

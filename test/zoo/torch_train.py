@@ -48,13 +48,17 @@ def trained(source, name) -> dict:
     other = copy.deepcopy(network)
     ours, theirs = _losses(network, torch.compile(network, backend="relay"), inputs), _losses(other, other, inputs)
     off = max(abs(a - b) / max(abs(b), 1e-6) for a, b in zip(ours, theirs, strict=True))
+    shares = {"inference": _share(inference), "training": _share(training)}
     why = []
+    for kind, (of_nodes, _) in shares.items():
+        if of_nodes < 1:
+            why.append(f"{1 - of_nodes:.1%} of the nodes of {kind} run in PyTorch")
     if not infers <= TOLERANCE:
         why.append(f"inference off by {infers:.1e}")
     if not off <= LOSS_TOLERANCE:
         why.append(f"losses off by {off:.1e}")
     return {
         "outcome": "wrong" if why else "equal", "why": "; ".join(why), "error": infers, "loss_error": off,
-        "loss": [theirs[0], theirs[-1]], "share": {"inference": _share(inference), "training": _share(training)},
+        "loss": [theirs[0], theirs[-1]], "share": shares,
         "fallbacks": sorted({one.reason for one in [*inference.fallbacks, *training.fallbacks]}),
     }  # fmt: skip

@@ -5,14 +5,14 @@
 
 An installed Relay needs no import: PyTorch finds the backend by its entry point. What the importer refuses runs in
 PyTorch, with a warning that names the operator and the line of the model; the rest of the graph stays compiled.
-relay.torch.explain says what ran where, and RELAY_LOGS=fallbacks prints it.
+relay.torch.explain says what ran where and where graphs break, and RELAY_LOGS=fallbacks prints it.
 """
 
 from . import logs
 from .dynamo import FallbackWarning, backend
-from .report import Explanation, GraphReport, explain
+from .report import Explanation, GraphBreak, GraphReport, explain
 from .wrap import compile
 
 logs.print_as_asked()
 
-__all__ = ["Explanation", "FallbackWarning", "GraphReport", "backend", "compile", "explain"]
+__all__ = ["Explanation", "FallbackWarning", "GraphBreak", "GraphReport", "backend", "compile", "explain"]

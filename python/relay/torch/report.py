@@ -1,10 +1,11 @@
-"""explain(): what of a model runs in Relay's kernels, and what in PyTorch, with the reason."""
+"""explain(): what of a model runs in Relay's kernels, and what in PyTorch, with the reason; and where graphs break."""
 
 from __future__ import annotations
 
 import dataclasses
 
 import torch
+from torch._dynamo.utils import graph_break_reasons
 from torch.utils.flop_counter import flop_registry
 
 from .dynamo import Options, compile_graph, reason_of
@@ -22,10 +23,19 @@ class GraphReport:
 
 
 @dataclasses.dataclass(frozen=True)
+class GraphBreak:
+    """Where Dynamo ends a graph, and Python runs until the next one begins."""
+
+    place: str  # "net.py:12"
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Explanation:
     """What explain() found; str() of it is a table."""
 
     graphs: list[GraphReport]
+    breaks: list[GraphBreak]
 
     @property
     def compiled(self) -> list[GraphReport]:
@@ -44,6 +54,9 @@ class Explanation:
         for one in self.graphs:
             where = f"{one.kernels} kernels" if one.reason is None else f"in PyTorch: {one.reason}"
             lines.append(f"{one.kind}: {one.nodes} nodes, {one.multiply_adds} multiply-adds, {where}")
+        count = len(self.breaks)
+        lines.append(f"{count} graph break{'s' * (count != 1)}")
+        lines += [f"{one.place}: {one.reason}" for one in self.breaks]
         return "\n".join(lines)
 
 
@@ -74,9 +87,19 @@ def _report(record) -> GraphReport:
     return GraphReport(record.kind, len(calls), sum(map(_multiply_adds, calls)), kernels, reason)
 
 
+def _breaks(reasons: list) -> list[GraphBreak]:
+    """A function that is inlined breaks where it stands and where it is called: the place is the innermost one."""
+    found = {}
+    for one in reasons:
+        frame = one.user_stack[-1] if one.user_stack else None
+        place = f"{frame.filename}:{frame.lineno}" if frame else "a place that Dynamo does not tell"
+        found.setdefault(place, GraphBreak(place, one.reason.partition("\n")[0]))
+    return list(found.values())
+
+
 def explain(model, *inputs, options: dict | None = None, **named) -> Explanation:
     """Runs the model once on the inputs, compiled as torch.compile(backend="relay") does, and says what became of each
-    graph.
+    graph and where graphs break.
 
     With gradients enabled and something that requires them, the sum of the results that have gradients is
     differentiated, so that backward graphs are there; gradients that the parameters hold are left as they are.
@@ -85,7 +108,9 @@ def explain(model, *inputs, options: dict | None = None, **named) -> Explanation
     compiled = torch.compile(
         model, backend=lambda graph, examples: compile_graph(graph, examples, made, records), dynamic=False
     )
+    known = len(graph_break_reasons)
     results = compiled(*inputs, **named)
+    breaks = _breaks(graph_break_reasons[known:])
     flat = torch.utils._pytree.tree_leaves(results)
     learning = [one for one in flat if isinstance(one, torch.Tensor) and one.requires_grad]
     if learning:
@@ -95,4 +120,4 @@ def explain(model, *inputs, options: dict | None = None, **named) -> Explanation
             one for one in [*inner, *given] if isinstance(one, torch.Tensor) and one.requires_grad and one.is_leaf
         ]
         torch.autograd.grad(sum(one.sum() for one in learning), sources, allow_unused=True)
-    return Explanation([_report(one) for one in records])
+    return Explanation([_report(one) for one in records], breaks)

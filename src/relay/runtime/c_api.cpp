@@ -241,7 +241,7 @@ relay_status relay_value_from_tensor(const relay_tensor* tensor, void (*release)
     if (release == nullptr) {
       Tensor copy = Tensor::empty(view.shape(), view.dtype());
       if (view.bytes() > 0) std::memcpy(copy.mutable_data(), view.data(), view.bytes());
-      *value = to_c(Value::tensor(copy));
+      *value = to_c(Value::given(copy));
       return RELAY_OK;
     }
     // Armed only once the value is made: on failure the memory stays the caller's.

@@ -143,6 +143,14 @@ def _distances(grad, a, b, p: float, distances):
     return torch.where(distances == 0, 0, scaled * share).sum(-2)
 
 
+def _pairs(data, p: float = 2.0):
+    """pdist: the distance of each row to each later one."""
+    if not isinstance(data.shape[0], int):
+        return NotImplemented
+    one, other = torch.triu_indices(data.shape[0], data.shape[0], 1, device=data.device)
+    return torch.linalg.vector_norm(data.index_select(0, one) - data.index_select(0, other), p, -1)
+
+
 def _bags(indices, offsets, include_last: bool):
     """The bag of each index, and how many bags there are."""
     starts = offsets[:-1] if include_last else offsets
@@ -258,6 +266,7 @@ DECOMPOSITIONS = {
     aten._weight_norm_interface_backward.default: _weight_norm,
     aten._trilinear.default: _trilinear,
     aten._cdist_backward.default: _distances,
+    aten._pdist_forward.default: _pairs,
     aten._embedding_bag.default: _bag,
     aten._embedding_bag_backward.default: _bag_backward,
 }

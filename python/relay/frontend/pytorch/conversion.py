@@ -270,6 +270,8 @@ def empty(val) -> Expr | None:
 
 def constant(tensor: torch.Tensor) -> Expr:
     """A constant that shares the tensor's memory where it is row-major; of complex numbers their parts, a last axis."""
+    if tensor.is_meta:
+        raise Refused("it has no elements on the device meta: load the weights first")
     tensor = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
     dtype_name(tensor.dtype)
     return _core.Constant(array(tensor.detach().cpu().contiguous()))

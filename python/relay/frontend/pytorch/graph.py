@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import collections
 import operator
-import os
-import re
 
 import torch
 
@@ -20,6 +18,8 @@ from ...errors import CompileError, wrong_input
 from ...expr import var
 from . import apart, control
 from .conversion import Conversion, Refused, cast, constant, dtype_name, empty, is_unbacked, size, sizes_of
+from .draws import draws
+from .provenance import Fates, line_of
 from .table import CHECKS, COMPLEX, OPERATORS, TO_COMPLEX, WAYS_OUT, key_of
 
 
@@ -40,7 +40,6 @@ def _is_ready(node) -> bool:
 CHANGED = ("BUFFER_MUTATION", "PARAMETER_MUTATION")
 # What makes a number of an element.
 ITEMS = ("_local_scalar_dense", "item")
-_RELAY = os.path.dirname(op.__path__[0]) + os.sep  # this package's files
 
 
 def _symbols_of_shape(node) -> set:
@@ -75,18 +74,11 @@ def _decomposed(program):
         ) from error
 
 
-def _line(node) -> str:
-    """The line of the user's Python that made the node; of PyTorch's, if none of the user's did."""
-    frames = re.findall(r'File "([^"<]+)", line (\d+)', node.meta.get("stack_trace") or "")
-    frames = [frame for frame in frames if not frame[0].startswith(_RELAY)]
-    own = [frame for frame in frames if "/site-packages/" not in frame[0]] or frames
-    return f" at {own[-1][0]}:{own[-1][1]}" if own else ""
-
-
 def _missing(node) -> str:
     """That the table has no such operator; one that is called for its effect is an argument of the call."""
     target = node.args[1] if str(node.target) == "with_effects" else node.target
-    return f"operator {target}{WAYS_OUT.get(key_of(target), '')}"
+    drawn = ": it draws random numbers: draw them outside of the model, and make them an input" if draws(target) else ""
+    return f"operator {target}{WAYS_OUT.get(key_of(target), drawn)}"
 
 
 class Problems:
@@ -98,7 +90,7 @@ class Problems:
 
     def add(self, node, what: str, outer: str = "") -> None:
         """`outer`: the line of what the node's graph stands in."""
-        self._first.setdefault(what, f", first in `{node.name}`{_line(node) or outer}" if node is not None else "")
+        self._first.setdefault(what, f", first in `{node.name}`{line_of(node) or outer}" if node is not None else "")
         self._counts[what] += 1
         self.nodes.add(node)
 
@@ -124,10 +116,11 @@ class NamedAlready(Exception):
 
 
 class Graph:
-    """The nodes of one graph; graphs within it share problems and functions."""
+    """The nodes of one graph; graphs within it share problems, functions and fates."""
 
-    def __init__(self, graph_module, problems: Problems, functions: dict, sizes: dict, outer: str = ""):
+    def __init__(self, graph_module, problems: Problems, functions: dict, sizes: dict, fates=None, outer: str = ""):
         self.graph_module, self.problems, self.functions, self.outer = graph_module, problems, functions, outer
+        self.fates = fates or Fates()
         self.sizes = sizes  # where symbols are read off
         self.values, self.failed = {}, set()
         self.opened = []  # parameters of functions around what follows, and what these are called with
@@ -139,7 +132,8 @@ class Graph:
     def nodes(self) -> None:
         for node in self.graph_module.graph.nodes:
             if node.op == "call_function":
-                self._node(node)
+                with self.fates.of(node):
+                    self._node(node)
             elif node.op == "get_attr":
                 self._attribute(node)
 
@@ -147,13 +141,16 @@ class Graph:
         """A tensor that the program's code made, or the graph of a branch."""
         held = getattr(self.graph_module, node.target, None)
         if isinstance(held, torch.Tensor) and not isinstance(held, torch._subclasses.FakeTensor):
-            self.values[node] = constant(held)
+            try:
+                self.values[node] = constant(held)
+            except Refused as reason:
+                self.problem(node, str(reason))
         elif not all(control.kind(user.target) for user in node.users):
             self.problem(node, f"a graph of its own (`{node.target}`)")
 
     def inlined(self, node, graph_module, operands: list, sizes: dict) -> list:
         """The results of a graph that the node of this one has, of these operands."""
-        inner = Graph(graph_module, self.problems, self.functions, sizes, _line(node) or self.outer)
+        inner = Graph(graph_module, self.problems, self.functions, sizes, self.fates, line_of(node) or self.outer)
         placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
         inner.values = {node: one for node, one in zip(placeholders, operands, strict=True) if one is not None}
         inner.nodes()
@@ -233,7 +230,11 @@ class Graph:
                 self.problem(node, _missing(node))
             return
         try:
-            self.values[node] = self._sized(node, self._converted(node, key))
+            made = self._converted(node, key)
+            if node.target is not operator.getitem:
+                operands = [self.values.get(one) for one in node.all_input_nodes]
+                self.fates.converted(node, made, operands, bool(control.kind(node.target)))
+            self.values[node] = self._sized(node, made)
         except NamedAlready:
             self.failed.add(node)
             self.problems.nodes.add(node)
@@ -298,7 +299,8 @@ class _Import(Graph):
         inputs = [place for place, one in enumerate(params) if one in self.complex]
         for name, places in (("complex_inputs", inputs), ("complex_outputs", self.complex_results)):
             main = main.with_attr(name, places) if places else main
-        return IRModule({"main": main, **self.functions})
+        functions = {"main": main, **self.functions}
+        return IRModule(functions, attrs=self.fates.attrs(functions))
 
     def _input(self, name: str, node):
         """A parameter of @main; of complex numbers with their parts as a last axis."""

@@ -76,7 +76,7 @@ def _places(c: Conversion, data, axes: int):
     ranges = (np.arange(o) * s - p for o, s, p in zip(out, strides, padding, strict=True))
     steps = (np.arange(k) * d for k, d in zip(size, dilation, strict=True))
     if math.prod(size) == 1:
-        tap = op.full(tap, shape=[1] * (2 + axes))
+        tap = op.cast(op.zeros_like(best), dtype="int32")
     return op.add(op.take(const(_numbers(steps, extents).reshape(-1)), tap, axis=0), const(_numbers(ranges, extents)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import op
-from .conversion import Conversion, Refused, dtype_name, number, of_vectors
+from .conversion import Conversion, Refused, cast, dtype_name, number, of_vectors
 
 
 def _kept(c: Conversion) -> bool:
@@ -140,7 +140,8 @@ def _powers(c: Conversion, data, order: float, dtype: str, **how):
 @of_vectors("self")
 def vector_norm(c: Conversion):
     axes = [0] if c._lifted else c.axes()
-    return _powers(c, c.as_("self"), float(c("ord")), c.dtype, axis=axes, keepdims=_kept(c))
+    dtype = "float32" if c.dtype in ("float16", "bfloat16") else c.dtype  # powers are larger than the norm
+    return cast(_powers(c, c.as_("self", dtype), float(c("ord")), dtype, axis=axes, keepdims=_kept(c)), dtype, c.dtype)
 
 
 def cdist(c: Conversion):

@@ -82,6 +82,10 @@ _PYTHON = {
     "prim::ListConstruct": lambda *items: list(items), "prim::TupleConstruct": lambda *items: tuple(items),
     "prim::TupleIndex": operator.getitem, "aten::warn": lambda *said: None, "aten::format": lambda text, *v: text,
     "aten::is_floating_point": lambda x: x.is_floating_point(), "aten::numel": lambda x: x.numel(),
+    "prim::DictConstruct": lambda *items: dict(zip(items[::2], items[1::2], strict=True)),
+    "aten::__contains__": operator.contains, "prim::type": lambda device: device.type,
+    "prim::requires_grad": lambda x: x.requires_grad, "prim::is_nested": lambda x: x.is_nested,
+    "aten::is_grad_enabled": torch.is_grad_enabled, "aten::is_autocast_enabled": torch.is_autocast_enabled,
     "prim::is_cuda": lambda x: False, "prim::layout": lambda x: x.layout, "prim::Print": lambda *said: None,
 }  # fmt: skip
 _CONSTRUCTED = ("prim::ListConstruct", "prim::TupleConstruct")
@@ -331,6 +335,11 @@ def is_run_here(graph) -> bool:
     return has_blocks or script_quantized.is_quantised(graph)
 
 
+def _defaults(module, count: int) -> list:
+    """Of the arguments behind so many that are given."""
+    return [one.default_value for one in module.forward.schema.arguments[1 + count :] if one.has_default_value()]
+
+
 def traced(module, example_inputs: tuple):
     """The GraphModule of ATen operators and control flow that a ScriptModule is for inputs of these sizes.
 
@@ -342,7 +351,8 @@ def traced(module, example_inputs: tuple):
     [itself, *names] = [one.debugName() for one in graph.inputs()]
 
     def run(*inputs):
-        results = _Run({itself: module} | dict(zip(names, inputs, strict=True)), folds=True).steps(graph)
+        given = [*inputs, *_defaults(module, len(inputs))]
+        results = _Run({itself: module} | dict(zip(names, given, strict=True)), folds=True).steps(graph)
         results = script_sizes.as_tensors(results)
         return results[0] if len(results) == 1 else tuple(results)
 

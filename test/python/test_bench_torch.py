@@ -1,0 +1,37 @@
+"""What bench/torch_compile.py says of the rows it measured."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+from torch_rows import Row, behind, first, means, steps  # noqa: E402
+
+
+def row(name, relay, eager, inductor, threads=1):
+    ms = {"Relay": relay, "eager": eager, "Inductor": inductor}
+    return Row(name, threads, ms, {"tracing": 1.0, "Relay": 1.5, "Inductor": 5.0})
+
+
+def test_means_are_geometric_and_of_each_number_of_threads():
+    rows = [row("a", 1, 2, 4), row("b", 1, 8, 1), row("a", 2, 2, 2, threads=2)]
+    assert means(rows) == [
+        "- 1 thread, geometric mean of 2: eager's time over Relay's 4.00, Inductor's time over Relay's 2.00",
+        "- 2 threads, geometric mean of 1: eager's time over Relay's 1.00, Inductor's time over Relay's 1.00",
+    ]
+
+
+def test_rows_more_than_five_percent_behind_are_listed():
+    found = behind([row("near", 1, 0.96, 2), row("late", 1, 2, 0.94)])
+    assert found[2:] == ["- late, 1 thread: Inductor takes 0.94 of Relay's time"]
+    assert behind([row("near", 1, 0.96, 2)]) == ["No row is more than 5 % behind."]
+
+
+def test_steps_beside_the_bound():
+    assert steps([row("near", 1.19, 2, 1)])[0].endswith("none takes more.")
+    assert steps([row("near", 1.19, 2, 1), row("late", 1.21, 2, 1)])[0].endswith("more take late, 1 thread (1.21).")
+
+
+def test_first_calls_without_tracing():
+    assert first([row("a", 1, 1, 1)] * 4) == [
+        "First calls, all rows: 4 s are PyTorch's tracing; beyond it Relay takes 2 s, Inductor 16 s."
+    ]

@@ -1,0 +1,75 @@
+"""Core ATen operators that PyTorch or apart.py takes apart, by name in exported programs; and those that draw."""
+
+import copy
+
+import pytest
+
+import relay
+
+torch = pytest.importorskip("torch")
+aten = torch.ops.aten
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def f(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(len(shape)))
+
+
+def of_layer_norm(grad, x, weight, bias):
+    _, mean, scale = aten.native_layer_norm(x, [4], weight, bias, 1e-5)
+    return aten.native_layer_norm_backward(grad, x, [4], mean, scale, weight, bias, [True, True, True])
+
+
+def of_group_norm(grad, x, weight):
+    _, mean, scale = aten.native_group_norm(x, weight, None, 2, 4, 9, 2, 1e-5)
+    return aten.native_group_norm_backward(grad, x, mean, scale, weight, 2, 4, 9, 2, [True, True, True])
+
+
+def batch_norm(training):
+    return lambda *args: (aten._native_batch_norm_legit(*args, training, 0.1, 1e-5)[0],)
+
+
+NORM = f(5, 4), f(4), f(4), torch.zeros(4), torch.ones(4)
+CASES = {
+    "native_layer_norm_backward": (of_layer_norm, f(5, 4), f(5, 4), f(4), f(4)),
+    "native_group_norm_backward": (of_group_norm, f(2, 4, 3, 3), f(2, 4, 3, 3), f(4)),
+    "embedding_dense_backward": (
+        lambda grad, rows: aten.embedding_dense_backward(grad, rows, 6, 2, False), f(3, 4), torch.tensor([1, 2, 1])),
+    "_native_batch_norm_legit of the batch": (batch_norm(True), *NORM),
+    "_native_batch_norm_legit of the past": (batch_norm(False), *NORM),
+    "_pdist_forward": (lambda x: [torch.pdist(x, p) for p in (0.0, 1.0, 2.0, 3.0, float("inf"))], f(5, 4)),
+    "_pdist_forward of one row": (torch.pdist, f(1, 4)),
+    "max_pool3d_with_indices of one place": (
+        lambda x: torch.nn.functional.max_pool3d(x, 1, return_indices=True), f(1, 4, 2, 3, 2)),
+    "linalg_vector_norm of halves": (lambda x: torch.linalg.vector_norm(x, 6), (8 * f(9)).half()),
+    "atan2.out": (lambda a, b: torch.atan2(a, b, out=torch.empty(5, 4)), f(5, 4), f(5, 4).flip(0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_taken_apart(name):
+    function, *inputs = CASES[name]
+    program = torch.export.export(Calls(function), copy.deepcopy(tuple(inputs)))
+    wanted = function(*copy.deepcopy(inputs))
+    wanted = list(wanted) if isinstance(wanted, tuple | list) else [wanted]
+    got = relay.compile(program, threads=1)(*inputs)
+    got = list(got) if isinstance(got, tuple) else [got]
+    for one, other in zip(got[-len(wanted) :], wanted, strict=True):  # behind what the call changes
+        torch.testing.assert_close(one, other, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda x: x + torch.rand(5, 4), lambda x: x + torch.randn(5, 4), lambda x: x[torch.randperm(5)],
+    lambda x: x + torch.rand_like(x),
+], ids=["rand", "randn", "randperm", "rand_like"])  # fmt: skip
+def test_draws_are_refused_with_the_way_out(draw):
+    with pytest.raises(relay.CompileError, match="it draws random numbers: draw them outside of the model, and make"):
+        relay.from_pytorch(Calls(draw), (f(5, 4),))
