@@ -33,7 +33,9 @@ def searchsorted(sequence, values, right):
 
 def cast(data, dtype, saturate=True, power="up"):
     """The values in another type: torch's, or one of ml_dtypes, whose values float64 holds."""
-    if hasattr(torch, dtype) and not dtype.startswith(("float8", "float6_", "float4", "int2", "int4", "uint2", "uint4")):
+    if hasattr(torch, dtype) and not dtype.startswith(
+        ("float8", "float6_", "float4", "int2", "int4", "uint2", "uint4")
+    ):
         return data.to(getattr(torch, dtype))
     kind, x = getattr(ml_dtypes, dtype), np.asarray(data)
     if dtype.startswith(("int", "uint")):
