@@ -130,13 +130,13 @@ def _zeros(value: Expr, type_) -> Expr:
     return zeros_like(value)
 
 
-def jvp(program: IRModule | Function) -> IRModule:
+def jvp(program: IRModule | Function, mode: str = "inference") -> IRModule:
     """The Jacobian-vector product: @main has one more parameter for each that is a tensor of floats, `d_` and its name,
-    how that one changes, and gives (result, how the result changes).
+    how that one changes, and gives (result, how the result changes). `mode` as for value_and_grad.
 
     It is the gradient of a gradient: the product u J of vjp is linear in u, and its own vjp with v is J v.
     """
-    module = _module(program)
+    module = _module(program, mode)
     main = module["main"]
     floats = _float_tensors(main)
     if not floats:
@@ -168,24 +168,24 @@ def _fresh(module: IRModule, name: str) -> str:
     return name
 
 
-def hvp(program: IRModule | Function, wrt=0) -> IRModule:
+def hvp(program: IRModule | Function, wrt=0, mode: str = "inference") -> IRModule:
     """The product of the Hessian with respect to one parameter and a vector: @main has one more parameter, `seed`, of
-    that parameter's type, and gives the product."""
-    slope = grad(program, wrt)
+    that parameter's type, and gives the product. `mode` as for value_and_grad."""
+    slope = grad(program, wrt, mode)
     return run_passes(_selected(vjp(slope, wrt), lambda both: TupleGetItem(both, 1)), ["dead_code"])
 
 
-def hessian(program: IRModule | Function, wrt=0) -> IRModule:
+def hessian(program: IRModule | Function, wrt=0, mode: str = "inference") -> IRModule:
     """@main gives the second derivatives with respect to one parameter, of a known shape: a tensor of its shape twice.
 
-    Row by row, a Hessian-vector product each, in a loop.
+    Row by row, a Hessian-vector product each, in a loop. `mode` as for value_and_grad.
     """
     from . import op
 
-    product = hvp(program, wrt)
+    product = hvp(program, wrt, mode)
     main = product["main"]
     *params, _ = main.params
-    type_ = params[_position(_module(program)["main"], wrt)].checked_type
+    type_ = params[_position(_module(program, mode)["main"], wrt)].checked_type
     if not all(isinstance(extent, int) for extent in type_.shape):
         raise ValueError(f"the parameter is a {type_}: bind its sizes first, with bind_shapes()")
     shape, elements = [int(extent) for extent in type_.shape], 1

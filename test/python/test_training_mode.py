@@ -62,6 +62,27 @@ def test_batch_norm_is_differentiated_as_it_trains():
         np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-4 * float(expected.abs().max()))
 
 
+def test_second_derivatives_of_batch_norm_as_it_trains():
+    mod = normalised(lambda y, mean, variance: relay.sum(y * y * y))
+    x, g, b = (torch.tensor(a, dtype=torch.float64) for a in ARRAYS[:3])
+
+    def loss(x, g):
+        return (F.batch_norm(x, None, None, g, b, training=True, eps=1e-3) ** 3).sum()
+
+    def near(got, want):
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3 * float(want.abs().max()))
+
+    changes = [random(*a.shape, seed=10 + k) for k, a in enumerate(ARRAYS)]
+    d_x, d_g = (torch.tensor(a, dtype=torch.float64) for a in changes[:2])
+    changes[2] = np.zeros_like(changes[2])
+    _, want = torch.func.jvp(loss, (x, g), (d_x, d_g))
+    near(relay.compile(relay.jvp(mod, mode="training"))(*ARRAYS, *changes)[1], want)
+    _, want = torch.func.jvp(torch.func.grad(lambda x: loss(x, g)), (x,), (d_x,))
+    near(relay.compile(relay.hvp(mod, "x", mode="training"))(*ARRAYS, changes[0]), want)
+    want = torch.func.hessian(lambda g: loss(x, g))(g)
+    near(relay.compile(relay.hessian(mod, "g", mode="training"))(*ARRAYS), want)
+
+
 def dropped(rate):
     x = var("x", 64, 64)
     return relay.IRModule({"main": relay.Function([x], relay.nn.dropout(x, rate=rate))})
