@@ -12,7 +12,8 @@ from programs import CONV, DENSE, PROGRAM, ROOT, TWO_RESULTS, cli, cli_json, onn
 import relay
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
-VERBS = ["run", "compile", "opt", "check", "bench", "profile", "inspect", "cache", "ops", "doctor", "explain"]
+VERBS = ["run", "compile", "opt", "check", "bench", "verify", "bisect", "profile", "inspect", "cache", "ops"]
+VERBS += ["doctor", "explain"]
 
 
 @pytest.fixture
