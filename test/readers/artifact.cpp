@@ -1,5 +1,5 @@
-// Fuzzes the reader of artifacts, behind its checksum and its lengths: these are made right again first. The code is not
-// loaded.
+// Fuzzes the reader of artifacts, behind its checksum and its lengths: these are made right again first. The code is
+// not loaded.
 #include "relay/runtime/artifact.h"
 
 #include <cstring>
