@@ -1,7 +1,13 @@
 """relay verify and relay bisect on the command line. What they name is tested in src/relay/driver/verify_test.cpp."""
 
+import re
+import shlex
+import subprocess
+
 import numpy as np
 import onnx
+import programs
+import pytest
 from onnx import helper as make
 from programs import cli, cli_json
 
@@ -89,3 +95,94 @@ def test_references_that_are_none(tmp_path):
     leaky(tmp_path / "m.onnx")
     said = cli("verify", tmp_path / "m.onnx", "--shape", "x=1,3,5,6", "--reference", "tensorrt").stderr
     assert "--reference tensorrt is neither an engine nor an .npz file" in said
+
+
+LIST = """#[version = "0.0.5"]
+type List[A] { Cons(A, List[A]), Nil }
+def @sum(%l: List[Tensor[(2), float32]]) -> Tensor[(2), float32] {
+  match (%l) { Cons(%x, %rest) => add(nn.relu(%x), @sum(%rest)), Nil => zeros(shape=[2], dtype="float32") }
+}
+def @main(%pair: (List[Tensor[(2), float32]], Tensor[(2), float32])) {
+  multiply(@sum(%pair.0), %pair.1)
+}
+"""
+
+
+def planted(fault, *arguments, **where):
+    """relay with a fault planted (test/tools/planted_faults.cpp)."""
+    program = programs.PROGRAM.with_name("relay_planted_faults")
+    return subprocess.run([program, *fault, "--", *arguments], capture_output=True, text=True, timeout=120, **where)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (["pass"], "to blame: the pass without_first_relu"),
+        (["refusal"], "no result: R0304"),
+        (["crash"], "no result: SIGSEGV: the process ended while running the pass crash_at_relu"),
+    ],
+)
+def test_what_bisect_writes_repeats_a_fault_of_a_program_of_lists(tmp_path, fault, said):
+    (tmp_path / "list.relay").write_text(LIST)
+    value = "pair=expr:(Cons(arange(1f, 3f, 1f), Cons(arange(-3f, 1f, 2f), Nil)), arange(5f, 7f, 1f))"
+    folder = tmp_path / "found"
+    found = planted(fault, "bisect", tmp_path / "list.relay", "--input", value, "-O", "1", "-o", folder)
+    assert found.returncode == 1 and said in found.stdout, found.stdout + found.stderr
+    assert f"sh command.txt, in {folder}, repeats it" in found.stderr
+    command = shlex.split((folder / "command.txt").read_text())
+    assert command[:2] == ["relay", "bisect"] and "-O 1 --mode inference" in (folder / "command.txt").read_text()
+    again = planted(fault, *command[1:], cwd=folder)
+    assert again.returncode == 1 and said in again.stdout, again.stdout + again.stderr
+
+
+def test_the_command_has_the_options_that_were_given(tmp_path):
+    (tmp_path / "dense.relay").write_text(DENSE.replace("tanh", "nn.relu"))
+    schedule = cli("opt", tmp_path / "dense.relay", "--emit", "schedule").stdout
+    group = re.search(r"# (\S+)", schedule)[1]
+    (tmp_path / "group.txt").write_text(schedule)
+    given = [f"--schedule={group}={tmp_path / 'group.txt'}", "--no-batch-calls", "--strict", "--threads=1"]
+    found = planted(["refusal"], "bisect", tmp_path / "dense.relay", *given, "-o", tmp_path / "found")
+    assert found.returncode == 1, found.stderr
+    command = (tmp_path / "found" / "command.txt").read_text()
+    for option in ["--no-batch-calls", "--strict", "--threads 1", f"--schedule '{group}={group}.schedule'"]:
+        assert option in command
+    assert (tmp_path / "found" / f"{group}.schedule").read_text() == schedule
+    again = planted(["refusal"], *shlex.split(command)[1:], cwd=tmp_path / "found")
+    assert "to blame: the pass refuse_relu" in again.stdout, again.stdout + again.stderr
+
+
+TRAINED = """#[version = "0.0.5"]
+def @main(%x: Tensor[(8, 4), float32], %g: Tensor[(4), float32], %v: Tensor[(4), float32]) {
+  %0 = nn.batch_norm(%x, %g, %g, %g, %v);
+  %1 = nn.dropout(nn.relu(%0.0), rate=0.5f);
+  (%1.0, %0.1)
+}
+"""
+
+
+def test_batch_norm_and_dropout_are_verified_in_the_meaning_of_training(tmp_path):
+    (tmp_path / "m.relay").write_text(TRAINED)
+    model = [tmp_path / "m.relay", "--mode", "training", "--input", "v=1"]
+    verified = cli("verify", *model)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "`rng` is not given" in verified.stderr
+    blamed = planted(["pass"], "bisect", *model)
+    assert "to blame: the pass without_first_relu" in blamed.stdout, blamed.stdout + blamed.stderr
+    refused = cli("verify", *model, "--reference", "onnxruntime")
+    assert refused.returncode == 1 and "is of ONNX models" in refused.stderr
+
+
+def test_an_engine_is_no_reference_of_training(tmp_path):
+    leaky(tmp_path / "m.onnx")
+    refused = cli("verify", tmp_path / "m.onnx", "--reference", "onnx", "--mode", "training")
+    assert refused.returncode == 1 and "in inference, not in training" in refused.stderr
+
+
+def test_an_input_may_be_an_expression_in_a_file(tmp_path):
+    (tmp_path / "list.relay").write_text(LIST)
+    (tmp_path / "pair.relay").write_text("(Cons(arange(1f, 3f, 1f), Nil), arange(5f, 7f, 1f))")
+    done = cli("run", tmp_path / "list.relay", "--input", f"pair={tmp_path / 'pair.relay'}")
+    assert done.returncode == 0 and "5" in done.stdout and "12" in done.stdout, done.stdout + done.stderr
+    (tmp_path / "wrong.relay").write_text("(Cons(1f")
+    wrong = cli("run", tmp_path / "list.relay", "--input", f"pair={tmp_path / 'wrong.relay'}")
+    assert wrong.returncode == 1 and "wrong.relay:1:" in wrong.stderr

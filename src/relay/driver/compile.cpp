@@ -45,27 +45,40 @@ Status check_options(const CompileOptions& options) {
   return ok();
 }
 
+Result<ir::Module> before_passes(const ir::Module& module, const CompileOptions& options) {
+  RELAY_ASSIGN(ir::Module typed, typing::infer(module));
+  RELAY_RETURN_IF_ERROR(transform::check_devices(typed));
+  if (options.external.empty()) return typed;
+  return external::partition(typed, options.external);
+}
+
+std::vector<transform::PassInfo> passes_of(const ir::Module& module, const CompileOptions& options) {
+  std::vector<transform::PassInfo> out;
+  auto add = [&](const std::string& name) {
+    for (const transform::PassInfo& pass : transform::all_passes())
+      if (pass.name == name) out.push_back(pass);
+  };
+  if (!options.is_optimised)
+    for (const std::string& name : pipeline(options.opt_level, options.mode).passes) add(name);
+  out.insert(out.end(), options.more_passes.begin(), options.more_passes.end());
+  // Behind all passes, which leave functions for other compilers as they are.
+  const bool has_external = std::any_of(module.functions.begin(), module.functions.end(),
+                                        [](const auto& f) { return f.second->attrs.count("Compiler") != 0; });
+  if (has_external) add("external_calls");
+  return out;
+}
+
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report) {
   RELAY_RETURN_IF_ERROR(check_options(options));
-  const Pipeline passes = options.is_optimised ? Pipeline{} : pipeline(options.opt_level, options.mode);
   transform::PassContext context;
-  context.options = passes.options;
+  context.options = pipeline(options.opt_level, options.mode).options;
   context.verify = options.verify;
   context.trace = [&](const transform::PassTrace& trace) {
     if (report) report->passes.push_back({trace.pass.name, trace.seconds * 1e3});
     if (options.trace) options.trace(trace);
   };
   double begin = measure::now();
-  RELAY_ASSIGN(ir::Module better, transform::run_passes(module, passes.passes, context));
-  if (!options.more_passes.empty()) {
-    RELAY_ASSIGN(better, transform::run_these(better, options.more_passes, context));
-  }
-  // Behind all passes, which leave functions for other compilers as they are.
-  const bool has_external = std::any_of(better.functions.begin(), better.functions.end(),
-                                        [](const auto& f) { return f.second->attrs.count("Compiler") != 0; });
-  if (has_external) {
-    RELAY_ASSIGN(better, transform::run_passes(better, {"external_calls"}, context));
-  }
+  RELAY_ASSIGN(ir::Module better, transform::run_these(module, passes_of(module, options), context));
   if (!report) return better;
   report->passes_ms = (measure::now() - begin) * 1e3;
   for (const Diagnostic& warning : context.warnings.all()) report->notes.push_back(warning.message);
@@ -176,11 +189,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.model_bytes = bytes_of_constants(module);
 
   // Relay to Relay.
-  RELAY_ASSIGN(ir::Module typed, typing::infer(module));
-  RELAY_RETURN_IF_ERROR(transform::check_devices(typed));
-  if (!options.external.empty()) {
-    RELAY_ASSIGN(typed, external::partition(typed, options.external));
-  }
+  RELAY_ASSIGN(const ir::Module typed, before_passes(module, options));
   const build::Entry entry = build::entry_of(typed);
   build::Provenance nodes(typed);
   CompileOptions traced = options;

@@ -36,7 +36,7 @@ struct CompileOptions {
   int codegen_registers = 0;                     // for tests: kernels that need more are refused; 0: as the target has
   bool verify = false;                           // well-formedness and types after every pass
   bool is_optimised = false;                     // the passes of opt_level have run, or what stands for them
-  std::string external;                          // parts of the program go to this compiler (external/compilers.def)
+  std::string external{};                        // parts of the program go to this compiler (external/compilers.def)
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
   Donated donate{};                              // inputs that the caller gives away with each run
   std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
@@ -109,6 +109,10 @@ struct Compiled {
 
 Status check_options(const CompileOptions& options);
 
+// What the passes get: typed, with the parts for options.external in functions of their own.
+Result<ir::Module> before_passes(const ir::Module& module, const CompileOptions& options);
+// Those that optimise() runs on such a module, in order.
+std::vector<transform::PassInfo> passes_of(const ir::Module& module, const CompileOptions& options);
 // The passes of the level, on a module typed or not. Adds to `report`.
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report = nullptr);
 // Groups and kernels of a module after the passes.

@@ -1,73 +1,10 @@
 #include "relay/driver/verify.h"
 
-#include <cmath>
-
 #include "relay/driver/debug.h"
 #include "relay/input/values.h"
 #include "relay/typing/typing.h"
 
 namespace relay::driver {
-
-bool within(const Differences& all, double tolerance) {
-  return std::all_of(all.begin(), all.end(), [&](const Difference& d) { return d.within(tolerance); });
-}
-
-// Both are tensors of one shape.
-static void compare_elements(const Tensor& got, const Tensor& want, double tolerance, Difference& d) {
-  double largest = 0;
-  for (int64_t i = 0; i < want.elements(); ++i)
-    if (std::isfinite(want.at(i))) largest = std::max(largest, std::abs(want.at(i)));
-  const bool is_float = got.dtype().is_float();
-  const double most = is_float ? tolerance * largest : 0;
-  for (int64_t i = 0; i < want.elements(); ++i) {
-    const double a = got.at(i), b = want.at(i);
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (!std::isfinite(a) || !std::isfinite(b)) {
-      // A float32 may overflow where a double does not.
-      if (std::isinf(a) && std::abs(b) > static_cast<double>(std::numeric_limits<float>::max())) continue;
-      ++d.elements;
-      continue;
-    }
-    const double off = std::abs(a - b);
-    d.absolute = std::max(d.absolute, off);
-    d.elements += off > most;
-    if (!is_float) continue;
-    const float at = std::max(static_cast<float>(std::abs(b)), std::numeric_limits<float>::min());
-    d.ulps = std::max(d.ulps, off / (static_cast<double>(std::nextafter(at, INFINITY)) - static_cast<double>(at)));
-  }
-  d.relative = d.absolute == 0 ? 0 : d.absolute / largest;
-}
-
-static void spread(const runtime::Value& v, std::vector<runtime::Value>& out) {
-  std::vector<runtime::Value> work{v};
-  while (!work.empty()) {
-    const runtime::Value now = work.back();
-    work.pop_back();
-    if (now.is_tensor()) {
-      out.push_back(now);
-      continue;
-    }
-    for (size_t i = now.size(); i-- > 0;) work.push_back(now.field(i));
-  }
-}
-
-Differences compare(const runtime::Value& got, const runtime::Value& reference, double tolerance) {
-  std::vector<runtime::Value> a, b;
-  spread(got, a), spread(reference, b);
-  if (a.size() != b.size())
-    return {{.output = "the result", .other = format("{} tensors instead of {}", a.size(), b.size())}};
-  Differences out;
-  for (size_t i = 0; i < a.size(); ++i) {
-    Difference d{.output = a.size() == 1 ? "output" : format("output{}", i)};
-    const Tensor &x = a[i].tensor(), &y = b[i].tensor();
-    if (x.shape() != y.shape())
-      d.other = format("shape ({}) instead of ({})", join(x.shape(), ", "), join(y.shape(), ", "));
-    else
-      compare_elements(x, y, tolerance, d);
-    out.push_back(std::move(d));
-  }
-  return out;
-}
 
 static Result<runtime::Value> evaluated(const ir::Module& module, const std::vector<runtime::Value>& inputs,
                                         EvalPrecision precision) {
@@ -80,6 +17,12 @@ Result<Case> make_case(const ir::Module& module, std::vector<runtime::Value> inp
   RELAY_ASSIGN(out.module, typing::infer(module));
   RELAY_ASSIGN(out.reference, evaluated(out.module, out.inputs, EvalPrecision::Float64));
   return out;
+}
+
+Result<ir::Module> in_mode(const ir::Module& module, Mode mode) {
+  if (mode == Mode::Inference) return module;
+  transform::PassContext context;
+  return transform::run_passes(module, {"training_forms"}, context);
 }
 
 Result<Differences> compiled_differences(const Case& c, const CompileOptions& options) {
@@ -123,122 +66,176 @@ Result<size_t> first_wrong(size_t programs, const std::function<Result<bool>(siz
   return wrong;
 }
 
-// What the evaluator makes of `module`, in each operation's own type, beside the reference.
-static Differences evaluated_differences(const Case& c, const ir::Module& module) {
-  Result<runtime::Value> got = evaluated(module, c.inputs, EvalPrecision::Native);
-  if (!got) return {{.output = "the run", .other = got.errors()[0].message}};
-  return compare(*got, c.reference, c.tolerance);
+// --- steps, each tried in a process of its own --------------------------------------------------------------------- 
+static Outcome compiled_outcome(const Case& c, const CompileOptions& options) {
+  return tried([&](const At& at) -> Outcome {
+    at("compiling");
+    CompileOptions traced = options;
+    traced.trace = [&](const transform::PassTrace& trace) { at(format("compiling, behind {}", trace.pass.name)); };
+    const Result<Compiled> compiled = compile(c.module, traced);
+    if (!compiled) return refused(compiled.errors());
+    at("running the program");
+    const Result<runtime::Value> got = compiled->executable->call(c.inputs, {.threads = options.threads});
+    if (!got) return refused(got.errors());
+    return {.differences = compare(*got, c.reference, c.tolerance)};
+  });
 }
 
-// The pass to blame, if the evaluator sees a difference after the last one.
-static Result<std::optional<Blame>> blame_pass(const Case& c, CompileOptions options,
-                                               const std::function<void(const std::string&)>& say) {
-  std::vector<std::string> names{""};
-  std::vector<ir::Module> programs{c.module};
-  options.trace = [&](const transform::PassTrace& trace) {
-    names.push_back(trace.pass.name), programs.push_back(trace.after);
-  };
-  if (Result<ir::Module> all = optimise(c.module, options); !all)
-    return std::optional(Blame{.kind = Blame::Kind::Pass,
-                               .name = names.size() > 1 ? format("the one behind {}", names.back()) : "the first",
-                               .differences = {{.output = "the passes", .other = all.errors()[0].message}},
-                               .before = programs.back()});
-  auto differences = [&](size_t at) -> Differences {
-    Differences out = evaluated_differences(c, programs[at]);
-    say(format("after {}: {}", names[at], within(out, c.tolerance) ? "right" : "different"));
-    return out;
-  };
-  Differences last = differences(programs.size() - 1);
-  if (within(last, c.tolerance)) return std::optional<Blame>{};
-  RELAY_ASSIGN(const size_t at, first_wrong(programs.size(), [&](size_t i) -> Result<bool> {
-                 return within(differences(i), c.tolerance);
-               }));
-  return std::optional(Blame{.kind = Blame::Kind::Pass,
-                             .name = names[at],
-                             .differences = differences(at),
-                             .before = programs[at - 1],
-                             .after = programs[at]});
-}
-
-// The pass of this name, one of the level or of options.more_passes.
-static std::vector<transform::PassInfo> passes_named(const std::string& name, const CompileOptions& options) {
-  std::vector<transform::PassInfo> all = transform::all_passes(), out;
-  all.insert(all.end(), options.more_passes.begin(), options.more_passes.end());
-  for (const transform::PassInfo& pass : all)
-    if (pass.name == name && out.empty()) out.push_back(pass);
-  return out;
-}
-
-// Whether the pass alone changes what the evaluator makes of the part, beyond the tolerance. `applied`: its rules.
-static bool pass_is_wrong(const std::string& pass, const Part& part, const CompileOptions& options, double tolerance,
-                          transform::Applied& applied) {
-  Result<Case> c = make_case(part.module, part.inputs, tolerance);
-  if (!c) return false;
+// Of the last pass: the rules that it applied.
+static Result<ir::Module> run(const std::vector<transform::PassInfo>& passes, const ir::Module& module,
+                              const CompileOptions& options, transform::Applied* applied = nullptr) {
   transform::PassContext context;
-  context.options = pipeline(options.opt_level).options;
-  const Result<ir::Module> after = transform::run_these(part.module, passes_named(pass, options), context);
-  applied = context.applied;
-  if (!after) return true;
-  return !within(evaluated_differences(*c, *after), tolerance);
+  context.options = pipeline(options.opt_level, options.mode).options;
+  context.verify = options.verify;
+  Result<ir::Module> after = transform::run_these(module, passes, context);
+  if (applied) *applied = context.applied;
+  return after;
 }
 
-// Whether the part, compiled, is wrong, and right without the rules that are to blame.
-static bool code_is_wrong(const lower::RuleSet& rules, const Part& part, const CompileOptions& options,
-                          double tolerance) {
-  const Result<Case> c = make_case(part.module, part.inputs, tolerance);
-  if (!c) return false;
-  const Result<Differences> got = compiled_differences(*c, options);
-  if (got && within(*got, tolerance)) return false;
-  if (rules.empty()) return true;
-  CompileOptions without = options;
-  without.refused_rules = rules, without.strict = false;
-  const Result<Differences> other = compiled_differences(*c, without);
-  return other && within(*other, tolerance);
+// What the evaluator makes of the module behind the passes, in each operation's own type.
+static Outcome outcome_behind(const std::vector<transform::PassInfo>& passes, const ir::Module& module, const Case& c,
+                              const CompileOptions& options) {
+  return tried([&](const At& at) -> Outcome {
+    transform::Applied applied;
+    ir::Module after = module;
+    for (const transform::PassInfo& pass : passes) {
+      at(format("running the pass {}", pass.name));
+      const Result<ir::Module> next = run({pass}, after, options, &applied);
+      if (!next) return refused(next.errors());
+      after = *next;
+    }
+    at("evaluating the program");
+    const Result<runtime::Value> got = evaluated(after, c.inputs, EvalPrecision::Native);
+    if (!got) return refused(got.errors());
+    return {.differences = compare(*got, c.reference, c.tolerance), .applied = applied};
+  });
 }
 
-static Result<Blame> with_smallest_part(Blame blame, const lower::RuleSet& rules, const Case& c,
-                                        const CompileOptions& options,
-                                        const std::function<void(const std::string&)>& say) {
-  const bool is_pass = blame.kind == Blame::Kind::Pass;
-  if (is_pass && blame.after.functions.empty()) return blame;  // it refuses the program: there is no single step
-  transform::Applied applied;
-  const Part whole{is_pass ? blame.before : c.module, c.inputs};
-  auto is_wrong = [&](const Part& part) {
-    const bool wrong = is_pass ? pass_is_wrong(blame.name, part, options, c.tolerance, applied)
-                               : code_is_wrong(rules, part, options, c.tolerance);
-    say(format("{}: {}", plural(static_cast<int64_t>(count_calls(part)), "call", "calls"),
-               wrong ? "different" : "right"));
-    return wrong;
-  };
-  if (!is_wrong(whole)) return blame;  // only together with other passes
-  RELAY_ASSIGN(blame.smallest, reduce(whole, is_wrong));
-  if (is_pass && is_wrong(blame.smallest))
-    for (const auto& [rule, times] : applied) blame.rules.push_back(rule);
-  return blame;
-}
+// --- what is to blame -------------------------------------------------------------------------------------------- --
+namespace {
+using Passes = std::vector<transform::PassInfo>;
+
+// A step that is to blame, how it shows, and what it did to which program.
+struct Suspect {
+  Blame blame;
+  Outcome found;
+  Passes pass{};           // the one, if it is one
+  lower::RuleSet rules{};  // those without which the compiled program is right
+};
+
+class Bisection {
+ public:
+  Bisection(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say)
+      : case_(c), options_(options), say_(say) {}
+
+  Result<Blame> run() {
+    const Outcome compiled = compiled_outcome(case_, options_);
+    tell("compiled", compiled);
+    if (is_right(compiled)) return Blame{.differences = compiled.differences};
+    const Outcome written = outcome_behind({}, case_.module, case_, options_);
+    tell("as written", written);
+    if (!is_right(written)) return Blame{.kind = Blame::Kind::Compiler, .differences = compiled.differences};
+    RELAY_ASSIGN(std::optional<Suspect> suspect, pass());
+    if (!suspect) suspect = rule(compiled);
+    return with_smallest_part(std::move(*suspect));
+  }
+
+ private:
+  bool is_right(const Outcome& outcome) const { return driver::is_right(outcome, case_.tolerance); }
+  void tell(const std::string& what, const Outcome& outcome) const {
+    say_(format("{}: {}", what, str(outcome, case_.tolerance)));
+  }
+
+  // The pass to blame, if the evaluator sees a fault behind the last one.
+  Result<std::optional<Suspect>> pass() const {
+    RELAY_ASSIGN(ir::Module right, before_passes(case_.module, options_));
+    const Passes passes = passes_of(right, options_);
+    size_t done = 0;  // passes that are behind `right`
+    auto between = [&](size_t from, size_t to) {
+      return Passes(passes.begin() + static_cast<ptrdiff_t>(from), passes.begin() + static_cast<ptrdiff_t>(to));
+    };
+    auto look = [&](size_t to) {
+      Outcome outcome = outcome_behind(between(done, to), right, case_, options_);
+      tell(to == 0 ? "before the passes" : format("behind {}", passes[to - 1].name), outcome);
+      return outcome;
+    };
+    Outcome found = look(passes.size());
+    if (is_right(found)) return std::optional<Suspect>{};
+    if (passes.empty()) return std::optional<Suspect>{};
+    RELAY_ASSIGN(const size_t at, first_wrong(passes.size() + 1, [&](size_t to) -> Result<bool> {
+                   Outcome outcome = look(to);
+                   if (!is_right(outcome)) {
+                     found = std::move(outcome);
+                     return false;
+                   }
+                   RELAY_ASSIGN(right, driver::run(between(done, to), right, options_));
+                   done = to;
+                   return true;
+                 }));
+    Suspect out{.blame = {.kind = Blame::Kind::Pass, .name = passes[at - 1].name, .differences = found.differences},
+                .found = found,
+                .pass = {passes[at - 1]}};
+    if (found.fault.empty()) {
+      RELAY_ASSIGN(out.blame.after, driver::run(out.pass, right, options_));
+    }
+    out.blame.before = std::move(right);
+    return std::optional(std::move(out));
+  }
+
+  // The schedule rule to blame, if the program is right without it; else code generation.
+  Suspect rule(const Outcome& compiled) const {
+    for (size_t i = 0; i < std::size(lower::rule_names); ++i) {
+      const lower::Rule rule = static_cast<lower::Rule>(i);
+      const Outcome left = compiled_outcome(case_, without({rule}));
+      tell(format("without the schedule rule {}", lower::name(rule)), left);
+      if (is_right(left))
+        return {.blame = {Blame::Kind::Rule, std::string(lower::name(rule)), compiled.differences},
+                .found = compiled,
+                .rules = {rule}};
+    }
+    return {.blame = {.kind = Blame::Kind::Compiler, .differences = compiled.differences}, .found = compiled};
+  }
+
+  CompileOptions without(const lower::RuleSet& rules) const {
+    CompileOptions out = options_;
+    out.refused_rules.insert(rules.begin(), rules.end()), out.strict = false;
+    return out;
+  }
+
+  // What the suspect makes of a part.
+  Outcome outcome_of(const Suspect& suspect, const Part& part) const {
+    const Result<Case> c = make_case(part.module, part.inputs, case_.tolerance);
+    if (!c) return {};
+    if (!suspect.pass.empty()) return outcome_behind(suspect.pass, c->module, *c, options_);
+    Outcome out = compiled_outcome(*c, options_);
+    if (is_right(out) || suspect.rules.empty() || is_right(compiled_outcome(*c, without(suspect.rules)))) return out;
+    return {};
+  }
+
+  Result<Blame> with_smallest_part(Suspect suspect) const {
+    Blame& blame = suspect.blame;
+    auto is_wrong = [&](const Part& part) {
+      const Outcome outcome = outcome_of(suspect, part);
+      tell(plural(static_cast<int64_t>(count_calls(part)), "call", "calls"), outcome);
+      if (!is_same_fault(outcome, suspect.found, case_.tolerance)) return false;
+      blame.rules.clear();
+      for (const auto& [rule, times] : outcome.applied) blame.rules.push_back(rule);
+      return true;
+    };
+    const Part whole{suspect.pass.empty() ? case_.module : blame.before, case_.inputs};
+    if (!is_wrong(whole)) return blame;  // only together with other passes
+    RELAY_ASSIGN(blame.smallest, reduce(whole, is_wrong));
+    return blame;
+  }
+
+  const Case& case_;
+  const CompileOptions& options_;
+  const std::function<void(const std::string&)>& say_;
+};
+}  // namespace
 
 Result<Blame> bisect(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say) {
-  Result<Differences> compiled = compiled_differences(c, options);
-  const Differences found =
-      compiled ? *compiled : Differences{{.output = "the run", .other = compiled.errors()[0].message}};
-  say(format("compiled: {}", within(found, c.tolerance) ? "right" : "different"));
-  if (within(found, c.tolerance)) return Blame{.differences = found};
-  const bool rounding = !within(evaluated_differences(c, c.module), c.tolerance);
-  say(format("as written: {}", rounding ? "different" : "right"));
-  if (rounding) return Blame{.kind = Blame::Kind::Compiler, .differences = found};
-  RELAY_ASSIGN(std::optional<Blame> pass, blame_pass(c, options, say));
-  if (pass) return with_smallest_part(std::move(*pass), {}, c, options, say);
-  for (size_t i = 0; i < std::size(lower::rule_names); ++i) {
-    const lower::Rule rule = static_cast<lower::Rule>(i);
-    CompileOptions without = options;
-    without.refused_rules.insert(rule), without.strict = false;
-    const Result<Differences> left = compiled_differences(c, without);
-    const bool right = left && within(*left, c.tolerance);
-    say(format("without the schedule rule {}: {}", lower::name(rule), right ? "right" : "different"));
-    if (right)
-      return with_smallest_part({Blame::Kind::Rule, std::string(lower::name(rule)), found}, {rule}, c, options, say);
-  }
-  return with_smallest_part({.kind = Blame::Kind::Compiler, .differences = found}, {}, c, options, say);
+  return Bisection(c, options, say).run();
 }
 
 }  // namespace relay::driver

@@ -5,26 +5,9 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/load.h"
 #include "relay/driver/reduce.h"
-#include "relay/runtime/value.h"
+#include "relay/driver/tried.h"
 
 namespace relay::driver {
-
-// Of one result. Of integers and booleans `absolute` is the largest difference.
-struct Difference {
-  std::string output;  // "logits", "output1"
-  double absolute = 0;
-  double relative = 0;     // of the largest absolute value of the reference
-  double ulps = 0;         // of float32 at the reference's value; of results in floating point
-  int64_t elements = 0;    // that differ beyond the tolerance, in not being a number, or in an infinity
-  std::string other = {};  // why the two cannot be compared: another shape, no tensor
-  bool within(double tolerance) const { return other.empty() && elements == 0 && relative <= tolerance; }
-};
-using Differences = std::vector<Difference>;
-bool within(const Differences& all, double tolerance);
-
-// Results in order, tuples spread out. An element counts as different where it is off by more than `tolerance` of the
-// largest value.
-Differences compare(const runtime::Value& got, const runtime::Value& reference, double tolerance);
 
 // A program, the inputs of one run, and what the evaluator makes of them in double precision.
 struct Case {
@@ -34,6 +17,9 @@ struct Case {
   double tolerance = 1e-4;
 };
 Result<Case> make_case(const ir::Module& module, std::vector<runtime::Value> inputs, double tolerance);
+// What the program means in a mode: for training, the training forms of batch_norm and dropout, which may need one more
+// input, %rng. A case is made of this, and compiled in the same mode.
+Result<ir::Module> in_mode(const ir::Module& module, Mode mode);
 // The compiled program beside the reference.
 Result<Differences> compiled_differences(const Case& c, const CompileOptions& options);
 
@@ -46,9 +32,9 @@ struct Blame {
   Part smallest{};                   // part that shows the same fault; without functions: nothing is to blame
 };
 // The first pass after which the evaluator, in each operation's own type, gives another result; if there is none, the
-// schedule rule or algorithm without which the compiled program is right; else code generation. A step that refuses or
-// fails is to blame like one that is wrong. Then the smallest part of the program that shows it. `say` is told of every
-// step.
+// schedule rule or algorithm without which the compiled program is right; else code generation. A step that refuses the
+// program or crashes is to blame like one that is wrong. Then the smallest part of the program that shows the same
+// fault. `say` is told of every step. One program is kept, the last that was right.
 Result<Blame> bisect(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say);
 
 // The first node of a foreign model one of whose values, as the evaluator computes what was imported in each

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "relay/base/printable.h"
+#include "relay/input/files.h"
 #include "relay/input/npy.h"
 #include "relay/input/random_value.h"
 #include "relay/input/values.h"
@@ -119,8 +120,8 @@ struct InputSource {
 };
 
 // An expression, evaluated.
-static Result<runtime::Value> parse_value(const std::string& text, const ir::Module& types) {
-  RELAY_ASSIGN(ir::Expr e, text::parse_expr(std::make_shared<const Source>(Source{"--input", text}),
+static Result<runtime::Value> parse_value(const std::string& source, const std::string& text, const ir::Module& types) {
+  RELAY_ASSIGN(ir::Expr e, text::parse_expr(std::make_shared<const Source>(Source{source, text}),
                                             {.find_tensor = nullptr, .definitions = &types}));
   ir::Module module = types;
   module.functions["main"] = ir::function({}, std::move(e));
@@ -133,8 +134,13 @@ static Result<InputSource> parse_source(const std::string& text, const ir::Modul
   if (text == "zeros") return InputSource{.kind = Kind::Number, .number = 0};
   if (text == "ones") return InputSource{.kind = Kind::Number, .number = 1};
   if (text == "random") return InputSource{.kind = Kind::Random};
-  if (starts_with(text, "expr:")) {
-    RELAY_ASSIGN(runtime::Value value, parse_value(text.substr(5), types));
+  const bool is_here = starts_with(text, "expr:");
+  if (is_here || text.ends_with(".relay")) {
+    std::string expression = is_here ? text.substr(5) : "";
+    if (!is_here) {
+      RELAY_ASSIGN(expression, read_file(text));
+    }
+    RELAY_ASSIGN(runtime::Value value, parse_value(is_here ? "--input" : text, expression, types));
     if (value.is_tensor()) return InputSource{.kind = Kind::Tensor, .tensor = value.tensor()};
     return InputSource{.kind = Kind::Value, .value = std::move(value)};
   }

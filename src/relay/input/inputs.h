@@ -3,6 +3,7 @@
 //
 //   x: float32[n, 3, 224, 224]     --input x=cat.npy          from a file, which also says what n is
 //   l: List[int32]                 --input l=expr:Cons(1, Nil)     an expression with the types of the program
+//                                  --input l=list.relay       the same, from a file
 //                                  --input x=0.5              this number everywhere
 //                                  --input x=random:7         seed 7; the default is seed 0; data types too
 //                                  --input all.npz            every array of the file, by name

@@ -92,18 +92,38 @@ Result<runtime::Value> to_runtime(const eval::Value& value, const ir::Module& mo
       });
 }
 
+// The parts of a tuple, data value or reference.
+static std::vector<runtime::Value> parts_of(const runtime::Value& v) {
+  using Kind = runtime::ObjectKind;
+  std::vector<runtime::Value> parts;
+  if (v.kind() == Kind::Tuple || v.kind() == Kind::Data)
+    for (size_t i = 0; i < v.size(); ++i) parts.push_back(v.field(i));
+  if (v.kind() == Kind::Reference) parts.push_back(v.content());
+  return parts;
+}
+
+// Of a data value, by the names of its type and constructor.
+static Result<Ref<const ir::Constructor>> constructor_of(const runtime::Value& v, const ir::Module& module) {
+  const std::string& type = runtime::data_type(v.type()).name;
+  std::map<std::string, ir::TypeDef>::const_iterator found = module.types.find(type);
+  if (found != module.types.end())
+    for (const Ref<const ir::Constructor>& c : found->second.constructors)
+      if (c->name == v.constructor() && c->inputs.size() == v.size()) return c;
+  return Diagnostic{DiagnosticKind::wrong_input,
+                    format("the program has no type {} with a constructor {} of {}", type, v.constructor(),
+                           plural(static_cast<int64_t>(v.size()), "field", "fields")),
+                    {},
+                    {},
+                    {},
+                    "give a value of a type that the program defines"};
+}
+
+static const void* address(const runtime::Value& v) { return v.get(); }
+
 Result<eval::Value> to_eval(const runtime::Value& value, const ir::Module& module) {
   using Kind = runtime::ObjectKind;
   return convert<eval::Value>(
-      value, [](const runtime::Value& v) { return static_cast<const void*>(v.get()); },
-      [](const runtime::Value& v) {
-        std::vector<runtime::Value> parts;
-        if (v.kind() == Kind::Tuple || v.kind() == Kind::Data)
-          for (size_t i = 0; i < v.size(); ++i) parts.push_back(v.field(i));
-        if (v.kind() == Kind::Reference) parts.push_back(v.content());
-        return parts;
-      },
-      [&](const runtime::Value& v, std::vector<eval::Value> parts) -> Result<eval::Value> {
+      value, address, parts_of, [&](const runtime::Value& v, std::vector<eval::Value> parts) -> Result<eval::Value> {
         switch (v.kind()) {
           case Kind::Tensor: return eval::Value(v.tensor());
           case Kind::Tuple: return eval::tuple_value(std::move(parts));
@@ -112,20 +132,24 @@ Result<eval::Value> to_eval(const runtime::Value& value, const ir::Module& modul
           case Kind::Closure: return cannot_cross("a function");
           case Kind::Data: break;
         }
-        const std::string& type = runtime::data_type(v.type()).name;
-        std::map<std::string, ir::TypeDef>::const_iterator found = module.types.find(type);
-        if (found != module.types.end())
-          for (const Ref<const ir::Constructor>& c : found->second.constructors)
-            if (c->name == v.constructor() && c->inputs.size() == parts.size())
-              return eval::Value(Ref<const eval::ValueNode>(new eval::DataValue(c, std::move(parts))));
-        return Diagnostic{DiagnosticKind::wrong_input,
-                          format("the program has no type {} with a constructor {} of {}", type, v.constructor(),
-                                 plural(static_cast<int64_t>(parts.size()), "field", "fields")),
-                          {},
-                          {},
-                          {},
-                          "give a value of a type that the program defines"};
+        RELAY_ASSIGN(Ref<const ir::Constructor> c, constructor_of(v, module));
+        return eval::Value(Ref<const eval::ValueNode>(new eval::DataValue(std::move(c), std::move(parts))));
       });
+}
+
+Result<ir::Expr> to_expr(const runtime::Value& value, const ir::Module& module) {
+  using Kind = runtime::ObjectKind;
+  return convert<ir::Expr>(value, address, parts_of, [&](const runtime::Value& v, ir::Exprs parts) -> Result<ir::Expr> {
+    switch (v.kind()) {
+      case Kind::Tensor: return ir::constant(v.tensor());
+      case Kind::Tuple: return ir::Expr(ir::tuple(std::move(parts)));
+      case Kind::Reference: return ir::Expr(new ir::RefCreate(std::move(parts[0])));
+      case Kind::Closure: return cannot_cross("a function");
+      case Kind::Data: break;
+    }
+    RELAY_ASSIGN(const Ref<const ir::Constructor> c, constructor_of(v, module));
+    return ir::Expr(new ir::Call(c, std::move(parts)));
+  });
 }
 
 }  // namespace relay::input

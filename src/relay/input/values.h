@@ -16,6 +16,9 @@ Result<runtime::Value> to_runtime(const eval::Value& value, const ir::Module& mo
 // Data values are found in the module by the names of their type and constructor.
 Result<eval::Value> to_eval(const runtime::Value& value, const ir::Module& module);
 
+// The expression that makes the value, in the language: tensors are constants, what is shared is one node.
+Result<ir::Expr> to_expr(const runtime::Value& value, const ir::Module& module);
+
 // A data type of the module, as compiled programs know it.
 runtime::TypeId intern(const ir::TypeDef& definition);
 

@@ -74,7 +74,7 @@ static Diagnostic misunderstood(const CLI::ParseError& e, const CLI::App& app, c
   return d;
 }
 
-static int parse_and_run(int argc, const char* const* argv) {
+static int parse_and_run(int argc, const char* const* argv, const Planted& planted) {
   CLI::App app(about, "relay");
   app.footer(first_steps);
   app.set_version_flag("--version", std::string("relay ") + version, "Print the version");
@@ -84,6 +84,7 @@ static int parse_and_run(int argc, const char* const* argv) {
   app.fallthrough();
   Chosen chosen;
   chosen.program = argc > 0 ? argv[0] : "relay";
+  chosen.planted = planted;
 #define RELAY_VERB(name) add_##name(app, chosen);
 #include "relay/driver/cli/verbs.def"
 #undef RELAY_VERB
@@ -121,11 +122,11 @@ static int parse_and_run(int argc, const char* const* argv) {
   return 0;
 }
 
-int run_command_line(int argc, const char* const* argv) {
+int run_command_line(int argc, const char* const* argv, const Planted& planted) {
   set_quiet(false);
   remove_drafts_on_signals();
   try {
-    return parse_and_run(argc, argv);
+    return parse_and_run(argc, argv, planted);
   } catch (const CompileError& e) {
     show(e.diagnostics);
     return 1;

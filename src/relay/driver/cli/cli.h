@@ -11,16 +11,28 @@
 
 #include "relay/driver/cli/terminal.h"
 
+namespace relay::driver {
+struct CompileOptions;
+struct LoadOptions;
+}  // namespace relay::driver
+
 namespace relay::cli {
 
+// Faults that tests plant for `relay verify` and `relay bisect` to find (test/tools/planted_faults.cpp).
+struct Planted {
+  std::function<void(driver::LoadOptions&)> in_import{};
+  std::function<void(driver::CompileOptions&)> in_compiler{};
+};
+
 // The whole program: parses, runs, gives the exit status. Also what `python -m relay` calls.
-int run_command_line(int argc, const char* const* argv);
+int run_command_line(int argc, const char* const* argv, const Planted& planted = {});
 
 // What the chosen subcommand does.
 struct Chosen {
   std::function<Status()> run;
   int failure = 1;      // the exit status when it fails
   std::string program;  // argv[0]
+  Planted planted;
 };
 
 #define RELAY_VERB(name) void add_##name(CLI::App& app, Chosen& chosen);

@@ -245,10 +245,10 @@ void add_run(CLI::App& app, Chosen& chosen) {
   std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
-  verb->add_option(
-          "--input", options->inputs,
-          "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, NAME=NUMBER, NAME=expr:EXPRESSION, or FILE.npz for "
-          "several")
+  verb->add_option("--input", options->inputs,
+                   "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, NAME=NUMBER, NAME=expr:EXPRESSION, "
+                   "NAME=FILE.relay (an expression), or FILE.npz for "
+                   "several")
       ->type_name("NAME=WHAT");
   verb->add_option("--output", options->output,
                    "Write the results to a file .npz, .npy or .txt, or to a folder of .npy (a name without extension)")

@@ -12,6 +12,8 @@
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/reference.h"
 #include "relay/input/inputs.h"
+#include "relay/input/npy.h"
+#include "relay/input/values.h"
 #include "relay/text/text.h"
 
 namespace relay::cli {
@@ -24,11 +26,13 @@ struct VerifyOptions : ModelOptions {
   std::string output;     // of bisect
   std::string reference;  // an engine or a file, instead of the evaluator
   std::string program;
+  Planted planted{};
 };
 // The case, and of a foreign model with --reference what its import looks like.
 struct Question {
   driver::Case c;
   std::vector<input::Port> ports;
+  driver::CompileOptions compilation;
 };
 using Json = nlohmann::ordered_json;
 }  // namespace
@@ -39,7 +43,7 @@ static void print(const driver::Differences& all, const VerifyOptions& options) 
     std::string verdict = d.within(options.tolerance) ? "right"
                           : d.other.empty() ? format("different: {} beyond {:g}",
                                                      plural(d.elements, "element", "elements"), options.tolerance)
-                                            : "different: " + printable_line(shortened(d.other));
+                                            : printable_line(shortened(d.other));
     std::cout << format("{:<24} {:>12.3g} {:>12.3g} {:>10.3g}  {}\n", d.output, d.absolute, d.relative, d.ulps,
                         verdict);
   }
@@ -77,7 +81,15 @@ static Result<runtime::Value> results_of_reference(const VerifyOptions& options,
   return runtime::Value::tuple(std::move(results));
 }
 
-static Result<Question> make_question(const VerifyOptions& options, driver::CompileOptions& compilation) {
+// The options are those of the whole program: of what reads a model and compiles it, with what tests plant there.
+static Result<driver::Model> load_model(const VerifyOptions& options, bool all_values) {
+  RELAY_ASSIGN(driver::LoadOptions how, load_options(options));
+  how.all_values = all_values;
+  if (options.planted.in_import) options.planted.in_import(how);
+  return driver::load_model(options.model, how);
+}
+
+static Status check_options(const VerifyOptions& options, const driver::Model& model) {
   if (!(options.tolerance > 0))
     return Diagnostic{DiagnosticKind::bad_option,
                       format("--tolerance {:g} is not above 0", options.tolerance),
@@ -85,7 +97,6 @@ static Result<Question> make_question(const VerifyOptions& options, driver::Comp
                       {},
                       {},
                       "give a part of the largest value, as in --tolerance 1e-4"};
-  RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
                       "give the model it was made from"};
@@ -96,42 +107,98 @@ static Result<Question> make_question(const VerifyOptions& options, driver::Comp
                       {},
                       {},
                       "leave it out: the evaluator is the reference of Relay programs"};
-  RELAY_ASSIGN(compilation, compile_options(options, model.output_names));
+  if (!options.reference.empty() && options.mode != driver::name(driver::Mode::Inference))
+    return Diagnostic{
+        DiagnosticKind::bad_option,
+        format("{} computes what the model means in inference, not in {}", options.reference, options.mode),
+        {},
+        {},
+        {},
+        "leave out --reference or --mode"};
+  return ok();
+}
+
+static Result<Question> make_question(const VerifyOptions& options) {
+  RELAY_ASSIGN(driver::Model model, load_model(options, false));
+  show(model.warnings);
+  RELAY_RETURN_IF_ERROR(check_options(options, model));
+  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
+  if (options.planted.in_compiler) options.planted.in_compiler(compilation);
+  RELAY_ASSIGN(model.module, driver::in_mode(model.module, compilation.mode));
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
   for (const std::string& note : inputs.notes) say(note);
   if (!options.reference.empty()) {
     RELAY_ASSIGN(runtime::Value reference, results_of_reference(options, model, ports, inputs.values));
     return Question{{model.module, std::move(inputs.values), std::move(reference), options.tolerance},
-                    std::move(ports)};
+                    std::move(ports),
+                    std::move(compilation)};
   }
   const Progress progress(format("evaluating {} in double precision", options.model));
   RELAY_ASSIGN(driver::Case c, driver::make_case(model.module, std::move(inputs.values), options.tolerance));
-  return Question{std::move(c), std::move(ports)};
+  return Question{std::move(c), std::move(ports), std::move(compilation)};
 }
 
-static Diagnostic differs(const VerifyOptions& options) {
+static Diagnostic differs(const VerifyOptions& options, std::string help) {
   return {DiagnosticKind::wrong_result,
           format("the compiled program differs from {} by more than {:g} of the largest value",
                  options.reference.empty() ? "the evaluator" : options.reference, options.tolerance),
           {},
           {},
           {},
-          "relay bisect with the same arguments names the step that is to blame"};
+          std::move(help)};
 }
 
 static Status verify(const VerifyOptions& options) {
-  driver::CompileOptions compilation;
-  RELAY_ASSIGN(const Question question, make_question(options, compilation));
-  RELAY_ASSIGN(const driver::Differences all, driver::compiled_differences(question.c, compilation));
+  RELAY_ASSIGN(const Question question, make_question(options));
+  RELAY_ASSIGN(const driver::Differences all, driver::compiled_differences(question.c, question.compilation));
   if (options.json)
     std::cout
         << Json{{"model", options.model}, {"tolerance", options.tolerance}, {"results", json_of(all, options)}}.dump(2)
         << "\n";
   else
     print(all, options);
-  if (!driver::within(all, options.tolerance)) return differs(options);
+  if (!driver::within(all, options.tolerance))
+    return differs(options, "relay bisect with the same arguments names the step that is to blame");
   return ok();
+}
+
+// A word for a shell.
+static std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// The command that repeats it in the folder of `options`, where the inputs and schedules are written.
+static Result<std::string> command_for(const driver::Part& part, const VerifyOptions& options,
+                                       const driver::CompileOptions& compilation) {
+  std::string out =
+      format("relay bisect smallest.relay --target {} -O {} --mode {} --numerics {} --tolerance {:g}",
+             quoted(options.target), options.opt_level, options.mode, options.numerics, options.tolerance);
+  if (options.threads > 0) out += format(" --threads {}", options.threads);
+  if (!options.external.empty()) out += format(" --external {}", quoted(options.external));
+  if (options.no_batch_calls) out += " --no-batch-calls";
+  if (options.strict) out += " --strict";
+  auto add_file = [&](const char* option, const std::string& name, const std::string& file) {
+    out += format(" {} {}", option, quoted(format("{}={}", name, file)));
+    return options.output + "/" + file;
+  };
+  for (const auto& [group, text] : compilation.schedules)
+    RELAY_RETURN_IF_ERROR(write_file(add_file("--schedule", group, group + ".schedule"), text));
+  const std::vector<ir::VarRef>& params = part.module.functions.at("main")->params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const runtime::Value& value = part.inputs[i];
+    if (value.is_tensor()) {
+      const std::string path = add_file("--input", params[i]->name, format("input{}.npy", i));
+      RELAY_RETURN_IF_ERROR(input::write_npy(path, value.tensor()));
+      continue;
+    }
+    RELAY_ASSIGN(const ir::Expr e, input::to_expr(value, part.module));
+    const std::string text = text::str(e, {.value_elements = std::numeric_limits<int64_t>::max()});
+    RELAY_RETURN_IF_ERROR(write_file(add_file("--input", params[i]->name, format("input{}.relay", i)), text + "\n"));
+  }
+  return out;
 }
 
 // The smallest part with its inputs and the command that repeats it; the programs before and after the pass.
@@ -151,15 +218,7 @@ static Status write_findings(const driver::Blame& blame, const VerifyOptions& op
   }
   if (blame.smallest.module.functions.empty()) return ok();
   RELAY_RETURN_IF_ERROR(text::save(blame.smallest.module, folder + "/smallest.relay", false));
-  std::string command = format("relay bisect smallest.relay --target {} -O {} --numerics {} --tolerance {:g}",
-                               options.target, options.opt_level, options.numerics, options.tolerance);
-  const std::vector<ir::VarRef>& params = blame.smallest.module.functions.at("main")->params;
-  for (size_t i = 0; i < params.size(); ++i) {
-    if (!blame.smallest.inputs[i].is_tensor()) continue;
-    const std::string file = format("input{}.npy", i);
-    RELAY_RETURN_IF_ERROR(input::write_npy(folder + "/" + file, blame.smallest.inputs[i].tensor()));
-    command += format(" --input {}={}", params[i]->name, file);
-  }
+  RELAY_ASSIGN(const std::string command, command_for(blame.smallest, options, question.compilation));
   RELAY_RETURN_IF_ERROR(write_file(folder + "/command.txt", command + "\n"));
   say(format("wrote what repeats it to {}: command.txt is run there", folder));
   return ok();
@@ -176,9 +235,7 @@ static void print_smallest(const driver::Blame& blame) {
 
 // Whether the import of a node is to blame: with --reference this is looked at first.
 static Result<driver::Blame> bisect_import(const VerifyOptions& options, const Question& question) {
-  RELAY_ASSIGN(driver::LoadOptions how, load_options(options));
-  how.all_values = true;
-  RELAY_ASSIGN(driver::Model model, driver::load_model(options.model, how));
+  RELAY_ASSIGN(const driver::Model model, load_model(options, true));
   RELAY_ASSIGN(driver::ValuesByName values,
                driver::reference_values(options.reference, options.program, options.model, model.output_names,
                                         question.ports, question.c.inputs));
@@ -190,27 +247,27 @@ static Result<driver::Blame> bisect_import(const VerifyOptions& options, const Q
   return blame;
 }
 
-static Result<driver::Blame> find_blame(const VerifyOptions& options, const Question& question,
-                                        const driver::CompileOptions& compilation) {
+static Result<driver::Blame> find_blame(const VerifyOptions& options, const Question& question) {
   if (!options.reference.empty()) {
     RELAY_ASSIGN(driver::Blame import, bisect_import(options, question));
     if (import.kind == driver::Blame::Kind::Import) return import;
   }
-  return driver::bisect(question.c, compilation, [](const std::string& step) { say(step); });
+  return driver::bisect(question.c, question.compilation, [](const std::string& step) { say(step); });
 }
 
 static Status bisect(const VerifyOptions& options) {
-  driver::CompileOptions compilation;
-  RELAY_ASSIGN(const Question question, make_question(options, compilation));
-  RELAY_ASSIGN(const driver::Blame blame, find_blame(options, question, compilation));
+  RELAY_ASSIGN(const Question question, make_question(options));
+  RELAY_ASSIGN(const driver::Blame blame, find_blame(options, question));
   using Kind = driver::Blame::Kind;
   const char* const kinds[] = {"nothing", "import", "pass", "rule", "compiler"};
   const char* kind = kinds[static_cast<size_t>(blame.kind)];
+  const size_t calls = blame.smallest.module.functions.empty() ? 0 : driver::count_calls(blame.smallest);
   if (options.json) {
     std::cout << Json{{"model", options.model},
                       {"blame", kind},
                       {"name", blame.name},
                       {"rules", blame.rules},
+                      {"calls", calls},
                       {"smallest",
                        blame.smallest.module.functions.empty() ? Json() : Json(text::str(blame.smallest.module))},
                       {"results", json_of(blame.differences, options)}}
@@ -231,15 +288,19 @@ static Status bisect(const VerifyOptions& options) {
     print_smallest(blame);
   }
   RELAY_RETURN_IF_ERROR(write_findings(blame, options, question));
-  if (blame.kind != Kind::Nothing) return differs(options);
+  if (blame.kind != Kind::Nothing)
+    return differs(options, options.output.empty()
+                                ? "-o FOLDER writes the smallest part, its inputs and a command that repeats it"
+                                : format("sh command.txt, in {}, repeats it", options.output));
   return ok();
 }
 
-static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const std::string& program) {
+static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const Chosen& chosen) {
   std::shared_ptr<VerifyOptions> options = std::make_shared<VerifyOptions>();
   add_model(verb, *options);
   add_compile_options(verb, *options);
-  verb.add_option("--input", options->inputs, "As of relay run: NAME=FILE.npy, NAME=random:SEED, NAME=NUMBER, FILE.npz")
+  verb.add_option("--input", options->inputs,
+                  "As of relay run: NAME=FILE.npy, NAME=random:SEED, NAME=NUMBER, NAME=expr:EXPRESSION, FILE.npz")
       ->type_name("NAME=WHAT");
   verb.add_option("--tolerance", options->tolerance, "What may differ, as a part of the largest value of a result")
       ->capture_default_str();
@@ -248,7 +309,8 @@ static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const std::string& pro
                   "evaluator), or FILE.npz with values by name")
       ->type_name("ENGINE|FILE");
   verb.add_flag("--json", options->json, "Print the differences as JSON");
-  options->program = program;
+  options->program = chosen.program;
+  options->planted = chosen.planted;
   return options;
 }
 
@@ -258,7 +320,7 @@ void add_verify(CLI::App& app, Chosen& chosen) {
                             "  relay verify model.onnx --input image=cat.npy --tolerance 1e-5\n"
                             "  relay verify model.onnx --reference onnxruntime\n"
                             "  relay verify model.onnx --target native,-avx512f -O 3 --json");
-  std::shared_ptr<VerifyOptions> options = add(*verb, chosen.program);
+  std::shared_ptr<VerifyOptions> options = add(*verb, chosen);
   verb->callback([options, &chosen] { chosen.run = [options] { return verify(*options); }; });
 }
 
@@ -268,7 +330,7 @@ void add_bisect(CLI::App& app, Chosen& chosen) {
       "  relay bisect model.onnx\n"
       "  relay bisect model.onnx --reference onnxruntime               looks at the import of each node first\n"
       "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs around the pass");
-  std::shared_ptr<VerifyOptions> options = add(*verb, chosen.program);
+  std::shared_ptr<VerifyOptions> options = add(*verb, chosen);
   verb->add_option("-o,--output", options->output,
                    "Write the smallest part, its inputs, the command that repeats it, and the programs around the pass "
                    "to this folder")

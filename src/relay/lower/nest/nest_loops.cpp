@@ -355,7 +355,8 @@ loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, co
     mask_ = mask_ ? scalar::logical_and(mask_, exists) : exists;
   }
   if (planted_ == Mutation::LoseTailMask) mask_ = {};
-  loop::Stmt body = with({range.min + var, imm(1)});
+  const Expr first = planted_ == Mutation::OutOfBounds ? range.min + (int64_t{1} << 40) : range.min;
+  loop::Stmt body = with({first + var, imm(1)});
   lane_ = {}, mask_ = {};
   return loop::for_(var, imm(0), imm(lanes), loop::ForKind::Vectorised, body);
 }

@@ -14,7 +14,8 @@ enum class Mutation : uint8_t {
   UnwrittenHalo,
   Race,
   AliasBuffers,
-  SkipPaddingShort
+  SkipPaddingShort,
+  OutOfBounds  // far enough for the process to end
 };
 
 }  // namespace relay::lower

@@ -1,0 +1,69 @@
+#include "relay/driver/differences.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace relay::driver {
+
+bool within(const Differences& all, double tolerance) {
+  return std::all_of(all.begin(), all.end(), [&](const Difference& d) { return d.within(tolerance); });
+}
+
+// Both are tensors of one shape.
+static void compare_elements(const Tensor& got, const Tensor& want, double tolerance, Difference& d) {
+  double largest = 0;
+  for (int64_t i = 0; i < want.elements(); ++i)
+    if (std::isfinite(want.at(i))) largest = std::max(largest, std::abs(want.at(i)));
+  const bool is_float = got.dtype().is_float();
+  const double most = is_float ? tolerance * largest : 0;
+  for (int64_t i = 0; i < want.elements(); ++i) {
+    const double a = got.at(i), b = want.at(i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      // A float32 may overflow where a double does not.
+      if (std::isinf(a) && std::abs(b) > static_cast<double>(std::numeric_limits<float>::max())) continue;
+      ++d.elements;
+      continue;
+    }
+    const double off = std::abs(a - b);
+    d.absolute = std::max(d.absolute, off);
+    d.elements += off > most;
+    if (!is_float) continue;
+    const float at = std::max(static_cast<float>(std::abs(b)), std::numeric_limits<float>::min());
+    d.ulps = std::max(d.ulps, off / (static_cast<double>(std::nextafter(at, INFINITY)) - static_cast<double>(at)));
+  }
+  d.relative = d.absolute == 0 ? 0 : d.absolute / largest;
+}
+
+static void spread(const runtime::Value& v, std::vector<runtime::Value>& out) {
+  std::vector<runtime::Value> work{v};
+  while (!work.empty()) {
+    const runtime::Value now = work.back();
+    work.pop_back();
+    if (now.is_tensor()) {
+      out.push_back(now);
+      continue;
+    }
+    for (size_t i = now.size(); i-- > 0;) work.push_back(now.field(i));
+  }
+}
+
+Differences compare(const runtime::Value& got, const runtime::Value& reference, double tolerance) {
+  std::vector<runtime::Value> a, b;
+  spread(got, a), spread(reference, b);
+  if (a.size() != b.size())
+    return {{.output = "the result", .other = format("{} tensors instead of {}", a.size(), b.size())}};
+  Differences out;
+  for (size_t i = 0; i < a.size(); ++i) {
+    Difference d{.output = a.size() == 1 ? "output" : format("output{}", i)};
+    const Tensor &x = a[i].tensor(), &y = b[i].tensor();
+    if (x.shape() != y.shape())
+      d.other = format("shape ({}) instead of ({})", join(x.shape(), ", "), join(y.shape(), ", "));
+    else
+      compare_elements(x, y, tolerance, d);
+    out.push_back(std::move(d));
+  }
+  return out;
+}
+
+}  // namespace relay::driver
