@@ -66,7 +66,7 @@ Result<size_t> first_wrong(size_t programs, const std::function<Result<bool>(siz
   return wrong;
 }
 
-// --- steps, each tried in a process of its own --------------------------------------------------------------------- 
+// --- steps, each tried in a process of its own ---------------------------------------------------------------------
 static Outcome compiled_outcome(const Case& c, const CompileOptions& options) {
   return tried([&](const At& at) -> Outcome {
     at("compiling");
