@@ -35,6 +35,7 @@ from torch_rows import HEAD, Row, behind, first, means, steps  # noqa: E402
 
 warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
 
+PAGE = ROOT / "docs" / "benchmarks" / f"torch-compile-{run.slug(run.cpu_name())}.md"
 THREADS = (1, 2)
 TRACES = "aot_eager"  # a backend of PyTorch that traces as others do, and compiles nothing
 
@@ -141,10 +142,11 @@ def rows_of(names, make, learns, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description="Measures torch.compile with the backend relay.")
-    parser.add_argument("--only", metavar="TEXT", help="networks whose name has the text; then no page is written")
+    parser.add_argument("--only", metavar="TEXT", help="networks whose name has the text; no page without --page")
     parser.add_argument("--networks", nargs="+", default=[], metavar="SOURCE.NAME",
-                        help="these of test/zoo/networks.txt, in inference; then no page is written")  # fmt: skip
+                        help="these of test/zoo/networks.txt, in inference; no page without --page")  # fmt: skip
     parser.add_argument("--rounds", type=int, default=9, metavar="N", help="(default 9)")
+    parser.add_argument("--page", type=pathlib.Path, metavar="FILE", help="write the page here, of --only's rows too")
     arguments = parser.parse_args()
     load_before, begin = run.machine_load(), time.monotonic()
 
@@ -158,15 +160,15 @@ def main():
     learns = rows_of(training, lambda name: torch_cases.TRAINING[name](), True, arguments.rounds) if training else []
     summary = [*means(infers), "", *behind(infers)] if infers else []
     trained = [*means(learns), "", *behind(learns), "", *steps(learns)] if learns else []
-    breaks = [] if arguments.networks or arguments.only else graph_break(arguments.rounds)
+    page = arguments.page or (None if arguments.networks or arguments.only else PAGE)
+    breaks = graph_break(arguments.rounds) if page else []
     print("\n".join(["", *summary, "", *trained, "", *first(infers + learns), "", *breaks]))
     print(f"bench: {time.monotonic() - begin:.0f} s")
-    if breaks:
-        write_page([infers, summary], [learns, trained], first(infers + learns), breaks, load_before)
+    if page:
+        write_page(page, [infers, summary], [learns, trained], first(infers + learns), breaks, load_before)
 
 
-def write_page(inference, training, first_lines, breaks, load):
-    page = ROOT / "docs" / "benchmarks" / f"torch-compile-{run.slug(run.cpu_name())}.md"
+def write_page(page, inference, training, first_lines, breaks, load):
     version, nl = torch.__version__.split("+")[0], "\n"
     (infers, summary), (learns, trained) = inference, training
     page.write_text(f"""<!-- Written by bench/torch_compile.py. Do not edit. -->
@@ -206,7 +208,7 @@ Two layers of 64, 8 rows, one thread: in one graph, and in two.
 To repeat: `make bench-torch`; `bench/torch_compile.py --networks SOURCE.NAME ..` measures others of `test/zoo/networks.txt`. The
 engines take turns on the same inputs and weights, and their results are compared.
 """)
-    print(f"bench: wrote {page.relative_to(ROOT)}")
+    print(f"bench: wrote {page}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """What bench/torch_compile.py says of the rows it measured."""
 
 import pathlib
+import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
+sys.path.insert(0, str(BENCH))
 from torch_rows import Row, behind, first, means, steps  # noqa: E402
 
 
@@ -35,3 +37,28 @@ def test_first_calls_without_tracing():
     assert first([row("a", 1, 1, 1)] * 4) == [
         "First calls, all rows: 4 s are PyTorch's tracing; beyond it Relay takes 2 s, Inductor 16 s."
     ]
+
+
+def test_the_page_has_all_tables(tmp_path):
+    """In a process of its own: the program sets Inductor's environment."""
+    script = """if True:
+        import pathlib, sys
+        import torch_compile as bench
+        ms, seconds = {"Relay": 1, "eager": 2, "Inductor": 4}, {"tracing": 1.0, "Relay": 1.5, "Inductor": 5.0}
+        rows = [bench.Row(name, 1, ms, seconds) for name in ("one", "two")]
+        parts = [([row], bench.means([row])) for row in rows]
+        bench.write_page(pathlib.Path(sys.argv[1]), *parts, bench.first(rows), ["| Relay | 7 |"], 0.0)
+    """
+    page = tmp_path / "page.md"
+    subprocess.run([sys.executable, "-c", script, page], cwd=BENCH, check=True)
+    sections = page.read_text().split("\n## ")[1:]
+    assert [one.split("\n")[0] for one in sections] == [
+        "Inference",
+        "A step of training",
+        "First calls",
+        "A graph break",
+    ]
+    for section, line in zip(
+        sections, ("\n| one | 1 |", "\n| two | 1 |", "First calls, all rows", "\n| Relay | 7 |"), strict=True
+    ):
+        assert line in section

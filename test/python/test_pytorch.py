@@ -463,3 +463,26 @@ def test_products_of_groups():
         model = relay.compile(module, executor=executor)
         for ends in ([2, 2, 7], [0, 4, 7], [7, 7, 7]):
             same(model(x, w, torch.tensor(ends)), Experts()(x, w, torch.tensor(ends)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_places_in_pictures_of_halves_are_computed_in_more(dtype):
+    """PyTorch computes places between pixels in halves: here results are within their rounding of the exact ones."""
+
+    class Sampled(torch.nn.Module):
+        def forward(self, x, grid):
+            return F.grid_sample(x, grid, align_corners=False)
+
+    inputs = f(2, 3, 40, 50).to(dtype), (2 * torch.rand(2, 6, 7, 2) - 1).to(dtype)
+    got = relay.compile(relay.from_pytorch(Sampled(), inputs))(*inputs)
+    exact = Sampled()(*(one.double() for one in inputs))
+    eps = torch.finfo(dtype).eps
+    assert got.dtype == dtype
+    torch.testing.assert_close(got.double(), exact, rtol=eps, atol=eps)
+
+
+def test_sizes_of_torchscript_do_not_vary():
+    module, inputs = torch.nn.Linear(4, 3), (torch.ones(2, 4),)
+    with pytest.raises(relay.CompileError, match="dynamic_shapes are given for a TorchScript module") as said:
+        relay.from_pytorch(torch.jit.script(module), inputs, dynamic_shapes=({0: torch.export.Dim.AUTO},))
+    assert "give the torch.nn.Module that it was made from" in str(said.value)

@@ -1,12 +1,11 @@
 """torch.compile(backend="relay") beside eager PyTorch: inference, training, sizes that vary, aliases, refusals."""
 
+import contextlib
 import copy
-import importlib.metadata
 import os
 import pathlib
 import subprocess
 import sys
-import tomllib
 import warnings
 
 import pytest
@@ -62,12 +61,27 @@ def programs(monkeypatch):
     return Runs(monkeypatch)
 
 
-def test_the_backend_is_found_by_its_name():
-    project = tomllib.loads((pathlib.Path(__file__).parents[2] / "pyproject.toml").read_text())
-    named = importlib.metadata.EntryPoint(
-        "relay", project["project"]["entry-points"]["torch_dynamo_backends"]["relay"], ""
-    )
-    assert named.load() is relay.torch.backend and "relay" in torch._dynamo.list_backends()
+def test_the_backend_is_found_without_an_import(tmp_path):
+    """As installed: the wheel's metadata and the package are on the path, and nothing has imported relay."""
+    builder = pytest.importorskip("scikit_build_core.build")
+    root = pathlib.Path(__file__).parents[2]
+    with contextlib.chdir(root):
+        builder.prepare_metadata_for_build_wheel(str(tmp_path))
+    (tmp_path / "relay").symlink_to(root / "python/relay")
+    script = """if True:
+        import importlib.metadata, sys, torch
+        [named] = importlib.metadata.entry_points(group="torch_dynamo_backends", name="relay")
+        assert "relay" not in sys.modules and "relay" in torch._dynamo.list_backends()
+        print(torch.compile(lambda x: x + 1, backend="relay")(torch.ones(2)).tolist(), "relay.torch" in sys.modules)
+        print(named.dist.name, sys.modules["relay"].__file__)
+    """
+    path = os.pathsep.join([str(tmp_path), str(pathlib.Path(torch.__file__).parents[1])])
+    run = subprocess.run(
+        [sys.executable, "-S", "-W", "ignore", "-c", script], capture_output=True, text=True, cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == ["[2.0, 2.0] True", f"relay {tmp_path / 'relay/__init__.py'}"]
 
 
 def test_inference(programs):

@@ -9,7 +9,7 @@ import warnings
 import sympy
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch._dynamo.backends.registry import register_backend
+from torch._dynamo.backends.registry import _BACKENDS, register_backend
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -315,10 +315,15 @@ def compile_graph(graph_module, example_inputs, options: Options, records: list 
         return made(graph_module, example_inputs)
 
 
-@register_backend(name="relay")
 def backend(graph_module: torch.fx.GraphModule, example_inputs: list, *, options: dict | None = None):
     """The backend "relay" of torch.compile; `options`: see Options.
 
     Raises CompileError (R0504) for an option that it does not have, and for everything with fallback="error".
     """
     return compile_graph(graph_module, example_inputs, Options.of(options))
+
+
+if (
+    _BACKENDS.get("relay") is None
+):  # of an entry point that it has found, PyTorch registers what it loads, and only once
+    register_backend(backend, name="relay")
