@@ -21,9 +21,9 @@ static const Call* as_clip(const Expr& e) {
   return ordered ? call : nullptr;
 }
 
-Result<Module> merge_clip(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
-    Expr result = rewrite(f, [](const Expr& now) -> Expr {
+Result<Module> merge_clip(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) {
+    return rewrite_function(f, context, [](const Expr&, const Expr& now) -> Expr {
       const Call* outer = as_clip(now);
       const Call* inner = outer ? as_clip(outer->args[0]) : nullptr;
       if (!inner) return now;
@@ -32,7 +32,6 @@ Result<Module> merge_clip(const Module& module, PassContext&) {
       double a_max = std::clamp(attribute<double>(*inner, "a_max", 0), low, high);
       return op::make("clip", {inner->args[0]}, {{"a_min", a_min}, {"a_max", a_max}}, now->span);
     });
-    return FunctionRef(as<Function>(result));
   });
 }
 

@@ -96,8 +96,7 @@ Result<Module> backward_fold_scale_axis(const Module& module, PassContext& conte
   const bool any_weights = context.flag("backward_fold_scale_axis.any_weights");
   return for_each_function(module, [&](const FunctionRef& f) {
     BackwardFolder folder(f, any_weights);
-    Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr { return folder(before, now); });
-    return FunctionRef(as<Function>(result));
+    return rewrite_function(f, context, [&](const Expr& before, const Expr& now) { return folder(before, now); });
   });
 }
 

@@ -10,13 +10,12 @@ namespace relay::transform {
 
 using namespace ir;
 
-Result<Module> canonicalize_ops(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
-    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr {
+Result<Module> canonicalize_ops(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) {
+    return rewrite_function(f, context, [](const Expr& before, const Expr& now) -> Expr {
       const Call* call = call_of(now, "nn.bias_add");
       return call ? definition_of(*as<Call>(before), *call) : now;
     });
-    return FunctionRef(as<Function>(result));
   });
 }
 

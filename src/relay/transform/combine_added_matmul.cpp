@@ -25,14 +25,14 @@ class Combiner {
     for (const Expr& e : flow_.nodes) for_each_open_child(e, [&](const Expr& child) { ++users_[index(child)]; });
   }
 
-  FunctionRef run() {
+  FunctionRef run(PassContext& context) {
     // From the last sum to the first, so that a sum is met before those that are its terms.
     for (size_t i = flow_.nodes.size(); i-- > 0;)
       if (const Expr& e = flow_.nodes[i]; is_sum(e) && !inner_.contains(e.get())) find(e);
     if (sums_.size() == 0) return f_;
-    return FunctionRef(as<Function>(rewrite(f_, [&](const Expr& before, const Expr& now) {
+    return rewrite_function(f_, context, [&](const Expr& before, const Expr& now) {
       return sums_.contains(before.get()) ? combined(before, now) : now;
-    })));
+    });
   }
 
  private:
@@ -110,8 +110,8 @@ class Combiner {
 
 }  // namespace
 
-Result<Module> combine_added_matmul(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) { return is_closed(f) ? f : Combiner(f).run(); });
+Result<Module> combine_added_matmul(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) { return is_closed(f) ? f : Combiner(f).run(context); });
 }
 
 }  // namespace relay::transform

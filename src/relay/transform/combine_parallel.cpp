@@ -40,10 +40,10 @@ class Combiner {
  public:
   Combiner(const FunctionRef& f, const Parallel& kind, size_t least) : f_(f), kind_(kind), least_(least), flow_(f) {}
 
-  FunctionRef run() {
+  FunctionRef run(PassContext& context) {
     find();
     if (found_.empty()) return f_;
-    Expr result = rewrite(f_, [&](const Expr& before, const Expr& now) {
+    return rewrite_function(f_, context, [&](const Expr& before, const Expr& now) {
       const std::pair<size_t, size_t>* end = ends_.find(before.get());
       if (!end) return now;
       Branches& b = found_[end->first];
@@ -51,7 +51,6 @@ class Combiner {
       const Expr part = get(b.parts, static_cast<int64_t>(end->second), now->span);
       return kind_.stacked ? op::make("squeeze", {part}, {{"axis", Ints{0}}}, now->span) : part;
     });
-    return FunctionRef(as<Function>(result));
   }
 
  private:
@@ -236,10 +235,11 @@ class Combiner {
 
 }  // namespace
 
-Result<Module> combine_parallel(const Module& module, const Parallel& kind, int64_t min_branches) {
+Result<Module> combine_parallel(const Module& module, const Parallel& kind, int64_t min_branches,
+                                PassContext& context) {
   const size_t least = static_cast<size_t>(std::max<int64_t>(2, min_branches));
-  return for_each_function(module,
-                           [&](const FunctionRef& f) { return is_closed(f) ? f : Combiner(f, kind, least).run(); });
+  return for_each_function(
+      module, [&](const FunctionRef& f) { return is_closed(f) ? f : Combiner(f, kind, least).run(context); });
 }
 
 }  // namespace relay::transform

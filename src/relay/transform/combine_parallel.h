@@ -20,6 +20,7 @@ struct Parallel {
 // From `min_branches` calls on. They have the same data and attributes and lie in one scope; their weights are
 // constants or parameters, of known size along the joined axis and otherwise of one type. Elementwise operators of one
 // input and nn.bias_add that follow all of them are computed once too.
-Result<ir::Module> combine_parallel(const ir::Module& module, const Parallel& kind, int64_t min_branches);
+Result<ir::Module> combine_parallel(const ir::Module& module, const Parallel& kind, int64_t min_branches,
+                                    PassContext& context);
 
 }  // namespace relay::transform

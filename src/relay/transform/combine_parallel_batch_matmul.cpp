@@ -14,7 +14,7 @@ Result<ir::Module> combine_parallel_batch_matmul(const ir::Module& module, PassC
     return {attribute<bool>(call, "transpose_b", false) ? 1 : 2, 2};
   };
   return combine_parallel(module, {"nn.batch_matmul", nullptr, axes},
-                          context.count("combine_parallel_batch_matmul.min_branches"));
+                          context.count("combine_parallel_batch_matmul.min_branches"), context);
 }
 
 }  // namespace relay::transform

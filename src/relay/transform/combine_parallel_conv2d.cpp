@@ -19,7 +19,7 @@ Result<ir::Module> combine_parallel_conv2d(const ir::Module& module, PassContext
     return {static_cast<int64_t>(filter), static_cast<int64_t>(channel)};
   };
   return combine_parallel(module, {"nn.conv2d", "channels", axes},
-                          context.count("combine_parallel_conv2d.min_branches"));
+                          context.count("combine_parallel_conv2d.min_branches"), context);
 }
 
 }  // namespace relay::transform

@@ -17,7 +17,7 @@ Result<ir::Module> combine_parallel_dense(const ir::Module& module, PassContext&
     return {0, static_cast<int64_t>(data->shape.size()) - 1};
   };
   return combine_parallel(module, {"nn.dense", "units", axes, context.flag("combine_parallel_dense.to_batch")},
-                          context.count("combine_parallel_dense.min_branches"));
+                          context.count("combine_parallel_dense.min_branches"), context);
 }
 
 }  // namespace relay::transform

@@ -25,9 +25,9 @@ static Expr multiplied(const Expr& e) {
   return op::make("multiply", {call->args[0], constant(reciprocal, divisor->span)}, {}, e->span);
 }
 
-Result<Module> div_to_mul(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
-    return FunctionRef(as<Function>(rewrite(f, [](const Expr& now) { return multiplied(now); })));
+Result<Module> div_to_mul(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) {
+    return rewrite_function(f, context, [](const Expr&, const Expr& now) { return multiplied(now); });
   });
 }
 

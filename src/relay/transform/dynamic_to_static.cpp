@@ -98,16 +98,16 @@ Expr fixed(const Expr& before, const Expr& now) {
 
 }  // namespace
 
-Result<Module> dynamic_to_static(const Module& module, PassContext&) {
+Result<Module> dynamic_to_static(const Module& module, PassContext& context) {
   Module current = module;
   for (;;) {
     bool changed = false;
     RELAY_ASSIGN(Module next, for_each_function(current, [&](const FunctionRef& f) {
-                   return FunctionRef(as<Function>(rewrite(f, [&](const Expr& before, const Expr& now) {
+                   return rewrite_function(f, context, [&](const Expr& before, const Expr& now) {
                      const Expr made = fixed(before, now);
                      changed = changed || !(made == now);
                      return made;
-                   })));
+                   });
                  }));
     if (!changed) return current;
     PassContext inner;

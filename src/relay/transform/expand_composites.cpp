@@ -14,7 +14,7 @@ namespace relay::transform {
 
 using namespace ir;
 
-Result<Module> expand_composites(const Module& module, PassContext&) {
+Result<Module> expand_composites(const Module& module, PassContext& context) {
   auto expanded = [](const Expr& before, const Expr& now) -> Expr {
     const Call* call = as<Call>(now);
     const Op* op = call ? as<Op>(call->callee) : nullptr;
@@ -22,9 +22,8 @@ Result<Module> expand_composites(const Module& module, PassContext&) {
     const Expr definition = definition_of(*as<Call>(before), *call);
     return definition ? definition : now;
   };
-  return for_each_function(module, [&](const FunctionRef& f) {
-    return f->is_primitive() ? f : FunctionRef(as<Function>(rewrite(f, expanded)));
-  });
+  return for_each_function(
+      module, [&](const FunctionRef& f) { return f->is_primitive() ? f : rewrite_function(f, context, expanded); });
 }
 
 }  // namespace relay::transform

@@ -31,9 +31,9 @@ Expr renamed(const Expr& e) {
 
 }  // namespace
 
-Result<Module> fast_math(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
-    return FunctionRef(as<Function>(rewrite(f, [](const Expr& now) { return renamed(now); })));
+Result<Module> fast_math(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) {
+    return rewrite_function(f, context, [](const Expr&, const Expr& now) { return renamed(now); });
   });
 }
 

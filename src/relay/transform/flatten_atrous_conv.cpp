@@ -65,10 +65,9 @@ Expr flattened(const Expr& before, const Expr& e) {
 
 }  // namespace
 
-Result<Module> flatten_atrous_conv(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
-    Expr result = rewrite(f, [](const Expr& before, const Expr& now) { return flattened(before, now); });
-    return FunctionRef(as<Function>(result));
+Result<Module> flatten_atrous_conv(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) {
+    return rewrite_function(f, context, [](const Expr& before, const Expr& now) { return flattened(before, now); });
   });
 }
 

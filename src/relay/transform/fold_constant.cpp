@@ -234,14 +234,14 @@ class Folder {
 }  // namespace
 
 // A variable is replaced when the value that it is bound to has become a constant.
-static FunctionRef folded(const FunctionRef& f, Folder& folder) {
+static FunctionRef folded(const FunctionRef& f, Folder& folder, PassContext& context) {
   folder.look_at(f);
   NodeMap<std::vector<const ExprNode*>> variables_of;  // of a let-bound value
   visit(f, [&](const Expr& e) {
     if (const Let* let = as<Let>(e)) variables_of[let->value.get()].push_back(let->var.get());
   });
   NodeMap<Expr> constants;  // of variables
-  Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
+  return rewrite_function(f, context, [&](const Expr& before, const Expr& now) -> Expr {
     Expr r = folder.fold(before, now);
     if (const Expr* value = constants.find(before.get())) r = *value;
     if (const Let* let = as<Let>(before); let && constants.contains(let->var.get())) r = as<Let>(now)->body;
@@ -250,12 +250,11 @@ static FunctionRef folded(const FunctionRef& f, Folder& folder) {
       for (const ExprNode* v : *variables) constants[v] = r;
     return r;
   });
-  return FunctionRef(as<Function>(result));
 }
 
 Result<Module> fold_constant(const Module& module, PassContext& context) {
   Folder folder(module, context.count("fold_constant.max_elements"), context.flag("fold_constant.qnn"));
-  return for_each_function(module, [&](const FunctionRef& f) { return folded(f, folder); });
+  return for_each_function(module, [&](const FunctionRef& f) { return folded(f, folder, context); });
 }
 
 }  // namespace relay::transform

@@ -106,15 +106,14 @@ Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
 
 }  // namespace
 
-Result<Module> fold_explicit_padding(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
-    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr {
+Result<Module> fold_explicit_padding(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) {
+    return rewrite_function(f, context, [](const Expr& before, const Expr& now) -> Expr {
       for (const Windowed& w : windowed)
         if (call_of(now, w.op))
           if (Expr simple = folded(before, now, w)) return simple;
       return now;
     });
-    return FunctionRef(as<Function>(result));
   });
 }
 

@@ -138,8 +138,7 @@ Result<Module> forward_fold_scale_axis(const Module& module, PassContext& contex
   const bool any_weights = context.flag("forward_fold_scale_axis.any_weights");
   return for_each_function(module, [&](const FunctionRef& f) {
     ForwardFolder folder(f, any_weights);
-    Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr { return folder(before, now); });
-    return FunctionRef(as<Function>(result));
+    return rewrite_function(f, context, [&](const Expr& before, const Expr& now) { return folder(before, now); });
   });
 }
 

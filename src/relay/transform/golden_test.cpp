@@ -100,11 +100,40 @@ PassText read_text(const std::string& path) {
   return out;
 }
 
+// Passes that rewrite node by node say what became of what.
+void expect_rules(const PassTrace& trace) {
+  static const std::set<std::string> passes = {"backward_fold_scale_axis",
+                                               "canonicalize_ops",
+                                               "combine_added_matmul",
+                                               "combine_parallel_batch_matmul",
+                                               "combine_parallel_conv2d",
+                                               "combine_parallel_dense",
+                                               "common_subexpr",
+                                               "div_to_mul",
+                                               "dynamic_to_static",
+                                               "expand_composites",
+                                               "fast_math",
+                                               "flatten_atrous_conv",
+                                               "fold_constant",
+                                               "fold_explicit_padding",
+                                               "fold_scale_axis",
+                                               "forward_fold_scale_axis",
+                                               "legalize",
+                                               "limit_width",
+                                               "simplify_expr",
+                                               "simplify_inference",
+                                               "training_forms",
+                                               "transposed_to_conv2d"};
+  if (!passes.contains(trace.pass.name) || ir::equal(trace.before, trace.after)) return;
+  EXPECT_FALSE(trace.applied.empty()) << trace.pass.name << " does not say what it did";
+}
+
 void run_text(const std::string& path) {
   SCOPED_TRACE(path);
   auto [program, expected, text, passes, runs, context] = read_text(path);
   Result<ir::Module> module = text::parse(text);
   ASSERT_TRUE(module) << render(module.errors());
+  context.trace = expect_rules;
   Result<ir::Module> result = run_passes(*module, passes, context);
   ASSERT_TRUE(result) << render(result.errors());
   Result<ir::Module> typed = typing::infer(*module);

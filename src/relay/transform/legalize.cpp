@@ -45,7 +45,7 @@ Result<Module> legalize(const Module& module, PassContext& context) {
     return now;
   };
   RELAY_ASSIGN(Module result, for_each_function(module, [&](const FunctionRef& f) {
-                 return f->is_primitive() ? f : FunctionRef(as<Function>(rewrite(f, of_call)));
+                 return f->is_primitive() ? f : rewrite_function(f, context, of_call);
                }));
   if (!errors.empty()) return errors;
   return result;

@@ -86,8 +86,8 @@ Expr narrow(const Expr& before, const Expr& now, size_t max_width) {
 Result<Module> limit_width(const Module& module, PassContext& context) {
   const size_t max_width = static_cast<size_t>(std::max<int64_t>(context.count("limit_width.max_width"), 2));
   return for_each_function(module, [&](const FunctionRef& f) {
-    return FunctionRef(as<Function>(
-        rewrite(f, [&](const Expr& before, const Expr& now) -> Expr { return narrow(before, now, max_width); })));
+    return rewrite_function(
+        f, context, [&](const Expr& before, const Expr& now) -> Expr { return narrow(before, now, max_width); });
   });
 }
 

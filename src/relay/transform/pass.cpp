@@ -197,6 +197,33 @@ Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInf
   return current;
 }
 
+std::string head(const ir::Expr& e) {
+  const ir::Call* call = ir::as<ir::Call>(e);
+  const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
+  if (op) return op->name;
+  switch (e->kind) {
+    case ir::ExprKind::Call: return "a call";
+    case ir::ExprKind::Constant: return "a constant";
+    case ir::ExprKind::If: return "an if";
+    case ir::ExprKind::Let: return "a let";
+    case ir::ExprKind::Match: return "a match";
+    case ir::ExprKind::Tuple: return "a tuple";
+    case ir::ExprKind::TupleGetItem: return format("a part of {}", head(ir::as<ir::TupleGetItem>(e)->tuple));
+    case ir::ExprKind::Var: return "a variable";
+    default: return "an expression";
+  }
+}
+
+ir::FunctionRef rewrite_function(const ir::FunctionRef& f, PassContext& context,
+                                 function_ref<ir::Expr(const ir::Expr& before, const ir::Expr& now)> rule) {
+  const ir::Expr out = ir::rewrite(f, [&](const ir::Expr& before, const ir::Expr& now) -> ir::Expr {
+    ir::Expr made = rule(before, now);
+    if (!(made == now)) ++context.applied[format("{} becomes {}", head(now), head(made))];
+    return made;
+  });
+  return ir::FunctionRef(ir::as<ir::Function>(out));
+}
+
 Result<ir::Module> for_each_function(const ir::Module& module,
                                      function_ref<ir::FunctionRef(const ir::FunctionRef&)> change) {
   ir::Module result = module;

@@ -113,6 +113,12 @@ Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::s
 // The same with passes that need not be in the list.
 Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInfo>& passes, PassContext& context);
 
+// Rewrites a function node by node (ir::rewrite) and counts in context.applied what became of which operator, as in
+// "nn.batch_norm becomes add".
+std::string head(const ir::Expr& e);  // the operator of a call, or what the expression is: "a tuple"
+ir::FunctionRef rewrite_function(const ir::FunctionRef& f, PassContext& context,
+                                 function_ref<ir::Expr(const ir::Expr& before, const ir::Expr& now)> rule);
+
 // A pass that treats every function on its own.
 Result<ir::Module> for_each_function(const ir::Module& module,
                                      function_ref<ir::FunctionRef(const ir::FunctionRef&)> change);

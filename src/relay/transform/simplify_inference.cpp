@@ -35,8 +35,7 @@ Result<Module> simplify_inference(const Module& module, PassContext& context) {
     const Expr all = definition_of(*as<Call>(as<TupleGetItem>(before)->tuple), *call);
     return as<Tuple>(all)->elements[static_cast<size_t>(item->index)];
   };
-  return for_each_function(module,
-                           [&](const FunctionRef& f) { return FunctionRef(as<Function>(rewrite(f, simpler))); });
+  return for_each_function(module, [&](const FunctionRef& f) { return rewrite_function(f, context, simpler); });
 }
 
 }  // namespace relay::transform

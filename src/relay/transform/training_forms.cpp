@@ -143,7 +143,7 @@ Result<Module> training_forms(const Module& module, PassContext& context) {
   Draws draws(rng);
   Diagnostics errors;
   for (auto& [name, f] : out.functions) {
-    const Expr made = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
+    FunctionRef made = rewrite_function(f, context, [&](const Expr& before, const Expr& now) -> Expr {
       const Call* call = as<Call>(now);
       const Op* op = call ? as<Op>(call->callee) : nullptr;
       if (!op) return now;
@@ -155,7 +155,7 @@ Result<Module> training_forms(const Module& module, PassContext& context) {
       return now;
     });
     if (!errors.empty()) return errors;
-    f = FunctionRef(as<Function>(made));
+    f = std::move(made);
     if (name != "main" || !draws.any()) continue;
     std::vector<VarRef> params = f->params;
     params.push_back(rng);

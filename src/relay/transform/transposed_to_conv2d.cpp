@@ -167,12 +167,11 @@ Expr as_convolutions(const Expr& before, const Expr& e, size_t axes) {
 
 }  // namespace
 
-Result<Module> transposed_to_conv2d(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) {
-    Expr result = rewrite(f, [](const Expr& before, const Expr& now) -> Expr {
+Result<Module> transposed_to_conv2d(const Module& module, PassContext& context) {
+  return for_each_function(module, [&](const FunctionRef& f) {
+    return rewrite_function(f, context, [](const Expr& before, const Expr& now) -> Expr {
       return as_convolutions(before, as_convolutions(before, now, 2), 3);
     });
-    return FunctionRef(as<Function>(result));
   });
 }
 
