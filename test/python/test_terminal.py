@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 import pytest
-from programs import DENSE, PROGRAM, cli, cli_json
+from programs import DENSE, PROGRAM, ROOT, cli, cli_json
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 
@@ -43,13 +43,13 @@ def slow(path, layers=150):
     return path
 
 
-def on_terminal(*args, env=None, until=None, seconds=30):
-    """What the program writes to a terminal."""
+def on_terminal(*args, env=None, until=None, seconds=30, stdout=False):
+    """What the program writes to a terminal: what it says, or its results."""
     main, other = pty.openpty()
     process = subprocess.Popen(
         [PROGRAM, *map(str, args)],
-        stderr=other,
-        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL if stdout else other,
+        stdout=other if stdout else subprocess.DEVNULL,
         env={**os.environ, "TERM": "xterm", **(env or {})},
     )
     os.close(other)
@@ -133,6 +133,13 @@ def test_colour_on_a_terminal_only():
     assert "\x1b[1;31merror[R0401]\x1b[0m" in on_terminal("run", "missing.onnx")
     assert "\x1b[1;31m" not in on_terminal("run", "missing.onnx", env={"NO_COLOR": "1"})
     assert "\x1b[1;31m" not in on_terminal("run", "missing.onnx", env={"TERM": "dumb"})
+
+
+def test_differences_are_coloured_on_a_terminal_only():
+    opt = ["opt", ROOT / "examples" / "tour" / "dense.relay", "--diff"]
+    assert "\x1b" not in cli(*opt).stdout
+    shown = on_terminal(*opt, stdout=True)
+    assert "\x1b[31m-  %0 = nn.dense" in shown and "\x1b[32m+  %2 = fn" in shown, shown
 
 
 def test_progress_above_two_seconds(tmp_path):
