@@ -54,17 +54,14 @@ Result<ir::Module> before_passes(const ir::Module& module, const CompileOptions&
 
 std::vector<transform::PassInfo> passes_of(const ir::Module& module, const CompileOptions& options) {
   std::vector<transform::PassInfo> out;
-  auto add = [&](const std::string& name) {
-    for (const transform::PassInfo& pass : transform::all_passes())
-      if (pass.name == name) out.push_back(pass);
-  };
   if (!options.is_optimised)
-    for (const std::string& name : pipeline(options.opt_level, options.mode).passes) add(name);
+    for (const std::string& name : pipeline(options.opt_level, options.mode).passes)
+      out.push_back(*transform::find_pass(name));
   out.insert(out.end(), options.more_passes.begin(), options.more_passes.end());
   // Behind all passes, which leave functions for other compilers as they are.
   const bool has_external = std::any_of(module.functions.begin(), module.functions.end(),
                                         [](const auto& f) { return f.second->attrs.count("Compiler") != 0; });
-  if (has_external) add("external_calls");
+  if (has_external) out.push_back(*transform::find_pass("external_calls"));
   return out;
 }
 

@@ -90,7 +90,7 @@ Result<Module> common_subexpr(const Module& module, PassContext& context) {
         for (; begin != end; ++begin)
           if (same(begin->second, now)) place = begin->second;
       }
-      if (!(place == now)) ++context.applied[format("{} is shared", head(now))];
+      if (!(place == now)) ++context.applied[format("{} is shared", name_of(now))];
       if (place == now) known.emplace(mix(key, static_cast<uint64_t>(flow.scopes[static_cast<size_t>(i)])), now);
     }
     return FunctionRef(as<Function>(result.back()));

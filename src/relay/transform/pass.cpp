@@ -27,6 +27,12 @@ const std::vector<PassInfo>& all_passes() {
   return table;
 }
 
+const PassInfo* find_pass(std::string_view name) {
+  for (const PassInfo& pass : all_passes())
+    if (pass.name == name) return &pass;
+  return nullptr;
+}
+
 static ir::AttrValue attr_value(int number) { return int64_t{number}; }
 static ir::AttrValue attr_value(const char* text) { return std::string(text); }
 
@@ -126,7 +132,7 @@ static Status check_names(const std::vector<std::string>& passes, const PassCont
   std::vector<std::string> known;
   for (const PassInfo& pass : all_passes()) known.push_back(pass.name);
   for (const std::string& name : passes)
-    if (std::find(known.begin(), known.end(), name) == known.end())
+    if (!find_pass(name))
       errors.push_back({DiagnosticKind::unknown_pass,
                         format("there is no pass '{}'", name),
                         {},
@@ -156,9 +162,7 @@ static Result<ir::Module> verified(const ir::Module& module, const std::string& 
 Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context) {
   RELAY_RETURN_IF_ERROR(check_names(names, context));
   std::vector<PassInfo> passes;
-  for (const std::string& name : names)
-    passes.push_back(
-        *std::find_if(all_passes().begin(), all_passes().end(), [&](const PassInfo& p) { return p.name == name; }));
+  for (const std::string& name : names) passes.push_back(*find_pass(name));
   return run_these(module, passes, context);
 }
 
@@ -197,7 +201,7 @@ Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInf
   return current;
 }
 
-std::string head(const ir::Expr& e) {
+std::string name_of(const ir::Expr& e) {
   const ir::Call* call = ir::as<ir::Call>(e);
   const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
   if (op) return op->name;
@@ -208,7 +212,7 @@ std::string head(const ir::Expr& e) {
     case ir::ExprKind::Let: return "a let";
     case ir::ExprKind::Match: return "a match";
     case ir::ExprKind::Tuple: return "a tuple";
-    case ir::ExprKind::TupleGetItem: return format("a part of {}", head(ir::as<ir::TupleGetItem>(e)->tuple));
+    case ir::ExprKind::TupleGetItem: return format("a part of {}", name_of(ir::as<ir::TupleGetItem>(e)->tuple));
     case ir::ExprKind::Var: return "a variable";
     default: return "an expression";
   }
@@ -218,7 +222,7 @@ ir::FunctionRef rewrite_function(const ir::FunctionRef& f, PassContext& context,
                                  function_ref<ir::Expr(const ir::Expr& before, const ir::Expr& now)> rule) {
   const ir::Expr out = ir::rewrite(f, [&](const ir::Expr& before, const ir::Expr& now) -> ir::Expr {
     ir::Expr made = rule(before, now);
-    if (!(made == now)) ++context.applied[format("{} becomes {}", head(now), head(made))];
+    if (!(made == now)) ++context.applied[format("{} becomes {}", name_of(now), name_of(made))];
     return made;
   });
   return ir::FunctionRef(ir::as<ir::Function>(out));

@@ -107,15 +107,16 @@ struct PassInfo {
   bool is_optimization = false;  // leaves functions alone that are marked SkipOptimization=1
 };
 const std::vector<PassInfo>& all_passes();  // sorted by name
+const PassInfo* find_pass(std::string_view name);
 
 // Runs the passes in order on the module, which need not be typed yet; the result is.
 Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context);
 // The same with passes that need not be in the list.
 Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInfo>& passes, PassContext& context);
 
-// Rewrites a function node by node (ir::rewrite) and counts in context.applied what became of which operator, as in
-// "nn.batch_norm becomes add".
-std::string head(const ir::Expr& e);  // the operator of a call, or what the expression is: "a tuple"
+// For context.applied: the operator of a call, else the kind of the expression: "nn.relu", "a tuple".
+std::string name_of(const ir::Expr& e);
+// ir::rewrite of a function. Counts each change in context.applied: "nn.batch_norm becomes add".
 ir::FunctionRef rewrite_function(const ir::FunctionRef& f, PassContext& context,
                                  function_ref<ir::Expr(const ir::Expr& before, const ir::Expr& now)> rule);
 
