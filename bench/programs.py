@@ -278,7 +278,7 @@ def dense_network(rng, rounds):
 
 
 def specialised_interpreter(rounds):
-    """The interpreter with a program of 11 nodes bound, before and after partial evaluation: microseconds a call."""
+    """The interpreter with a program bound, before and after partial evaluation: microseconds a call."""
     text = (EXAMPLES / "interpreter.relay").read_text()
     program = """Let(Lambda(Multiply(Variable(0), Add(Variable(0), Number(1f)))),
                      Add(Apply(Variable(0), Number(%x)), Apply(Variable(0), Number(3f))))"""

@@ -1,10 +1,12 @@
 // The program relay with a fault planted, for `relay verify` and `relay bisect` to find.
 //
-//   relay_planted_faults import OPERATOR -- bisect MODEL --reference onnxruntime    its converter reads no attributes
-//   relay_planted_faults pass -- bisect MODEL     a pass takes the first nn.relu for its argument
-//   relay_planted_faults refusal -- bisect MODEL  a pass refuses programs with nn.relu
-//   relay_planted_faults crash -- bisect MODEL    a pass ends the process at an nn.relu
-//   relay_planted_faults kernel MUTATION -- bisect MODEL    a fault of the builder of loops, by its number in mutation.h
+//   relay_planted_faults pass -- bisect MODEL
+//
+//   import OPERATOR    the converter of this ONNX operator does not read its attributes (bisect .. --reference ENGINE)
+//   pass               a pass takes the first nn.relu for its argument
+//   refusal            a pass refuses programs with nn.relu
+//   crash              a pass ends the process at an nn.relu
+//   kernel MUTATION    a fault of the builder of loops, by its number in lower/schedule/mutation.h
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -14,17 +16,14 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/load.h"
 #include "relay/ir/rewrite.h"
+#include "relay/transform/attributes.h"
 #include "relay/transform/pass.h"
 
 using namespace relay;
 
 namespace {
 
-bool is_relu(const ir::Expr& e) {
-  const ir::Call* call = ir::as<ir::Call>(e);
-  const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
-  return op && op->name == "nn.relu";
-}
+bool is_relu(const ir::Expr& e) { return transform::call_of(e, "nn.relu"); }
 
 bool has_relu(const ir::Module& module) {
   bool found = false;

@@ -323,7 +323,6 @@ def backend(graph_module: torch.fx.GraphModule, example_inputs: list, *, options
     return compile_graph(graph_module, example_inputs, Options.of(options))
 
 
-if (
-    _BACKENDS.get("relay") is None
-):  # of an entry point that it has found, PyTorch registers what it loads, and only once
+# PyTorch registers what it loads from an entry point that it has found itself, and takes no name twice.
+if _BACKENDS.get("relay") is None:
     register_backend(backend, name="relay")

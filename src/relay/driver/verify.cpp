@@ -111,7 +111,7 @@ static Outcome outcome_behind(const std::vector<transform::PassInfo>& passes, co
   });
 }
 
-// --- what is to blame -------------------------------------------------------------------------------------------- --
+// --- what is to blame -----------------------------------------------------------------------------------------------
 namespace {
 using Passes = std::vector<transform::PassInfo>;
 
@@ -160,8 +160,9 @@ class Bisection {
       return outcome;
     };
     Outcome found = look(passes.size());
-    if (is_right(found)) return std::optional<Suspect>{};
-    if (passes.empty()) return std::optional<Suspect>{};
+    if (is_right(found) || passes.empty()) return std::optional<Suspect>{};
+    // Taking the parts for another compiler apart is no pass.
+    if (!options_.external.empty() && !is_right(look(0))) return std::optional<Suspect>{};
     RELAY_ASSIGN(const size_t at, first_wrong(passes.size() + 1, [&](size_t to) -> Result<bool> {
                    Outcome outcome = look(to);
                    if (!is_right(outcome)) {

@@ -28,7 +28,7 @@ struct VerifyOptions : ModelOptions {
   std::string program;
   Planted planted{};
 };
-// The case, and of a foreign model with --reference what its import looks like.
+// What is compared: a case, the ports that its inputs are for, and how it is compiled.
 struct Question {
   driver::Case c;
   std::vector<input::Port> ports;
@@ -81,7 +81,7 @@ static Result<runtime::Value> results_of_reference(const VerifyOptions& options,
   return runtime::Value::tuple(std::move(results));
 }
 
-// The options are those of the whole program: of what reads a model and compiles it, with what tests plant there.
+// The model; `all_values`: of each node, not of its outputs alone (LoadOptions).
 static Result<driver::Model> load_model(const VerifyOptions& options, bool all_values) {
   RELAY_ASSIGN(driver::LoadOptions how, load_options(options));
   how.all_values = all_values;
