@@ -221,6 +221,27 @@ def test_a_file_holds_each_weight_once(tmp_path):
                 assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
 
 
+def test_weights_of_integers_are_stored_as_such_and_packed_when_loaded(tmp_path):
+    """Small integers and the scales of groups of 32: what a kernel reads is made of them in two steps, once."""
+    random = np.random.default_rng(0)
+    integers = random.integers(-8, 8, (512, 16, 32)).astype(np.int8)
+    scales = random.uniform(0.01, 0.02, (512, 16, 1)).astype(np.float32)
+    weight = relay.reshape(relay.cast(relay.const(integers), "float32") * relay.const(scales), (512, 512))
+    x = relay.var("x", shape=(64, 512))
+    relay.IRModule.from_expr(relay.Function([x], relay.nn.dense(x, weight))).save(tmp_path / "net.relay")
+    assert cli("compile", tmp_path / "net.relay", "-o", tmp_path / "net.rart").returncode == 0
+    about = cli_json("inspect", tmp_path / "net.rart", "--json")
+    assert about["constant_bytes"] == integers.nbytes + scales.nbytes
+    made = [c for c in about["constants"] if not c["stored"]]
+    assert [c["bytes"] for c in made] == 2 * [4 * 512 * 512]
+    assert made[0]["why"] == "others are made of it, then its memory is given back"
+    assert made[1]["why"] == "larger than what it is made of" and "step 0" in made[1]["readers"][0]
+    value = random.standard_normal((64, 512)).astype(np.float32)
+    expected = value.astype(np.float64) @ (integers * scales.astype(np.float64)).reshape(512, 512).T
+    got = relay.load(tmp_path / "net.rart")(value)
+    assert np.abs(got - expected).max() <= 2e-6 * np.abs(expected).max()
+
+
 def test_inspect_of_symbolic_sizes(dense):
     done = cli("inspect", dense, "--memory")
     assert done.returncode == 0 and "sizes are told for n = 1" in done.stderr

@@ -163,17 +163,17 @@ class SegmentWriter {
       bool can = writers[result] == 1 && !kept_as_result(result) && !layout.has_halo() && layout.row_padding == 0;
       int64_t needed = 0, read = 0;
       for (int r : std::set<int>(step.reads.begin(), step.reads.end())) {
-        can = can && r != result && !makers.count(r);
+        can = can && r != result;
         read += stored_bytes(r);
-        needed += kept.count(r) ? 0 : stored_bytes(r);
+        needed += kept.count(r) || makers.count(r) ? 0 : stored_bytes(r);
       }
       const int64_t bytes = stored_bytes(result);
       if (!can || bytes < least || bytes <= needed || bytes / runtime::Preparation::max_growth > read) continue;
       prepared_[s] = true, makers[result] = s;
       for (int r : step.reads) kept[r] = true;
     }
-    // What is made of it is made when the program is built.
-    for (size_t s = 0; s < lowered_.steps.size(); ++s)
+    // What is made when the program is built is made of what is there then; the last steps come first.
+    for (size_t s = lowered_.steps.size(); s-- > 0;)
       if (live_[s] && lowered_.steps[s].constant && !prepared_[s])
         for (int r : lowered_.steps[s].reads)
           if (auto maker = makers.find(r); maker != makers.end()) prepared_[maker->second] = false;
@@ -222,7 +222,10 @@ class SegmentWriter {
         computed_[arg] = true;
         p.args.push_back(numbers_[arg] = parts_.prepared_constant(stored_[arg]));
       } else {
-        p.args.push_back(parts_.constant(a.kind == Kind::Constant ? stored(arg) : stored_.at(arg)));
+        const auto prepared = numbers_.find(arg);
+        p.args.push_back(prepared != numbers_.end()
+                             ? prepared->second
+                             : parts_.constant(a.kind == Kind::Constant ? stored(arg) : stored_.at(arg)));
       }
     }
     parts_.program.preparations.push_back(std::move(p));

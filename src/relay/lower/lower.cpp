@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "relay/lower/nest/halo.h"
+#include "relay/lower/plan/join.h"
 #include "relay/lower/plan/views.h"
 #include "relay/lower/plan_function.h"
 #include "relay/lower/schedule_group.h"
@@ -187,17 +188,26 @@ class Lowering {
     return static_cast<int>(out_.arrays.size()) - 1;
   }
 
-  // The constant `array` in the layout a kernel asks for.
-  int packed(int array, const Layout& layout) {
+  // Whether readers choose the array's layout: constants, and what is made of them when the program is built.
+  bool is_packable(int array) const {
+    const Array& a = out_.arrays[array];
+    if (a.kind == Array::Kind::Constant) return true;
+    return a.kind == Array::Kind::Temporary && is_constant_[array] && !a.layout.has_halo() && a.layout.row_padding == 0;
+  }
+
+  // The constant `array` in the layout a kernel asks for. One that has no value yet is copied by a step on constants.
+  Result<int> packed(const Group& user, int array, const Layout& layout) {
     if (out_.arrays[array].layout == layout) return array;
-    auto [it, fresh] = packed_.try_emplace({array, layout.str()}, -1);
-    if (fresh) {
-      Array copy = out_.arrays[array];
-      copy.layout = layout;
-      copy.name += " as " + layout.str();
-      it->second = add_array(std::move(copy));
-    }
-    return it->second;
+    const auto [known, fresh] = packed_.try_emplace({array, layout.str()}, static_cast<int>(out_.arrays.size()));
+    const int made = known->second;
+    if (!fresh) return made;
+    Array copy = out_.arrays[array];
+    copy.layout = layout;
+    copy.name += " as " + layout.str();
+    const bool has_value = static_cast<bool>(copy.value);
+    add_array(std::move(copy));
+    if (!has_value) RELAY_RETURN_IF_ERROR(lower_group(copy_group(out_.arrays, "pack", user, array, made)));
+    return made;
   }
 
   std::string unique_group_name(const std::string& name) {
@@ -253,17 +263,22 @@ class Lowering {
       for (size_t i = 0; i < tensors.size(); ++i) {
         array_of[tensors[i]->name] = arrays[i];
         draft.layouts[tensors[i]->name] = layout_in(g, tensors[i], arrays[i]);
-        if (out_.arrays[arrays[i]].kind != Array::Kind::Constant) continue;
+      }
+    };
+    auto read = [&](const te::Tensors& tensors, const std::vector<int>& arrays) {
+      place(tensors, arrays);
+      for (size_t i = 0; i < tensors.size(); ++i) {
+        if (!is_packable(arrays[i])) continue;
         draft.constants.insert(tensors[i]->name);
-        draft.values[tensors[i]->name] = out_.arrays[arrays[i]].value;
+        if (const Tensor& value = out_.arrays[arrays[i]].value) draft.values[tensors[i]->name] = value;
         if (auto known = asked_.find(arrays[i]); known != asked_.end())
           draft.stored_layouts.emplace(tensors[i]->name, known->second);
       }
     };
-    place(g.te.params, g.params);
+    read(g.te.params, g.params);
     te::Tensors constants;
     for (const auto& [placeholder, value] : g.te.constants) constants.push_back(placeholder);
-    place(constants, g.constants);
+    read(constants, g.constants);
     place(g.te.outputs, g.outputs);
     const std::string name = unique_group_name(g.te.name);
     std::vector<OutputLayout> layouts;
@@ -278,8 +293,10 @@ class Lowering {
     // The stages that stand for outputs, by place: rules may put copies in front.
     for (size_t o = 0; o < draft.outputs.size(); ++o) array_of[draft.outputs[o]->name] = g.outputs[o];
     for (const std::string& c : draft.constants)
-      if (array_of.count(c))
-        asked_.try_emplace(array_of[c], draft.layouts.at(c)), array_of[c] = packed(array_of[c], draft.layouts.at(c));
+      if (auto at = array_of.find(c); at != array_of.end()) {
+        asked_.try_emplace(at->second, draft.layouts.at(c));
+        RELAY_ASSIGN(at->second, packed(g, at->second, draft.layouts.at(c)));
+      }
 
     std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule);
     add_lowered(g, name, stages, draft.schedule, flops);

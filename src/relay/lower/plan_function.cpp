@@ -192,9 +192,15 @@ class Planner {
     if (g.params.empty())
       for (int o : g.outputs)
         if (is_small(plan_.arrays[o])) computed_ahead_.insert(o);
+    if (std::all_of(g.params.begin(), g.params.end(), [&](int p) { return is_constant(p); }))
+      made_of_constants_.insert(g.outputs.begin(), g.outputs.end());
     values_[&call] = g.outputs;
     plan_.groups.push_back(std::move(g));
     return ok();
+  }
+
+  bool is_constant(int array) const {
+    return plan_.arrays[array].kind == Array::Kind::Constant || made_of_constants_.count(array);
   }
 
   void add_outputs(const std::vector<int>& results) {
@@ -310,6 +316,7 @@ class Planner {
   }
   void set_channels_last(int array) {
     Array& a = plan_.arrays[array];
+    if (is_constant(array)) return;  // a weight, of which kernels choose the layout
     if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3 && !plan_.by_channels.count(array))
       a.layout = Layout::channels_last(static_cast<int>(a.shape.size()));
   }
@@ -447,7 +454,7 @@ class Planner {
           std::replace(g.params.begin(), g.params.end(), array, temporary);
           std::replace(g.outputs.begin(), g.outputs.end(), array, temporary);
         }
-        plan_.groups.push_back(copy_group(plan_, "to_row_major", plan_.groups[gi], temporary, array));
+        plan_.groups.push_back(copy_group(plan_.arrays, "to_row_major", plan_.groups[gi], temporary, array));
       }
     }
   }
@@ -455,7 +462,8 @@ class Planner {
   const LowerOptions& options_;
   FunctionPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
-  std::set<int> computed_ahead_;  // results that are constants
+  std::set<int> computed_ahead_;     // results that are constants
+  std::set<int> made_of_constants_;  // and of nothing else
   int constants_ = 0;
 };
 

@@ -107,6 +107,7 @@ class Finder {
   }
 
   std::string why(uint32_t i) const {
+    if (is_given_back(i)) return "others are made of it, then its memory is given back";
     const bool other = std::any_of(facts_.begin(), facts_.end(), [&](const Facts& f) {
       return &f != &facts_[i] && std::any_of(f.origin.begin(), f.origin.end(),
                                              [&](const std::string& o) { return facts_[i].origin.count(o) > 0; });
@@ -117,6 +118,9 @@ class Finder {
       return "direct form for data with unusually large values; others are made of it";
     return rows_[i].form == "as in the model" ? "kernels read it as it is" : "kernels read it in another order";
   }
+
+  // Made on the way to others: no run reads it.
+  bool is_given_back(uint32_t i) const { return !rows_[i].stored && facts_[i].when.empty() && !facts_[i].always; }
 
   const Program& program_;
   std::vector<ConstantRow> rows_;

@@ -66,7 +66,7 @@ void copy_checked_indices(FunctionPlan& plan) {
       if (a.kind == Array::Kind::Temporary && (a.view || !a.layout.is_row_major())) {
         const int dense = add_array(plan, Array::Kind::Temporary, "indices", a.shape, a.dtype);
         plan.arrays[dense].rows = a.rows;
-        groups.push_back(copy_group(plan, "copy_indices", g, g.params[0], dense));
+        groups.push_back(copy_group(plan.arrays, "copy_indices", g, g.params[0], dense));
         g.params = {dense};
       }
     }

@@ -114,13 +114,13 @@ void copy_external_arrays(FunctionPlan& plan) {
       for (int& p : g.params) {
         if (is_dense(p)) continue;
         const int dense = dense_copy(p);
-        groups.push_back(copy_group(plan, "to_dense", g, p, dense));
+        groups.push_back(copy_group(plan.arrays, "to_dense", g, p, dense));
         p = dense;
       }
       for (int& o : g.outputs) {
         if (is_dense(o)) continue;
         const int dense = dense_copy(o);
-        behind.push_back(copy_group(plan, "from_dense", g, dense, o));
+        behind.push_back(copy_group(plan.arrays, "from_dense", g, dense, o));
         o = dense;
       }
     }

@@ -76,8 +76,8 @@ int add_array(FunctionPlan& plan, Array::Kind kind, std::string name, const Expr
   return static_cast<int>(plan.arrays.size()) - 1;
 }
 
-Group copy_group(const FunctionPlan& plan, std::string name, const Group& user, int from, int to) {
-  const te::Tensor p = te::placeholder("data", plan.arrays[from].shape, plan.arrays[from].dtype);
+Group copy_group(const std::vector<Array>& arrays, std::string name, const Group& user, int from, int to) {
+  const te::Tensor p = te::placeholder("data", arrays[from].shape, arrays[from].dtype);
   Group copy;
   copy.te.name = std::move(name), copy.te.params = {p}, copy.te.sources = user.te.sources;
   copy.te.outputs = unique_names({copy_stage(p, "copy")});

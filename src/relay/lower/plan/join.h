@@ -43,6 +43,6 @@ void each_array(const FunctionPlan& plan, const Group& g, Visit visit) {
 }
 
 // A group that copies an array to another, for `user`, which reads or writes one of them.
-Group copy_group(const FunctionPlan& plan, std::string name, const Group& user, int from, int to);
+Group copy_group(const std::vector<Array>& arrays, std::string name, const Group& user, int from, int to);
 
 }  // namespace relay::lower

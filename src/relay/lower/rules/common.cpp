@@ -54,7 +54,7 @@ void store_constants_along(ScheduleDraft& draft, const StageFacts& facts, const 
       else
         layout.dims.push_back({static_cast<int>(d)});
     }
-    if (last < 0) continue;
+    if (last < 0 || draft.layouts.at(l.tensor->name).dims.back().dim == last) continue;
     layout.dims.push_back({last});
     draft.layouts[l.tensor->name] = layout;
     draft.schedule.layouts[l.tensor->name] = layout;

@@ -83,7 +83,6 @@ class Scheduler {
     // Lanes run along the columns of the weight as it was given.
     for (const te::Tensor& in : te::inputs(draft_.stage(s_.weight))) {
       if (!draft_.constants.count(in->name)) continue;
-      Layout last;
       int column = -1;
       scalar::visit(draft_.stage(s_.weight)->body, [&](const Expr& e) {
         if (e->kind != scalar::Kind::Load) return;
@@ -91,6 +90,8 @@ class Scheduler {
           for (const Expr& v : scalar::free_vars(e->args[d]))
             if (v->name == "r") column = static_cast<int>(d);
       });
+      if (draft_.layout(in).dims.back().dim == column) continue;
+      Layout last;
       for (int d = 0; d < static_cast<int>(in->shape.size()); ++d)
         if (d != column) last.dims.push_back({d});
       last.dims.push_back({column});
