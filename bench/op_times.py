@@ -3,19 +3,22 @@
 
     make bench-ops                                            all; writes docs/benchmarks/operators-CPU.md
     .venv/bin/python bench/op_times.py --only 'nn.conv.*'     operators whose whole names match, printed only
+    .venv/bin/python bench/op_times.py --gradients            gradients of convolutions, printed only
 
 relay_op_cases scales an example of each operator until its arrays take a quarter of the L2 cache, and four times as
 much as it: once they stay in the cache, once they do not. Of an operator whose inputs have no sizes the example itself
 is timed. Relay compiles the call alone. PyTorch computes the operator's oracle out of place, where that is one call of
 torch that does not give a view of its inputs, with as many threads, on the same inputs; the median of the runs counts.
+Beyond L2 it does so with out= given as well, where the call takes that; Relay makes a new array each time.
 The ceiling is the time that the
 operations need at the measured speed of multiply-adds, or the arrays at that of reading, whichever is longer.
+bench/op_rows.py says what becomes of the rows.
 """
 
 import argparse
 import ast
+import contextlib
 import json
-import math
 import os
 import pathlib
 import re
@@ -72,6 +75,49 @@ def is_view(result, inputs):
     return not storages(result).isdisjoint(storages(list(inputs.values())))
 
 
+_FUNCTIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.USub: "neg"}
+
+
+def with_out(code):
+    """The oracle with out= given, as a call of a function of torch; None where it is something else."""
+    call = ast.parse(" ".join(code.split()), mode="eval").body
+    if isinstance(call, ast.BinOp | ast.UnaryOp) and type(call.op) in _FUNCTIONS:
+        given = [call.left, call.right] if isinstance(call, ast.BinOp) else [call.operand]
+        function, named = _FUNCTIONS[type(call.op)], []
+    elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+        of = call.func.value
+        given, named = call.args if of.id == "torch" else [of, *call.args], call.keywords
+        function = call.func.attr
+        if of.id == "F":
+            return None
+    else:
+        return None
+    arguments = [ast.unparse(one) for one in given + named] + ["out=out"]
+    return f"torch.{function}({', '.join(arguments)})"
+
+
+def time_torch(case, inputs, with_result):
+    """Figures of PyTorch: torch_us and, if `with_result` and the call takes it, out_us; or why there are none."""
+    import oracle
+    import torch
+
+    code = oracle.compiled(case["oracle"], inputs, case["attrs"], case["output_shape"])
+    with torch.no_grad():
+        try:
+            result = code()
+            if is_view(result, inputs):
+                return {"torch": "a view"}
+            row = {"torch_us": median_us(code)}
+        except Exception as error:  # an oracle for float64 or for NumPy's types
+            return {"torch": f"{type(error).__name__}"}
+        if with_result and (given := with_out(case["oracle"])):
+            attrs = {**case["attrs"], "out": result.clone() if isinstance(result, torch.Tensor) else result}
+            code = oracle.compiled(given, inputs, attrs, case["output_shape"])
+            with contextlib.suppress(AttributeError, TypeError, RuntimeError):  # there is none that takes it
+                row["out_us"] = median_us(code)
+        return row
+
+
 def median_us(run):
     """The median time of a call; short ones are timed many at once."""
     times, many, end = [], 1, time.perf_counter() + SECONDS
@@ -104,7 +150,7 @@ def stored_as(array, dtype):
 
 def time_case(job):
     """One size of an operator: a dictionary of figures, or a reason."""
-    import oracle
+    import numpy as np
     import torch
     from safetensors.numpy import load_file
 
@@ -122,52 +168,56 @@ def time_case(job):
     results = list(results) if isinstance(results, (tuple, list)) else [results]
     size = sum(a.nbytes for a in arrays) + sum(r.nbytes for r in results)
     flops = sum(group["flops"] for group in model.report["groups"])
-    ours = median_us(lambda: model(*arrays))
-    speed = figures["l2_gbps"] if size <= figures["l2_bytes"] else figures["l3_gbps"]
-    ceiling = max(flops / (threads * figures["gflops"] * 1e3), size / (speed * 1e3))
-    row = {"op": case["op"], "shapes": case["shapes"], "bytes": size, "us": ours, "ceiling_us": ceiling}
-    if is_torch(case["oracle"], {*case["inputs"], *case["attrs"]}):
-        given = iter(torch.from_numpy(a) for a in arrays)
-        inputs = {
-            name: [next(given) for _ in entry] if isinstance(entry, list) else next(given)
-            for name, entry in case["inputs"].items()
-        }
-        code = oracle.compiled(case["oracle"], inputs, case["attrs"], case["output_shape"])
-        with torch.no_grad():
-            try:
-                if is_view(code(), inputs):
-                    row["torch"] = "a view"
-                else:
-                    row["torch_us"] = median_us(code)
-            except Exception as error:  # an oracle for float64 or for NumPy's types
-                row["torch"] = f"{type(error).__name__}"
-    return row
+    fits = "L2" if size <= figures["l2_bytes"] else "L3"
+    row = {
+        "op": case["op"],
+        "shapes": case["shapes"],
+        "fits": fits,
+        "threads": threads,
+        "bytes": size,
+        "us": median_us(lambda: model(*arrays)),
+        "compute_us": flops / (threads * figures["gflops"] * 1e3),
+        "memory_us": size / (threads * figures[f"{fits.lower()}_gbps"] * 1e3),
+        "is_view": any(np.may_share_memory(r, a) for r in results for a in arrays),
+    }
+    if not is_torch(case["oracle"], {*case["inputs"], *case["attrs"]}):
+        return row
+    given = iter(torch.from_numpy(a) for a in arrays)
+    inputs = {
+        name: [next(given) for _ in entry] if isinstance(entry, list) else next(given)
+        for name, entry in case["inputs"].items()
+    }
+    return row | time_torch(case, inputs, fits == "L3")
 
 
-def measure(only, threads):
+def measure(only, threads, figures):
+    """Rows of the operators for each number of threads, and why others were not timed."""
     from suite import Workers, progress
 
-    figures = machine()
+    import relay
+
+    fusion = {one["name"]: one["fusion"] for one in relay._core.operators()}
     rows, failed = [], []
     for title, size in (("L2", figures["l2_bytes"] // 4), ("L3", figures["l2_bytes"] * 4)):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([CASES, folder, "--bytes", str(size), *only], check=True)
             cases = json.loads((pathlib.Path(folder) / "cases.json").read_text())
             scaled = {case["op"] for case in cases if case["scaled"]}
-            jobs = {case["name"]: (folder, case, threads, figures) for case in cases}
+            jobs = {(case["name"], n): (folder, case, n, figures) for case in cases for n in threads}
             plain = {case["op"]: case["name"] for case in cases if not case["scaled"]}
-            workers = Workers(lambda name, jobs=jobs: _row(jobs[name]), lambda why: {"failed": why}, 1, 60, 16384)
-            names = [n for n, job in jobs.items() if job[1]["scaled"] or (title == "L2" and job[1]["op"] not in scaled)]
-            done = dict(progress(workers.run(names), len(names)))
+            workers = Workers(lambda key, jobs=jobs: _row(jobs[key]), lambda why: {"failed": why}, 1, 60, 16384)
+            keys = [k for k, job in jobs.items() if job[1]["scaled"] or (title == "L2" and job[1]["op"] not in scaled)]
+            done = dict(progress(workers.run(keys), len(keys)))
             if title == "L2":  # what other inputs than the example's do not fit: the example
-                again = [plain[jobs[n][1]["op"]] for n, row in done.items() if "failed" in row and jobs[n][1]["scaled"]]
+                again = [(plain[jobs[k][1]["op"]], k[1]) for k, row in done.items()
+                         if "failed" in row and jobs[k][1]["scaled"]]  # fmt: skip
                 done |= dict(progress(workers.run(again), len(again)))
-            for name, row in done.items():
+            for key, row in done.items():
                 if "failed" not in row:
-                    rows.append(row | {"fits": title})
-                elif not jobs[name][1]["scaled"]:
-                    failed.append(f"{name}, {title}: {row['failed']}")
-    return figures, rows, failed
+                    rows.append(row | {"fusion": fusion[row["op"]]})
+                elif not jobs[key][1]["scaled"]:
+                    failed.append(f"{key[0]}, {title}: {row['failed']}")
+    return rows, failed
 
 
 def _row(job):
@@ -177,32 +227,19 @@ def _row(job):
         return {"failed": f"{type(error).__name__}: {error}"[:200]}
 
 
-def table(rows):
-    head = ["operator", "inputs", "in", "Relay, us", "PyTorch / Relay", "ceiling / Relay"]
-    lines = [f"| {' | '.join(head)} |", "| --- | --- | --- | ---: | ---: | ---: |"]
-    for r in sorted(rows, key=lambda r: (r["op"], r["bytes"])):
-        ratio = f"{r['torch_us'] / r['us']:.2f}" if "torch_us" in r else "-"
-        share = r["ceiling_us"] / r["us"]
-        lines.append(f"| {r['op']} | {r['shapes']} | {r['fits']} | {r['us']:.1f} | {ratio} | {share:.2f} |")
-    return "\n".join(lines)
-
-
-def summary(rows):
-    lines = []
-    for fits in ("L2", "L3"):
-        ratios = [r["torch_us"] / r["us"] for r in rows if r["fits"] == fits and "torch_us" in r]
-        if ratios:
-            mean = math.exp(statistics.fmean(map(math.log, ratios)))
-            slower = sum(ratio < 1 for ratio in ratios)
-            lines.append(f"- arrays in {fits}: {mean:.2f} over {len(ratios)} operators, {slower} of them below 1")
-    return "\n".join(lines)
+def numbers(text):
+    """ "1,2" as a list."""
+    return [int(part) for part in text.split(",")]
 
 
 def main():
     parser = argparse.ArgumentParser(description="Times single operators beside PyTorch.")
     parser.add_argument("--only", default="", metavar="REGEX", help="operators whose whole names match; no page then")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of both (default 1)")
+    parser.add_argument("--gradients", action="store_true", help="gradients of convolutions only; no page then")
+    parser.add_argument("--threads", type=numbers, default=[1, 2], metavar="N,N", help="of both (default 1,2)")
     arguments = parser.parse_args()
+    import conv_gradients
+    import op_rows
     import run
     import torch
 
@@ -210,10 +247,19 @@ def main():
 
     os.environ["RELAY_CACHE"] = "off"
     load = run.machine_load()
+    figures = machine()
+    gradients = ""
+    if not arguments.only:
+        rows = conv_gradients.measure(arguments.threads, figures["gflops"], median_us)
+        gradients = op_rows.gradient_table(rows)
+        print(gradients)
+    if arguments.gradients:
+        return 0
     names = [name for name in relay.operators() if re.fullmatch(arguments.only or ".*", name)]
-    figures, rows, failed = measure(names, arguments.threads)
-    print(table(rows))
-    print(summary(rows))
+    rows, failed = measure(names, arguments.threads, figures)
+    print(op_rows.table(rows))
+    print(op_rows.summary(rows))
+    print(op_rows.verdicts(rows))
     print(*failed, sep="\n")
     if arguments.only:
         return 1 if failed else 0
@@ -222,15 +268,27 @@ def main():
     page.write_text(f"""<!-- Written by bench/op_times.py. Do not edit. -->
 # Operators: {run.cpu_name()}
 
-Each operator alone, {arguments.threads} thread, beside PyTorch {torch.__version__.split("+")[0]} out of place with as many, where the
-operator is one call of PyTorch; measured {time.strftime("%Y-%m-%d")}. PyTorch's time over Relay's, geometric mean:
+Each operator alone, beside PyTorch {torch.__version__.split("+")[0]} out of place with as many threads, where the operator is one call
+of PyTorch; measured {time.strftime("%Y-%m-%d")}. Bandwidth-bound operators compute each element from a few others, in less time than
+their arrays take. Geometric means, PyTorch's time over Relay's, and the ceiling's:
 
-{summary(rows)}
+{op_rows.summary(rows)}
 
 The ceiling is the time of the operations at {figures["gflops"]:.0f} GFLOP/s, or of the arrays at {figures["l2_gbps"]:.0f} GB/s (L2) and
-{figures["l3_gbps"]:.0f} GB/s (L3), as `relay doctor` measures them; calls take a few microseconds to begin, in both.
+{figures["l3_gbps"]:.0f} GB/s (L3) of a core, as `relay doctor` measures them: what is written counts as if it were read. Calls
+take one or two microseconds to begin, in both. With `out=` PyTorch writes into an array that is there; Relay makes one.
 {run.busy(load)}
-{table(rows)}
+What was asked of the bandwidth-bound operators:
+
+{op_rows.verdicts(rows)}
+
+## Gradients of convolutions
+
+{gradients}
+
+## All
+
+{op_rows.table(rows)}
 
 {chr(10).join(f"- not timed: {why}" for why in failed)}
 
