@@ -1,6 +1,4 @@
-"""Transposed convolutions with constant weights become ordinary ones (transform/transposed_to_conv2d.cpp) and compute
-the same.
-"""
+"""Transposed convolutions become ordinary ones (transform/transposed_to_conv2d.cpp) and compute the same."""
 
 import numpy as np
 import pytest
@@ -30,7 +28,7 @@ def build(case, shape, weight, bias):
     x = relay.var("x", shape)
     y = nn.conv2d_transpose(
         x,
-        relay.const(weight),
+        weight if isinstance(weight, relay.Var) else relay.const(weight),
         channels=12,
         kernel_size=list(kernel),
         strides=[stride] * 2,
@@ -48,16 +46,18 @@ def draw(kernel, size):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("symbolic", [False, True])
-def test_against_torch(case, symbolic):
+@pytest.mark.parametrize("form", ["fixed", "symbolic", "variable weights"])
+def test_against_torch(case, form):
     kernel, stride, pad, extra, size = case
     weight, data, bias = draw(kernel, size)
-    model = relay.compile(build(case, ("n", 20, "h", size[1]) if symbolic else data.shape, weight, bias))
+    symbolic, variable = form == "symbolic", form == "variable weights"
+    of_program = relay.var("w", weight.shape) if variable else weight
+    model = relay.compile(build(case, ("n", 20, "h", size[1]) if symbolic else data.shape, of_program, bias))
     want = F.conv_transpose2d(
         *map(torch.from_numpy, (data, weight, bias)), stride=stride, padding=pad, output_padding=extra
     ).relu()
     # Sums of up to 180 products of two numbers around one.
-    np.testing.assert_allclose(model(data), want.numpy(), atol=5e-5)
+    np.testing.assert_allclose(model(*([data, weight] if variable else [data])), want.numpy(), atol=5e-5)
     if not symbolic and case not in LEFT:
         assert not any("conv2d_transpose" in g["name"] for g in model.report["groups"])
         # Phases are put together channels-last, where neighbours in the result are neighbours in a phase.

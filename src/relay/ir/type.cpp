@@ -155,6 +155,17 @@ static std::string list(const Types& types) {
   return out;
 }
 
+std::optional<std::vector<int64_t>> static_shape(const Type& type) {
+  const TensorType* t = as<TensorType>(type);
+  if (!t) return std::nullopt;
+  std::vector<int64_t> shape;
+  for (const Dim& d : t->shape) {
+    if (!scalar::is_int(d)) return std::nullopt;
+    shape.push_back(d->ivalue);
+  }
+  return shape;
+}
+
 std::string str(const Type& t) {
   if (!t) return "_";
   switch (t->kind) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "relay/base/diagnostics.h"
 #include "relay/scalar/expr.h"
@@ -121,6 +122,8 @@ bool equal(const Type& a, const Type& b);
 uint64_t hash(const Type& type);
 // True if there is no hole in it.
 bool is_complete(const Type& type);
+// The sizes of a tensor, if all are numbers.
+std::optional<std::vector<int64_t>> static_shape(const Type& type);
 // The type with shape variables and type variables replaced; the same pointer when nothing changed.
 struct TypeBinding {
   Type var;  // TypeVar

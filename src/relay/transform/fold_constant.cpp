@@ -33,17 +33,6 @@ using namespace ir;
 
 namespace {
 
-std::optional<Shape> static_shape(const Type& type) {
-  const TensorType* t = as<TensorType>(type);
-  if (!t) return std::nullopt;
-  Shape shape;
-  for (const Dim& d : t->shape) {
-    if (!scalar::is_int(d)) return std::nullopt;
-    shape.push_back(d->ivalue);
-  }
-  return shape;
-}
-
 Type type_of(const Tensor& value) {
   Dims shape;
   for (int64_t d : value.shape()) shape.push_back(scalar::imm(d));

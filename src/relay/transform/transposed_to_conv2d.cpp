@@ -1,4 +1,4 @@
-// transposed_to_conv2d: a transposed convolution with a stride and constant weights becomes ordinary ones.
+// transposed_to_conv2d: a transposed convolution with a stride becomes ordinary ones.
 //
 //   nn.conv2d_transpose(%x, W, strides=[s, s], ...)    becomes    nn.depth_to_space(<s^2 phases>, block_size=s)
 //
@@ -8,9 +8,11 @@
 // zero. Phases that read the same rows and columns (kernel 2 at stride 2) are one convolution with s^2 times the
 // channels; others (kernel 4, padding 1) are side by side, since one window for all would hold zeros, and zero times
 // infinity is NaN. The same of nn.conv3d_transpose, and of strides that differ, with the phases put into one another by
-// a transposition where all sizes are known. Left as they are: groups, dilation, a stride of 1, other layouts, phases
-// without weights, data that would have to be cut.
+// a transposition where all sizes are known. Such is also the gradient of a convolution with a stride with respect to
+// its data. Left as they are: groups, dilation, a stride of 1, other layouts, weights of unknown sizes, phases without
+// weights, data that would have to be cut.
 #include <algorithm>
+#include <limits>
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
@@ -52,28 +54,17 @@ std::optional<std::vector<Phase>> phases(int64_t stride, int64_t extent, int64_t
 
 using Window = std::vector<Phase>;  // a phase of each direction
 
-// W'[n O + o, c, j..] = W[c, o, k..] turned around, for windows n of one size.
-Tensor weights_of(const Tensor& w, const Ints& strides, const std::vector<Window>& of) {
-  const int64_t in = w.shape()[0], out = w.shape()[1];
-  const size_t axes = strides.size();
-  Shape shape{static_cast<int64_t>(of.size()) * out, in};
-  int64_t taps = 1;
-  for (const Phase& p : of[0]) shape.push_back(p.taps), taps *= p.taps;
-  Tensor made = Tensor::empty(shape, w.dtype());
-  int64_t at = 0;
-  for (const Window& window : of)
-    for (int64_t o = 0; o < out; ++o)
-      for (int64_t c = 0; c < in; ++c)
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          int64_t from = 0, step = 1, rest = tap;
-          for (size_t d = axes; d-- > 0; rest /= window[d].taps) {
-            const int64_t extent = w.shape()[2 + d];
-            from += step * (extent - 1 - (window[d].tap + strides[d] * (rest % window[d].taps)));
-            step *= extent;
-          }
-          made.set(at++, w.at((c * out + o) * step + from));
-        }
-  return made;
+// W'[o, c, j..] = W[c, o, extent - 1 - (tap + stride * j)..]
+Expr weights_of(const Expr& weight, const Shape& shape, const Ints& strides, const Window& window) {
+  Ints begin, end, back, along, order{1, 0};
+  for (size_t d = 0; d < window.size(); ++d) {
+    begin.push_back(shape[2 + d] - 1 - window[d].tap), end.push_back(std::numeric_limits<int32_t>::min());
+    back.push_back(-strides[d]), along.push_back(static_cast<int64_t>(2 + d));
+    order.push_back(along.back());
+  }
+  const Expr some = op::make("strided_slice", {weight},
+                             {{"begin", begin}, {"end", end}, {"strides", back}, {"axes", along}}, weight->span);
+  return op::make("transpose", {some}, {{"axes", order}}, weight->span);
 }
 
 // One value for each of so many directions.
@@ -104,9 +95,10 @@ Expr in_one_another(const Expr& phases, const Ints& strides, int64_t channels, c
 Expr as_convolutions(const Expr& before, const Expr& e, size_t axes) {
   const Call* call = call_of(e, axes == 2 ? "nn.conv2d_transpose" : "nn.conv3d_transpose");
   const TensorType* out = as<TensorType>(before->type);
-  const Constant* weight = call ? as<Constant>(call->args[1]) : nullptr;
-  const TensorType* data = weight ? as<TensorType>(as<Call>(before)->args[0]->type) : nullptr;
+  const TensorType* data = call ? as<TensorType>(as<Call>(before)->args[0]->type) : nullptr;
   if (!data || !out || !data->dtype.is_float() || out->dtype != data->dtype) return e;
+  const std::optional<Shape> weight = static_shape(as<Call>(before)->args[1]->type);
+  if (!weight) return e;
   const Ints strides = for_each_axis(attribute<Ints>(*call, "strides", {1}), axes),
              dilation = for_each_axis(attribute<Ints>(*call, "dilation", {1}), axes),
              padding = for_each_axis(attribute<Ints>(*call, "padding", {0}), axes);
@@ -117,14 +109,13 @@ Expr as_convolutions(const Expr& before, const Expr& e, size_t axes) {
       attribute<std::string>(*call, "kernel_layout", "IO" + letters) != "IO" + letters ||
       (out_layout != "" && out_layout != "NC" + letters))
     return e;
-  const Tensor& w = weight->value;
   std::vector<Window> all{{}};
   Dims blocks;  // with what the last block of rows has too many
   bool exact = true;
   for (size_t d = 0; d < axes; ++d) {
     const Dim& results = out->shape[2 + d];
     const std::optional<std::vector<Phase>> of_one =
-        phases(strides[d], w.shape()[2 + d], padding[d], data->shape[2 + d], results);
+        phases(strides[d], (*weight)[2 + d], padding[d], data->shape[2 + d], results);
     if (!of_one) return e;
     std::vector<Window> longer;
     for (const Window& window : all)
@@ -143,9 +134,10 @@ Expr as_convolutions(const Expr& before, const Expr& e, size_t axes) {
   auto convolution = [&](const std::vector<Window>& of) {
     Ints pad(2 * axes);
     for (size_t d = 0; d < axes; ++d) pad[d] = -of[0][d].first, pad[axes + d] = of[0][d].high;
-    return op::make(axes == 2 ? "nn.conv2d" : "nn.conv3d",
-                    {call->args[0], constant(weights_of(w, strides, of), call->args[1]->span)}, {{"padding", pad}},
-                    e->span);
+    Exprs weights;
+    for (const Window& window : of) weights.push_back(weights_of(call->args[1], *weight, strides, window));
+    if (weights.size() > 1) weights = {op::make("concatenate", {tuple(weights)}, {{"axis", int64_t{0}}}, e->span)};
+    return op::make(axes == 2 ? "nn.conv2d" : "nn.conv3d", {call->args[0], weights[0]}, {{"padding", pad}}, e->span);
   };
   Expr joined;
   if (same) {
@@ -155,7 +147,7 @@ Expr as_convolutions(const Expr& before, const Expr& e, size_t axes) {
     for (const Window& one : all) parts.push_back(convolution({one}));
     joined = op::make("concatenate", {tuple(parts)}, {{"axis", int64_t{1}}}, e->span);
   }
-  const Expr result = in_one_another(joined, strides, w.shape()[1], out->shape, blocks);
+  const Expr result = in_one_another(joined, strides, (*weight)[1], out->shape, blocks);
   if (!result || exact) return result ? result : e;
   Ints end, along;
   for (size_t d = 0; d < axes; ++d) {
