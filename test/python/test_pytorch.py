@@ -479,10 +479,3 @@ def test_places_in_pictures_of_halves_are_computed_in_more(dtype):
     eps = torch.finfo(dtype).eps
     assert got.dtype == dtype
     torch.testing.assert_close(got.double(), exact, rtol=eps, atol=eps)
-
-
-def test_sizes_of_torchscript_do_not_vary():
-    module, inputs = torch.nn.Linear(4, 3), (torch.ones(2, 4),)
-    with pytest.raises(relay.CompileError, match="dynamic_shapes are given for a TorchScript module") as said:
-        relay.from_pytorch(torch.jit.script(module), inputs, dynamic_shapes=({0: torch.export.Dim.AUTO},))
-    assert "give the torch.nn.Module that it was made from" in str(said.value)

@@ -1,5 +1,9 @@
 """TorchScript with control flow that depends on elements."""
 
+import inspect
+import pathlib
+import re
+
 import pytest
 
 import relay
@@ -83,9 +87,89 @@ def test_control_flow_on_elements(network, tmp_path):
                 )
 
 
-def test_what_cannot_be_followed():
-    with pytest.raises(relay.CompileError, match="cannot be followed: an exception that the module raises"):
-        relay.from_pytorch(torch.jit.script(Refuses()), (torch.ones(3),))
+class OfTwoRanks(torch.nn.Module):
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            y = x
+        else:
+            y = x.flatten()
+        return y.exp()
+
+
+def line_of(network, words):
+    """ "test_torchscript.py:12", where the words stand in the class of the network."""
+    lines, first = inspect.getsourcelines(network)
+    [at] = [number for number, line in enumerate(lines, first) if words in line]
+    return f"{pathlib.Path(__file__).name}:{at}"
+
+
+@pytest.mark.parametrize("network, words, said", [
+    (Refuses, "raise ValueError", "an exception that the module raises"),
+    (OfTwoRanks, "if bool(", "expected same dim but got"),
+])  # fmt: skip
+def test_what_cannot_be_followed_names_the_line(network, words, said):
+    with pytest.raises(relay.CompileError) as caught:
+        relay.from_pytorch(torch.jit.script(network()), (torch.ones(3, 2),))
+    assert f"{line_of(network, words)}: " in str(caught.value) and said in str(caught.value)
+
+
+def test_calls_have_the_lines_of_the_scripted_module():
+    module, places = relay.from_pytorch(torch.jit.script(Halves()), (torch.ones(3, 4),)), set()
+    for function in module.functions.values():
+        relay.analysis.post_order_visit(function, lambda e: places.add(repr(getattr(e, "span", None))))
+    for words in ("x = x * 0.5", "x = x - 1", "x = x + i"):
+        assert any(place.endswith(line_of(Halves, words)) for place in places), words
+
+
+class Network(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(4, 8), torch.nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x))).reshape(x.size(0), -1)
+
+
+class Steps(torch.nn.Module):
+    """As many steps as there are rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        state = torch.zeros(4)
+        for i in range(x.size(0)):
+            state = torch.tanh(self.layer(x[i]) + state)
+        return state
+
+
+AUTO = torch.export.Dim.AUTO
+
+
+@pytest.mark.parametrize("network, how, shapes", [
+    (Network, torch.jit.script, ({0: torch.export.Dim("batch")},)),
+    (Network, lambda m: torch.jit.trace(m, torch.ones(5, 4)), {"x": (AUTO, None)}),
+    (Steps, torch.jit.script, ({0: AUTO},)),
+])  # fmt: skip
+def test_one_compilation_for_all_sizes(network, how, shapes, tmp_path):
+    torch.manual_seed(0)
+    scripted = how(network().eval())
+    scripted.save(tmp_path / "net.pt")
+    for given in (scripted, tmp_path / "net.pt"):
+        model = relay.compile(relay.from_pytorch(given, (torch.randn(5, 4),), dynamic_shapes=shapes))
+        for rows in (5, 9, 2):
+            x = torch.randn(rows, 4)
+            torch.testing.assert_close(model(x), scripted(x).detach())
+
+
+@pytest.mark.parametrize("shapes, said", [
+    ({"y": {0: AUTO}}, "names the input 'y', but forward() takes: x"),
+    (({0: AUTO}, None), "something of 2 inputs, but there are 1"),
+])  # fmt: skip
+def test_dynamic_shapes_of_other_inputs(shapes, said):
+    with pytest.raises(relay.CompileError, match=re.escape(said)):
+        relay.from_pytorch(torch.jit.script(Network()), (torch.ones(5, 4),), dynamic_shapes=shapes)
 
 
 @torch.jit.script
@@ -206,7 +290,9 @@ class Sums(torch.nn.Module):
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
 def test_loops_that_read_what_they_append_to():
     script = torch.jit.trace(Sums(), torch.ones(4, 3), check_trace=False)
-    with pytest.raises(relay.CompileError, match="as many steps as a tensor has rows"):
+    with pytest.raises(
+        relay.CompileError, match=re.escape("a loop that makes [1, 3] of the shape [0, 3], step by step")
+    ):
         relay.from_pytorch(script, (torch.ones(4, 3),))
 
 

@@ -97,8 +97,8 @@ def _with_state(module, state):
 def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=None) -> IRModule:
     """The module of a torch.nn.Module, or of a TorchScript module or file, that is called as module(*example_inputs).
 
-    dynamic_shapes: of torch.export.export; sizes named there become shape variables. state_dict: the weights, in place
-    of the module's own: a dict, or the path of a file of torch.save or of safetensors.
+    dynamic_shapes: as torch.export.export takes them; sizes named there become shape variables. state_dict: the
+    weights, in place of the module's own: a dict, or the path of a file of torch.save or of safetensors.
     """
     import torch
 
@@ -106,14 +106,14 @@ def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=N
     module = module if state_dict is None else _with_state(module, state_dict)
     example_inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     if isinstance(module, torch.jit.ScriptModule):
-        if dynamic_shapes is not None:
-            raise wrong_input(
-                "dynamic_shapes are given for a TorchScript module, whose sizes are those of the example inputs",
-                "give the torch.nn.Module that it was made from",
-            )
         from .graph import import_program
 
-        return import_program(_of_script(module, example_inputs), _names(module, example_inputs))
+        names = _names(module, example_inputs)
+        if dynamic_shapes is not None:
+            from .script_shapes import by_position
+
+            dynamic_shapes = by_position(dynamic_shapes, names, len(example_inputs))
+        return import_program(_of_script(module, example_inputs, dynamic_shapes), names)
     try:
         program = torch.export.export(module, example_inputs, dynamic_shapes=dynamic_shapes)
     except Exception as error:  # PyTorch has many classes for it, and the user's forward may raise any
@@ -157,14 +157,18 @@ def _names(script_module, example_inputs: tuple) -> list[str] | None:
     return names if len(names) == len(example_inputs) else None
 
 
-def _graph_of_script(module, example_inputs: tuple):
+def _graph_of_script(module, example_inputs: tuple, dynamic_shapes: tuple | None):
     """The operators that TorchScript's interpreter calls for inputs of these sizes, which are fake; where there is
-    control flow, or that fails (it has no item() of a size that it knows), what script.py makes of it.
+    control flow, sizes vary, or that fails (it has no item() of a size that it knows), what script.py makes of it.
     """
     from torch.fx.experimental.proxy_tensor import make_fx
 
     from .script import is_run_here, traced
 
+    if dynamic_shapes is not None:
+        from .script_shapes import as_fake
+
+        return traced(module, as_fake(example_inputs, dynamic_shapes))
     if is_run_here(module.inlined_graph):
         return traced(module, example_inputs)
     how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
@@ -177,12 +181,13 @@ def _graph_of_script(module, example_inputs: tuple):
             raise error from None
 
 
-def _of_script(module, example_inputs: tuple):
+def _of_script(module, example_inputs: tuple, dynamic_shapes: tuple | None = None):
     """The exported program of a ScriptModule."""
     import torch
 
     try:
-        return torch.export.export(_graph_of_script(module, example_inputs), example_inputs)
+        graph = _graph_of_script(module, example_inputs, dynamic_shapes)
+        return torch.export.export(graph, example_inputs, dynamic_shapes=dynamic_shapes)
     except CompileError:
         raise
     except Exception as error:  # of operators, TorchScript's interpreter, and torch.export's classes

@@ -15,7 +15,7 @@ import operator
 import torch
 
 from ...errors import wrong_input
-from . import script_appended, script_quantized, script_sizes
+from . import script_appended, script_lines, script_quantized, script_sizes
 
 _FOREVER = 2**63 - 1
 
@@ -155,10 +155,18 @@ def _is_held(value) -> bool:
     return type(value) is torch.Tensor and not isinstance(value, torch._subclasses.FakeTensor)
 
 
+def _carried_on(after, before):
+    """What a loop makes of a tensor that it carries, as it was before."""
+    sizes = [*after.shape, *before.shape]
+    if all(isinstance(one, int) for one in sizes) and after.numel() != before.numel():
+        raise NotTraceable(f"a loop that makes {list(after.shape)} of the shape {list(before.shape)}, step by step")
+    return after.to(before.dtype).reshape(before.shape)
+
+
 class _Run:
-    def __init__(self, values: dict, folds: bool = False):
+    def __init__(self, values: dict, failure: script_lines.Failure, folds: bool = False):
         """`folds`: what is computed from known elements only is known too. Not in branches, which hold no tensors."""
-        self.values, self.folds = values, folds  # by name
+        self.values, self.failure, self.folds = values, failure, folds  # values by name
 
     def _known(self, node, kind: str, given: list):
         """The result where it is known now, as arithmetic on sizes is; else None."""
@@ -187,6 +195,10 @@ class _Run:
         return [self.values[one.debugName()] for one in block.outputs()]
 
     def node(self, node) -> None:
+        with self.failure.at(node):
+            self._node(node)
+
+    def _node(self, node) -> None:
         kind = node.kind()
         if kind in ("prim::GetAttr", "prim::Constant") and node.output().debugName() in self.values:
             return
@@ -263,7 +275,7 @@ class _Run:
 
         def branch(block):
             def run(*operands):
-                results = _Run(others | dict(zip(names, operands, strict=True))).block(block)
+                results = _Run(others | dict(zip(names, operands, strict=True)), self.failure).block(block)
                 return tuple(one.clone() for one in _tensors(*results))  # a branch gives no operand back
 
             return run
@@ -277,8 +289,8 @@ class _Run:
         [block] = node.blocks()
         if isinstance(most, torch.SymInt) and condition is True and script_appended.appends(block, carried):
             return self._appended(block, most, carried)
-        if isinstance(most, torch.SymInt):
-            raise NotTraceable("a loop of as many steps as a tensor has rows, where that depends on elements")
+        if isinstance(most, torch.SymInt):  # as many steps as a tensor has rows, which vary
+            most = torch.ops.aten.scalar_tensor.default(most, dtype=torch.int64)
         if isinstance(most, torch.Tensor):
             return self._while(block, most, condition, 0, carried)
         for count in range(min(most, _FOREVER)):
@@ -298,7 +310,7 @@ class _Run:
         def step(count, operands):
             empty = [torch.ops.aten.full.default(one.shape, 0, dtype=one.dtype) for one in carried]
             values = others | dict(zip(names, operands, strict=True))
-            return _Run(values).block(block, [count, *empty])[1:]
+            return _Run(values, self.failure).block(block, [count, *empty])[1:]
 
         operands = [self.values[name].clone() for name in names]  # a scan takes no views of one tensor
         return script_appended.scanned(most, carried, operands, step)
@@ -316,10 +328,10 @@ class _Run:
 
         def body(count, condition, *rest):
             state, operands = rest[: len(carried)], rest[len(carried) : len(carried) + len(names)]
-            results = _Run(others | dict(zip(names, operands, strict=True))).block(block, [count, *state])
+            results = _Run(others | dict(zip(names, operands, strict=True)), self.failure).block(block, [count, *state])
             now, *after = _tensors(*results)
             kept = zip(after, state, strict=True)
-            after = [one.to(before.dtype).reshape(before.shape).clone() for one, before in kept]
+            after = [_carried_on(one, before).clone() for one, before in kept]
             return (count + 1, now.reshape([]).to(torch.bool).clone(), *after)
 
         [first, *state] = _tensors(condition, *carried)
@@ -347,21 +359,23 @@ def traced(module, example_inputs: tuple):
     """
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    graph = module.inlined_graph
+    graph, failure = module.inlined_graph, script_lines.Failure()
     [itself, *names] = [one.debugName() for one in graph.inputs()]
 
     def run(*inputs):
         given = [*inputs, *_defaults(module, len(inputs))]
-        results = _Run({itself: module} | dict(zip(names, given, strict=True)), folds=True).steps(graph)
+        values = {itself: module} | dict(zip(names, given, strict=True))
+        results = _Run(values, failure, folds=True).steps(graph)
         results = script_sizes.as_tensors(results)
         return results[0] if len(results) == 1 else tuple(results)
 
     try:
         how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
-        return make_fx(run, **how)(*example_inputs)
+        with torch.fx.traceback.preserve_node_meta():
+            return make_fx(run, **how)(*example_inputs)
     except Exception as error:  # NotTraceable, and whatever operators raise for fake tensors
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise wrong_input(
-            f"the TorchScript module cannot be followed: {said}",
+            f"the TorchScript module cannot be followed{failure.line}: {said}",
             "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",
         ) from error
