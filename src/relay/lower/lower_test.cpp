@@ -179,6 +179,27 @@ std::string rule_of_product(int64_t m, int64_t n, int64_t k, bool rows_of_b) {
   return plan.schedule.rule;
 }
 
+// The rule of c[i, t, j] = sum(k) a[i, k] * b[step * k + t, j], of three t: as the weight's gradient of a convolution.
+std::string rule_of_windows(int64_t step) {
+  te::Tensor a = te::placeholder("a", {imm(137), imm(70)}, f32),
+             b = te::placeholder("b", {imm(69 * step + 3), imm(83)}, f32);
+  te::Tensor c =
+      te::reduce("c", {imm(137), imm(3), imm(83)}, {imm(70)}, te::Combiner::Sum,
+                 [&](const Exprs& i, const Exprs& r) { return (*a)({i[0], r[0]}) * (*b)({r[0] * step + i[1], i[2]}); });
+  TargetDesc target = wide();
+  ScheduleDraft plan;
+  plan.target = &target;
+  plan.outputs = {c};
+  apply_rules(plan);
+  return plan.schedule.rule;
+}
+
+// A panel holds what windows read, unless a stride would let each tap read a part of it.
+TEST(Rules, ProductsOfWindows) {
+  EXPECT_NE(rule_of_windows(1).find("panels packed"), std::string::npos);
+  EXPECT_EQ(rule_of_windows(2).find("panels packed"), std::string::npos);
+}
+
 // The right factor of a product need not be a constant: it is packed in front of many rows, and read as it lies for
 // few, or for more if it lies along the lanes.
 TEST(Rules, ProductsOfTwoInputs) {

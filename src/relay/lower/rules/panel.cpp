@@ -183,8 +183,15 @@ std::optional<PanelSource> panel_source(ScheduleDraft& draft, const te::Tensor& 
   PanelSource source{source_of(load), load};
   for (size_t d = 0; d < load->args.size(); ++d) {
     const te::Axis* a = axis_of(*r, load->args[d]);
-    if (!a && !scalar::is_int(load->args[d])) return std::nullopt;
-    if (a && a->var->name == n) source.n_dim = source.k_dim = static_cast<int>(d);
+    if (a && a->var->name == n) {
+      source.n_dim = source.k_dim = static_cast<int>(d);
+      continue;
+    }
+    // Others may be of a window, which the panel holds as a whole; of one with a stride a tile would read parts of it.
+    const Exprs vars = scalar::free_vars(load->args[d]);
+    const std::optional<scalar::Affine> index = scalar::as_affine(load->args[d], vars);
+    for (size_t v = 0; v < vars.size(); ++v)
+      if (!index || vars[v]->name == n || std::abs(index->coefficients[v]) != 1) return std::nullopt;
   }
   for (const LoadFact& l : loads) {
     if (draft.constants.count(l.tensor->name)) return std::nullopt;  // packed when the program is built

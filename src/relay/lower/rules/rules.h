@@ -140,7 +140,7 @@ void place_parts(ScheduleDraft& draft, const LaneParts& parts, const std::string
                  const std::set<std::string>& tile = {});
 
 // What the right factor of a contraction is read from, if that can be copied block by block while the kernel runs: not
-// a constant, each of its dimensions one axis.
+// a constant, N one of its dimensions; others may be those of a window.
 struct PanelSource {
   te::Tensor tensor;
   Expr load;      // in the body of the reduction
