@@ -3,9 +3,11 @@
 
 #include "callback.h"
 #include "convert.h"
+#include "relay/ir/rewrite.h"
 #include "relay/op/define.h"
 #include "relay/op/registry.h"
 #include "relay/scalar/simplify.h"
+#include "relay/typing/typing.h"
 
 namespace relay::python {
 
@@ -152,6 +154,45 @@ static te::Tensors compute(const op::OpDef& def, const Kept& body, const Attrs& 
   return *made;
 }
 
+// --- gradients -------------------------------------------------------------------------------------------------------
+
+// The type of an expression of typed variables.
+static Result<ir::Type> type_of(const ir::Expr& e) {
+  std::vector<ir::VarRef> params;
+  ir::VarMap now;
+  for (const ir::VarRef& v : ir::free_vars(e)) {
+    params.push_back(ir::var(v->name, v->type));
+    now[v.get()] = params.back();
+  }
+  ir::Module module;
+  module.functions["main"] = ir::function(std::move(params), ir::substitute(e, now), {});
+  RELAY_ASSIGN(const ir::Module typed, typing::infer(module));
+  return typed.functions.at("main")->body->type;
+}
+
+// The function gives a list with an expression or None for each input (python/relay/op/custom.py). As compute() it can
+// fail with an exception only.
+static ir::Exprs gradient(const op::OpDef& def, const Kept& function, const Attrs& attrs, const op::Adjoint& of) {
+  Result<ir::Exprs> made = called(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<ir::Exprs> {
+    nb::list inputs;
+    for (const ir::Expr& e : of.inputs) inputs.append(nb::cast(e));
+    nb::object given = (*function)(inputs, of.output, of.gradient, **attributes_of(def, attrs));
+    ir::Exprs gradients;
+    for (nb::handle one : nb::cast<nb::list>(given))
+      gradients.push_back(one.is_none() ? ir::Expr() : nb::cast<ir::Expr>(one));
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i]) continue;
+      RELAY_ASSIGN(const ir::Type type, type_of(gradients[i]));
+      if (!ir::equal(type, of.inputs[i]->type))
+        return op::constraint("gradient", "{}: that of its input {} is {}, and the input is {}", def.name, i,
+                              ir::str(type), ir::str(of.inputs[i]->type));
+    }
+    return gradients;
+  });
+  if (!made) throw CompileError(made.errors());
+  return *made;
+}
+
 // --- definitions -----------------------------------------------------------------------------------------------------
 
 static op::Fusion find_fusion(const std::string& name) {
@@ -185,7 +226,8 @@ static op::Callback callback_for(const op::OpDef& def, const Kept& function) {
 static ir::Expr define(const std::string& name, const std::string& doc,
                        const std::vector<std::tuple<std::string, std::string, bool>>& inputs,
                        const std::vector<std::tuple<std::string, std::string, nb::object, bool>>& attributes,
-                       const std::string& fusion, nb::callable relation, nb::object body, nb::object callback) {
+                       const std::string& fusion, nb::callable relation, nb::object body, nb::object callback,
+                       nb::object of_gradient) {
   // As OpDefs live: the functions refer to it. A copy is what the registry keeps.
   op::OpDef* def = new op::OpDef;
   def->name = name, def->doc = doc, def->fusion = find_fusion(fusion);
@@ -199,6 +241,10 @@ static ir::Expr define(const std::string& name, const std::string& doc,
     def->compute = [def, kept = Kept(body)](const Attrs& a, const te::Tensors& in, const ir::Type& out) {
       return compute(*def, kept, a, in, out);
     };
+  if (!of_gradient.is_none())
+    def->gradient = [def, kept = Kept(of_gradient)](const Attrs& a, const op::Adjoint& of) {
+      return gradient(*def, kept, a, of);
+    };
   std::optional<op::Callback> made;
   if (!callback.is_none()) made = callback_for(*def, Kept(callback));
   return take(op::define_operator(*def, std::move(made)));
@@ -206,7 +252,8 @@ static ir::Expr define(const std::string& name, const std::string& doc,
 
 void add_custom_operators(nb::module_& m) {
   m.def("define_operator", define, nb::arg("name"), nb::arg("doc"), nb::arg("inputs"), nb::arg("attributes"),
-        nb::arg("fusion"), nb::arg("relation"), nb::arg("compute").none(), nb::arg("callback").none());
+        nb::arg("fusion"), nb::arg("relation"), nb::arg("compute").none(), nb::arg("callback").none(),
+        nb::arg("gradient").none());
   m.def("custom_operators", [] {
     std::vector<std::string> out;
     for (const op::OpDef* def : op::custom_operators()) out.push_back(def->name);

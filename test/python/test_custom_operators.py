@@ -1,6 +1,7 @@
 """Operators that are defined in Python: relay.op.define."""
 
 import itertools
+import re
 import subprocess
 import sys
 
@@ -37,6 +38,66 @@ def everywhere(expr, *args):
             for one, other in zip(*[v if isinstance(v, tuple) else (v,) for v in (got, want)], strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
     return want
+
+
+def cubed(seed, x):
+    return seed * relay.const(np.float32(3)) * x * x
+
+
+@pytest.mark.parametrize("how", [
+    {"compute": lambda x, times: te.compute(x.shape, lambda *i: x[i] * x[i] * x[i] * te.number(times, "float32"))},
+    {"callback": lambda x, times: x**3 * np.float32(times)},
+])  # fmt: skip
+def test_gradients(how):
+    """Of first and second order, through operators around it."""
+    cube = define(
+        inputs=["x"],
+        attributes={"times": 2.0},
+        relation=lambda x, times: x,
+        gradient=lambda x, result, seed, times: cubed(seed, x) * relay.const(np.float32(times)),
+        **how,
+    )
+    x = relay.var("x", shape=(4,))
+    loss, at, along = relay.Function([x], relay.sum(relay.exp(cube(x)))), draw(4) * 0.3, draw(4, seed=1)
+    value = np.exp(2 * at.astype(np.float64) ** 3)
+    np.testing.assert_allclose(relay.compile(relay.grad(loss))(at)[0], 6 * at**2 * value, rtol=1e-5)
+    second = relay.compile(relay.hvp(loss, 0))(at, along)
+    np.testing.assert_allclose(second, (12 * at + 36 * at**4) * value * along, rtol=1e-4, atol=1e-6)
+
+
+def test_gradients_of_several_inputs():
+    """None for the indices, and two results."""
+    product = define(
+        inputs=["a", "b", "k"],
+        relation=lambda a, b, k: a,
+        callback=lambda a, b, k: a * b * k.astype(np.float32),
+        gradient=lambda a, b, k, result, seed: [
+            seed * b * relay.cast(k, "float32"),
+            seed * a * relay.cast(k, "float32"),
+            None,
+        ],
+    )
+    a, b, k = relay.var("a", shape=(3,)), relay.var("b", shape=(3,)), relay.var("k", shape=(3,), dtype="int32")
+    loss = relay.Function([a, b, k], relay.sum(product(a, b, k)))
+    values = [draw(3), draw(3, seed=1), np.array([1, 2, 3], np.int32)]
+    of_a, of_b, of_k = relay.compile(relay.grad(loss))(*values)
+    np.testing.assert_allclose(of_a, values[1] * values[2], rtol=1e-6)
+    np.testing.assert_allclose(of_b, values[0] * values[2], rtol=1e-6)
+    assert not of_k.any()
+
+
+@pytest.mark.parametrize("gradient, said", [
+    (None, "cannot be differentiated"),
+    (lambda x, result, seed: [seed, seed], "gives 2 expressions, and there are 1 inputs"),
+    (lambda x, result, seed: 3.0, "gives a float, not an expression or None"),
+    (lambda x, result, seed: 1 / 0, "ZeroDivisionError"),
+    (lambda x, result, seed: relay.sum(seed), "Tensor[(4), float32]"),
+])  # fmt: skip
+def test_gradients_that_are_none(gradient, said):
+    same = define(inputs=["x"], relation=lambda x: x, callback=lambda x: x, gradient=gradient)
+    x = relay.var("x", shape=(4,))
+    with pytest.raises(relay.CompileError, match=re.escape(said)):
+        relay.compile(relay.grad(relay.Function([x], relay.sum(same(x)))))
 
 
 X = relay.var("x", shape=("n", 6))

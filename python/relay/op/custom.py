@@ -42,6 +42,7 @@ def define(
     relation: Callable,
     compute: Callable | None = None,
     callback: Callable | None = None,
+    gradient: Callable | None = None,
     attributes: dict | None = None,
     fusion: str = "opaque",
     doc: str = "",
@@ -57,6 +58,8 @@ def define(
     compute(te.Tensor, ..): tensor expressions of the results (relay.te), of which kernels are made; or
     callback(arrays of NumPy): the results as arrays, of exactly the types of the relation. It is called for every run,
     from any thread, one at a time; it must not change its inputs and gives the same results for the same inputs.
+    gradient(inputs .., result, gradient of the result): expressions of the gradients of the inputs, each of its input's
+    type, or None where nothing depends on it smoothly; a list of them, or one for an operator of one input.
     fusion: what a tensor expression may share a kernel with: "elementwise", "broadcast", "injective", "reduce",
     "output fusable" or "opaque".
     """
@@ -68,10 +71,27 @@ def define(
     described = [(field, _kind(field, value), value, False) for field, value in attributes.items()]
     described_inputs = [(one.rstrip("*"), "", one.endswith("*")) for one in inputs]
     doc = doc or f"An operator of Python, computed by {'a callback' if callback else 'a tensor expression'}."
-    _core.define_operator(name, doc, described_inputs, described, fusion, relation, compute, callback)
+    _core.define_operator(name, doc, described_inputs, described, fusion, relation, compute, callback,
+                          gradient and _gradients(name, gradient, len(described_inputs)))  # fmt: skip
     if callback is not None:
         keep_operator(name, callback)
     return _published(name, doc, described_inputs, attributes)
+
+
+def _gradients(name: str, gradient: Callable, count: int) -> Callable:
+    """The function as the compiler calls it: inputs as a list, and a list with an entry for each comes back."""
+
+    def run(inputs: list, result: _core.Expr, seed: _core.Expr, **attributes) -> list:
+        made = gradient(*inputs, result, seed, **attributes)
+        made = list(made) if isinstance(made, (list, tuple)) else [made]
+        if len(made) != count:
+            raise TypeError(f"the gradient of {name} gives {len(made)} expressions, and there are {count} inputs")
+        for one in made:
+            if one is not None and not isinstance(one, _core.Expr):
+                raise TypeError(f"the gradient of {name} gives a {type(one).__name__}, not an expression or None")
+        return made
+
+    return run
 
 
 def _published(name: str, doc: str, inputs: list, attributes: dict) -> Callable:

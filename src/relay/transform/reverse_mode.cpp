@@ -120,7 +120,8 @@ void ReverseMode::through_call(const Call& call, const VarRef& v, const Slot& sl
                        call.span,
                        {},
                        {},
-                       "compute it of what no gradient is asked for, or write it in other operators"});
+                       "compute it of what no gradient is asked for, write it in other operators, or give the "
+                       "definition of an operator of your own a gradient"});
     return;
   }
   const Expr gradient = whole(slot, v, v->type);
