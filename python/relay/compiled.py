@@ -237,7 +237,9 @@ def _donated(donate: dict | list | tuple | str | None) -> dict[str, int | None]:
     return dict.fromkeys([donate] if isinstance(donate, str) else donate or ())
 
 
-def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _core.IRModule | Compiled:
+def load(
+    model, *, shapes: dict | None = None, threads: int | None = None, import_limits: dict[str, int] | None = None
+) -> _core.IRModule | Compiled:
     """Reads an ONNX model, an exported program of PyTorch or a Relay program as a module, a compiled artifact as
     something to call.
 
@@ -245,10 +247,12 @@ def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _c
     `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}; -1 leaves one as the model has
     it. An input of ONNX that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as
     many arrays; one that is optional has a list of one shape, or None, and then it is no input.
+    `import_limits`: what an ONNX file of a stranger may make the import do, by name: {"calls": 4_000_000} of operators,
+    "nodes" converted, bytes of "constants" computed; docs/security.md has the usual ones.
     """
     source = source_of(model)
     if source.form == "artifact":
-        _compiled_already(source.name, {"shapes": shapes})
+        _compiled_already(source.name, {"shapes": shapes, "import_limits": import_limits})
         if source.bytes is None:
             return Compiled(_core.load_artifact(source.name, threads or 0))
         return Compiled(_core.load_artifact_bytes(source.name, source.bytes, threads or 0))
@@ -256,9 +260,10 @@ def load(model, *, shapes: dict | None = None, threads: int | None = None) -> _c
     if source.form == "pytorch":
         module = source.pytorch_module()
         return module.bind_shapes(shapes) if shapes else module
-    return (
-        _core.load(source.name, shapes) if source.bytes is None else _core.load_bytes(source.name, source.bytes, shapes)
-    )
+    limits = import_limits or {}
+    if source.bytes is None:
+        return _core.load(source.name, shapes, import_limits=limits)
+    return _core.load_bytes(source.name, source.bytes, shapes, limits)
 
 
 def compile(

@@ -11,6 +11,7 @@
 namespace relay::python {
 
 using Shapes = std::map<std::string, std::vector<int64_t>>;
+using Limits = std::map<std::string, int64_t>;
 
 static PyModule parse_module(const std::string& text, const std::string& name, const PyModule* definitions) {
   nb::gil_scoped_release released;
@@ -365,10 +366,14 @@ void add_modules(nb::module_& m) {
   m.def(
       "load",
       [](const std::string& path, const Shapes& shapes, const std::map<std::string, std::string>& dtypes,
-         std::optional<int64_t> opset, bool freeze_params) {
+         std::optional<int64_t> opset, bool freeze_params, const Limits& import_limits) {
         nb::gil_scoped_release released;
-        driver::LoadOptions options{
-            .shapes = shapes, .run = {}, .dtypes = {}, .opset = opset, .freeze_params = freeze_params};
+        driver::LoadOptions options{.shapes = shapes,
+                                    .run = {},
+                                    .dtypes = {},
+                                    .opset = opset,
+                                    .freeze_params = freeze_params,
+                                    .import_limits = import_limits};
         for (const auto& [name, text] : dtypes) {
           std::optional<DType> dtype = parse_dtype(text);
           if (!dtype)
@@ -385,7 +390,7 @@ void add_modules(nb::module_& m) {
         return PyModule{std::move(model.module), std::move(model.output_names), std::move(model.files)};
       },
       nb::arg("path"), nb::arg("shapes") = Shapes(), nb::arg("dtypes") = std::map<std::string, std::string>(),
-      nb::arg("opset") = nb::none(), nb::arg("freeze_params") = true);
+      nb::arg("opset") = nb::none(), nb::arg("freeze_params") = true, nb::arg("import_limits") = Limits());
   m.def(
       "form_of_bytes",
       [](const std::string& name, nb::bytes bytes) {
@@ -394,13 +399,14 @@ void add_modules(nb::module_& m) {
       nb::arg("name"), nb::arg("bytes"));
   m.def(
       "load_bytes",
-      [](const std::string& name, nb::bytes bytes, const Shapes& shapes) {
+      [](const std::string& name, nb::bytes bytes, const Shapes& shapes, const Limits& import_limits) {
         std::string_view content(bytes.c_str(), bytes.size());
         nb::gil_scoped_release released;
-        driver::Model model = take(driver::load_model(name, content, {.shapes = shapes, .run = {}}));
+        const driver::LoadOptions options{.shapes = shapes, .run = {}, .import_limits = import_limits};
+        driver::Model model = take(driver::load_model(name, content, options));
         return PyModule{std::move(model.module), std::move(model.output_names)};
       },
-      nb::arg("name"), nb::arg("bytes"), nb::arg("shapes") = Shapes());
+      nb::arg("name"), nb::arg("bytes"), nb::arg("shapes") = Shapes(), nb::arg("import_limits") = Limits());
   m.def("transform", transformed, nb::arg("module"), nb::arg("passes"),
         nb::arg("options") = std::map<std::string, int64_t>(), nb::arg("hooks") = nb::dict());
   m.def("passes", passes);

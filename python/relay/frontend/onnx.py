@@ -39,6 +39,7 @@ def from_onnx(
     freeze_params=True,
     convert_config=None,
     export_node_renamed_model_path=None,
+    import_limits=None,
 ):
     """(module, params) of an ONNX model or file.
 
@@ -46,7 +47,8 @@ def from_onnx(
     says nothing that the model does not. `opset`: the version of operators that the model is read as, instead of its
     own. Weights are constants of the module, and params is empty; with freeze_params=False they are parameters of main
     behind the inputs, and params has their values (small lists of integers, such as shapes and axes, stay constants).
-    `export_node_renamed_model_path`: where to write the model with a name for every node.
+    `export_node_renamed_model_path`: where to write the model with a name for every node. `import_limits`: as of
+    relay.load.
     """
     unknown = set(convert_config or {}) - _CONVERT_CONFIG
     if unknown:
@@ -60,7 +62,7 @@ def from_onnx(
         if not is_path:
             with open(path, "wb") as file:
                 file.write(model.SerializeToString())
-        module = _core.load(path, _sizes(shape), types, opset, freeze_params)
+        module = _core.load(path, _sizes(shape), types, opset, freeze_params, import_limits or {})
         if freeze_params and export_node_renamed_model_path is None:
             return module, {}
         import onnx

@@ -215,14 +215,16 @@ static Status read_program(Model& model, const Result<ir::Module>& parsed, const
   return ok();
 }
 
-static onnx::ImportOptions import_options(const LoadOptions& options) {
-  return {.shapes = options.shapes,
-          .dims = {},
-          .dtypes = options.dtypes,
-          .opset = options.opset,
-          .freeze_params = options.freeze_params,
-          .all_values = options.all_values,
-          .without_attributes = options.without_attributes};
+static Result<onnx::ImportOptions> import_options(const LoadOptions& options) {
+  RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(options.import_limits));
+  return onnx::ImportOptions{.shapes = options.shapes,
+                             .dims = {},
+                             .dtypes = options.dtypes,
+                             .opset = options.opset,
+                             .freeze_params = options.freeze_params,
+                             .all_values = options.all_values,
+                             .without_attributes = options.without_attributes,
+                             .limits = limits};
 }
 
 static Status read_onnx(Model& model, const onnx::ImportOptions& options) {
@@ -247,7 +249,11 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   RELAY_ASSIGN(model.form, form_of(path));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
-    case ModelForm::Onnx: RELAY_RETURN_IF_ERROR(read_onnx(model, import_options(options))); break;
+    case ModelForm::Onnx: {
+      RELAY_ASSIGN(const onnx::ImportOptions import, import_options(options));
+      RELAY_RETURN_IF_ERROR(read_onnx(model, import));
+      break;
+    }
     case ModelForm::Artifact: {
       RELAY_RETURN_IF_ERROR(load_artifact(model, path, options.run));
       break;
@@ -310,7 +316,9 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
                         {},
                         "write it to a file, and give its path"};
     if (model.form == ModelForm::Onnx) {
-      RELAY_RETURN_IF_ERROR(read_onnx(model, {.shapes = options.shapes, .dims = {}, .content = file.path()}));
+      RELAY_ASSIGN(onnx::ImportOptions import, import_options(options));
+      import.content = file.path();
+      RELAY_RETURN_IF_ERROR(read_onnx(model, import));
     } else {
       Status loaded = load_artifact(model, file.path(), options.run);
       if (!loaded) return no_artifact(loaded.errors(), file.path(), name);

@@ -21,6 +21,7 @@ struct LoadOptions {
   bool freeze_params = true;
   bool all_values = false;
   std::set<std::string> without_attributes = {};
+  std::map<std::string, int64_t> import_limits = {};  // by name (frontend/common/limits.h)
 };
 
 enum class ModelForm : uint8_t { Relay, Onnx, Artifact };

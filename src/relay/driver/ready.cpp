@@ -72,8 +72,9 @@ static Json key_of(const CompileOptions& options) {
 }
 
 static Json key_of(const LoadOptions& options) {
-  const auto& [shapes, run, dtypes, opset, freeze_params, all_values, without_attributes] = options;
-  (void)run;  // of an artifact
+  const auto& [shapes, run, dtypes, opset, freeze_params, all_values, without_attributes, import_limits] = options;
+  (void)import_limits;  // decide whether there is an artifact, not what is in it
+  (void)run;            // of an artifact
   Json types = Json::object();
   for (const auto& [name, dtype] : dtypes) types[name] = dtype.str();
   return {{"shapes", shapes},           {"dtypes", types},

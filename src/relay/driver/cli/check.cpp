@@ -62,6 +62,8 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     RELAY_ASSIGN(input::NamedShape shape, input::parse_named_shape(text));
     shapes[shape.name] = shape.shape;
   }
+  RELAY_ASSIGN(const frontend::NamedLimits named, import_limits(options));
+  RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(named));
   std::optional<input::MemoryFile> content;
   if (piped) content.emplace(*piped);
   out.stage = "import";
@@ -71,7 +73,8 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
         onnx::check(options.model, {.shapes = shapes,
                                     .dims = {},
                                     .content = content ? content->path() : std::string(),
-                                    .largest_read = largest_read});
+                                    .largest_read = largest_read,
+                                    .limits = limits});
     if (report) out.operators = std::move(report->operators);
     out.problems = report ? std::move(report->problems) : report.errors();
     if (!out.problems.empty()) return out;
@@ -79,7 +82,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     model->output_names = std::move(report->model->output_names);
     model->warnings = std::move(report->model->warnings);
   } else {
-    driver::LoadOptions load{.shapes = shapes, .run = {}};
+    driver::LoadOptions load{.shapes = shapes, .run = {}, .import_limits = named};
     model = piped ? driver::load_model(options.model, *piped, load) : driver::load_model(options.model, load);
   }
   if (!model) {

@@ -1,5 +1,7 @@
 #include "relay/driver/cli/model_options.h"
 
+#include <charconv>
+
 #include "relay/driver/targets.h"
 #include "relay/input/files.h"
 
@@ -9,6 +11,10 @@ void add_model(CLI::App& verb, ModelOptions& options, const char* what) {
   verb.add_option("MODEL", options.model, what)->required();
   verb.add_option("--shape", options.shapes, "Shape of an input: NAME=1,3,224,224 (repeat for more)")
       ->type_name("NAME=DIMS");
+  verb.add_option("--import-limit", options.import_limits,
+                  "Another limit on what the import of an ONNX file may make of it: calls, nodes or constants (bytes); "
+                  "docs/security.md has the usual ones")
+      ->type_name("NAME=N");
 }
 
 void add_compile_options(CLI::App& verb, ModelOptions& options) {
@@ -62,6 +68,22 @@ Status refuse_for_artifact(const std::string& model, const std::vector<std::stri
                     "give the option where the model is compiled: relay compile MODEL -o FILE.rart"};
 }
 
+Result<std::map<std::string, int64_t>> import_limits(const ModelOptions& options) {
+  std::map<std::string, int64_t> out;
+  for (const std::string& text : options.import_limits) {
+    const size_t equals = text.find('=');
+    int64_t value = 0;
+    const char *begin = text.data() + (equals == text.npos ? text.size() : equals + 1),
+               *end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(begin, end, value);
+    if (begin == end || at != end || error != std::errc())
+      return Diagnostic{DiagnosticKind::bad_option,   format("--import-limit '{}' is not NAME=N", text), {}, {}, {},
+                        "write such as calls=4000000"};
+    out[text.substr(0, equals)] = value;
+  }
+  return out;
+}
+
 Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optional<runtime::Executor> executor) {
   driver::LoadOptions load;
   for (const std::string& text : options.shapes) {
@@ -71,6 +93,7 @@ Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optio
           DiagnosticKind::bad_option,        format("the shape of input `{}` is given twice", shape.name), {}, {}, {},
           "give --shape once for each input"};
   }
+  RELAY_ASSIGN(load.import_limits, import_limits(options));
   load.run = {.threads = options.threads, .executor = executor};
   return load;
 }

@@ -10,6 +10,7 @@ namespace relay::cli {
 struct ModelOptions {
   std::string model;
   std::vector<std::string> shapes;
+  std::vector<std::string> import_limits;  // NAME=N
   std::string target = "native";
   int threads = 0;
   int opt_level = driver::default_opt_level;
@@ -30,6 +31,9 @@ std::vector<std::string> given_compile_options(const CLI::App& verb);
 // before.
 Status refuse_for_artifact(const std::string& model, const std::vector<std::string>& given,
                            std::optional<driver::ModelForm> form = {});
+
+// Of --import-limit, by name.
+Result<std::map<std::string, int64_t>> import_limits(const ModelOptions& options);
 
 // Reads the model; warnings go to stderr. Shapes given by --shape are bound.
 Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor = {});

@@ -320,11 +320,11 @@ Expr Conversion::count_up(const Expr& like, int64_t axis) {
 Expr Conversion::constant(Tensor value) { return value ? emit_constant(std::move(value), place_) : Expr(); }
 
 bool Conversion::may_make(int64_t elements, DType dtype) {
-  if (elements <= max_made_bytes / dtype.bytes() && import_.account(elements * dtype.bytes())) return true;
+  const int64_t most = import_.options().limits.constants;
+  if (elements <= most / dtype.bytes() && import_.account(elements * dtype.bytes())) return true;
   report(DiagnosticKind::limit_exceeded,
-         format("a constant of {} elements would be made; all that an import makes may have {} bytes", elements,
-                max_made_bytes),
-         "give smaller shapes, or store the constant in the model's file");
+         format("a constant of {} elements would be made; all that an import makes may have {} bytes", elements, most),
+         "give smaller shapes, or store the constant in the model's file; " + how_to_allow("constants"));
   return false;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "relay/frontend/common/limits.h"
 #include "relay/frontend/common/problems.h"
 #include "relay/ir/expr.h"
 
@@ -35,8 +36,7 @@ struct ImportOptions {
   bool all_values = false;
   // For tests: operators whose nodes are converted as if they had no attributes, a fault that is to be found.
   std::set<std::string> without_attributes = {};
-  // How many calls of operators the module may have; networks have thousands.
-  int64_t max_calls = 2'000'000;
+  ImportLimits limits = {};
 };
 
 struct ImportedModel {

@@ -174,14 +174,14 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
 }
 
 bool ImportState::may_call(const Span& place) {
-  if (++calls_ == options_.max_calls + 1)
+  if (++calls_ == options_.limits.calls + 1)
     report({DiagnosticKind::limit_exceeded,
-            format("the model becomes more than {} calls of operators", options_.max_calls),
+            format("the model becomes more than {} calls of operators", options_.limits.calls),
             place,
             {},
             {},
-            "import a smaller model: this node, or what stands before it, asks for very many operators"});
-  return calls_ <= options_.max_calls;
+            "this node, or what stands before it, asks for very many operators; " + how_to_allow("calls")});
+  return calls_ <= options_.limits.calls;
 }
 
 // --- outputs ---------------------------------------------------------------------------------------------------------

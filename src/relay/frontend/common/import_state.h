@@ -22,9 +22,6 @@
 
 namespace relay::frontend {
 
-// Bytes of constants that are computed rather than read (ranges, masks), in one import.
-inline constexpr int64_t max_made_bytes = 256 << 20;
-
 class ImportState {
  public:
   // `path` is what messages say.
@@ -97,7 +94,7 @@ class ImportState {
   // (reported).
   ir::Expr expression(const Value& value, const Span& span);
   // Counts bytes of a constant about to be made; false when it is one too many.
-  bool account(int64_t bytes) { return (made_bytes_ += bytes) <= max_made_bytes; }
+  bool account(int64_t bytes) { return (made_bytes_ += bytes) <= options_.limits.constants; }
   // Counts a call about to be made; false when it is one too many, which is reported once.
   bool may_call(const Span& place);
 

@@ -233,13 +233,13 @@ TEST_F(Helpers, FailOnceAndThenQuietly) {
 }
 
 TEST_F(Helpers, LimitWhatIsMade) {
-  EXPECT_TRUE(c.may_make(max_made_bytes / 8, DType::float32()));
-  EXPECT_FALSE(c.may_make(max_made_bytes / 4, DType::float32()));
+  EXPECT_TRUE(c.may_make(options.limits.constants / 8, DType::float32()));
+  EXPECT_FALSE(c.may_make(options.limits.constants / 4, DType::float32()));
   EXPECT_EQ(import.problems()[0].kind, DiagnosticKind::limit_exceeded);
 }
 
 TEST_F(Helpers, LimitHowManyCallsAreMade) {
-  options.max_calls = 3;
+  options.limits.calls = 3;
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(c.emit("nn.relu", {x}));
   EXPECT_FALSE(c.emit("nn.relu", {x}));
   EXPECT_FALSE(c.emit("nn.relu", {x}));

@@ -468,14 +468,15 @@ std::optional<Values> Importer::body(const Graph& graph, const Values& inputs, S
 // --- functions of the model's own ------------------------------------------------------------------------------------
 
 bool Importer::may_convert(const Span& place) {
-  if (converted_ > max_converted) return false;
-  if (++converted_ <= max_converted) return true;
+  const int64_t most = options().limits.nodes;
+  if (converted_ > most) return false;
+  if (++converted_ <= most) return true;
   report({DiagnosticKind::limit_exceeded,
-          format("more than {} nodes, with those of functions and bodies of loops counted each time", max_converted),
+          format("more than {} nodes, with those of functions and bodies of loops counted each time", most),
           place,
           {},
           {},
-          "export the model with fewer calls of functions in functions"});
+          "export the model with fewer calls of functions in functions; " + frontend::how_to_allow("nodes")});
   return false;
 }
 

@@ -70,7 +70,7 @@ class Importer final : public ConverterHost {
   NodeFates fates_;
   std::vector<Frame> frames_;         // innermost last
   std::vector<const Graph*> graphs_;  // whose nodes are being converted, innermost last
-  size_t converted_ = 0;
+  int64_t converted_ = 0;
   int depth_ = 0;  // of graphs and functions
 };
 

@@ -25,9 +25,8 @@
 namespace relay::onnx {
 
 // Limits on what a file may hold; real models are far below.
-inline constexpr size_t max_items = 1'000'000;    // nodes, attributes, initialisers and value infos, all together
-inline constexpr int max_depth = 32;              // of graphs in attributes, and of calls of functions
-inline constexpr size_t max_converted = 250'000;  // nodes, with those of functions once a call
+inline constexpr size_t max_items = 1'000'000;  // nodes, attributes, initialisers and value infos, all together
+inline constexpr int max_depth = 32;            // of graphs in attributes, and of calls of functions
 inline constexpr size_t max_rank = 32;
 
 // Numbers of onnx.proto's TensorProto.DataType.

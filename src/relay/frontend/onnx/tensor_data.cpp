@@ -261,9 +261,8 @@ Result<Tensor> dense_value(const Model& model, const SparseData& data, function_
   if (!may_make(size.bytes)) {
     Diagnostic d =
         frontend::tensor_problem(DiagnosticKind::limit_exceeded, name,
-                                 format("is sparse and would take {} bytes; all that an import makes may have {}",
-                                        size.bytes, frontend::max_made_bytes));
-    d.help = "export the model with ordinary (dense) tensors";
+                                 format("is sparse and would take {} bytes, more than an import may make", size.bytes));
+    d.help = "export the model with ordinary (dense) tensors; " + frontend::how_to_allow("constants");
     return d;
   }
   RELAY_ASSIGN(frontend::TensorSize listed, frontend::tensor_size(name, data.indices.dims, DType::int64()));
