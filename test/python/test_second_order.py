@@ -46,6 +46,26 @@ def test_mlp(wrt):
     check_hvp(mod, loss, [random(4, 6), random(8, 6), random(8), random(3, 8)], wrt)
 
 
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("ends", ["cubes", "softmax"])
+def test_cnn_at_levels(ends, level):
+    """A strided convolution and a mean of images, with two ends; at level 0 too, where nothing is rewritten."""
+    x, k, w = var("x", 2, 3, 7, 7), var("k", 4, 3, 3, 3), var("w", 5, 4)
+    y = relay.nn.conv2d(x, k, strides=[2, 2], padding=[1, 1])
+    y = relay.nn.dense(relay.nn.batch_flatten(relay.nn.global_avg_pool2d(y)), w)
+    mod = module([x, k, w], relay.sum(y * y * y) if ends == "cubes" else relay.sum(relay.nn.softmax(y) * y))
+    arrays = [random(2, 3, 7, 7), random(4, 3, 3, 3), random(5, 4)]
+    tensors = [torch.tensor(a, dtype=torch.float64) for a in arrays]
+
+    def loss(x):
+        y = F.linear(F.conv2d(x, tensors[1], stride=2, padding=1).mean((2, 3)), tensors[2])
+        return (y**3).sum() if ends == "cubes" else (torch.softmax(y, -1) * y).sum()
+
+    seed = random(2, 3, 7, 7)
+    _, want = torch.func.jvp(torch.func.grad(loss), (tensors[0],), (torch.tensor(seed, dtype=torch.float64),))
+    near(relay.compile(relay.hvp(mod, "x"), opt_level=level)(*arrays, seed), want)
+
+
 @pytest.mark.parametrize("wrt", ["x", "k", "w"])
 def test_cnn(wrt):
     x, k, b, w = var("x", 2, 3, 7, 7), var("k", 4, 3, 3, 3), var("b", 4), var("w", 5, 4)

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "relay/lower/group/cost.h"
 #include "relay/lower/nest/halo.h"
 #include "relay/lower/plan/join.h"
 #include "relay/lower/plan/views.h"
@@ -18,8 +19,7 @@ namespace relay::lower {
 namespace {
 
 // Of a choice between several, the dearest: only one is evaluated. Functions count as their polynomials do, with
-// their choices and arithmetic on integers, which take the same ports. Six multiply-adds are done in the
-// time of a division and ten in that of a square root, on the processors where these are fastest (Zen 4).
+// their choices and arithmetic on integers, which take the same ports.
 double count_operations(Expr e) {
   double most = 0;
   auto count = [&](const Expr& side) {
@@ -39,9 +39,9 @@ double count_operations(Expr e) {
         const BinaryOp op = n->binary;
         // A comparison goes with its choice, and several operations on bits are one instruction.
         if (n->dtype.is_bool() || op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor) return;
-        operations += op == BinaryOp::Div ? 12 : 1;
+        operations += op == BinaryOp::Div ? division_operations : 1;
       } else if (n->kind == Kind::Unary && n->dtype.is_float() && n->unary != scalar::UnaryOp::Abs) {
-        operations += n->unary == scalar::UnaryOp::Sqrt ? 20 : 1;
+        operations += n->unary == scalar::UnaryOp::Sqrt ? root_operations : 1;
       }
     });
     most = std::max(most, operations);
@@ -151,7 +151,7 @@ class Lowering {
       if (out_.arrays[i].view) is_shared_.insert(stored_in(out_.arrays, static_cast<int>(i)));
     // Weights come from memory in each run when they do not stay in L3, of which temporaries and other cores want their
     // part.
-    streams_weights_ = options_.target.prefetch_weights || weight_bytes() > options_.target.l3_bytes / 4;
+    streams_weights_ = options_.target.prefetch_weights || weight_bytes() > part_of_l3(options_.target, 4);
     // Of two forms of which one runs, that with weights as they are given comes first: the other's are made of them.
     for (size_t i = 0; i + 1 < plan_.groups.size(); ++i)
       if (!plan_.groups[i].form.weight.empty() && plan_.groups[i + 1].form.weight.empty() &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "relay/lower/group/cost.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -133,7 +134,7 @@ bool StepsBuilder::is_worth_sharing(const TargetDesc& target, const std::vector<
                                     double flops) const {
   // Handing work to a second thread and waiting for it: an empty region costs a fraction of a microsecond
   // (runtime/thread_pool.h).
-  constexpr double region_us = 0.5;
+  constexpr double region_ns = 500;
   if (target.cores < 2) return false;
   std::unordered_set<int> weights;  // read again in each step
   for (const Taken& t : taken_) {
@@ -159,9 +160,8 @@ bool StepsBuilder::is_worth_sharing(const TargetDesc& target, const std::vector<
     for (const Expr& e : a.shape) own *= scalar::is_int(e) ? static_cast<double>(e->ivalue) : 1;
     bytes += own;
   }
-  const double lanes = target.vector_bytes / 4.0;
-  const double us = std::max(bytes / target.l2_gbps, flops / (2 * target.fma_per_cycle * lanes * target.ghz)) / 1000;
-  return us / 2 > region_us;
+  const double ns = std::max(in_l2_ns(target, bytes), multiply_adds_ns(target, flops / 2));
+  return ns / 2 > region_ns;
 }
 
 RecurrenceKernel StepsBuilder::as_one(const std::string& name, const std::vector<Array>& arrays,

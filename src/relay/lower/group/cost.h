@@ -23,6 +23,9 @@ inline int64_t float_lanes(const TargetDesc& t) { return std::max(1, t.vector_by
 inline double multiply_adds_ns(const TargetDesc& t, double count) {
   return count / (static_cast<double>(float_lanes(t)) * t.fma_per_cycle * t.ghz);
 }
+// Of a division and a square root, in additions: six and ten multiply-adds are done in their time on the processors
+// where they are fastest (Zen 4).
+inline constexpr double division_operations = 12, root_operations = 20;
 // The share of that speed that register tiles reach with what stands around their loops: in convolutions, in products
 // of Winograd's form, in matrix products, in Strassen's form. Medians over layers of ResNet-50, VGG-16 and BERT, Zen 4.
 inline constexpr double convolution_share = 0.85, winograd_share = 0.8, product_share = 0.93, strassen_share = 0.91;
@@ -37,6 +40,7 @@ inline bool stays_in_l2(const TargetDesc& t, double bytes) { return bytes <= kep
 // Of what is to stay there beside others.
 inline int64_t part_of_l1(const TargetDesc& t, int64_t parts) { return t.l1_bytes / parts; }
 inline int64_t part_of_l2(const TargetDesc& t, int64_t parts) { return t.l2_bytes / parts; }
+inline int64_t part_of_l3(const TargetDesc& t, int64_t parts) { return t.l3_bytes / parts; }
 
 // Reading what is read again and again: from the nearest cache that keeps so much of it.
 inline double read_gbps(const TargetDesc& t, double bytes) {

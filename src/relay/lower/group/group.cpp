@@ -192,9 +192,11 @@ Result<GroupTe> group_of(const ir::Call& call) {
   return group;
 }
 
+// A name is a symbol of an object file and a column of a profile: longer ones end in a hash of the whole.
 std::string short_name(std::string name) {
-  if (name.size() <= 120) return name;
-  return name.substr(0, 100) + format("_{:08x}", static_cast<uint32_t>(std::hash<std::string>()(name)));
+  constexpr size_t longest = 120, kept = 100;  // characters
+  if (name.size() <= longest) return name;
+  return name.substr(0, kept) + format("_{:08x}", static_cast<uint32_t>(std::hash<std::string>()(name)));
 }
 
 // Parameters and constants first, then the stages above them.

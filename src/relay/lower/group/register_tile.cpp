@@ -51,7 +51,7 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
       return c;
     };
     for (int64_t tx = 1; tx <= std::min(x.extent, max_rows); ++tx) {
-      if (!x.is_static && tx > 8) break;
+      if (!x.is_static && tx > 8) break;  // more rows than that are too often a remainder
       const bool extends = tx == x.extent || (x.taps && y.taps);
       int64_t max_y = extends && y.is_static ? max_rows / tx : 1;
       const Cover along_x = cover(x, tx);
@@ -63,6 +63,7 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
           return whole + along_y.rest * cover_cost(along_x, tx, along_y.left, blocks, latency);
         });
         if (nb == 1 && x.extent * y.extent > 1) cost *= 1.08;  // every multiply-add carries a broadcast of its own
+        // Of equal ones the first, whatever the rounding.
         if (cost < best.cost * 0.999) best = {nb, tx, ty, cost};
       }
     }

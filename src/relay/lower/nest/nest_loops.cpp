@@ -134,7 +134,7 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
   }
   constexpr size_t most = 64;  // of a larger part, or one that is known at run time only, nothing
   const Layout& layout = layouts_.at(name);
-  const int64_t line = std::max(1, 64 / tensor->dtype.bytes());
+  const int64_t line = std::max(1, target_.line_bytes / tensor->dtype.bytes());
   std::vector<Exprs> lines;
   auto add = [](std::vector<Exprs>& to, Exprs point) {  // what windows share is there once
     const bool known = std::any_of(to.begin(), to.end(), [&](const Exprs& other) {
@@ -342,7 +342,7 @@ loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, co
            "vector loop {} of stage '{}' has the extent {}, which is not a constant", l.axis, stage->name,
            scalar::str(range.extent));
   int64_t extent = range.extent->ivalue, lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
-  if (lanes > 64)
+  if (lanes > 64)  // of bytes, in the widest vector
     refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has {} lanes", l.axis,
            stage->name, extent);
   if (extent == 1) return with({range.min, imm(1), range.limit});  // one lane: a condition instead of a mask
@@ -355,7 +355,7 @@ loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, co
     mask_ = mask_ ? scalar::logical_and(mask_, exists) : exists;
   }
   if (planted_ == Mutation::LoseTailMask) mask_ = {};
-  const Expr first = planted_ == Mutation::OutOfBounds ? range.min + (int64_t{1} << 40) : range.min;
+  const Expr first = planted_ == Mutation::OutOfBounds ? range.min + (int64_t{1} << 40) : range.min;  // far away
   loop::Stmt body = with({first + var, imm(1)});
   lane_ = {}, mask_ = {};
   return loop::for_(var, imm(0), imm(lanes), loop::ForKind::Vectorised, body);

@@ -83,12 +83,12 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
                         : extent);
   }
   // Rows that lie 1024 bytes apart would meet in a few sets of the L1 cache.
-  constexpr int64_t apart = 1024, line = 64;
+  constexpr int64_t apart = 1024;
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < b.shape.size(); ++d) rows *= b.shape[d]->ivalue;
   if (s.storage != Storage::Registers && !b.shape.empty() && rows >= 4 &&
       b.shape.back()->ivalue * b.dtype.bytes() % apart == 0)
-    b.shape.back() = imm(b.shape.back()->ivalue + line / b.dtype.bytes());
+    b.shape.back() = imm(b.shape.back()->ivalue + target_.line_bytes / b.dtype.bytes());
   for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);
   local.ring_dim = ring_dim, local.ring_size = ring_size;
   loop::BufferRef made(new loop::Buffer(std::move(b)));

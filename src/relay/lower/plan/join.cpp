@@ -34,8 +34,9 @@ std::optional<size_t> Uses::only_reader(int array) const {
 
 Group joined(const Group& producer, const Group& consumer) {
   Group out = consumer;
-  out.te.name =
-      short_name(producer.te.name + "_" + consumer.te.name.substr(consumer.te.name.starts_with("fused_") ? 6 : 0));
+  static constexpr std::string_view fused = "fused_";
+  const bool is_fused = consumer.te.name.starts_with(fused);
+  out.te.name = short_name(producer.te.name + "_" + consumer.te.name.substr(is_fused ? fused.size() : 0));
   out.te.params.clear(), out.params.clear();
   std::vector<std::pair<te::Tensor, te::Tensor>> now;
   for (size_t p = 0; p < consumer.params.size(); ++p) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/plan/in_place.h"
 #include "relay/lower/plan/join.h"
@@ -148,7 +149,7 @@ class Joiner {
     int64_t bytes = whole.dtype.bytes();
     for (size_t p = whole.layout.dims.size(); p-- > 0;) {
       const Expr extent = scalar::simplify(shape[static_cast<size_t>(whole.layout.dims[p].dim)]);
-      bytes *= scalar::is_int(extent) ? extent->ivalue : 64;
+      bytes *= scalar::is_int(extent) ? extent->ivalue : usual_rows;
       if (whole.layout.dims[p].dim == static_cast<int>(dim)) break;
     }
     return bytes;

@@ -4,7 +4,7 @@
 // alive. The right factor is packed so that a tile reads it in one contiguous stream: when the program is built if it
 // is constant, else panel by panel while the kernel runs (panel.cpp), if there are rows enough to pay for that.
 //
-// Of images stored by channels (lower/algorithms/planar.h) the right factor is the data: lanes run along their rows.
+// Of images stored by channels (GroupForm::by_channels) the right factor is the data: lanes run along their rows.
 //
 // A grouped convolution is a contraction for each group, if a group has enough outputs to fill vectors; window_rule
 // takes the others.
@@ -112,7 +112,7 @@ bool choose_lanes(ScheduleDraft& draft, Contraction& c) {
       if (worth > most) c.n = name, most = worth, of_left = &own == &c.left;
     }
   };
-  if (draft.form.planar) {
+  if (draft.form.by_channels) {
     c.n = same_axis(*c.result, c.order.back(), *c.sum);
     of_left = c.left.has(c.n);
   } else {
@@ -399,7 +399,7 @@ bool overlaps(const te::TensorNode& r, const LoadFact& load) {
 // one is used.
 bool streams_data(const ScheduleDraft& draft, const Contraction& c) {
   constexpr int64_t max_blocks = 4;  // of N: what is read for more of them stays in L1
-  return !c.grouped() && !draft.form.planar && !c.x.empty() && c.left.loads.size() == 1 &&
+  return !c.grouped() && !draft.form.by_channels && !c.x.empty() && c.left.loads.size() == 1 &&
          (c.n_outermost || c.n_extent <= max_blocks * c.block()) && !overlaps(*c.sum, c.left.loads[0]);
 }
 
@@ -417,7 +417,7 @@ std::string refine(ScheduleDraft& draft, const Contraction& c, int panel_level) 
   const std::string sum = c.sum->name, result = c.result->name;
   if (c.panel) add_panel(draft, c.sum, *c.panel, result, panel_level);
   const std::string copied =
-      draft.form.planar ? "" : add_rows(draft, draft.stage(sum), c.left.loads, c.x, c.tile.tx * c.tile.ty);
+      draft.form.by_channels ? "" : add_rows(draft, draft.stage(sum), c.left.loads, c.x, c.tile.tx * c.tile.ty);
   const bool in_blocks = !copied.empty() && !c.panel && c.n_outermost &&
                          std::all_of(c.rows.begin(), c.rows.end(),
                                      [&](const std::string& name) { return scalar::is_int(c.axis(name).extent); });
@@ -458,9 +458,9 @@ bool contraction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tenso
   draft.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}{}", e->name,
                     c.tile.tx * c.tile.ty, c.tile.nb, c.lanes, c.n,
                     facts.numbers > 1 ? format(", {} products at once", facts.numbers) : "",
-                    draft.form.planar ? ", a row of an image stored by channels"
-                    : c.grouped()     ? format(", groups of {}", facts.group)
-                                      : "",
+                    draft.form.by_channels ? ", a row of an image stored by channels"
+                    : c.grouped()          ? format(", groups of {}", facts.group)
+                                           : "",
                     c.panel         ? ", panels packed in front"
                     : c.n_outermost ? ", weights outermost"
                                     : "",

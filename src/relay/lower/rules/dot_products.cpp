@@ -76,7 +76,8 @@ struct Form {
 };
 
 std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
-  if (!facts.contraction || !facts.grouped.empty() || draft.form.planar || draft.form.schedule) return std::nullopt;
+  if (!facts.contraction || !facts.grouped.empty() || draft.form.by_channels || draft.form.schedule)
+    return std::nullopt;
   const Expr product = draft.expanded(r).body(*r);
   if (product->kind != Kind::Binary) return std::nullopt;
   std::optional<Narrow> left = narrow_factor(product->args[0], facts.left_loads),

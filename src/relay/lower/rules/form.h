@@ -35,7 +35,7 @@ struct GroupForm {
   std::any stages{};                       // how that one names its stages; nobody else reads it
   std::string weight{};                    // the stage, if there is one, that holds constants in the algorithm's form
   Gain gain{};
-  bool planar = false;                 // a convolution with lanes along the rows of images that are stored by channels
+  bool by_channels = false;            // a convolution of images that are stored by channels: lanes along their rows
   std::set<std::string> reads_halo{};  // padding stages that read the halo of their input
 
   bool is_joined() const { return schedule && schedule->joined; }

@@ -128,7 +128,7 @@ void loop_over_epilogue(StageSchedule& s, const Products& p) {
 
 bool inner_product_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   Products p{r, e, facts, draft.lanes(r->dtype)};
-  if (draft.form.planar || !find_sides(draft, p)) return false;
+  if (draft.form.by_channels || !find_sides(draft, p)) return false;
   if (p.constant) {
     if (!beats_rows_in_lanes(draft, p)) return false;
     store_constants_along(draft, facts, r->reduce_axes[p.k].var->name);

@@ -28,7 +28,8 @@ int64_t WrittenSize::add(const te::TensorNode& t) {
   scalar::visit(t.body, [&](const Expr& n) {
     const auto read = n->kind == scalar::Kind::Load ? sizes_.find(n->source.get()) : sizes_.end();
     int64_t size = read == sizes_.end() ? 1 : read->second;
-    for (const Expr& a : n->args) size = std::min(size + sizes.at(a.get()), int64_t{1} << 40);
+    constexpr int64_t most = int64_t{1} << 40;  // shared parts count each time: sums must not overflow
+    for (const Expr& a : n->args) size = std::min(size + sizes.at(a.get()), most);
     sizes[n.get()] = size;
   });
   return sizes_[&t] = sizes.at(t.body.get());

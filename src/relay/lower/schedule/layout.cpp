@@ -68,7 +68,7 @@ Exprs Layout::physical_indices(const Exprs& indices) const {
 }
 
 int64_t row_padding_behind(const Expr& elements, DType dtype) {
-  constexpr int64_t meet = 2048, line = 64;
+  constexpr int64_t meet = 2048, line = 64;  // bytes (layout.h)
   return scalar::is_int(elements) && elements->ivalue * dtype.bytes() % meet == 0 ? line / dtype.bytes() : 0;
 }
 

@@ -176,11 +176,14 @@ class Reader {
       s.place = Place::Root;
       return ok();
     }
-    if (place != "at" || words_.size() < 5)
+    constexpr int64_t most_levels = 64;  // no stage has so many loops
+    constexpr size_t least_words = 5;    // stage NAME: at STAGE.LEVEL STORAGE
+    if (place != "at" || words_.size() < least_words)
       return error(2, "expected inline, root or 'at STAGE.LEVEL registers|stack|scratch|array'");
     size_t dot = words_[3].text.rfind('.');
     int64_t level = 0;
-    if (dot == std::string_view::npos || !number(words_[3].text.substr(dot + 1), &level) || level < 0 || level > 64)
+    if (dot == std::string_view::npos || !number(words_[3].text.substr(dot + 1), &level) || level < 0 ||
+        level > most_levels)
       return error(3, format("'{}' is not STAGE.LEVEL", words_[3].text));
     s.place = Place::At;
     s.consumer = std::string(words_[3].text.substr(0, dot));
@@ -190,7 +193,7 @@ class Reader {
     if (found == std::end(storage_names))
       return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack, scratch or array");
     s.storage = static_cast<Storage>(found - storage_names);
-    if (words_.size() >= 7 && words_[5].text == "ring") s.ring = std::string(words_[6].text);
+    if (words_.size() >= least_words + 2 && words_[5].text == "ring") s.ring = std::string(words_[6].text);
     return ok();
   }
 

@@ -102,7 +102,7 @@ struct Steps {
 
   static bool rewrite(Site& site, const Found&, const Gain& gain) {
     GroupForm& form = site.group().form;
-    form.schedule = &planar_schedule, form.planar = true, form.gain = gain;
+    form.schedule = &planar_schedule, form.by_channels = true, form.gain = gain;
     site.plan.by_channels.insert(site.group().outputs[0]);
     return true;
   }
