@@ -93,6 +93,15 @@ class Planner {
     return ok();
   }
 
+  // How many tensors a value has, in tuples or alone.
+  static size_t tensors_of(const ir::Type& type) {
+    const ir::TupleType* tuple = ir::as<ir::TupleType>(type);
+    if (!tuple) return 1;
+    size_t count = 0;
+    for (const ir::Type& field : tuple->fields) count += tensors_of(field);
+    return count;
+  }
+
   Status add(const ir::Expr& e) {
     if (const ir::Constant* c = ir::as<ir::Constant>(e)) {
       Exprs shape;
@@ -107,15 +116,11 @@ class Planner {
       values_[e.get()] = all;
     } else if (const ir::TupleGetItem* g = ir::as<ir::TupleGetItem>(e)) {
       const std::vector<int>& all = values_.at(g->tuple.get());
-      const ir::TupleType* type = ir::as<ir::TupleType>(g->tuple->type);
-      if (!type || type->fields.size() != all.size())
-        return Diagnostic{DiagnosticKind::not_supported,
-                          "nested tuples between kernels cannot be compiled",
-                          e->span,
-                          {},
-                          {},
-                          "flatten the tuple"};
-      values_[e.get()] = {all[g->index]};
+      const ir::Types& fields = ir::as<ir::TupleType>(g->tuple->type)->fields;
+      size_t begin = 0, count = tensors_of(fields[static_cast<size_t>(g->index)]);
+      for (int64_t k = 0; k < g->index; ++k) begin += tensors_of(fields[static_cast<size_t>(k)]);
+      values_[e.get()] = std::vector<int>(all.begin() + static_cast<int64_t>(begin),
+                                          all.begin() + static_cast<int64_t>(begin + count));
     } else if (const ir::Call* c = ir::as<ir::Call>(e)) {
       return add_group(*c);
     } else if (ir::as<ir::Op>(e) || ir::as<ir::Function>(e)) {
@@ -217,9 +222,10 @@ class Planner {
   }
 
   static bool is_small(const Array& a) {
+    constexpr int64_t most = 4096;  // bytes: a page
     int64_t bytes = a.dtype.bytes();
     for (const Expr& e : a.shape)
-      if (!scalar::is_int(e) || e->ivalue > 4096 || (bytes *= e->ivalue) > 4096) return false;
+      if (!scalar::is_int(e) || e->ivalue > most || (bytes *= e->ivalue) > most) return false;
     return true;
   }
 
@@ -369,7 +375,7 @@ class Planner {
           if (guard->value->source.get() != static_cast<const scalar::Source*>(g.te.params[p].get())) continue;
           // One that wants another order copies, and pads what it copies.
           const int array = g.params[p];
-          if ((plan_.by_channels.count(array) > 0) != g.form.planar) continue;
+          if ((plan_.by_channels.count(array) > 0) != g.form.by_channels) continue;
           std::optional<HaloRequest> w = halo_request(gi, *t, *guard, *g.te.params[p]);
           if (w && !reaches_other_views(array, *w)) wishes[stored_in(plan_.arrays, array)].push_back(*w);
         }
@@ -427,7 +433,8 @@ class Planner {
       Expr low = scalar::simplify(padded.axes[d].var - guard.value->args[d]);
       if (!scalar::is_int(low)) return std::nullopt;
       Expr high = scalar::simplify(padded.axes[d].extent - data.shape[d] - low);
-      if (!scalar::is_int(high) || low->ivalue < 0 || high->ivalue < 0 || low->ivalue > 64 || high->ivalue > 64)
+      constexpr int64_t widest = 64;  // of a wider one, copies cost more than the tests that it saves
+      if (!scalar::is_int(high) || low->ivalue < 0 || high->ivalue < 0 || low->ivalue > widest || high->ivalue > widest)
         return std::nullopt;
       w.low.push_back(low->ivalue), w.high.push_back(high->ivalue);
       in_range.set_range(padded.axes[d].var, low, data.shape[d]);
