@@ -189,11 +189,21 @@ class ResultFuser {
     return results >= 2 && results <= max_results_ && !leads_around(a, b) && !leads_around(b, a);
   }
 
+  // What stands at this node or before it does not depend on `from`: nodes read what comes before them, but a joined
+  // group is read from its first member on and reads what comes before its last one.
+  int bound(int from, int to) const {
+    int first = units_[at(from)].members.front(), before = first;
+    for (auto span = spans_.upper_bound({first, flow_.size()}); span != spans_.end(); ++span)
+      if (const int of = span->second; of != units_[at(from)].members.front() && of != units_[at(to)].members.front())
+        before = std::min(before, of);
+    return before;
+  }
+
   // True, or not known within so many nodes, if something outside of both has to be computed after `from` and before
   // `to`.
   bool leads_around(int from, int to) {
     constexpr int max_visited = 256;
-    const int first = unit(from).members.front();
+    const int before = bound(from, to);
     std::set<int> seen;
     std::vector<int> work;
     auto add_inputs = [&](int n, bool direct) {  // of `to` itself, what it reads of `from` stays inside
@@ -211,8 +221,8 @@ class ResultFuser {
       if (n == from || visited == max_visited) return true;
       if (n == to) continue;
       if (!is_unit(n)) {
-        if (n > first) add_inputs(n, false);
-      } else if (unit(n).members.back() > first) {
+        if (n > before) add_inputs(n, false);
+      } else if (unit(n).members.back() > before) {
         for (int m : unit(n).members) add_inputs(m, false);
       }
     }
@@ -223,7 +233,10 @@ class ResultFuser {
     Unit &x = unit(a), &y = unit(b);
     std::vector<int> members;
     std::merge(x.members.begin(), x.members.end(), y.members.begin(), y.members.end(), std::back_inserter(members));
+    for (const Unit* u : {&x, &y})
+      if (u->members.size() > 1) spans_.erase({u->members.back(), u->members.front()});
     x.members = std::move(members), y.members.clear();
+    spans_.insert({x.members.back(), x.members.front()});
     x.size += y.size, x.kind = std::max(x.kind, y.kind);
     y.parent = a;
   }
@@ -308,6 +321,7 @@ class ResultFuser {
   Dataflow flow_;
   int max_group_, max_results_;
   std::vector<Unit> units_;              // by node; those that are none have no parent
+  std::set<std::pair<int, int>> spans_;  // the last and the first member of each joined group
   std::vector<std::vector<int>> users_;  // by node, ascending
   std::vector<Expr> result_;
 };
