@@ -32,6 +32,7 @@ struct Settings {
   std::string only = ".*";
   size_t shard = 0, shards = 1;
   bool fail = false;
+  std::set<std::string> columns{};  // none: all
 };
 
 struct Cell {
@@ -120,7 +121,10 @@ class Prover {
   }
 
  private:
+  bool wanted(const char* column) const { return settings_.columns.empty() || settings_.columns.contains(column); }
+
   void prove(const char* column, const std::string& what, const std::function<Problem()>& check) {
+    if (!wanted(column)) return;
     Problem problem;
     try {
       problem = check();
@@ -166,6 +170,22 @@ class Prover {
     const ExampleCase& c = *made;
     const Tensors inputs = eval::example_inputs(c);
     const Result<Tensors> want = evaluated(eval::function(c), inputs);
+    const bool of_gradients = std::ranges::all_of(
+        settings_.columns, [](const std::string& column) { return column.find("gradient") != std::string::npos; });
+    if (settings_.columns.empty() || !of_gradients) kernels(c, i, inputs, want);
+    if (!settings_.is_short) gradients(c, i, inputs);
+  }
+
+  void gradients(const ExampleCase& c, size_t i, const Tensors& inputs) {
+    gradient(c, inputs);
+    if (!wanted("symbolic_gradient")) return;
+    if (def_.examples[i].symbolic.empty())
+      for (const ExampleCase& open : opened(def_, i, &refused_open_)) symbolic_gradient(open, c, inputs);
+    else if (const Result<ExampleCase> open = eval::symbolic_case(def_, i))
+      symbolic_gradient(*open, c, inputs);
+  }
+
+  void kernels(const ExampleCase& c, size_t i, const Tensors& inputs, const Result<Tensors>& want) {
     const double ulps = c.example->ulps;
     const Result<exec::Built> built = build_call(c, target("native"));
     const Result<Executable> native = executable_of(built, "native");
@@ -192,7 +212,6 @@ class Prover {
     half(c, inputs);
     sizes(i);
     axes(c, inputs, want);
-    gradient(c, inputs);
   }
 
   void compiled(const ExampleCase& c, const Result<exec::Built>& built, const Result<Executable>& native,
@@ -313,8 +332,82 @@ class Prover {
     return e.what();
   }
 
+  bool has_gradient(const ExampleCase& c) const {
+    return any_float(c.inputs) && any_float({c.output}) && (def_.gradient || def_.definition);
+  }
+
+  static eval::Values as_doubles(const Tensors& inputs) {
+    eval::Values out;
+    for (const Tensor& t : inputs)
+      out.push_back(t.dtype().is_float()
+                        ? eval::Value(transform::in_double(t, [&](int64_t k) { return t.at(k); }), t.dtype())
+                        : eval::Value(t));
+    return out;
+  }
+
+  // Of the call `open`, whose sizes are those of `fixed` in a run. Refused where the gradient's form takes numbers, or
+  // these sizes do not fit it, which a run then says.
+  void symbolic_gradient(const ExampleCase& open, const ExampleCase& fixed, const Tensors& inputs) {
+    if (!has_gradient(fixed)) return;
+    ir::Module call, with_sizes;
+    call.functions["main"] = eval::function(fixed), with_sizes.functions["main"] = eval::function(open);
+    const Result<ir::Module> plain = typing::infer(call), known = transform::differentiated(call);
+    if (!plain || !known) return;
+    const Result<ir::Module> gradient = transform::differentiated(with_sizes);
+    const std::optional<Problem> problem =
+        gradient ? gradient_difference(*plain, *known, *gradient, inputs) : std::nullopt;
+    if (!problem) {
+      ++cells_["symbolic_gradient"].refused;
+      return;
+    }
+    prove("symbolic_gradient", open.name, [&] { return *problem; });
+  }
+
+  // Whether values are as near as that, in parts of the largest, or of 1: gradients may be differences of like numbers.
+  static Problem near(const Tensors& got, const Tensors& want, double most) {
+    if (got.size() != want.size()) return format("{} tensors for {}", got.size(), want.size());
+    for (size_t k = 0; k < got.size(); ++k) {
+      if (got[k].shape() != want[k].shape()) return format("result {} has another shape", k);
+      double largest = 1;
+      for (int64_t i = 0; i < want[k].elements(); ++i) largest = std::max(largest, std::abs(want[k].at(i)));
+      for (int64_t i = 0; i < want[k].elements(); ++i)
+        if (!(std::abs(got[k].at(i) - want[k].at(i)) <= most * largest))
+          return format("result {} at {}: {} for {}", k, i, got[k].at(i), want[k].at(i));
+    }
+    return {};
+  }
+
+  // Nothing where a run is refused.
+  static std::optional<Problem> gradient_difference(const ir::Module& plain, const ir::Module& known,
+                                                    const ir::Module& open, const Tensors& inputs) try {
+    eval::Values args = as_doubles(inputs);
+    args.push_back(transform::seed_of(plain, args));
+    const Result<eval::Value> want = eval::run(known, "main", args, transform::precise),
+                              got = eval::run(open, "main", args, transform::precise);
+    if (!want) return render(want.errors());
+    if (!got) return std::nullopt;
+    auto narrowed = [](const eval::Value& v) {
+      Tensors out;
+      for (const eval::Value& one : transform::flat_values(v)) out.push_back(one.tensor.cast(one.dtype));
+      return out;
+    };
+    const Tensors expected = narrowed(*want);
+    if (Problem p = near(narrowed(*got), expected, 1e-7); !p.empty()) return "evaluated: " + p;
+    if (eval::as_tuple(args.back())) return Problem();  // a compiled program takes tensors
+    Tensors given = inputs;
+    given.push_back(args.back().tensor.cast(args.back().dtype));
+    driver::CompileOptions options;
+    options.target = target("native"), options.threads = 1;
+    const Result<driver::Compiled> compiled = driver::compile(open, options);
+    if (!compiled) return render(compiled.errors());
+    const Result<Tensors> run = compiled->executable->run(given);
+    return run ? std::optional(near(*run, expected, 1e-4)) : std::nullopt;
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+
   void gradient(const ExampleCase& c, const Tensors& inputs) {
-    if (!any_float(c.inputs) || !any_float({c.output}) || !(def_.gradient || def_.definition)) return;
+    if (!has_gradient(c)) return;
     ir::Module call;
     call.functions["main"] = eval::function(c);
     const Result<ir::Module> plain = typing::infer(call), gradient = transform::differentiated(call);
@@ -322,11 +415,7 @@ class Prover {
       forms_without_gradient_.push_back(c.name);
       return;
     }
-    eval::Values args;
-    for (const Tensor& t : inputs)
-      args.push_back(t.dtype().is_float()
-                         ? eval::Value(transform::in_double(t, [&](int64_t k) { return t.at(k); }), t.dtype())
-                         : eval::Value(t));
+    const eval::Values args = as_doubles(inputs);
     // Where regions are, and how large a result, is given.
     const bool only_data = def_.name == "vision.roi_align" || def_.name.starts_with("dyn.nn.upsampling");
     prove("gradient", c.name,
@@ -359,11 +448,14 @@ class Prover {
       for (const ir::AttrField& f : def_.attrs_type->fields) axes |= is_axis(f.name);
     for (const char* column : {"nan", "infinity", "signed_zero", "ties", "overflow", "half"})
       because(column, "no float inputs", !floats_in);
-    for (const char* column : {"empty", "one", "rank0", "symbolic"}) because(column, "no sizes", !sizes);
+    for (const char* column : {"empty", "one", "rank0", "symbolic", "symbolic_gradient"})
+      because(column, "no sizes", !sizes);
     for (const char* column : {"empty", "one", "rank0", "symbolic"})
       because(column, "refused by the relation", cells_[column].refused > 0);
+    because("symbolic_gradient", "refused by the relation",
+            refused_open_ > 0 && cells_["symbolic_gradient"].refused == 0);
     because("negative_axis", "no axes", !axes);
-    for (const char* column : {"gradient", "second_gradient"})
+    for (const char* column : {"gradient", "second_gradient", "symbolic_gradient"})
       because(column, "no float inputs", !floats_in), because(column, "no float results", !floats_out);
     for (const char* column : {"fused_before", "fused_after"})
       because(column, "fuses with nothing", def_.fusion == op::Fusion::Opaque),
@@ -380,6 +472,7 @@ class Prover {
   const Settings& settings_;
   std::map<std::string, Cell> cells_;
   std::vector<std::string> forms_without_gradient_;
+  int64_t refused_open_ = 0;  // calls with shape variables that the relation refused
 };
 
 int prove_all(const Settings& settings) {
@@ -412,6 +505,8 @@ int main(int argc, char** argv) try {
   app.add_flag("--short", settings.is_short, "One example of each operator, without C and other sizes");
   app.add_option("--only", settings.only, "A regular expression of names");
   app.add_option("--shard", shard, "I/N: only the I-th of N parts");
+  app.add_option("--columns", settings.columns, "These columns of columns.def only: gradient,second_gradient")
+      ->delimiter(',');
   app.add_flag("--fail", settings.fail, "Print failures only, and exit with 1 where there is one");
   CLI11_PARSE(app, argc, argv);
   if (!shard.empty() && (std::sscanf(shard.c_str(), "%zu/%zu", &settings.shard, &settings.shards) != 2 ||

@@ -49,11 +49,11 @@ def listed_reasons():
     return reasons, given
 
 
-def prove(only, jobs):
-    """{operator: row} of relay_op_proofs, run in so many processes."""
+def prove(only, jobs, chosen):
+    """{operator: row} of relay_op_proofs for the chosen columns, run in so many processes."""
 
     def part(k):
-        command = [BINARIES / "relay_op_proofs", "--only", only, "--shard", f"{k + 1}/{jobs}"]
+        command = [BINARIES / "relay_op_proofs", "--only", only, "--shard", f"{k + 1}/{jobs}", *chosen]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode != 0:
             sys.exit(f"{' '.join(map(str, command))} ended with {run.returncode}:\n{run.stdout[-300:]}{run.stderr}")
@@ -184,15 +184,40 @@ def report(rows, missing, problems):
     return not (failures or missing or problems)
 
 
+def store(proofs):
+    lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in proofs.items()]
+    PROOFS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def write_columns(rows, chosen):
+    """Puts the columns of these rows into proofs.json, and prints what fails or is missing in them."""
+    _, given = listed_reasons()
+    stored, good = json.loads(PROOFS.read_text()), True
+    for name, row in rows.items():
+        for column in chosen:
+            cell = row["cells"].get(column, {"proved": 0, "reason": "", "failures": []})
+            stored[name][column] = cell["proved"] or cell["reason"] or given.get((name, column), "")
+            for failure in cell["failures"]:
+                print(f"{name} {column}: {failure}")
+            if not stored[name][column]:
+                print(f"{name} {column}: missing{', refused' if cell.get('refused') else ''}")
+            good &= bool(stored[name][column]) and not cell["failures"]
+    store({name: {column: cells[column] for column in columns()} for name, cells in stored.items()})
+    return 0 if good else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="a regular expression: operators whose whole names it matches")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--edges", action="store_true", help="print what oracles say of special values and sizes")
+    parser.add_argument("--columns", default="", help="these of columns.def only, with commas between; no table then")
     options = parser.parse_args()
-    rows = prove(options.only or ".*", options.jobs)
+    rows = prove(options.only or ".*", options.jobs, ["--columns", options.columns] if options.columns else [])
     if not rows:
         sys.exit(f"no operator is named {options.only}")
+    if options.columns:
+        return write_columns(rows, options.columns.split(","))
     said = compare_with_oracles(rows, options.edges)
     missing, wrong, unused = complete(rows, timed_operators())
     problems = wrong + lost(rows) + ([] if options.only else [f"reasons.txt: there is no {one}" for one in unused])
@@ -205,8 +230,7 @@ def main():
             name: {column: row["cells"][column]["proved"] or row["cells"][column]["reason"] for column in columns()}
             for name, row in rows.items()
         }
-        lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in stored.items()]
-        PROOFS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        store(stored)
     return 0 if good else 1
 
 

@@ -143,3 +143,17 @@ def test_gradients_with_output_padding_against_torch(kernel, stride, pad, extra,
     for one, expected in zip(got, want, strict=True):
         expected = expected.numpy()
         np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("size", [(9, 8), (8, 11), (7, 7)])
+def test_gradient_of_a_strided_convolution_of_variable_sizes(size):
+    """How many rows no window reaches is known in a run only."""
+    x, w = relay.var("x", shape=("n", 3, "h", "w")), relay.var("w", shape=(4, 3, 3, 3))
+    y = nn.conv2d(x, w, strides=[2, 2], padding=[1, 1], channels=4, kernel_size=[3, 3])
+    model = relay.compile(relay.grad(relay.Function([x, w], relay.op.sum(relay.op.multiply(y, y)))))
+    random = np.random.default_rng(0)
+    given = [random.standard_normal(s).astype(np.float32) for s in ((2, 3, *size), (4, 3, 3, 3))]
+    tensors = [torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in given]
+    want = torch.autograd.grad((F.conv2d(*tensors, stride=2, padding=1) ** 2).sum(), tensors)
+    for got, one in zip(model(*given), want, strict=True):
+        np.testing.assert_allclose(got, one.numpy(), atol=2e-4)

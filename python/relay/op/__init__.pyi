@@ -276,7 +276,7 @@ def debug(program: Expr | TupleWrapper, debug_func: str = '') -> Expr:
 
     program: any shape
     debug_func (string): The name of what would look at the value."""
-def define(name: Any, inputs: Any, relation: Any, compute: Any = None, callback: Any = None, attributes: Any = None, fusion: Any = 'opaque', doc: Any = '') -> Expr:
+def define(name: Any, inputs: Any, relation: Any, compute: Any = None, callback: Any = None, gradient: Any = None, attributes: Any = None, fusion: Any = 'opaque', doc: Any = '') -> Expr:
     """Defines an operator for this process, and gives the function that makes calls of it.
 
         name: words with points between them, "mine.swish"; then relay.op.mine.swish is the function. inputs: their names;
@@ -288,6 +288,8 @@ def define(name: Any, inputs: Any, relation: Any, compute: Any = None, callback:
         compute(te.Tensor, ..): tensor expressions of the results (relay.te), of which kernels are made; or
         callback(arrays of NumPy): the results as arrays, of exactly the types of the relation. It is called for every run,
         from any thread, one at a time; it must not change its inputs and gives the same results for the same inputs.
+        gradient(inputs .., result, gradient of the result): expressions of the gradients of the inputs, each of its input's
+        type, or None where nothing depends on it smoothly; a list of them, or one for an operator of one input.
         fusion: what a tensor expression may share a kernel with: "elementwise", "broadcast", "injective", "reduce",
         "output fusable" or "opaque".
 """

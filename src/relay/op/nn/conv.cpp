@@ -231,13 +231,14 @@ ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of) {
              pad = padding_sides(a.padding, axes);
   if (!agree(kernel[at.o], out[at.out_c])) return multiplied_gradient(axes, a, of, out[at.out_c]);
   Ints extents, behind;  // of the kernel; rows at the end of data that no window reaches
+  bool cut = false;      // how many these are is not known: as many as there may be, and what is too many is cut off
   for (size_t d = 0; d < axes; ++d) {
     const Dim& k = kernel[at.k[d]];
     if (!scalar::is_int(k)) return {};
     const Dim rest = scalar::simplify(in[at.s[d]] + (pad[d] + pad[axes + d] - dilation[d] * (k->ivalue - 1) - 1) -
                                       (out[at.out_s[d]] - 1) * strides[d]);
-    if (!scalar::is_int(rest) && strides[d] > 1) return {};
-    extents.push_back(k->ivalue), behind.push_back(scalar::is_int(rest) ? rest->ivalue : 0);
+    cut |= !scalar::is_int(rest);
+    extents.push_back(k->ivalue), behind.push_back(scalar::is_int(rest) ? rest->ivalue : strides[d] - 1);
   }
   const std::string out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
   std::string transposed_kernel = a.kernel_layout;  // what was the output is the input
@@ -250,8 +251,9 @@ ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of) {
                               {"data_layout", out_layout},
                               {"kernel_layout", transposed_kernel},
                               {"out_layout", a.data_layout}};
-  return {grad::call(axes == 2 ? "nn.conv2d_transpose" : "nn.conv3d_transpose", {dy, w}, of_data),
-          conv_weight_gradient(axes, a, x, dy, extents)};
+  ir::Expr dx = grad::call(axes == 2 ? "nn.conv2d_transpose" : "nn.conv3d_transpose", {dy, w}, of_data);
+  if (cut) dx = grad::call("slice_like", {dx, x});
+  return {dx, conv_weight_gradient(axes, a, x, dy, extents)};
 }
 
 }  // namespace relay::op::nn
