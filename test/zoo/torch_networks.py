@@ -106,13 +106,12 @@ def made(source, name):
         "timm": export.from_timm, "torchvision": export.from_torchvision, "transformers": export.from_transformers,
     }[source](name)  # fmt: skip
     export.fill(network, name)
-    is_text = [not one.is_floating_point() for one in inputs]
-    axes = [(0, 1) if text and one.dim() == 2 else (0,) for text, one in zip(is_text, inputs, strict=True)]
+    axes = [(0, 1) if one.dim() == 2 else (0,) for one in inputs]  # texts and sounds have lengths
     return network, tuple(inputs), axes
 
 
 def resized(inputs, axes, batch, more):
-    """Inputs of another batch, and of texts `more` longer."""
+    """Inputs of another batch, and texts and sounds `more` longer."""
     out = []
     for one, which in zip(inputs, axes, strict=True):
         sizes = [
