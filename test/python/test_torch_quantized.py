@@ -89,6 +89,35 @@ def test_integers_as_weights(settings):
     torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-4)
 
 
+class PackedLinear(nn.Module):
+    """Integers of 4 bits in the order of PyTorch's own kernels for this processor."""
+
+    def __init__(self, rows, columns, group, dtype):
+        super().__init__()
+        integers = torch.randint(0, 16, (rows, columns), dtype=torch.int32)
+        scales = torch.rand(columns // group, rows) * 0.1 + 0.01
+        both = torch.stack([scales, torch.randn(columns // group, rows)], -1).to(dtype)
+        self.group = group
+        self.register_buffer("packed", torch.ops.aten._convert_weight_to_int4pack_for_cpu(integers, 1))
+        self.register_buffer("scales_and_zeros", both)
+
+    def forward(self, x):
+        return torch.ops.aten._weight_int4pack_mm_for_cpu(x, self.packed, self.group, self.scales_and_zeros)
+
+
+@pytest.mark.parametrize("group", [32, 64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_packed_integers_of_four_bits(group, dtype):
+    torch.manual_seed(0)
+    model, x = PackedLinear(64, 128, group, dtype).eval(), torch.randn(5, 128).to(dtype)
+    wanted = model(x)
+    module = relay.from_pytorch(model, (x,))
+    got = relay.compile(module, threads=1)(x)
+    assert "int8" in str(module) and got.dtype == dtype
+    close = float(wanted.abs().max()) * (1e-5 if dtype == torch.float32 else 2**-7)
+    torch.testing.assert_close(got, wanted, rtol=0, atol=close)
+
+
 def test_integers_as_weights_are_integers_in_the_file(tmp_path):
     def size(settings):
         model = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512)).eval()

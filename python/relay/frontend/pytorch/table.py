@@ -159,6 +159,7 @@ OPERATORS = {
     "select_scatter": scatter.select_scatter, "diagonal_scatter": scatter.diagonal_scatter, "copy": scatter.copy,
     "col2im": scatter.col2im,
     "linear": linear.linear, "mm": linear.mm, "_int_mm": linear.int_mm, "bmm": linear.bmm,
+    "_weight_int4pack_mm_for_cpu": quantized.packed_product,
     "_grouped_mm": linear.grouped_mm, "transformers::grouped_mm_fallback": linear.grouped_mm,
     "transformers::grouped_mm_fallback_backward": linear.grouped_mm_backward,
     "addmm": linear.addmm, "addmv": linear.addmv,
