@@ -104,3 +104,20 @@ def test_what_changes_behind_the_first_call():
         near(fast(x), eager(x))
         fast.layer = eager.layer = torch.nn.Linear(4, 4).requires_grad_(False)
         near(fast(x), eager(x))
+
+
+def test_views_that_are_read_negated():
+    """The imaginary part of a conjugate: PyTorch keeps the elements and notes that they are to be negated."""
+    x = torch.randn(3, dtype=torch.complex64).conj().imag
+    assert x.is_neg()
+    v = relay.var("v", shape=(3,))
+    torch.testing.assert_close(relay.compile(relay.module(relay.exp(v)))(x), x.exp())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.bool], ids=str)
+def test_tensors_and_parameters_share_memory(dtype):
+    x = torch.ones(3, 4).to(dtype)
+    for value in (x, torch.nn.Parameter(x, requires_grad=x.is_floating_point()), x.t()):
+        array = relay.arrays.array(value)
+        assert relay.arrays.torch_tensor(array).data_ptr() == x.data_ptr() or not value.is_contiguous()
+        torch.testing.assert_close(relay.arrays.torch_tensor(array), value.detach())
