@@ -1,7 +1,10 @@
 """Forms of operators that programs of the old Relay have, each with what it gives."""
 
+import re
+
 import numpy as np
 import pytest
+from programs import ROOT
 
 import relay
 
@@ -196,3 +199,18 @@ def test_attributes_that_the_program_computes():
     begin, end = computed(begin=(2,), end=(2,))
     call = relay.strided_slice(var("x", 1, 3), begin, end)
     assert both(call, value, np.array([0, 1]), np.array([1, 3])).tolist() == [[1, 2]]
+
+
+def test_fusion_classes_that_differ_from_the_reference_have_a_reason():
+    """In the operator's file, "// Fusion of NAME: ..", and nowhere else."""
+    ours, differ = {one["name"]: one["fusion"] for one in relay._core.operators()}, set()
+    for line in (ROOT / "test/ops/reference_fusion.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            fusion, _, names = line.partition(": ")
+            differ |= {name for name in names.split() if name in ours and ours[name] != fusion}
+    said = set()
+    for path in (ROOT / "src/relay/op").rglob("*.cpp"):
+        text = re.sub(r"\n *// *", " ", path.read_text().replace("// Fusion of", "\n// Fusion of"))
+        for names in re.findall(r"Fusion of ([\w., ]+):", text):
+            said |= set(names.split(", "))
+    assert said == differ

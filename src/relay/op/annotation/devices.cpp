@@ -98,6 +98,7 @@ OpDef vm_reshape_tensor() {
       {.name = "vm.reshape_tensor",
        .doc = "The same elements under another shape, which is given twice.",
        .inputs = {{"data", "any shape"}, {"shape", "(rank,) integers: the values of newshape"}},
+       // Fusion of vm.reshape_tensor: opaque in the reference; it is a reshape.
        .fusion = Fusion::Injective,
        .infer = [](const ReshapeTensorAttrs& a, const Types& in) -> Result<Type> {
          RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));

@@ -75,6 +75,7 @@ OpDef arange() {
        .inputs = {{"start", "the first value"},
                   {"stop", "the value not reached"},
                   {"step", "the distance between values"}},
+       // Fusion of arange: opaque in the reference; an element is computed where it is read.
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,

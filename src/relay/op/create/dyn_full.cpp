@@ -30,6 +30,8 @@ OpDef filled(const char* name, const char* doc, int64_t value, const char* oracl
       {.name = name,
        .doc = doc,
        .inputs = {{"shape", "(rank,) integers: the result's shape"}},
+       // Fusion of dyn.ones, dyn.zeros: elementwise in the reference; no input has an element for each of the
+       // result's.
        .fusion = Fusion::Injective,
        .infer = infer_filled,
        .compute =
@@ -55,6 +57,8 @@ OpDef dyn_full() {
   return define<DynInitOpAttrs>({.name = "dyn.full",
                                  .doc = "A tensor of one value, of a shape that is known only when the program runs.",
                                  .inputs = {{"fill_value", "()"}, {"shape", "(rank,) integers: the result's shape"}},
+                                 // Fusion of dyn.full: elementwise in the reference; no input has an element for each
+                                 // of the result's.
                                  .fusion = Fusion::Injective,
                                  .infer = infer,
                                  .compute =

@@ -90,6 +90,8 @@ OpDef dyn_image_resize2d() {
        .inputs = {{"data", "(N, C, H, W), in the order of layout"},
                   {"size", "(2,) integers: the extents of H and W"},
                   {"roi", "(4,) floats, not used"}},
+       // Fusion of dyn.image.resize2d: injective in the reference; its size is computed before it, so that it could
+       // share a kernel with what follows only.
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = [](const DynResize2DAttrs& a, const te::Tensors& in,

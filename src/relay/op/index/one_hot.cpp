@@ -136,6 +136,8 @@ OpDef dyn_one_hot() {
                   {"on_value", "the value at the place"},
                   {"off_value", "the value elsewhere"},
                   {"depth", "one integer: the extent of the new axis"}},
+       // Fusion of dyn.one_hot: output fusable in the reference; its size is computed before it, so that it could
+       // share a kernel with what follows only.
        .fusion = Fusion::Opaque,
        .infer = infer_dynamic,
        .compute =

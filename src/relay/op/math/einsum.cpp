@@ -164,6 +164,7 @@ OpDef einsum() {
       {.name = "einsum",
        .doc = "A sum of products that is written with a letter for each axis.",
        .inputs = {{"data", "a tuple of tensors", true}},
+       // Fusion of einsum: injective in the reference; it is a sum of products.
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,

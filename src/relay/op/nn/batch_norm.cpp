@@ -66,6 +66,8 @@ OpDef nn_batch_norm() {
                   {"beta", "(C,)"},
                   {"moving_mean", "(C,)"},
                   {"moving_var", "(C,)"}},
+       // Fusion of nn.batch_norm: output fusable in the reference; the statistics are given: an element is made of
+       // one element.
        .fusion = Fusion::Broadcast,
        .infer = infer,
        .complete = [](const BatchNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },

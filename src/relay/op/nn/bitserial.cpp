@@ -165,6 +165,7 @@ OpDef nn_bitpack() {
       {.name = "nn.bitpack",
        .doc = "The bits of numbers, packed into words.",
        .inputs = {{"data", "integers, any shape"}},
+       // Fusion of nn.bitpack: injective in the reference; a word is made of many elements.
        .fusion = Fusion::Opaque,
        .infer = infer_pack,
        .compute = compute_pack,

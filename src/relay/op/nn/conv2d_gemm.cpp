@@ -121,6 +121,7 @@ OpDef nn_contrib_conv2d_gemm_weight_transform() {
       {.name = "nn.contrib_conv2d_gemm_weight_transform",
        .doc = "The weight of a convolution as a matrix in tiles.",
        .inputs = {{"weights", "(KH, KW, C, O)"}},
+       // Fusion of nn.contrib_conv2d_gemm_weight_transform: output fusable in the reference; it moves elements.
        .fusion = Fusion::Injective,
        .infer = infer_transform,
        .compute = compute_transform,

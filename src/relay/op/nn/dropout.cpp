@@ -31,6 +31,8 @@ OpDef nn_dropout() {
       {.name = "nn.dropout",
        .doc = "Drops elements at random in training; the identity in inference. Gives (result, mask).",
        .inputs = {{"data", "any shape"}},
+       // Fusion of nn.dropout: opaque in the reference; what it is in training has its mask from elsewhere
+       // (training_forms).
        .fusion = Fusion::Elementwise,
        .infer = infer,
        .compute = compute,

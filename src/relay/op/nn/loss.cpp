@@ -51,6 +51,7 @@ OpDef cross_entropy(const char* name, const char* doc, const char* oracle, bool 
        .doc = doc,
        .inputs = {{"x", logits ? "logarithms of probabilities, (N, ..)" : "probabilities, (N, ..)"},
                   {"y", "the shape of x: what they should be"}},
+       // Fusion of nn.cross_entropy, nn.cross_entropy_with_logits: opaque in the reference; it is a sum.
        .fusion = Fusion::Reduce,
        .infer = infer,
        .compute = [logits](const NoAttrs&, const te::Tensors& in, const Type&) { return compute(in, logits); },

@@ -85,6 +85,8 @@ OpDef nn_lrn() {
       {.name = "nn.lrn",
        .doc = "Local response normalisation: divides by a power of the neighbouring channels' mean square.",
        .inputs = {{"data", "any shape"}},
+       // Fusion of nn.lrn: opaque in the reference; it sums over a window of channels, and what follows is computed
+       // on the sums.
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,

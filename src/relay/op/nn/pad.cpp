@@ -189,6 +189,8 @@ OpDef dyn_nn_pad() {
        .inputs = {{"data", "any shape"},
                   {"pad_width", "(rank, 2) integers: before and after each axis"},
                   {"pad_val", "one value"}},
+       // Fusion of dyn.nn.pad: injective in the reference; its size is computed before it, so that it could share a
+       // kernel with what follows only.
        .fusion = Fusion::Opaque,
        .infer = infer_dynamic,
        .compute = compute_dynamic,

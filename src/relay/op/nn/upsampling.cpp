@@ -184,6 +184,8 @@ ir::Exprs dynamic_gradient(const char* name, const A& a, const std::string& lett
 template <class A>
 OpSpec<A> dynamic_spec(const char* name, const char* doc, const std::string& letters) {
   OpSpec<A> spec;
+  // Fusion of dyn.nn.upsampling, dyn.nn.upsampling3d: injective in the reference; its size is computed before it, so
+  // that it could share a kernel with what follows only.
   spec.name = name, spec.doc = doc, spec.fusion = Fusion::Opaque;
   spec.inputs = {
       {"data", letters == "NCHW" ? "(N, C, H, W), in the order of layout" : "(N, C, D, H, W), in the order of layout"}};

@@ -415,6 +415,8 @@ OpDef nn_contrib_conv2d_winograd_nnpack_weight_transform() {
       {.name = "nn.contrib_conv2d_winograd_nnpack_weight_transform",
        .doc = "The weight of a convolution in Winograd's form, for tiles of 6 x 6 outputs.",
        .inputs = {{"weight", "(O, C, 3, 3)"}},
+       // Fusion of nn.contrib_conv2d_winograd_nnpack_weight_transform: opaque in the reference; it sums over taps, as
+       // the other transforms do.
        .fusion = Fusion::OutputFusable,
        .infer = infer_nnpack,
        .compute = [](const NnpackAttrs&, const te::Tensors& in,

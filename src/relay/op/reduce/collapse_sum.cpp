@@ -108,6 +108,8 @@ OpDef collapse_sum_to() {
        .doc = "Sums over the axes along which a tensor was broadcast, of a shape that is known only when the program "
               "runs.",
        .inputs = {{"data", "any shape"}, {"shape", "(rank,) integers: the result's shape, which broadcasts to data's"}},
+       // Fusion of collapse_sum_to: reduce in the reference; its size is computed before it, so that it could share a
+       // kernel with what follows only.
        .fusion = Fusion::Opaque,
        .infer = infer_to,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(in[0], out); },

@@ -106,6 +106,8 @@ OpDef dyn_broadcast_to() {
        .doc = "Repeats data along axes of extent 1 to reach a shape that is known only when the program runs.",
        .inputs = {{"data", "a shape that broadcasts to the result's"},
                   {"shape", "(rank,) integers: the result's shape"}},
+       // Fusion of dyn.broadcast_to: broadcast in the reference; its size is computed before it, so that it could
+       // share a kernel with what follows only.
        .fusion = Fusion::Opaque,
        .infer = infer_dynamic,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },

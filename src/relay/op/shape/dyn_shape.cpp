@@ -190,6 +190,8 @@ OpDef dyn_tile() {
   return define<NoAttrs>({.name = "dyn.tile",
                           .doc = "Repeats the whole tensor along each axis, as often as a tensor says.",
                           .inputs = {{"data", "any shape"}, {"reps", "integers, aligned at the last axis"}},
+                          // Fusion of dyn.tile: injective in the reference; its size is computed before it, so that
+                          // it could share a kernel with what follows only.
                           .fusion = Fusion::Opaque,
                           .infer = infer_tile,
                           .compute = compute_tile,
@@ -211,6 +213,8 @@ OpDef dyn_strided_slice() {
                   {"begin", "(axes,) integers"},
                   {"end", "(axes,) integers"},
                   {"strides", "(axes,) integers, not zero"}},
+       // Fusion of dyn.strided_slice: injective in the reference; its size is computed before it, so that it could
+       // share a kernel with what follows only.
        .fusion = Fusion::Opaque,
        .infer = infer_slice,
        .compute = compute_slice,
@@ -237,6 +241,8 @@ OpDef dyn_expand_dims() {
       {.name = "dyn.expand_dims",
        .doc = "Inserts axes of extent 1 at a place that a tensor says.",
        .inputs = {{"data", "any shape"}, {"axis", "one integer: where the new axes stand in the result"}},
+       // Fusion of dyn.expand_dims: injective in the reference; its size is computed before it, so that it could
+       // share a kernel with what follows only.
        .fusion = Fusion::Opaque,
        .infer = infer_expand,
        .compute = [](const DynExpandDimsAttrs&, const te::Tensors& in,
@@ -257,6 +263,8 @@ OpDef dyn_squeeze() {
       {.name = "dyn.squeeze",
        .doc = "Drops the axes of extent 1 that a tensor names.",
        .inputs = {{"data", "any shape"}, {"axes", "(count,) integers"}},
+       // Fusion of dyn.squeeze: injective in the reference; its size is computed before it, so that it could share a
+       // kernel with what follows only.
        .fusion = Fusion::Opaque,
        .infer = infer_squeeze,
        .compute = [](const NoAttrs&, const te::Tensors& in,

@@ -384,6 +384,8 @@ OpDef product(const char* name, const char* doc) {
       {.name = name,
        .doc = doc,
        .inputs = inputs,
+       // Fusion of nn.internal.sparse_dense_padded, nn.sparse_dense: output fusable in the reference; how many values a
+       // row has is data.
        .fusion = Fusion::Opaque,
        .infer = infer_dense,
        .compute = compute_dense,
@@ -440,6 +442,7 @@ OpDef nn_sparse_conv2d() {
       {.name = "nn.sparse_conv2d",
        .doc = "Two-dimensional convolution, without padding, with a sparse weight.",
        .inputs = {{"dense_data", "(N, H, W, C) or (N, C, H, W)"}, inputs[1], inputs[2], inputs[3]},
+       // Fusion of nn.sparse_conv2d: output fusable in the reference; how many values a row has is data.
        .fusion = Fusion::Opaque,
        .infer = infer_conv,
        .compute = compute_conv,
@@ -463,6 +466,7 @@ OpDef nn_sparse_transpose() {
       {.name = "nn.sparse_transpose",
        .doc = "A square sparse matrix transposed.",
        .inputs = {{"sparse_data", "(values,)"}, inputs[2], inputs[3]},
+       // Fusion of nn.sparse_transpose: output fusable in the reference; how many values a row has is data.
        .fusion = Fusion::Opaque,
        .infer = infer_transpose,
        .compute = compute_transpose,

@@ -63,6 +63,7 @@ OpDef sparse_reshape() {
        .inputs = {{"sparse_indices", "(values, old rank) integers"},
                   {"prev_shape", "(old rank,) integers"},
                   {"new_shape", "(new rank,) integers, one of them perhaps -1"}},
+       // Fusion of sparse_reshape: injective in the reference; it has products of all extents, and two results.
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,

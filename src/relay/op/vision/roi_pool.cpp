@@ -135,6 +135,8 @@ OpDef vision_roi_pool() {
   return define<ROIPoolAttrs>({.name = "vision.roi_pool",
                                .doc = "The maxima of a grid in regions of images.",
                                .inputs = {{"data", "(N, C, H, W)"}, {"rois", "(regions, 5): batch, x1, y1, x2, y2"}},
+                               // Fusion of vision.roi_pool: output fusable in the reference; the cells that it takes
+                               // maxima of are data.
                                .fusion = Fusion::Opaque,
                                .infer = infer,
                                .compute = compute,
