@@ -433,7 +433,7 @@ class Planner {
       Expr low = scalar::simplify(padded.axes[d].var - guard.value->args[d]);
       if (!scalar::is_int(low)) return std::nullopt;
       Expr high = scalar::simplify(padded.axes[d].extent - data.shape[d] - low);
-      constexpr int64_t widest = 64;  // of a wider one, copies cost more than the tests that it saves
+      constexpr int64_t widest = 64;  // of padding in memory; wider padding is rare, and was not measured
       if (!scalar::is_int(high) || low->ivalue < 0 || high->ivalue < 0 || low->ivalue > widest || high->ivalue > widest)
         return std::nullopt;
       w.low.push_back(low->ivalue), w.high.push_back(high->ivalue);

@@ -190,12 +190,16 @@ class ResultFuser {
   }
 
   // What stands at this node or before it does not depend on `from`: nodes read what comes before them, but a joined
-  // group is read from its first member on and reads what comes before its last one.
+  // group is read from its first member on and reads what comes before its last one, so that groups which overlap lead
+  // from one to the next. -1, which bounds nothing, behind so many groups.
   int bound(int from, int to) const {
-    int first = units_[at(from)].members.front(), before = first;
-    for (auto span = spans_.upper_bound({first, flow_.size()}); span != spans_.end(); ++span)
-      if (const int of = span->second; of != units_[at(from)].members.front() && of != units_[at(to)].members.front())
-        before = std::min(before, of);
+    constexpr int most = 256;
+    const int first = units_[at(from)].members.front(), other = units_[at(to)].members.front();
+    int before = first, seen = 0;
+    for (auto span = spans_.rbegin(); span != spans_.rend() && span->first > before; ++span) {
+      if (++seen > most) return -1;
+      if (span->second != first && span->second != other) before = std::min(before, span->second);
+    }
     return before;
   }
 
@@ -247,6 +251,7 @@ class ResultFuser {
   // the last member stood.
   FunctionRef rebuild() {
     result_.resize(flow_.nodes.size());
+    std::vector<bool> waits(flow_.nodes.size());  // by group, or node that is none
     std::vector<std::pair<int, bool>> work{{flow_.size() - 1, false}};
     while (!work.empty()) {
       const auto [n, ready] = work.back();
@@ -254,6 +259,9 @@ class ResultFuser {
       if (result_[at(n)]) continue;
       const std::vector<int> members = is_unit(n) ? unit(root(n)).members : std::vector<int>{n};
       if (!ready) {
+        const size_t own = at(members[0]);
+        RELAY_CHECK(!waits[own], "groups of node {} wait for each other", n);
+        waits[own] = true;
         work.push_back({n, true});
         for (int m : members)
           for_each_open_child(expr(m), [&](const Expr& c) {

@@ -35,7 +35,7 @@ Consumers consumers_of(const te::Tensors& stages) {
 }
 
 te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
-  constexpr int64_t max_reads = 16;  // of arrays: addresses of more do not stay in registers
+  constexpr int64_t max_reads = 16;  // of t, for each of which its readers' code stands again
   const te::Tensors stages = te::topological(outputs);
   const Consumers consumers = consumers_of(stages);
   te::Tensors region{t};

@@ -51,7 +51,7 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
       return c;
     };
     for (int64_t tx = 1; tx <= std::min(x.extent, max_rows); ++tx) {
-      if (!x.is_static && tx > 8) break;  // more rows than that are too often a remainder
+      if (!x.is_static && tx > 8) break;  // of a size that is not known, a larger tile leaves more over
       const bool extends = tx == x.extent || (x.taps && y.taps);
       int64_t max_y = extends && y.is_static ? max_rows / tx : 1;
       const Cover along_x = cover(x, tx);
