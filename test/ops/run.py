@@ -200,7 +200,7 @@ def write_columns(rows, chosen):
             for failure in cell["failures"]:
                 print(f"{name} {column}: {failure}")
             if not stored[name][column]:
-                print(f"{name} {column}: missing{', refused' if cell.get('refused') else ''}")
+                print(f"{name} {column}: missing")
             good &= bool(stored[name][column]) and not cell["failures"]
     store({name: {column: cells[column] for column in columns()} for name, cells in stored.items()})
     return 0 if good else 1

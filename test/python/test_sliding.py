@@ -1,4 +1,4 @@
-"""Depthwise convolutions in one kernel with the pointwise ones around them, row by row (lower/plan/sliding.h)."""
+"""Depthwise convolutions in one kernel with the pointwise ones around them, row by row (lower/algorithms/sliding)."""
 
 import numpy as np
 import pytest
@@ -90,3 +90,16 @@ def test_what_another_layer_reads_is_stored(tmp_path):
     both = relay.module(relay.Tuple([first, layers[2].relay(layers[1].relay(first))]))
     joined = [group["name"] for group in groups_for("zen4", both, tmp_path) if "row by row" in group["rule"]]
     assert len(joined) == 1 and joined[0].count("conv2d") == 2  # not the first product
+
+
+def test_what_the_window_results_read_again_is_stored():
+    """An addition behind the depthwise convolution reads rows that the ring had long before."""
+    layers, shape, _ = CASES["expand, project"]
+    x = relay.var("x", shape)
+    first = layers[0].relay(x)
+    network = relay.module(layers[2].relay(relay.add(layers[1].relay(first), first)))
+    model = relay.compile(network, target="zen2", strict=True)  # a schedule that cannot be built is an error
+    data = RANDOM.standard_normal(shape).astype(np.float32)
+    between = layers[0].torch(torch.from_numpy(data).double())
+    exact = layers[2].torch(layers[1].torch(between) + between).numpy()
+    assert np.sqrt(np.mean((model(data) - exact) ** 2)) <= 4 * 2.0**-23 * np.abs(exact).max()

@@ -103,22 +103,22 @@ def choose_parameters(c: Conversion):
     return [op.cast(op.reshape(scale, newshape=[1]), "float64"), op.cast(op.reshape(zero_point, newshape=[1]), "int64")]
 
 
-def _of_packed(packed: Expr, columns: int) -> np.ndarray:
+def _of_packed(packed: Expr, columns: int, group: int) -> np.ndarray:
     """The integers, -8 to 7, of a packed weight (N, K / 2), as (N, K). The order of the bytes is the processor's; its
     product with a unit matrix tells them."""
     if not isinstance(packed, Constant):
         raise Refused("its weight is packed in the order of one processor, and is not a constant of the model")
     weight = torch.from_numpy(np.array(packed.data.numpy()))
     rows = weight.shape[0]
-    units = torch.stack([torch.ones(columns // 32, rows), torch.zeros(columns // 32, rows)], -1).bfloat16()
-    made = torch.ops.aten._weight_int4pack_mm_for_cpu(torch.eye(columns).bfloat16(), weight, 32, units)
+    units = torch.stack([torch.ones(columns // group, rows), torch.zeros(columns // group, rows)], -1).bfloat16()
+    made = torch.ops.aten._weight_int4pack_mm_for_cpu(torch.eye(columns).bfloat16(), weight, group, units)
     return made.float().round().T.contiguous().numpy().astype(np.int8)
 
 
 def packed_product(c: Conversion):
     """_weight_int4pack_mm_for_cpu: rows times (integer * scale + zero), with a scale and a zero a group of columns."""
     group, columns, dtype = c("qGroupSize"), c.shape("self")[-1], c.dtype
-    integers = _of_packed(c("mat2"), columns)
+    integers = _of_packed(c("mat2"), columns, group)
     rows, groups = integers.shape[0], columns // group
     both = op.transpose(op.cast(c("qScaleAndZeros"), "float32"), axes=[2, 1, 0])  # scales and zeros, (N, groups)
     scale, zero = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 
 import torch
@@ -11,13 +12,14 @@ _SCRIPTED = re.compile(r'File "([^"]+)", line (\d+)')
 _TRACED = re.compile(r"^(\S.*)\((\d+)\): ", re.MULTILINE)  # the innermost frame first
 
 
-def frames(source_range: str) -> list[tuple[str, str]]:
+@functools.lru_cache(maxsize=4096)  # the steps of an unrolled loop have the same ranges
+def frames(source_range: str) -> tuple[tuple[str, str], ...]:
     """Files and lines of a node's range, the innermost last; of PyTorch's own modules only if there are no others.
 
     A scripted node has the line itself, a traced one the frames of the call that was traced.
     """
     found = _SCRIPTED.findall(source_range) or _TRACED.findall(source_range)[::-1]
-    return [frame for frame in found if "/site-packages/" not in frame[0]] or found
+    return tuple(frame for frame in found if "/site-packages/" not in frame[0]) or tuple(found)
 
 
 class Failure:

@@ -26,7 +26,7 @@ def by_position(dynamic_shapes, names: list[str] | None, count: int) -> tuple:
 
 
 def _varies(said, axis: int) -> bool:
-    """Whether the entry of an input says that this size is no number."""
+    """Whether the entry of an input says that this size is not a number."""
     if isinstance(said, dict):
         of = said.get(axis)
     else:

@@ -47,8 +47,8 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
 
 std::vector<std::string> given_compile_options(const CLI::App& verb) {
   std::vector<std::string> given;
-  for (const char* name :
-       {"--target", "--opt-level", "--mode", "--numerics", "--schedule", "--external", "--no-batch-calls", "--strict"})
+  for (const char* name : {"--target", "--opt-level", "--mode", "--numerics", "--schedule", "--external",
+                           "--no-batch-calls", "--strict", "--import-limit"})
     if (verb.get_option(name)->count() > 0) given.emplace_back(name);
   return given;
 }

@@ -19,7 +19,7 @@ using NamedLimits = std::map<std::string, int64_t>;
 // The limits with these values; bad_option for a name that none has, and for a value below 1.
 Result<ImportLimits> import_limits(const NamedLimits& named);
 
-// "--import-limit calls=N, or import_limits={"calls": N} in Python, allows more": the end of a message's help.
+// "for a model that you trust, --import-limit calls=N .. allows more": the end of a message's help.
 std::string how_to_allow(const char* limit);
 
 }  // namespace relay::frontend

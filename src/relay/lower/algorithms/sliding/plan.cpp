@@ -62,6 +62,13 @@ Candidate candidate(const Group& g, const TargetDesc& target) {
   return c;
 }
 
+// Whether one stage reads the array that the window goes over: a ring has no row that its results would read again.
+bool read_once(const Group& window, int data) {
+  const Consumers consumers = consumers_of(te::topological(window.te.outputs));
+  const auto p = std::ranges::find(window.params, data) - window.params.begin();
+  return consumers.at(window.te.params[static_cast<size_t>(p)].get()).size() == 1;
+}
+
 // A window, what makes its data, if that can be joined, and what reads its results.
 struct Found {
   std::optional<size_t> first;
@@ -82,8 +89,8 @@ struct Steps {
     const std::optional<size_t> last = site.uses.only_reader(site.group().outputs[0]);
     if (!last || !is_pointwise(*last, found.of_last)) return std::nullopt;
     found.last = *last, found.first = site.uses.writer(found.window.data);
-    if (found.first &&
-        (site.uses.only_reader(found.window.data) != site.at || !is_pointwise(*found.first, found.of_first)))
+    if (found.first && (site.uses.only_reader(found.window.data) != site.at ||
+                        !read_once(site.group(), found.window.data) || !is_pointwise(*found.first, found.of_first)))
       found.first.reset();
     return found;
   }
