@@ -1,7 +1,7 @@
 """PyTorch: exported programs, .pt2 files, modules with example inputs, TorchScript.
 
-What is read is an exported program. A module becomes one by torch.export.export, a TorchScript module by what its
-interpreter calls (script.py). torch is imported when one is given.
+What is read is an exported program. A module becomes one by torch.export.export, a TorchScript module by running its
+graph (script.py). torch is imported when one is given.
 """
 
 from __future__ import annotations
@@ -157,40 +157,20 @@ def _names(script_module, example_inputs: tuple) -> list[str] | None:
     return names if len(names) == len(example_inputs) else None
 
 
-def _graph_of_script(module, example_inputs: tuple, dynamic_shapes: tuple | None):
-    """The operators that TorchScript's interpreter calls for inputs of these sizes, which are fake; where there is
-    control flow, sizes vary, or that fails (it has no item() of a size that it knows), what script.py makes of it.
-    """
-    from torch.fx.experimental.proxy_tensor import make_fx
-
-    from .script import is_run_here, traced
-
-    if dynamic_shapes is not None:
-        from .script_shapes import as_fake
-
-        return traced(module, as_fake(example_inputs, dynamic_shapes))
-    if is_run_here(module.inlined_graph):
-        return traced(module, example_inputs)
-    how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
-    try:
-        return make_fx(lambda *args: module(*args), **how)(*example_inputs)
-    except Exception as error:  # whatever operators raise for fake tensors
-        try:
-            return traced(module, example_inputs)
-        except CompileError:
-            raise error from None
-
-
 def _of_script(module, example_inputs: tuple, dynamic_shapes: tuple | None = None):
     """The exported program of a ScriptModule."""
     import torch
 
+    from .script import traced
+    from .script_shapes import as_fake
+
     try:
-        graph = _graph_of_script(module, example_inputs, dynamic_shapes)
+        given = example_inputs if dynamic_shapes is None else as_fake(example_inputs, dynamic_shapes)
+        graph = traced(module, given)
         return torch.export.export(graph, example_inputs, dynamic_shapes=dynamic_shapes)
     except CompileError:
         raise
-    except Exception as error:  # of operators, TorchScript's interpreter, and torch.export's classes
+    except Exception as error:  # of operators, and torch.export's classes
         raise wrong_input(
             f"PyTorch cannot export the TorchScript module: {type(error).__name__}: {error}",
             "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",

@@ -1,6 +1,4 @@
-"""TorchScript modules with control flow that depends on elements, or with quantised tensors (script_quantized.py).
-
-Their graph runs here, node by node, on fake tensors.
+"""TorchScript modules: their graph runs here, node by node, on fake tensors.
 
 What is Python's in the graph (numbers, lists, sizes) is computed at once, so loops over numbers are unrolled. An if
 whose condition is computed from elements becomes torch.cond's operator, and a loop torch.while_loop's: the tensors that
@@ -9,93 +7,14 @@ their blocks read from outside are operands. The graph that comes out has no Tor
 
 from __future__ import annotations
 
-import math
-import operator
-
 import torch
 
 from ...errors import wrong_input
-from . import script_appended, script_lines, script_quantized, script_sizes
+from . import script_appended, script_lines, script_python, script_quantized, script_sizes
+from .script_python import NotTraceable, tensors
 
 _FOREVER = 2**63 - 1
-
-
-class NotTraceable(Exception):
-    """The text says what of the TorchScript graph cannot be followed."""
-
-
-def _size(tensor, dim=None):
-    return list(tensor.shape) if dim is None else tensor.shape[dim]
-
-
-def _select(tensor, dim, index):
-    """Where the index is computed from elements, it is one element of a vector of indices."""
-    if not isinstance(index, torch.Tensor):
-        return torch.ops.aten.select.int(tensor, dim, index)
-    return torch.ops.aten.index_select.default(tensor, dim, index.reshape(1)).squeeze(dim)
-
-
-def _whole(x):
-    if isinstance(x, torch.Tensor):
-        return x.to(torch.int64) if x.is_floating_point() else x
-    return x if isinstance(x, torch.SymInt) else int(x)
-
-
-def _both(a, b):
-    return torch.logical_and(*_tensors(a, b)) if _any_tensor(a, b) else a and b
-
-
-def _either(a, b):
-    return torch.logical_or(*_tensors(a, b)) if _any_tensor(a, b) else a or b
-
-
-def _not(a):
-    return torch.logical_not(a) if isinstance(a, torch.Tensor) else not a
-
-
-def _any_tensor(*values) -> bool:
-    return any(isinstance(one, torch.Tensor) for one in values)
-
-
-def _tensors(*values) -> list:
-    """Numbers as tensors that an operator makes: constants of a branch would be graphs' attributes."""
-    kinds = {bool: torch.bool, int: torch.int64, float: torch.float64}
-    values = script_sizes.as_tensors(list(values))
-    if wrong := [one for one in values if not isinstance(one, torch.Tensor) and type(one) not in kinds]:
-        raise NotTraceable(f"a {type(wrong[0]).__name__} that depends on elements")
-    return [one if isinstance(one, torch.Tensor) else torch.full([], one, dtype=kinds[type(one)]) for one in values]
-
-
-# Operators on numbers, lists and tuples, and those that make conditions; a tensor stays one.
-_PYTHON = {
-    "aten::len": len, "aten::__getitem__": operator.getitem, "aten::append": lambda to, one: to.append(one) or to,
-    "aten::select": _select, "aten::size": _size, "aten::dim": lambda x: x.dim(), "aten::__is__": operator.is_,
-    "aten::__isnot__": operator.is_not,
-    "aten::__and__": _both, "aten::__or__": _either, "aten::__not__": _not, "aten::Bool": lambda x: x,
-    "aten::Int": _whole,
-    "aten::IntImplicit": lambda x: x,
-    "aten::Float": lambda x: x if isinstance(x, torch.Tensor) else float(x), "aten::FloatImplicit": lambda x: x,
-    "aten::ScalarImplicit": lambda x: x, "aten::item": lambda x: x, "prim::unchecked_cast": lambda x: x,
-    "prim::NumToTensor": lambda x: x if isinstance(x, torch.SymInt) else _tensors(x)[0],  # a size stays a number
-    "prim::dtype": lambda x: x.dtype, "prim::device": lambda x: x.device, "prim::Uninitialized": lambda: None,
-    "prim::min": min, "prim::max": max, "prim::data": lambda x: x.detach(), "aten::list": list,
-    "prim::ListConstruct": lambda *items: list(items), "prim::TupleConstruct": lambda *items: tuple(items),
-    "prim::TupleIndex": operator.getitem, "aten::warn": lambda *said: None, "aten::format": lambda text, *v: text,
-    "aten::is_floating_point": lambda x: x.is_floating_point(), "aten::numel": lambda x: x.numel(),
-    "prim::DictConstruct": lambda *items: dict(zip(items[::2], items[1::2], strict=True)),
-    "aten::__contains__": operator.contains, "prim::type": lambda device: device.type,
-    "prim::requires_grad": lambda x: x.requires_grad, "prim::is_nested": lambda x: x.is_nested,
-    "aten::is_grad_enabled": torch.is_grad_enabled, "aten::is_autocast_enabled": torch.is_autocast_enabled,
-    "prim::is_cuda": lambda x: False, "prim::layout": lambda x: x.layout, "prim::Print": lambda *said: None,
-}  # fmt: skip
 _CONSTRUCTED = ("prim::ListConstruct", "prim::TupleConstruct")
-_NUMBERS = {
-    "add": lambda a, b, times=1: a + times * b, "sub": lambda a, b, times=1: a - times * b, "mul": operator.mul,
-    "floordiv": operator.floordiv, "div": operator.truediv,
-    "remainder": operator.mod, "mod": operator.mod, "pow": operator.pow, "neg": operator.neg, "lt": operator.lt,
-    "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "sqrt": math.sqrt,
-    "ceil": math.ceil, "floor": math.floor, "abs": abs,
-}  # fmt: skip
 
 
 def _operator(node):
@@ -236,18 +155,14 @@ class _Run:
             if sizes is not None:
                 return sizes
             given = script_sizes.as_tensors(given)
-        made = script_quantized.called(kind, given, lambda tensors: _Run._called(node, kind, tensors))
-        return _Run._called(node, kind, given) if made is None else made
+        made = script_quantized.called(kind, given, lambda these: _Run._called(node, these))
+        return _Run._called(node, given) if made is None else made
 
     @staticmethod
-    def _called(node, kind: str, given: list):
-        if kind in _PYTHON:
-            return _PYTHON[kind](*given)
-        name = kind.removeprefix("aten::")
-        if name in _NUMBERS and not _any_tensor(*given):
-            return _NUMBERS[name](*given)
-        if name in _NUMBERS and "Tensor" not in node.schema().partition("->")[0]:
-            return _NUMBERS[name](*given)  # of numbers, of which one is an element
+    def _called(node, given: list):
+        made = script_python.called(node, given)
+        if made is not NotImplemented:
+            return made
         function = _operator(node)
         arguments = function._schema.arguments
         given = [_numbers(value, str(one.type)) for value, one in zip(given, arguments, strict=True)]
@@ -275,8 +190,9 @@ class _Run:
 
         def branch(block):
             def run(*operands):
-                results = _Run(others | dict(zip(names, operands, strict=True)), self.failure).block(block)
-                return tuple(one.clone() for one in _tensors(*results))  # a branch gives no operand back
+                with script_python.unchanged(others):
+                    results = _Run(others | dict(zip(names, operands, strict=True)), self.failure).block(block)
+                return tuple(one.clone() for one in tensors(*results))  # a branch gives no operand back
 
             return run
 
@@ -310,7 +226,8 @@ class _Run:
         def step(count, operands):
             empty = [torch.ops.aten.full.default(one.shape, 0, dtype=one.dtype) for one in carried]
             values = others | dict(zip(names, operands, strict=True))
-            return _Run(values, self.failure).block(block, [count, *empty])[1:]
+            with script_python.unchanged(others):
+                return _Run(values, self.failure).block(block, [count, *empty])[1:]
 
         operands = [self.values[name].clone() for name in names]  # a scan takes no views of one tensor
         return script_appended.scanned(most, carried, operands, step)
@@ -328,23 +245,18 @@ class _Run:
 
         def body(count, condition, *rest):
             state, operands = rest[: len(carried)], rest[len(carried) : len(carried) + len(names)]
-            results = _Run(others | dict(zip(names, operands, strict=True)), self.failure).block(block, [count, *state])
-            now, *after = _tensors(*results)
+            with script_python.unchanged(others):
+                run = _Run(others | dict(zip(names, operands, strict=True)), self.failure)
+                results = run.block(block, [count, *state])
+            now, *after = tensors(*results)
             kept = zip(after, state, strict=True)
             after = [_carried_on(one, before).clone() for one, before in kept]
             return (count + 1, now.reshape([]).to(torch.bool).clone(), *after)
 
-        [first, *state] = _tensors(condition, *carried)
-        begin = (*_tensors(count), first.reshape([]).to(torch.bool), *state)
+        [first, *state] = tensors(condition, *carried)
+        begin = (*tensors(count), first.reshape([]).to(torch.bool), *state)
         operands = (*(self.values[name] for name in names), *more)
         return list(torch.ops.higher_order.while_loop(goes_on, body, begin, operands))[2:]
-
-
-def is_run_here(graph) -> bool:
-    """Whether PyTorch's own tracing does not do: control flow, sizes as tensors, quantised tensors."""
-    here = ("prim::If", "prim::Loop", "aten::_shape_as_tensor")
-    has_blocks = any(node.kind() in here for node in graph.nodes())
-    return has_blocks or script_quantized.is_quantised(graph)
 
 
 def _defaults(module, count: int) -> list:

@@ -19,7 +19,7 @@ def frames(source_range: str) -> tuple[tuple[str, str], ...]:
     A scripted node has the line itself, a traced one the frames of the call that was traced.
     """
     found = _SCRIPTED.findall(source_range) or _TRACED.findall(source_range)[::-1]
-    return tuple(frame for frame in found if "/site-packages/" not in frame[0]) or tuple(found)
+    return tuple(frame for frame in found if "/site-packages/torch/" not in frame[0]) or tuple(found)
 
 
 class Failure:

@@ -195,10 +195,6 @@ _ATEN |= {f"{name}_": compute for name, compute in _ATEN.items() if name in ("si
 _PLAIN = {"aten::size", "aten::dim", "aten::numel", "prim::device", "prim::layout", "prim::is_cuda"}
 
 
-def is_quantised(graph) -> bool:
-    return any(node.kind().startswith(("quantized::", "aten::quantize_per_tensor")) for node in graph.nodes())
-
-
 def called(kind: str, given: list, call):
     """The result of a node that has to do with quantised tensors; None: it has not. `call` computes it of tensors."""
     space, _, name = kind.partition("::")
