@@ -51,6 +51,15 @@ int stored_in(const std::vector<Array>& arrays, int array) {
   return array;
 }
 
+// Whether the parts of dimension d lie one behind the other: what is stored outside of it has one element.
+static bool is_outermost(const Array& whole, size_t d) {
+  for (const LayoutDim& dim : whole.layout.dims) {
+    if (dim == LayoutDim{static_cast<int>(d)}) return true;
+    if (dim.block || !scalar::is_int(scalar::simplify(whole.shape[dim.dim]), 1)) return false;
+  }
+  return false;
+}
+
 Layout layout_of_view(const std::vector<Array>& arrays, int array) {
   const Array &a = arrays[array], &whole = arrays[stored_in(arrays, array)];
   Layout layout = whole.layout;
@@ -58,6 +67,7 @@ Layout layout_of_view(const std::vector<Array>& arrays, int array) {
   for (const Array* p = &a; p->view; p = &arrays[p->view->base]) {
     if (p->shape.empty()) continue;  // a number in the place of another
     const size_t d = p->view->dim;
+    if (is_outermost(whole, d)) continue;
     const Expr rest = scalar::simplify(arrays[p->view->base].shape[d] - p->shape[d]);
     layout.high[d] += scalar::is_int(rest) ? rest->ivalue : 0;  // in place: as long, though that be symbolic
   }
