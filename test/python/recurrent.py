@@ -33,13 +33,24 @@ def activations_of(text, defaults, clip, directions):
     return [functions[d * each : (d + 1) * each] if len(functions) > each else functions for d in range(directions)]
 
 
-def sequence(data, weights, state, direction, lengths, count, make_step):
+def sequence(data, weights, state, direction, lengths, count, make_step, layers):
     """Outputs of all steps and the last states; make_step(d, weights) gives (x, states) -> states of a direction."""
     data, weights, state = np.asarray(data), [np.asarray(w) for w in weights], [np.asarray(s) for s in state]
+    length = state[-1].astype(int) if lengths else np.full(data.shape[1], len(data))
+    states = state[:-1] if lengths else state
+    directions, last = 2 if direction == "bidirectional" else 1, []
+    for layer in range(layers):
+        rows = slice(layer * directions, (layer + 1) * directions)
+        own = weights[rows.start * count : rows.stop * count]
+        output, *ends = one_layer(data, own, [s[rows] for s in states], direction, length, count, make_step)
+        data = output.transpose(0, 2, 1, 3).reshape(*data.shape[:2], -1)
+        last.append(ends)
+    return (output, *[np.concatenate(s) for s in zip(*last, strict=True)])
+
+
+def one_layer(data, weights, states, direction, length, count, make_step):
     steps, rows = data.shape[:2]
     directions = 2 if direction == "bidirectional" else 1
-    length = state[-1].astype(int) if lengths else np.full(rows, steps)
-    states = state[:-1] if lengths else state
     outputs, last = [], []
     for d in range(directions):
         step = make_step(d, weights[d * count : (d + 1) * count])
@@ -55,7 +66,7 @@ def sequence(data, weights, state, direction, lengths, count, make_step):
     return (np.stack(outputs, 1), *[np.stack(s) for s in zip(*last, strict=True)])
 
 
-def lstm(data, weights, state, direction, bias, peephole, projection, lengths, input_forget, activations, clip):
+def lstm(data, weights, state, direction, bias, peephole, projection, lengths, input_forget, activations, clip, layers):
     functions = activations_of(activations, ["sigmoid", "tanh", "tanh"], clip, 2)
 
     def make_step(d, weights):
@@ -78,10 +89,10 @@ def lstm(data, weights, state, direction, bias, peephole, projection, lengths, i
         return step
 
     count = 2 + 2 * bias + peephole + projection
-    return sequence(data, weights, state, direction, lengths, count, make_step)
+    return sequence(data, weights, state, direction, lengths, count, make_step, layers)
 
 
-def gru(data, weights, state, direction, bias, lengths, linear_before_reset, activations, clip):
+def gru(data, weights, state, direction, bias, lengths, linear_before_reset, activations, clip, layers):
     functions = activations_of(activations, ["sigmoid", "tanh"], clip, 2)
 
     def make_step(d, weights):
@@ -100,10 +111,10 @@ def gru(data, weights, state, direction, bias, lengths, linear_before_reset, act
 
         return step
 
-    return sequence(data, weights, state, direction, lengths, 2 + 2 * bias, make_step)
+    return sequence(data, weights, state, direction, lengths, 2 + 2 * bias, make_step, layers)
 
 
-def rnn(data, weights, state, direction, bias, lengths, activations, clip):
+def rnn(data, weights, state, direction, bias, lengths, activations, clip, layers):
     functions = activations_of(activations, ["tanh"], clip, 2)
 
     def make_step(d, weights):
@@ -111,4 +122,4 @@ def rnn(data, weights, state, direction, bias, lengths, activations, clip):
         added = weights[2] + weights[3] if bias else 0
         return lambda x, states: [f(x @ weights[0].T + states[0] @ weights[1].T + added)]
 
-    return sequence(data, weights, state, direction, lengths, 2 + 2 * bias, make_step)
+    return sequence(data, weights, state, direction, lengths, 2 + 2 * bias, make_step, layers)

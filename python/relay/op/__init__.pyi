@@ -1371,18 +1371,19 @@ class nn:
         center (bool): Whether beta is added.
         scale (bool): Whether the result is multiplied by gamma."""
     @staticmethod
-    def gru(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, linear_before_reset: bool = False, activations: str = '', clip: float = 0.0) -> Expr:
+    def gru(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, linear_before_reset: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
         """Gated recurrent units along a sequence: the outputs of all steps, and the state after the last.
 
         data: (T, N, I): steps, sequences, features
-        weights: a tuple, for each direction: weight (3 * H, I), recurrence (3 * H, H), with bias two biases (3 * H,) (a list of expressions)
-        state: a tuple: hidden (D, N, H) before the first step, with lengths (N,) (a list of expressions)
+        weights: a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two biases (3 * H,) (a list of expressions)
+        state: a tuple: hidden (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
         bias (bool): Whether weights have two biases a direction.
         lengths (bool): Whether state has the lengths of the sequences, (N,).
         linear_before_reset (bool): Whether r scales what the recurrence gives, and not what it takes.
         activations (string): Two names, of all directions or of each: "sigmoid, tanh"; empty: these. Parameters stand in parentheses: "hard_sigmoid(0.2, 0.5)".
-        clip (float): Bound of what is activated; 0: none."""
+        clip (float): Bound of what is activated; 0: none.
+        layers (int): Each but the first reads what the one before it gives."""
     @staticmethod
     def im2col(data: Expr | TupleWrapper, block_shape: int | Sequence[int], strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1]) -> Expr:
         """The blocks under a window at all its places, as columns.
@@ -1458,12 +1459,12 @@ class nn:
 
         alpha is 0.00001 by default here, and 0.0001 in the text form."""
     @staticmethod
-    def lstm(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, peephole: bool = False, projection: bool = False, lengths: bool = False, input_forget: bool = False, activations: str = '', clip: float = 0.0) -> Expr:
+    def lstm(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, peephole: bool = False, projection: bool = False, lengths: bool = False, input_forget: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
         """Long short-term memory along a sequence: the outputs of all steps, and the two states after the last.
 
         data: (T, N, I): steps, sequences, features
-        weights: a tuple, for each direction: weight (4 * H, I), recurrence (4 * H, P), with bias two biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one (a list of expressions)
-        state: a tuple: hidden (D, N, P) and cell (D, N, H) before the first step, with lengths (N,) (a list of expressions)
+        weights: a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one (a list of expressions)
+        state: a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
         bias (bool): Whether weights have two biases a direction.
         peephole (bool): Whether weights have peepholes, (3 * H,) of i, o and f.
@@ -1471,7 +1472,8 @@ class nn:
         lengths (bool): Whether state has the lengths of the sequences, (N,).
         input_forget (bool): Whether f is 1 - i.
         activations (string): Three names, of all directions or of each: "sigmoid, tanh, tanh"; empty: these. Parameters stand in parentheses: "hard_sigmoid(0.2, 0.5)".
-        clip (float): Bound of what is activated; 0: none."""
+        clip (float): Bound of what is activated; 0: none.
+        layers (int): Each but the first reads what the one before it gives."""
     @staticmethod
     def matmul(tensor_a: Expr | TupleWrapper, tensor_b: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
         """The product of a matrix, or of several, and a matrix.
@@ -1607,17 +1609,18 @@ class nn:
         axis (int): The axis that is normalised.
         epsilon (float): Added to the mean square."""
     @staticmethod
-    def rnn(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, activations: str = '', clip: float = 0.0) -> Expr:
-        """A recurrent layer along a sequence: the outputs of all steps, and the state after the last.
+    def rnn(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
+        """A recurrent network along a sequence: the outputs of all steps, and the state after the last.
 
         data: (T, N, I): steps, sequences, features
-        weights: a tuple, for each direction: weight (H, I), recurrence (H, H), with bias two biases (H,) (a list of expressions)
-        state: a tuple: hidden (D, N, H) before the first step, with lengths (N,) (a list of expressions)
+        weights: a tuple, for each layer and direction: weight (H, I), recurrence (H, H), with bias two biases (H,) (a list of expressions)
+        state: a tuple: hidden (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
         bias (bool): Whether weights have two biases a direction.
         lengths (bool): Whether state has the lengths of the sequences, (N,).
         activations (string): One name, of all directions or of each; empty: "tanh". Parameters stand in parentheses: "elu(0.5)".
-        clip (float): Bound of what is activated; 0: none."""
+        clip (float): Bound of what is activated; 0: none.
+        layers (int): Each but the first reads what the one before it gives."""
     @staticmethod
     def rotary_embedding(data: Expr | TupleWrapper, cos: Expr | TupleWrapper, sin: Expr | TupleWrapper, interleaved: bool = False) -> Expr:
         """Turns pairs of elements along the last axis by given angles.

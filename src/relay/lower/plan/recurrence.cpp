@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/lower/group/facts.h"
 #include "relay/lower/plan/join.h"
 #include "relay/scalar/simplify.h"
 #include "relay/te/recurrence.h"
@@ -23,8 +24,9 @@ class Splitter {
   Splitter(FunctionPlan& plan, Group group, std::vector<Group>& out) : plan_(plan), g_(std::move(group)), out_(out) {}
 
   void run() {
-    while (const te::Tensor first = first_recurrence()) {
-      compute_inputs(first);
+    while (first_recurrence()) {
+      while (const te::Tensor shared = read_twice(first_recurrence())) compute({shared});
+      compute(te::inputs(first_recurrence()));
       take_steps(first_recurrence());
     }
     for (size_t o = 0; o < g_.te.outputs.size(); ++o) add_part(g_.te.name, g_.te.outputs[o], g_.outputs[o]);
@@ -51,10 +53,19 @@ class Splitter {
     return p;
   }
 
-  // What the steps read of stages outside of them becomes a group each.
-  void compute_inputs(const te::Tensor& recurrence) {
+  // The first stage that more than one stage reads, of those that a recurrence reads: both directions of a layer read
+  // what the one before it gives.
+  te::Tensor read_twice(const te::Tensor& recurrence) const {
+    const Consumers consumers = consumers_of(te::topological(g_.te.outputs));
+    for (const te::Tensor& t : te::topological(te::inputs(recurrence)))
+      if (!t->is_placeholder() && consumers.at(t.get()).size() > 1) return t;
+    return {};
+  }
+
+  // A group each.
+  void compute(const te::Tensors& stages) {
     Replacements now;
-    for (const te::Tensor& t : te::inputs(recurrence)) {
+    for (const te::Tensor& t : stages) {
       if (t->is_placeholder()) continue;
       const int array = add_array(plan_, Array::Kind::Temporary, t->name, t->shape, t->dtype);
       add_part(short_name(g_.te.name + "_" + t->name), t, array);

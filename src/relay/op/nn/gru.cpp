@@ -17,6 +17,7 @@ struct GruAttrs {
   bool linear_before_reset = false;
   std::string activations = "";
   double clip = 0;
+  int64_t layers = 1;
   static constexpr auto fields =
       std::tuple{field("direction", &GruAttrs::direction, "\"forward\", \"reverse\" or \"bidirectional\"."),
                  field("bias", &GruAttrs::bias, "Whether weights have two biases a direction."),
@@ -26,12 +27,14 @@ struct GruAttrs {
                  field("activations", &GruAttrs::activations,
                        "Two names, of all directions or of each: \"sigmoid, tanh\"; empty: these. Parameters stand in "
                        "parentheses: \"hard_sigmoid(0.2, 0.5)\"."),
-                 field("clip", &GruAttrs::clip, "Bound of what is activated; 0: none.")};
+                 field("clip", &GruAttrs::clip, "Bound of what is activated; 0: none."),
+                 field("layers", &GruAttrs::layers, "Each but the first reads what the one before it gives.")};
 };
 
 nn::RecurrentForm form(const GruAttrs& a) {
   nn::RecurrentForm f;
-  f.direction = a.direction, f.activations = a.activations, f.clip = a.clip, f.bias = a.bias, f.lengths = a.lengths;
+  f.direction = a.direction, f.activations = a.activations, f.layers = a.layers, f.clip = a.clip, f.bias = a.bias,
+  f.lengths = a.lengths;
   f.gates = 3, f.default_activations = {"sigmoid", "tanh"};
   return f;
 }
@@ -79,7 +82,7 @@ ir::Expr definition(const GruAttrs& a, const ir::Exprs& in) {
                        r = d.activated(0, grad::plus(x[1], of_state(1, h)));
         const ir::Expr kept = a.linear_before_reset ? grad::times(r, of_state(2, h)) : of_state(2, grad::times(r, h));
         const ir::Expr g = d.activated(1, grad::plus(x[2], kept));
-        return ir::Exprs{grad::plus(grad::times(grad::minus(grad::number(1, d.data), z), g), grad::times(z, h))};
+        return ir::Exprs{grad::plus(grad::times(grad::minus(grad::number(1, d.like), z), g), grad::times(z, h))};
       });
 }
 
@@ -94,6 +97,10 @@ std::vector<Example> examples() {
        .attrs =
            "direction=\"reverse\", bias=False, lengths=True, activations=\"affine(0.3, 0.4), elu(0.5)\", clip=0.4f",
        .ranges = {{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 4}}},
+      {.inputs = {"(4, 3, 2)", "[(9, 2), (9, 3), (9, 3), (9, 3)]", "[(2, 3, 3), (3,) int32]"},
+       .attrs = "bias=False, lengths=True, direction=\"reverse\", layers=2",
+       .symbolic = {"(t, n, 2)", "[(9, 2), (9, 3), (9, 3), (9, 3)]", "[(2, n, 3), (n,) int32]"},
+       .ranges = {{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 4}}},
       {.inputs = {"(64, 1, 128)", "[(384, 128), (384, 128), (384,), (384,)]", "[(1, 1, 128)]"},
        .attrs = "linear_before_reset=True",
        .bench = true}};
@@ -107,16 +114,16 @@ OpDef nn_gru() {
        .doc = "Gated recurrent units along a sequence: the outputs of all steps, and the state after the last.",
        .inputs = {{"data", "(T, N, I): steps, sequences, features"},
                   {"weights",
-                   "a tuple, for each direction: weight (3 * H, I), recurrence (3 * H, H), with bias two "
+                   "a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two "
                    "biases (3 * H,)",
                    true},
-                  {"state", "a tuple: hidden (D, N, H) before the first step, with lengths (N,)", true}},
+                  {"state", "a tuple: hidden (L * D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const GruAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,
        .ours = true,
-       .oracle =
-           "recurrent.gru(data, weights, state, direction, bias, lengths, linear_before_reset, activations, clip)",
+       .oracle = "recurrent.gru(data, weights, state, direction, bias, lengths, linear_before_reset, activations, "
+                 "clip, layers)",
        .examples = examples(),
        .rejects = {{{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"both\"", "C1"},
                    {{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"},
@@ -127,7 +134,8 @@ OpDef nn_gru() {
                    {{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"bidirectional\"", "C5"},
                    {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2)]"}, "bias=False", "C6"},
                    {{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(2, 2, 2)]"}, "bias=False", "C7"},
-                   {{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2), (2, 1) int32]"}, "bias=False, lengths=True", "C8"}}},
+                   {{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2), (2, 1) int32]"}, "bias=False, lengths=True", "C8"},
+                   {{"(4, 2, 3)", "[(6, 3), (6, 2)]", "[(1, 2, 2)]"}, "bias=False, layers=-1", "C9"}}},
       "GruAttrs");
 }
 

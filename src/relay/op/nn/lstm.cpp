@@ -19,6 +19,7 @@ struct LstmAttrs {
   bool input_forget = false;
   std::string activations = "";
   double clip = 0;
+  int64_t layers = 1;
   static constexpr auto fields = std::tuple{
       field("direction", &LstmAttrs::direction, "\"forward\", \"reverse\" or \"bidirectional\"."),
       field("bias", &LstmAttrs::bias, "Whether weights have two biases a direction."),
@@ -29,12 +30,13 @@ struct LstmAttrs {
       field("activations", &LstmAttrs::activations,
             "Three names, of all directions or of each: \"sigmoid, tanh, tanh\"; empty: these. Parameters stand in "
             "parentheses: \"hard_sigmoid(0.2, 0.5)\"."),
-      field("clip", &LstmAttrs::clip, "Bound of what is activated; 0: none.")};
+      field("clip", &LstmAttrs::clip, "Bound of what is activated; 0: none."),
+      field("layers", &LstmAttrs::layers, "Each but the first reads what the one before it gives.")};
 };
 
 nn::RecurrentForm form(const LstmAttrs& a) {
   nn::RecurrentForm f;
-  f.direction = a.direction, f.activations = a.activations, f.clip = a.clip;
+  f.direction = a.direction, f.activations = a.activations, f.layers = a.layers, f.clip = a.clip;
   f.bias = a.bias, f.peephole = a.peephole, f.projection = a.projection, f.lengths = a.lengths;
   f.gates = 4, f.states = 2, f.default_activations = {"sigmoid", "tanh", "tanh"};
   return f;
@@ -83,28 +85,39 @@ ir::Expr definition(const LstmAttrs& a, const ir::Exprs& in) {
           return d.activated(0, x);
         };
         const ir::Expr add = gate(0, before[1]), fresh = d.activated(1, gates[3]);
-        const ir::Expr keep = a.input_forget ? grad::minus(grad::number(1, d.data), add) : gate(2, before[1]);
+        const ir::Expr keep = a.input_forget ? grad::minus(grad::number(1, d.like), add) : gate(2, before[1]);
         const ir::Expr cell = grad::plus(grad::times(keep, before[1]), grad::times(add, fresh));
-        ir::Expr hidden = grad::times(gate(1, cell), nn::activate(d.activations[2], cell, d.data));
+        ir::Expr hidden = grad::times(gate(1, cell), nn::activate(d.activations[2], cell, d.like));
         if (d.projection) hidden = grad::call("nn.dense", {hidden, d.projection});
         return ir::Exprs{hidden, cell};
       });
 }
 
 std::vector<Example> examples() {
-  return {{.inputs = {"(4, 2, 3)", "[(20, 3), (20, 5), (20,), (20,)]", "[(1, 2, 5), (1, 2, 5)]"},
-           .symbolic = {"(t, n, i)", "[(20, i), (20, 5), (20,), (20,)]", "[(1, n, 5), (1, n, 5)]"}},
-          {.inputs = {"(3, 1, 4)", "[(32, 4), (32, 8), (32, 4), (32, 8)]", "[(2, 1, 8), (2, 1, 8)]"},
-           .attrs = "direction=\"bidirectional\", bias=False",
-           .symbolic = {"(t, 1, 4)", "[(32, 4), (32, 8), (32, 4), (32, 8)]", "[(2, 1, 8), (2, 1, 8)]"}},
-          {.inputs = {"(3, 2, 3)", "[(20, 3), (20, 4), (20,), (20,), (15,), (4, 5)]", "[(1, 2, 4), (1, 2, 5)]"},
-           .attrs = "direction=\"reverse\", peephole=True, projection=True, input_forget=True, clip=0.5f"},
-          {.inputs = {"(4, 3, 2)", "[(12, 2), (12, 3), (12,), (12,)]", "[(1, 3, 3), (1, 3, 3), (3,) int32]"},
-           .attrs = "direction=\"reverse\", lengths=True, activations=\"hard_sigmoid, softsign, leaky_relu(0.2)\"",
-           .symbolic = {"(t, n, 2)", "[(12, 2), (12, 3), (12,), (12,)]", "[(1, n, 3), (1, n, 3), (n,) int32]"},
-           .ranges = {{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 4}}},
-          {.inputs = {"(64, 1, 128)", "[(512, 128), (512, 128), (512,), (512,)]", "[(1, 1, 128), (1, 1, 128)]"},
-           .bench = true}};
+  return {
+      {.inputs = {"(4, 2, 3)", "[(20, 3), (20, 5), (20,), (20,)]", "[(1, 2, 5), (1, 2, 5)]"},
+       .symbolic = {"(t, n, i)", "[(20, i), (20, 5), (20,), (20,)]", "[(1, n, 5), (1, n, 5)]"}},
+      {.inputs = {"(3, 1, 4)", "[(32, 4), (32, 8), (32, 4), (32, 8)]", "[(2, 1, 8), (2, 1, 8)]"},
+       .attrs = "direction=\"bidirectional\", bias=False",
+       .symbolic = {"(t, 1, 4)", "[(32, 4), (32, 8), (32, 4), (32, 8)]", "[(2, 1, 8), (2, 1, 8)]"}},
+      {.inputs = {"(3, 2, 3)", "[(20, 3), (20, 4), (20,), (20,), (15,), (4, 5)]", "[(1, 2, 4), (1, 2, 5)]"},
+       .attrs = "direction=\"reverse\", peephole=True, projection=True, input_forget=True, clip=0.5f"},
+      {.inputs = {"(4, 3, 2)", "[(12, 2), (12, 3), (12,), (12,)]", "[(1, 3, 3), (1, 3, 3), (3,) int32]"},
+       .attrs = "direction=\"reverse\", lengths=True, activations=\"hard_sigmoid, softsign, leaky_relu(0.2)\"",
+       .symbolic = {"(t, n, 2)", "[(12, 2), (12, 3), (12,), (12,)]", "[(1, n, 3), (1, n, 3), (n,) int32]"},
+       .ranges = {{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 4}}},
+      {.inputs = {"(3, 2, 3)",
+                  "[(20, 3), (20, 4), (4, 5), (20, 3), (20, 4), (4, 5), (20, 8), (20, 4), (4, 5), (20, 8), (20, 4), "
+                  "(4, 5)]",
+                  "[(4, 2, 4), (4, 2, 5)]"},
+       .attrs = "direction=\"bidirectional\", bias=False, projection=True, layers=2",
+       .symbolic = {"(t, 2, 3)",
+                    "[(20, 3), (20, 4), (4, 5), (20, 3), (20, 4), (4, 5), (20, 8), (20, 4), (4, 5), (20, 8), "
+                    "(20, 4), (4, 5)]",
+                    "[(4, 2, 4), (4, 2, 5)]"},
+       .ulps = 16},  // each step and layer adds its rounding
+      {.inputs = {"(64, 1, 128)", "[(512, 128), (512, 128), (512,), (512,)]", "[(1, 1, 128), (1, 1, 128)]"},
+       .bench = true}};
 }
 
 }  // namespace
@@ -115,17 +128,18 @@ OpDef nn_lstm() {
        .doc = "Long short-term memory along a sequence: the outputs of all steps, and the two states after the last.",
        .inputs = {{"data", "(T, N, I): steps, sequences, features"},
                   {"weights",
-                   "a tuple, for each direction: weight (4 * H, I), recurrence (4 * H, P), with bias two "
+                   "a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two "
                    "biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one",
                    true},
-                  {"state", "a tuple: hidden (D, N, P) and cell (D, N, H) before the first step, with lengths (N,)",
+                  {"state",
+                   "a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,)",
                    true}},
        .infer = [](const LstmAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,
        .ours = true,
        .oracle = "recurrent.lstm(data, weights, state, direction, bias, peephole, projection, lengths, input_forget, "
-                 "activations, clip)",
+                 "activations, clip, layers)",
        .examples = examples(),
        .rejects =
            {{{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, direction=\"up\"", "C1"},
@@ -141,7 +155,9 @@ OpDef nn_lstm() {
             {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 1, 2)]"}, "bias=False", "C7"},
             {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, lengths=True", "C7"},
             {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2), (3,) int32]"}, "bias=False, lengths=True", "C8"},
-            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2), (2,)]"}, "bias=False, lengths=True", "C8"}}},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2), (2,)]"}, "bias=False, lengths=True", "C8"},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2), (8, 3), (8, 2)]", "[(2, 2, 2), (2, 2, 2)]"}, "bias=False, layers=2", "C6"},
+            {{"(4, 2, 3)", "[(8, 3), (8, 2)]", "[(1, 2, 2), (1, 2, 2)]"}, "bias=False, layers=0", "C9"}}},
       "LstmAttrs");
 }
 

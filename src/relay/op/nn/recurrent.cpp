@@ -101,7 +101,8 @@ std::string names_of_weights(const RecurrentForm& f) {
   if (f.bias) out += ", bias, recurrent bias";
   if (f.peephole) out += ", peephole";
   if (f.projection) out += ", projection";
-  return out + (f.directions() == 2 ? "; the same of the reverse direction" : "");
+  if (f.directions() == 2) out += "; the same of the reverse direction";
+  return out + (f.layers > 1 ? format("; the same of {} layers", f.layers) : "");
 }
 
 }  // namespace
@@ -143,12 +144,15 @@ Result<Type> infer_recurrent(const RecurrentForm& f, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   if (f.direction != "forward" && f.direction != "reverse" && f.direction != "bidirectional")
     return constraint("C1", "direction is \"{}\", not \"forward\", \"reverse\" or \"bidirectional\"", f.direction);
+  constexpr int64_t most_layers = 4096;  // networks have less than ten
+  if (f.layers < 1 || f.layers > most_layers)
+    return constraint("C9", "layers is {}, not from 1 to {}", f.layers, most_layers);
   if (Result<std::vector<Activation>> a = activations_of(f); !a) return a.errors();
   if (!data->dtype.is_float()) return constraint("C3", "data must be floats, but is {}", data->dtype.str());
   RELAY_RETURN_IF_ERROR(expect_rank("C4", data, 3, "data"));
-  const size_t directions = static_cast<size_t>(f.directions());
+  const int64_t rows = f.layers * f.directions();  // of the states
   RELAY_ASSIGN(std::vector<const TensorType*> weights,
-               parts_of("C5", in, 1, "weights", f.weights() * directions, names_of_weights(f)));
+               parts_of("C5", in, 1, "weights", f.weights() * static_cast<size_t>(rows), names_of_weights(f)));
   RELAY_RETURN_IF_ERROR(expect_rank("C6", weights[1], 2, "recurrence"));
   const Dim output = weights[1]->shape[1];
   Dim hidden = output;
@@ -157,10 +161,13 @@ Result<Type> infer_recurrent(const RecurrentForm& f, const Types& in) {
     hidden = weights[f.weights() - 1]->shape[1];
   }
   const Dim all_gates = scalar::simplify(dim(f.gates) * hidden);
+  const Dim of_a_layer = scalar::simplify(dim(f.directions()) * output);
   std::vector<Part> parts;
-  for (size_t d = 0, next = 0; d < directions; ++d) {
+  size_t next = 0;
+  for (int64_t row = 0; row < rows; ++row) {
     auto add = [&](const char* name, Dims expected) { parts.push_back({weights[next++], name, std::move(expected)}); };
-    add("weight", {all_gates, data->shape[2]}), add("recurrence", {all_gates, output});
+    add("weight", {all_gates, row < f.directions() ? data->shape[2] : of_a_layer}),
+        add("recurrence", {all_gates, output});
     if (f.bias) add("bias", {all_gates}), add("recurrent bias", {all_gates});
     if (f.peephole) add("peephole", {scalar::simplify(dim(3) * hidden)});
     if (f.projection) add("projection", {output, hidden});
@@ -169,9 +176,9 @@ Result<Type> infer_recurrent(const RecurrentForm& f, const Types& in) {
   RELAY_ASSIGN(std::vector<const TensorType*> states,
                parts_of("C7", in, 2, "state", f.states + f.lengths,
                         std::string(f.states == 2 ? "hidden, cell" : "hidden") + (f.lengths ? ", lengths" : "")));
-  const Dims last = {dim(f.directions()), data->shape[1], output};
+  const Dims last = {dim(rows), data->shape[1], output};
   parts = {{states[0], "hidden", last}};
-  if (f.states == 2) parts.push_back({states[1], "cell", {dim(f.directions()), data->shape[1], hidden}});
+  if (f.states == 2) parts.push_back({states[1], "cell", {dim(rows), data->shape[1], hidden}});
   RELAY_RETURN_IF_ERROR(check_parts("C7", parts, data->dtype));
   if (f.lengths) {
     const TensorType* lengths = states[f.states];
@@ -216,8 +223,8 @@ te::Tensor input_product(const Direction& d, const te::Tensor& data, bool with_r
 }
 
 // The steps of one direction: for each state all of its values.
-te::Tensors run_direction(Direction& d, const te::Tensor& data, const te::Tensors& initial, const te::Tensor& lengths,
-                          bool reverse, const RecurrentCell& cell) {
+te::Tensors run_steps(Direction& d, const te::Tensor& data, const te::Tensors& initial, const te::Tensor& lengths,
+                      bool reverse, const RecurrentCell& cell) {
   const Dim& steps = data->shape[0];
   return te::recurrence("steps", steps, initial, [&](const Expr& t, const te::Tensors& before) {
     d.time = reverse ? steps - 1 - t : t;
@@ -236,55 +243,99 @@ te::Tensors run_direction(Direction& d, const te::Tensor& data, const te::Tensor
   });
 }
 
+// All layers of a call, one after the other.
+class Layers {
+ public:
+  Layers(const RecurrentForm& form, const te::Tensors& in, bool bias_in_input, const RecurrentCell& cell)
+      : form_(form), in_(in), bias_in_input_(bias_in_input), cell_(cell), activations_(*activations_of(form)) {
+    if (form.lengths) lengths_ = in[first_state() + form.states];
+  }
+
+  te::Tensors run(const Type& out) {
+    const TupleType* types = as<TupleType>(out);
+    const size_t directions = static_cast<size_t>(form_.directions()), layers = static_cast<size_t>(form_.layers);
+    for (size_t layer = 0; layer < layers; ++layer) {
+      const te::Tensor data = layer == 0 ? in_[0] : joined(layer - 1);
+      for (size_t k = 0; k < directions; ++k) values_.push_back(run_direction(layer * directions + k, k, data));
+    }
+    te::Tensors results = {te::compute("output", shape_of(types->fields[0]), [&](const Exprs& i) {
+      return chosen(i[1], directions, [&](size_t k) { return output(layers - 1, k, i[0], i[2], i[3]); });
+    })};
+    for (size_t s = 0; s < form_.states; ++s)
+      results.push_back(
+          te::compute(s == 0 ? "last_hidden" : "last_cell", shape_of(types->fields[s + 1]), [&](const Exprs& i) {
+            return chosen(i[0], values_.size(), [&](size_t row) { return (*values_[row][s])({steps(), i[1], i[2]}); });
+          }));
+    return results;
+  }
+
+ private:
+  const Dim& steps() const { return in_[0]->shape[0]; }
+  size_t first_state() const { return 1 + form_.weights() * static_cast<size_t>(form_.layers * form_.directions()); }
+  bool is_reverse(size_t direction) const { return form_.direction == "reverse" || direction == 1; }
+
+  // The value of number `which`, of so many.
+  static Expr chosen(const Expr& which, size_t count, const std::function<Expr(size_t k)>& value) {
+    Expr result = value(count - 1);
+    for (size_t k = count - 1; k-- > 0;)
+      result = select(eq(which, dim(static_cast<int64_t>(k))), value(k), std::move(result));
+    return result;
+  }
+
+  // Row `row` of the states: for each state all of its values.
+  te::Tensors run_direction(size_t row, size_t direction, const te::Tensor& data) {
+    Direction d;
+    size_t next = 1 + row * form_.weights();
+    d.weight = in_[next++], d.recurrence = in_[next++];
+    if (form_.bias) d.bias = in_[next++], d.recurrent_bias = in_[next++];
+    if (form_.peephole) d.peephole = in_[next++];
+    if (form_.projection) d.projection = in_[next++];
+    d.activations = activations_.data() + direction * form_.default_activations.size();
+    d.clip = form_.clip;
+    d.rows = {data->shape[1], form_.projection ? d.projection->shape[1] : d.recurrence->shape[1]};
+    d.from_input = input_product(d, data, bias_in_input_);
+    te::Tensors initial;
+    for (size_t s = 0; s < form_.states; ++s) {
+      const te::Tensor& all = in_[first_state() + s];
+      initial.push_back(te::compute(s == 0 ? "hidden" : "cell", {all->shape[1], all->shape[2]}, [&](const Exprs& i) {
+        return (*all)({dim(static_cast<int64_t>(row)), i[0], i[1]});
+      }));
+    }
+    return run_steps(d, data, initial, lengths_, is_reverse(direction), cell_);
+  }
+
+  // What a direction of a layer gives in step t; a step of the reverse one is that much further from the end.
+  Expr output(size_t layer, size_t k, const Expr& t, const Expr& n, const Expr& unit) const {
+    const te::Tensor& hidden = values_[layer * static_cast<size_t>(form_.directions()) + k][0];
+    const Expr value = (*hidden)({is_reverse(k) ? steps() - t : t + 1, n, unit});
+    return lengths_ ? select(lt(t, cast(DType::int64(), (*lengths_)({n}))), value, number(0, value->dtype)) : value;
+  }
+
+  // (T, N, D * P), as the next layer reads it.
+  te::Tensor joined(size_t layer) const {
+    const Dim &units = values_[layer * static_cast<size_t>(form_.directions())][0]->shape[2], &rows = in_[0]->shape[1];
+    return te::compute("layer", {steps(), rows, scalar::simplify(dim(form_.directions()) * units)},
+                       [&](const Exprs& i) {
+                         const Expr first = output(layer, 0, i[0], i[1], i[2]);
+                         if (form_.directions() == 1) return first;
+                         return select(lt(i[2], units), first, output(layer, 1, i[0], i[1], i[2] - units));
+                       });
+  }
+
+  const RecurrentForm& form_;
+  const te::Tensors& in_;
+  const bool bias_in_input_;
+  const RecurrentCell& cell_;
+  const std::vector<Activation> activations_;
+  te::Tensor lengths_;
+  std::vector<te::Tensors> values_;  // by row of the states
+};
+
 }  // namespace
 
 te::Tensors compute_recurrent(const RecurrentForm& f, const te::Tensors& in, const Type& out, bool bias_in_input,
                               const RecurrentCell& cell) {
-  const te::Tensor& data = in[0];
-  const size_t directions = static_cast<size_t>(f.directions()), first_state = 1 + f.weights() * directions;
-  const te::Tensor lengths = f.lengths ? in[first_state + f.states] : te::Tensor();
-  const std::vector<Activation> activations = *activations_of(f);
-  const Dim& steps = data->shape[0];
-  std::vector<te::Tensors> values;  // by direction
-  for (size_t k = 0; k < directions; ++k) {
-    Direction d;
-    size_t next = 1 + k * f.weights();
-    d.weight = in[next++], d.recurrence = in[next++];
-    if (f.bias) d.bias = in[next++], d.recurrent_bias = in[next++];
-    if (f.peephole) d.peephole = in[next++];
-    if (f.projection) d.projection = in[next++];
-    d.activations = activations.data() + k * f.default_activations.size(), d.clip = f.clip;
-    d.rows = {data->shape[1], f.projection ? d.projection->shape[1] : d.recurrence->shape[1]};
-    d.from_input = input_product(d, data, bias_in_input);
-    te::Tensors initial;
-    for (size_t s = 0; s < f.states; ++s) {
-      const te::Tensor& all = in[first_state + s];
-      initial.push_back(te::compute(s == 0 ? "hidden" : "cell", {all->shape[1], all->shape[2]}, [&](const Exprs& i) {
-        return (*all)({dim(static_cast<int64_t>(k)), i[0], i[1]});
-      }));
-    }
-    values.push_back(run_direction(d, data, initial, lengths, f.direction == "reverse" || k == 1, cell));
-  }
-  const TupleType* types = as<TupleType>(out);
-  // Of direction k, in which a step of the reverse one is that much further from the end.
-  auto by_direction = [&](const Expr& which, const std::function<Expr(size_t k)>& value) {
-    return directions == 1 ? value(0) : select(eq(which, dim(0)), value(0), value(1));
-  };
-  te::Tensors results;
-  results.push_back(te::compute("output", shape_of(types->fields[0]), [&](const Exprs& i) {
-    Expr value = by_direction(i[1], [&](size_t k) {
-      const bool reverse = f.direction == "reverse" || k == 1;
-      return (*values[k][0])({reverse ? steps - i[0] : i[0] + 1, i[2], i[3]});
-    });
-    if (lengths) value = select(lt(i[0], cast(DType::int64(), (*lengths)({i[2]}))), value, number(0, value->dtype));
-    return value;
-  }));
-  for (size_t s = 0; s < f.states; ++s)
-    results.push_back(
-        te::compute(s == 0 ? "last_hidden" : "last_cell", shape_of(types->fields[s + 1]), [&](const Exprs& i) {
-          return by_direction(i[0], [&](size_t k) { return (*values[k][s])({steps, i[1], i[2]}); });
-        }));
-  return results;
+  return Layers(f, in, bias_in_input, cell).run(out);
 }
 
 }  // namespace relay::op::nn

@@ -1,7 +1,8 @@
 // What nn.rnn, nn.lstm and nn.gru share: their inputs, the constraints on them, and the way along the sequence.
 //
-// T steps, N sequences, D directions, I features, H hidden units, G gates, P units of the output (H, unless it is
-// projected). Gates, biases and peepholes stand in the order of ONNX's operators of the same names.
+// T steps, N sequences, L layers, D directions, I features, H hidden units, G gates, P units of the output (H, unless it
+// is projected). Gates, biases and peepholes stand in the order of ONNX's operators of the same names. A layer reads
+// what the layer before it gives, (T, N, D * P).
 #pragma once
 
 #include "relay/op/gradient.h"
@@ -22,7 +23,7 @@ struct RecurrentForm {
   std::string direction = "forward", activations;
   bool bias = true, lengths = false, peephole = false, projection = false;
   double clip = 0;
-  int64_t gates = 1;
+  int64_t layers = 1, gates = 1;
   size_t states = 1;  // 2: the cell's, too
   std::vector<std::string> default_activations;
 
@@ -35,10 +36,11 @@ Result<std::vector<Activation>> activations_of(const RecurrentForm& form);
 
 // (C1) the direction and (C2) the activations exist, (C3) data and all weights and states are floats of one type,
 // (C4) data is (T, N, I), (C5) the weights are as many, and (C6) of the shapes, that the form says, (C7) the states
-// too, (C8) lengths are integers, one a sequence. The result: (T, D, N, P), and the states after the last step.
+// too, (C8) lengths are integers, one a sequence, (C9) there is a layer. The result: (T, D, N, P) of the last layer, and
+// the states after the last step, (L * D, N, P) and (L * D, N, H).
 Result<Type> infer_recurrent(const RecurrentForm& form, const Types& in);
 
-// One direction of a call, and where its steps are in the sequence.
+// One direction of a layer, and where its steps are in the sequence.
 struct Direction {
   te::Tensor weight, recurrence, bias, recurrent_bias, peephole, projection;  // null: there is none
   const Activation* activations = nullptr;
@@ -64,9 +66,9 @@ te::Tensors compute_recurrent(const RecurrentForm& form, const te::Tensors& in, 
 
 // --- in other operators, for OpSpec::definition (recurrent_definition.cpp) ------------------------------------------
 
-// One direction of a call; values as above, and a number's type is that of `data`.
+// One direction of a layer; values as above, and a number is of the type of `like`.
 struct DirectionValues {
-  ir::Expr data, weight, recurrence, bias, recurrent_bias, peephole, projection;
+  ir::Expr like, data, weight, recurrence, bias, recurrent_bias, peephole, projection;
   const Activation* activations = nullptr;
   double clip = 0;
 

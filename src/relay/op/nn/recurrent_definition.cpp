@@ -29,7 +29,7 @@ ir::Expr activate(const Activation& a, const ir::Expr& x, const ir::Expr& like) 
 
 ir::Expr DirectionValues::activated(size_t which, ir::Expr x) const {
   if (clip > 0) x = call("clip", {std::move(x)}, {{"a_min", -clip}, {"a_max", clip}});
-  return activate(activations[which], x, data);
+  return activate(activations[which], x, like);
 }
 
 ir::Exprs split(const ir::Expr& x, int64_t parts, int64_t axis) {
@@ -78,31 +78,39 @@ ir::Expr define_recurrent(const RecurrentForm& f, const ir::Exprs& in, bool bias
   const std::vector<Activation> activations = *activations_of(f);
   ir::Expr lengths;
   if (f.lengths) lengths = call("cast", {ir::get(in[2], static_cast<int64_t>(f.states))}, {{"dtype", DType::int64()}});
-  std::vector<ir::Exprs> by_direction;
-  for (int64_t k = 0; k < directions; ++k) {
-    int64_t next = k * static_cast<int64_t>(f.weights());
-    auto weight = [&] { return ir::get(in[1], next++); };
-    DirectionValues d;
-    d.data = in[0], d.weight = weight(), d.recurrence = weight();
-    if (f.bias) d.bias = weight(), d.recurrent_bias = weight();
-    if (f.peephole) d.peephole = weight();
-    if (f.projection) d.projection = weight();
-    d.activations = activations.data() + static_cast<size_t>(k) * f.default_activations.size(), d.clip = f.clip;
-    ir::Exprs state;
-    for (size_t s = 0; s < f.states; ++s)
-      state.push_back(call("take",
-                           {ir::get(in[2], static_cast<int64_t>(s)),
-                            ir::constant(Tensor::from_ints({}, DType::int64(), std::span(&k, 1)))},
-                           {{"axis", int64_t{0}}}));
-    by_direction.push_back(
-        steps_of(d, std::move(state), lengths, steps->ivalue, f.direction == "reverse" || k == 1, bias_in_input, cell));
+  ir::Expr data = in[0];
+  std::vector<ir::Exprs> last(f.states);  // by row of the states
+  for (int64_t layer = 0; layer < f.layers; ++layer) {
+    ir::Exprs outputs;  // by direction
+    for (int64_t k = 0; k < directions; ++k) {
+      const int64_t row = layer * directions + k;
+      int64_t next = row * static_cast<int64_t>(f.weights());
+      auto weight = [&] { return ir::get(in[1], next++); };
+      DirectionValues d;
+      d.like = in[0], d.data = data, d.weight = weight(), d.recurrence = weight();
+      if (f.bias) d.bias = weight(), d.recurrent_bias = weight();
+      if (f.peephole) d.peephole = weight();
+      if (f.projection) d.projection = weight();
+      d.activations = activations.data() + static_cast<size_t>(k) * f.default_activations.size(), d.clip = f.clip;
+      ir::Exprs state;
+      for (size_t s = 0; s < f.states; ++s)
+        state.push_back(call("take",
+                             {ir::get(in[2], static_cast<int64_t>(s)),
+                              ir::constant(Tensor::from_ints({}, DType::int64(), std::span(&row, 1)))},
+                             {{"axis", int64_t{0}}}));
+      ir::Exprs found = steps_of(d, std::move(state), lengths, steps->ivalue, f.direction == "reverse" || k == 1,
+                                 bias_in_input, cell);
+      outputs.push_back(found[0]);
+      for (size_t s = 0; s < f.states; ++s) last[s].push_back(found[s + 1]);
+    }
+    if (layer + 1 == f.layers)
+      data = call("stack", {ir::tuple(std::move(outputs))}, {{"axis", int64_t{1}}});
+    else
+      data =
+          directions == 1 ? outputs[0] : call("concatenate", {ir::tuple(std::move(outputs))}, {{"axis", int64_t{2}}});
   }
-  ir::Exprs results;
-  for (size_t r = 0; r <= f.states; ++r) {
-    ir::Exprs parts;
-    for (const ir::Exprs& of : by_direction) parts.push_back(of[r]);
-    results.push_back(call("stack", {ir::tuple(std::move(parts))}, {{"axis", int64_t{r == 0 ? 1 : 0}}}));
-  }
+  ir::Exprs results = {std::move(data)};
+  for (ir::Exprs& of : last) results.push_back(call("stack", {ir::tuple(std::move(of))}, {{"axis", int64_t{0}}}));
   return ir::tuple(std::move(results));
 }
 

@@ -1,4 +1,4 @@
-// nn.rnn: a recurrent network of one layer along a sequence. In each step, with x the input and h the state before it,
+// nn.rnn: a recurrent network along a sequence. In each step, with x the input and h the state before it,
 //
 //   h' = act(W x + R h + b + b')
 //
@@ -14,18 +14,21 @@ struct RnnAttrs {
   bool lengths = false;
   std::string activations = "";
   double clip = 0;
+  int64_t layers = 1;
   static constexpr auto fields = std::tuple{
       field("direction", &RnnAttrs::direction, "\"forward\", \"reverse\" or \"bidirectional\"."),
       field("bias", &RnnAttrs::bias, "Whether weights have two biases a direction."),
       field("lengths", &RnnAttrs::lengths, "Whether state has the lengths of the sequences, (N,)."),
       field("activations", &RnnAttrs::activations,
             "One name, of all directions or of each; empty: \"tanh\". Parameters stand in parentheses: \"elu(0.5)\"."),
-      field("clip", &RnnAttrs::clip, "Bound of what is activated; 0: none.")};
+      field("clip", &RnnAttrs::clip, "Bound of what is activated; 0: none."),
+      field("layers", &RnnAttrs::layers, "Each but the first reads what the one before it gives.")};
 };
 
 nn::RecurrentForm form(const RnnAttrs& a) {
   nn::RecurrentForm f;
-  f.direction = a.direction, f.activations = a.activations, f.clip = a.clip, f.bias = a.bias, f.lengths = a.lengths;
+  f.direction = a.direction, f.activations = a.activations, f.layers = a.layers, f.clip = a.clip, f.bias = a.bias,
+  f.lengths = a.lengths;
   f.default_activations = {"tanh"};
   return f;
 }
@@ -54,6 +57,10 @@ std::vector<Example> examples() {
           {.inputs = {"(4, 3, 2)", "[(3, 2), (3, 3)]", "[(1, 3, 3), (3,) int32]"},
            .attrs = "direction=\"reverse\", bias=False, lengths=True, activations=\"scaled_tanh(1.5, 0.5)\", clip=0.4f",
            .ranges = {{-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 4}}},
+          {.inputs = {"(4, 2, 3)", "[(5, 3), (5, 5), (5, 5), (5, 5), (5, 5), (5, 5)]", "[(3, 2, 5)]"},
+           .attrs = "bias=False, layers=3",
+           .symbolic = {"(t, n, 3)", "[(h, 3), (h, h), (h, h), (h, h), (h, h), (h, h)]", "[(3, n, h)]"},
+           .ulps = 16},  // each step and layer adds its rounding
           {.inputs = {"(64, 1, 128)", "[(128, 128), (128, 128), (128,), (128,)]", "[(1, 1, 128)]"}, .bench = true}};
 }
 
@@ -62,16 +69,17 @@ std::vector<Example> examples() {
 OpDef nn_rnn() {
   return define<RnnAttrs>(
       {.name = "nn.rnn",
-       .doc = "A recurrent layer along a sequence: the outputs of all steps, and the state after the last.",
+       .doc = "A recurrent network along a sequence: the outputs of all steps, and the state after the last.",
        .inputs = {{"data", "(T, N, I): steps, sequences, features"},
                   {"weights",
-                   "a tuple, for each direction: weight (H, I), recurrence (H, H), with bias two biases (H,)", true},
-                  {"state", "a tuple: hidden (D, N, H) before the first step, with lengths (N,)", true}},
+                   "a tuple, for each layer and direction: weight (H, I), recurrence (H, H), with bias two biases (H,)",
+                   true},
+                  {"state", "a tuple: hidden (L * D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const RnnAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,
        .ours = true,
-       .oracle = "recurrent.rnn(data, weights, state, direction, bias, lengths, activations, clip)",
+       .oracle = "recurrent.rnn(data, weights, state, direction, bias, lengths, activations, clip, layers)",
        .examples = examples(),
        .rejects = {{{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"back\"", "C1"},
                    {{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2)]"}, "bias=False, activations=\"tanh, tanh\"", "C2"},
@@ -80,7 +88,8 @@ OpDef nn_rnn() {
                    {{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2)]"}, "", "C5"},
                    {{"(4, 2, 3)", "[(2, 3), (2, 3)]", "[(1, 2, 3)]"}, "bias=False", "C6"},
                    {{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 3, 2)]"}, "bias=False", "C7"},
-                   {{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2), (2,)]"}, "bias=False, lengths=True", "C8"}}},
+                   {{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2), (2,)]"}, "bias=False, lengths=True", "C8"},
+                   {{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2)]"}, "bias=False, layers=0", "C9"}}},
       "RnnAttrs");
 }
 
