@@ -28,10 +28,9 @@ def _recurrent(c: Conversion, operator, order, states, **attrs):
     weights = [_reordered(p, order) if k % each < gated else p for k, p in enumerate(params)]
     if each > gated:
         attrs["projection"] = True
-    result = operator(
-        op.transpose(c("input"), axes=[1, 0, 2]) if c("batch_first") else c("input"), weights, list(states),
-        direction="bidirectional" if c("bidirectional") else "forward", bias=bool(c("has_biases")), layers=layers, **attrs,
-    )  # fmt: skip
+    data = op.transpose(c("input"), axes=[1, 0, 2]) if c("batch_first") else c("input")
+    attrs |= {"direction": "bidirectional" if c("bidirectional") else "forward", "bias": bool(c("has_biases"))}
+    result = operator(data, weights, list(states), layers=layers, **attrs)
     axes = [2, 0, 1, 3] if c("batch_first") else [0, 2, 1, 3]
     output = op.reshape(op.transpose(TupleGetItem(result, 0), axes=axes), newshape=[0, 0, -1])
     return [output, *(TupleGetItem(result, 1 + k) for k in range(len(states)))]
