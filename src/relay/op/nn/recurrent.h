@@ -1,7 +1,7 @@
 // What nn.rnn, nn.lstm and nn.gru share: their inputs, the constraints on them, and the way along the sequence.
 //
-// T steps, N sequences, L layers, D directions, I features, H hidden units, G gates, P units of the output (H, unless it
-// is projected). Gates, biases and peepholes stand in the order of ONNX's operators of the same names. A layer reads
+// T steps, N sequences, L layers, D directions, I features, H hidden units, G gates, P units of the output (H, unless
+// it is projected). Gates, biases and peepholes stand in the order of ONNX's operators of the same names. A layer reads
 // what the layer before it gives, (T, N, D * P).
 #pragma once
 
@@ -36,8 +36,8 @@ Result<std::vector<Activation>> activations_of(const RecurrentForm& form);
 
 // (C1) the direction and (C2) the activations exist, (C3) data and all weights and states are floats of one type,
 // (C4) data is (T, N, I), (C5) the weights are as many, and (C6) of the shapes, that the form says, (C7) the states
-// too, (C8) lengths are integers, one a sequence, (C9) there is a layer. The result: (T, D, N, P) of the last layer, and
-// the states after the last step, (L * D, N, P) and (L * D, N, H).
+// too, (C8) lengths are integers, one a sequence, (C9) there is a layer. The result: (T, D, N, P) of the last layer,
+// and the states after the last step, (L * D, N, P) and (L * D, N, H).
 Result<Type> infer_recurrent(const RecurrentForm& form, const Types& in);
 
 // One direction of a layer, and where its steps are in the sequence.
