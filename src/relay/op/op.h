@@ -85,9 +85,9 @@ struct OpDef {
   std::function<Types(const Attrs&, Types inputs)> complete;
   // The tensor expressions of the outputs (one, or one a tuple field). `inputs` are flat: tuples are spread out.
   std::function<te::Tensors(const Attrs&, const te::Tensors& inputs, const Type& output)> compute;
-  // Only of an operator with one result, whose type may have a `?` where all of the inputs' sizes are known: then a
-  // size depends on the inputs' values. The result's shape, int64[rank], from the inputs. See
-  // transform/size_results.cpp.
+  // Of an operator whose type may have a `?` where all of the inputs' sizes are known: then a size depends on the
+  // inputs' values. The result's shape from the inputs, int64[rank]; of several results their shapes, one behind the
+  // other. See transform/size_results.cpp.
   std::function<te::Tensor(const Attrs&, const te::Tensors& inputs)> shape;
   // What must hold of indices among the inputs, whose types are complete; null, or nothing for these attributes:
   // nothing. compute() may rely on it for its results, and reads nothing outside of the data in any case.
