@@ -444,11 +444,14 @@ def guide_rows(heading):
 @pytest.mark.parametrize("row", guide_rows("The same"), ids=lambda row: row[0])
 def test_the_guides_table(row, tmp_path):
     """Both sides are one object, or give equal values."""
+    import torch
     import tvm
 
     x = relay.var("x", shape=(2, 3))
     f = relay.Function([x], relay.nn.relu(x) + x)
     names = {
+        "torch": torch,
+        "scripted": torch.jit.trace(torch.nn.Tanh(), torch.ones(2, 3)),
         "tvm": tvm,
         "relay": relay,
         "x": x,

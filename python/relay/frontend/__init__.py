@@ -2,7 +2,7 @@
 way)."""
 
 from .onnx import from_onnx
-from .pytorch import from_exported, from_module
+from .pytorch import converter, from_exported, from_module
 from .pytorch import from_script as from_pytorch
 
-__all__ = ["from_exported", "from_module", "from_onnx", "from_pytorch"]
+__all__ = ["converter", "from_exported", "from_module", "from_onnx", "from_pytorch"]

@@ -14,7 +14,7 @@ import zipfile
 from ..._core import IRModule
 from ...errors import CompileError, wrong_input
 
-__all__ = ["from_exported", "from_module", "from_script", "read_pt2"]
+__all__ = ["converter", "from_exported", "from_module", "from_script", "read_pt2"]
 
 
 def from_exported(program) -> IRModule:
@@ -124,31 +124,57 @@ def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=N
     return from_exported(program)
 
 
-def from_script(script_module, input_infos) -> tuple[IRModule, dict]:
+# What from_script's other arguments ask for: names, files and forms that there are not.
+_NOT_HERE = {
+    "use_parser_friendly_name": "inputs keep the names of input_infos",
+    "keep_quantized_weight": "weights are constants, and integers stay integers",
+    "export_renamed_c_graph_path": "a refusal and a profile name the line of Python instead",
+    "preserve_pytorch_scopes": "a refusal and a profile name the line of Python instead",
+}
+_DTYPES = {"float": "float32", "double": "float64", "int": "int32", "long": "int64"}
+
+
+def from_script(
+    script_module, input_infos, custom_convert_map=None, default_dtype="float32", **others
+) -> tuple[IRModule, dict]:
     """The module, and no parameters, of a TorchScript or torch.nn module.
 
-    input_infos are [(name, shape or (shape, dtype))]. The name under which TVM's users know it. Inputs get these names.
+    input_infos are [(name, shape or (shape, dtype))]; inputs get these names. custom_convert_map: converters of one's
+    own by operator, {"mine::scaled": f}, as relay.frontend.converter describes them. The name under which TVM's users
+    know it; what else it took there may be given where it asks for nothing.
     """
     import torch
 
+    for name, value in others.items():
+        if name not in _NOT_HERE:
+            raise TypeError(f"from_pytorch() got an unexpected keyword argument {name!r}")
+        if value:
+            raise wrong_input(f"from_pytorch has no {name}", f"leave it out: {_NOT_HERE[name]}")
     examples = []
     for name, info in input_infos:
         typed = len(info) == 2 and isinstance(info[1], str)
-        shape, dtype = info if typed else (info, "float32")
-        kind = getattr(
-            torch, {"float": "float32", "double": "float64", "int": "int32", "long": "int64"}.get(dtype, dtype), None
-        )
+        shape, dtype = info if typed else (info, default_dtype)
+        kind = getattr(torch, _DTYPES.get(dtype, dtype), None)
         if not isinstance(kind, torch.dtype):
             raise wrong_input(f"input `{name}` has the element type {dtype!r}", "give one of PyTorch's, as in 'int64'")
         examples.append(torch.ones(tuple(shape), dtype=kind))
+    from .converters import within
     from .graph import import_program
 
     module = script_module
-    if isinstance(module, torch.jit.ScriptModule):
-        program = _of_script(module, tuple(examples))
-    else:
-        program = torch.export.export(module, tuple(examples))
-    return import_program(program, [name for name, _ in input_infos]), {}
+    with within(custom_convert_map):
+        if isinstance(module, torch.jit.ScriptModule):
+            program = _of_script(module, tuple(examples))
+        else:
+            program = torch.export.export(module, tuple(examples))
+        return import_program(program, [name for name, _ in input_infos]), {}
+
+
+def converter(name: str):
+    """As relay.frontend.pytorch.converters.converter, which imports torch."""
+    from .converters import converter as of
+
+    return of(name)
 
 
 def _names(script_module, example_inputs: tuple) -> list[str] | None:

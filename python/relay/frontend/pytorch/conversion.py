@@ -133,7 +133,7 @@ class Conversion:
         schema = node.target._schema.arguments
         given = dict(zip((a.name for a in schema), node.args, strict=False)) | dict(node.kwargs)
         self._raw = {a.name: given.get(a.name, a.default_value if a.has_default_value() else None) for a in schema}
-        self._raw_names = [a.name for a in schema]
+        self.names = [a.name for a in schema]
         self._values, self._sizes = values, sizes
         self._lifted, self._computed_in = set(), {}
         self.result = node.meta.get("val")

@@ -105,7 +105,7 @@ class Problems:
             *told_by_core(
                 "unsupported_operator",
                 "the PyTorch program cannot be imported: " + "; ".join(lines),
-                "write these parts with other operators; "
+                "write these parts with other operators, or give converters (relay.frontend.converter); "
                 "the table of those that are imported is relay/frontend/pytorch/table.py",
             )
         )

@@ -199,12 +199,12 @@ CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym
 WAYS_OUT = {
     "_linalg_check_errors": ": no program ends where a matrix is singular: call linalg.inv_ex, solve_ex or cholesky_ex",
 }
-_NAMESPACES = ("aten", "prims", "quantized_decomposed", "torchvision", "transformers")
+NAMESPACES = {"aten", "prims", "quantized_decomposed", "torchvision", "transformers"}
 
 
 def key_of(target) -> str | None:
     """ "add.Tensor", "relu"; "quantized_decomposed::quantize_per_tensor"; None of what is no such operator."""
-    if not isinstance(target, torch._ops.OpOverload) or target.namespace not in _NAMESPACES:
+    if not isinstance(target, torch._ops.OpOverload) or target.namespace not in NAMESPACES:
         return None
     name = target._schema.name.removeprefix("aten::")
     return f"{name}.{target._schema.overload_name}" if target._schema.overload_name else name

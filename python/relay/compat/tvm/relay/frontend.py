@@ -1,8 +1,8 @@
-"""relay.frontend: models of other systems. There is one form so far: ONNX."""
+"""relay.frontend: models of ONNX and of PyTorch."""
 
-from relay.frontend import from_onnx
+from relay.frontend import from_onnx, from_pytorch
 
 from ...outside import missing as _missing
 
-__all__ = ["from_onnx"]
+__all__ = ["from_onnx", "from_pytorch"]
 __getattr__ = _missing("tvm.relay.frontend")

@@ -1,0 +1,68 @@
+"""Converters of one's own, for operators that the table does not have: those of torch.library, or of ATen."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+from ...errors import wrong_input
+from . import apart, table
+from .conversion import Conversion, Refused
+
+
+def _overloads(name: str) -> list:
+    space, _, rest = name.partition("::")
+    packet = getattr(getattr(torch.ops, space), rest, None) if rest else None
+    if packet is None:
+        raise wrong_input(
+            f"PyTorch has no operator {name!r}",
+            'give it as "namespace::name", and import what registers it (torch.library) before',
+        )
+    return [getattr(packet, overload) for overload in packet.overloads()]
+
+
+def _type_of(val):
+    return str(val.dtype).removeprefix("torch.") if isinstance(val, torch.Tensor) else None
+
+
+def _adapted(function):
+    def convert(c: Conversion):
+        made = function([c(name) for name in c.names], [_type_of(c.val(name)) for name in c.names])
+        if made is None:
+            raise Refused("its converter gave None")
+        return list(made) if isinstance(made, tuple) else made
+
+    return convert
+
+
+def converter(name: str):
+    """A decorator: its function imports the operator `name`, as "mine::scaled" or "aten::i0", in all of its overloads.
+
+    function(inputs, types): the arguments in the order of the operator's schema, tensors as relay.Expr and the rest as
+    Python has it; of each tensor the element type, "float32", and of the rest None. It returns an expression, or a list
+    of them for several results. From then on imports and torch.compile(backend="relay") take the operator.
+    """
+
+    def register(function):
+        for overload in _overloads(name):
+            table.NAMESPACES.add(overload.namespace)
+            table.OPERATORS[table.key_of(overload)] = _adapted(function)
+            apart.DECOMPOSITIONS.pop(overload, None)
+        return function
+
+    return register
+
+
+@contextlib.contextmanager
+def within(custom: dict | None):
+    """Within, the operators of the dict have its converters."""
+    before = table.OPERATORS.copy(), apart.DECOMPOSITIONS.copy(), table.NAMESPACES.copy()
+    try:
+        for name, function in (custom or {}).items():
+            converter(name)(function)
+        yield
+    finally:
+        for now, old in zip((table.OPERATORS, apart.DECOMPOSITIONS, table.NAMESPACES), before, strict=True):
+            now.clear()
+            now.update(old)
