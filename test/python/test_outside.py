@@ -48,7 +48,8 @@ FOPEN(fopen)
 FOPEN(fopen64)
 int execve(const char *path, char *const *arguments, char *const *environment) {
   note("starts", path);
-  return ((int (*)(const char *, char *const *, char *const *))dlsym(RTLD_NEXT, "execve"))(path, arguments, environment);
+  int (*next)(const char *, char *const *, char *const *) = dlsym(RTLD_NEXT, "execve");
+  return next(path, arguments, environment);
 }
 int connect(int socket, const struct sockaddr *address, socklen_t size) {
   note("talks", "");
