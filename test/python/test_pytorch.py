@@ -479,3 +479,22 @@ def test_places_in_pictures_of_halves_are_computed_in_more(dtype):
     eps = torch.finfo(dtype).eps
     assert got.dtype == dtype
     torch.testing.assert_close(got.double(), exact, rtol=eps, atol=eps)
+
+
+class Sizes(torch.nn.Module):
+    """As patches of pictures do, it gives the sizes of its result too."""
+
+    def forward(self, x):
+        y = x.flatten(2).transpose(1, 2)
+        return y, x.shape[2], x.shape[3] * 2, 4, 0.5, True
+
+
+def test_numbers_are_results():
+    shapes = ({0: torch.export.Dim("n"), 2: torch.export.Dim("height")},)
+    model = relay.compile(relay.from_pytorch(Sizes(), (torch.ones(2, 3, 4, 5),), dynamic_shapes=shapes))
+    for height in (4, 9):
+        x = torch.rand(3, 3, height, 5)
+        patches, *numbers = model(x)
+        torch.testing.assert_close(patches, Sizes()(x)[0])
+        assert [one.item() for one in numbers] == [height, 10, 4, 0.5, True]
+        assert all(one.dim() == 0 for one in numbers)

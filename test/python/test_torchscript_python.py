@@ -23,7 +23,7 @@ class Lists(torch.nn.Module):
         del copied[1]
         copied += [sizes.index(5), sizes.count(7), sum(sizes), len(sizes[1:4:2])]
         rows = [x * one for one in sorted(copied)]
-        return torch.stack(rows[:-1] * 2), x + last
+        return torch.stack(rows[:-1] * 2), last
 
 
 class Dicts(torch.nn.Module):

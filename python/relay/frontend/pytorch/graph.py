@@ -1,7 +1,7 @@
 """An exported program as a module: inputs, constants, nodes in order, results; every problem in one diagnostic.
 
-A result that is None is the empty tuple. What a call changes, buffers and inputs, are results in front of the module's,
-as torch.export has them; such buffers are inputs behind the module's.
+A result that is None is the empty tuple, and a number a tensor without axes. What a call changes, buffers and inputs,
+are results in front of the module's, as torch.export has them; such buffers are inputs behind the module's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,19 @@ from ..._core import told as told_by_core
 from ...errors import CompileError, wrong_input
 from ...expr import var
 from . import apart, control
-from .conversion import Conversion, Refused, cast, constant, dtype_name, empty, is_unbacked, size, sizes_of
+from .conversion import (
+    Conversion,
+    Refused,
+    cast,
+    constant,
+    dtype_name,
+    empty,
+    is_unbacked,
+    number,
+    number_of_sizes,
+    size,
+    sizes_of,
+)
 from .draws import draws
 from .provenance import Fates, line_of
 from .table import CHECKS, COMPLEX, OPERATORS, TO_COMPLEX, WAYS_OUT, key_of
@@ -38,6 +50,7 @@ def _is_ready(node) -> bool:
 
 # Of a result: the buffer or parameter that the call changes.
 CHANGED = ("BUFFER_MUTATION", "PARAMETER_MUTATION")
+_NUMBERS = {bool: "bool", int: "int64", float: "float64"}
 # What makes a number of an element.
 ITEMS = ("_local_scalar_dense", "item")
 
@@ -357,6 +370,15 @@ class _Import(Graph):
                     body = Let(var("_"), op.annotation.bounded(param, axis=axis, least=least, most=most), body)
         return body
 
+    def _number_result(self, value):
+        """A number as a tensor without axes: one that Python has, or one that is computed from sizes."""
+        if type(value) in _NUMBERS:
+            return number(value, _NUMBERS[type(value)])
+        val = value.meta.get("val") if isinstance(value, torch.fx.Node) else None
+        return (
+            number_of_sizes(val.node.expr, self.sizes)[0] if isinstance(val, (torch.SymInt, torch.SymFloat)) else None
+        )
+
     def _results(self) -> list:
         output = next(node for node in self.graph.nodes if node.op == "output")
         results, self.complex_results = [], []
@@ -371,6 +393,8 @@ class _Import(Graph):
                 results.append(self.values[value])
             elif value is None:
                 results.append(Tuple([]))
+            elif (as_tensor := self._number_result(value)) is not None:
+                results.append(as_tensor)
             elif value not in self.failed:
                 self.problems.add(None, f"the result `{value}` is not a tensor")
         if not any(value in self.values for value in output.args[0] if value is not None) and not self.failed:

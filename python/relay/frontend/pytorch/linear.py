@@ -41,7 +41,7 @@ def _groups_and_ends(c: Conversion, weights: str) -> tuple:
 
 def grouped_mm(c: Conversion):
     """Rows of a matrix (rows, k) in groups that end at offsets, each times its own matrix of (groups, k, n)."""
-    first, second = c._raw_names[:2]
+    first, second = c.names[:2]
     if c.rank(first) != 2 or c.rank(second) != 3 or not c.has("offs"):
         raise Refused("products of groups that are not rows")
     (groups, ends), width = _groups_and_ends(c, second), c.shape(second)[2]
