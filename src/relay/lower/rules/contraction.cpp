@@ -437,7 +437,7 @@ std::string refine(ScheduleDraft& draft, const Contraction& c, int panel_level) 
 }  // namespace
 
 bool contraction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  if (!facts.contraction) return false;
+  if (!facts.contraction || e->axes.empty()) return false;
   Contraction c{r,
                 e,
                 facts,
