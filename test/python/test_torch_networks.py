@@ -186,3 +186,18 @@ def test_what_export_leaves_half_made_is_named():
     """torch.func.grad within an exported module leaves tensors without memory."""
     with pytest.raises(relay.CompileError, match="PyTorch cannot take the exported program apart"):
         relay.from_pytorch(Of(lambda x: torch.func.grad(lambda y: (y**3).sum())(x)), (f(4),))
+
+
+@pytest.mark.filterwarnings("error::relay.torch.FallbackWarning")
+def test_graphs_that_take_no_tensor():
+    """Results are new at each call, and tensors."""
+    torch._dynamo.reset()
+    made = torch.compile(lambda: (torch.zeros(3) + 1, torch.arange(4) * 2), backend="relay")
+    for _ in range(2):
+        ones, numbers = made()
+        assert ones.tolist() == [1, 1, 1] and numbers.tolist() == [0, 2, 4, 6]
+        ones += 5
+    sized = torch.compile(lambda x: (torch.zeros(x.shape[0]), torch.ones(2)), backend="relay")
+    for rows in (3, 4, 5):
+        zeros, ones = sized(torch.rand(rows))
+        assert zeros.tolist() == [0] * rows and ones.tolist() == [1, 1]
