@@ -124,7 +124,11 @@ def write_page(folder, names: list[str], store, path) -> None:
             for name in names if name in imported or name in trained or name in front]  # fmt: skip
     failures = []
     for kind, results in (("import", imported), ("torch.compile", trained), ("fronts", front)):
-        failures += [f"- {name}, {kind}: {_reason(one)}" for name, one in results.items() if one["outcome"] != "equal"]
+        failures += [
+            f"- {name}, {kind}: {_reason(one)}"
+            for name, one in results.items()
+            if one["outcome"] != "equal" or one["why"]
+        ]
         failures += [f"- {name}, {kind}, in part: {_reason({'why': why})}"
                      for name, one in results.items() for why in one.get("fallbacks", ())]  # fmt: skip
     summary = [_summary("Import", imported, len(names)), _summary("torch.compile", trained, len(names))]
