@@ -171,10 +171,19 @@ def from_script(
 
 
 def converter(name: str):
-    """As relay.frontend.pytorch.converters.converter, which imports torch."""
-    from .converters import converter as of
+    """A decorator: its function imports the operator `name`, as "mine::scaled" or "aten::i0", in all of its overloads.
 
-    return of(name)
+    function(inputs, types): the arguments in the order of the operator's schema, tensors as relay.Expr and the rest as
+    Python has it; of each tensor the element type, "float32", and of the rest None. It returns an expression, or a list
+    of them for several results. From then on imports and torch.compile(backend="relay") take the operator.
+    """
+    from .converters import register
+
+    def decorate(function):
+        register(name, function)
+        return function
+
+    return decorate
 
 
 def _names(script_module, example_inputs: tuple) -> list[str] | None:

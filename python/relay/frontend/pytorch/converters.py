@@ -36,22 +36,12 @@ def _adapted(function):
     return convert
 
 
-def converter(name: str):
-    """A decorator: its function imports the operator `name`, as "mine::scaled" or "aten::i0", in all of its overloads.
-
-    function(inputs, types): the arguments in the order of the operator's schema, tensors as relay.Expr and the rest as
-    Python has it; of each tensor the element type, "float32", and of the rest None. It returns an expression, or a list
-    of them for several results. From then on imports and torch.compile(backend="relay") take the operator.
-    """
-
-    def register(function):
-        for overload in _overloads(name):
-            table.NAMESPACES.add(overload.namespace)
-            table.OPERATORS[table.key_of(overload)] = _adapted(function)
-            apart.DECOMPOSITIONS.pop(overload, None)
-        return function
-
-    return register
+def register(name: str, function) -> None:
+    """See relay.frontend.converter."""
+    for overload in _overloads(name):
+        table.NAMESPACES.add(overload.namespace)
+        table.OPERATORS[table.key_of(overload)] = _adapted(function)
+        apart.DECOMPOSITIONS.pop(overload, None)
 
 
 @contextlib.contextmanager
@@ -60,7 +50,7 @@ def within(custom: dict | None):
     before = table.OPERATORS.copy(), apart.DECOMPOSITIONS.copy(), table.NAMESPACES.copy()
     try:
         for name, function in (custom or {}).items():
-            converter(name)(function)
+            register(name, function)
         yield
     finally:
         for now, old in zip((table.OPERATORS, apart.DECOMPOSITIONS, table.NAMESPACES), before, strict=True):
