@@ -375,9 +375,13 @@ class _Import(Graph):
         if type(value) in _NUMBERS:
             return number(value, _NUMBERS[type(value)])
         val = value.meta.get("val") if isinstance(value, torch.fx.Node) else None
-        return (
-            number_of_sizes(val.node.expr, self.sizes)[0] if isinstance(val, (torch.SymInt, torch.SymFloat)) else None
-        )
+        if not isinstance(val, (torch.SymInt, torch.SymFloat)):
+            return None
+        try:
+            return number_of_sizes(val.node.expr, self.sizes)[0]
+        except Refused as reason:
+            self.problem(value, f"the result `{value}`: {reason}")
+            return None
 
     def _results(self) -> list:
         output = next(node for node in self.graph.nodes if node.op == "output")

@@ -12,7 +12,7 @@ _SCRIPTED = re.compile(r'File "([^"]+)", line (\d+)')
 _TRACED = re.compile(r"^(\S.*)\((\d+)\): ", re.MULTILINE)  # the innermost frame first
 
 
-@functools.lru_cache(maxsize=4096)  # the steps of an unrolled loop have the same ranges
+@functools.lru_cache(maxsize=512)  # the steps of an unrolled loop have the same ranges
 def frames(source_range: str) -> tuple[tuple[str, str], ...]:
     """Files and lines of a node's range, the innermost last; of PyTorch's own modules only if there are no others.
 
