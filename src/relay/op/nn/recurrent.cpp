@@ -144,7 +144,7 @@ Result<Type> infer_recurrent(const RecurrentForm& f, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   if (f.direction != "forward" && f.direction != "reverse" && f.direction != "bidirectional")
     return constraint("C1", "direction is \"{}\", not \"forward\", \"reverse\" or \"bidirectional\"", f.direction);
-  constexpr int64_t most_layers = 4096;  // networks have less than ten
+  constexpr int64_t most_layers = 128;  // networks have less than ten; which one a state is of is a chain of choices
   if (f.layers < 1 || f.layers > most_layers)
     return constraint("C9", "layers is {}, not from 1 to {}", f.layers, most_layers);
   if (Result<std::vector<Activation>> a = activations_of(f); !a) return a.errors();
