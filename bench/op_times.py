@@ -268,15 +268,16 @@ def main():
 # Operators: {run.cpu_name()}
 
 Each operator alone, beside PyTorch {torch.__version__.split("+")[0]} out of place with as many threads,
-where the operator is one call of PyTorch; measured {time.strftime("%Y-%m-%d")}. Bandwidth-bound operators compute each element from
-a few others, in less time than their arrays take. Geometric means, PyTorch's time over Relay's, and the ceiling's:
+where the operator is one call of PyTorch; measured {time.strftime("%Y-%m-%d")}. Bandwidth-bound operators
+compute each element from a few others, in less time than their arrays take. Geometric means, PyTorch's time
+over Relay's, and the ceiling's:
 
 {op_rows.summary(rows)}
 
 The ceiling is the time of the operations at {figures["gflops"]:.0f} GFLOP/s, or of the arrays at
 {figures["l2_gbps"]:.0f} GB/s (L2) and {figures["l3_gbps"]:.0f} GB/s (L3) of a core, as `relay doctor` measures them:
-what is written counts as if it were read. Calls take one or two microseconds to begin, in both. With `out=` PyTorch writes
-into an array that is there; Relay makes one.
+what is written counts as if it were read. Calls take one or two microseconds to begin, in both. With `out=` PyTorch
+writes into an array that is there; Relay makes one.
 {run.busy(load)}
 What was asked of the bandwidth-bound operators:
 
