@@ -4,8 +4,9 @@
     make bench-random-kernels                                    seeds 1 to 40
     .venv/bin/python bench/random_kernels.py --seeds 41-60 --below 0.7
     .venv/bin/python bench/random_kernels.py --least 25 --part 0         the small ones too
+    .venv/bin/python bench/random_kernels.py --zoo 12 --seed 7           networks of the zoo instead, drawn by a seed
 
-Each network (`relay bench --random-net SEED`, its batch symbolic in the model) is profiled at one thread, in two rounds
+Each network (`relay bench --random-net SEED`, its batch symbolic in the model; or one of test/zoo) is profiled at one thread, in two rounds
 over all, and of each kernel the faster time counts. Large ones take 100 us or more, and a twentieth of their network's
 run. Exit status 1 if one is below 60 % of its ceiling. Beside them: how well the machine's description orders all
 kernels. The networks are kept in build/benchmarks/random/.
@@ -44,32 +45,43 @@ def network(seed):
     return folder / "net.onnx", data
 
 
-def profile(relay, seed, options):
-    model, data = network(seed)
-    command = [relay, "profile", model, "--input", f"x={data}", "--threads", "1", "--time", "0.2", "--json", *options]
+def random_networks(first, last):
+    """By name, what `relay profile` is given: the model and its input."""
+    return {str(seed): (model, "--input", f"x={data}") for seed in range(first, last + 1) for model, data in [network(seed)]}
+
+
+def zoo_networks(count, seed):
+    """The same of networks of the zoo; their inputs are random."""
+    import zoo
+
+    return {name: (path,) for name, path in zoo.drawn(count, seed)}
+
+
+def profile(relay, model, options):
+    command = [relay, "profile", *model, "--threads", "1", "--time", "0.2", "--json", *options]
     result = subprocess.run(command, capture_output=True, check=True)
     kernels = json.loads(result.stdout)["kernels"]
     run = sum(k["us"] for k in kernels)
     return [{**k, "of_run": k["us"] / run} for k in kernels]
 
 
-def measure(seeds, relay=RELAY, target="native"):
-    """Every kernel of these networks by seed and name, as `relay profile --json` has it, the faster of two rounds."""
+def measure(networks, relay=RELAY, target="native"):
+    """Every kernel of these networks by network and name, as `relay profile --json` has it, the faster of two rounds."""
     fastest = {}
     for _ in range(2):
-        for seed in seeds:
-            for k in profile(relay, seed, ["--target", target]):
-                known = fastest.setdefault((seed, k["name"]), k)
+        for name, model in networks.items():
+            for k in profile(relay, model, ["--target", target]):
+                known = fastest.setdefault((name, k["name"]), k)
                 if k["us"] < known["us"]:
-                    fastest[seed, k["name"]] = k
+                    fastest[name, k["name"]] = k
     return fastest
 
 
 def far_below(kernels, least=LEAST_US, part=LEAST_PART, below=BELOW):
     """Of the large kernels (long enough to reach their ceiling, and a part of their network's time that shows) those
-    below a share of it, as (seed, kernel), the dearest first; and the number of large ones."""
-    large = [(seed, k) for (seed, _), k in kernels.items() if k["us"] >= least and k["of_run"] >= part]
-    found = [(seed, k) for seed, k in large if k["share"] < below]
+    below a share of it, as (network, kernel), the dearest first; and the number of large ones."""
+    large = [(net, k) for (net, _), k in kernels.items() if k["us"] >= least and k["of_run"] >= part]
+    found = [(net, k) for net, k in large if k["share"] < below]
     return sorted(found, key=lambda f: f[1]["us"] * (f[1]["share"] - 1)), len(large)
 
 
@@ -91,7 +103,9 @@ def rank_correlation(kernels):
 
 def main():
     parser = argparse.ArgumentParser(description="Lists kernels of random networks that are far below their ceiling.")
-    parser.add_argument("--seeds", default="1-40", metavar="A-B")
+    parser.add_argument("--seeds", default="1-40", metavar="A-B", help="random networks (1-40)")
+    parser.add_argument("--zoo", type=int, metavar="N", help="so many networks of the zoo instead")
+    parser.add_argument("--seed", type=int, default=1, help="which networks of the zoo (1)")
     parser.add_argument(
         "--least",
         type=float,
@@ -106,18 +120,22 @@ def main():
     parser.add_argument("--target", default="native")
     parser.add_argument("--relay", default=RELAY, metavar="PATH", help="another binary than this build's")
     arguments = parser.parse_args()
-    first, last = map(int, arguments.seeds.split("-"))
-    kernels = measure(range(first, last + 1), arguments.relay, arguments.target)
+    if arguments.zoo:
+        networks = zoo_networks(arguments.zoo, arguments.seed)
+    else:
+        networks = random_networks(*map(int, arguments.seeds.split("-")))
+    kernels = measure(networks, arguments.relay, arguments.target)
     found, large = far_below(kernels, arguments.least, arguments.part, arguments.below)
-    print(f"{'net':>4} {'us':>9} {'% of run':>9} {'% of ceiling':>14}  kernel: rule")
-    for seed, k in found:
+    wide = max(map(len, ["net", *networks]))
+    print(f"{'net':>{wide}} {'us':>9} {'% of run':>9} {'% of ceiling':>14}  kernel: rule")
+    for net, k in found:
         print(
-            f"{seed:>4} {k['us']:>9.1f} {100 * k['of_run']:>9.1f} {100 * k['share']:>7.0f} "
+            f"{net:>{wide}} {k['us']:>9.1f} {100 * k['of_run']:>9.1f} {100 * k['share']:>7.0f} "
             f"{k['bound']:<6}  {k['name']}: {k['rule']}"
         )
     print(
         f"{len(found)} of {large} kernels of {arguments.least:g} us or more, and {100 * arguments.part:g} % of their "
-        f"run, in the networks {first} to {last} are below {100 * arguments.below:g} % of their ceiling"
+        f"run, in {len(networks)} networks, are below {100 * arguments.below:g} % of their ceiling"
     )
     print(f"rank correlation of estimate and time over {len(kernels)} kernels: {rank_correlation(kernels):.3f}")
     return 1 if found else 0
