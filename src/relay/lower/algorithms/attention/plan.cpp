@@ -128,10 +128,13 @@ struct Steps {
     const std::set<std::string> of_blocks{a.rescale, a.inverse_sum, a.keep, a.mean};
     double bytes = 0, additions = 0;
     for (const te::Tensor& t : te::topological(found.group.te.outputs)) {
+      const bool of_block = a.block && of_blocks.count(t->name);  // its last axis are the blocks
       double elements = 1;
-      for (const te::Axis& axis : t->axes) elements *= static_cast<double>(extent_or(axis, usual_features));
+      for (const te::Axis& axis : t->axes)
+        elements *= static_cast<double>(extent_or(
+            axis, of_block && &axis == &t->axes.back() ? (usual_features + a.block - 1) / a.block : usual_features));
       if (t->name == a.scores) bytes = elements * t->dtype.bytes();
-      if (a.block && of_blocks.count(t->name)) additions += elements * count_operations(t->body, target);
+      if (of_block) additions += elements * count_operations(t->body, target);
     }
     const double saved = 4 * read_ns(target, bytes) - operations_ns(target, additions);
     return saved > 0 ? std::optional(Gain{.saved_ns = saved}) : std::nullopt;
