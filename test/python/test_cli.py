@@ -632,7 +632,11 @@ def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
     file = tmp_path / "machine.json"
     assert f"kept in {file}" in done.stderr
     figures = json.loads(file.read_text())
-    figures["l3_gbps"] = 12.5
+    assert {"processor", "cpu", "date", "ghz", "l2_gbps", "l3_gbps", "dram_gbps"} < set(figures)
+    # A vector of quotients, of roots, of exp: more than the addition of one, less than one element after the other.
+    for name in ["division_cycles", "root_cycles", "exp_cycles"]:
+        assert 0.5 < figures[name] < 400
+    figures["l3_gbps"], figures["exp_cycles"] = 12.5, 77.5
     file.write_text(json.dumps(figures))
     assert f"({file})" in cli("doctor", "--quick").stdout
     (tmp_path / "m.relay").write_text(DENSE)
@@ -642,8 +646,11 @@ def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["target"]
 
-    assert target()["calibrated"] and target()["l3_gbps"] == 12.5
+    assert target()["calibrated"] and target()["l3_gbps"] == 12.5 and target()["exp_cycles"] == 77.5
     assert not target("--target", "zen4")["calibrated"] and target("--target", "zen4")["l3_gbps"] != 12.5
+    # As it was kept before operations were measured.
+    file.write_text(json.dumps({name: value for name, value in figures.items() if name != "exp_cycles"}))
+    assert not target()["calibrated"]
     file.write_text("{")
     assert "cannot be read" in cli("doctor", "--quick").stdout
     assert not target()["calibrated"]

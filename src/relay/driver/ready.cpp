@@ -18,8 +18,9 @@ using Json = nlohmann::ordered_json;
 
 static Json key_of(const TargetDesc& target) {
   const auto& [name, triple, cpu, features, vector_bytes, vector_registers, has_fma, has_masks, line_bytes, l1_ways,
-               l1_bytes, l2_bytes, l3_bytes, fma_per_cycle, fma_latency, int8_dots_per_cycle, bfloat16_dots_per_cycle,
-               ghz, l2_gbps, l3_gbps, dram_gbps, prefetch_weights, cores] = target;
+               l1_bytes, l2_bytes, l3_bytes, fma_per_cycle, fma_latency, division_cycles, root_cycles, exp_cycles,
+               int8_dots_per_cycle, bfloat16_dots_per_cycle, ghz, l2_gbps, l3_gbps, dram_gbps, prefetch_weights,
+               cores] = target;
   return {name,
           triple,
           cpu,
@@ -35,6 +36,9 @@ static Json key_of(const TargetDesc& target) {
           l3_bytes,
           fma_per_cycle,
           fma_latency,
+          division_cycles,
+          root_cycles,
+          exp_cycles,
           int8_dots_per_cycle,
           bfloat16_dots_per_cycle,
           ghz,

@@ -64,6 +64,9 @@ constexpr Figure figures[] = {
     {"vector_registers", scale<&TargetDesc::vector_registers>},
     {"fma_per_cycle", scale<&TargetDesc::fma_per_cycle>},
     {"fma_latency", scale<&TargetDesc::fma_latency>},
+    {"division_cycles", scale<&TargetDesc::division_cycles>},
+    {"root_cycles", scale<&TargetDesc::root_cycles>},
+    {"exp_cycles", scale<&TargetDesc::exp_cycles>},
     {"int8_dots_per_cycle", scale<&TargetDesc::int8_dots_per_cycle>},
     {"ghz", scale<&TargetDesc::ghz>},
     {"l1_bytes", scale<&TargetDesc::l1_bytes>},
@@ -74,6 +77,11 @@ constexpr Figure figures[] = {
     {"l3_gbps", scale<&TargetDesc::l3_gbps>},
     {"dram_gbps", scale<&TargetDesc::dram_gbps>},
 };
+
+// Of neighbours along rows of 1024: two read each element of `value`, which is stored or computed for both.
+#define RELAY_DIFFERENCES(value, rows)                                      \
+  "let %q = " value "; subtract(strided_slice(%q, begin=[0, 1], end=[" rows \
+  ", 1024], strides=[1, 1]), strided_slice(%q, begin=[0, 0], end=[" rows ", 1023], strides=[1, 1]))"
 
 // Networks for which two ways cost about as much.
 const std::vector<Network> near_a_border = {
@@ -116,7 +124,17 @@ const std::vector<Network> near_a_border = {
      "let %a = nn.relu(nn.conv2d(%x, %w0, channels=192, kernel_size=[1, 1])); let %b = nn.relu(nn.conv2d(%a, %w1, "
      "padding=[1, 1], channels=192, groups=192, kernel_size=[3, 3])); nn.conv2d(%b, %w2, channels=32, kernel_size=[1, "
      "1])"},
+    {"large maps of SiLU",
+     {1, 128, 80, 80},
+     {{256, 128, 1, 1}, {256, 1, 3, 3}, {24, 256, 1, 1}},
+     "let %a = nn.conv2d(%x, %w0, channels=256, kernel_size=[1, 1]); let %s = multiply(%a, sigmoid(%a)); let %b = "
+     "nn.relu(nn.conv2d(%s, %w1, padding=[1, 1], channels=256, groups=256, kernel_size=[3, 3])); nn.conv2d(%b, %w2, "
+     "channels=24, kernel_size=[1, 1])"},
+    {"differences of quotients", {64, 1024}, {{1024}}, RELAY_DIFFERENCES("divide(%x, %w0)", "64")},
+    {"differences of roots", {8192, 1024}, {}, RELAY_DIFFERENCES("sqrt(multiply(%x, %x))", "8192")},
+    {"differences of exponentials", {8192, 1024}, {}, RELAY_DIFFERENCES("exp(%x)", "8192")},
 };
+#undef RELAY_DIFFERENCES
 
 // Rules choose by figures of the machine: which networks are scheduled otherwise where one is half or twice as large.
 TEST(Schedules, FollowTheMachine) {

@@ -5,51 +5,18 @@
 #include <unordered_set>
 
 #include "relay/lower/group/cost.h"
+#include "relay/lower/group/operations.h"
 #include "relay/lower/nest/halo.h"
 #include "relay/lower/plan/join.h"
 #include "relay/lower/plan/views.h"
 #include "relay/lower/plan_function.h"
 #include "relay/lower/schedule_group.h"
 #include "relay/lower/steps_kernel.h"
-#include "relay/scalar/math.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
 
 namespace {
-
-// Of a choice between several, the dearest: only one is evaluated. Functions count as their polynomials do, with
-// their choices and arithmetic on integers, which take the same ports.
-double count_operations(Expr e) {
-  double most = 0;
-  auto count = [&](const Expr& side) {
-    double operations = 0;
-    std::unordered_set<const scalar::Node*> computed;  // of elements, unlike indices and tests of them
-    scalar::visit(scalar::expand_math(side), [&](const Expr& n) {
-      using scalar::Kind;
-      if (n->kind == Kind::Load) computed.insert(n.get());
-      if (n->kind == Kind::Load ||
-          std::none_of(n->args.begin(), n->args.end(), [&](const Expr& a) { return computed.count(a.get()); }))
-        return;
-      computed.insert(n.get());
-      if (n->kind == Kind::Select) {
-        operations += computed.count(n->args[0].get()) ? 1 : 0;
-      } else if (n->kind == Kind::Binary) {
-        using scalar::BinaryOp;
-        const BinaryOp op = n->binary;
-        // A comparison goes with its choice, and several operations on bits are one instruction.
-        if (n->dtype.is_bool() || op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor) return;
-        operations += op == BinaryOp::Div ? division_operations : 1;
-      } else if (n->kind == Kind::Unary && n->dtype.is_float() && n->unary != scalar::UnaryOp::Abs) {
-        operations += n->unary == scalar::UnaryOp::Sqrt ? root_operations : 1;
-      }
-    });
-    most = std::max(most, operations);
-  };
-  for (; e->kind == scalar::Kind::Select; e = e->args[2]) count(e->args[1]);
-  count(e);
-  return most;
-}
 
 // The elements that a reduction has along `axis`: one number, or on average where it depends on another axis of the
 // stage (the last block of keys is shorter than the others).
@@ -100,9 +67,9 @@ double count_combining(const te::TensorNode& stage) {
 
 // One operation an element of each reduction (of several values, those of its merge), and one a node of each body; of
 // `part` of them.
-void count_flops(const te::TensorNode& stage, double part, KernelFlops& flops) {
+void count_flops(const te::TensorNode& stage, double part, const TargetDesc& target, KernelFlops& flops) {
   if (stage.is_program()) return;  // it moves data: what it does depends on values
-  SymbolicFlops own{part * (count_combining(stage) + count_operations(stage.body)), {}};
+  SymbolicFlops own{part * (count_combining(stage) + count_operations(stage.body, target)), {}};
   auto multiply = [&](const te::Axis& a, double extent) {
     if (extent > 0 || scalar::is_int(scalar::simplify(a.extent)))
       own.each *= extent;
@@ -118,7 +85,8 @@ void count_flops(const te::TensorNode& stage, double part, KernelFlops& flops) {
 }
 
 // The operations of each kernel, by its root stage: its own, and those of the stages inside it.
-std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const Schedule& schedule) {
+std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const Schedule& schedule,
+                                                const TargetDesc& target) {
   std::map<std::string, std::string> kernel_of;  // of each stage; consumers come first
   std::map<std::string, double> part_of;         // of each stage's steps, those that are not left out
   std::map<std::string, KernelFlops> flops;
@@ -131,7 +99,7 @@ std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const
     const std::string& kernel = kernel_of[t.name];
     double& part = part_of.try_emplace(t.name, part_inside(t, scheduled)).first->second;
     if (scheduled.place == Place::At) part *= part_of[scheduled.consumer];
-    count_flops(t, part, flops[kernel]);
+    count_flops(t, part, target, flops[kernel]);
     for (const te::Tensor& read : te::inputs(stages[i])) kernel_of[read->name] = kernel;
   }
   return flops;
@@ -298,7 +266,7 @@ class Lowering {
         RELAY_ASSIGN(at->second, packed(g, at->second, draft.layouts.at(c)));
       }
 
-    std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule);
+    std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule, options_.target);
     add_lowered(g, name, stages, draft.schedule, flops);
     StepsBuilder steps(g);
     for (const BuiltKernel& b : built) {

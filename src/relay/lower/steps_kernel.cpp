@@ -160,7 +160,7 @@ bool StepsBuilder::is_worth_sharing(const TargetDesc& target, const std::vector<
     for (const Expr& e : a.shape) own *= scalar::is_int(e) ? static_cast<double>(e->ivalue) : 1;
     bytes += own;
   }
-  const double ns = std::max(in_l2_ns(target, bytes), multiply_adds_ns(target, flops / 2));
+  const double ns = std::max(in_l2_ns(target, bytes), operations_ns(target, flops));
   return ns / 2 > region_ns;
 }
 

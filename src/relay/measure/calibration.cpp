@@ -13,10 +13,27 @@
 #include "relay/input/files.h"
 #include "relay/measure/ceilings.h"
 #include "relay/measure/measure.h"
+#include "relay/measure/operations.h"
 
 namespace relay::measure {
 
 using Json = nlohmann::ordered_json;
+
+// What is measured, and the figure of the description that it stands in for.
+struct Figure {
+  const char* name;
+  double Calibration::* measured;
+  double TargetDesc::* described;
+};
+static constexpr Figure figures[] = {
+    {"ghz", &Calibration::ghz, &TargetDesc::ghz},
+    {"l2_gbps", &Calibration::l2_gbps, &TargetDesc::l2_gbps},
+    {"l3_gbps", &Calibration::l3_gbps, &TargetDesc::l3_gbps},
+    {"dram_gbps", &Calibration::dram_gbps, &TargetDesc::dram_gbps},
+    {"division_cycles", &Calibration::division_cycles, &TargetDesc::division_cycles},
+    {"root_cycles", &Calibration::root_cycles, &TargetDesc::root_cycles},
+    {"exp_cycles", &Calibration::exp_cycles, &TargetDesc::exp_cycles},
+};
 
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -44,25 +61,29 @@ static double seconds_of_this() {
 Calibrated calibrate(const TargetDesc& native) {
   constexpr int rounds = 5;
   const double begin = now(), all = seconds_of_all(), own = seconds_of_this();
-  std::vector<double> figures[4];
+  constexpr size_t speeds = std::size(figures);
+  std::vector<double> samples[speeds];
   for (int round = 0; round < rounds; ++round) {
     const Ceilings c = measure_ceilings(native);
-    const double values[] = {c.fma_gflops, c.l2_gbps, c.l3_gbps, c.memory_gbps};
-    for (size_t k = 0; k < 4; ++k) figures[k].push_back(values[k]);
+    const OperationSpeeds o = *measure_operations(native);
+    const double values[speeds] = {c.fma_gflops, c.l2_gbps, c.l3_gbps, c.memory_gbps, o.divisions, o.roots, o.exps};
+    for (size_t k = 0; k < speeds; ++k) samples[k].push_back(values[k]);
   }
   Calibrated out;
   out.busy_cores = std::max(0.0, (seconds_of_all() - all - (seconds_of_this() - own)) / (now() - begin));
-  double best[4];
-  for (size_t k = 0; k < 4; ++k) {
-    std::sort(figures[k].begin(), figures[k].end());
-    best[k] = figures[k].back();
-    out.spread = std::max(out.spread, 1 - figures[k][rounds / 2] / best[k]);
+  double best[speeds];
+  for (size_t k = 0; k < speeds; ++k) {
+    std::sort(samples[k].begin(), samples[k].end());
+    best[k] = samples[k].back();
+    out.spread = std::max(out.spread, 1 - samples[k][rounds / 2] / best[k]);
   }
   char date[16] = "";
   const std::time_t today = std::time(nullptr);
   if (tm parts{}; gmtime_r(&today, &parts)) std::strftime(date, sizeof date, "%F", &parts);
   const double operations = 2 * native.fma_per_cycle * native.vector_bytes / 4;  // a cycle
-  out.figures = {processor_name(), native.cpu, date, best[0] / operations, best[1], best[2], best[3]};
+  const double ghz = best[0] / operations, lanes_a_ns = ghz * native.vector_bytes / 4;
+  out.figures = {processor_name(),     native.cpu,          date, ghz, best[1], best[2], best[3], lanes_a_ns / best[4],
+                 lanes_a_ns / best[5], lanes_a_ns / best[6]};
   return out;
 }
 
@@ -77,11 +98,11 @@ Status save(const Calibration& c) {
     return Diagnostic{
         DiagnosticKind::bad_option,   "there is no folder to keep a calibration in: RELAY_CACHE is off", {}, {}, {},
         "set RELAY_CACHE to a folder"};
-  const Json figures = {{"processor", c.processor}, {"cpu", c.cpu},         {"date", c.date},          {"ghz", c.ghz},
-                        {"l2_gbps", c.l2_gbps},     {"l3_gbps", c.l3_gbps}, {"dram_gbps", c.dram_gbps}};
+  Json kept = {{"processor", c.processor}, {"cpu", c.cpu}, {"date", c.date}};
+  for (const Figure& f : figures) kept[f.name] = c.*f.measured;
   std::error_code ignored;  // what is wrong with the folder, writing says
   std::filesystem::create_directories(std::filesystem::path(*path).parent_path(), ignored);
-  return write_file(*path, figures.dump(2) + "\n");
+  return write_file(*path, kept.dump(2) + "\n");
 }
 
 std::optional<Calibration> saved_calibration() {
@@ -97,11 +118,10 @@ std::optional<Calibration> saved_calibration() {
     if (!json.contains(name) || !json[name].is_string()) return {};
     *to = json[name];
   }
-  for (auto [name, to] :
-       {std::pair("ghz", &c.ghz), {"l2_gbps", &c.l2_gbps}, {"l3_gbps", &c.l3_gbps}, {"dram_gbps", &c.dram_gbps}}) {
-    if (!json.contains(name) || !json[name].is_number()) return {};
-    *to = json[name];
-    if (!(*to > 0.01 && *to < 1e6)) return {};
+  for (const Figure& f : figures) {
+    if (!json.contains(f.name) || !json[f.name].is_number()) return {};
+    c.*f.measured = json[f.name];
+    if (!(c.*f.measured > 0.01 && c.*f.measured < 1e6)) return {};
   }
   if (c.processor != processor_name()) return {};
   return c;
@@ -109,13 +129,13 @@ std::optional<Calibration> saved_calibration() {
 
 void apply(const Calibration& c, TargetDesc& t) {
   if (c.cpu != t.cpu) return;
-  t.ghz = c.ghz, t.l2_gbps = c.l2_gbps, t.l3_gbps = c.l3_gbps, t.dram_gbps = c.dram_gbps;
+  for (const Figure& f : figures) t.*f.described = c.*f.measured;
 }
 
 bool is_calibrated(const TargetDesc& t) {
   const std::optional<Calibration> c = saved_calibration();
-  return c && c->cpu == t.cpu && c->ghz == t.ghz && c->l2_gbps == t.l2_gbps && c->l3_gbps == t.l3_gbps &&
-         c->dram_gbps == t.dram_gbps;
+  return c && c->cpu == t.cpu &&
+         std::ranges::all_of(figures, [&](const Figure& f) { return (*c).*f.measured == t.*f.described; });
 }
 
 }  // namespace relay::measure

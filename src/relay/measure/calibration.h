@@ -12,6 +12,7 @@ struct Calibration {
   std::string date;                                // "2026-11-23"
   double ghz = 0;                                  // at which multiply-adds are done
   double l2_gbps = 0, l3_gbps = 0, dram_gbps = 0;  // read by one core
+  double division_cycles = 0, root_cycles = 0, exp_cycles = 0;
 };
 
 struct Calibrated {

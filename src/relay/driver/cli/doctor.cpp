@@ -12,6 +12,7 @@
 #include "relay/driver/version.h"
 #include "relay/measure/calibration.h"
 #include "relay/measure/measure.h"
+#include "relay/measure/operations.h"
 #include "relay/measure/profile.h"
 #include "relay/op/registry.h"
 #include "relay/runtime/thread_pool.h"
@@ -50,6 +51,9 @@ static Status calibrate() {
   row("L2 read", format("{:8.1f} GB/s", c.l2_gbps));
   row("L3 read", format("{:8.1f} GB/s", c.l3_gbps));
   row("memory read", format("{:8.1f} GB/s", c.dram_gbps));
+  row("division", format("{:8.1f} cycles between vectors of {} float32", c.division_cycles, native.vector_bytes / 4));
+  row("square root", format("{:8.1f} cycles", c.root_cycles));
+  row("exp", format("{:8.1f} cycles", c.exp_cycles));
   row("busy", format("{:8.2f} cores, with other work; the medians are {:.0f} % below these at most", found.busy_cores,
                      found.spread * 100));
   if (found.busy_cores > 0.3 || found.spread > 0.1)
@@ -75,10 +79,12 @@ static Status doctor(const DoctorOptions& options) {
                           target.has_fma ? ", fused multiply-add" : "", target.has_masks ? ", masks" : ""));
   row("  caches", format("L1 {}, L2 {}, L3 {}", bytes_text(target.l1_bytes), bytes_text(target.l2_bytes),
                          bytes_text(target.l3_bytes)));
+  row("  operations", format("cycles between vectors of {}: quotients {:.1f}, square roots {:.1f}, exp {:.1f}",
+                             target.vector_bytes / 4, target.division_cycles, target.root_cycles, target.exp_cycles));
   row("  features", format("{}", join(target.features, " ")));
   if (measure::is_calibrated(target))
-    row("  calibrated", format("{}: speed and bandwidths are measured ({})", measure::saved_calibration()->date,
-                               *measure::calibration_file()));
+    row("  calibrated", format("{}: speed, bandwidths and operations are measured ({})",
+                               measure::saved_calibration()->date, *measure::calibration_file()));
   else if (const auto file = measure::calibration_file(); file && access(file->c_str(), F_OK) == 0)
     if (!measure::saved_calibration())
       row("  calibrated", format("no: {} cannot be read, or is of another processor", *file));
@@ -93,6 +99,14 @@ static Status doctor(const DoctorOptions& options) {
   off += compare("L2 read", "GB/s", measured.l2_gbps, target.l2_gbps);
   off += compare("L3 read", "GB/s", measured.l3_gbps, target.l3_gbps);
   off += compare("memory read", "GB/s", measured.memory_gbps, target.dram_gbps);
+  int figures = 4;
+  if (const std::optional<measure::OperationSpeeds> o = measure::measure_operations(target)) {
+    const measure::OperationSpeeds described = measure::described_operations(target);
+    off += compare("division", "G/s", o->divisions, described.divisions);
+    off += compare("square root", "G/s", o->roots, described.roots);
+    off += compare("exp", "G/s", o->exps, described.exps);
+    figures += 3;
+  }
   const int threads = runtime::ThreadPool::global().size();
   if (threads > 1) {
     const double us = measure::measure_region_us();
@@ -100,9 +114,9 @@ static Status doctor(const DoctorOptions& options) {
                                      : "not measured: the machine is busy");
   }
   say(off == 0 ? "the description fits this machine"
-               : format("{} of 4 figures disagree with the description: kernels are right, their schedules may not be "
+               : format("{} of {} figures disagree with the description: kernels are right, their schedules may not be "
                         "the best; `relay doctor --calibrate` on a quiet machine keeps what it measures",
-                        off));
+                        off, figures));
   return ok();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "relay/lower/group/operations.h"
 #include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
@@ -39,10 +40,10 @@ void add_copies(ScheduleDraft& draft) {
   }
 }
 
-// What inlining costs: the nodes of bodies with what is inlined into them, and how often stages are read.
+// What inlining costs: the operations of bodies with what is inlined into them, and how often stages are read.
 class Inlining {
  public:
-  explicit Inlining(const te::Tensors& stages) {
+  Inlining(const te::Tensors& stages, const TargetDesc& target) : target_(target) {
     for (const te::Tensor& t : stages)
       if (!t->is_placeholder())
         te::visit(*t, [&](const Expr& n) {
@@ -54,7 +55,7 @@ class Inlining {
         });
   }
 
-  // Nodes of an expression that is cheaper to compute twice than to store and load.
+  // Nodes of an expression, indices included, that is short enough to be written twice.
   static constexpr int64_t max_repeated = 60;
 
   // In topological order, after the stages that t reads.
@@ -64,13 +65,20 @@ class Inlining {
       auto inside = n->kind == scalar::Kind::Load ? nodes_.find(n->source.get()) : nodes_.end();
       nodes = std::min(nodes + (inside == nodes_.end() ? 1 : inside->second), INT64_MAX / 4);
     });
-    return (reads_[&t].size() > 1 && (is_expensive(t.body) || nodes > max_repeated)) || written_.add(t) > max_written;
+    double& additions = additions_[&t] = count_operations(t.body, target_);
+    for (const te::Tensor& in : te::inputs(te::Tensor(&t))) additions += additions_[in.get()];
+    const double readers = static_cast<double>(reads_[&t].size()), all = static_cast<double>(te::bytes(t));
+    return (readers > 1 &&
+            (nodes > max_repeated || pays_to_store(target_, additions, readers, t.dtype.bytes(), all))) ||
+           written_.add(t) > max_written;
   }
-  void is_stored(const te::TensorNode& t) { nodes_[&t] = 1, written_.set(t, 1); }
+  void is_stored(const te::TensorNode& t) { nodes_[&t] = 1, additions_[&t] = 0, written_.set(t, 1); }
 
  private:
+  const TargetDesc& target_;
   std::unordered_map<const scalar::Source*, Exprs> reads_;
   std::unordered_map<const scalar::Source*, int64_t> nodes_;
+  std::unordered_map<const scalar::Source*, double> additions_;
   WrittenSize written_;
 };
 
@@ -114,7 +122,7 @@ struct Pair {
 // inlined.
 std::vector<Pair> place_stages(ScheduleDraft& draft) {
   const te::Tensors stages = draft.stages();
-  Inlining inlining(stages);
+  Inlining inlining(stages, *draft.target);
   std::set<std::string> claimed, between;  // epilogues, and what leads from a reduction to its own
   std::vector<Pair> pairs;
   std::set<const te::TensorNode*> of_programs;  // what programs read is stored, and so are they

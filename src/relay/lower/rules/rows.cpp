@@ -11,6 +11,7 @@
 // with an axis for the group and one for what is in it.
 #include <algorithm>
 
+#include "relay/lower/group/operations.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
@@ -139,7 +140,8 @@ bool split_axis_of_rows(ScheduleDraft& draft) {
   return false;
 }
 
-// Stages between, used more than once and expensive to compute again, if the length of a row is known and L2 has room.
+// Stages between that are better stored for their readers than computed by each, if the length of a row is known and L2
+// has room.
 std::vector<std::string> kept_for_a_row(const ScheduleDraft& draft, const Rows& rows) {
   int64_t elements = 1;
   for (const te::Axis& a : rows.out->axes) {
@@ -153,11 +155,19 @@ std::vector<std::string> kept_for_a_row(const ScheduleDraft& draft, const Rows& 
     if (!t->is_placeholder())
       for (const te::Tensor& in : te::inputs(t)) users[in->name]++;
   std::vector<std::string> kept;
-  for (const te::Tensor& t : stages)
-    if (!t->is_placeholder() && t->combiner == te::Combiner::None && t != rows.out && !draft.beside.count(t->name) &&
-        users[t->name] > 1 && is_expensive(t->body) && !te::has_several_values(*t) &&
-        elements * t->dtype.bytes() <= part_of_l2(*draft.target, 4) && t->axes.size() == rows.out->axes.size())
-      kept.push_back(t->name);
+  std::map<std::string, double> additions;  // of an element, with what is computed anew for it
+  for (const te::Tensor& t : stages) {
+    if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;
+    double& own = additions[t->name] = count_operations(t->body, *draft.target);
+    for (const te::Tensor& in : te::inputs(t))
+      if (reads_pointwise(t, in)) own += additions[in->name];
+    const int64_t bytes = t->dtype.bytes(), row = elements * bytes;
+    if (t == rows.out || draft.beside.count(t->name) || te::has_several_values(*t) ||
+        row > part_of_l2(*draft.target, 4) || t->axes.size() != rows.out->axes.size() ||
+        !pays_to_store(*draft.target, own, users[t->name], static_cast<double>(bytes), static_cast<double>(row)))
+      continue;
+    kept.push_back(t->name), own = 0;
+  }
   return kept;
 }
 

@@ -5,6 +5,7 @@
 #include "relay/lower/algorithms/attention/attention.h"
 #include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
+#include "relay/lower/group/operations.h"
 
 namespace relay::lower {
 
@@ -120,15 +121,23 @@ GroupForm form_of(const Attention& stages) { return {.schedule = &attention_sche
 struct Steps {
   static std::optional<Found> match(const Site& site) { return Finder(site).find(); }
 
-  // The scores are written by the product, and read and written by the softmax, and read by the sum.
+  // The scores are written by the product, and read and written by the softmax, and read by the sum; against what each
+  // block of keys does besides: the means so far are scaled, by factors that take exponentials and divisions.
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
-    double bytes = 0;
+    const Attention& a = found.stages;
+    const std::set<std::string> of_blocks{a.rescale, a.inverse_sum, a.keep, a.mean};
+    double bytes = 0, additions = 0;
     for (const te::Tensor& t : te::topological(found.group.te.outputs)) {
-      if (t->name != found.stages.scores) continue;
-      bytes = t->dtype.bytes();
-      for (const te::Axis& a : t->axes) bytes *= static_cast<double>(extent_or(a, usual_features));
+      const bool of_block = a.block && of_blocks.count(t->name);  // its last axis are the blocks
+      double elements = 1;
+      for (const te::Axis& axis : t->axes)
+        elements *= static_cast<double>(extent_or(
+            axis, of_block && &axis == &t->axes.back() ? (usual_features + a.block - 1) / a.block : usual_features));
+      if (t->name == a.scores) bytes = elements * t->dtype.bytes();
+      if (of_block) additions += elements * count_operations(t->body, target);
     }
-    return Gain{.saved_ns = 4 * read_ns(target, bytes)};
+    const double saved = 4 * read_ns(target, bytes) - operations_ns(target, additions);
+    return saved > 0 ? std::optional(Gain{.saved_ns = saved}) : std::nullopt;
   }
 
   static bool rewrite(Site& site, Found& found, const Gain& gain) {

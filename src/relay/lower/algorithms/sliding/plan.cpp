@@ -6,6 +6,7 @@
 #include "relay/lower/algorithms/sliding/sliding.h"
 #include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
+#include "relay/lower/group/operations.h"
 
 namespace relay::lower {
 
@@ -69,10 +70,23 @@ bool read_once(const Group& window, int data) {
   return consumers.at(window.te.params[static_cast<size_t>(p)].get()).size() == 1;
 }
 
+// Additions of what a group computes besides its sums: of activations.
+double additions_beside_sums(const Group& g, const TargetDesc& target) {
+  double additions = 0;
+  for (const te::Tensor& t : te::topological(g.te.outputs)) {
+    if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;
+    double elements = 1;
+    for (const te::Axis& a : t->axes) elements *= static_cast<double>(extent_or(a, 0));
+    additions += elements * count_operations(t->body, target);
+  }
+  return additions;
+}
+
 // A window, what makes its data, if that can be joined, and what reads its results.
 struct Found {
   std::optional<size_t> first;
   size_t last = 0;
+  double additions_of_first = 0;  // besides its sums
   Candidate of_first, window, of_last;
 };
 
@@ -92,6 +106,7 @@ struct Steps {
     if (found.first && (site.uses.only_reader(found.window.data) != site.at ||
                         !read_once(site.group(), found.window.data) || !is_pointwise(*found.first, found.of_first)))
       found.first.reset();
+    if (found.first) found.additions_of_first = additions_beside_sums(groups[*found.first], site.options.target);
     return found;
   }
 
@@ -109,7 +124,8 @@ struct Steps {
       if (!stays_in_l2(target, static_cast<double>(c.row_bytes * (found.window.window + 2) + found.window.row_bytes)))
         return std::nullopt;
       const int64_t rows = rows_a_task(found.of_last.rows, target);
-      cost += multiply_adds_ns(target, c.flops) * static_cast<double>(found.window.window - found.window.stride) /
+      cost += (multiply_adds_ns(target, c.flops) + operations_ns(target, found.additions_of_first)) *
+              static_cast<double>(found.window.window - found.window.stride) /
               static_cast<double>(rows * found.window.stride);
       cost += in_l2_ns(target, static_cast<double>(c.row_bytes * c.rows));
     }

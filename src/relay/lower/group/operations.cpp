@@ -1,0 +1,69 @@
+#include "relay/lower/group/operations.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "relay/lower/group/cost.h"
+#include "relay/scalar/math.h"
+
+namespace relay::lower {
+
+using scalar::Expr;
+
+namespace {
+
+struct Operations {
+  double plain = 0, divisions = 0, roots = 0;
+};
+
+Operations of_nodes(const Expr& e) {
+  Operations out;
+  std::unordered_set<const scalar::Node*> computed;  // of elements, unlike indices and tests of them
+  scalar::visit(e, [&](const Expr& n) {
+    using scalar::Kind;
+    if (n->kind == Kind::Load) computed.insert(n.get());
+    if (n->kind == Kind::Load ||
+        std::none_of(n->args.begin(), n->args.end(), [&](const Expr& a) { return computed.count(a.get()); }))
+      return;
+    computed.insert(n.get());
+    if (n->kind == Kind::Select) {
+      out.plain += computed.count(n->args[0].get()) ? 1 : 0;
+    } else if (n->kind == Kind::Binary) {
+      using scalar::BinaryOp;
+      const BinaryOp op = n->binary;
+      // A comparison goes with its choice, and several operations on bits are one instruction.
+      if (n->dtype.is_bool() || op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor) return;
+      (op == BinaryOp::Div ? out.divisions : out.plain) += 1;
+    } else if (n->kind == Kind::Unary && n->dtype.is_float() && n->unary != scalar::UnaryOp::Abs) {
+      (n->unary == scalar::UnaryOp::Sqrt ? out.roots : out.plain) += 1;
+    }
+  });
+  return out;
+}
+
+// Operations that stand in polynomials, in additions: those of exp take as long as the machine's description says.
+double weight_in_functions(const TargetDesc& t) {
+  static const double of_exp = [] {
+    const Expr x = (*te::placeholder("x", {scalar::imm(1)}, DType::float32()))({scalar::imm(0)});
+    return of_nodes(scalar::expand(scalar::UnaryOp::Exp, x)).plain;
+  }();
+  return additions_in(t, t.exp_cycles) / of_exp;
+}
+
+double count(const Expr& e, const TargetDesc& t) {
+  const Operations written = of_nodes(e), done = of_nodes(scalar::expand_math(e));
+  const double in_functions = std::max(0.0, done.plain - written.plain);
+  return done.plain + in_functions * (weight_in_functions(t) - 1) +
+         done.divisions * additions_in(t, t.division_cycles) + done.roots * additions_in(t, t.root_cycles);
+}
+
+}  // namespace
+
+double count_operations(const Expr& body, const TargetDesc& target) {
+  double most = 0;
+  Expr e = body;
+  for (; e->kind == scalar::Kind::Select; e = e->args[2]) most = std::max(most, count(e->args[1], target));
+  return std::max(most, count(e, target));
+}
+
+}  // namespace relay::lower

@@ -1,0 +1,18 @@
+// What computing an element takes on a machine, in additions: operations of which a multiply-add is two.
+#pragma once
+
+#include "relay/base/target_desc.h"
+#include "relay/te/te.h"
+
+namespace relay::lower {
+
+// Of a choice between several, the dearest: only one is evaluated. Divisions and roots count as the machine's
+// description says, functions as their polynomials do, with their choices and arithmetic on integers, which take the
+// same ports; how many of a polynomial's operations a machine does at a time, exp tells for all.
+//
+//   a[i] * b[i] + 1                2
+//   a[i] / b[i]                    12   on Zen 4: six cycles, in which it does six multiply-adds
+//   select(c, exp(a[i]), 0)        those of exp
+double count_operations(const scalar::Expr& body, const TargetDesc& target);
+
+}  // namespace relay::lower
