@@ -39,7 +39,7 @@ struct Program {
   te::Tensors outputs;
   std::vector<std::pair<Expr, int64_t>> symbols;  // shape variables and the values to run with
   std::vector<te::Tensor> weights;                // placeholders that a compiler may take for constants
-  bool is_attention = false;                      // has exponentials: results are close, not equal
+  bool is_close = false;                          // has exponentials or means: results are close, not equal
 };
 
 class ProgramGenerator {
@@ -50,6 +50,7 @@ class ProgramGenerator {
     const int64_t kind = random_.in(0, 199);
     if (kind == 0) return random_.chance(70) ? convolution() : product();
     if (kind <= 4) return attention();
+    if (kind <= 8) return moments();
     dtype_ = random_.chance(75) ? DType::float32() : DType::int32();
     if (random_.chance(30)) {
       Expr n = scalar::var("n");
@@ -279,7 +280,7 @@ class ProgramGenerator {
   // softmax(Q K^T + mask) V, with dimensions of V in any order, masks of minus infinity, and perhaps a bias behind it.
   Program attention() {
     dtype_ = DType::float32();
-    program_.is_attention = true;
+    program_.is_close = true;
     auto size = [&](int64_t high) -> Expr {
       if (random_.chance(70)) return scalar::imm(random_.in(4, high));
       program_.symbols.push_back({scalar::var(format("n{}", program_.symbols.size())), random_.in(1, high)});
@@ -316,6 +317,43 @@ class ProgramGenerator {
         te::reduce("out", {batch, rows, columns}, {keys}, te::Combiner::Sum,
                    [&](const Exprs& i, const Exprs& r) { return (*weight)(row(i, r[0])) * (*v)({i[0], r[0], i[2]}); });
     program_.outputs = {random_.chance(30) ? bias(out) : out};
+    return program_;
+  }
+  // x normalised over the last axes, or over those behind groups of a longer axis, and perhaps the variance too.
+  Program moments() {
+    dtype_ = DType::float32();
+    program_.is_close = true;
+    auto size = [&](int64_t high) -> Expr { return scalar::imm(random_.in(1, high)); };
+    const Expr rows = size(3), groups = size(3), part = size(3), height = size(12), width = size(70);
+    const te::Tensor x = new_placeholder({rows, scalar::simplify(groups * part), height, width});
+    const bool grouped = random_.chance(40);
+    const te::Tensor data =
+        !grouped ? x : te::compute("grouped", {rows, groups, part, height, width}, [&](const Exprs& i) {
+          return (*x)({i[0], i[1] * part + i[2], i[3], i[4]});
+        });
+    const Exprs shape{data->shape[0], data->shape[1]}, summed(data->shape.begin() + 2, data->shape.end());
+    Expr count = scalar::imm(1);
+    for (const Expr& e : summed) count = scalar::simplify(count * e);
+    const Expr share = scalar::fimm(1 / static_cast<double>(count->ivalue));
+    auto at = [](Exprs i, const Exprs& k) {
+      i.insert(i.end(), k.begin(), k.end());
+      return i;
+    };
+    const te::Tensor sum = te::reduce("sum", shape, summed, te::Combiner::Sum,
+                                      [&](const Exprs& i, const Exprs& k) { return (*data)(at(i, k)); });
+    const te::Tensor mean = te::compute("mean", shape, [&](const Exprs& i) { return (*sum)(i)*share; });
+    const te::Tensor squares =
+        te::reduce("squares", shape, summed, te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+          const Expr distance = (*data)(at(i, k)) - (*mean)(i);
+          return distance * distance;
+        });
+    const te::Tensor variance = te::compute("variance", shape, [&](const Exprs& i) { return (*squares)(i)*share; });
+    const te::Tensor out = te::compute("out", x->shape, [&](const Exprs& i) {
+      const Exprs row = grouped ? Exprs{i[0], floordiv(i[1], part)} : Exprs{i[0], i[1]};
+      return ((*x)(i) - (*mean)(row)) * scalar::unary(scalar::UnaryOp::Rsqrt, (*variance)(row) + number(1));
+    });
+    program_.outputs = {out};
+    if (random_.chance(20)) program_.outputs.push_back(variance);
     return program_;
   }
   te::Tensor matmul(const te::Tensor& t) {

@@ -35,6 +35,7 @@ inline const std::vector<Network> networks = {
      "padding=[1, 1], channels=96, groups=96, kernel_size=[3, 3])); nn.conv2d(%b, %w2, channels=24, kernel_size=[1, "
      "1])"},
     {"planar", {1, 12, 24, 64}, {{3, 12, 3, 3}}, "nn.conv2d(%x, %w0, padding=[1, 1], channels=3, kernel_size=[3, 3])"},
+    {"moments", {1, 4, 96, 96}, {{4}, {4}}, "nn.relu(nn.instance_norm(%x, %w0, %w1))"},
     {"rows", {32, 300}, {}, "nn.softmax(%x)"},
     {"inner product", {1, 2, 600}, {}, "nn.batch_matmul(%x, %x, transpose_b=True)"},
     {"dot products",

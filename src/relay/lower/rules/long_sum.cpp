@@ -10,12 +10,6 @@ namespace relay::lower {
 using scalar::imm;
 
 namespace {
-// A part: `inner` steps of the axis `at`, in the order of loops, and all of those inside of it.
-struct Split {
-  size_t at = 0;
-  int64_t inner = 0;  // 0: no split
-};
-
 // The reduction axes of more than one element in the order of the stage's loops.
 std::vector<te::Axis> summed(const te::TensorNode& r, const StageSchedule& s) {
   std::vector<te::Axis> out;
@@ -26,12 +20,12 @@ std::vector<te::Axis> summed(const te::TensorNode& r, const StageSchedule& s) {
   }
   return out;
 }
+}  // namespace
 
-// The one that comes closest to `terms` for a part.
-Split choose(const std::vector<te::Axis>& axes, int64_t terms) {
+SumSplit split_sum(const std::vector<te::Axis>& axes, int64_t terms) {
   double all = 1;
   for (const te::Axis& a : axes) all *= static_cast<double>(extent_or(a, 0));
-  Split best;
+  SumSplit best;
   if (all < 2 * static_cast<double>(terms)) return best;
   double best_distance = std::log(4.0);  // further away than four times: not worth it
   double inside = 1;                     // terms of the loops inside of the axis
@@ -47,13 +41,12 @@ Split choose(const std::vector<te::Axis>& axes, int64_t terms) {
   }
   return best;
 }
-}  // namespace
 
 void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms) {
   if (r->combiner != te::Combiner::Sum || !r->dtype.is_float()) return;
   StageSchedule& of_total = draft.schedule.stages[r->name];
   const std::vector<te::Axis> axes = summed(*r, of_total);
-  const Split split = choose(axes, terms);
+  const SumSplit split = split_sum(axes, terms);
   if (split.inner == 0) return;
 
   // Axes outside of the parts: data axes of the part, summed over by the total.

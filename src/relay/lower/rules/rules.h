@@ -77,6 +77,13 @@ void schedule_plainly(ScheduleDraft& draft);
 #define RELAY_ROOT_RULE(name, file, purpose) bool file##_rule(ScheduleDraft& draft, const te::Tensor& e);
 #include "relay/lower/schedule/schedule_rules.def"
 
+// A part of a sum: `inner` steps of the axis number `at`, outermost first, and all of those inside of it.
+struct SumSplit {
+  size_t at = 0;
+  int64_t inner = 0;  // 0: no split
+};
+// The one that comes closest to `terms` for a part.
+SumSplit split_sum(const std::vector<te::Axis>& axes, int64_t terms);
 // Splits the long sum `r`, scheduled on registers under its consumer, into sums of about `terms` that are added on the
 // stack:
 //
