@@ -259,19 +259,22 @@ bool is_written_by_rows(ScheduleDraft& draft, const Contraction& c) {
              [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); });
 }
 
-// What is not constant is packed panel by panel, if there are rows enough and a panel leaves room in L2. What lies
-// along the lanes as it is needs more rows.
+// What is not constant is packed panel by panel, if there are rows enough. What lies along the lanes as it is needs more
+// rows, and a panel that leaves room in L2. Else it would be gathered, so that even a panel that comes from L3 again
+// for each tile of rows pays.
 void choose_panel(ScheduleDraft& draft, Contraction& c) {
+  const TargetDesc& target = *draft.target;
+  const double bytes = static_cast<double>(c.k_extent * c.sum->dtype.bytes()),
+               of_panel = bytes * static_cast<double>(c.block());
+  const bool lies_along_lanes = std::all_of(c.right.loads.begin(), c.right.loads.end(),
+                                            [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); });
   if (c.grouped() || c.row_count < rows_for_packing || is_written_by_rows(draft, c) ||
-      !stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.block() * c.sum->dtype.bytes())))
+      !(lies_along_lanes ? stays_in_l2(target, of_panel) : of_panel <= kept_bytes(target.l3_bytes)))
     return;
   for (const te::Axis& k : c.sum->reduce_axes)
     if (!scalar::is_int(k.extent)) return;
-  const bool in_l2 = stays_in_l2(*draft.target, static_cast<double>(c.k_extent * c.n_extent * c.sum->dtype.bytes()));
-  if (c.row_count < (in_l2 ? rows_for_copying_in_l2 : rows_for_copying) &&
-      std::all_of(
-          c.right.loads.begin(), c.right.loads.end(), [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); }))
-    return;
+  const bool in_l2 = stays_in_l2(target, bytes * static_cast<double>(c.n_extent));
+  if (lies_along_lanes && c.row_count < (in_l2 ? rows_for_copying_in_l2 : rows_for_copying)) return;
   c.panel = panel_source(draft, c.sum, c.n, c.right.loads);
   if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
 }
