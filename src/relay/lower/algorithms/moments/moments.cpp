@@ -15,7 +15,7 @@ using scalar::imm;
 namespace {
 
 bool is_float_sum(const te::TensorNode& t) {
-  return t.combiner == te::Combiner::Sum && !te::has_several_values(t) && t.dtype.is_float() &&
+  return t.combiner == te::Combiner::Sum && !t.reduce_axes.empty() && t.dtype.is_float() &&
          std::all_of(t.reduce_axes.begin(), t.reduce_axes.end(), [](const te::Axis& a) { return is_int(a.extent); });
 }
 
@@ -67,7 +67,7 @@ std::optional<Moments> find_moments(const te::Tensors& outputs) {
     const Exprs vars = scalar::free_vars(mean);
     if (std::any_of(vars.begin(), vars.end(), [&](const Expr& v) { return is_reduce_axis(*q, v->name); })) continue;
     for (const te::Tensor& s : made_of(mean))
-      if (adds_up(*s, *q, element)) return Moments{s, q, element, mean};
+      if (adds_up(*s, *q, element)) return Moments{s, q, element};
   }
   return std::nullopt;
 }

@@ -16,16 +16,16 @@ namespace relay::lower {
 // Two sums over the same elements: of these, and of the squares of their distances from a value made of the first.
 struct Moments {
   te::Tensor sum, squares;
-  Expr element, mean;  // in the axes of `squares`
+  Expr element;  // in the axes of `squares`
 };
 std::optional<Moments> find_moments(const te::Tensors& outputs);
 
 // Both sums made of those of blocks.
 struct MomentsInBlocks {
-  te::Tensors outputs;  // with the sums, under their names, over the blocks; of these they read `param`
-  te::Tensor param;     // a placeholder for `blocks`
-  te::Tensor blocks;    // [.., 0, b] the sum of a block and [.., 1, b] its squared distances: one of these two stages
-  te::Tensor sum, squares;
+  te::Tensors outputs;      // with the sums, under their names, over the blocks; of these they read `param`
+  te::Tensor param;         // a placeholder for `blocks`
+  te::Tensor blocks;        // [.., 0, b] is sum[.., b] and [.., 1, b] squares[.., b]
+  te::Tensor sum, squares;  // of each block
 };
 // Blocks of about `terms` elements; nothing where the sums do not divide into several.
 std::optional<MomentsInBlocks> in_blocks(const te::Tensors& outputs, const Moments& moments, int64_t terms);

@@ -20,7 +20,7 @@ struct Inside {
   std::string consumer;
   int level = 0;
 };
-std::optional<Inside> rows_of(const ScheduleDraft& draft, const Moments& moments) {
+std::optional<Inside> loops_around(const ScheduleDraft& draft, const Moments& moments) {
   const StageSchedule &sum = draft.schedule.stages.at(moments.sum->name),
                       &squares = draft.schedule.stages.at(moments.squares->name);
   if (sum.place != Place::At || squares.place != Place::At || sum.consumer != squares.consumer ||
@@ -41,14 +41,14 @@ void fetch_next_block(StageSchedule& squares, const StageFacts& facts) {
       squares.prefetch.push_back({l.tensor->name, block, 1});
 }
 
-void place_blocks(ScheduleDraft& draft, const MomentsInBlocks& in, const Inside& rows) {
+void place_blocks(ScheduleDraft& draft, const MomentsInBlocks& in, const Inside& loops) {
   const std::string blocks = in.blocks->name;
   draft.outputs = te::replace(draft.outputs, {{draft.stage(blocks), in.blocks}});
   draft.layouts.erase(blocks);  // no longer an array
   for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder()) draft.schedule.stages[t->name];  // inline, where it is new
   StageSchedule& s = draft.schedule.stages[blocks];
-  s.place = Place::At, s.consumer = rows.consumer, s.level = rows.level, s.storage = Storage::Scratch;
+  s.place = Place::At, s.consumer = loops.consumer, s.level = loops.level, s.storage = Storage::Scratch;
   for (const te::Axis& a : in.blocks->axes) s.loops.push_back({a.var->name, 1});
   std::swap(s.loops.end()[-2], s.loops.end()[-1]);
   s.loops.back().kind = LoopKind::Unroll;
@@ -76,8 +76,8 @@ void schedule_moments(ScheduleDraft& draft) {
       ScheduleDraft reader = draft;
       reader.outputs = in->outputs;
       apply_rules(reader);
-      if (const std::optional<Inside> rows = rows_of(reader, *moments)) {
-        place_blocks(reader, *in, *rows);
+      if (const std::optional<Inside> loops = loops_around(reader, *moments)) {
+        place_blocks(reader, *in, *loops);
         draft = std::move(reader);
         return;
       }
