@@ -308,11 +308,28 @@ def test_sizes_may_stay_open():
 @pytest.mark.parametrize(
     ("call", "types", "arrays"),
     [
-        ("image.resize2d(%x0, size=[9, 4])", ["(n, c, 5, 6)"], [random(2, 3, 5, 6)]),
+        ("image.resize2d(%x0, size=[9, 4])", ["(n, c, h, w)"], [random(2, 3, 5, 6)]),
+        ('image.resize2d(%x0, size=[2 * h, 4], method="cubic")', ["(1, 2, h, w)"], [random(1, 2, 5, 6)]),
+        (
+            'image.resize1d(%x0, size=[m], method="nearest_neighbor", coordinate_transformation_mode="align_corners")',
+            ["(1, 2, w)", "(m)"],
+            [random(1, 2, 5), random(8)],
+        ),
+        (
+            'image.resize3d(%x0, size=[3, 2, 5], layout="NDHWC", roi=[0.1f, 0f, 0.2f, 1f, 0.5f, 1.5f], '
+            'coordinate_transformation_mode="tf_crop_and_resize")',
+            ["(n, d, h, w, 2)"],
+            [random(1, 2, 3, 4, 2)],
+        ),
+        ("nn.upsampling3d(%x0, scale_h=2f, scale_w=3f)", ["(n, 1, d, h, w)"], [random(1, 1, 2, 3, 2)]),
+        ("nn.adaptive_avg_pool2d(%x0, output_size=[3, 1])", ["(n, 2, h, w)"], [random(2, 2, 7, 5)]),
+        ("concatenate((%x0, %x1, %x0), axis=1)", ["(2, h)", "(2, w)"], [random(2, 5), random(2, 3)]),
+        ("nn.lrn(%x0, size=3)", ["(n, c, h, w)"], [random(2, 5, 2, 3)]),
+        ("nn.fifo_buffer(%x0, %x1, axis=1)", ["(n, 2)", "(n, w)"], [random(2, 2), random(2, 5)]),
         ("nn.avg_pool3d(%x0, pool_size=[2], strides=[2])", ["(n, 3, d, h, w)"], [random(2, 3, 4, 5, 6)]),
         ('nn.pad(%x0, 0f, pad_width=[[0, 0], [1, 2]], pad_mode="edge")', ["(n, h)"], [random(2, 4)]),
         ("slice_like(%x0, %x1)", ["(n, 6)", "(m, 4)"], [random(5, 6), random(3, 4)]),
-        ("image.grid_sample(%x0, %x1)", ["(n, c, 4, 5)", "(n, 2, h, w)"], [random(2, 3, 4, 5), random(2, 2, 3, 2)]),
+        ("image.grid_sample(%x0, %x1)", ["(n, c, y, x)", "(n, 2, h, w)"], [random(2, 3, 4, 5), random(2, 2, 3, 2)]),
         (
             "vision.roi_align(%x0, %x1, pooled_size=[2, 3], spatial_scale=1f, sample_ratio=2)",
             ["(n, 3, h, w)", "(m, 5)"],

@@ -55,6 +55,13 @@ Value integers(const Ints& values) {
   return ir::constant(Tensor::from_ints({static_cast<int64_t>(values.size())}, DType::int64(), values));
 }
 
+Value extent(const Value& data, int64_t axis) {
+  const Dim& known = tensor(data).shape[static_cast<size_t>(axis)];
+  if (scalar::is_int(known)) return ir::constant(static_cast<double>(known->ivalue), DType::int64());
+  const Value shape = call("shape_of", {data}, {{"dtype", DType::int64()}});
+  return call("take", {shape, ir::constant(static_cast<double>(axis), DType::int64())}, {{"axis", int64_t{0}}});
+}
+
 Value places(const Value& data, int64_t axis) {
   const Dim& extent = tensor(data).shape[static_cast<size_t>(axis)];
   if (scalar::is_int(extent)) {
@@ -92,12 +99,9 @@ Value contracted(Value tensor, int64_t rank, int64_t axis, Value matrix) {
   return call("einsum", {ir::tuple({std::move(tensor), std::move(matrix)})}, {{"equation", equation}});
 }
 
-Value unit_matrix(int64_t extent, const Value& like) {
-  Ints all(static_cast<size_t>(extent));
-  std::iota(all.begin(), all.end(), 0);
-  Value matrix = call("one_hot", {integers(all), number(1, like), number(0, like)}, {{"depth", extent}});
-  matrix->type = ir::tensor_type({dim(extent), dim(extent)}, tensor(like).dtype);
-  return matrix;
+Value unit_matrix(const Value& data, int64_t axis) {
+  const Value column = places(data, axis), row = call("expand_dims", {column}, {{"axis", int64_t{1}}});
+  return call("cast", {call("equal", {row, column})}, {{"dtype", tensor(data).dtype}});
 }
 
 }  // namespace relay::op::grad

@@ -50,6 +50,8 @@ Value count(const Value& data, const Ints& axes);
 
 // A list of int64, typed as a constant.
 Value integers(const Ints& values);
+// How many elements `data`, typed, has along an axis: a scalar, int64.
+Value extent(const Value& data, int64_t axis);
 // The places 0, 1, .. along an axis of `data`, typed, int64.
 Value places(const Value& data, int64_t axis);
 // The numbers of the elements of `data`, typed, from 1 in row-major order: int64, of its shape.
@@ -60,7 +62,7 @@ Value scattered(Value gradient, Value sources, const Value& data);
 // The sum over an axis of a tensor of `rank` times a matrix, which puts the matrix's first axis in its place:
 // out[.., i, ..] = sum(j) matrix[i, j] * tensor[.., j, ..].
 Value contracted(Value tensor, int64_t rank, int64_t axis, Value matrix);
-// The unit matrix of `extent` rows, of the element type of `like`, typed.
-Value unit_matrix(int64_t extent, const Value& like);
+// The unit matrix with a row for each place along an axis of `data`, typed, of its element type.
+Value unit_matrix(const Value& data, int64_t axis);
 
 }  // namespace relay::op::grad

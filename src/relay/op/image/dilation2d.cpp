@@ -81,21 +81,19 @@ ir::Expr definition(const Dilation2DAttrs& a, const ir::Exprs& in) {
   const ir::Expr weight = nn::in_order(in[1], a.kernel_layout, "IHW");
   const Dims& extents = grad::tensor(in[1]).shape;
   const Dim &rows = extents[a.kernel_layout.find('H')], &columns = extents[a.kernel_layout.find('W')];
-  const Dims& shape = grad::tensor(in[0]).shape;
-  const Dim &height = shape[a.data_layout.find('H')], &width = shape[a.data_layout.find('W')];
-  for (const Dim& d : {rows, columns, height, width})
-    if (!scalar::is_int(d)) return nullptr;
+  if (!scalar::is_int(rows) || !scalar::is_int(columns)) return nullptr;
   const Ints strides = per_axis(a.strides, 2), dilations = per_axis(a.dilations, 2), pad = padding_sides(a.padding, 2);
   const ir::Expr never = grad::number(-std::numeric_limits<double>::infinity(), in[0]);
   const ir::Expr data = grad::call("nn.pad", {nn::in_order(in[0], a.data_layout, "NCHW"), never},
                                    {{"pad_width", IntLists{{0, 0}, {0, 0}, {pad[0], pad[2]}, {pad[1], pad[3]}}}});
-  const Ints size = {height->ivalue + pad[0] + pad[2], width->ivalue + pad[1] + pad[3]};
   const Ints k = {rows->ivalue, columns->ivalue};
   ir::Exprs all;
   for (int64_t y = 0; y < k[0]; ++y)
     for (int64_t x = 0; x < k[1]; ++x) {
       const Ints begin = {y * dilations[0], x * dilations[1]};
-      const Ints end = {size[0] - (k[0] - 1 - y) * dilations[0], size[1] - (k[1] - 1 - x) * dilations[1]};
+      // From the other end, where 0 is no place.
+      auto end_of = [](int64_t behind) { return behind == 0 ? INT32_MAX : -behind; };
+      const Ints end = {end_of((k[0] - 1 - y) * dilations[0]), end_of((k[1] - 1 - x) * dilations[1])};
       const ir::Expr moved = grad::call("strided_slice", {data},
                                         {{"begin", begin}, {"end", end}, {"strides", strides}, {"axes", Ints{2, 3}}});
       const ir::Expr own = grad::call("strided_slice", {weight},

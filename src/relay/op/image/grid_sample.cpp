@@ -3,8 +3,6 @@
 // the middles of the first and the last element with align_corners, and their outer edges without.
 //
 // Outside of data, by padding_mode: zeros; or the nearest element of the border; or data reflected at its ends.
-#include <algorithm>
-
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
@@ -176,22 +174,27 @@ std::vector<Example> examples() {
   return out;
 }
 
-// The definition, of places of element type `like`: as inside().
-ir::Expr defined_inside(const GridSampleAttrs& a, const ir::Expr& place, int64_t extent, const ir::Expr& like) {
+// The definition, of places of element type `like`, of which an axis has `extent`: from the first to the last.
+ir::Expr defined_held(const ir::Expr& place, const ir::Expr& extent, const ir::Expr& like) {
+  const ir::Expr last = grad::minus(extent, grad::number(1, like));
+  return grad::call("maximum", {grad::call("minimum", {place, last}), grad::number(0, like)});
+}
+
+// As inside().
+ir::Expr defined_inside(const GridSampleAttrs& a, const ir::Expr& place, const ir::Expr& extent, const ir::Expr& like) {
   auto n = [&](double value) { return grad::number(value, like); };
   if (a.padding_mode == "zeros") return place;
-  ir::Expr reflected = place;
-  if (a.padding_mode == "reflection") {
-    const double low = a.align_corners ? 0 : -0.5, span = static_cast<double>(a.align_corners ? extent - 1 : extent);
-    const ir::Expr phase = grad::call("floor_mod", {grad::minus(place, n(low)), n(std::max(2 * span, 1.0))});
-    reflected = grad::minus(n(low + span), grad::call("abs", {grad::minus(phase, n(span))}));
-  }
-  return grad::call("maximum", {grad::call("minimum", {reflected, n(static_cast<double>(extent - 1))}), n(0)});
+  if (a.padding_mode == "border") return defined_held(place, extent, like);
+  const ir::Expr low = n(a.align_corners ? 0 : -0.5), span = a.align_corners ? grad::minus(extent, n(1)) : extent;
+  const ir::Expr period = grad::call("maximum", {grad::times(span, n(2)), n(1)});
+  const ir::Expr phase = grad::call("floor_mod", {grad::minus(place, low), period});
+  const ir::Expr distance = grad::call("abs", {grad::minus(phase, span)});
+  return defined_held(grad::minus(grad::plus(span, low), distance), extent, like);
 }
 
 // As taps(): places that are whole numbers, and their weights.
-std::vector<std::pair<ir::Expr, ir::Expr>> defined_taps(const GridSampleAttrs& a, const ir::Expr& given, int64_t extent,
-                                                        const ir::Expr& like) {
+std::vector<std::pair<ir::Expr, ir::Expr>> defined_taps(const GridSampleAttrs& a, const ir::Expr& given,
+                                                        const ir::Expr& extent, const ir::Expr& like) {
   auto n = [&](double value) { return grad::number(value, like); };
   if (a.method == "bicubic") {
     const ir::Expr first = grad::call("floor", {given}), t = grad::minus(given, first), s = grad::minus(n(1), t);
@@ -216,8 +219,7 @@ std::vector<std::pair<ir::Expr, ir::Expr>> defined_taps(const GridSampleAttrs& a
   return {{first, grad::minus(n(1), t)}, {grad::plus(first, n(1)), t}};
 }
 
-// Elements taken from the flattened data, (N, places, C), at the corners around each place, times their weights. Null
-// where the extents of the sampled axes are not numbers.
+// Elements taken from the flattened data, (N, places, C), at the corners around each place, times their weights.
 ir::Expr definition(const GridSampleAttrs& a, const ir::Exprs& in) {
   const ir::Expr &data = in[0], &grid = in[1];
   const std::string axes = sampled_axes(a), channels_last = "N" + axes + "C";
@@ -228,28 +230,25 @@ ir::Expr definition(const GridSampleAttrs& a, const ir::Exprs& in) {
   std::vector<Corner> corners(1);
   ir::Expr flat = nn::in_order(data, a.layout, channels_last);
   for (size_t d = 0; d < axes.size(); ++d) {
-    const Dim& size = grad::tensor(data).shape[a.layout.find(axes[d])];
-    if (!scalar::is_int(size)) return nullptr;
-    const int64_t extent = size->ivalue, coordinate = static_cast<int64_t>(axes.size() - 1 - d);
+    const int64_t coordinate = static_cast<int64_t>(axes.size() - 1 - d);
+    const ir::Expr count = grad::extent(data, static_cast<int64_t>(a.layout.find(axes[d])));
+    const ir::Expr extent = grad::call("cast", {count}, {{"dtype", grad::tensor(grid).dtype}});
     const ir::Expr column = grad::call("strided_slice", {grid},
                                        {{"begin", Ints{coordinate}}, {"end", Ints{coordinate + 1}}, {"axes", Ints{1}}});
     const ir::Expr from_start = grad::plus(grad::call("squeeze", {column}, {{"axis", Ints{1}}}), n(1));
-    const double scale = 0.5 * static_cast<double>(a.align_corners ? extent - 1 : extent);
-    const ir::Expr place = grad::minus(grad::times(from_start, n(scale)), n(a.align_corners ? 0 : 0.5));
-    const ir::Expr last = n(static_cast<double>(extent - 1));
+    const ir::Expr scale = grad::times(a.align_corners ? grad::minus(extent, n(1)) : extent, n(0.5));
+    const ir::Expr place = grad::minus(grad::times(from_start, scale), n(a.align_corners ? 0 : 0.5));
     std::vector<Corner> longer;
     for (const auto& [at, weight] : defined_taps(a, place, extent, grid)) {
-      const ir::Expr held = grad::call("maximum", {grad::call("minimum", {at, last}), n(0)});
+      const ir::Expr held = defined_held(at, extent, grid);
       const ir::Expr within =
           grad::call("cast", {grad::call("equal", {held, at})}, {{"dtype", grad::tensor(grid).dtype}});
       const ir::Expr index = grad::call("cast", {held}, {{"dtype", DType::int64()}}),
                      counted = grad::times(weight, within);
       for (const Corner& c : corners)
-        longer.push_back(
-            c.index ? Corner{grad::plus(grad::times(c.index, ir::constant(static_cast<double>(extent), DType::int64())),
-                                        index),
-                             grad::times(c.weight, counted)}
-                    : Corner{index, counted});
+        longer.push_back(c.index
+                             ? Corner{grad::plus(grad::times(c.index, count), index), grad::times(c.weight, counted)}
+                             : Corner{index, counted});
     }
     corners = std::move(longer);
     if (d > 0) {

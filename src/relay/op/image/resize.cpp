@@ -198,10 +198,10 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
   });
 }
 
-// Whether the matrix of a resizing along one axis is something that memory holds.
+// Whether the matrix of a resizing along one axis is something that memory holds, as far as numbers say.
 static bool has_matrix(const Dim& from, const Dim& to) {
   constexpr double most_elements = 1 << 28;
-  return scalar::is_int(from) && scalar::is_int(to) &&
+  return !scalar::is_int(from) || !scalar::is_int(to) ||
          static_cast<double>(from->ivalue) * static_cast<double>(to->ivalue) <= most_elements;
 }
 
@@ -211,18 +211,19 @@ ir::Exprs resize_gradient(const Resize& r, const Adjoint& of) {
   const std::vector<size_t> axes = resized_axes(r.layout);
   ir::Expr dx = grad::converted_as(of.gradient, of.output, data);
   for (size_t d = 0; d < axes.size(); ++d) {
-    const Dim &from = in[axes[d]], &to = out[axes[d]];
-    if (!has_matrix(from, to)) return {};
-    AttrValues attrs = {{"size", Ints{to->ivalue}},
+    const int64_t axis = static_cast<int64_t>(axes[d]);
+    const Dim& to = out[axes[d]];
+    if (scalar::is_any(to) || !has_matrix(in[axes[d]], to)) return {};
+    AttrValues attrs = {{"size", Dims{to}},
                         {"method", r.method},
                         {"coordinate_transformation_mode", r.coordinates},
                         {"rounding_method", r.rounding},
                         {"cubic_alpha", r.cubic_alpha},
                         {"cubic_exclude", int64_t{r.cubic_exclude}}};
     if (!r.roi.empty()) attrs.push_back({"roi", ir::Floats{r.roi[d], r.roi[d + axes.size()]}});
-    const ir::Expr rows = grad::call("expand_dims", {grad::unit_matrix(from->ivalue, data)}, {{"axis", int64_t{0}}});
+    const ir::Expr rows = grad::call("expand_dims", {grad::unit_matrix(data, axis)}, {{"axis", int64_t{0}}});
     const ir::Expr matrix = grad::call("squeeze", {grad::call("image.resize1d", {rows}, attrs)}, {{"axis", Ints{0}}});
-    dx = grad::contracted(dx, grad::rank(data), static_cast<int64_t>(axes[d]), matrix);
+    dx = grad::contracted(dx, grad::rank(data), axis, matrix);
   }
   return {dx};
 }
@@ -233,14 +234,16 @@ ir::Exprs dynamic_resize_gradient(const std::string& layout, const Adjoint& of,
   const std::vector<size_t> axes = resized_axes(layout);
   ir::Expr dx = grad::converted_as(of.gradient, of.output, data);
   for (size_t d = 0; d < axes.size(); ++d) {
+    const int64_t axis = static_cast<int64_t>(axes[d]);
     const Dim& extent = grad::tensor(data).shape[axes[d]];
     if (!has_matrix(extent, extent)) return {};
     // Row c of the unit matrix is the image of channel c: a line along the axis.
-    Ints shape = {1, extent->ivalue}, rows = {extent->ivalue, -1};
-    for (size_t k = 0; k < axes.size(); ++k) shape.push_back(k == d ? extent->ivalue : 1);
-    const ir::Expr unit = grad::call("reshape", {grad::unit_matrix(extent->ivalue, data)}, {{"newshape", shape}});
-    const ir::Expr matrix = grad::call("reshape", {resized(unit, layout[axes[d]])}, {{"newshape", rows}});
-    dx = grad::contracted(dx, grad::rank(data), static_cast<int64_t>(axes[d]), matrix);
+    ir::Expr line = grad::unit_matrix(data, axis);
+    for (size_t k = 0; k < axes.size(); ++k)
+      if (k != d) line = grad::call("expand_dims", {line}, {{"axis", static_cast<int64_t>(k < d ? 1 : -1)}});
+    line = grad::call("expand_dims", {line}, {{"axis", int64_t{0}}});
+    const ir::Expr matrix = grad::call("reshape", {resized(line, layout[axes[d]])}, {{"newshape", Ints{-3, -1}}});
+    dx = grad::contracted(dx, grad::rank(data), axis, matrix);
   }
   ir::Exprs out(of.inputs.size());
   out[0] = dx;

@@ -27,7 +27,7 @@ Status check(const char* number, const Resize& r);
 // Data has pixels along the axes that are resized.
 Status check_pixels(const char* number, const std::string& layout, const TensorType* data);
 // What `data` is resized by along each axis is linear in it: the gradient takes the matrix of each, whose rows are
-// resized rows of the unit matrix. Nothing where extents of the axes are not numbers.
+// resized rows of the unit matrix. Nothing where the matrix is too large, or the extents of the result have no name.
 ir::Exprs resize_gradient(const Resize& r, const Adjoint& of);
 // The same where the extents of the result are known only when the program runs: `resized(image, axis)` is an image
 // (1, C, H, W) (or D, H, W) of which only the axis of that letter is not one element, resized as data is.

@@ -1,6 +1,8 @@
 #include "relay/op/nn/adaptive_pool.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 namespace relay::op::nn {
 
@@ -83,6 +85,42 @@ te::Tensors compute_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const
 
 namespace {
 
+// Of `out` windows along an axis of `data`, typed.
+struct WindowPlaces {
+  ir::Expr inside;  // bools, (in, out): whether a place lies in a window
+  ir::Expr counts;  // int64, (out): how many do
+};
+
+WindowPlaces window_places(const ir::Expr& data, int64_t axis, int64_t out) {
+  Ints windows(static_cast<size_t>(out));
+  std::iota(windows.begin(), windows.end(), 0);
+  auto n = [](int64_t value) { return ir::constant(static_cast<double>(value), DType::int64()); };
+  const ir::Expr window = grad::integers(windows), in = grad::extent(data, axis);
+  const ir::Expr begin = grad::call("floor_divide", {grad::times(window, in), n(out)}), next = grad::plus(window, n(1));
+  const ir::Expr end = grad::call("floor_divide", {grad::plus(grad::times(next, in), n(out - 1)), n(out)});
+  const ir::Expr place = grad::call("expand_dims", {grad::places(data, axis)}, {{"axis", int64_t{1}}});
+  return {grad::call("logical_and", {grad::call("less_equal", {begin, place}), grad::call("less", {place, end})}),
+          grad::minus(end, begin)};
+}
+
+// Each window's mean along an axis of `value`, which is as long as that of `data`.
+ir::Expr window_means(const ir::Expr& value, const ir::Expr& data, int64_t axis, int64_t out) {
+  const WindowPlaces places = window_places(data, axis, out);
+  const DType dtype = grad::tensor(data).dtype;
+  auto floats = [&](const ir::Expr& e) { return grad::call("cast", {e}, {{"dtype", dtype}}); };
+  const ir::Expr weights = grad::over(floats(places.inside), floats(places.counts));
+  return grad::contracted(value, grad::rank(data), axis, grad::transposed(weights, 2));
+}
+
+// Each window's maximum along such an axis. All windows look at all places, of which those beside them are masked.
+ir::Expr masked_maxima(const ir::Expr& value, const ir::Expr& data, int64_t axis, int64_t out) {
+  const ir::Expr never = grad::number(-std::numeric_limits<double>::infinity(), data);
+  const ir::Expr mask = grad::call("expand_dims", {window_places(data, axis, out).inside},
+                                   {{"axis", int64_t{-1}}, {"num_newaxis", grad::rank(data) - 1 - axis}});
+  const ir::Expr spread = grad::call("expand_dims", {value}, {{"axis", axis + 1}});
+  return grad::call("max", {grad::call("where", {mask, spread, never})}, {{"axis", Ints{axis}}});
+}
+
 // Along `axis`, from `in` elements to `out`: the place of tap r of each window, the last of its places where it has
 // fewer. For the definition.
 ir::Expr window_maxima(const ir::Expr& data, int64_t axis, int64_t in, int64_t out) {
@@ -95,48 +133,39 @@ ir::Expr window_maxima(const ir::Expr& data, int64_t axis, int64_t in, int64_t o
   return grad::call("max", {grad::call("take", {data, taps}, {{"axis", axis}})}, {{"axis", Ints{axis + 1}}});
 }
 
-// The mean over each window as a matrix, (out, in).
-ir::Expr window_means(const ir::Expr& data, int64_t in, int64_t out) {
-  Tensor matrix = Tensor::full({out, in}, grad::tensor(data).dtype, 0);
-  for (int64_t p = 0; p < out; ++p) {
-    const int64_t begin = p * in / out, end = ((p + 1) * in + out - 1) / out;
-    for (int64_t i = begin; i < end; ++i) matrix.set(p * in + i, 1.0 / static_cast<double>(end - begin));
-  }
-  return ir::constant(std::move(matrix));
+// Along an axis of `value`, which is as long as that of `data`, typed: `out` windows.
+ir::Expr pooled_along(const ir::Expr& value, const ir::Expr& data, int64_t axis, int64_t out, bool mean) {
+  if (out == 1) return grad::call(mean ? "mean" : "max", {value}, {{"axis", Ints{axis}}, {"keepdims", true}});
+  if (mean) return window_means(value, data, axis, out);
+  const Dim& extent = grad::tensor(data).shape[static_cast<size_t>(axis)];
+  return scalar::is_int(extent) ? window_maxima(value, axis, extent->ivalue, out)
+                                : masked_maxima(value, data, axis, out);
 }
 
 }  // namespace
 
 ir::Expr adaptive_pool_definition(size_t axes, const AdaptivePoolAttrs& a, const ir::Exprs& in, bool mean) {
-  const Dims& shape = grad::tensor(in[0]).shape;
   const std::string& out_layout = a.out_layout.empty() ? a.layout : a.out_layout;
-  const std::string letters = window_letters(axes);
-  const int64_t rank = static_cast<int64_t>(axes) + 2;
-  Ints extents, places, at;
-  bool alike = true;
+  if (a.output_size.empty()) return in_order(in[0], a.layout, out_layout);
+  constexpr double most_elements = 1 << 26;  // of a matrix or a list of places
+  const Ints places = per_axis(a.output_size, axes);
+  Ints at, window;
+  bool alike = true, fits = true;
   for (size_t d = 0; d < axes; ++d) {
-    at.push_back(static_cast<int64_t>(a.layout.find(letters[d])));
-    const Dim& extent = shape[static_cast<size_t>(at[d])];
-    if (!scalar::is_int(extent)) return nullptr;
-    extents.push_back(extent->ivalue);
-    places.push_back(a.output_size.empty() ? extent->ivalue : per_axis(a.output_size, axes)[d]);
-    alike = alike && extents[d] % places[d] == 0;
+    at.push_back(static_cast<int64_t>(a.layout.find(window_letters(axes)[d])));
+    const Dim& extent = grad::tensor(in[0]).shape[static_cast<size_t>(at[d])];
+    alike = alike && scalar::is_int(extent) && extent->ivalue % places[d] == 0;
+    if (!scalar::is_int(extent)) continue;
+    window.push_back(extent->ivalue / places[d]);
+    fits = fits && static_cast<double>(places[d]) * static_cast<double>(mean ? extent->ivalue : window.back() + 2) <=
+                       most_elements;
   }
-  if (alike) {
-    Ints window;
-    for (size_t d = 0; d < axes; ++d) window.push_back(extents[d] / places[d]);
+  if (alike)
     return grad::call(format("nn.{}_pool{}d", mean ? "avg" : "max", axes), {in[0]},
                       {{"pool_size", window}, {"strides", window}, {"layout", a.layout}, {"out_layout", out_layout}});
-  }
-  constexpr double most_elements = 1 << 26;  // of a matrix or a list of places
+  if (!fits) return nullptr;
   ir::Expr value = in[0];
-  for (size_t d = 0; d < axes; ++d)
-    if (static_cast<double>(places[d]) * static_cast<double>(mean ? extents[d] : extents[d] / places[d] + 2) >
-        most_elements)
-      return nullptr;
-  for (size_t d = 0; d < axes; ++d)
-    value = mean ? grad::contracted(value, rank, at[d], window_means(in[0], extents[d], places[d]))
-                 : window_maxima(value, at[d], extents[d], places[d]);
+  for (size_t d = 0; d < axes; ++d) value = pooled_along(value, in[0], at[d], places[d], mean);
   return in_order(value, a.layout, out_layout);
 }
 

@@ -132,13 +132,13 @@ ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, cons
   for (size_t d = 0; d < axes; ++d) {
     if (extra[d] < back.strides[d]) continue;
     const char letter = window_letters(axes)[d];
-    const Dim& extent = grad::tensor(x).shape[a.data_layout.find(letter)];
-    if (!scalar::is_int(extent)) return {};
-    const int64_t whole = (extent->ivalue - 1) * back.strides[d] + (extents[d] - 1) * back.dilation[d] + 1;
-    const int64_t behind = std::max<int64_t>(back.padding[axes + d] - extra[d], 0);
-    const int64_t end = whole - back.padding[d] - behind, axis = static_cast<int64_t>(back.data_layout.find(letter));
-    back.padding[axes + d] = behind;
-    used = grad::call("strided_slice", {used}, {{"begin", Ints{0}}, {"end", Ints{end}}, {"axes", Ints{axis}}});
+    // Of as many rows as padding had left: (extent - 1) * stride + (window - 1) * dilation + 1 + extra - padding.
+    const int64_t cut = std::min<int64_t>(back.padding[axes + d], extra[d]);
+    const int64_t axis = static_cast<int64_t>(back.data_layout.find(letter));
+    back.padding[axes + d] -= cut;
+    if (extra[d] > cut)
+      used = grad::call("strided_slice", {used},
+                        {{"begin", Ints{0}}, {"end", Ints{cut - extra[d]}}, {"axes", Ints{axis}}});
   }
   const ir::Expr dx = grad::call(axes == 2 ? "nn.conv2d" : "nn.conv3d", {used, w},
                                  {{"strides", back.strides},

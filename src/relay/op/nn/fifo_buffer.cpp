@@ -41,13 +41,12 @@ te::Tensors compute(const FIFOBufferAttrs& a, const te::Tensors& in, const Type&
 
 ir::Expr definition(const FIFOBufferAttrs& a, const ir::Exprs& in) {
   const size_t axis = static_cast<size_t>(positive_axis(a.axis, grad::rank(in[1])));
-  const Dim &length = grad::tensor(in[0]).shape[axis], &extent = grad::tensor(in[1]).shape[axis];
-  if (!scalar::is_int(length) || !scalar::is_int(extent)) return nullptr;
+  const Dim& length = grad::tensor(in[0]).shape[axis];
+  if (!scalar::is_int(length)) return nullptr;
   const ir::Expr all = grad::call("concatenate", {ir::tuple({in[1], in[0]})}, {{"axis", static_cast<int64_t>(axis)}});
-  return grad::call("strided_slice", {all},
-                    {{"begin", Ints{length->ivalue}},
-                     {"end", Ints{length->ivalue + extent->ivalue}},
-                     {"axes", Ints{static_cast<int64_t>(axis)}}});
+  return grad::call(
+      "strided_slice", {all},
+      {{"begin", Ints{length->ivalue}}, {"end", Ints{INT32_MAX}}, {"axes", Ints{static_cast<int64_t>(axis)}}});
 }
 
 }  // namespace

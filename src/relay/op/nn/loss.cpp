@@ -131,16 +131,12 @@ te::Tensors compute_nll(const NLLLossAttrs& a, const te::Tensors& in, const Type
 ir::Expr definition_of_nll(const NLLLossAttrs& a, const ir::Exprs& in) {
   const ir::Expr &predictions = in[0], &targets = in[1], &weights = in[2];
   const int64_t rank = grad::rank(predictions), axis = rank == 1 ? 0 : 1;
-  const Dim& classes = grad::tensor(predictions).shape[static_cast<size_t>(axis)];
-  if (!scalar::is_int(classes)) return nullptr;
-  const DType dtype = grad::tensor(predictions).dtype;
-  const ir::Expr one = grad::number(1, predictions), zero = grad::number(0, predictions);
+  const ir::Expr chosen = grad::call("expand_dims", {targets}, {{"axis", axis}}),
+                 classes = grad::along(grad::places(predictions, axis), axis, rank);
+  const ir::Expr counts = grad::call("not_equal", {chosen, grad::number(static_cast<double>(a.ignore_index), targets)});
+  const ir::Expr hit = grad::call("equal", {grad::call("cast", {chosen}, {{"dtype", DType::int64()}}), classes});
   ir::Expr mask =
-      grad::call("one_hot", {targets, one, zero}, {{"depth", classes->ivalue}, {"axis", axis}, {"dtype", dtype}});
-  const ir::Expr counts =
-      grad::call("not_equal", {targets, grad::number(static_cast<double>(a.ignore_index), targets)});
-  mask = grad::times(mask,
-                     grad::call("expand_dims", {grad::call("cast", {counts}, {{"dtype", dtype}})}, {{"axis", axis}}));
+      grad::call("cast", {grad::call("logical_and", {hit, counts})}, {{"dtype", grad::tensor(predictions).dtype}});
   mask = grad::times(mask, grad::along(weights, axis, rank));
   const ir::Expr losses = grad::negated(grad::times(predictions, mask));
   if (a.reduction == "none") return grad::call("sum", {losses}, {{"axis", Ints{axis}}});

@@ -56,12 +56,12 @@ te::Tensors compute(const LRNAttrs& a, const te::Tensors& in, const Type&) {
   })};
 }
 
-// The window's mean is that of a pool along rows of channels, whose number is known.
+// The window's mean is that of a pool along rows of channels.
 ir::Expr definition(const LRNAttrs& a, const ir::Exprs& in) {
   const ir::Expr& data = in[0];
   const int64_t rank = grad::rank(data), axis = positive_axis(a.axis, rank);
   const Dim& channels = grad::tensor(data).shape[static_cast<size_t>(axis)];
-  if (!scalar::is_int(channels)) return nullptr;
+  if (scalar::is_any(channels)) return nullptr;
   Ints order, back;  // the channels last; they are of the others' axes
   for (int64_t d = 0; d < rank; ++d) {
     if (d != axis) order.push_back(d);
@@ -69,7 +69,7 @@ ir::Expr definition(const LRNAttrs& a, const ir::Exprs& in) {
   }
   order.push_back(axis);
   const ir::Expr last = grad::call("transpose", {grad::times(data, data)}, {{"axes", order}});
-  const ir::Expr rows = grad::call("reshape", {last}, {{"newshape", Ints{-1, 1, channels->ivalue}}});
+  const ir::Expr rows = grad::call("reshape", {last}, {{"newshape", Dims{dim(-1), dim(1), channels}}});
   const ir::Expr means = grad::call(
       "nn.avg_pool1d", {rows},
       {{"pool_size", Ints{a.size}}, {"padding", Ints{a.size / 2, (a.size - 1) / 2}}, {"count_include_pad", true}});

@@ -29,13 +29,13 @@ std::vector<Example> examples(const std::string& more) {
 }
 
 // A pool along H and W of each D, and one along D of what it makes; of a mean both count the taps of their own axes.
-// The first has N and C for one axis, for which one of them must be a number.
+// The first has N and C for one axis, for which one of them must have a name.
 ir::Expr definition(const char* pool2d, const nn::PoolAttrs& a, const ir::Exprs& in, const op::AttrValues& more) {
   const Ints k = per_axis(a.pool_size, 3), strides = per_axis(a.strides, 3), dilation = per_axis(a.dilation, 3),
              pad = padding_sides(a.padding, 3);
   const Dims& shape = grad::tensor(in[0]).shape;
   const Dim &n = shape[a.layout.find('N')], &c = shape[a.layout.find('C')];
-  if (!scalar::is_int(n) && !scalar::is_int(c)) return nullptr;
+  if (scalar::is_any(n) && scalar::is_any(c)) return nullptr;
   auto pool = [&](const ir::Expr& data, bool along_d) {
     auto of = [&](const Ints& v, size_t from, int64_t none) {
       return along_d ? Ints{v[from], none} : Ints{v[from + 1], v[from + 2]};
@@ -50,11 +50,12 @@ ir::Expr definition(const char* pool2d, const nn::PoolAttrs& a, const ir::Exprs&
     attrs.insert(attrs.end(), more.begin(), more.end());
     return grad::call(pool2d, {data}, attrs);
   };
-  auto extent = [](const Dim& d) { return scalar::is_int(d) ? d->ivalue : -1; };
+  auto extent = [](const Dim& d) { return scalar::is_any(d) ? dim(-1) : d; };
+  const Dims split = {dim(-4), extent(n), extent(c), dim(0), dim(0), dim(0)};
   const ir::Expr images =
       grad::call("reshape", {nn::in_order(in[0], a.layout, "NCDHW")}, {{"newshape", Ints{-3, 0, 0, 0}}});
   const ir::Expr pooled = pool(pool(images, false), true);
-  const ir::Expr volumes = grad::call("reshape", {pooled}, {{"newshape", Ints{-4, extent(n), extent(c), 0, 0, 0}}});
+  const ir::Expr volumes = grad::call("reshape", {pooled}, {{"newshape", split}});
   return nn::in_order(volumes, "NCDHW", a.out_layout.empty() ? a.layout : a.out_layout);
 }
 

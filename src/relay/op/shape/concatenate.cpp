@@ -1,6 +1,6 @@
 // concatenate: the tensors one behind the other along an axis:  out[.., i, ..] = k-th tensor[.., i - begin(k), ..]
 // stack: the tensors side by side along a new axis:             out[.., k, ..] = k-th tensor[..]
-#include "relay/op/gradient.h"
+#include "relay/op/composite.h"
 
 namespace relay::ops {
 namespace {
@@ -81,7 +81,19 @@ te::Tensors compute_stack(const StackAttrs& a, const te::Tensors& in, const Type
   })};
 }
 
-// The slices that each tensor stands for.
+// The slices that each tensor stands for. Where cuts are no numbers, the places behind the tensors in front are taken.
+ir::Exprs taken_parts(const Adjoint& of, int64_t axis) {
+  ir::Exprs slices;
+  ir::Expr begin = grad::integers({0});
+  for (size_t k = 0; k < as<TupleType>(of.inputs[0]->type)->fields.size(); ++k) {
+    const ir::Expr part = field_of(of.inputs[0], k);
+    const ir::Expr places = grad::plus(grad::places(part, axis), begin);
+    slices.push_back(grad::call("take", {of.gradient, places}, {{"axis", axis}}));
+    begin = grad::plus(begin, grad::extent(part, axis));
+  }
+  return slices;
+}
+
 ir::Exprs gradient(const ConcatenateAttrs& a, const Adjoint& of) {
   const Types& parts = as<TupleType>(of.inputs[0]->type)->fields;
   const int64_t axis = positive_axis(a.axis, grad::rank(of.output));
@@ -89,7 +101,7 @@ ir::Exprs gradient(const ConcatenateAttrs& a, const Adjoint& of) {
   int64_t end = 0;
   for (size_t k = 0; k + 1 < parts.size(); ++k) {
     const Dim& extent = shape_of(parts[k])[static_cast<size_t>(axis)];
-    if (!scalar::is_int(extent)) return {};
+    if (!scalar::is_int(extent)) return {ir::tuple(taken_parts(of, axis))};
     cuts.push_back(end += extent->ivalue);
   }
   if (cuts.empty()) return {ir::tuple({of.gradient})};

@@ -159,9 +159,7 @@ ir::Expr gradient_of_max(const ROIAlignAttrs& a, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], &rois = of.inputs[1];
   const DType index = DType::int64();
   const int64_t h = a.pooled_size[0], w = a.pooled_size[1], around = 2 * a.sample_ratio;
-  auto extent = [&](int64_t axis) {
-    return grad::plus(grad::call("max", {grad::places(data, axis)}), ir::constant(1, index));
-  };
+  auto extent = [&](int64_t axis) { return grad::extent(data, axis); };
   struct Pixels {
     ir::Expr places, weights;  // (R, cells, around)
   };

@@ -78,10 +78,10 @@ te::Tensors compute(const ROIPoolAttrs& a, const te::Tensors& in, const Type& ou
   })};
 }
 
-// The maxima over whole images of which the pixels outside of a cell are masked. Of images of a known size.
+// The maxima over whole images of which the pixels outside of a cell are masked.
 ir::Expr definition(const ROIPoolAttrs& a, const ir::Exprs& in) {
   const Dims& shape = grad::tensor(in[0]).shape;
-  if (!scalar::is_int(shape[2]) || !scalar::is_int(shape[3])) return nullptr;
+  if (scalar::is_any(shape[2]) || scalar::is_any(shape[3])) return nullptr;
   const ir::Expr &data = in[0], &rois = in[1];
   const DType dtype = grad::tensor(rois).dtype;
   auto number_of = [&](double v) { return grad::number(v, rois); };
@@ -95,27 +95,27 @@ ir::Expr definition(const ROIPoolAttrs& a, const ir::Exprs& in) {
     const ir::Expr whole = grad::call("floor", {grad::plus(grad::call("abs", {at}), number_of(0.5))});
     return grad::times(grad::call("sign", {at}), whole);
   };
-  auto counted = [&](int64_t count, const Shape& as, int64_t from) {
-    Tensor t = Tensor::empty(as, dtype);
+  auto counted = [&](int64_t count, int64_t from) {  // (1, count, 1)
+    Tensor t = Tensor::empty({1, count, 1}, dtype);
     for (int64_t i = 0; i < count; ++i) t.set(i, static_cast<double>(from + i));
     return ir::constant(std::move(t));
   };
   ir::Expr mask;
   for (size_t d = 0; d < 2; ++d) {
-    const int64_t cells = a.pooled_size[d], extent = shape[2 + d]->ivalue;
+    const int64_t cells = a.pooled_size[d];
     const ir::Expr begin = rounded(d == 0 ? 2 : 1), last = rounded(d == 0 ? 4 : 3);
     const ir::Expr length = grad::call("maximum", {grad::plus(grad::minus(last, begin), number_of(1)), number_of(1)});
     auto part = [&](int64_t from, const char* towards) {  // (regions, cells, 1)
       const ir::Expr whole =
-          grad::over(grad::times(length, counted(cells, {1, cells, 1}, from)), number_of(static_cast<double>(cells)));
+          grad::over(grad::times(length, counted(cells, from)), number_of(static_cast<double>(cells)));
       return grad::plus(begin, grad::call(towards, {whole}));
     };
-    const ir::Expr pixels = counted(extent, {1, 1, extent}, 0);
+    const ir::Expr pixels = grad::call("cast", {grad::places(data, static_cast<int64_t>(2 + d))}, {{"dtype", dtype}});
     const ir::Expr inside = grad::call("logical_and", {grad::call("less_equal", {part(0, "floor"), pixels}),
                                                        grad::call("less", {pixels, part(1, "ceil")})});
     // (regions, 1, cells of rows, cells of columns, H, W), with 1 along the other axis
-    const Dims six = d == 0 ? Dims{dim(-1), dim(1), dim(cells), dim(1), dim(extent), dim(1)}
-                            : Dims{dim(-1), dim(1), dim(1), dim(cells), dim(1), dim(extent)};
+    const Dims six = d == 0 ? Dims{dim(-1), dim(1), dim(cells), dim(1), shape[2], dim(1)}
+                            : Dims{dim(-1), dim(1), dim(1), dim(cells), dim(1), shape[3]};
     const ir::Expr own = grad::call("reshape", {inside}, {{"newshape", six}});
     mask = mask ? grad::call("logical_and", {mask, own}) : own;
   }
