@@ -82,3 +82,21 @@ def test_a_size_that_comes_to_zero_is_an_extent():
     x = np.zeros((0, 3, 8), np.float32)
     assert np.asarray(relay.evaluate(module, [x])).shape == (1, 0, 8)
     assert relay.compile(module.bind_shapes({"x": x.shape}))(x).shape == (1, 0, 8)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (0, 5), (4111, 3), (2, 9001)])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_of_unknown_length_are_one(shape, threads):
+    module = relay.parse("""#[version = "0.0.5"]
+def @main(%x: Tensor[(n, m), float32], %y: Tensor[(n, m), float32], %shape: Tensor[(3), int64]) {
+  let %both = add(multiply(%x, %y), %y);
+  (%both, dyn.reshape(%both, %shape), transpose(%both, axes=[1, 0]))
+}""")
+    model = relay.compile(module, threads=threads)
+    x, y = (RNG.standard_normal(shape).astype(np.float32) for _ in range(2))
+    want = x * y + y
+    sizes = np.array([shape[1], 1, shape[0]], np.int64)
+    both, reshaped, turned = model(x, y, sizes)
+    np.testing.assert_allclose(both, want, rtol=1e-6, atol=1e-6)
+    assert np.array_equal(reshaped, np.asarray(both).reshape(sizes))
+    assert np.array_equal(turned, np.asarray(both).T)

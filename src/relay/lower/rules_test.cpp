@@ -257,6 +257,36 @@ TEST(Elementwise, StepsKeepTheirAxes) {
   }
 }
 
+// Arrays in one order are one row, whatever their shapes; what stands otherwise keeps its axes.
+TEST(JoinRows, OrderOfElements) {
+  const TargetDesc target = vectors(64, 32, 1);
+  const Expr n = scalar::var("n"), m = scalar::var("m"), k = scalar::var("k");
+  const te::Tensor x = te::placeholder("x", {imm(6), imm(7)}, f32), y = te::placeholder("y", {n, m}, f32);
+  auto axes_of = [&](const te::Tensors& outputs) {
+    ScheduleDraft draft;
+    draft.target = &target, draft.outputs = outputs;
+    apply_rules(draft);
+    return draft.outputs[0]->axes.size();
+  };
+  const te::Tensor reshaped = te::compute("reshaped", {n, m, k}, [&](const Exprs& i) {
+    const Expr place = (i[0] * m + i[1]) * k + i[2];
+    return (*x)({scalar::floordiv(place, imm(7)), scalar::floormod(place, imm(7))});
+  });
+  EXPECT_EQ(axes_of({reshaped}), 1);
+  const te::Tensor twice = te::compute("twice", y->shape, [&](const Exprs& i) { return (*y)(i) + (*y)(i); });
+  EXPECT_EQ(axes_of({te::compute("after", y->shape, [&](const Exprs& i) { return (*twice)(i) * (*y)(i); })}), 1);
+  EXPECT_EQ(axes_of({twice, te::compute("other", {m}, [&](const Exprs& i) { return (*y)({imm(0), i[0]}); })}), 2);
+
+  auto is_kept = [&](const Exprs& shape, const std::function<Expr(const Exprs&)>& body) {
+    return axes_of({te::compute("out", shape, body)}) == 2;
+  };
+  EXPECT_TRUE(is_kept({m, n}, [&](const Exprs& i) { return (*y)({i[1], i[0]}); }));
+  EXPECT_TRUE(is_kept({n, k}, [&](const Exprs& i) { return (*y)(i); })) << "the front of each row";
+  EXPECT_TRUE(is_kept({n, m}, [&](const Exprs& i) { return (*y)(i) + (*y)({imm(0), i[1]}); })) << "one row for all";
+  EXPECT_TRUE(is_kept({n, m}, [&](const Exprs& i) { return (*y)(i)*scalar::cast(f32, i[1]); })) << "its place";
+  EXPECT_TRUE(is_kept({n, m}, [&](const Exprs& i) { return (*y)(i) - (*y)({imm(0), imm(0)}); })) << "one for all";
+}
+
 // A copy for one kernel leaves others what they were scheduled for: `y` reads x as it is, squares transposed.
 TEST(Elementwise, CopiesForOneKernelOnly) {
   const int64_t channels = 19, height = 3, width = 21;

@@ -272,7 +272,7 @@ void apply_rules(ScheduleDraft& draft) {
   if (form && form->whole && made_by(form->rule, [&] { return form->whole(draft), give_roots_layouts(draft), true; }))
     return;
   made_by(Rule::SeveralResults, [&] { return find_results_beside(draft), !draft.beside.empty(); });
-  if (!draft.form.is_joined()) merge_sums(draft);
+  if (!draft.form.is_joined()) merge_sums(draft), join_rows(draft);
 #define RELAY_GROUP_RULE(name, file, purpose) \
   if (made_by(Rule::name, [&] { return file##_rule(draft); })) return;
 #include "relay/lower/schedule/schedule_rules.def"

@@ -15,7 +15,7 @@
 //
 // Where the last axis fills no whole vectors, and inputs are stored as the result is along it and those in front of
 // it, these axes are joined: the result is viewed as an array in which they are one, and vectors go across the ends of
-// rows.
+// rows. Where nobody knows how long rows are, join_rows.cpp has made one of them all.
 //
 // Where only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging
 // an image), these are copied first, transposed, so that no vector is gathered element by element.
@@ -353,9 +353,10 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& given) {
   if (vector >= 0) e = copy_what_is_gathered(draft, e, order[vector]);
   StageSchedule& s = draft.schedule.stages[e->name];
   int lanes = draft.lanes(e->dtype);
-  // A single long row: cut it into tasks.
+  // A single row that is long, or may be: cut it into tasks.
   int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), usual_row);
-  bool cut_row = vector >= 0 && row >= 2 * task_elements &&
+  const bool open = order.size() == 1 && !scalar::is_int(e->axes[0].extent);
+  bool cut_row = vector >= 0 && (open || row >= 2 * task_elements) &&
                  std::none_of(parallel.begin(), parallel.end(), [](bool p) { return p; });
   if (cut_row) s.loops.push_back({order[vector], task_elements, LoopKind::Parallel});
   if (!cut_row) add_task_of_rows(e, order, vector, parallel, s.loops);

@@ -129,6 +129,10 @@ void separate_values(ScheduleDraft& draft, bool all);
 // Sums over axes that lie side by side in memory become sums over one.
 void merge_sums(ScheduleDraft& draft);
 
+// Pointwise work on arrays that are stored in one order is seen as work on one row, where nobody knows how long rows
+// are.
+void join_rows(ScheduleDraft& draft);
+
 // A reduction along a row in lanes: partial results, combined by halves (row_reduction.cpp).
 struct LaneParts {
   te::Tensor acc;  // null when the reduction is too short for lanes
