@@ -6,7 +6,7 @@ Each fit is of the smooth rest that is left when the leading terms are kept exac
 """
 
 import numpy as np
-from mpmath import asin, atan, chebyfit, cos, erf, erfc, exp, log, mp, mpf, pi, sin, sqrt, tanh
+from mpmath import asin, atan, chebyfit, cos, erf, erfc, exp, log, mp, mpf, pi, sin, sqrt, tan, tanh
 
 mp.dps = 60
 
@@ -34,6 +34,31 @@ def fit_weighted(name, f, weight, high, terms):
         share *= error / error.max() + 1e-3
         share /= share.sum()
     print(f"// {name}: error {best[0]:.1e}\nconstexpr double {name}[] = {{{', '.join(f'{c:.10g}' for c in best[1])}}};")
+
+
+def fit_quotient(name, f, high, over, under):
+    """f(z) as P(z) / Q(z) of these degrees, both from 1: near-minimax of the relative error by least squares, with the
+    denominator before as weight, and Lawson's.
+    """
+    high = float(high)
+    x = np.concatenate(
+        [high * (0.5 - 0.5 * np.cos(np.pi * (np.arange(600) + 0.5) / 600)), np.geomspace(1e-6, high, 200)]
+    )
+    values = np.array([float(f(mpf(v))) for v in x])
+    powers = [x**k for k in range(max(over, under) + 1)]
+    matrix = np.stack([*powers[1 : over + 1], *(-values * p for p in powers[1 : under + 1])], axis=1)
+    share, denominator, best = np.ones_like(x), np.ones_like(x), (np.inf, None)
+    for _ in range(600):
+        weight = np.sqrt(share) / (values * denominator)
+        c = np.linalg.lstsq(matrix * weight[:, None], (values - 1) * weight, rcond=None)[0]
+        denominator = 1 + sum(c[over + k - 1] * powers[k] for k in range(1, under + 1))
+        error = np.abs((1 + sum(c[k - 1] * powers[k] for k in range(1, over + 1))) / denominator / values - 1)
+        best = min(best, (error.max(), tuple(c)))
+        share *= error / error.max() + 1e-3
+        share /= share.sum()
+    for part, terms in (("over", best[1][:over]), ("under", best[1][over:])):
+        digits = ", ".join(f"{c:.18g}" for c in (1.0, *terms))
+        print(f"// {name}: error {best[0]:.1e}\nconstexpr double {name}_{part}[] = {{{digits}}};")
 
 
 def exp_rest(r):
@@ -90,10 +115,9 @@ fit_weighted("erf32", lambda t: -log(erfc(t)) / t - 1, lambda t: t * erfc(t) / e
 fit("erf64_small", erf_rest, 0, 1, 14, False)
 fit("erf64_middle", lambda t: -log(erfc(t)), 1, 2.25, 15, False)
 fit("erf64_large", lambda t: -log(erfc(t)), 2.25, 6, 20, False)
-fit("sin32", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, quarter_pi**2, 4, False)
 fit("half_turn32", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, half_pi**2, 5, False)
 fit("sin64", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, quarter_pi**2, 7, False)
-fit("cos32", cos_rest, 0, quarter_pi**2, 4, False)
+fit_quotient("tan32", lambda z: tan(sqrt(z)) / sqrt(z), quarter_pi**2, 2, 2)
 fit("cos64", cos_rest, 0, quarter_pi**2, 7, False)
 fit("asin32", odd_rest(asin, mpf(1) / 6, mpf(3) / 40), 0, mpf("0.25"), 5, True)  # of op/math/unary.cpp
 fit("atan32", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 7, True)

@@ -55,16 +55,14 @@ constexpr double erf64_large_terms[] = {  // error 2.1e-17
     0.000483662096977758936, -0.000128324918538269448, 0.0000275271093963996218, -4.830809572339287e-6,
     6.93658561625186694e-7,  -8.08818109425301591e-8,  7.54611180920203264e-9,   -5.50152799214160722e-10,
     3.01986957673243263e-11, -1.17367437053503002e-12, 2.87853964878719124e-14,  -3.34931120835028482e-16};
-constexpr double sin32_terms[] = {  // error 2.8e-11
-    -0.166666666638530441, 0.00833333187383708804, -0.00019840086263755442, 2.72498646551395837e-6};
 constexpr double half_turn32_terms[] = {  // error 2.8e-11
     -0.166666666638784659, 0.00833333276830504895, -0.000198410864525061944, 2.75364553239091393e-6,
     -2.4079999732104639e-8};
 constexpr double sin64_terms[] = {  // error 1.2e-20
     -0.166666666666666667,   0.00833333333333333149,  -0.000198412698412650602, 2.75573192193354534e-6,
     -2.50521062311579055e-8, 1.60585314145890108e-10, -7.58668507009126716e-13};
-constexpr double cos32_terms[] = {  // error 2.3e-12
-    0.0416666666643193295, -0.00138888876712881087, 0.0000248005999835317089, -2.73009081679965387e-7};
+constexpr double tan32_over[] = {1, -0.111355246829651991, 0.0010747250857913726};  // error 2.5e-11
+constexpr double tan32_under[] = {1, -0.444688578971213888, 0.0159709006821419051};
 constexpr double cos64_terms[] = {  // error 6.5e-22
     0.0416666666666666667,  -0.00138888888888888879,  0.0000248015873015846438, -2.755731922140076e-7,
     2.08767557903633961e-9, -1.14704607739693246e-11, 4.74586520378745511e-14};
@@ -106,17 +104,15 @@ class Build {
     Expr e = cast(real_, binary(BinaryOp::Shr, bits, k(mantissa))) - select(tiny, c(wide_ ? 54 : 25), c(0));
     Expr m = reinterpret(real_, binary(BinaryOp::BitAnd, bits, k((int64_t{1} << mantissa) - 1)) + origin);
     Expr f = m - c(1);
-    Expr half_square = c(0.5) * f * f;
-    Expr rest;
-    if (wide_) {
-      Expr s = divide(f, f + c(2)), z = s * s;
-      rest = s * (half_square + z * horner(log64_terms, z));
-    } else {
-      rest = f * f * f * horner(log32_terms, f);
-    }
     Expr low = e * c(wide_ ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cf79abcap-20);
     Expr high = e * c(wide_ ? 0x1.62e42fee00000p-1 : 0x1.62e4p-1);
-    Expr value = high + (f - (half_square - (rest + low)));
+    Expr value;
+    if (wide_) {
+      Expr s = divide(f, f + c(2)), z = s * s, half_square = c(0.5) * f * f;
+      value = high + (f - (half_square - (s * (half_square + z * horner(log64_terms, z)) + low)));
+    } else {
+      value = high + (f * f * (f * horner(log32_terms, f) - c(0.5)) + (low + f));
+    }
     Expr finite = select(lt(x, c(infinity)), value, x);  // also keeps a NaN
     Expr zero = select(eq(x, c(0)), c(-infinity), finite);
     return select(lt(x, c(0)), c(std::numeric_limits<double>::quiet_NaN()), zero);
@@ -167,19 +163,28 @@ class Build {
   // The angles that can be reduced; 0 for larger ones, and no number for infinities.
   Expr bounded_angle(const Expr& x) const { return select(lt(magnitude(x), c(0x1p28)), x, x - x); }
 
-  // Double only: `full` says whether all digits are needed.
-  struct SineCosine {
-    Expr sine, cosine;  // of r in [-pi/4, pi/4]
-    Expr quadrant;      // x = r + quadrant * pi / 2
+  // Double only: x = r + quadrant * pi / 2 with r in [-pi/4, pi/4].
+  struct Reduced {
+    Expr r, quadrant;
   };
-  SineCosine sine_cosine(const Expr& bounded, bool full) const {
+  Reduced quarter_turns(const Expr& bounded) const {
     Expr shifted = bounded * c(2 / pi) + c(magic());
     Expr n = shifted - c(magic());
-    Expr r = ((bounded - n * c(0x1.921fb4p+0)) - n * c(0x1.4442dp-24)) - n * c(0x1.8469898cc5170p-48);
-    Expr z = r * r;
-    return {r * (c(1) + z * (full ? horner(sin64_terms, z) : horner(sin32_terms, z))),
-            c(1) - (c(0.5) * z - z * z * (full ? horner(cos64_terms, z) : horner(cos32_terms, z))),
+    return {((bounded - n * c(0x1.921fb4p+0)) - n * c(0x1.4442dp-24)) - n * c(0x1.8469898cc5170p-48),
             reinterpret(integer_, shifted)};
+  }
+  Expr is_odd(const Reduced& p) const { return eq(binary(BinaryOp::BitAnd, p.quadrant, k(1)), k(1)); }
+  // Of an angle where that of r is sine / cosine.
+  Expr tangent(const Reduced& p, const Expr& sine, const Expr& cosine) const {
+    Expr odd = is_odd(p);
+    return divide(select(odd, c(0) - cosine, sine), select(odd, sine, cosine));
+  }
+
+  // Double only, of a float32: a quotient of polynomials, which have fewer terms than a sine and a cosine.
+  Expr short_tangent(const Expr& bounded) const {
+    Reduced p = quarter_turns(bounded);
+    Expr z = p.r * p.r;
+    return tangent(p, p.r * horner(tan32_over, z), horner(tan32_under, z));
   }
 
   // Double only, of a float32: the sine alone, of what is left of whole half turns. One polynomial is enough, where
@@ -200,12 +205,14 @@ class Build {
     return reinterpret(real_, binary(BinaryOp::BitXor, reinterpret(integer_, value), odd));
   }
 
-  Expr trigonometric(UnaryOp op, const Expr& x, bool full) const {
-    SineCosine p = sine_cosine(x, full);
-    Expr odd = eq(binary(BinaryOp::BitAnd, p.quadrant, k(1)), k(1));
-    if (op == UnaryOp::Tan) return divide(select(odd, c(0) - p.cosine, p.sine), select(odd, p.sine, p.cosine));
+  Expr trigonometric(UnaryOp op, const Expr& bounded) const {
+    Reduced p = quarter_turns(bounded);
+    Expr z = p.r * p.r;
+    Expr of_sine = p.r * (c(1) + z * horner(sin64_terms, z));
+    Expr of_cosine = c(1) - (c(0.5) * z - z * z * horner(cos64_terms, z));
+    if (op == UnaryOp::Tan) return tangent(p, of_sine, of_cosine);
     bool sine = op == UnaryOp::Sin;
-    Expr value = select(odd, sine ? p.cosine : p.sine, sine ? p.sine : p.cosine);
+    Expr value = select(is_odd(p), sine ? of_cosine : of_sine, sine ? of_sine : of_cosine);
     Expr turn = sine ? p.quadrant : p.quadrant + k(1);
     return select(eq(binary(BinaryOp::BitAnd, turn, k(2)), k(2)), unary(UnaryOp::Neg, value), value);
   }
@@ -315,8 +322,9 @@ Expr expand(UnaryOp op, const Expr& x) {
   // The angle is reduced in double, and the rest costs little more there.
   DType wide = DType::float64().with_lanes(t.lanes);
   Expr angle = cast(wide, b.bounded_angle(x));
-  return cast(t, t.bits == 32 && op != UnaryOp::Tan ? Build(wide).half_turns(op, angle)
-                                                    : Build(wide).trigonometric(op, angle, t.bits == 64));
+  Build in_double(wide);
+  if (t.bits == 64) return in_double.trigonometric(op, angle);
+  return cast(t, op == UnaryOp::Tan ? in_double.short_tangent(angle) : in_double.half_turns(op, angle));
 }
 
 Expr expand_power(const Expr& x, const Expr& y) {
