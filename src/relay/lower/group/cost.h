@@ -38,6 +38,7 @@ inline constexpr double surely_less = 0.85, likely_less = 0.95, surely_more = 1.
 inline double kept_bytes(int64_t cache) { return static_cast<double>(cache) / 2; }
 inline bool stays_in_l1(const TargetDesc& t, double bytes) { return bytes <= kept_bytes(t.l1_bytes); }
 inline bool stays_in_l2(const TargetDesc& t, double bytes) { return bytes <= kept_bytes(t.l2_bytes); }
+inline bool stays_in_l3(const TargetDesc& t, double bytes) { return bytes <= kept_bytes(t.l3_bytes); }
 // Of what is to stay there beside others.
 inline int64_t part_of_l1(const TargetDesc& t, int64_t parts) { return t.l1_bytes / parts; }
 inline int64_t part_of_l2(const TargetDesc& t, int64_t parts) { return t.l2_bytes / parts; }

@@ -157,6 +157,19 @@ TEST(Moments, KernelsAreAsAccurateAsTwoPasses) {
       }
 }
 
+TEST(Moments, FetchTheNextBlockFromBeyondL3) {
+  for (const bool beyond : {false, true}) {
+    ScheduleDraft draft;
+    TargetDesc target = small();
+    if (beyond) target.l3_bytes = 16 << 10;  // of 23 KB
+    draft.target = &target;
+    draft.outputs = cases[1].make();
+    draft.form = {.schedule = &moments_schedule, .stages = int64_t{80}};
+    apply_rules(draft);
+    EXPECT_EQ(str(draft.schedule, draft.stages()).find("prefetch x") != std::string::npos, beyond);
+  }
+}
+
 // Rows along which what is read is not stored: the ordinary loops.
 TEST(Moments, OtherLoopsStayAsTheyAre) {
   ScheduleDraft draft;

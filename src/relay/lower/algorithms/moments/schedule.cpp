@@ -30,12 +30,15 @@ std::optional<Inside> loops_around(const ScheduleDraft& draft, const Moments& mo
 }
 
 // The second pass reads L1 only: meanwhile the next block comes from memory, at each step as much as the step reads.
-void fetch_next_block(StageSchedule& squares, const StageFacts& facts) {
+// From L3 it comes soon enough by itself (instance norm of 64 MB: 1.1 to 1.2 times as fast; group norm of 16 MB: 0.9.
+// Zen 4).
+void fetch_next_block(StageSchedule& squares, const StageFacts& facts, const TargetDesc& target) {
   const std::string block = facts.stage->axes.back().var->name;
   for (Loop& l : squares.loops)
     if (l.kind == LoopKind::Unroll && is_reduce_axis(*facts.stage, l.axis)) l.kind = LoopKind::Serial;
   for (const LoadFact& l : facts.loads)
     if (l.tensor->is_placeholder() && l.axes.count(block) &&
+        !stays_in_l3(target, static_cast<double>(te::bytes(*l.tensor))) &&
         std::none_of(squares.prefetch.begin(), squares.prefetch.end(),
                      [&](const Prefetch& p) { return p.array == l.tensor->name; }))
       squares.prefetch.push_back({l.tensor->name, block, 1});
@@ -60,7 +63,8 @@ void place_blocks(ScheduleDraft& draft, const MomentsInBlocks& in, const Inside&
     const StageFacts facts = facts_of(r, expand(draft.stages(), now));
     const LaneParts parts = split_lanes(draft, r, facts);
     place_parts(draft, parts, blocks, level);
-    if (sum == in.squares) fetch_next_block(draft.schedule.stages[(parts.acc ? parts.acc : r)->name], facts);
+    if (sum == in.squares)
+      fetch_next_block(draft.schedule.stages[(parts.acc ? parts.acc : r)->name], facts, *draft.target);
   }
   draft.note(format("{}, {}: in one pass, in {} blocks", in.sum->name, in.squares->name,
                     scalar::str(in.blocks->shape.back())));
