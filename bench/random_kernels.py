@@ -6,10 +6,10 @@
     .venv/bin/python bench/random_kernels.py --least 25 --part 0         the small ones too
     .venv/bin/python bench/random_kernels.py --zoo 12 --seed 7           networks of the zoo instead, drawn by a seed
 
-Each network (`relay bench --random-net SEED`, its batch symbolic in the model; or one of test/zoo) is profiled at one thread, in two rounds
-over all, and of each kernel the faster time counts. Large ones take 100 us or more, and a twentieth of their network's
-run. Exit status 1 if one is below 60 % of its ceiling. Beside them: how well the machine's description orders all
-kernels. The networks are kept in build/benchmarks/random/.
+Each network (`relay bench --random-net SEED`, its batch symbolic in the model; or one of test/zoo) is profiled at
+one thread, in two rounds over all, and of each kernel the faster time counts. Large ones take 100 us or more, and a
+twentieth of their network's run. Exit status 1 if one is below 60 % of its ceiling. Beside them: how well the
+machine's description orders all kernels. The networks are kept in build/benchmarks/random/.
 """
 
 import argparse
@@ -47,7 +47,11 @@ def network(seed):
 
 def random_networks(first, last):
     """By name, what `relay profile` is given: the model and its input."""
-    return {str(seed): (model, "--input", f"x={data}") for seed in range(first, last + 1) for model, data in [network(seed)]}
+    found = {}
+    for seed in range(first, last + 1):
+        model, data = network(seed)
+        found[str(seed)] = (model, "--input", f"x={data}")
+    return found
 
 
 def zoo_networks(count, seed):
@@ -66,7 +70,7 @@ def profile(relay, model, options):
 
 
 def measure(networks, relay=RELAY, target="native"):
-    """Every kernel of these networks by network and name, as `relay profile --json` has it, the faster of two rounds."""
+    """Every kernel by network and name, as `relay profile --json` has it, the faster of two rounds."""
     fastest = {}
     for _ in range(2):
         for name, model in networks.items():

@@ -209,6 +209,9 @@ TEST(Rules, ProductsOfTwoInputs) {
   EXPECT_EQ(uses(rule_of_product(37, 41, 70, true), "panels packed"), "panels packed");
   EXPECT_EQ(uses(rule_of_product(137, 83, 70, false), "panels packed"), "panels packed");
   EXPECT_NE(uses(rule_of_product(37, 83, 70, false), "panels packed"), "panels packed");
+  // A panel that does not stay in L2 is better than elements that are gathered, and no better than what lies in rows.
+  EXPECT_EQ(uses(rule_of_product(17, 33, 1500, true), "panels packed"), "panels packed");
+  EXPECT_NE(uses(rule_of_product(33, 33, 1500, false), "panels packed"), "panels packed");
   EXPECT_EQ(uses(rule_of_product(1, 41, 70, true), "inner products, 4 x 1 sums"), "inner products, 4 x 1 sums");
   EXPECT_EQ(uses(rule_of_product(5, 41, 70, true), "inner products, 4 x 3 sums"), "inner products, 4 x 3 sums");
   EXPECT_EQ(uses(rule_of_product(41, 2, 70, true), "inner products, 4 x 2 sums"), "inner products, 4 x 2 sums");

@@ -269,7 +269,7 @@ void choose_panel(ScheduleDraft& draft, Contraction& c) {
   const bool lies_along_lanes = std::all_of(c.right.loads.begin(), c.right.loads.end(),
                                             [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); });
   if (c.grouped() || c.row_count < rows_for_packing || is_written_by_rows(draft, c) ||
-      !(lies_along_lanes ? stays_in_l2(target, of_panel) : of_panel <= kept_bytes(target.l3_bytes)))
+      !(lies_along_lanes ? stays_in_l2(target, of_panel) : stays_in_l3(target, of_panel)))
     return;
   for (const te::Axis& k : c.sum->reduce_axes)
     if (!scalar::is_int(k.extent)) return;
