@@ -259,9 +259,9 @@ bool is_written_by_rows(ScheduleDraft& draft, const Contraction& c) {
              [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); });
 }
 
-// What is not constant is packed panel by panel, if there are rows enough. What lies along the lanes as it is needs more
-// rows, and a panel that leaves room in L2. Else it would be gathered, so that even a panel that comes from L3 again
-// for each tile of rows pays.
+// What is not constant is packed panel by panel, if there are rows enough. What lies along the lanes as it is needs
+// more rows, and a panel that leaves room in L2. Else it would be gathered, so that even a panel that comes from L3
+// again for each tile of rows pays.
 void choose_panel(ScheduleDraft& draft, Contraction& c) {
   const TargetDesc& target = *draft.target;
   const double bytes = static_cast<double>(c.k_extent * c.sum->dtype.bytes()),
