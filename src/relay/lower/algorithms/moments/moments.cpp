@@ -16,7 +16,8 @@ namespace {
 
 bool is_float_sum(const te::TensorNode& t) {
   return t.combiner == te::Combiner::Sum && !t.reduce_axes.empty() && t.dtype.is_float() &&
-         std::all_of(t.reduce_axes.begin(), t.reduce_axes.end(), [](const te::Axis& a) { return is_int(a.extent); });
+         std::all_of(t.reduce_axes.begin(), t.reduce_axes.end(),
+                     [](const te::Axis& a) { return is_int(a.extent) && a.extent->ivalue > 0; });
 }
 
 bool is(const Expr& e, BinaryOp op) { return e->kind == scalar::Kind::Binary && e->binary == op; }

@@ -66,6 +66,7 @@ TEST(Moments, AreFoundByStructure) {
   EXPECT_TRUE(found({.shape = {scalar::var("n"), imm(500)}}));
   EXPECT_TRUE(found({.shape = {imm(3), imm(500)}, .dtype = DType::float16()}));
   EXPECT_FALSE(found({.shape = {imm(3), scalar::var("n")}}));  // blocks of how many?
+  EXPECT_FALSE(found({.shape = {imm(3), imm(5), imm(0)}}));
   EXPECT_FALSE(found({.shape = {imm(3), imm(500)}, .of_first = false}));
   EXPECT_FALSE(found({.shape = {imm(3), imm(500)}, .of_same = false}));
 }
