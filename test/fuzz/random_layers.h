@@ -114,21 +114,11 @@ class LayerGenerator {
       case 28: return rank == 4 ? call("layout_transform", {x}, layouts()) : call("zeros_like", {x});
       case 29: return call("mean", {x}, {{"axis", ir::Ints{rank - 1}}, {"keepdims", true}});
       case 30:
-      case 41: {
-        const ir::Expr flat = rank == 2 ? x : call("nn.batch_flatten", {x});
-        const int64_t features = flat ? channels(flat) : 1;
-        return flat ? branches("nn.dense", flat, [&] { return numbers({in(1, 4), features}); }, {}) : nullptr;
-      }
+      case 41: return dense_branches(x, rank);
       case 31:
         return branches("nn.conv2d", x, [&] { return numbers({in(1, 3), c, 1, 1}); },
                         {{"kernel_layout", std::string("OIHW")}});
-      case 32: {
-        const ir::Expr batch = call("squeeze", {x}, {{"axis", ir::Ints{0}}});
-        if (!batch || type_of(batch).shape.size() != 3) return nullptr;
-        const int64_t inner = type_of(batch).shape.back()->ivalue;
-        return branches("nn.batch_matmul", batch, [&] { return numbers({c, in(1, 3), inner}); },
-                        {{"transpose_b", true}});
-      }
+      case 32: return matmul_branches(x, c);
       case 33: return call("nn.conv2d_transpose", {x, numbers({c, 3, 2, 2})}, {{"strides", ir::Ints{2, 2}}});
       case 34: return atrous(x, c);
       case 35: return call("reshape", {call("dyn.reshape", {x, sizes({1, -1})})}, {{"newshape", type_of(x).shape}});
@@ -149,6 +139,19 @@ class LayerGenerator {
       case 45: return gradient_of_a_weight(x);
       default: return call("tanh", {x});
     }
+  }
+
+  // Products of one tensor by several matrices.
+  ir::Expr dense_branches(const ir::Expr& x, int64_t rank) {
+    const ir::Expr flat = rank == 2 ? x : call("nn.batch_flatten", {x});
+    const int64_t features = flat ? channels(flat) : 1;
+    return flat ? branches("nn.dense", flat, [&] { return numbers({in(1, 4), features}); }, {}) : nullptr;
+  }
+  ir::Expr matmul_branches(const ir::Expr& x, int64_t c) {
+    const ir::Expr batch = call("squeeze", {x}, {{"axis", ir::Ints{0}}});
+    if (!batch || type_of(batch).shape.size() != 3) return nullptr;
+    const int64_t inner = type_of(batch).shape.back()->ivalue;
+    return branches("nn.batch_matmul", batch, [&] { return numbers({c, in(1, 3), inner}); }, {{"transpose_b", true}});
   }
 
   // Attention of the rows of an image.

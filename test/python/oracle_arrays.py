@@ -1,10 +1,59 @@
 """More helpers of the operators' oracles: sparse matrices, packed bits, boxes, arrays in blocks."""
 
 import math
+import re
 
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
+
+
+def pair(v, n=2):
+    """One value for each axis."""
+    return list(v) * n if len(v) == 1 else list(v)
+
+
+def sides(padding, n=2):
+    """Relay's padding (befores, then afters) as F.pad wants it: from the last axis, (before, after)."""
+    full = {1: list(padding) * 2 * n, n: list(padding) * 2, 2 * n: list(padding)}[len(padding)]
+    return [full[d + s * n] for d in reversed(range(n)) for s in range(2)]
+
+
+def along(values, axis, rank):
+    """A vector as a tensor of `rank` axes that runs along one of them."""
+    shape = [1] * rank
+    shape[axis] = -1
+    return values.reshape(shape)
+
+
+def order(x, old, new):
+    """x with its axes in another order: order(x, "NHWC", "NCHW"); of either they may be in blocks, "NCHW4c"."""
+    if re.search(r"\d", old + new):
+        return layout_transform(x, old, new)
+    return x.permute([old.index(letter) for letter in new])
+
+
+def layout_axes(layout):
+    """[("C", 0), ("c", 8)] of "C8c"."""
+    return [(letter, int(size or 0)) for size, letter in re.findall(r"(\d*)([A-Za-z])", layout)]
+
+
+def layout_transform(data, source, target):
+    """By way of the plain layout."""
+    axes, wanted = layout_axes(source), layout_axes(target)
+    letters = [letter for letter, _ in axes if letter.isupper()]
+    names = [letter for letter, _ in axes]
+    by_letter = [k for x in letters for k in (x, x.lower()) if k in names]
+    plain = data.permute([names.index(k) for k in by_letter])
+    sizes = {k: n for k, n in zip(by_letter, plain.shape, strict=True)}
+    plain = plain.reshape([sizes[x] * sizes.get(x.lower(), 1) for x in letters])
+    split, names = [], []
+    for d, x in enumerate(letters):
+        block = dict(wanted).get(x.lower(), 0)
+        plain = F.pad(plain, (*[0] * 2 * (plain.ndim - 1 - d), 0, -plain.shape[d] % max(block, 1)))
+        split += [plain.shape[d] // block, block] if block else [plain.shape[d]]
+        names += [x, x.lower()] if block else [x]
+    return plain.reshape(split).permute([names.index(k) for k, _ in wanted])
 
 
 def from_csr(data, indices, pointers, columns):

@@ -6,7 +6,10 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
 PROGRAM = ROOT / "build" / "release" / "bin" / "relay"
 
 DENSE = """#[version = "0.0.5"]
@@ -47,6 +50,14 @@ def cli(*arguments, cwd=None, timeout=60):
     return done
 
 
+def fails(code, *arguments, status=1, **named):
+    """What the command line says of an error that it must report."""
+    done = cli(*arguments, **named)
+    assert done.returncode == status, done.stderr
+    assert f"error[{code}]" in done.stderr, done.stderr
+    return done.stderr
+
+
 def cli_json(*arguments, **named):
     return json.loads(cli(*arguments, **named).stdout)
 
@@ -63,3 +74,12 @@ def onnx_model(path, nodes, inputs, outputs, initializers=(), opset=17):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
     onnx.save(model, str(path))
     return path
+
+
+def weights(rng, *shapes):
+    """Normal numbers over the root of the last axis."""
+    return [(rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32) for shape in shapes]
+
+
+def close(a, b):
+    np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)

@@ -60,8 +60,10 @@ SizeExpr deep(size_t words) {
 
 using Change = std::function<void(Program&)>;
 
-const std::map<std::string, Change>& changes() {
-  static const std::map<std::string, Change> all = {
+using Changes = std::map<std::string, Change>;
+
+Changes changes_of_segments() {
+  return {
       {"input-index", [](Program& p) { any(segment(p).inputs) = far(); }},
       {"output-index", [](Program& p) { any(segment(p).outputs) = far(); }},
       {"output-names", [](Program& p) { segment(p).output_names.resize(100, "x"); }},
@@ -105,6 +107,11 @@ const std::map<std::string, Change>& changes() {
       {"kernel-empty", [](Program& p) { any(p.kernels).name.clear(); }},
       {"no-segments", [](Program& p) { p.segments.clear(); }},
       {"segment-twice", [](Program& p) { p.segments.push_back(p.segments.at(0)); }},
+  };
+}
+
+Changes changes_of_functions() {
+  return {
       {"function-parameters", [](Program& p) { function(p).parameters = far(); }},
       {"function-registers", [](Program& p) { function(p).registers = seeded() % 2 ? far() : 0; }},
       {"function-empty", [](Program& p) { function(p).code.clear(); }},
@@ -181,6 +188,14 @@ const std::map<std::string, Change>& changes() {
          for (Array& a : p.segments.at(0).arrays) a.name = "a\x1b[2J\r\xff";
        }},
   };
+}
+
+const Changes& changes() {
+  static const Changes all = [] {
+    Changes both = changes_of_segments();
+    both.merge(changes_of_functions());
+    return both;
+  }();
   return all;
 }
 

@@ -1,7 +1,7 @@
 """The operators as functions: relay.op.nn.conv2d(x, w, strides=[2, 2]); also as relay.nn.conv2d, relay.add, ...
 
 Each builds a call. They are made from the compiler's own definitions (inputs, then attributes, by position or by name);
-the few that Relay's Python users know with another signature are in special.py.
+the few that Relay's Python users know with another signature are in special/.
 """
 
 from __future__ import annotations

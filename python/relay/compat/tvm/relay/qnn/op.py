@@ -8,7 +8,7 @@ import numpy as np
 
 from relay import Expr, Tuple, const
 from relay.op import qnn as _ours
-from relay.op import special as _special
+from relay.op.special.call import op_call as _op_call
 
 from ....outside import missing as _missing
 
@@ -44,7 +44,7 @@ def requantize(
     chosen = {"rounding": rounding, "compute_dtype": compute_dtype}
     attrs = {key: _REQUANTIZE[key] if value == "None" else value for key, value in chosen.items()}
     operands = [data, input_scale, input_zero_point, output_scale, output_zero_point]
-    return _special._call("qnn.requantize", operands, axis=axis, out_dtype=out_dtype, **attrs)
+    return _op_call("qnn.requantize", operands, axis=axis, out_dtype=out_dtype, **attrs)
 
 
 def quantize(data, output_scale, output_zero_point, axis=-1, out_dtype="int8"):
@@ -54,7 +54,7 @@ def quantize(data, output_scale, output_zero_point, axis=-1, out_dtype="int8"):
 
 def dequantize(data, input_scale, input_zero_point, axis=-1, out_dtype="float32"):
     """(data - zero point) * scale."""
-    return _special._call("qnn.dequantize", [data, input_scale, input_zero_point], axis=axis, out_dtype=out_dtype)
+    return _op_call("qnn.dequantize", [data, input_scale, input_zero_point], axis=axis, out_dtype=out_dtype)
 
 
 # What a tensor of the element type is told by, when the program runs.
@@ -108,7 +108,7 @@ def conv2d(
     attrs |= dict(kernel_size=kernel_size, data_layout=data_layout, kernel_layout=kernel_layout)
     operands = [data, kernel, input_scale, input_zero_point, kernel_scale, kernel_zero_point]
     # The operator's order is that of the text form: scale, zero point.
-    return _special._call("qnn.conv2d", operands, **attrs, out_layout=out_layout, out_dtype=out_dtype)
+    return _op_call("qnn.conv2d", operands, **attrs, out_layout=out_layout, out_dtype=out_dtype)
 
 
 def conv2d_transpose(
@@ -135,19 +135,19 @@ def conv2d_transpose(
     attrs |= dict(kernel_size=kernel_size, data_layout=data_layout, kernel_layout=kernel_layout)
     attrs |= dict(out_layout=out_layout, output_padding=output_padding, out_dtype=out_dtype)
     operands = [data, weight, input_scale, input_zero_point, weight_scale, weight_zero_point]
-    return _special._call("qnn.conv2d_transpose", operands, **attrs)
+    return _op_call("qnn.conv2d_transpose", operands, **attrs)
 
 
 def dense(data, weight, input_zero_point, kernel_zero_point, input_scale, kernel_scale, units, out_dtype="int32"):
     """Zero points before scales."""
     operands = [data, weight, input_scale, input_zero_point, kernel_scale, kernel_zero_point]
-    return _special._call("qnn.dense", operands, units=units, out_dtype=out_dtype)
+    return _op_call("qnn.dense", operands, units=units, out_dtype=out_dtype)
 
 
 def batch_matmul(x, y, x_zero_point, y_zero_point, x_scale, y_scale, out_dtype="int32"):
     """Zero points before scales; y is (batch, columns, inner)."""
     operands = [x, y, x_scale, x_zero_point, y_scale, y_zero_point]
-    return _special._call("qnn.batch_matmul", operands, out_dtype=out_dtype, transpose_b=True)
+    return _op_call("qnn.batch_matmul", operands, out_dtype=out_dtype, transpose_b=True)
 
 
 def _binary(name: str):
@@ -164,7 +164,7 @@ def _binary(name: str):
         rhs_axis=-1,
     ):
         scales = [lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point]
-        return _special._call(f"qnn.{name}", [lhs, rhs, *scales], lhs_axis=lhs_axis, rhs_axis=rhs_axis)
+        return _op_call(f"qnn.{name}", [lhs, rhs, *scales], lhs_axis=lhs_axis, rhs_axis=rhs_axis)
 
     binary.__name__, binary.__doc__ = name, "With a scale and a zero point of each operand and of the result."
     return binary
@@ -176,12 +176,12 @@ add, mul, subtract = _binary("add"), _binary("mul"), _binary("subtract")
 def leaky_relu(x, alpha, input_scale, input_zero_point, output_scale, output_zero_point):
     """alpha * x below the zero point."""
     operands = [x, input_scale, input_zero_point, output_scale, output_zero_point]
-    return _special._call("qnn.leaky_relu", operands, alpha=alpha)
+    return _op_call("qnn.leaky_relu", operands, alpha=alpha)
 
 
 def softmax(x, scale, zero_point, output_scale, output_zero_point, axis=-1):
     """Of int8 along an axis."""
-    return _special._call("qnn.softmax", [x, scale, zero_point, output_scale, output_zero_point], axis=axis)
+    return _op_call("qnn.softmax", [x, scale, zero_point, output_scale, output_zero_point], axis=axis)
 
 
 def avg_pool2d(
@@ -203,7 +203,7 @@ def avg_pool2d(
     attrs = dict(pool_size=pool_size, strides=strides, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
     attrs |= dict(count_include_pad=count_include_pad, layout=layout, out_layout=out_layout)
     operands = [data, input_scale, input_zero_point, output_scale, output_zero_point]
-    return _special._call("qnn.avg_pool2d", operands, **attrs)
+    return _op_call("qnn.avg_pool2d", operands, **attrs)
 
 
 _missing_here = _missing("tvm.relay.qnn.op")

@@ -1,0 +1,111 @@
+"""`relay check`: what stands in the way of a model, all of it at once."""
+
+import re
+
+import pytest
+from programs import PROGRAM, ROOT, cli, cli_json, onnx_model
+
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+
+
+def test_check(dense_file):
+    assert cli("check", dense_file).returncode == 0
+    report = cli_json("check", dense_file, "--json")
+    assert report["ok"] and report["kernels"] >= 1
+
+
+def test_check_tells_editors_the_places(tmp_path):
+    path = tmp_path / "wrong.relay"
+    path.write_text(
+        '#[version = "0.0.5"]\ntype T { A, B }\n'
+        "def @f(%x: T) { match (%x) { _ => 1, A => 2 } }\n"
+        "def @main(%x: Tensor[(2), float32]) {\n  add(%x,\n      1)\n}\n"
+    )
+    report = cli_json("check", path, "--json")
+    (problem,) = report["problems"]
+    assert not report["ok"] and report["failed_stage"] == "import"
+    assert problem["kind"] == "constraint" and problem["code"] == "R0302" and problem["file"] == str(path)
+    assert [problem[k] for k in ("line", "column", "end_line", "end_column")] == [5, 3, 6, 9]
+    assert problem["help"] == "write the number as 1f" and len(problem["notes"]) == 2
+    # A library is read and typed; what is odd in it is a warning.
+    path.write_text(path.read_text().partition("def @main")[0])
+    report = cli_json("check", path, "--json")
+    (warning,) = report["warnings"]
+    assert report["ok"] and warning["severity"] == "warning" and warning["kind"] == "unreachable_clause"
+    assert warning["labels"][0]["text"] and warning["labels"][0]["end_column"] == warning["labels"][0]["column"] + 1
+
+
+def test_check_lists_all_problems_of_a_model(tmp_path):
+    from onnx import helper
+
+    nodes = [
+        helper.make_node("Foo", ["x"], ["a"], domain="com.acme"),
+        helper.make_node("Bar", ["a"], ["y"], domain="com.acme"),
+    ]
+    path = onnx_model(tmp_path / "bad.onnx", nodes, [("x", [1, 4])], [("y", [1, 4])])
+    done = cli("check", path)
+    assert done.returncode == 3  # right, but Relay cannot do it
+    assert "Foo" in done.stderr and "Bar" in done.stderr
+    assert "Foo that makes 'a'" in done.stdout and "reason: Relay has no converter for it" in done.stdout
+    report = cli_json("check", path, "--json")
+    assert report["verdict"] == "unsupported" and report["operators"][0]["remedy"].startswith("export the model with")
+    assert not report["ok"] and {op["op"].rpartition(".")[2] for op in report["operators"] if not op["supported"]} == {
+        "Foo",
+        "Bar",
+    }
+
+
+def test_check_tells_the_malformed_from_the_unsupported(tmp_path):
+    from onnx import helper
+
+    nodes = [
+        helper.make_node("Foo", ["x"], ["a"], domain="com.acme"),
+        helper.make_node("Softmax", ["nowhere"], ["b"]),
+        helper.make_node("Relu", ["x"], ["y"], slope=2.0),
+    ]
+    path = onnx_model(tmp_path / "bad.onnx", nodes, [("x", [1, 4])], [("y", [1, 4])])
+    assert cli("check", path).returncode == 1
+    report = cli_json("check", path, "--json")
+    assert report["verdict"] == "malformed" and len(report["problems"]) >= 3
+    relu = next(op for op in report["operators"] if op["op"] == "Relu")
+    assert relu["supported"] and relu["count"] == 1 and relu["first"] == "Relu that makes 'y'"
+    assert relu["reason"] == "Relu has no attribute 'slope'"
+
+
+def test_the_page_has_every_field_of_check(tmp_path):
+    from onnx import helper
+
+    path = onnx_model(
+        tmp_path / "bad.onnx", [helper.make_node("Foo", ["x"], ["y"], domain="com.acme")], [("x", [4])], [("y", [4])]
+    )
+    report = cli_json("check", path, "--json")
+    section = (ROOT / "docs/cli.md").read_text().partition("## relay check")[2].partition("\n## ")[0]
+    rows = {name for row in re.findall(r"(?m)^\| (`.*?) \|", section) for name in re.findall(r"`(\w+)`", row)}
+    assert rows == {*report, *report["operators"][0], *report["problems"][0]}
+
+
+@pytest.mark.parametrize("place", ["beside the model", "in the model"])
+def test_check_reads_no_large_constant(tmp_path, place):
+    """Bools whose bytes are 2: whoever reads them refuses the model, as compiling does."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    weight = TensorProto(name="w", data_type=TensorProto.BOOL, dims=[400, 250])
+    if place == "in the model":
+        weight.raw_data = b"\2" * 100_000
+    else:
+        weight.data_location = TensorProto.EXTERNAL
+        for key, value in (("location", "w.bin"), ("offset", "0"), ("length", "100000")):
+            weight.external_data.add(key=key, value=value)
+        (tmp_path / "w.bin").write_bytes(b"\2" * 99_999)
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [400, 250]) for n in "xy")
+    graph = helper.make_graph([helper.make_node("Where", ["w", "x", "x"], ["y"])], "g", [x], [y], [weight])
+    path = tmp_path / "large.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    if place == "beside the model":
+        done = cli("check", path)
+        assert done.returncode == 1 and "w.bin" in done.stderr  # one byte is missing
+        (tmp_path / "w.bin").write_bytes(b"\2" * 100_000)
+    assert cli("check", path).returncode == 0
+    done = cli("compile", path, "-o", tmp_path / "out.rart")
+    assert done.returncode == 1 and "holds the byte 2" in done.stderr
