@@ -249,6 +249,22 @@ TEST(TapSums, OfRowsAndOfChannels) {
   }
 }
 
+// Neither where there are no taps, nor where it is not known how many.
+TEST(TapSums, NeedsTaps) {
+  for (const Expr& taps : {imm(0), scalar::var("taps")}) {
+    const te::Tensor g = te::placeholder("g", {imm(4), imm(40)}, f32),
+                     x = te::placeholder("x", {imm(4), scalar::simplify(taps + 40)}, f32);
+    const te::Tensor sum =
+        te::reduce("sum", {imm(4), taps}, {imm(40)}, te::Combiner::Sum,
+                   [&](const Exprs& i, const Exprs& k) { return (*g)({i[0], k[0]}) * (*x)({i[0], k[0] + i[1]}); });
+    const TargetDesc target = vectors(64, 32, 1);
+    ScheduleDraft draft;
+    draft.target = &target, draft.outputs = {sum};
+    apply_rules(draft);
+    EXPECT_EQ(draft.used.count(Rule::TapSums), 0u) << str(draft.schedule, draft.stages());
+  }
+}
+
 // Height and width are one axis; what else reads the data reads it so too.
 TEST(MergeSums, HeightAndWidth) {
   const int64_t channels = 3, height = 5, width = 7;

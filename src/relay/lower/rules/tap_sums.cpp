@@ -45,7 +45,7 @@ bool is_tap(const te::TensorNode& r, const std::vector<LoadFact>& loads, const s
   return false;
 }
 
-// False if no factor has taps, both have, or they are as many as the terms of a sum.
+// False if no factor has taps, both have, they are as many as the terms of a sum, or how many is not known.
 bool find_taps(TapSums& t, const StageFacts& facts) {
   const te::TensorNode& r = *t.sum;
   std::vector<te::Axis> axes;  // of several results
@@ -61,7 +61,7 @@ bool find_taps(TapSums& t, const StageFacts& facts) {
   for (const te::Axis& a : axes) {
     const std::string& name = a.var->name;
     if (!(of_left ? facts.left : facts.right).count(name) || facts.is_batch(name)) continue;
-    if (!scalar::is_int(a.extent)) return false;
+    if (extent_or(a, 0) < 1) return false;
     if (is_tap(r, t.data, name)) count *= a.extent->ivalue;
     t.taps.push_back(name);
   }
