@@ -44,6 +44,15 @@ inline const std::vector<Network> networks = {
      "nn.dense(cast(multiply(%x, 64f), dtype=\"int8\"), cast(multiply(%w0, 64f), dtype=\"int8\"), "
      "out_dtype=\"int32\")"},
     {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
+    {"tap sums",
+     {2, 32, 24, 28},
+     {{2, 32, 24, 28}},
+     "nn.conv2d_backward_weight(%w0, %x, kernel_size=[5, 5], padding=[2, 2], groups=32)"},
+    {"tap sums of channels",
+     {2, 32, 24, 28},
+     {{32, 32, 1, 1}},
+     "let %d = nn.conv2d(%x, %w0); nn.conv2d_backward_weight(%d, nn.relu(%d), kernel_size=[3, 3], padding=[1, 1], "
+     "groups=8)"},
     {"long row", {1, 512, 1024}, {}, "exp(max(%x))"},
     {"row reduction", {20, 1000}, {}, "sum(%x, axis=[1])"},
     {"argmax", {64, 1000}, {}, "argmax(%x, axis=[1])"},

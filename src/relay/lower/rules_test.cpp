@@ -158,6 +158,113 @@ TEST(Window, RowsThatOverlap) {
   }
 }
 
+// Gradients of the weights of convolutions in groups. An array of images is stored by channels or channels-last.
+struct TapSumsCase {
+  int64_t groups, of_group, window, stride, rows, columns;
+  bool channels_last;
+  std::string lanes;
+  int64_t taps;  // that a tile has on vectors of 16
+};
+
+ScheduleDraft tap_sums(const TapSumsCase& c, const TargetDesc& target) {
+  constexpr int64_t images = 2;
+  const int64_t channels = c.groups * c.of_group, pad = c.window / 2;
+  auto image = [&](const char* name, int64_t rows, int64_t columns) {
+    return te::placeholder(name,
+                           c.channels_last ? Exprs{imm(images), imm(rows), imm(columns), imm(channels)}
+                                           : Exprs{imm(images), imm(channels), imm(rows), imm(columns)},
+                           f32);
+  };
+  auto at = [&](const te::Tensor& t, const Expr& n, const Expr& o, const Expr& y, const Expr& x) {
+    return c.channels_last ? (*t)({n, y, x, o}) : (*t)({n, o, y, x});
+  };
+  const int64_t height = c.rows * c.stride, width = c.columns * c.stride;
+  const te::Tensor g = image("g", c.rows, c.columns), x = image("x", height, width);
+  const te::Tensor padded = te::compute(
+      "padded", {imm(images), imm(channels), imm(height + 2 * pad), imm(width + 2 * pad)}, [&](const Exprs& i) {
+        const Expr y = i[2] - pad, x_at = i[3] - pad;
+        const Expr inside =
+            scalar::logical_and(scalar::logical_and(scalar::le(imm(0), y), scalar::lt(y, imm(height))),
+                                scalar::logical_and(scalar::le(imm(0), x_at), scalar::lt(x_at, imm(width))));
+        return scalar::select(inside, at(x, i[0], i[1], y, x_at), scalar::fimm(0, f32));
+      });
+  const te::Tensor sum =
+      te::reduce("sum", {imm(channels), imm(c.of_group), imm(c.window), imm(c.window)},
+                 {imm(images), imm(c.rows), imm(c.columns)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+                   const Expr channel = c.of_group == 1 ? i[0] : floordiv(i[0], imm(c.of_group)) * c.of_group + i[1];
+                   return at(g, k[0], i[0], k[1], k[2]) *
+                          (*padded)({k[0], channel, k[1] * c.stride + i[2], k[2] * c.stride + i[3]});
+                 });
+  ScheduleDraft draft;
+  draft.target = &target, draft.outputs = {sum};
+  apply_rules(draft);
+  return draft;
+}
+
+float tap_sum(const TapSumsCase& c, std::map<std::string, std::vector<float>>& arrays, int64_t o, int64_t i, int64_t ky,
+              int64_t kx) {
+  const int64_t channels = c.groups * c.of_group, pad = c.window / 2, height = c.rows * c.stride,
+                width = c.columns * c.stride, from = o / c.of_group * c.of_group + i;
+  auto at = [&](const char* name, int64_t rows, int64_t columns, int64_t n, int64_t channel, int64_t y, int64_t x) {
+    return arrays[name][c.channels_last ? ((n * rows + y) * columns + x) * channels + channel
+                                        : ((n * channels + channel) * rows + y) * columns + x];
+  };
+  float sum = 0;
+  for (int64_t n = 0; n < 2; ++n)
+    for (int64_t y = 0; y < c.rows; ++y)
+      for (int64_t x = 0; x < c.columns; ++x) {
+        const int64_t at_y = y * c.stride + ky - pad, at_x = x * c.stride + kx - pad;
+        if (at_y >= 0 && at_y < height && at_x >= 0 && at_x < width)
+          sum += at("g", c.rows, c.columns, n, o, y, x) * at("x", height, width, n, from, at_y, at_x);
+      }
+  return sum;
+}
+
+// Lanes are what lies side by side; as many taps are summed together as registers hold; rows shorter than a vector have
+// shorter ones.
+TEST(TapSums, OfRowsAndOfChannels) {
+  for (const TapSumsCase& c :
+       {TapSumsCase{3, 1, 3, 1, 9, 20, false, "k2", 9}, TapSumsCase{2, 1, 5, 1, 8, 7, false, "k2", 25},
+        TapSumsCase{2, 1, 7, 1, 10, 16, false, "k2", 28}, TapSumsCase{2, 1, 3, 2, 8, 120, false, "k2", 9},
+        TapSumsCase{40, 1, 3, 1, 5, 6, true, "i0", 9}, TapSumsCase{40, 1, 5, 2, 12, 12, true, "i0", 25},
+        TapSumsCase{12, 2, 3, 1, 6, 5, true, "i0", 18}}) {
+    SCOPED_TRACE(format("{} groups of {}, {} x {} by {}, {} x {}{}", c.groups, c.of_group, c.window, c.window, c.stride,
+                        c.rows, c.columns, c.channels_last ? ", channels last" : ""));
+    for (const TargetDesc& target : {vectors(64, 32, 1), vectors(32, 16, 2), vectors(16, 32, 2)}) {
+      ScheduleDraft draft = tap_sums(c, target);
+      const std::string& rule = draft.schedule.rule;
+      if (target.vector_bytes == 64)
+        EXPECT_NE(rule.find(format("sums of {} taps, lanes along {}", c.taps, c.lanes)), std::string::npos) << rule;
+      else if (c.of_group == 1 && (c.stride == 1 || c.channels_last))
+        EXPECT_NE(rule.find(format("taps, lanes along {}", c.lanes)), std::string::npos) << rule;
+      std::map<std::string, std::vector<float>> arrays = results(draft);
+      const std::vector<float> given = arrays[draft.outputs[0]->name];
+      size_t at = 0;
+      for (int64_t o = 0; o < c.groups * c.of_group; ++o)
+        for (int64_t i = 0; i < c.of_group; ++i)
+          for (int64_t ky = 0; ky < c.window; ++ky)
+            for (int64_t kx = 0; kx < c.window; ++kx, ++at)
+              ASSERT_EQ(given[at], tap_sum(c, arrays, o, i, ky, kx)) << o << ", " << i << ", " << ky << ", " << kx;
+    }
+  }
+}
+
+// Neither where there are no taps, nor where it is not known how many.
+TEST(TapSums, NeedsTaps) {
+  for (const Expr& taps : {imm(0), scalar::var("taps")}) {
+    const te::Tensor g = te::placeholder("g", {imm(4), imm(40)}, f32),
+                     x = te::placeholder("x", {imm(4), scalar::simplify(taps + 40)}, f32);
+    const te::Tensor sum =
+        te::reduce("sum", {imm(4), taps}, {imm(40)}, te::Combiner::Sum,
+                   [&](const Exprs& i, const Exprs& k) { return (*g)({i[0], k[0]}) * (*x)({i[0], k[0] + i[1]}); });
+    const TargetDesc target = vectors(64, 32, 1);
+    ScheduleDraft draft;
+    draft.target = &target, draft.outputs = {sum};
+    apply_rules(draft);
+    EXPECT_EQ(draft.used.count(Rule::TapSums), 0u) << str(draft.schedule, draft.stages());
+  }
+}
+
 // Height and width are one axis; what else reads the data reads it so too.
 TEST(MergeSums, HeightAndWidth) {
   const int64_t channels = 3, height = 5, width = 7;

@@ -132,6 +132,19 @@ void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes) {
   loops.push_back({axis, 1, LoopKind::Vector});
 }
 
+Expr only_load(const te::TensorNode& stage, const std::string& axis) {
+  Expr found;
+  int count = 0;
+  scalar::visit(stage.body, [&](const Expr& e) {
+    if (e->kind != scalar::Kind::Load) return;
+    bool uses = false;
+    for (const Expr& index : e->args)
+      for (const Expr& v : scalar::free_vars(index)) uses |= v->name == axis;
+    if (uses) found = e, ++count;
+  });
+  return count == 1 ? found : Expr{};
+}
+
 bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e) {
   // Others are stored in its loops; a step stores a row of a larger array.
   if (!draft.layout(e).is_row_major() || !draft.beside.empty() || draft.is_step) return false;

@@ -34,20 +34,6 @@ const te::Axis* axis_of(const te::TensorNode& stage, const Expr& index) {
   return nullptr;
 }
 
-// The one load of the body with `axis` in an index; null when there are several.
-Expr only_load(const te::TensorNode& stage, const std::string& axis) {
-  Expr found;
-  int count = 0;
-  scalar::visit(stage.body, [&](const Expr& e) {
-    if (e->kind != scalar::Kind::Load) return;
-    bool uses = false;
-    for (const Expr& index : e->args)
-      for (const Expr& v : scalar::free_vars(index)) uses |= v->name == axis;
-    if (uses) found = e, ++count;
-  });
-  return count == 1 ? found : Expr{};
-}
-
 te::Tensor source_of(const Expr& load) { return te::Tensor(dynamic_cast<const te::TensorNode*>(load->source.get())); }
 
 // The stage with one of its loads reading `now` instead.

@@ -33,18 +33,17 @@ int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts) {
   return -1;
 }
 
-LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts, int64_t chains) {
-  int k = contiguous_axis(draft, facts);
-  const int lanes = draft.lanes(*r);
-  // A short row pays where many are added.
-  int64_t rows = 1;
-  for (const te::Axis& a : r->reduce_axes) rows *= extent_or(a, usual_row);
-  const int64_t row_extent = k < 0 ? 1 : extent_or(r->reduce_axes[k], usual_row);
-  rows /= std::max<int64_t>(1, row_extent);
-  if (row_extent < (rows >= 4 ? lanes / 2 + 1 : 2 * lanes)) return {nullptr, {}, r};
-  const int64_t width = chains * lanes;
-  const te::Axis& row = r->reduce_axes[k];
+// The element that is combined where `inside` holds, and the neutral one elsewhere. Of a sum of products both factors
+// are 0 there, so that they are multiplied and added by one instruction.
+static Expr within(const te::TensorNode& r, const Expr& inside, const Expr& body) {
+  if (r.combiner != te::Combiner::Sum || body->kind != scalar::Kind::Binary || body->binary != scalar::BinaryOp::Mul)
+    return te::choose(r, inside, body, te::identity(r));
+  const Expr zero = te::identity(r);
+  return scalar::select(inside, body->args[0], zero) * scalar::select(inside, body->args[1], zero);
+}
 
+LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, size_t k, int64_t width) {
+  const te::Axis& row = r->reduce_axes[k];
   te::TensorNode acc = *r;
   acc.name = r->name + "_acc";
   te::Axis lane{scalar::var("lane"), imm(width)},
@@ -53,7 +52,7 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFact
   // The row's own variable, read wherever the body uses it.
   acc.body = scalar::substitute(r->body, {{row.var, at}});
   bool whole = scalar::is_int(row.extent) && row.extent->ivalue % width == 0;
-  if (!whole) acc.body = te::choose(*r, scalar::lt(at, row.extent), acc.body, te::identity(*r));
+  if (!whole) acc.body = within(*r, scalar::lt(at, row.extent), acc.body);
   acc.axes.push_back(lane), acc.shape.push_back(imm(width));
   acc.reduce_axes[k] = outer;
   LaneParts parts;
@@ -84,6 +83,17 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFact
   parts.result = te::Tensor(new te::TensorNode(std::move(result)));
   draft.outputs = redirect(draft.outputs, r, parts.result);
   return parts;
+}
+
+LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts, int64_t chains) {
+  const int k = contiguous_axis(draft, facts), lanes = draft.lanes(*r);
+  // A short row pays where many are added.
+  int64_t rows = 1;
+  for (const te::Axis& a : r->reduce_axes) rows *= extent_or(a, usual_row);
+  const int64_t row_extent = k < 0 ? 1 : extent_or(r->reduce_axes[k], usual_row);
+  rows /= std::max<int64_t>(1, row_extent);
+  if (row_extent < (rows >= 4 ? lanes / 2 + 1 : 2 * lanes)) return {nullptr, {}, r};
+  return split_lanes(draft, r, static_cast<size_t>(k), chains * lanes);
 }
 
 // How many vectors of partial results. Where several short rows are summed, as many as leave the fewest empty lanes and
@@ -129,7 +139,8 @@ void place_parts(ScheduleDraft& draft, const LaneParts& parts, const std::string
     end_axes(s.loops, *parts.result);
     return;
   }
-  const int lanes = draft.lanes(*parts.result);
+  const int lanes =
+      static_cast<int>(std::min<int64_t>(draft.lanes(*parts.result), extent_or(parts.acc->axes.back(), 0)));
   // The registers of the parts are free again when the result is there.
   StageSchedule& acc = tile.empty() ? at(parts.acc, parts.result->name, 0) : at(parts.acc, consumer, level);
   // A few steps are written out: each knows whether it is whole.

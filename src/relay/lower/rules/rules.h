@@ -141,6 +141,9 @@ struct LaneParts {
 };
 // The reduction axis along which the loads are contiguous; -1: none.
 int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts);
+// Splits `r` along its reduced axis number `k` into `width` partial results, a power of two, and replaces it in the
+// plan's outputs.
+LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, size_t k, int64_t width);
 // Splits `r` where that pays and replaces it in the plan's outputs; `chains` vectors of partial results, or as many as
 // suit it.
 LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts, int64_t chains);
@@ -205,6 +208,8 @@ void prefetch_tiles(ScheduleDraft& draft, const std::string& result);
 // Loops that end an axis: `o/16:unroll o/1:vector`.
 void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
 
+// The one load of the body with `axis` in an index; null when there are several.
+Expr only_load(const te::TensorNode& stage, const std::string& axis);
 // Whether `e` is an output that is stored as it is written and no other stage reads, once: its shape may be seen anew.
 bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e);
 // `e`, stored as it is written, as an array in which one axis is several, with these suffixes to its name; those of

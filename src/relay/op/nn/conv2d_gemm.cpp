@@ -99,11 +99,14 @@ te::Tensors compute_conv(const ConvAttrs& a, const te::Tensors& in, const Type& 
 
 ir::Expr definition_of_conv(const ConvAttrs& a, const ir::Exprs& in) {
   const Dims& data = grad::tensor(in[0]).shape;
-  if (!scalar::is_int(data[3])) return nullptr;
-  const int64_t rows = (*a.kernel_size)[0] * (*a.kernel_size)[1] * data[3]->ivalue;
+  if (scalar::is_any(data[3])) return nullptr;
+  const int64_t taps = (*a.kernel_size)[0] * (*a.kernel_size)[1];
   const ir::Expr turned = grad::call("transpose", {in[1]}, {{"axes", Ints{1, 3, 0, 2}}});
   const ir::Expr matrix = grad::call("reshape", {turned}, {{"newshape", Ints{-3, -3}}});
-  const ir::Expr cut = grad::call("strided_slice", {matrix}, {{"begin", Ints{0, 0}}, {"end", Ints{rows, *a.channels}}});
+  const ir::Expr columns =
+      grad::call("strided_slice", {matrix}, {{"begin", Ints{0}}, {"end", Ints{*a.channels}}, {"axes", Ints{1}}});
+  const ir::Expr rows = grad::call("tile", {grad::places(in[0], 3)}, {{"reps", Ints{taps}}});
+  const ir::Expr cut = grad::call("slice_like", {columns, rows}, {{"axes", Ints{0}}});
   const Dims shape = {dim((*a.kernel_size)[0]), dim((*a.kernel_size)[1]), data[3], dim(*a.channels)};
   op::AttrValues attrs = {{"strides", a.strides},
                           {"padding", a.padding},
@@ -150,6 +153,9 @@ OpDef nn_contrib_conv2d_gemm_without_weight_transform() {
        .examples = {{.inputs = {"(1, 6, 7, 5)", "(2, 2, 4, 16)"},
                      .attrs = "channels=7, kernel_size=[3, 2], padding=[1, 0]",
                      .symbolic = {"(n, h, w, 5)", "(2, 2, 4, 16)"}},
+                    {.inputs = {"(1, 4, 5, 3)", "(1, 2, 4, 6)"},
+                     .attrs = "channels=4, kernel_size=[2, 2]",
+                     .symbolic = {"(n, h, w, c)", "(1, (4 * c + 5) / 6, 4, 6)"}},
                     {.inputs = {"(1, 6, 7, 4) int8", "(2, 3, 4, 4) int8"},
                      .attrs = "channels=8, kernel_size=[1, 3], strides=[2, 1], out_dtype=\"int32\"",
                      .low = -128,

@@ -114,53 +114,60 @@ te::Tensors compute(const DeformableConv2DAttrs& a, const te::Tensors& in, const
   return {converted(sum, dtype_of(out))};
 }
 
-// What is sampled, by image.grid_sample, in the product that the convolution is. Of images, windows and results of
-// known sizes.
+// Where tap t of the windows lies without an offset, along y or x: (taps, 1, rows, 1) or (taps, 1, 1, columns).
+ir::Expr places_of_taps(const ir::Expr& offset, const Ints& of_taps, int64_t stride, bool along_x) {
+  const DType dtype = grad::tensor(offset).dtype;
+  const ir::Expr windows = grad::call("cast", {grad::places(offset, along_x ? 3 : 2)}, {{"dtype", dtype}});
+  const ir::Expr moved = grad::times(windows, grad::number(static_cast<double>(stride), offset));
+  Tensor taps = Tensor::empty({static_cast<int64_t>(of_taps.size()), 1, 1, 1}, dtype);
+  for (size_t t = 0; t < of_taps.size(); ++t) taps.set(static_cast<int64_t>(t), static_cast<double>(of_taps[t]));
+  return grad::plus(grad::along(moved, along_x ? 3 : 2, 4), ir::constant(std::move(taps)));
+}
+
+// What is sampled, by image.grid_sample, in the product that the convolution is. Of a window of known extents.
 ir::Expr definition(const DeformableConv2DAttrs& a, const ir::Exprs& in) {
   const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in.back()).shape;
-  const Dims& offset = grad::tensor(in[1]).shape;
-  for (const Dims& fixed : {Dims(data.begin() + 1, data.end()), weight, Dims(offset.begin() + 1, offset.end())})
-    for (const Dim& d : fixed)
-      if (!scalar::is_int(d)) return nullptr;
+  const Dim &channels = data[1], &filters = weight[0], &rows = grad::tensor(in[1]).shape[2],
+            &columns = grad::tensor(in[1]).shape[3];
+  if (!scalar::is_int(weight[2]) || !scalar::is_int(weight[3])) return nullptr;
+  for (const Dim& d : {data[0], channels, data[2], data[3], filters, rows, columns})
+    if (scalar::is_any(d)) return nullptr;
   const DType dtype = grad::tensor(in[0]).dtype;
-  const int64_t parts = a.deformable_groups, channels = data[1]->ivalue, filters = weight[0]->ivalue;
-  const int64_t size[2] = {data[2]->ivalue, data[3]->ivalue}, kernel[2] = {weight[2]->ivalue, weight[3]->ivalue};
-  const int64_t taps = kernel[0] * kernel[1], rows = offset[2]->ivalue, columns = offset[3]->ivalue;
+  const int64_t parts = a.deformable_groups, kernel[2] = {weight[2]->ivalue, weight[3]->ivalue},
+                taps = kernel[0] * kernel[1];
   const Ints strides = per_axis(a.strides, 2), dilation = per_axis(a.dilation, 2), pad = padding_sides(a.padding, 2);
-  auto shaped = [](const ir::Expr& e, const Dims& shape) { return grad::call("reshape", {e}, {{"newshape", shape}}); };
-  const Dim images = scalar::simplify(data[0] * parts);
-  const ir::Expr moved = shaped(in[1], {images, dim(taps), dim(2), dim(rows), dim(columns)});
+  auto shaped = [](const ir::Expr& e, Dims shape) {
+    return grad::call("reshape", {e}, {{"newshape", simplified(std::move(shape))}});
+  };
+  const Dim images = data[0] * parts;
+  const ir::Expr moved = shaped(in[1], {images, dim(taps), dim(2), rows, columns});
   ir::Exprs grid;  // from -1, the outer edge of the first pixel, to 1: x, then y
   for (size_t d : {size_t{1}, size_t{0}}) {
-    Tensor base = Tensor::empty({1, taps, 1, rows, columns}, dtype);
-    for (int64_t t = 0, i = 0; t < taps; ++t)
-      for (int64_t y = 0; y < rows; ++y)
-        for (int64_t x = 0; x < columns; ++x, ++i)
-          base.set(i, static_cast<double>((d ? x : y) * strides[d] + (d ? t % kernel[1] : t / kernel[1]) * dilation[d] -
-                                          pad[d]));
+    Ints of_taps;
+    for (int64_t t = 0; t < taps; ++t) of_taps.push_back((d ? t % kernel[1] : t / kernel[1]) * dilation[d] - pad[d]);
     const int64_t axis = static_cast<int64_t>(d);
     const ir::Expr own =
         grad::call("strided_slice", {moved}, {{"begin", Ints{axis}}, {"end", Ints{axis + 1}}, {"axes", Ints{2}}});
-    const ir::Expr place = grad::plus(own, ir::constant(std::move(base))), one = grad::number(1, in[0]);
+    const ir::Expr place = grad::plus(own, places_of_taps(in[1], of_taps, strides[d], d == 1)),
+                   one = grad::number(1, in[0]);
     const ir::Expr middle = grad::plus(grad::times(place, grad::number(2, in[0])), one);
-    grid.push_back(grad::minus(grad::over(middle, grad::number(static_cast<double>(size[d]), in[0])), one));
+    const ir::Expr extent = grad::call("cast", {grad::extent(in[0], 2 + axis)}, {{"dtype", dtype}});
+    grid.push_back(grad::minus(grad::over(middle, extent), one));
   }
   ir::Expr places = grad::call("concatenate", {ir::tuple(grid)}, {{"axis", int64_t{2}}});
   places = grad::call("transpose", {places}, {{"axes", Ints{0, 2, 1, 3, 4}}});
-  places = shaped(places, {images, dim(2), dim(taps * rows), dim(columns)});
-  ir::Expr sampled =
-      grad::call("image.grid_sample", {shaped(in[0], {images, dim(channels / parts), data[2], data[3]}), places},
-                 {{"align_corners", false}});
-  if (in.size() == 4) {
-    const Dim points = dim(taps * rows * columns);
+  places = shaped(places, {images, dim(2), rows * taps, columns});
+  const Dim of_part = floordiv(channels, dim(parts)), points = rows * columns;
+  ir::Expr sampled = grad::call("image.grid_sample", {shaped(in[0], {images, of_part, data[2], data[3]}), places},
+                                {{"align_corners", false}});
+  if (in.size() == 4)
     sampled =
-        grad::times(shaped(sampled, {images, dim(channels / parts), points}), shaped(in[2], {images, dim(1), points}));
-  }
-  sampled = shaped(sampled, {data[0], dim(a.groups), dim(channels / a.groups), dim(taps), dim(rows * columns)});
-  const ir::Expr filter = shaped(in.back(), {dim(a.groups), dim(filters / a.groups), weight[1], dim(taps)});
+        grad::times(shaped(sampled, {images, of_part, points * taps}), shaped(in[2], {images, dim(1), points * taps}));
+  sampled = shaped(sampled, {data[0], dim(a.groups), floordiv(channels, dim(a.groups)), dim(taps), points});
+  const ir::Expr filter = shaped(in.back(), {dim(a.groups), floordiv(filters, dim(a.groups)), weight[1], dim(taps)});
   const ir::Expr out =
       grad::call("einsum", {ir::tuple({sampled, filter})}, {{"equation", std::string("ngckp,gock->ngop")}});
-  const ir::Expr all = shaped(out, {data[0], dim(filters), dim(rows), dim(columns)});
+  const ir::Expr all = shaped(out, {data[0], filters, rows, columns});
   return a.out_dtype && *a.out_dtype != dtype ? grad::call("cast", {all}, {{"dtype", *a.out_dtype}}) : all;
 }
 
@@ -180,7 +187,7 @@ OpDef nn_deformable_conv2d() {
        .oracle = "deformable_conv2d(data, offset, weight, strides, padding, dilation, deformable_groups, groups)",
        // The place of a sample is rounded in another order in kernels, and its weights with it.
        .examples = {{.inputs = {"(1, 2, 5, 6)", "(1, 18, 3, 4)", "(3, 2, 3, 3)"},
-                     .symbolic = {"(n, 2, 5, 6)", "(n, 18, 3, 4)", "(3, 2, 3, 3)"},
+                     .symbolic = {"(n, c, h, w)", "(n, 18, h - 2, w - 2)", "(o, c, 3, 3)"},
                      .low = -2,
                      .high = 2,
                      .ulps = 16},
@@ -211,7 +218,7 @@ OpDef nn_modulated_deformable_conv2d() {
        .oracle = "deformable_conv2d(data, offset, weight, strides, padding, dilation, deformable_groups, groups, mask)",
        // The place of a sample is rounded in another order in kernels, and its weights with it.
        .examples = {{.inputs = {"(1, 2, 5, 6)", "(1, 18, 3, 4)", "(1, 9, 3, 4)", "(3, 2, 3, 3)"},
-                     .symbolic = {"(n, 2, 5, 6)", "(n, 18, 3, 4)", "(n, 9, 3, 4)", "(3, 2, 3, 3)"},
+                     .symbolic = {"(n, c, h, w)", "(n, 18, h - 2, w - 2)", "(n, 9, h - 2, w - 2)", "(o, c, 3, 3)"},
                      .low = -2,
                      .high = 2,
                      .ulps = 16},

@@ -115,15 +115,48 @@ ir::Expr definition_of_dense(const DenseAttrs& a, const ir::Exprs& in) {
   return grad::call("nn.dense", {in[0], grad::call("reshape", {turned}, {{"newshape", Ints{-3, 0}}})}, attrs);
 }
 
+// The sum over the taps of what each adds to all channels.
+ir::Expr depthwise_by_taps(const ConvAttrs& a, const ir::Exprs& in) {
+  const Dims& weight = grad::tensor(in[1]).shape;
+  if (!scalar::is_int(weight[2]) || !scalar::is_int(weight[3])) return nullptr;
+  const Ints strides = per_axis(a.strides, 2), dilation = per_axis(a.dilation, 2), pad = padding_sides(a.padding, 2);
+  ir::Expr sum;
+  for (int64_t y = 0; y < weight[2]->ivalue; ++y)
+    for (int64_t x = 0; x < weight[3]->ivalue; ++x) {
+      IntLists around = {{0, 0}, {0, 0}, {}, {}, {0, 0}};  // what the tap reads
+      for (size_t d = 0; d < 2; ++d) {
+        const int64_t before = (d ? x : y) * dilation[d], all = (weight[2 + d]->ivalue - 1) * dilation[d];
+        around[2 + d] = {pad[d] - before, pad[2 + d] - (all - before)};
+      }
+      ir::Expr read = grad::call("nn.pad", {in[0], grad::number(0, in[0])}, {{"pad_width", around}});
+      for (size_t d = 0; d < 2; ++d)
+        if (strides[d] > 1)
+          read = grad::call("strided_slice", {read},
+                            {{"begin", Ints{0}},
+                             {"end", Ints{INT32_MAX}},
+                             {"strides", Ints{strides[d]}},
+                             {"axes", Ints{static_cast<int64_t>(2 + d)}}});
+      const ir::Expr own = grad::call("strided_slice", {in[1]},
+                                      {{"begin", Ints{y, x}}, {"end", Ints{y + 1, x + 1}}, {"axes", Ints{2, 3}}});
+      const ir::Expr term = grad::times(read, grad::call("squeeze", {own}, {{"axis", Ints{1, 4}}}));
+      sum = sum ? grad::plus(sum, term) : term;
+    }
+  return a.out_dtype ? grad::call("cast", {sum}, {{"dtype", *a.out_dtype}}) : sum;
+}
+
+// nn.conv2d without blocks; a depthwise one of how many channels nobody knows, by taps.
 ir::Expr definition_of_conv(const ConvAttrs& a, const ir::Exprs& in, bool depthwise) {
   const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in[1]).shape;
-  if (!scalar::is_int(weight[5]) || !scalar::is_int(data[1]) || !scalar::is_int(data[4])) return nullptr;
+  if (depthwise && !(scalar::is_int(data[1]) && scalar::is_int(data[4]))) return depthwise_by_taps(a, in);
+  if (scalar::is_any(weight[0]) && scalar::is_any(weight[5])) return nullptr;
   const ir::Expr outs = without_blocks(in[1], 6, 0);  // (O, C / c, KH, KW, c)
   const int64_t groups = depthwise ? data[1]->ivalue * data[4]->ivalue : 1;
   op::AttrValues attrs = {{"strides", a.strides}, {"padding", a.padding}, {"dilation", a.dilation}, {"groups", groups}};
   if (a.out_dtype) attrs.push_back({"out_dtype", *a.out_dtype});
   const ir::Expr out = grad::call("nn.conv2d", {without_blocks(in[0], 5, 1), without_blocks(outs, 5, 1)}, attrs);
-  const ir::Expr blocks = grad::call("reshape", {out}, {{"newshape", Ints{0, -4, -1, weight[5]->ivalue, 0, 0}}});
+  auto known = [](const Dim& d) { return scalar::is_any(d) ? dim(-1) : d; };
+  const Dims split = {dim(0), dim(-4), known(weight[0]), known(weight[5]), dim(0), dim(0)};
+  const ir::Expr blocks = grad::call("reshape", {out}, {{"newshape", split}});
   return grad::call("transpose", {blocks}, {{"axes", Ints{0, 1, 3, 4, 2}}});
 }
 
@@ -182,7 +215,10 @@ OpDef nn_contrib_depthwise_conv2d_NCHWc() {
                       "blocked_conv2d(data, weight, strides, padding, dilation, data.shape[1] * data.shape[4])",
                       {{.inputs = {"(1, 2, 5, 6, 4)", "(2, 1, 3, 3, 1, 4)"},
                         .attrs = "padding=[1, 1], groups=8",
-                        .symbolic = {"(n, 2, h, w, 4)", "(2, 1, 3, 3, 1, 4)"}}},
+                        .symbolic = {"(n, 2, h, w, 4)", "(2, 1, 3, 3, 1, 4)"}},
+                       {.inputs = {"(1, 3, 5, 7, 2)", "(3, 1, 2, 4, 1, 2)"},
+                        .attrs = "strides=[2, 1], groups=6",
+                        .symbolic = {"(n, o, h, w, c)", "(o, 1, 2, 4, 1, c)"}}},
                       "(3, 1, 3, 3, 1, 4)");
 }
 

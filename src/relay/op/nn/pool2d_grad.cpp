@@ -106,35 +106,32 @@ ir::Exprs gradient_avg(const nn::PoolAttrs& a, const Adjoint& of) {
 ir::Exprs gradient_max(const nn::PoolAttrs& a, const Adjoint& of) {
   const ir::Expr &out_grad = of.inputs[0], &data = of.inputs[1];
   const Dims& shape = grad::tensor(data).shape;
-  const nn::WindowAxes at(2, a.layout, "", a.out_layout);
-  for (size_t d : at.s)
-    if (!scalar::is_int(shape[d])) return {};
-  const Ints k = per_axis(a.pool_size, 2), strides = per_axis(a.strides, 2), dilation = per_axis(a.dilation, 2);
-  const Ints pad = padding_sides(a.padding, 2);
-  const Dims& windows = grad::tensor(out_grad).shape;
-  // So much padding that im2col has the windows of the pool, also those that ceil_mode adds.
+  const Window window(a);
+  // So much padding that im2col has the windows of the pool, with ceil_mode perhaps one more, which is cut off.
   IntLists around = {{0, 0}, {0, 0}};
+  Dims split = {dim(0), dim(-4), dim(-1), dim(window.k[0] * window.k[1])};  // (N, C, taps, rows, columns)
   for (size_t d = 0; d < 2; ++d) {
-    const Dim &extent = shape[at.s[d]], &count = windows[at.out_s[d]];
-    if (!scalar::is_int(count)) return {};
-    const int64_t end = (count->ivalue - 1) * strides[d] + (k[d] - 1) * dilation[d] + 1;
-    around.push_back({pad[d], end - pad[d] - extent->ivalue});
+    if (scalar::is_any(shape[window.at.s[d]])) return {};
+    const int64_t before = window.pad[d], behind = window.pad[2 + d] + (a.ceil_mode ? window.strides[d] - 1 : 0);
+    around.push_back({before, behind});
+    split.push_back(
+        window_extent(shape[window.at.s[d]], dim(window.k[d]), window.strides[d], before, behind, window.dilation[d]));
   }
-  auto in_nchw = [&](const ir::Expr& e, const std::string& layout) { return nn::in_order(e, layout, "NCHW"); };
+  const std::string out_layout = a.out_layout.empty() ? a.layout : a.out_layout;
+  const ir::Expr windows =
+      grad::call("expand_dims", {nn::in_order(out_grad, out_layout, "NCHW")}, {{"axis", int64_t{2}}});
   auto columns = [&](const ir::Expr& e, const ir::Expr& outside) {
-    const ir::Expr padded = grad::call("nn.pad", {in_nchw(e, a.layout), outside}, {{"pad_width", around}});
-    const ir::Expr all =
-        grad::call("nn.im2col", {padded}, {{"block_shape", k}, {"strides", strides}, {"dilation", dilation}});
-    return grad::call("reshape", {all}, {{"newshape", Ints{0, -4, -1, k[0] * k[1], 0}}});  // (N, C, taps, windows)
+    const ir::Expr padded = grad::call("nn.pad", {nn::in_order(e, a.layout, "NCHW"), outside}, {{"pad_width", around}});
+    const ir::Expr all = grad::call(
+        "nn.im2col", {padded}, {{"block_shape", window.k}, {"strides", window.strides}, {"dilation", window.dilation}});
+    const ir::Expr apart = grad::call("reshape", {all}, {{"newshape", split}});
+    return a.ceil_mode ? grad::call("slice_like", {apart, windows}, {{"axes", Ints{3, 4}}}) : apart;
   };
   const ir::Expr never = grad::number(-std::numeric_limits<double>::infinity(), data);
   const ir::Expr best = grad::call("argmax", {columns(data, never)}, {{"axis", Ints{2}}, {"keepdims", true}});
   const ir::Expr taken =
       grad::call("gather", {columns(of.gradient, grad::number(0, data)), best}, {{"axis", int64_t{2}}});
-  const std::string out_layout = a.out_layout.empty() ? a.layout : a.out_layout;
-  const Dims order = {windows[at.out_n], windows[at.out_c], windows[at.out_s[0]], windows[at.out_s[1]]};
-  const ir::Expr d_out = nn::in_order(grad::call("reshape", {taken}, {{"newshape", order}}), "NCHW", out_layout);
-  return {d_out, nullptr};
+  return {nn::in_order(grad::call("squeeze", {taken}, {{"axis", Ints{2}}}), "NCHW", out_layout), nullptr};
 }
 
 template <class A>
@@ -152,10 +149,12 @@ OpDef gradient(const char* name, const char* doc, const char* pool, const char* 
        .oracle = pool,
        .examples = {{.inputs = {"(1, 2, 4, 3)", "(1, 2, 8, 6)"},
                      .attrs = "pool_size=[2, 2], strides=[2, 2]",
-                     .symbolic = {"(n, c, 4, 3)", "(n, c, 8, 6)"}},
+                     .symbolic = {"(n, c, h / 2, w / 2)", "(n, c, h, w)"}},
                     {.inputs = {"(2, 1, 4, 3)", "(2, 1, 7, 6)"},
                      .attrs = "pool_size=[3, 3], strides=[2, 2], padding=[1, 1]"},
-                    {.inputs = {"(1, 5, 3, 2)", "(1, 6, 5, 2)"}, .attrs = "pool_size=[2, 3], layout=\"NHWC\""}},
+                    {.inputs = {"(1, 5, 3, 2)", "(1, 6, 5, 2)"}, .attrs = "pool_size=[2, 3], layout=\"NHWC\""},
+                    {.inputs = {"(1, 1, 2, 3)", "(1, 1, 5, 6)"},
+                     .attrs = "pool_size=[2, 2], strides=[3, 3], padding=[1, 1], ceil_mode=True"}},
        .rejects = {{{"(1, 3, 4, 4)", "(1, 3, 8, 8)"}, "pool_size=[2, 2], layout=\"NCW\"", "C1"},
                    {{"(3, 4, 4)", "(3, 8, 8)"}, "pool_size=[2, 2]", "C2"},
                    {{"(1, 3, 4, 4)", "(1, 3, 8, 8)"}, "pool_size=[2, 2], strides=[0, 0]", "C3"},

@@ -320,31 +320,31 @@ te::Tensors compute_conv(const ConvAttrs<axes>& a, const te::Tensors& in, const 
   })};
 }
 
-// The same by operators: the tiles are what a window takes that moves by a tile. Of images of known sizes.
+// The same by operators: the tiles are what a window takes that moves by a tile. Behind the data is so much padding
+// that the last one is whole.
 template <size_t axes>
 ir::Expr definition_of_conv(const ConvAttrs<axes>& a, const ir::Exprs& in) {
   const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in[1]).shape;
+  if (std::any_of(data.begin(), data.end(), scalar::is_any) || scalar::is_any(weight[axes])) return nullptr;
   const DType dtype = grad::tensor(in[0]).dtype;
   const Window w = *window_of(a, weight);
   const Ints pad = padding_sides(a.padding, axes);
   IntLists around = {{0, 0}, {0, 0}};
-  Ints size, tiles, out, places;  // of a tile's outputs, how many tiles, outputs, inputs of a tile
-  int64_t all_tiles = 1;
+  IntLists of_outputs = around;  // as long as the result is
+  Ints size, places;             // a tile's outputs and inputs
+  Dims tiles;
   for (size_t d = 0; d < axes; ++d) {
-    if (!scalar::is_int(data[2 + d])) return nullptr;
-    size.push_back(w.is_transformed[d] ? a.tile_size : 1);
-    out.push_back(data[2 + d]->ivalue + pad[d] + pad[axes + d] - w.taps[d] + 1);
-    tiles.push_back((out[d] + size[d] - 1) / size[d]), places.push_back(size[d] + w.taps[d] - 1);
-    const int64_t needed = (tiles[d] - 1) * size[d] + places[d];
-    around.push_back({pad[d], needed - pad[d] - data[2 + d]->ivalue});
-    all_tiles *= tiles[d];
+    size.push_back(w.is_transformed[d] ? a.tile_size : 1), places.push_back(size[d] + w.taps[d] - 1);
+    around.push_back({pad[d], pad[axes + d] + size[d] - 1});
+    tiles.push_back(window_extent(data[2 + d], dim(places[d]), size[d], pad[d], around.back()[1], 1));
+    of_outputs.push_back({pad[d], pad[axes + d] - (w.taps[d] - 1)});
   }
   const int64_t rank = static_cast<int64_t>(axes) + 3;  // (N, C, places.., tiles)
   const ir::Expr padded = grad::call("nn.pad", {in[0], grad::number(0, in[0])}, {{"pad_width", around}});
   ir::Expr t = grad::call("nn.im2col", {padded}, {{"block_shape", places}, {"strides", size}});
   Dims apart = {data[0], data[1]};
   for (int64_t n : places) apart.push_back(dim(n));
-  apart.push_back(dim(all_tiles));
+  apart.push_back(dim(-1));
   t = grad::call("reshape", {t}, {{"newshape", apart}});
   auto matrices = [&](size_t d) { return transforms(a.tile_size, w.taps[d]); };
   for (size_t d = 0; d < axes; ++d)
@@ -361,7 +361,7 @@ ir::Expr definition_of_conv(const ConvAttrs<axes>& a, const ir::Exprs& in) {
   Ints order = {0, 1}, merged = {0, 0};
   for (size_t d = 0; d < axes; ++d) split.push_back(dim(size[d]));
   for (size_t d = 0; d < axes; ++d) {
-    split.push_back(dim(tiles[d]));
+    split.push_back(tiles[d]);
     order.push_back(static_cast<int64_t>(2 + axes + d)), order.push_back(static_cast<int64_t>(2 + d));
     merged.push_back(-3);
   }
@@ -369,7 +369,8 @@ ir::Expr definition_of_conv(const ConvAttrs<axes>& a, const ir::Exprs& in) {
   t = grad::call("reshape", {t}, {{"newshape", merged}});
   Ints space;
   for (size_t d = 0; d < axes; ++d) space.push_back(static_cast<int64_t>(2 + d));
-  t = grad::call("strided_slice", {t}, {{"begin", Ints(axes, 0)}, {"end", out}, {"axes", space}});
+  const ir::Expr outputs = grad::call("nn.pad", {in[0], grad::number(0, in[0])}, {{"pad_width", of_outputs}});
+  t = grad::call("slice_like", {t, outputs}, {{"axes", space}});
   return a.out_dtype && *a.out_dtype != dtype ? grad::call("cast", {t}, {{"dtype", *a.out_dtype}}) : t;
 }
 

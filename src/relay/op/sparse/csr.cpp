@@ -129,56 +129,44 @@ ir::Expr rows_of_values(const ir::Expr& data, const ir::Expr& pointers) {
 
 // Of values that stand in rows of ascending pointers: with g(m, r) the gradient of row r, of values (row, column)
 //   d data[v] = sum(m) g[m, row(v)] * dense[m, column(v)],   d dense[m, c] = sum(column(v) = c) g[m, row(v)] * data[v]
-// over blocks: rows are (rows of blocks, rows of a block), columns likewise. Columns that fill no block get zeros
-// behind them, and what these would get is cut off.
+// over blocks: rows are (rows of blocks, rows of a block), and each column of a block has its place. What lies outside
+// of the matrix counts as zero.
 ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
   const ir::Expr &given = of.inputs[0], &data = of.inputs[1], &indices = of.inputs[2], &pointers = of.inputs[3];
   const Dims& block = grad::tensor(data).shape;
-  const bool blocks = block.size() == 3;
-  if (blocks && !(scalar::is_int(block[1]) && scalar::is_int(block[2]))) return {};
-  const int64_t height = blocks ? block[1]->ivalue : 1, width = blocks ? block[2]->ivalue : 1;
-  const Dim& known = grad::tensor(given).shape[1];
-  const bool whole = width == 1 || divides(dim(width), known);
-  if (!whole && !scalar::is_int(known)) return {};
-  const int64_t behind = whole ? 0 : (width - known->ivalue % width) % width;
-  const IntLists beside_rows = {{0, 0}, {0, behind}};
-  const ir::Expr dense =
-      behind == 0 ? given : grad::call("nn.pad", {given, grad::number(0, given)}, {{"pad_width", beside_rows}});
-  auto shaped = [](const ir::Expr& t, const Ints& shape) { return grad::call("reshape", {t}, {{"newshape", shape}}); };
+  const bool is_blocks = block.size() == 3;
+  if (is_blocks && scalar::is_any(block[1])) return {};
+  auto shaped = [](const ir::Expr& t, const Dims& shape) { return grad::call("reshape", {t}, {{"newshape", shape}}); };
   auto einsum = [](const char* equation, const ir::Expr& x, const ir::Expr& y) {
     return grad::call("einsum", {ir::tuple({x, y})}, {{"equation", equation}});
   };
-  auto ints = [](const ir::Expr& t) { return grad::call("cast", {t}, {{"dtype", DType::int64()}}); };
   auto both = [](const ir::Expr& x, const ir::Expr& y) { return grad::call("logical_and", {x, y}); };
-  auto one = [](int64_t v) { return ir::constant(static_cast<double>(v), DType::int64()); };
-  const ir::Expr column = ints(indices);
-  const ir::Expr row = rows_of_values(data, pointers);
-  const ir::Expr last_row = grad::call("max", {grad::places(pointers, 0)}),
-                 last_column = grad::call("max", {grad::places(given, 1)});
-  const ir::Expr in_rows = both(grad::call("less_equal", {one(0), row}), grad::call("less", {row, last_row}));
-  const ir::Expr in_columns = both(grad::call("less_equal", {one(0), column}),
-                                   grad::call("less_equal", {grad::times(column, one(width)), last_column}));
-  const ir::Expr counts =
-      shaped(grad::call("cast", {both(in_rows, in_columns)}, {{"dtype", grad::tensor(data).dtype}}), {1, -1, 1});
-  const ir::Expr g = a.sparse_lhs ? grad::transposed(of.gradient, 2) : of.gradient;
-  const Ints rows = {0, -1, height}, columns = {0, -1, width};
+  auto behind = [](const ir::Expr& t) { return grad::call("expand_dims", {t}, {{"axis", int64_t{-1}}}); };
   auto taken = [](const ir::Expr& t, const ir::Expr& places) {
     return grad::call("take", {t, places}, {{"axis", int64_t{1}}});
   };
-  const ir::Expr of_value = grad::times(taken(shaped(g, rows), row), counts);  // (m, values, height)
-  const ir::Expr beside = taken(shaped(dense, columns), column);               // (m, values, width)
+  const ir::Expr none = ir::constant(0, DType::int64()), zero = grad::number(0, given);
+  const ir::Expr row = rows_of_values(data, pointers);
+  ir::Expr column = behind(grad::call("cast", {indices}, {{"dtype", DType::int64()}}));  // (values, columns)
+  if (is_blocks) column = grad::plus(grad::times(column, grad::extent(data, 2)), grad::places(data, 2));
+  auto inside = [&](const ir::Expr& at, const ir::Expr& last) {
+    return both(grad::call("less_equal", {none, at}), grad::call("less", {at, last}));
+  };
+  const ir::Expr in_rows = inside(row, grad::call("max", {grad::places(pointers, 0)})),
+                 in_matrix = both(inside(column, grad::extent(given, 1)), behind(in_rows));
+  const ir::Expr to = grad::call("where", {in_matrix, column, none});
+  const ir::Expr g = a.sparse_lhs ? grad::transposed(of.gradient, 2) : of.gradient;
+  const ir::Expr of_value =
+      taken(shaped(g, {dim(0), dim(-1), is_blocks ? block[1] : dim(1)}), row);       // (m, values, height)
+  const ir::Expr beside = grad::call("where", {in_matrix, taken(given, to), zero});  // (m, values, width)
   const ir::Expr d_data = grad::shaped_as(einsum("mvi,mvj->vij", of_value, beside), data);
-  const ir::Expr terms = einsum("mvi,vij->vmj", of_value, shaped(data, {-1, height, width}));
-  const ir::Expr zeros = grad::zeros_like(grad::call("transpose", {shaped(dense, columns)}, {{"axes", Ints{1, 0, 2}}}));
-  // A value outside of the matrix adds zero; to the first column.
-  const ir::Expr to = grad::call("where", {in_columns, column, one(0)});
+  const ir::Expr values = is_blocks ? data : shaped(data, {dim(-1), dim(1), dim(1)});
+  const ir::Expr terms = grad::call("where", {behind(in_matrix), einsum("mvi,vij->vjm", of_value, values), zero});
   const ir::Expr sums = grad::call(
-      "scatter_nd", {zeros, grad::call("expand_dims", {to}, {{"axis", int64_t{0}}}), terms}, {{"mode", "add"}});
-  const ir::Expr turned = grad::call("transpose", {sums}, {{"axes", Ints{1, 0, 2}}});
-  if (behind == 0) return {grad::shaped_as(turned, given), d_data, nullptr, nullptr};
-  const ir::Expr d_dense = grad::call("strided_slice", {shaped(turned, {0, -1})},
-                                      {{"begin", Ints{0}}, {"end", Ints{known->ivalue}}, {"axes", Ints{1}}});
-  return {d_dense, d_data, nullptr, nullptr};
+      "scatter_nd",
+      {grad::zeros_like(grad::transposed(given, 2)), grad::call("expand_dims", {to}, {{"axis", int64_t{0}}}), terms},
+      {{"mode", "add"}});
+  return {grad::transposed(sums, 2), d_data, nullptr, nullptr};
 }
 
 // A value gets the gradient of its place; none where that is outside of the matrix.
@@ -350,18 +338,18 @@ ir::Expr definition_of_conv(const SparseConv2DAttrs& a, const ir::Exprs& in) {
   const Ints k = per_axis(a.kernel_size, 2);
   const Dims& shape = grad::tensor(in[0]).shape;
   const Dim &height = shape[a.layout.find('H')], &width = shape[a.layout.find('W')], &images = shape[0];
-  const Dim& channels = shape[a.layout.find('C')];
-  if (!scalar::is_int(height) || !scalar::is_int(width) || !scalar::is_int(channels)) return nullptr;
-  const int64_t taps = k[0] * k[1], rows = height->ivalue - k[0] + 1, columns = width->ivalue - k[1] + 1;
+  const Dim filters = rows_of({in[0]->type, in[1]->type, in[2]->type, in[3]->type}, 1);
+  for (const Dim& d : {height, width, images, filters})
+    if (scalar::is_any(d)) return nullptr;
   ir::Expr data = in[0];
   if (a.layout == "NHWC") data = grad::call("transpose", {data}, {{"axes", Ints{0, 3, 1, 2}}});
   const ir::Expr all = grad::call("nn.im2col", {data}, {{"block_shape", k}});
-  const ir::Expr apart =
-      grad::call("reshape", {all}, {{"newshape", Ints{0, -4, channels->ivalue, taps, rows * columns}}});
+  const ir::Expr apart = grad::call("reshape", {all}, {{"newshape", Ints{0, -4, -1, k[0] * k[1], 0}}});
   const ir::Expr turned = grad::call("transpose", {apart}, {{"axes", Ints{0, 3, 2, 1}}});  // (N, places, taps, C)
   const ir::Expr matrix = grad::call("reshape", {turned}, {{"newshape", Ints{-3, -3}}});
   const ir::Expr product = grad::call("nn.sparse_dense", {matrix, in[1], in[2], in[3]});
-  const ir::Expr out = grad::call("reshape", {product}, {{"newshape", Dims{images, dim(rows), dim(columns), dim(-1)}}});
+  const ir::Expr out = grad::call(
+      "reshape", {product}, {{"newshape", simplified(Dims{images, height - (k[0] - 1), width - (k[1] - 1), filters})}});
   return a.layout == "NHWC" ? out : grad::call("transpose", {out}, {{"axes", Ints{0, 3, 1, 2}}});
 }
 
