@@ -91,11 +91,7 @@ Layout channels_last(const te::TensorNode& r, const te::TensorNode& in, int chan
     for (size_t d = 0; d < n->args.size(); ++d)
       if (n->args[d] == r.axes[static_cast<size_t>(channels)].var) last = static_cast<int>(d);
   });
-  Layout layout;
-  for (int d = 0; d < static_cast<int>(in.shape.size()); ++d)
-    if (d != last) layout.dims.push_back({d});
-  layout.dims.push_back({last});
-  return layout;
+  return stored_last(static_cast<int>(in.shape.size()), last);
 }
 
 // Windows from dimension 1 on, and none along the last one: images that are given channels-last.
