@@ -265,8 +265,7 @@ void apply_rules(ScheduleDraft& draft) {
   for (te::Tensor& o : draft.outputs)
     if (o->is_placeholder()) o = copy_stage(o, unused_name(draft, "copy"));
   const FormSchedule* form = draft.form.schedule;
-  if (form && form->whole && made_by(form->rule, [&] { return form->whole(draft), give_roots_layouts(draft), true; }))
-    return;
+  if (form && form->whole && made_by(form->rule, [&] { return form->whole(draft); })) return give_roots_layouts(draft);
   made_by(Rule::SeveralResults, [&] { return find_results_beside(draft), !draft.beside.empty(); });
   if (!draft.form.is_joined()) merge_sums(draft), join_rows(draft);
 #define RELAY_GROUP_RULE(name, file, purpose) \

@@ -323,6 +323,6 @@ class Scheduler {
 
 }  // namespace
 
-void schedule_winograd(ScheduleDraft& draft) { Scheduler(draft).run(); }
+bool schedule_winograd(ScheduleDraft& draft) { return Scheduler(draft).run(), true; }
 
 }  // namespace relay::lower
