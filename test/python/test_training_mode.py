@@ -43,6 +43,19 @@ def test_batch_norm_takes_statistics_of_the_batch(opt_level):
     assert np.array_equal(inference[1], ARRAYS[3])
 
 
+@pytest.mark.parametrize("axis", [1, 3])
+def test_statistics_of_large_batches_in_one_pass(axis):
+    shape = (16, 64, 64, 48) if axis == 1 else (16, 64, 48, 64)  # 12 MB: beyond L2
+    rest = tuple(d for d in range(4) if d != axis)
+    data = var("x", *shape)
+    mean = relay.mean(data, axis=rest, keepdims=True)
+    mod = relay.IRModule({"main": relay.Function([data], relay.Tuple([mean, relay.variance(data, mean, axis=rest)]))})
+    x = random(*shape, seed=6) + 300 + 50 * np.arange(shape[0], dtype="float32").reshape(-1, 1, 1, 1)
+    got = relay.compile(mod)(x)
+    np.testing.assert_allclose(got[0], x.mean(rest, keepdims=True, dtype="float64"), rtol=1e-6)
+    np.testing.assert_allclose(got[1], x.var(rest, dtype="float64"), rtol=1e-5)
+
+
 def test_the_share_of_the_batch_is_an_option():
     mod = normalised(lambda y, mean, variance: mean)
     trained = relay.run_passes(mod, ["training_forms"], options={"training_forms.momentum": "1"})

@@ -1,6 +1,8 @@
 // Whole functions: which groups there are, where arrays lie and how, what is fetched, what is said of given schedules.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "relay/lower/lower.h"
 #include "relay/lower/schedule/schedule.h"
 #include "relay/lower/schedule/test_target.h"
@@ -257,6 +259,22 @@ TEST(Function, ChannelsLastStaysAsItIs) {
   for (const LoweredGroup& g : l->groups) rules += g.name + ": " + g.rule + "\n";
   EXPECT_EQ(rules.find("transposed along"), std::string::npos) << rules;
   EXPECT_EQ(rules.find("to_row_major"), std::string::npos) << rules;
+}
+
+// A vector of channels has its own axis only, whatever its rank.
+TEST(Function, ImagesStayChannelsLastBesideVectors) {
+  ir::VarRef x = ir::var("x", ir::tensor_type({1, 64, 30, 30}, f32)),
+             v = ir::var("v", ir::tensor_type({64, 1, 1}, f32));
+  x->type = x->annotation, v->type = v->annotation;
+  const op::AttrValues padding = {{"padding", ir::Ints{1, 1}}};
+  ir::Expr first = typed(op::make("nn.conv2d", {x, weight({64, 64, 3, 3})}, padding));
+  ir::Expr second =
+      typed(op::make("nn.conv2d", {typed(op::make("subtract", {first, v}, {})), weight({64, 64, 3, 3})}, padding));
+  Result<LoweredFunction> l = lower(ir::function({x, v}, second), "main", {.target = wide(), .schedules = {}});
+  ASSERT_TRUE(l) << render(l.errors());
+  const auto between = std::ranges::find(l->groups, "subtract", [](const LoweredGroup& g) { return g.name; });
+  ASSERT_NE(between, l->groups.end());
+  EXPECT_EQ(between->rule.find("transposed along"), std::string::npos) << between->rule;
 }
 
 // Lanes run along the channels, whatever order the caller's data is in: it is copied first.

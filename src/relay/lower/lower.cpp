@@ -267,7 +267,7 @@ class Lowering {
       }
 
     std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule, options_.target);
-    add_lowered(g, name, stages, draft.schedule, flops);
+    add_lowered(g, name, stages, draft, flops);
     StepsBuilder steps(g);
     for (const BuiltKernel& b : built) {
       te::Tensors results = b.also;
@@ -319,12 +319,13 @@ class Lowering {
   }
 
   // The group as people see it.
-  void add_lowered(const Group& g, const std::string& name, const te::Tensors& stages, const Schedule& schedule,
+  void add_lowered(const Group& g, const std::string& name, const te::Tensors& stages, const ScheduleDraft& draft,
                    const std::map<std::string, KernelFlops>& flops) {
     LoweredGroup group;
-    group.name = name, group.stages = stages, group.rule = schedule.rule;
-    group.schedule = str(schedule, stages), group.sources = g.te.sources;
-    if (g.form.schedule) group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
+    group.name = name, group.stages = stages, group.rule = draft.schedule.rule;
+    group.schedule = str(draft.schedule, stages), group.sources = g.te.sources;
+    if (g.form.schedule && draft.used.count(g.form.schedule->rule))  // its loops may have had another form
+      group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
     for (const auto& [kernel, count] : flops) group.flops += count.known;
     out_.groups.push_back(std::move(group));
   }

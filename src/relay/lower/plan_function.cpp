@@ -276,14 +276,14 @@ class Planner {
     return whole ? Images::Whole : Images::No;
   }
 
-  // Every same-rank load reads dimension d by axis d only: storage order does not matter to it.
+  // Every load reads dimension d by axis d only, or a vector along one axis: storage order does not matter to it.
   static bool keeps_dimensions(const Group& g) {
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
       if (t->is_program()) return false;
       bool keeps = true;
       scalar::visit(t->body, [&](const Expr& n) {
-        if (n->kind != scalar::Kind::Load || n->args.size() < 3) return;
+        if (n->kind != scalar::Kind::Load || n->args.size() < 3 || scalar::free_vars(n).size() < 2) return;
         if (n->args.size() != t->axes.size()) keeps = false;
         for (size_t d = 0; keeps && d < n->args.size(); ++d)
           for (const Expr& v : scalar::free_vars(n->args[d]))

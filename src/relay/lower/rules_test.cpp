@@ -294,6 +294,57 @@ TEST(MergeSums, HeightAndWidth) {
   }
 }
 
+// All sums over both are, whatever they read besides.
+TEST(MergeSums, AllOfThem) {
+  const int64_t channels = 3, height = 5, width = 7, plane = height * width;
+  const Exprs shape = {imm(channels), imm(height), imm(width)};
+  const te::Tensor x = te::placeholder("x", shape, f32), y = te::placeholder("y", shape, f32);
+  auto sum = [&](const char* name, const std::function<Expr(const Exprs&)>& body) {
+    return te::reduce(name, {imm(channels)}, {imm(height), imm(width)}, te::Combiner::Sum,
+                      [&](const Exprs& i, const Exprs& r) { return body({i[0], r[0], r[1]}); });
+  };
+  const TargetDesc target = vectors(32, 16, 2);
+  ScheduleDraft draft;
+  draft.target = &target;
+  draft.outputs = {sum("sum", [&](const Exprs& i) { return (*x)(i); }),
+                   sum("squares", [&](const Exprs& i) { return (*x)(i) * (*x)(i); }),
+                   sum("products", [&](const Exprs& i) { return (*x)(i) * (*y)(i); }),
+                   sum("of_other", [&](const Exprs& i) { return (*y)(i); })};
+  apply_rules(draft);
+  for (const te::Tensor& t : draft.stages()) {
+    if (t->is_placeholder()) EXPECT_EQ(t->shape.size(), 2u) << t->name;
+    if (t->combiner != te::Combiner::None) EXPECT_EQ(t->reduce_axes.size(), 1u) << t->name;
+  }
+  std::map<std::string, std::vector<float>> arrays = results(draft);
+  for (int64_t c = 0; c < channels; ++c) {
+    float want[4] = {};
+    for (int64_t i = c * plane; i < (c + 1) * plane; ++i) {
+      const float a = arrays["x"][i], b = arrays["y"][i];
+      want[0] += a, want[1] += a * a, want[2] += a * b, want[3] += b;
+    }
+    for (size_t o = 0; o < 4; ++o) EXPECT_EQ(arrays[draft.outputs[o]->name][c], want[o]) << draft.outputs[o]->name;
+  }
+}
+
+// Results of one row whose length nobody knows are stored side by side by each task.
+TEST(SeveralResults, TasksOfALongRow) {
+  const Expr n = scalar::var("n");
+  const te::Tensor x = te::placeholder("x", {n}, f32);
+  const te::Tensor first = te::compute("first", {n}, [&](const Exprs& i) { return (*x)(i) * (*x)(i); });
+  const te::Tensor second = te::compute("second", {n}, [&](const Exprs& i) { return (*first)(i) + (*x)(i); });
+  const TargetDesc target = vectors(32, 16, 2);
+  ScheduleDraft draft;
+  draft.target = &target, draft.outputs = {first, second};
+  apply_rules(draft);
+  const std::string text = str(draft.schedule, draft.stages());
+  EXPECT_NE(text.find("/4096:parallel"), std::string::npos) << text;
+  EXPECT_NE(text.find("stage first: at second"), std::string::npos) << text;
+  Result<std::vector<BuiltKernel>> kernels =
+      build_kernels(draft.stages(), draft.schedule, draft.layouts, target, "kernel");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  ASSERT_EQ(kernels->size(), 1u);
+}
+
 // Channels-last images are put behind each other as rows of channels: the result is viewed with channels as an axis,
 // and squares are transposed.
 TEST(Elementwise, FlattensChannelsLastImages) {

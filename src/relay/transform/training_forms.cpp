@@ -1,10 +1,12 @@
 // training_forms: what batch_norm and dropout compute in training, in place of what they compute in inference.
 //
 //   nn.batch_norm(%x, %gamma, %beta, %mean, %var, epsilon=e)
-//     becomes   %m = mean(%x);  %v = mean((%x - %m)^2)                      over all axes but the channels'
+//     becomes   %m = mean(%x);  %v = variance(%x, %m)                       over all axes but the channels'
 //               ((%x - %m) * rsqrt(%v + e) * %gamma + %beta,  0.9f * %mean + 0.1f * %m,  0.9f * %var + 0.1f * %v)
 //   nn.dropout(%x, rate=r)
 //     becomes   %kept = random.uniform(%key, ..) >= r;  (%x * %kept * 1f/(1 - r), %kept)
+//
+// variance() takes %x itself: with %x - %m, which the result is made of too, that would be an array.
 //
 // The share 0.1 of the batch in the new statistics is training_forms.momentum. The variance is that of the batch, whose
 // divisor is the number of elements. With a dropout that drops something @main has one more parameter, %rng, the state
@@ -39,9 +41,10 @@ Expr batch_norm(const Call& before, const Call& now, double momentum) {
   Ints others;
   for (int64_t d = 0; d < rank; ++d)
     if (d != axis) others.push_back(d);
-  const Expr mean = grad::call("mean", {x}, {{"axis", others}});
-  const Expr centred = grad::minus(x, channels(mean));
-  const Expr variance = grad::call("mean", {grad::times(centred, centred)}, {{"axis", others}});
+  const Expr kept = grad::call("mean", {x}, {{"axis", others}, {"keepdims", true}});
+  const Expr mean = grad::call("squeeze", {kept}, {{"axis", others}});
+  const Expr variance = grad::call("variance", {x, kept}, {{"axis", others}});
+  const Expr centred = grad::minus(x, kept);
   const double epsilon = attribute<double>(now, "epsilon", 1e-5);
   Expr scale = grad::call("rsqrt", {grad::plus(variance, grad::number(epsilon, data))});
   if (attribute<bool>(now, "scale", true)) scale = grad::times(scale, now.args[1]);

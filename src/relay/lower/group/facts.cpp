@@ -11,6 +11,12 @@ int64_t extent_or(const te::Axis& axis, int64_t guess) {
   return scalar::is_int(e) ? e->ivalue : guess;
 }
 
+double elements_or(const te::TensorNode& stage, int64_t guess) {
+  double elements = 1;
+  for (const te::Axis& a : stage.axes) elements *= static_cast<double>(extent_or(a, guess));
+  return elements;
+}
+
 bool reads_pointwise(const te::Tensor& user, const te::Tensor& t) {
   if (!user->body || user->combiner != te::Combiner::None || user->axes.size() != t->shape.size()) return false;
   bool any = false, all = true;

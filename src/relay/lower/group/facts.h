@@ -71,5 +71,7 @@ inline bool transposes_in_registers(DType t) { return t.bits == 32 || t.bits == 
 
 // The constant extent of an axis, or a guess for one known at run time only.
 int64_t extent_or(const te::Axis& axis, int64_t guess);
+// Elements of a stage, with that guess for axes whose extent is not constant.
+double elements_or(const te::TensorNode& stage, int64_t guess);
 
 }  // namespace relay::lower

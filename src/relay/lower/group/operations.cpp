@@ -66,4 +66,12 @@ double count_operations(const Expr& body, const TargetDesc& target) {
   return std::max(most, count(e, target));
 }
 
+double count_operations(const te::Tensors& stages, const TargetDesc& target,
+                        function_ref<double(const te::TensorNode&)> elements) {
+  double all = 0;
+  for (const te::Tensor& t : stages)
+    if (const double own = t->body ? elements(*t) : 0; own > 0) all += own * count_operations(t->body, target);
+  return all;
+}
+
 }  // namespace relay::lower

@@ -14,5 +14,8 @@ namespace relay::lower {
 //   a[i] / b[i]                    12   on Zen 4: six cycles, in which it does six multiply-adds
 //   select(c, exp(a[i]), 0)        those of exp
 double count_operations(const scalar::Expr& body, const TargetDesc& target);
+// Of stages, of which so many `elements` are computed each.
+double count_operations(const te::Tensors& stages, const TargetDesc& target,
+                        function_ref<double(const te::TensorNode&)> elements);
 
 }  // namespace relay::lower

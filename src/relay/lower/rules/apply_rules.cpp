@@ -91,11 +91,7 @@ Layout channels_last(const te::TensorNode& r, const te::TensorNode& in, int chan
     for (size_t d = 0; d < n->args.size(); ++d)
       if (n->args[d] == r.axes[static_cast<size_t>(channels)].var) last = static_cast<int>(d);
   });
-  Layout layout;
-  for (int d = 0; d < static_cast<int>(in.shape.size()); ++d)
-    if (d != last) layout.dims.push_back({d});
-  layout.dims.push_back({last});
-  return layout;
+  return stored_last(static_cast<int>(in.shape.size()), last);
 }
 
 // Windows from dimension 1 on, and none along the last one: images that are given channels-last.
@@ -269,8 +265,7 @@ void apply_rules(ScheduleDraft& draft) {
   for (te::Tensor& o : draft.outputs)
     if (o->is_placeholder()) o = copy_stage(o, unused_name(draft, "copy"));
   const FormSchedule* form = draft.form.schedule;
-  if (form && form->whole && made_by(form->rule, [&] { return form->whole(draft), give_roots_layouts(draft), true; }))
-    return;
+  if (form && form->whole && made_by(form->rule, [&] { return form->whole(draft); })) return give_roots_layouts(draft);
   made_by(Rule::SeveralResults, [&] { return find_results_beside(draft), !draft.beside.empty(); });
   if (!draft.form.is_joined()) merge_sums(draft), join_rows(draft);
 #define RELAY_GROUP_RULE(name, file, purpose) \

@@ -45,20 +45,21 @@ std::string same_axis(const te::TensorNode& from, const std::string& axis, const
 void store_constants_along(ScheduleDraft& draft, const StageFacts& facts, const std::string& axis) {
   for (const LoadFact& l : facts.loads) {
     if (!draft.constants.count(l.tensor->name)) continue;
-    Layout layout;
     int last = -1;
-    for (size_t d = 0; d < l.coefficients.size(); ++d) {
-      const auto& c = l.coefficients[d];
-      if (c && c->count(axis))
-        last = static_cast<int>(d);
-      else
-        layout.dims.push_back({static_cast<int>(d)});
-    }
+    for (size_t d = 0; d < l.coefficients.size(); ++d)
+      if (const auto& c = l.coefficients[d]; c && c->count(axis)) last = static_cast<int>(d);
     if (last < 0 || draft.layouts.at(l.tensor->name).dims.back().dim == last) continue;
-    layout.dims.push_back({last});
+    const Layout layout = stored_last(static_cast<int>(l.coefficients.size()), last);
     draft.layouts[l.tensor->name] = layout;
     draft.schedule.layouts[l.tensor->name] = layout;
   }
+}
+
+Layout stored_last(int rank, int dim) {
+  Layout layout = Layout::row_major(rank);
+  std::erase_if(layout.dims, [&](const LayoutDim& d) { return d.dim == dim; });
+  layout.dims.push_back({dim});
+  return layout;
 }
 
 int contiguous_dim(const te::TensorNode& t, const Layout& layout) {

@@ -355,8 +355,7 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& given) {
   int lanes = draft.lanes(e->dtype);
   // A single row that is long, or may be: cut it into tasks.
   int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), usual_row);
-  const bool open = order.size() == 1 && !scalar::is_int(e->axes[0].extent) &&
-                    draft.beside.empty();  // nobody proves that a task has stored what is read beside
+  const bool open = order.size() == 1 && !scalar::is_int(e->axes[0].extent);
   bool cut_row = vector >= 0 && (open || row >= 2 * task_elements) &&
                  std::none_of(parallel.begin(), parallel.end(), [](bool p) { return p; });
   if (cut_row) s.loops.push_back({order[vector], task_elements, LoopKind::Parallel});

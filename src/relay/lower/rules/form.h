@@ -16,8 +16,8 @@ struct ScheduleDraft;
 // How an algorithm schedules the groups in its form: what differs from the ordinary rules.
 struct FormSchedule {
   Rule rule;
-  // Schedules the whole group, instead of the rules.
-  void (*whole)(ScheduleDraft&) = nullptr;
+  // Schedules the whole group, instead of the rules. False: they do, since their loops have another form.
+  bool (*whole)(ScheduleDraft&) = nullptr;
   // Before a rule schedules the reduction: what that reads.
   void (*reads)(ScheduleDraft&, const te::Tensor& reduction) = nullptr;
   // Of several groups that became one: afterwards, with the kernels that the rules made of each. False: they stay.

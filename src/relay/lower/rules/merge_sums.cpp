@@ -3,7 +3,8 @@
 //   r[n, c] = sum(h < 7, w < 7) x[n, c, h, w]   ->   r[n, c] = sum(hw < 49) x[n, c, hw]
 //
 // The array is the same, seen with a dimension less; what else reads it, x[n, c, i, j], reads x[n, c, i * 7 + j]. So
-// are columns and channels of an image that is stored channels-last.
+// are columns and channels of an image that is stored channels-last. All sums over these dimensions, of the array and
+// of others that they read with it, become sums over one together: a mean and a variance.
 // Precondition: the one follows the other in storage, without a halo or row padding between them; the sum reads whole
 // dimensions, and its axes nowhere else.
 #include <algorithm>
@@ -47,24 +48,53 @@ class Merging {
  public:
   explicit Merging(ScheduleDraft& draft) : draft_(draft) {}
 
-  // One pair of axes of one reduction; false if there is none.
+  // One pair of axes of one reduction, and of all others that read the same dimensions; false if there is none.
   bool once() {
-    for (const te::Tensor& r : draft_.stages()) {
-      if (r->is_placeholder() || r->combiner == te::Combiner::None) continue;
-      for (const te::Axis& a : r->reduce_axes)
-        for (const te::Axis& b : r->reduce_axes)
-          if (a.var != b.var && can_merge(*r, a, b)) {
-            merge(*r, a, b);
-            return true;
-          }
+    const te::Tensors stages = draft_.stages();
+    for (const te::Tensor& r : stages) {
+      if (!add(*r)) continue;
+      // Those that read further arrays with these may lead to others.
+      while (std::any_of(stages.begin(), stages.end(), [&](const te::Tensor& t) { return add(*t); })) {
+      }
+      merge();
+      return true;
     }
     return false;
   }
 
  private:
-  bool can_merge(const te::TensorNode& r, const te::Axis& a, const te::Axis& b) {
-    merged_.clear();
-    if (!scalar::is_int(a.extent) || !scalar::is_int(b.extent)) return false;
+  // The axes of a reduction, and what they become.
+  struct Axes {
+    te::Axis outer, inner, both;
+  };
+
+  // That a pair of axes of this stage is merged too.
+  bool add(const te::TensorNode& r) {
+    if (r.is_placeholder() || r.combiner == te::Combiner::None || sums_.count(&r)) return false;
+    for (const te::Axis& a : r.reduce_axes)
+      for (const te::Axis& b : r.reduce_axes) {
+        const Merged found = a.var == b.var ? Merged() : dimensions(r, a, b);
+        auto known = [&](const auto& of) { return merged_.count(of.first) > 0; };
+        const bool first = merged_.empty();
+        if (found.empty() || (!first && std::none_of(found.begin(), found.end(), known)) ||
+            !std::all_of(found.begin(), found.end(), [&](const auto& of) {
+              const auto it = merged_.find(of.first);
+              return it == merged_.end() ||
+                     (it->second.outer == of.second.outer && it->second.inner == of.second.inner);
+            }))
+          continue;
+        merged_.insert(found.begin(), found.end());
+        const te::Axis both{scalar::var(a.var->name + "_" + b.var->name), scalar::simplify(a.extent * b.extent)};
+        sums_.emplace(&r, Axes{a, b, both});
+        return true;
+      }
+    return false;
+  }
+
+  // The dimensions along which the reduction goes by a and b; none where they cannot become one.
+  Merged dimensions(const te::TensorNode& r, const te::Axis& a, const te::Axis& b) {
+    Merged found;
+    if (!scalar::is_int(a.extent) || !scalar::is_int(b.extent)) return {};
     bool can = true;
     auto uses = [&](const Expr& e) {
       const Exprs vars = scalar::free_vars(e);
@@ -80,27 +110,33 @@ class Merging {
              !draft_.constants.count(t->name) && lies_within(draft_.layout(t), outer, inner) &&
              scalar::equal(t->shape[outer], a.extent) && scalar::equal(t->shape[inner], b.extent);
       if (!can) return e;
-      auto [it, fresh] = merged_.try_emplace(t.get(), te::Tensor(), outer, inner);
+      auto [it, fresh] = found.try_emplace(t.get(), te::Tensor(), outer, inner);
       can &= it->second.outer == outer && it->second.inner == inner;
       for (size_t i = 0; i < e->args.size(); ++i) can &= i == outer || i == inner || !uses(e->args[i]);
       return scalar::fimm(0, e->dtype);
     });
-    return can && !merged_.empty() && !uses(rest);
+    return can && !uses(rest) ? found : Merged();
   }
 
-  void merge(const te::TensorNode& r, const te::Axis& a, const te::Axis& b) {
+  void merge_arrays() {
     for (auto& [node, pair] : merged_) {
       Exprs shape = node->shape;
+      const int64_t inner_extent = shape[pair.inner]->ivalue;
       shape[pair.outer] = scalar::simplify(shape[pair.outer] * shape[pair.inner]);
       shape.erase(shape.begin() + static_cast<int64_t>(pair.inner));
       pair.now = te::placeholder(node->name, shape, node->dtype);
       Layout& layout = draft_.layouts.at(node->name);
-      layout = merged_layout(layout, b.extent->ivalue, pair.outer, pair.inner);
+      layout = merged_layout(layout, inner_extent, pair.outer, pair.inner);
     }
-    const te::Axis both{scalar::var(a.var->name + "_" + b.var->name), scalar::simplify(a.extent * b.extent)};
+  }
+
+  void merge() {
+    merge_arrays();
     std::map<const scalar::Source*, te::Tensor> done;
     for (const te::Tensor& t : draft_.stages()) {
       if (t->is_placeholder()) continue;
+      const auto sum = sums_.find(t.get());
+      const Axes* axes = sum == sums_.end() ? nullptr : &sum->second;
       te::TensorNode node = *t;
       node.body = scalar::rewrite(t->body, [&](const Expr& e) -> Expr {
         if (e->kind != scalar::Kind::Load) return e;
@@ -109,15 +145,15 @@ class Merging {
         if (it == merged_.end()) return e;
         const auto& [now, outer, inner] = it->second;
         Exprs args = e->args;
-        const bool summed = t.get() == &r && args[outer] == a.var;
-        args[outer] = summed ? both.var : scalar::simplify(args[outer] * it->first->shape[inner] + args[inner]);
+        const bool summed = axes && args[outer] == axes->outer.var;
+        args[outer] = summed ? axes->both.var : scalar::simplify(args[outer] * it->first->shape[inner] + args[inner]);
         args.erase(args.begin() + static_cast<int64_t>(inner));
         return scalar::load(now, args);
       });
-      if (t.get() == &r) {
-        std::erase_if(node.reduce_axes, [&](const te::Axis& axis) { return axis.var == b.var; });
+      if (axes) {
+        std::erase_if(node.reduce_axes, [&](const te::Axis& axis) { return axis.var == axes->inner.var; });
         for (te::Axis& axis : node.reduce_axes)
-          if (axis.var == a.var) axis = both;
+          if (axis.var == axes->outer.var) axis = axes->both;
       }
       if (node.body != t->body) done[t.get()] = te::Tensor(new te::TensorNode(std::move(node)));
     }
@@ -127,6 +163,7 @@ class Merging {
 
   ScheduleDraft& draft_;
   Merged merged_;
+  std::map<const te::TensorNode*, Axes> sums_;
 };
 
 }  // namespace

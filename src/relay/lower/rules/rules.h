@@ -185,6 +185,8 @@ std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout
 std::string same_axis(const te::TensorNode& from, const std::string& axis, const te::TensorNode& to);
 // Constants that a stage reads are packed so that neighbours along `axis` lie side by side.
 void store_constants_along(ScheduleDraft& draft, const StageFacts& facts, const std::string& axis);
+// In order, but for one dimension, which is stored last.
+Layout stored_last(int rank, int dim);
 // The dimension whose neighbours are stored side by side: the last one of more than one element. -1: none.
 int contiguous_dim(const te::TensorNode& t, const Layout& layout);
 // Has functions that become polynomials.

@@ -65,6 +65,8 @@ std::optional<Region> Regions::required_inside(const te::Tensor& t, const te::Te
       continue;
     }
     const bool is_array = inside && of(*user).storage == Storage::Array;
+    // It reads what has been stored for the same elements of the consumer, however many are left of a task.
+    if ((user == consumer || is_array) && reads_own_place(*user, *t)) continue;
     if (!region) region.emplace();
     merge(*region,
           read_by(*user, *t,
@@ -74,6 +76,13 @@ std::optional<Region> Regions::required_inside(const te::Tensor& t, const te::Te
           *t);
   }
   return region;
+}
+
+bool Regions::reads_own_place(const TensorNode& user, const TensorNode& t) const {
+  for (const Expr& load : bodies_.loads(user, t))
+    for (size_t d = 0; d < load->args.size(); ++d)
+      if (d >= user.axes.size() || load->args[d] != user.axes[d].var) return false;
+  return true;
 }
 
 Ranges Regions::beside(const TensorNode& t, const TensorNode& consumer, const Ranges& ranges) const {

@@ -48,7 +48,8 @@ class Regions {
   // What the loops of `consumer` from `level` on need of stage t: the union over all loads, over what is left of the
   // axes.
   Region required(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges) const;
-  // The same of a stage that is read elsewhere too; none if nobody reads it there.
+  // The same of a stage that is stored in these loops, without what is read at the place that has just been stored;
+  // none if nobody reads it there otherwise.
   std::optional<Region> required_inside(const te::Tensor& t, const te::Tensor& consumer, size_t level,
                                         const Ranges& ranges) const;
   // What a stage itself reads of t in these ranges.
@@ -60,6 +61,7 @@ class Regions {
 
  private:
   Range within(const Range& range, const te::TensorNode& t, size_t d) const;
+  bool reads_own_place(const te::TensorNode& user, const te::TensorNode& t) const;
   // The part of t, which is stored beside `consumer`, that these ranges of the latter's axes are.
   Ranges beside(const te::TensorNode& t, const te::TensorNode& consumer, const Ranges& ranges) const;
   bool is_inside(const te::Tensor& stage, const te::Tensor& consumer, size_t level) const;

@@ -59,7 +59,7 @@ inline int vectors_of_keys(bool known) { return known ? 4 : 2; }
 std::optional<Attention> rewrite_attention(te::Tensors& outputs, const TargetDesc& target, int64_t block = 0);
 
 // Schedules a group in this form (schedule.cpp).
-void schedule_attention(ScheduleDraft& plan);
+bool schedule_attention(ScheduleDraft& draft);
 inline constexpr FormSchedule attention_schedule{.rule = Rule::Attention, .whole = schedule_attention};
 
 }  // namespace relay::lower

@@ -126,16 +126,16 @@ struct Steps {
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
     const Attention& a = found.stages;
     const std::set<std::string> of_blocks{a.rescale, a.inverse_sum, a.keep, a.mean};
-    double bytes = 0, additions = 0;
-    for (const te::Tensor& t : te::topological(found.group.te.outputs)) {
-      const bool of_block = a.block && of_blocks.count(t->name);  // its last axis are the blocks
-      double elements = 1;
-      for (const te::Axis& axis : t->axes)
-        elements *= static_cast<double>(extent_or(
-            axis, of_block && &axis == &t->axes.back() ? (usual_features + a.block - 1) / a.block : usual_features));
-      if (t->name == a.scores) bytes = elements * t->dtype.bytes();
-      if (of_block) additions += elements * count_operations(t->body, target);
-    }
+    const te::Tensors stages = te::topological(found.group.te.outputs);
+    double bytes = 0;
+    for (const te::Tensor& t : stages)
+      if (t->name == a.scores) bytes = elements_or(*t, usual_features) * t->dtype.bytes();
+    const double additions = count_operations(stages, target, [&](const te::TensorNode& t) {
+      if (!a.block || !of_blocks.count(t.name)) return 0.0;
+      const double elements = elements_or(t, usual_features);
+      if (scalar::is_int(t.axes.back().extent)) return elements;  // the last axis are the blocks
+      return elements / usual_features * static_cast<double>((usual_features + a.block - 1) / a.block);
+    });
     const double saved = 4 * read_ns(target, bytes) - operations_ns(target, additions);
     return saved > 0 ? std::optional(Gain{.saved_ns = saved}) : std::nullopt;
   }

@@ -254,6 +254,6 @@ class Scheduler {
 
 }  // namespace
 
-void schedule_attention(ScheduleDraft& draft) { Scheduler(draft).run(); }
+bool schedule_attention(ScheduleDraft& draft) { return Scheduler(draft).run(), true; }
 
 }  // namespace relay::lower

@@ -30,21 +30,37 @@ Expr distance_of(const te::TensorNode& squares) {
   return body->args[0];
 }
 
-// That `sum` adds up `element`, which is in the axes of `squares`.
+// The axes of more than one element.
+std::vector<te::Axis> longer_axes(const te::TensorNode& t) {
+  std::vector<te::Axis> out = t.axes;
+  std::erase_if(out, [](const te::Axis& a) { return is_int(a.extent, 1); });
+  return out;
+}
+
+// That `sum` adds up `element`, which is in the axes of `squares`. Axes of one element do not count.
 bool adds_up(const te::TensorNode& sum, const te::TensorNode& squares, const Expr& element) {
-  if (!is_float_sum(sum) || sum.dtype != squares.dtype || sum.axes.size() != squares.axes.size() ||
-      sum.reduce_axes.size() != squares.reduce_axes.size())
-    return false;
-  std::vector<scalar::Binding> bindings;
+  if (!is_float_sum(sum) || sum.dtype != squares.dtype) return false;
+  std::vector<scalar::Binding> bindings, ones;
   auto bind = [&](const std::vector<te::Axis>& from, const std::vector<te::Axis>& to) {
+    if (from.size() != to.size()) return false;
     for (size_t d = 0; d < from.size(); ++d) {
       if (!scalar::prove_equal(from[d].extent, to[d].extent).value_or(false)) return false;
       bindings.push_back({from[d].var, to[d].var});
     }
     return true;
   };
-  return bind(sum.axes, squares.axes) && bind(sum.reduce_axes, squares.reduce_axes) &&
-         scalar::equal(scalar::simplify(scalar::substitute(sum.body, bindings)), scalar::simplify(element));
+  for (const te::TensorNode* t : {&sum, &squares})
+    for (const te::Axis& a : t->axes)
+      if (is_int(a.extent, 1)) ones.push_back({a.var, imm(0)});
+  if (!bind(longer_axes(sum), longer_axes(squares)) || !bind(sum.reduce_axes, squares.reduce_axes)) return false;
+  auto plain = [&](const Expr& e) { return scalar::simplify(scalar::substitute(e, ones)); };
+  return scalar::equal(plain(scalar::substitute(sum.body, bindings)), plain(element));
+}
+
+// That an expression depends on an axis that is summed over.
+bool reads_reduced(const te::TensorNode& sum, const Expr& e) {
+  const Exprs vars = scalar::free_vars(e);
+  return std::any_of(vars.begin(), vars.end(), [&](const Expr& v) { return is_reduce_axis(sum, v->name); });
 }
 
 // The stages that an expression reads, and what these are made of.
@@ -65,8 +81,7 @@ std::optional<Moments> find_moments(const te::Tensors& outputs) {
     const Expr distance = distance_of(*q);
     if (!distance) continue;
     const Expr &element = distance->args[0], &mean = distance->args[1];
-    const Exprs vars = scalar::free_vars(mean);
-    if (std::any_of(vars.begin(), vars.end(), [&](const Expr& v) { return is_reduce_axis(*q, v->name); })) continue;
+    if (reads_reduced(*q, mean)) continue;
     for (const te::Tensor& s : made_of(mean))
       if (adds_up(*s, *q, element)) return Moments{s, q, element};
   }
@@ -81,14 +96,26 @@ struct Cut {
   SumSplit split;
   const std::vector<te::Axis>& axes;
 
-  Cut(const std::vector<te::Axis>& all, int64_t terms) : split(split_sum(all, terms)), axes(all) {
+  // `whole`: of whole axes where that makes blocks of up to four times as many elements, so that loops over these can
+  // become one (merge_sums.cpp).
+  Cut(const std::vector<te::Axis>& all, int64_t terms, bool whole = false) : split(split_sum(all, terms)), axes(all) {
     // Neighbours would be read at a remainder of the number of the block, not one after the other: whole rows instead.
     const size_t last = axes.size() - 1;
     const int64_t row = axes[last].extent->ivalue;
     const bool several =
         std::any_of(axes.begin(), axes.end() - 1, [](const te::Axis& a) { return !is_int(a.extent, 1); });
     if (split.at == last && split.inner > 1 && several) split.inner = row <= 4 * terms ? row : 0;
+    if (whole) take_whole_axes(terms);
     for (size_t k = 0; k < axes.size(); ++k) blocks *= steps(k), elements *= within(k);
+  }
+  void take_whole_axes(int64_t terms) {
+    constexpr int64_t further = 4;  // from `terms`, as split_sum() goes
+    int64_t inside = 1;
+    for (size_t k = axes.size(); k-- > 1;) {
+      inside *= axes[k].extent->ivalue;
+      if (inside > further * terms) return;
+      if (inside * further >= terms) split = {k - 1, 1};
+    }
   }
   // Of an axis, outside of blocks and in one.
   int64_t steps(size_t k) const { return axes[k].extent->ivalue / within(k); }
@@ -119,43 +146,134 @@ int64_t terms_of_block(const TargetDesc& target, DType dtype) {
   return part_of_l1(target, parts) / dtype.bytes();
 }
 
-std::optional<Gain> estimate_moments(const Moments& found, const TargetDesc& target) {
-  const te::TensorNode& r = *found.squares;
-  double elements = 1, rows = 1;
-  for (const te::Axis& a : r.reduce_axes) elements *= static_cast<double>(extent_or(a, 1));
-  for (const te::Axis& a : r.axes) rows *= static_cast<double>(extent_or(a, usual_rows));
-  const double bytes = elements * r.dtype.bytes();
-  const Cut cut(r.reduce_axes, terms_of_block(target, r.dtype));
-  if (stays_in_l1(target, bytes) || cut.split.inner == 0) return std::nullopt;
+int64_t results_of_block(const TargetDesc& target, DType dtype, int64_t extent) {
+  constexpr int64_t vectors = 4;  // chains of sums, as in window.cpp
+  const int64_t in_vector = std::max(1, target.vector_bytes / dtype.bytes());
+  return in_vector * std::clamp<int64_t>((extent + in_vector - 1) / in_vector, 1, vectors);
+}
+
+int64_t terms_of_block(const TargetDesc& target, const Moments& moments, const BlockLanes& lanes) {
+  const te::TensorNode& q = *moments.squares;
+  if (!lanes.axis) return terms_of_block(target, q.dtype);
+  const int64_t extent = extent_or(q.axes[*lanes.axis], usual_features);
+  return std::max<int64_t>(1, terms_of_block(target, q.dtype) / results_of_block(target, q.dtype, extent));
+}
+
+namespace {
+
+struct Sizes {
+  double elements = 1, results;  // of a sum, and how many sums
+  explicit Sizes(const te::TensorNode& sum) : results(elements_or(sum, usual_rows)) {
+    for (const te::Axis& a : sum.reduce_axes) elements *= static_cast<double>(extent_or(a, 1));
+  }
+};
+
+double waits_of_halves(const Cut& cut, const TargetDesc& target) {
   // Two sums of a block wait for their halves: each of about as many additions, one after the other.
   constexpr double waits = 2 * 5;
-  const double cost = static_cast<double>(cut.blocks) * waits * target.fma_latency / target.ghz,
+  return static_cast<double>(cut.blocks) * waits * target.fma_latency / target.ghz;
+}
+
+}  // namespace
+
+std::optional<Gain> estimate_moments(const Moments& found, const TargetDesc& target) {
+  const te::TensorNode& r = *found.squares;
+  const Sizes sizes(r);
+  const double bytes = sizes.elements * r.dtype.bytes();
+  const Cut cut(r.reduce_axes, terms_of_block(target, r.dtype));
+  if (stays_in_l1(target, bytes) || cut.split.inner == 0) return std::nullopt;
+  const double cost = waits_of_halves(cut, target), saved = read_ns(target, bytes);
+  if (cost >= saved) return std::nullopt;
+  return Gain{.saved_ns = sizes.results * (saved - cost)};
+}
+
+std::optional<Gain> estimate_pair(const Moments& found, const BlockLanes& lanes, const TargetDesc& target) {
+  const te::TensorNode& r = *found.squares;
+  const Sizes sizes(r);
+  const double bytes = sizes.elements * sizes.results * r.dtype.bytes();
+  const Cut cut(r.reduce_axes, terms_of_block(target, found, lanes), /*whole=*/!lanes.axis);
+  // Along rows a block waits for what comes from L3, as a stream does not: 16 x 64 x 56 x 56 take 530 us in blocks and
+  // 480 in two passes, as 16 x 28 x 28 x 128 130 and 220 (Zen 4).
+  const bool stays = lanes.axis ? stays_in_l2(target, bytes) : stays_in_l3(target, bytes);
+  if (stays || cut.split.inner == 0) return std::nullopt;
+  constexpr double passes = 5;  // over sums of blocks: both are written, and one of them is read twice
+  const double of_blocks = bytes / static_cast<double>(cut.elements),
+               cost = passes * read_ns(target, of_blocks) +
+                      (lanes.axis ? 0 : sizes.results * waits_of_halves(cut, target)),
                saved = read_ns(target, bytes);
   if (cost >= saved) return std::nullopt;
-  return Gain{.saved_ns = rows * (saved - cost)};
+  const double arrays = 2 * of_blocks;
+  return Gain{.saved_ns = saved - cost, .added_bytes = static_cast<int64_t>(arrays)};
 }
+
+namespace {
+
+Expr number(double value, DType dtype) { return scalar::fimm(value, dtype); }
+
+// Sums and squares of each block: in the axes of `squares` and, behind or in front of them, the number of the block.
+struct OfBlocks {
+  te::Tensor sum, squares;
+};
+
+enum class BlockAxis : uint8_t { First, Last };
+
+OfBlocks of_blocks(const std::string& sum, const te::TensorNode& squares, const Expr& of_element, const Cut& cut,
+                   BlockAxis block) {
+  Exprs shape = squares.shape;
+  const bool first = block == BlockAxis::First;
+  shape.insert(first ? shape.begin() : shape.end(), imm(cut.blocks));
+  auto element = [&](const Exprs& i, const Exprs& k) {
+    std::vector<scalar::Binding> bindings;
+    for (size_t d = 0; d < squares.axes.size(); ++d)
+      bindings.push_back({squares.axes[d].var, i[d + static_cast<size_t>(first)]});
+    cut.bind(bindings, first ? i.front() : i.back(), k);
+    return scalar::substitute(of_element, bindings);
+  };
+  OfBlocks out;
+  out.sum = te::reduce(sum + "_block", shape, cut.extents(), te::Combiner::Sum, element);
+  out.squares =
+      te::reduce(squares.name + "_block", shape, cut.extents(), te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+        const Expr distance =
+            element(i, k) - (*out.sum)(i)*number(1 / static_cast<double>(cut.elements), squares.dtype);
+        return distance * distance;
+      });
+  return out;
+}
+
+// `sum` under its own name and axes, so that readers stay as they are, over blocks.
+te::Tensor over_blocks(const te::TensorNode& sum, const Cut& cut, const std::function<Expr(const Expr& block)>& body) {
+  te::TensorNode node = sum;
+  node.reduce_axes = {{scalar::var("b"), imm(cut.blocks)}};
+  node.body = body(node.reduce_axes[0].var);
+  return te::Tensor(new te::TensorNode(std::move(node)));
+}
+
+// What a block with this sum and these squares adds to the squares around `mean`.
+Expr around(const Expr& mean, const Expr& sum, const Expr& squares, const Cut& cut) {
+  const double elements = static_cast<double>(cut.elements);
+  const Expr apart = sum * number(1 / elements, sum->dtype) - mean;
+  return squares + apart * apart * number(elements, sum->dtype);
+}
+
+// Indices of `squares` at the place of an element of `t`, which is the sum or the squares.
+Exprs place_of(const te::TensorNode& t, const te::TensorNode& squares) {
+  const std::vector<te::Axis> axes = longer_axes(t);
+  Exprs out;
+  for (size_t next = 0; const te::Axis& a : squares.axes)
+    out.push_back(is_int(a.extent, 1) ? imm(0) : axes[next++].var);
+  return out;
+}
+
+}  // namespace
 
 std::optional<MomentsInBlocks> in_blocks(const te::Tensors& outputs, const Moments& moments, int64_t terms) {
   const te::TensorNode &s = *moments.sum, &q = *moments.squares;
   const Cut cut(q.reduce_axes, terms);
   if (cut.split.inner == 0) return std::nullopt;
-  auto number = [&](double value) { return scalar::fimm(value, q.dtype); };
-  const Expr part = number(1 / static_cast<double>(cut.elements));  // of an element in the mean of a block
-  auto element = [&](const Exprs& i, const Exprs& k) {
-    std::vector<scalar::Binding> bindings;
-    for (size_t d = 0; d < q.axes.size(); ++d) bindings.push_back({q.axes[d].var, i[d]});
-    cut.bind(bindings, i.back(), k);
-    return scalar::substitute(moments.element, bindings);
-  };
-  Exprs shape = q.shape;
-  shape.push_back(imm(cut.blocks));
+  const OfBlocks each = of_blocks(s.name, q, moments.element, cut, BlockAxis::Last);
   MomentsInBlocks out;
-  out.sum = te::reduce(s.name + "_block", shape, cut.extents(), te::Combiner::Sum, element);
-  out.squares =
-      te::reduce(q.name + "_block", shape, cut.extents(), te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
-        const Expr distance = element(i, k) - (*out.sum)(i)*part;
-        return distance * distance;
-      });
+  out.sum = each.sum, out.squares = each.squares;
+  Exprs shape = each.sum->shape;
   shape.insert(shape.end() - 1, imm(2));
   out.blocks = te::compute(q.name + "_blocks", shape, [&](Exprs i) {
     const Expr which = i[i.size() - 2];
@@ -163,30 +281,56 @@ std::optional<MomentsInBlocks> in_blocks(const te::Tensors& outputs, const Momen
     return scalar::select(eq(which, imm(0)), (*out.sum)(i), (*out.squares)(i));
   });
   out.param = te::placeholder(out.blocks->name, shape, q.dtype);
-
-  auto over_blocks = [&](const te::TensorNode& t,
-                         const std::function<Expr(const Expr& sum, const Expr& squares)>& body) {
-    te::TensorNode node = t;  // its own name and axes, so that readers stay as they are
-    node.reduce_axes = {{scalar::var("b"), imm(cut.blocks)}};
-    auto read = [&](int64_t which) {
-      Exprs at;
-      for (const te::Axis& a : t.axes) at.push_back(a.var);
-      at.insert(at.end(), {imm(which), node.reduce_axes[0].var});
-      return (*out.param)(at);
-    };
-    node.body = body(read(0), read(1));
-    return te::Tensor(new te::TensorNode(std::move(node)));
+  auto read = [&](const te::TensorNode& t, int64_t which, const Expr& block) {
+    Exprs at = place_of(t, q);
+    at.insert(at.end(), {imm(which), block});
+    return (*out.param)(at);
   };
-  const te::Tensor sum = over_blocks(s, [](const Expr& of_block, const Expr&) { return of_block; });
+  const te::Tensor sum = over_blocks(s, cut, [&](const Expr& b) { return read(s, 0, b); });
   const te::Tensors with_sum = te::replace(outputs, {{moments.sum, sum}});
   const te::Tensors stages = te::topological(with_sum);
   const te::Tensor now = *std::ranges::find(stages, q.name, [](const te::Tensor& t) { return t->name; });
   const Expr mean = distance_of(*now)->args[1];
-  const te::Tensor squares = over_blocks(q, [&](const Expr& of_block, const Expr& around) {
-    const Expr apart = of_block * part - mean;
-    return around + apart * apart * number(static_cast<double>(cut.elements));
-  });
+  const te::Tensor squares =
+      over_blocks(q, cut, [&](const Expr& b) { return around(mean, read(q, 0, b), read(q, 1, b), cut); });
   out.outputs = te::replace(with_sum, {{now, squares}});
+  return out;
+}
+
+std::optional<MomentsOfTwo> find_moments(const te::Tensors& of_sum, const te::Tensors& of_squares,
+                                         const te::Tensor& mean) {
+  const te::Tensor sum = only_reduction(of_sum);
+  if (!sum) return std::nullopt;
+  for (const te::Tensor& q : te::topological(of_squares)) {
+    if (q->is_placeholder() || !is_float_sum(*q)) continue;
+    const Expr distance = distance_of(*q);
+    if (!distance || reads_reduced(*q, distance->args[1]) || !adds_up(*sum, *q, distance->args[0])) continue;
+    const te::Tensors read = made_of(distance->args[1]);
+    if (std::find(read.begin(), read.end(), mean) != read.end())
+      return MomentsOfTwo{{sum, q, distance->args[0]}, distance->args[1]};
+  }
+  return std::nullopt;
+}
+
+std::optional<BlocksForTwo> in_blocks(const MomentsOfTwo& found, int64_t terms, const BlockLanes& lanes) {
+  const te::TensorNode &s = *found.moments.sum, &q = *found.moments.squares;
+  const Cut cut(q.reduce_axes, terms, /*whole=*/!lanes.axis);
+  if (cut.split.inner == 0) return std::nullopt;
+  const bool first = lanes.axis.has_value();
+  const OfBlocks each = of_blocks(s.name, q, found.moments.element, cut, first ? BlockAxis::First : BlockAxis::Last);
+  BlocksForTwo out;
+  for (const te::Tensor& t : {each.sum, each.squares}) {
+    out.blocks.push_back(copy_stage(t, t->name + "s"));
+    out.params.push_back(te::placeholder(t->name + "s", t->shape, t->dtype));
+  }
+  auto read = [&](const te::TensorNode& t, size_t which, const Expr& block) {
+    Exprs at = place_of(t, q);
+    at.insert(first ? at.begin() : at.end(), block);
+    return (*out.params[which])(at);
+  };
+  out.sum = over_blocks(s, cut, [&](const Expr& b) { return read(s, 0, b); });
+  out.squares =
+      over_blocks(q, cut, [&](const Expr& b) { return around(found.mean, read(q, 0, b), read(q, 1, b), cut); });
   return out;
 }
 

@@ -9,6 +9,7 @@
 
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/rules/rules.h"
+#include "relay/lower/schedule/test_target.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -17,12 +18,6 @@ namespace {
 using scalar::imm;
 
 const DType f32 = DType::float32();
-
-TargetDesc small() {
-  TargetDesc t;
-  t.vector_bytes = 32, t.has_fma = true, t.has_masks = true;
-  return t;
-}
 
 struct Norm {
   Exprs shape;           // of the data
@@ -79,6 +74,62 @@ TEST(Moments, PayWhereRowsDoNotStayInL1) {
   EXPECT_FALSE(gain(1000003));  // a prime
   EXPECT_TRUE(gain(1 << 20));
   EXPECT_GT(gain(1 << 22)->saved_ns, gain(1 << 20)->saved_ns);
+}
+
+// Mean and squares of channels in two groups: of images, summed over batch, rows and columns.
+struct OfChannels {
+  te::Tensor x, mean, param;  // what the second group reads of the first
+  te::Tensors first, second;
+
+  OfChannels(const Shape& images, bool channels_last) {
+    Exprs shape;
+    for (int64_t e : images) shape.push_back(imm(e));
+    const size_t axis = channels_last ? 3 : 1;
+    x = te::placeholder("x", shape, f32);
+    Exprs summed = shape;
+    summed.erase(summed.begin() + static_cast<int64_t>(axis));
+    const Exprs kept = {imm(1), shape[axis]};
+    auto read = [&](const Expr& c, Exprs k) {
+      k.insert(k.begin() + static_cast<int64_t>(axis), c);
+      return (*x)(k);
+    };
+    int64_t count = 1;
+    for (const Expr& e : summed) count *= e->ivalue;
+    const te::Tensor sum = te::reduce("sum", kept, summed, te::Combiner::Sum,
+                                      [&](const Exprs& i, const Exprs& k) { return read(i[1], k); });
+    mean = te::compute("mean", kept,
+                       [&](const Exprs& i) { return (*sum)(i)*scalar::fimm(1 / static_cast<double>(count), f32); });
+    param = te::placeholder("param", kept, f32);
+    const te::Tensor squares =
+        te::reduce("squares", {shape[axis]}, summed, te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+          const Expr distance = read(i[0], k) - (*param)({imm(0), i[0]});
+          return distance * distance;
+        });
+    first = {mean}, second = {copy_stage(squares, "out")};
+  }
+};
+
+TEST(Moments, AreFoundInTwoGroups) {
+  const OfChannels groups({2, 3, 4, 5}, false);
+  EXPECT_TRUE(find_moments(groups.first, groups.second, groups.param));
+  EXPECT_FALSE(find_moments(groups.first, groups.second, groups.x));  // of another array
+  EXPECT_FALSE(find_moments(OfChannels({2, 3, 4, 5}, false).first, groups.second, groups.param));
+}
+
+// From L3 only channels-last images are read faster in blocks.
+TEST(Moments, OfTwoGroupsPayWhereDataDoNotStayInTheCache) {
+  auto gain = [](int64_t images, const BlockLanes& lanes) {
+    const OfChannels groups({images, 64, 32, 32}, false);
+    TargetDesc target = small();
+    target.l2_bytes = 1 << 20, target.l3_bytes = 16 << 20;
+    return estimate_pair(find_moments(groups.first, groups.second, groups.param)->moments, lanes, target).has_value();
+  };
+  const BlockLanes channels{.axis = 0}, rows{};
+  EXPECT_FALSE(gain(2, channels));  // half a megabyte
+  EXPECT_TRUE(gain(8, channels));
+  EXPECT_FALSE(gain(8, rows));
+  EXPECT_TRUE(gain(64, channels));
+  EXPECT_TRUE(gain(64, rows));
 }
 
 // As the rules schedule it, in the loop interpreter. terms 0: not in blocks.
@@ -171,6 +222,69 @@ TEST(Moments, FetchTheNextBlockFromBeyondL3) {
   }
 }
 
+// Kernels of a draft, in the loop interpreter: arrays by name, of which `x` is given.
+std::map<std::string, Tensor> arrays_of(const ScheduleDraft& draft, const Tensor& x) {
+  Result<std::vector<BuiltKernel>> kernels =
+      build_kernels(draft.stages(), draft.schedule, draft.layouts, *draft.target, "k");
+  RELAY_CHECK(kernels, "{}", render(kernels.errors()));
+  std::map<std::string, Tensor> arrays{{"x", x}};
+  for (const BuiltKernel& built : *kernels) {
+    std::vector<void*> params;
+    std::vector<int64_t> bytes;
+    for (const loop::BufferRef& p : built.kernel.params) {
+      Shape shape;
+      for (const Expr& e : p->shape) shape.push_back(e->ivalue);
+      Tensor& t = arrays.try_emplace(p->name, Tensor::full(shape, f32, 0)).first->second;
+      params.push_back(t.mutable_data()), bytes.push_back(static_cast<int64_t>(t.bytes()));
+    }
+    const Status s = loop::interpret(built.kernel, params, bytes, {}, 0, built.kernel.tasks->ivalue);
+    RELAY_CHECK(s, "{}", render(s.errors()));
+  }
+  return arrays;
+}
+
+// One kernel for the sums of blocks, along rows or channels, against float64. 37 channels fill no whole vectors.
+TEST(Moments, BlocksOfTwoGroupsAreOneKernel) {
+  for (const bool channels_last : {false, true})
+    for (int64_t terms : {10, 40, 100}) {
+      SCOPED_TRACE(format("channels {}, blocks of {}", channels_last ? "last" : "first", terms));
+      const Shape shape = channels_last ? Shape{3, 8, 12, 37} : Shape{3, 37, 8, 12};
+      const OfChannels groups(shape, channels_last);
+      const BlockLanes lanes = channels_last ? BlockLanes{.axis = 0} : BlockLanes{};
+      const std::optional<BlocksForTwo> made =
+          in_blocks(*find_moments(groups.first, groups.second, groups.param), terms, lanes);
+      ASSERT_TRUE(made);
+      ScheduleDraft draft;
+      const TargetDesc target = small();
+      draft.target = &target, draft.outputs = unique_names(made->blocks);
+      for (const te::Tensor& o : draft.outputs) draft.layout(o);
+      draft.form = {.schedule = &block_sums_schedule, .stages = lanes};
+      apply_rules(draft);
+      EXPECT_TRUE(draft.used.count(Rule::Moments));
+      ASSERT_EQ(build_kernels(draft.stages(), draft.schedule, draft.layouts, target, "k")->size(), 1u);
+      const Tensor x = data({.shape = {imm(shape[0]), imm(shape[1]), imm(shape[2]), imm(shape[3])}}, 1000, 0.01);
+      std::map<std::string, Tensor> arrays = arrays_of(draft, x);
+      const Tensor &sums = arrays.at(draft.outputs[0]->name), &squares = arrays.at(draft.outputs[1]->name);
+      const int64_t blocks = sums.elements() / 37, elements = 3 * 8 * 12 / blocks;
+      for (int64_t c = 0; c < 37; ++c) {
+        double sum = 0, want = 0, around = 0;
+        auto each = [&](const std::function<void(double)>& visit) {
+          for (int64_t i = 0; i < x.elements(); ++i)
+            if ((channels_last ? i % 37 : i / (8 * 12) % 37) == c) visit(x.at(i));
+        };
+        each([&](double v) { sum += v; });
+        const double mean = sum / (3 * 8 * 12);
+        each([&](double v) { want += (v - mean) * (v - mean); });
+        for (int64_t b = 0; b < blocks; ++b) {
+          const int64_t at = channels_last ? b * 37 + c : c * blocks + b;
+          const double apart = sums.at(at) / static_cast<double>(elements) - mean;
+          around += squares.at(at) + apart * apart * static_cast<double>(elements);
+        }
+        EXPECT_NEAR(around, want, want * 1e-4 + 1e-2);
+      }
+    }
+}
+
 // Rows along which what is read is not stored: the ordinary loops.
 TEST(Moments, OtherLoopsStayAsTheyAre) {
   ScheduleDraft draft;
@@ -181,6 +295,7 @@ TEST(Moments, OtherLoopsStayAsTheyAre) {
   draft.layouts["x"] = draft.layouts["out"] = Layout::channels_last(4);
   apply_rules(draft);
   EXPECT_NE(draft.schedule.rule.find("not in blocks"), std::string::npos) << draft.schedule.rule;
+  EXPECT_FALSE(draft.used.count(Rule::Moments));  // so that nobody reports what it would have saved
   EXPECT_TRUE(build_kernels(draft.stages(), draft.schedule, draft.layouts, target, "k"));
 }
 

@@ -94,8 +94,7 @@ struct Steps {
     };
     const double along_rows = filled(found.row, lanes), along_channels = filled(found.channels, half);
     if (found.row < lanes || found.channels > lanes || along_rows < surely_more * along_channels) return std::nullopt;
-    double macs = 1;
-    for (const te::Axis& a : r.axes) macs *= static_cast<double>(extent_or(a, 1));
+    double macs = elements_or(r, 1);
     for (const te::Axis& a : r.reduce_axes) macs *= static_cast<double>(extent_or(a, 1));
     return Gain{.saved_ns = multiply_adds_ns(target, macs) * (1 / along_channels - 1 / along_rows)};
   }

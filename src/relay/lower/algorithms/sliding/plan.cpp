@@ -72,14 +72,9 @@ bool read_once(const Group& window, int data) {
 
 // Additions of what a group computes besides its sums: of activations.
 double additions_beside_sums(const Group& g, const TargetDesc& target) {
-  double additions = 0;
-  for (const te::Tensor& t : te::topological(g.te.outputs)) {
-    if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;
-    double elements = 1;
-    for (const te::Axis& a : t->axes) elements *= static_cast<double>(extent_or(a, 0));
-    additions += elements * count_operations(t->body, target);
-  }
-  return additions;
+  return count_operations(te::topological(g.te.outputs), target, [](const te::TensorNode& t) {
+    return t.combiner == te::Combiner::None ? elements_or(t, 0) : 0;
+  });
 }
 
 // A window, what makes its data, if that can be joined, and what reads its results.

@@ -91,15 +91,12 @@ class Scheduler {
             if (v->name == "r") column = static_cast<int>(d);
       });
       if (draft_.layout(in).dims.back().dim == column) continue;
-      Layout last;
-      for (int d = 0; d < static_cast<int>(in->shape.size()); ++d)
-        if (d != column) last.dims.push_back({d});
-      last.dims.push_back({column});
-      draft_.layouts[in->name] = draft_.schedule.layouts[in->name] = last;
+      draft_.layouts[in->name] = draft_.schedule.layouts[in->name] =
+          stored_last(static_cast<int>(in->shape.size()), column);
     }
   }
 
-  // Returns the level at which the columns of a task are opened; one loop further in, a pair of rows is. A expensive
+  // Returns the level at which the columns of a task are opened; one loop further in, a pair of rows is. An expensive
   // epilogue is a loop over the vectors of a tile, not written out for each.
   int epilogue() {
     expensive_ = is_expensive(draft_.expanded(e_).body(*e_));
@@ -167,6 +164,6 @@ class Scheduler {
 
 }  // namespace
 
-void schedule_strassen(ScheduleDraft& draft) { Scheduler(draft).run(); }
+bool schedule_strassen(ScheduleDraft& draft) { return Scheduler(draft).run(), true; }
 
 }  // namespace relay::lower

@@ -85,7 +85,7 @@ std::optional<Gain> estimate_strassen(const Product& product, const TargetDesc& 
 StrassenForms rewrite_strassen(const te::Tensors& outputs, const Product& product, bool with_direct);
 
 // Schedules a group in this form, or one that makes what it reads (schedule.cpp).
-void schedule_strassen(ScheduleDraft& plan);
+bool schedule_strassen(ScheduleDraft& draft);
 inline constexpr int products_of_strassen = 7;  // of quarters; eight without it
 
 inline constexpr FormSchedule strassen_schedule{.rule = Rule::Strassen, .whole = schedule_strassen};

@@ -126,10 +126,7 @@ class Scheduler {
 
   // The data is read channels-last and without a guard: from its halo, or from a copy.
   void data() {
-    Layout channels_last;
-    for (int d = 0; d < 4; ++d)
-      if (d != w_.channels) channels_last.dims.push_back({d});
-    channels_last.dims.push_back({w_.channels});
+    const Layout channels_last = stored_last(4, w_.channels);
     if (!w_.padded.empty()) {
       if (draft_.form.reads_halo.count(w_.padded)) {
         schedule(w_.padded).reads_halo = true;
@@ -166,16 +163,13 @@ class Scheduler {
     // Lanes run along the output channels of the weight as it was given.
     for (const te::Tensor& in : te::inputs(draft_.stage(w_.weight_rows))) {
       if (!draft_.constants.count(in->name)) continue;
-      Layout last;
       int o = -1;
       scalar::visit(draft_.stage(w_.weight_rows)->body, [&](const Expr& n) {
         if (n->kind != scalar::Kind::Load) return;
         for (size_t d = 0; d < n->args.size(); ++d)
           if (n->args[d]->kind == scalar::Kind::Var && n->args[d]->name == "o") o = static_cast<int>(d);
       });
-      for (int d = 0; d < 4; ++d)
-        if (d != o) last.dims.push_back({d});
-      last.dims.push_back({o});
+      Layout last = stored_last(4, o);
       // As the direct form packs it, if lanes lie side by side there too.
       const std::map<std::string, Layout>::iterator stored = draft_.stored_layouts.find(in->name);
       if (stored != draft_.stored_layouts.end()) {
@@ -298,12 +292,8 @@ class Scheduler {
 
   // The images that lie side by side are stored channels-last, and the epilogue puts them into one another again.
   void take_apart() {
-    Layout channels_last;
     for (int d = 0; d < 4; ++d)
-      if (e_->axes[static_cast<size_t>(d)].var->name != o_) channels_last.dims.push_back({d});
-    for (int d = 0; d < 4; ++d)
-      if (e_->axes[static_cast<size_t>(d)].var->name == o_) channels_last.dims.push_back({d});
-    layout(e_->name, channels_last);
+      if (e_->axes[static_cast<size_t>(d)].var->name == o_) layout(e_->name, stored_last(4, d));
     elementwise_rule(draft_, draft_.outputs[0]);
   }
 
@@ -333,6 +323,6 @@ class Scheduler {
 
 }  // namespace
 
-void schedule_winograd(ScheduleDraft& draft) { Scheduler(draft).run(); }
+bool schedule_winograd(ScheduleDraft& draft) { return Scheduler(draft).run(), true; }
 
 }  // namespace relay::lower

@@ -86,7 +86,7 @@ std::optional<WinogradChoice> choose_winograd(const Convolution& conv, const Tar
 Winograd rewrite_winograd(te::Tensors& outputs, const Convolution& conv, const WinogradTile& tile);
 
 // Schedules a group in this form (schedule.cpp).
-void schedule_winograd(ScheduleDraft& plan);
+bool schedule_winograd(ScheduleDraft& draft);
 inline constexpr FormSchedule winograd_schedule{.rule = Rule::Winograd, .whole = schedule_winograd};
 
 }  // namespace relay::lower

@@ -8,6 +8,7 @@
 #include "relay/lower/algorithms/extreme_values.h"
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/rules/rules.h"
+#include "relay/lower/schedule/test_target.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -16,12 +17,6 @@ namespace {
 using scalar::imm;
 
 const DType f32 = DType::float32();
-
-TargetDesc small() {
-  TargetDesc t;
-  t.vector_bytes = 32, t.vector_registers = 16, t.l2_bytes = 1 << 20, t.has_fma = true, t.has_masks = true;
-  return t;
-}
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
