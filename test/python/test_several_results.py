@@ -145,3 +145,15 @@ def test_groups_that_would_wait_for_each_other():
     want = np.asarray(relay.evaluate(gradient, given))
     got = np.asarray(relay.compile(gradient)(*given))
     assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
+
+
+@pytest.mark.parametrize("n", [0, 1, 17, 4095, 4096, 4097, 100_003])
+def test_rows_of_unknown_length(n):
+    program = compiled(
+        "def @main(%x: Tensor[(n), float32], %s: Tensor[(n), float32]) "
+        "{ let %a = nn.relu(%x); (%a, multiply(%a, %s)) }",
+        threads=2,
+    )
+    x, s = (np.random.default_rng(k).standard_normal(n).astype("float32") for k in range(2))
+    kept, scaled = outputs(program(x, s))
+    assert np.array_equal(kept, np.maximum(x, 0)) and np.array_equal(scaled, np.maximum(x, 0) * s)

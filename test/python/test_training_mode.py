@@ -49,10 +49,10 @@ def test_statistics_of_large_batches_in_one_pass(axis):
     rest = tuple(d for d in range(4) if d != axis)
     data = var("x", *shape)
     mean = relay.mean(data, axis=rest, keepdims=True)
-    mod = relay.IRModule({"main": relay.Function([data], relay.Tuple([mean, relay.variance(data, mean, axis=rest)]))})
+    mod = relay.IRModule({"main": relay.Function([data], relay.Tuple([mean, relay.variance(data, axis=rest)]))})
     x = random(*shape, seed=6) + 300 + 50 * np.arange(shape[0], dtype="float32").reshape(-1, 1, 1, 1)
     got = relay.compile(mod)(x)
-    np.testing.assert_allclose(got[0], x.mean(rest, keepdims=True, dtype="float64"), rtol=1e-6)
+    np.testing.assert_allclose(got[0], x.mean(rest, keepdims=True, dtype="float64"), rtol=1e-5)
     np.testing.assert_allclose(got[1], x.var(rest, dtype="float64"), rtol=1e-5)
 
 

@@ -46,11 +46,11 @@ std::optional<BlockLanes> lanes_of(const FunctionPlan& plan, const Group& g, con
     scalar::visit(moments.element, [&](const Expr& n) {
       if (n->kind != scalar::Kind::Load || n->source.get() != static_cast<const scalar::Source*>(placeholder.get()))
         return;
-      const Expr& index = n->args[static_cast<size_t>(last)];
+      const Expr index = last < 0 ? Expr() : n->args[static_cast<size_t>(last)];
       BlockLanes now;
       for (size_t d = 0; d < q.axes.size(); ++d)
         if (index == q.axes[d].var) now.axis = d;
-      agree &= last >= 0 && index->kind == scalar::Kind::Var && (!lanes || *lanes == now);
+      agree &= index && index->kind == scalar::Kind::Var && (!lanes || *lanes == now);
       lanes = now;
     });
   });
@@ -59,7 +59,7 @@ std::optional<BlockLanes> lanes_of(const FunctionPlan& plan, const Group& g, con
 
 std::optional<Pair> find_pair(const Site& site) {
   const Group& first = site.group();
-  if (!is_plain(first)) return std::nullopt;
+  if (!is_plain(first) || !only_reduction(first.te.outputs)) return std::nullopt;
   for (size_t g = site.at + 1; g < site.plan.groups.size(); ++g) {
     const Group& second = site.plan.groups[g];
     const auto mean = std::ranges::find(second.params, first.outputs[0]) - second.params.begin();

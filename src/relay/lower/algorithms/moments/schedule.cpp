@@ -117,9 +117,7 @@ void place_along_rows(ScheduleDraft& draft, const te::Tensors& sums) {
   StageSchedule& first = draft.schedule.stages[sum_out];
   first.place = Place::At, first.consumer = out, first.level = level, first.storage = Storage::Array;
   add_axes(first.loops, *draft.outputs[0], std::nullopt, LoopKind::Serial);
-  for (const te::Tensor& sum : sums) {
-    place_in_lanes(draft, sum, sums, out, level);
-  }
+  for (const te::Tensor& sum : sums) place_in_lanes(draft, sum, sums, out, level);
 }
 
 }  // namespace
