@@ -75,6 +75,7 @@ class KernelEmitter {
   Value* side_by_side(std::span<const scalar::Expr> of);
   Value* load_run(std::span<const scalar::Expr> of);
   bool is_run(std::span<const scalar::Expr> of);
+  Value* known_in_lanes(const scalar::Expr& e);
   Value* lane_comparison(const scalar::Expr& e);
   Value* lane_division(const scalar::Expr& e);
   Value* select(const scalar::Expr& e);
@@ -103,6 +104,7 @@ class KernelEmitter {
   Value* load_near(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
   Value* load_runs(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
   Value* pointer_to(const loop::Buffer* buffer, const scalar::Expr& flat);
+  bool is_free_of_guards(const scalar::Expr& e) const;
   Value* load(const scalar::Expr& e);
   Value* load_memory(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);
   Value* guarded(Value* pointer);

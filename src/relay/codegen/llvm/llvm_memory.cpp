@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <utility>
 
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/codegen/llvm/transpose.h"
@@ -214,9 +215,33 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
+// Whether a vector may be read whatever its guard is: its lanes lie at known places, all of them within the array.
+// Under one guard and another it is read once then, and whole vectors of lanes that are not side by side. What is
+// side by side costs as much under a mask that is known at run time only.
+bool KernelEmitter::is_free_of_guards(const Expr& e) const {
+  if (!guard_ || e->dtype.lanes == 1) return false;
+  const Buffer* buffer = buffer_of(e);
+  bool regular = true;
+  for (size_t d = 0; d < e->args.size(); ++d) {
+    const std::optional<loop::LaneTable> index = loop::as_table(e->args[d], e->dtype.lanes, bounds_);
+    if (!index || !scalar::is_int(buffer->shape[d])) return false;
+    const auto [first, last] = std::minmax_element(index->offsets.begin(), index->offsets.end());
+    const scalar::Interval base = scalar::interval(index->base, bounds_);
+    if (!base.min || !base.max || *base.min + *first < 0 || *base.max + *last >= buffer->shape[d]->ivalue) return false;
+    regular &= loop::as_lanes(e->args[d]).has_value();
+  }
+  return !regular || llvm::isa<llvm::Constant>(guard_);
+}
+
 llvm::Value* KernelEmitter::load(const Expr& e) {
   const Buffer* buffer = buffer_of(e);
   if (buffer->scope == Scope::Register) return load_register(buffer, e->args, e->dtype);
+  if (is_free_of_guards(e)) {
+    Value* guard = std::exchange(guard_, nullptr);
+    Value* value = load(e);
+    guard_ = guard;
+    return value;
+  }
   reads_for_itself_ = reads_for_itself_ && e->dtype.lanes == 1 && buffer->scope != Scope::Stack;
   auto read = [&] {
     Value* value = load_memory(buffer, e->args, e->dtype);
