@@ -1,4 +1,4 @@
-"""Vectors of integers are divided as floats, whose quotients are exact: at the ends of each type too, and by 0 and -1."""
+"""Vectors of integers are divided as floats, whose quotients are exact: at the ends of types, and by 0 and -1 too."""
 
 import numpy as np
 import pytest

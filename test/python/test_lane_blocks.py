@@ -66,6 +66,11 @@ def test_values(name, target):
         np.testing.assert_array_equal(got, expected(*inputs))
 
 
+def test_no_rows():
+    got = relay.compile(relay.parse(f"{HEADER}def @main(%a: Tensor[(0, 3), float32]) {{ reverse(%a, axis=1) }}\n"))
+    assert got(numbers(0, 3)).shape == (0, 3)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_is_gathered(name, tmp_path):
     (tmp_path / "p.relay").write_text(program(name))

@@ -33,24 +33,45 @@ static scalar::Expr in_lane(const scalar::Expr& e, const scalar::Expr& lane) {
   return a && b ? scalar::binary(e->binary, a, b) : scalar::Expr();
 }
 
-std::optional<Lanes> joined_lanes(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes,
-                                  const scalar::Bounds& bounds) {
-  const scalar::Expr lane = scalar::var("lane");
+// The place in memory that each lane reads, over the variable `lane`; null where some index is more than arithmetic.
+static scalar::Expr joined_place(const scalar::Exprs& indices, const scalar::Exprs& steps, const scalar::Expr& lane,
+                                 int lanes, const scalar::Bounds& bounds) {
   scalar::Expr flat = scalar::imm(0);
   for (size_t d = 0; d < indices.size(); ++d) {
     const scalar::Expr index = in_lane(indices[d], lane);
-    if (!index) return std::nullopt;
+    if (!index) return {};
     flat = flat + index * steps[d];
   }
   scalar::Bounds inside = bounds;
   inside.set(lane, 0, lanes);
-  const scalar::Expr simple = scalar::simplify(flat, inside);
-  const std::optional<scalar::Affine> affine = scalar::as_affine(simple, {lane});
+  return scalar::simplify(flat, inside);
+}
+
+std::optional<Lanes> joined_lanes(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes,
+                                  const scalar::Bounds& bounds) {
+  const scalar::Expr lane = scalar::var("lane"), simple = joined_place(indices, steps, lane, lanes, bounds);
+  const std::optional<scalar::Affine> affine = simple ? scalar::as_affine(simple, {lane}) : std::nullopt;
   if (!affine) return std::nullopt;
+  scalar::Bounds inside = bounds;
+  inside.set(lane, 0, lanes);
   // as_affine takes variables to be at least 0, which one that was loaded need not be.
   const scalar::Expr base = scalar::simplify(scalar::substitute(simple, {{lane, scalar::imm(0)}}), bounds);
   if (scalar::prove_equal(simple, base + lane * affine->coefficients[0], inside) != true) return std::nullopt;
   return Lanes{base, affine->coefficients[0]};
+}
+
+std::optional<LaneTable> joined_table(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes,
+                                      const scalar::Bounds& bounds) {
+  const scalar::Expr lane = scalar::var("lane"), place = joined_place(indices, steps, lane, lanes, bounds);
+  if (!place) return std::nullopt;
+  LaneTable table{scalar::simplify(scalar::substitute(place, {{lane, scalar::imm(0)}}), bounds), {}};
+  for (int64_t l = 0; l < lanes; ++l) {
+    const scalar::Expr distance =
+        scalar::simplify(scalar::substitute(place, {{lane, scalar::imm(l)}}) - table.base, bounds);
+    if (!scalar::is_int(distance)) return std::nullopt;
+    table.offsets.push_back(distance->ivalue);
+  }
+  return table;
 }
 
 // x - y in each lane, where that is known.

@@ -29,6 +29,10 @@ struct LaneTable {
 };
 std::optional<LaneTable> as_table(const scalar::Expr& e, int lanes, const scalar::Bounds& bounds);
 
+// The place in memory as such a vector, where its parts are not: remainders that are left when they are added up.
+std::optional<LaneTable> joined_table(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes,
+                                      const scalar::Bounds& bounds);
+
 // A condition on such vectors, where it is known in every lane.
 std::optional<std::vector<bool>> known_lanes(const scalar::Expr& condition, int lanes, const scalar::Bounds& bounds);
 

@@ -284,6 +284,9 @@ TEST(LaneBlocks, PeriodsOfIndices) {
          return select(scalar::eq(floormod(i[1], imm(3)), imm(0)), (*x)({i[0], floordiv(i[1], imm(3))}), zero);
        },
        2, "i1/48"},
+      {"copies of rows", 90, 3,
+       [](auto& x, auto& s, auto& i) { return (*x)({floormod(i[0], imm(45)), i[1]}) + (*s)({i[1]}); }, 2,
+       "i0_part_i1/48"},
       {"a quotient that nothing knows", 90, 3,
        [](auto& x, auto& s, auto& i) {
          return (*x)({floordiv(i[0], imm(2)), floormod(scalar::cast(DType::int64(), (*s)({i[0]})) + 2 + i[1], imm(3))});
@@ -307,6 +310,27 @@ TEST(LaneBlocks, PeriodsOfIndices) {
     EXPECT_NE(schedule.find(c.loop), std::string::npos) << schedule;
     schedule_plainly(plain);
     EXPECT_EQ(results(draft)["y"], results(plain)["y"]);
+  }
+}
+
+// Of sums over short rows as many are taken at once as a vector has lanes; over long ones the row has lanes.
+TEST(Window, ShortRowsAreSummedSideBySide) {
+  const TargetDesc target = vectors(64, 32, 1);
+  for (const auto& [terms, near] : {std::pair(4, true), std::pair(40, false)}) {
+    te::Tensor x = te::placeholder("x", {imm(6), imm(37), imm(terms)}, f32);
+    ScheduleDraft draft;
+    draft.target = &target;
+    draft.outputs = {te::reduce("sum", {imm(37)}, {imm(6), imm(terms)}, te::Combiner::Sum,
+                                [&](const Exprs& i, const Exprs& k) { return (*x)({k[0], i[0], k[1]}); })};
+    apply_rules(draft);
+    EXPECT_EQ(draft.schedule.rule.find("window") != std::string::npos, near) << draft.schedule.rule;
+    std::map<std::string, std::vector<float>> arrays = results(draft);
+    for (int64_t i = 0; i < 37; ++i) {
+      float sum = 0;
+      for (int64_t k = 0; k < 6; ++k)
+        for (int64_t t = 0; t < terms; ++t) sum += arrays["x"][(k * 37 + i) * terms + t];
+      EXPECT_EQ(arrays[draft.outputs[0]->name][i], sum);
+    }
   }
 }
 

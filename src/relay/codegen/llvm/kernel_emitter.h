@@ -19,6 +19,7 @@
 
 #include "relay/codegen/llvm/values.h"
 #include "relay/codegen/registers.h"
+#include "relay/loop/lanes.h"
 
 namespace relay::codegen {
 
@@ -99,6 +100,7 @@ class KernelEmitter {
   void setup_buffers();
   Value* base_of(const loop::Buffer* buffer);
   Value* opaque(Value* base);
+  std::optional<loop::LaneTable> table_of(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes) const;
   Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes, bool loads = false);
   std::vector<int64_t> near_lanes(std::vector<int64_t> offsets, int bytes) const;
   Value* load_near(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);

@@ -11,7 +11,6 @@
 
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/codegen/llvm/transpose.h"
-#include "relay/loop/lanes.h"
 
 namespace relay::codegen {
 
@@ -153,6 +152,20 @@ llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
   return constant == 0 ? pointer : b_.CreateGEP(element, pointer, b_.getInt64(static_cast<uint64_t>(constant)));
 }
 
+// The place in memory of each lane, of indices of which each has a constant distance for each lane.
+std::optional<loop::LaneTable> KernelEmitter::table_of(const Exprs& indices, const Exprs& steps, int lanes) const {
+  loop::LaneTable table{scalar::imm(0), std::vector<int64_t>(static_cast<size_t>(lanes), 0)};
+  const std::vector<int64_t> zeros = table.offsets;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const std::optional<loop::LaneTable> part = loop::as_table(indices[d], lanes, bounds_);
+    const bool moves = part && part->offsets != zeros;
+    if (!part || (moves && !scalar::is_int(steps[d]))) return std::nullopt;
+    table.base = table.base + part->base * steps[d];
+    for (size_t l = 0; moves && l < zeros.size(); ++l) table.offsets[l] += part->offsets[l] * steps[d]->ivalue;
+  }
+  return table;
+}
+
 KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs& indices, int lanes, bool loads) {
   size_t rank = indices.size();
   RELAY_CHECK(rank == buffer->shape.size(), "array {} has {} dimensions, {} indices are given", buffer->name,
@@ -182,20 +195,11 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
     return at;
   }
   if (loads) {  // a constant distance for each lane?
-    Expr base = scalar::imm(0);
-    std::vector<int64_t> offsets(static_cast<size_t>(lanes), 0);
-    bool constant = true;
-    for (size_t d = 0; d < rank && constant; ++d) {
-      std::optional<loop::LaneTable> part = loop::as_table(indices[d], lanes, bounds_);
-      const bool moves = part && part->offsets != std::vector<int64_t>(offsets.size(), 0);
-      constant = part && (!moves || scalar::is_int(steps[d]));
-      if (!constant) break;
-      base = base + part->base * steps[d];
-      for (size_t l = 0; moves && l < offsets.size(); ++l) offsets[l] += part->offsets[l] * steps[d]->ivalue;
-    }
-    if (constant) at.offsets = near_lanes(offsets, buffer->dtype.bytes());
+    std::optional<loop::LaneTable> table = table_of(indices, steps, lanes);
+    if (!table) table = loop::joined_table(indices, steps, lanes, bounds_);
+    if (table) at.offsets = near_lanes(table->offsets, buffer->dtype.bytes());
     if (!at.offsets.empty()) {
-      at.pointer = pointer_to(buffer, scalar::simplify(base, bounds_));
+      at.pointer = pointer_to(buffer, scalar::simplify(table->base, bounds_));
       return at;
     }
   }

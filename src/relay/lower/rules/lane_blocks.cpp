@@ -129,6 +129,7 @@ double reading(std::vector<int64_t> places, int64_t lanes) {
   if (side_by_side) return 1;
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
+  if (places.size() == 1) return 0.5;  // what computes with it reads it, or all vectors do
   const int64_t span = places.back() - places.front() + 1;
   if (span <= 2 * lanes) return span <= lanes ? 2 : 3;  // one or two loads, and a permutation
   size_t runs = 0;
@@ -153,12 +154,20 @@ class LaneBlocks {
     for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
       const Layout& layout = draft.layout(l.tensor);
       const Exprs at = layout.physical_indices(l.load->args), shape = layout.physical_shape(l.tensor->shape);
-      Expr place = scalar::imm(0);
+      Expr place = scalar::imm(0), step = scalar::imm(1);
+      Exprs steps(at.size());
       for (size_t d = 0; d < at.size(); ++d) place = scalar::simplify(place * shape[d] + at[d]);
-      if (std::none_of(places_.begin(), places_.end(), [&](const Expr& p) { return scalar::equal(p, place); }))
-        places_.push_back(place);
+      for (size_t d = at.size(); d-- > 0;) steps[d] = step, step = scalar::simplify(step * shape[d]);
+      if (std::none_of(reads_.begin(), reads_.end(), [&](const Read& r) { return scalar::equal(r.place, place); }))
+        reads_.push_back({at, steps, place});
     }
-    work_ = 1 + count_operations(draft.expanded(e).body(*e), *draft.target);
+    // What reads nothing is known in blocks, and usually in rows too.
+    const Expr body = scalar::rewrite(draft.expanded(e).body(*e), [](const Expr& n) {
+      bool reads = false;
+      scalar::visit(n, [&](const Expr& inside) { reads |= inside->kind == Kind::Load; });
+      return reads ? n : scalar::imm(1, n->dtype);
+    });
+    work_ = 1 + count_operations(body, *draft.target);
   }
 
   // Instructions an element, where blocks go on as they began and nothing is gathered. Without `known`: as it is
@@ -167,14 +176,15 @@ class LaneBlocks {
     constexpr int64_t most_vectors = 16;  // that are written out: the code of more takes longer to fetch
     const int64_t most = most_vectors * lanes_, extent = extent_or(blocks.axis, usual_row);
     const bool is_open = !scalar::is_int(blocks.axis.extent);
+    if (extent == 0) return std::nullopt;  // of no rows
     scalar::Bounds bounds;
     if (!is_open) bounds.set(blocks.axis.var, 0, extent);
     // One block for all of it goes on in any way.
     const Periods periods(blocks.axis.var, !is_open && extent <= most ? most * extent : most);
     Exprs moved;
     int64_t length = lanes_;
-    for (const Expr& place : places_) {
-      const Expr at = scalar::simplify(scalar::substitute(place, blocks.parts), bounds);
+    for (const Read& read : reads_) {
+      const Expr at = scalar::simplify(scalar::substitute(read.place, blocks.parts), bounds);
       const std::optional<Period> p = periods.of(at);
       if (!p && known) return std::nullopt;
       if (p) length = std::lcm(length, p->length);
@@ -185,6 +195,7 @@ class LaneBlocks {
     blocks.size = known ? length * std::max<int64_t>(1, usual / length) : usual;
     const bool all_known = blocks.size % length == 0 || extent <= blocks.size;
     if (!is_open) blocks.size = std::min(blocks.size, extent);
+    if (known && !blocks.parts.empty() && !stay_joined(blocks, moved)) return std::nullopt;
     double sum = 0;
     int64_t vectors = 0;
     for (int64_t begin = 0; begin < blocks.size; begin += lanes_, ++vectors)
@@ -214,8 +225,37 @@ class LaneBlocks {
     return reading(std::move(places), lanes_);
   }
 
+  // Whether lanes that lie side by side still do in each vector of a block, where quotients and remainders of different
+  // numbers are simplified one by one before they are added up again.
+  bool stay_joined(const Blocks& blocks, const Exprs& places) const {
+    const Expr task = scalar::var("task"), block = scalar::var("block"), lane = scalar::var("lane");
+    const int64_t of_task = (task_elements + blocks.size - 1) / blocks.size;
+    scalar::Bounds bounds;
+    bounds.set(lane, 0, lanes_);
+    bounds.set(block, 0, of_task);
+    for (size_t r = 0; r < reads_.size(); ++r) {
+      if (!scalar::as_affine(places[r], {blocks.axis.var})) continue;
+      for (int64_t begin = 0; begin < blocks.size; begin += lanes_) {
+        const Expr first = block * blocks.size + begin;
+        Expr place = scalar::imm(0);
+        for (size_t d = 0; d < reads_[r].at.size(); ++d) {
+          const Expr index = scalar::substitute(scalar::substitute(reads_[r].at[d], blocks.parts),
+                                                {{blocks.axis.var, task * (of_task * blocks.size) + first + lane}});
+          place = place + scalar::simplify(index, bounds) * reads_[r].steps[d];
+        }
+        if (!scalar::as_affine(scalar::simplify(place, bounds), {lane})) return false;
+      }
+    }
+    return true;
+  }
+
+  struct Read {
+    Exprs at, steps;  // in the array as it is stored
+    Expr place;       // the sum of them
+  };
+
   int64_t lanes_ = 1;
-  Exprs places_;  // in memory, of what is loaded
+  std::vector<Read> reads_;
   double work_ = 0;
 };
 
@@ -266,6 +306,26 @@ static void join(ScheduleDraft& draft, const te::Tensor& e, const Blocks& blocks
   draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
 }
 
+// An axis in front of the last one whose indices are remainders of it, in an axis of copies and one of what is copied.
+// Views the output `e` so; false, and nothing done, where there is none.
+static bool split_copies(ScheduleDraft& draft, const te::Tensor& e) {
+  for (size_t d = 0; d + 1 < e->axes.size(); ++d) {
+    const te::Axis& axis = e->axes[d];
+    int64_t copied = 0;
+    for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads)
+      for (const Expr& index : l.load->args)
+        if (index->kind == Kind::Binary && index->binary == BinaryOp::FloorMod && index->args[0] == axis.var &&
+            scalar::is_int(index->args[1]))
+          copied = index->args[1]->ivalue;
+    if (copied < 2 || !scalar::is_int(axis.extent) || axis.extent->ivalue % copied != 0) continue;
+    const te::Tensor viewed = with_axis_split(*e, d, {{"_copy", axis.extent->ivalue / copied}, {"_part", copied}});
+    std::replace(draft.outputs.begin(), draft.outputs.end(), e, viewed);
+    draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
+    return true;
+  }
+  return false;
+}
+
 // Whether some index is a quotient or a remainder of the axis.
 static bool is_divided(ScheduleDraft& draft, const te::Tensor& e, const Expr& axis) {
   bool found = false;
@@ -286,6 +346,25 @@ static double squares_cost(int64_t columns, int64_t lanes) {
   return (taken + 3 * rows) / (taken * rows);
 }
 
+// The way that takes the fewest instructions, of the axes as they are and of joined ones; of no size where nothing
+// pays.
+static Blocks best_blocks(ScheduleDraft& draft, const te::Tensor& e, bool divided, bool is_short) {
+  const LaneBlocks ways(draft, e);
+  Blocks as_it_is{e->axes.back(), {}}, best;
+  double least = *ways.cost(as_it_is, false);
+  const int64_t lanes = draft.lanes(e->dtype), row = extent_or(e->axes.back(), usual_row);
+  if (transposes_in_registers(e->dtype) && !contiguous_in_inputs(draft, e, e->axes.back().var->name).empty())
+    least = std::min(least, squares_cost(row, lanes));
+  for (size_t count = divided ? 1 : 2; count <= (is_short ? e->axes.size() : 1); ++count) {
+    Blocks way = count == 1 ? as_it_is : joined(*e, count);
+    const std::optional<double> cost = ways.cost(way, true);
+    // What is known as it is needs no squares. Others have to be better.
+    const double share = count == 1 ? 1 : best.size == 0 ? surely_less : likely_less;
+    if (cost && *cost <= least * share) least = *cost, best = std::move(way);
+  }
+  return best;
+}
+
 int64_t choose_lane_block(ScheduleDraft& draft, const te::Tensor& e) {
   constexpr int64_t many_vectors = 4;  // of which the last, not filled, is little
   const int64_t lanes = draft.lanes(e->dtype), row = e->axes.empty() ? 0 : extent_or(e->axes.back(), 0);
@@ -294,20 +373,20 @@ int64_t choose_lane_block(ScheduleDraft& draft, const te::Tensor& e) {
                         may_be_viewed(draft, e);
   const bool divided = is_divided(draft, e, e->axes.back().var);
   if (!is_short && !divided) return 0;
-  const LaneBlocks ways(draft, e);
-  Blocks as_it_is{e->axes.back(), {}}, chosen;
-  const std::optional<double> before = ways.cost(as_it_is, false);
-  double least = *before;  // what is known as it is needs no squares
-  if (transposes_in_registers(e->dtype) && !contiguous_in_inputs(draft, e, e->axes.back().var->name).empty())
-    least = std::min(least, squares_cost(row, lanes));
-  for (size_t count = divided ? 1 : 2; count <= (is_short ? e->axes.size() : 1); ++count) {
-    Blocks way = count == 1 ? as_it_is : joined(*e, count);
-    const std::optional<double> cost = ways.cost(way, true);
-    if (cost && *cost <= least) least = *cost * likely_less, chosen = std::move(way);
+  const Blocks blocks = best_blocks(draft, e, divided, is_short);
+  if (!blocks.parts.empty()) {
+    join(draft, e, blocks);
+    return blocks.size;
   }
-  if (chosen.size == 0) return 0;
-  if (!chosen.parts.empty()) join(draft, e, chosen);
-  return chosen.size;
+  ScheduleDraft split = draft;
+  if (is_short && split_copies(split, e)) {
+    const int64_t size = choose_lane_block(split, split.stage(e->name));
+    if (split.stage(e->name)->axes.size() <= e->axes.size()) {  // joined
+      draft = std::move(split);
+      return size;
+    }
+  }
+  return blocks.size;
 }
 
 }  // namespace relay::lower
