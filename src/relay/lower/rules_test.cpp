@@ -415,6 +415,83 @@ TEST(Elementwise, StepsKeepTheirAxes) {
   }
 }
 
+// Rows that fill no whole vectors are joined where all indices then go on as they began after a block, of which each
+// vector knows where its lanes lie; the others are left as they are.
+TEST(LaneBlocks, PeriodsOfIndices) {
+  using Body = std::function<Expr(const te::Tensor&, const te::Tensor&, const Exprs&)>;
+  struct Case {
+    const char* name;
+    int64_t rows, row;
+    Body body;
+    size_t axes;
+    std::string loop;  // the one around the written-out vectors
+  };
+  using scalar::floordiv, scalar::floormod, scalar::select;
+  const Expr zero = scalar::fimm(0);
+  const std::vector<Case> cases{
+      {"a number for each row", 90, 3, [](auto& x, auto& s, auto& i) { return (*x)(i) * (*s)({i[0]}); }, 1, "i0_i1/48"},
+      {"rows backwards", 90, 3, [](auto& x, auto&, auto& i) { return (*x)({imm(89) - i[0], i[1]}); }, 1, "i0_i1/48"},
+      {"elements backwards", 64, 5, [](auto& x, auto&, auto& i) { return (*x)({i[0], imm(4) - i[1]}); }, 1, "i0_i1/80"},
+      {"a diagonal", 32, 5,
+       [&](auto& x, auto& s, auto& i) {
+         return select(scalar::eq(floormod(i[0], imm(4)), i[1]), (*s)({floormod(i[0], imm(4)) + i[1]}), (*x)(i));
+       },
+       1, "i0_i1/80"},
+      {"every third of a long row", 4, 1000,
+       [&](auto& x, auto&, auto& i) {
+         return select(scalar::eq(floormod(i[1], imm(3)), imm(0)), (*x)({i[0], floordiv(i[1], imm(3))}), zero);
+       },
+       2, "i1/48"},
+      {"copies of rows", 90, 3,
+       [](auto& x, auto& s, auto& i) { return (*x)({floormod(i[0], imm(45)), i[1]}) + (*s)({i[1]}); }, 2,
+       "i0_part_i1/48"},
+      {"a quotient that nothing knows", 90, 3,
+       [](auto& x, auto& s, auto& i) {
+         return (*x)({floordiv(i[0], imm(2)), floormod(scalar::cast(DType::int64(), (*s)({i[0]})) + 2 + i[1], imm(3))});
+       },
+       2, ""},
+      {"more vectors than are written out", 90, 50, [](auto& x, auto& s, auto& i) { return (*x)(i) * (*s)({i[1]}); }, 2,
+       ""},
+      {"squares", 50, 7, [](auto& x, auto&, auto& i) { return (*x)({i[1], i[0]}); }, 2, ""}};
+  const TargetDesc target = vectors(64, 32, 1);
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    te::Tensor x = te::placeholder("x", {imm(90), imm(1000)}, f32), s = te::placeholder("s", {imm(100)}, f32);
+    if (c.axes == 1) x = te::placeholder("x", {imm(c.rows), imm(c.row)}, f32);
+    ScheduleDraft draft;
+    draft.target = &target;
+    draft.outputs = {te::compute("y", {imm(c.rows), imm(c.row)}, [&](const Exprs& i) { return c.body(x, s, i); })};
+    ScheduleDraft plain = draft;
+    apply_rules(draft);
+    const std::string schedule = str(draft.schedule, draft.stages());
+    EXPECT_EQ(draft.outputs[0]->axes.size(), c.axes) << schedule;
+    EXPECT_NE(schedule.find(c.loop), std::string::npos) << schedule;
+    schedule_plainly(plain);
+    EXPECT_EQ(results(draft)["y"], results(plain)["y"]);
+  }
+}
+
+// Of sums over short rows as many are taken at once as a vector has lanes; over long ones the row has lanes.
+TEST(Window, ShortRowsAreSummedSideBySide) {
+  const TargetDesc target = vectors(64, 32, 1);
+  for (const auto& [terms, near] : {std::pair(4, true), std::pair(40, false)}) {
+    te::Tensor x = te::placeholder("x", {imm(6), imm(37), imm(terms)}, f32);
+    ScheduleDraft draft;
+    draft.target = &target;
+    draft.outputs = {te::reduce("sum", {imm(37)}, {imm(6), imm(terms)}, te::Combiner::Sum,
+                                [&](const Exprs& i, const Exprs& k) { return (*x)({k[0], i[0], k[1]}); })};
+    apply_rules(draft);
+    EXPECT_EQ(draft.schedule.rule.find("window") != std::string::npos, near) << draft.schedule.rule;
+    std::map<std::string, std::vector<float>> arrays = results(draft);
+    for (int64_t i = 0; i < 37; ++i) {
+      float sum = 0;
+      for (int64_t k = 0; k < 6; ++k)
+        for (int64_t t = 0; t < terms; ++t) sum += arrays["x"][(k * 37 + i) * terms + t];
+      EXPECT_EQ(arrays[draft.outputs[0]->name][i], sum);
+    }
+  }
+}
+
 // Arrays in one order are one row, whatever their shapes; what stands otherwise keeps its axes.
 TEST(JoinRows, OrderOfElements) {
   const TargetDesc target = vectors(64, 32, 1);

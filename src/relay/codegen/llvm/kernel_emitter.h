@@ -19,6 +19,7 @@
 
 #include "relay/codegen/llvm/values.h"
 #include "relay/codegen/registers.h"
+#include "relay/loop/lanes.h"
 
 namespace relay::codegen {
 
@@ -75,6 +76,7 @@ class KernelEmitter {
   Value* side_by_side(std::span<const scalar::Expr> of);
   Value* load_run(std::span<const scalar::Expr> of);
   bool is_run(std::span<const scalar::Expr> of);
+  Value* known_in_lanes(const scalar::Expr& e);
   Value* lane_comparison(const scalar::Expr& e);
   Value* lane_division(const scalar::Expr& e);
   Value* select(const scalar::Expr& e);
@@ -98,11 +100,13 @@ class KernelEmitter {
   void setup_buffers();
   Value* base_of(const loop::Buffer* buffer);
   Value* opaque(Value* base);
+  std::optional<loop::LaneTable> table_of(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes) const;
   Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes, bool loads = false);
   std::vector<int64_t> near_lanes(std::vector<int64_t> offsets, int bytes) const;
   Value* load_near(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
   Value* load_runs(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
   Value* pointer_to(const loop::Buffer* buffer, const scalar::Expr& flat);
+  bool is_free_of_guards(const scalar::Expr& e) const;
   Value* load(const scalar::Expr& e);
   Value* load_memory(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);
   Value* guarded(Value* pointer);

@@ -264,6 +264,8 @@ llvm::Value* KernelEmitter::compute(const Expr& e) {
 }
 
 llvm::Value* KernelEmitter::binary(const Expr& e) {
+  if (e->dtype.lanes > 1 && is_index(e))
+    if (Value* known = known_in_lanes(e)) return known;
   if (e->args[0]->dtype.element() == DType::int64() && e->dtype.lanes > 1 && scalar::is_comparison(e->binary))
     if (Value* mask = lane_comparison(e)) return mask;
   if (e->binary == BinaryOp::Add)
@@ -305,6 +307,25 @@ llvm::Value* KernelEmitter::contracted(const Expr& e) {
   Value *p = factor(product->args[0]), *q = factor(product->args[1]), *sum = emit(other);
   if (first) return values_.fma(p, q, subtract ? b_.CreateFNeg(sum) : sum);  // p * q +- other
   return values_.fma(subtract ? b_.CreateFNeg(p) : p, q, sum);               // other +- p * q
+}
+
+// What is known in every lane, but for one number that all lanes have: a condition, or quotients and remainders of
+// which LLVM does not see that they are constants.
+llvm::Value* KernelEmitter::known_in_lanes(const Expr& e) {
+  const int lanes = e->dtype.lanes;
+  if (e->dtype.is_bool()) {
+    const std::optional<std::vector<bool>> known = loop::known_lanes(e, lanes, bounds_);
+    if (!known) return nullptr;
+    llvm::SmallVector<llvm::Constant*, 64> mask;
+    for (bool lane : *known) mask.push_back(b_.getInt1(lane));
+    return llvm::ConstantVector::get(mask);
+  }
+  const std::optional<loop::LaneTable> table = loop::as_table(e, lanes, bounds_);
+  if (!table) return nullptr;
+  llvm::SmallVector<llvm::Constant*, 64> offsets;
+  for (int64_t offset : table->offsets) offsets.push_back(b_.getInt64(static_cast<uint64_t>(offset)));
+  return b_.CreateAdd(values_.splat(emit(scalar::simplify(table->base, bounds_)), lanes),
+                      llvm::ConstantVector::get(offsets));
 }
 
 // A comparison of two index vectors base + stride * lane, of which only one has a stride and that is +-1: the lane

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <utility>
 
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/codegen/llvm/transpose.h"
-#include "relay/loop/lanes.h"
 
 namespace relay::codegen {
 
@@ -152,6 +152,20 @@ llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
   return constant == 0 ? pointer : b_.CreateGEP(element, pointer, b_.getInt64(static_cast<uint64_t>(constant)));
 }
 
+// The place in memory of each lane, of indices of which each has a constant distance for each lane.
+std::optional<loop::LaneTable> KernelEmitter::table_of(const Exprs& indices, const Exprs& steps, int lanes) const {
+  loop::LaneTable table{scalar::imm(0), std::vector<int64_t>(static_cast<size_t>(lanes), 0)};
+  const std::vector<int64_t> zeros = table.offsets;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const std::optional<loop::LaneTable> part = loop::as_table(indices[d], lanes, bounds_);
+    const bool moves = part && part->offsets != zeros;
+    if (!part || (moves && !scalar::is_int(steps[d]))) return std::nullopt;
+    table.base = table.base + part->base * steps[d];
+    for (size_t l = 0; moves && l < zeros.size(); ++l) table.offsets[l] += part->offsets[l] * steps[d]->ivalue;
+  }
+  return table;
+}
+
 KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs& indices, int lanes, bool loads) {
   size_t rank = indices.size();
   RELAY_CHECK(rank == buffer->shape.size(), "array {} has {} dimensions, {} indices are given", buffer->name,
@@ -181,20 +195,11 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
     return at;
   }
   if (loads) {  // a constant distance for each lane?
-    Expr base = scalar::imm(0);
-    std::vector<int64_t> offsets(static_cast<size_t>(lanes), 0);
-    bool constant = true;
-    for (size_t d = 0; d < rank && constant; ++d) {
-      std::optional<loop::LaneTable> part = loop::as_table(indices[d], lanes, bounds_);
-      const bool moves = part && part->offsets != std::vector<int64_t>(offsets.size(), 0);
-      constant = part && (!moves || scalar::is_int(steps[d]));
-      if (!constant) break;
-      base = base + part->base * steps[d];
-      for (size_t l = 0; moves && l < offsets.size(); ++l) offsets[l] += part->offsets[l] * steps[d]->ivalue;
-    }
-    if (constant) at.offsets = near_lanes(offsets, buffer->dtype.bytes());
+    std::optional<loop::LaneTable> table = table_of(indices, steps, lanes);
+    if (!table) table = loop::joined_table(indices, steps, lanes, bounds_);
+    if (table) at.offsets = near_lanes(table->offsets, buffer->dtype.bytes());
     if (!at.offsets.empty()) {
-      at.pointer = pointer_to(buffer, scalar::simplify(base, bounds_));
+      at.pointer = pointer_to(buffer, scalar::simplify(table->base, bounds_));
       return at;
     }
   }
@@ -214,9 +219,33 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
+// Whether a vector may be read whatever its guard is: its lanes lie at known places, all of them within the array.
+// Under one guard and another it is read once then, and whole vectors of lanes that are not side by side. What is
+// side by side costs as much under a mask that is known at run time only.
+bool KernelEmitter::is_free_of_guards(const Expr& e) const {
+  if (!guard_ || e->dtype.lanes == 1) return false;
+  const Buffer* buffer = buffer_of(e);
+  bool regular = true;
+  for (size_t d = 0; d < e->args.size(); ++d) {
+    const std::optional<loop::LaneTable> index = loop::as_table(e->args[d], e->dtype.lanes, bounds_);
+    if (!index || !scalar::is_int(buffer->shape[d])) return false;
+    const auto [first, last] = std::minmax_element(index->offsets.begin(), index->offsets.end());
+    const scalar::Interval base = scalar::interval(index->base, bounds_);
+    if (!base.min || !base.max || *base.min + *first < 0 || *base.max + *last >= buffer->shape[d]->ivalue) return false;
+    regular &= loop::as_lanes(e->args[d]).has_value();
+  }
+  return !regular || llvm::isa<llvm::Constant>(guard_);
+}
+
 llvm::Value* KernelEmitter::load(const Expr& e) {
   const Buffer* buffer = buffer_of(e);
   if (buffer->scope == Scope::Register) return load_register(buffer, e->args, e->dtype);
+  if (is_free_of_guards(e)) {
+    Value* guard = std::exchange(guard_, nullptr);
+    Value* value = load(e);
+    guard_ = guard;
+    return value;
+  }
   reads_for_itself_ = reads_for_itself_ && e->dtype.lanes == 1 && buffer->scope != Scope::Stack;
   auto read = [&] {
     Value* value = load_memory(buffer, e->args, e->dtype);

@@ -7,6 +7,7 @@
 #include <bit>
 #include <set>
 
+#include "relay/base/lane_reads.h"
 #include "relay/codegen/llvm/kernel_emitter.h"
 
 namespace relay::codegen {
@@ -27,7 +28,6 @@ static std::vector<std::pair<int64_t, int64_t>> runs_of(std::vector<int64_t> off
       runs.push_back({offset, offset});
   return runs;
 }
-constexpr size_t max_runs = 4;  // each costs a load and an instruction that puts its elements into place
 
 // The offsets, if what the active lanes read lies within two vectors, in few runs or at few places; those of other
 // lanes become one of these. Empty if not.
@@ -43,10 +43,9 @@ std::vector<int64_t> KernelEmitter::near_lanes(std::vector<int64_t> offsets, int
   for (size_t l = 0; l < offsets.size(); ++l)
     if (!is_active(l)) offsets[l] = *first;
   const int64_t count = *last - *first + 1, lanes = static_cast<int64_t>(offsets.size());
-  constexpr size_t max_places = 6;  // read one by one
   const bool near = count <= 2 * lanes && (count >= lanes || has_masked_access(bytes));
-  if (!near && runs_of(offsets).size() > max_runs &&
-      std::set<int64_t>(offsets.begin(), offsets.end()).size() > max_places)
+  if (!near && runs_of(offsets).size() > max_lane_runs &&
+      std::set<int64_t>(offsets.begin(), offsets.end()).size() > max_lane_places)
     return {};
   return offsets;
 }
@@ -84,7 +83,7 @@ llvm::Value* KernelEmitter::load_near(Type* type, Value* pointer, const std::vec
   const int64_t lanes = static_cast<int64_t>(offsets.size()), count = *last - *first + 1;
   auto at = [&](int64_t offset) { return b_.CreateGEP(one, pointer, b_.getInt64(static_cast<uint64_t>(offset))); };
   Value *low = nullptr, *high = nullptr;
-  if (count > 2 * lanes && runs_of(offsets).size() <= max_runs) return load_runs(type, pointer, offsets, align);
+  if (count > 2 * lanes && runs_of(offsets).size() <= max_lane_runs) return load_runs(type, pointer, offsets, align);
   if (count > 2 * lanes || (count < lanes && !has_masked_access(static_cast<int>(align.value())))) {
     std::vector<int64_t> places = offsets;
     std::sort(places.begin(), places.end());

@@ -26,7 +26,8 @@ static bool has(const TargetDesc& target, const char* feature) {
   return std::find(target.features.begin(), target.features.end(), feature) != target.features.end();
 }
 
-Values::Values(llvm::IRBuilder<>& builder, const TargetDesc& target) : b(builder), f16c_(has(target, "+f16c")) {}
+Values::Values(llvm::IRBuilder<>& builder, const TargetDesc& target)
+    : b(builder), f16c_(has(target, "+f16c")), long_lanes_to_float_(has(target, "+avx512dq")) {}
 
 static bool is_small_float(DType t) { return t.is_float() && t.bits == 16; }
 static bool is_signed(DType t) { return t.code == DType::Code::Int; }
@@ -223,6 +224,40 @@ Value* Values::float_minmax(bool max, Value* x, Value* y) {
   return b.CreateSelect(b.CreateFCmpORD(x, x), chosen, x);
 }
 
+// x / y for vectors, cut towards zero, as floats that hold both exactly: vector units divide those, and integers lane
+// by lane. A quotient below n + 1 is at least 1 / y below it, which is more than rounding moves it: y * (n + 1) is at
+// most x + y, which has no more bits than the float. Null where no such float is at hand. y is neither 0 nor -1.
+Value* Values::lane_quotient(Value* x, Value* y, DType t) {
+  if (!x->getType()->isVectorTy() || (t.bits == 64 && !(is_signed(t) && long_lanes_to_float_))) return nullptr;
+  llvm::IRBuilderBase::FastMathFlagGuard restore(b);
+  b.clearFastMathFlags();
+  if (t.bits == 64) {
+    Value* q = long_quotient(b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getFalse()),
+                             b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, y, b.getFalse()));
+    return b.CreateSelect(b.CreateICmpSLT(b.CreateXor(x, y), Constant::getNullValue(q->getType())), b.CreateNeg(q), q);
+  }
+  Type* real = like(x, t.bits == 32 ? b.getDoubleTy() : b.getFloatTy());
+  if (is_signed(t)) return b.CreateFPToSI(b.CreateFDiv(b.CreateSIToFP(x, real), b.CreateSIToFP(y, real)), x->getType());
+  return b.CreateFPToUI(b.CreateFDiv(b.CreateUIToFP(x, real), b.CreateUIToFP(y, real)), x->getType());
+}
+
+// x / y of numbers up to 2^63: doubles give the upper 51 bits of the quotient, what is left is divided once more, and
+// the second quotient, rounded, may be one off. No step leaves 64 bits: where y is above 2^62 the first quotient is
+// 0, 1 or 2, and of x = 2^63 it is not too small, since 1 / y is not below 2^-63.
+Value* Values::long_quotient(Value* x, Value* y) {
+  Type *type = x->getType(), *real = like(x, b.getDoubleTy());
+  Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
+  Value* inverse = b.CreateFDiv(ConstantFP::get(real, 1), b.CreateUIToFP(y, real));
+  Value* q = b.CreateFPToUI(b.CreateFMul(b.CreateUIToFP(x, real), inverse), type);
+  Value* rest = b.CreateSub(x, b.CreateMul(q, y));
+  Value* more = b.CreateFPToSI(
+      b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b.CreateFMul(b.CreateSIToFP(rest, real), inverse)), type);
+  q = b.CreateAdd(q, more), rest = b.CreateSub(rest, b.CreateMul(more, y));
+  Value* below = b.CreateICmpSLT(rest, zero);
+  q = b.CreateSelect(below, b.CreateSub(q, one), q), rest = b.CreateSelect(below, b.CreateAdd(rest, y), rest);
+  return b.CreateSelect(b.CreateICmpUGE(rest, y), b.CreateAdd(q, one), q);
+}
+
 // Division never traps: x / 0 and x % 0 are 0, the least value divided by -1 is itself.
 Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_negative) {
   Type* type = x->getType();
@@ -236,7 +271,9 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
   bool positive = divisor && divisor->getValue().isStrictlyPositive();
   if (!is_signed(t) || (positive && !x_negative)) {
     Value* safe = divisor ? y : b.CreateSelect(b.CreateICmpEQ(y, zero), one, y);
-    Value* result = quotient ? b.CreateUDiv(x, safe) : b.CreateURem(x, safe);
+    Value* lanes = divisor ? nullptr : lane_quotient(x, safe, t);
+    Value* result = quotient ? (lanes ? lanes : b.CreateUDiv(x, safe))
+                             : (lanes ? b.CreateSub(x, b.CreateMul(lanes, safe)) : b.CreateURem(x, safe));
     return divisor || !quotient ? result : b.CreateSelect(b.CreateICmpEQ(y, zero), zero, result);
   }
   if (positive && floor && divisor->getValue().isPowerOf2()) {
@@ -248,7 +285,8 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
     special = b.CreateICmpEQ(y, zero), minus = b.CreateICmpEQ(y, Constant::getAllOnesValue(type));
     safe = b.CreateSelect(b.CreateOr(special, minus), one, y);
   }
-  Value* q = b.CreateSDiv(x, safe);
+  Value* q = divisor ? nullptr : lane_quotient(x, safe, t);
+  if (!q) q = b.CreateSDiv(x, safe);
   Value* r = b.CreateSub(x, b.CreateMul(q, safe));
   if (floor) {
     Value* adjust = b.CreateAnd(b.CreateICmpNE(r, zero), b.CreateICmpSLT(b.CreateXor(r, safe), zero));

@@ -39,6 +39,8 @@ class Values {
   llvm::Value* float_to_int(llvm::Value* v, DType from, DType to);
   llvm::Type* like(llvm::Value* v, llvm::Type* element) const;
   llvm::Value* float_minmax(bool max, llvm::Value* a, llvm::Value* b);
+  llvm::Value* lane_quotient(llvm::Value* a, llvm::Value* b, DType t);
+  llvm::Value* long_quotient(llvm::Value* a, llvm::Value* b);
   llvm::Value* int_division(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative);
   llvm::Value* int_power(llvm::Value* a, llvm::Value* b, DType t);
   llvm::Value* round16(llvm::Value* v, DType t);
@@ -48,7 +50,7 @@ class Values {
   llvm::Value* half_value(llvm::Value* bits);
 
   llvm::IRBuilder<>& b;
-  bool f16c_;
+  bool f16c_, long_lanes_to_float_;  // conversions in one instruction: of halves, of lanes of 64 bits
 };
 
 }  // namespace relay::codegen

@@ -13,9 +13,8 @@
 // i / 45 of out[n, i] is the channel), the output is viewed as an array with that part as an axis of its own, out[n, c,
 // p].
 //
-// Where the last axis fills no whole vectors, and inputs are stored as the result is along it and those in front of
-// it, these axes are joined: the result is viewed as an array in which they are one, and vectors go across the ends of
-// rows. Where nobody knows how long rows are, join_rows.cpp has made one of them all.
+// Where the last axis fills no whole vectors, it is joined with those in front of it (lane_blocks.cpp). Where nobody
+// knows how long rows are, join_rows.cpp has made one of them all.
 //
 // Where only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging
 // an image), these are copied first, transposed, so that no vector is gathered element by element.
@@ -26,9 +25,8 @@
 
 namespace relay::lower {
 
-// The axis other than `v` along which all inputs that v moves are contiguous; "" when some are contiguous along v.
 // Inputs that nothing but v moves have an element for a whole row of u: they are read in any order.
-static std::string contiguous_in_inputs(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
+std::string contiguous_in_inputs(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   std::string u;
   for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
     if (!l.axes.count(v) || l.axes.size() == 1) continue;
@@ -161,83 +159,6 @@ static std::optional<AxisPart> contiguous_part(ScheduleDraft& draft, const te::T
   return found;
 }
 
-// Whether the axes of `e` from `first` on move the load as they move the result, all of them together, or not at all.
-static bool moves_along(ScheduleDraft& draft, const te::TensorNode& e, size_t first, const LoadFact& l) {
-  auto is_joined = [&](const Expr& var) {
-    return std::any_of(e.axes.begin() + static_cast<std::ptrdiff_t>(first), e.axes.end(),
-                       [&](const te::Axis& a) { return a.var == var; });
-  };
-  auto moved = [&](const Expr& index) {
-    const Exprs vars = scalar::free_vars(index);
-    return std::any_of(vars.begin(), vars.end(), is_joined);
-  };
-  const Exprs& at = l.load->args;
-  if (std::none_of(at.begin(), at.end(), moved)) return true;
-  const size_t count = e.axes.size() - first;
-  if (at.size() < count || !draft.layout(l.tensor).is_row_major()) return false;
-  const size_t own = at.size() - count;
-  for (size_t d = 0; d < at.size(); ++d) {
-    if (d < own && moved(at[d])) return false;
-    if (d < own) continue;
-    const te::Axis& axis = e.axes[first + d - own];
-    // The outermost of them may begin elsewhere, as in a concatenation.
-    const Expr rest = scalar::simplify(at[d] - axis.var);
-    if (d == own ? moved(rest) : !scalar::is_int(rest, 0)) return false;
-    if (d > own && !scalar::equal(l.tensor->shape[d], axis.extent)) return false;
-  }
-  return true;
-}
-
-// A comparison of var // c says the same of var, without a division in each lane.
-static Expr without_quotient(const Expr& e, const Expr& var) {
-  if (e->kind != scalar::Kind::Binary || (e->binary != scalar::BinaryOp::Lt && e->binary != scalar::BinaryOp::Le))
-    return e;
-  auto divisor = [&](const Expr& x) {
-    const bool is = x->kind == scalar::Kind::Binary && x->binary == scalar::BinaryOp::FloorDiv && x->args[0] == var &&
-                    scalar::is_int(x->args[1]) && x->args[1]->ivalue > 0;
-    return is ? x->args[1] : Expr();
-  };
-  const bool strict = e->binary == scalar::BinaryOp::Lt;
-  if (const Expr c = divisor(e->args[0])) return scalar::lt(var, (strict ? e->args[1] : e->args[1] + 1) * c);
-  if (const Expr c = divisor(e->args[1])) return scalar::le((strict ? e->args[0] + 1 : e->args[0]) * c, var);
-  return e;
-}
-
-// Views the output `e` with its last two axes as one, if they move all loads together. False, and nothing done, where
-// vectors along the last one are filled well enough. More than two would be quotients and remainders by several
-// numbers, which are not simplified to one place in memory once loops are split.
-static bool join_axes(ScheduleDraft& draft, const te::Tensor& e) {
-  constexpr int64_t many_vectors = 4;  // of which the last, not filled, is little
-  const size_t rank = e->axes.size();
-  const int64_t lanes = draft.lanes(e->dtype), row = rank < 2 ? 0 : extent_or(e->axes.back(), 0);
-  if (rank < 2 || row < 2 || row % lanes == 0 || row > many_vectors * lanes || !may_be_viewed(draft, e)) return false;
-  const StageFacts facts = facts_of(e, draft.expanded(e));
-  const size_t first = rank - 2;
-  if (!scalar::is_int(e->axes.back().extent) ||
-      !std::all_of(facts.loads.begin(), facts.loads.end(),
-                   [&](const LoadFact& l) { return moves_along(draft, *e, first, l); }))
-    return false;
-  te::TensorNode view = *e;
-  view.axes.resize(first), view.shape.resize(first);
-  Expr extent = scalar::imm(1), inner = scalar::imm(1);
-  for (size_t d = first; d < rank; ++d) extent = scalar::simplify(extent * e->axes[d].extent);
-  const te::Axis joined{scalar::var(e->axes[first].var->name + "_" + e->axes.back().var->name), extent};
-  view.axes.push_back(joined), view.shape.push_back(extent);
-  std::vector<scalar::Binding> parts;
-  for (size_t d = rank; d-- > first;) {
-    Expr part = scalar::floordiv(joined.var, inner);
-    if (d > first) part = scalar::floormod(part, e->axes[d].extent);
-    parts.push_back({e->axes[d].var, scalar::simplify(part)});
-    inner = scalar::simplify(inner * e->axes[d].extent);
-  }
-  view.body = scalar::rewrite(scalar::substitute(e->body, parts),
-                              [&](const Expr& x) { return without_quotient(x, joined.var); });
-  const te::Tensor viewed(new te::TensorNode(std::move(view)));
-  std::replace(draft.outputs.begin(), draft.outputs.end(), e, viewed);
-  draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
-  return true;
-}
-
 // Views the output `e`, stored as it is written, so that a part of its last axis v, along which inputs are contiguous,
 // is an axis of its own, and turns squares around. False, and nothing done, if there is no such part.
 static bool turn_part_around(ScheduleDraft& draft, const te::Tensor& e, const te::Axis& v) {
@@ -346,11 +267,14 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& given) {
   te::Tensor e = given;
   draft.schedule.stages[e->name].place = Place::Root;
   draft.schedule.stages[e->name].loops.clear();
-  if (join_axes(draft, e)) e = draft.stage(e->name);
+  const int64_t block = choose_lane_block(draft, e);
+  e = draft.stage(e->name);
   const auto [order, vector, parallel] = walk_of(draft, e);
-  if (vector >= 0 && transpose_squares(draft, e, order, order[vector], parallel)) return true;
-  if (vector >= 0 && turn_part_around(draft, e, *find_axis(*e, order[vector]))) return true;
-  if (vector >= 0) e = copy_what_is_gathered(draft, e, order[vector]);
+  if (vector >= 0 && block == 0) {
+    if (transpose_squares(draft, e, order, order[vector], parallel)) return true;
+    if (turn_part_around(draft, e, *find_axis(*e, order[vector]))) return true;
+    e = copy_what_is_gathered(draft, e, order[vector]);
+  }
   StageSchedule& s = draft.schedule.stages[e->name];
   int lanes = draft.lanes(e->dtype);
   // A single row that is long, or may be: cut it into tasks.
@@ -358,7 +282,8 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& given) {
   const bool open = order.size() == 1 && !scalar::is_int(e->axes[0].extent);
   bool cut_row = vector >= 0 && (open || row >= 2 * task_elements) &&
                  std::none_of(parallel.begin(), parallel.end(), [](bool p) { return p; });
-  if (cut_row) s.loops.push_back({order[vector], task_elements, LoopKind::Parallel});
+  const int64_t step = block ? block : 4 * lanes, whole_steps = (task_elements + step - 1) / step;
+  if (cut_row) s.loops.push_back({order[vector], whole_steps * step, LoopKind::Parallel});
   if (!cut_row) add_task_of_rows(e, order, vector, parallel, s.loops);
   for (size_t i = 0; i < order.size(); ++i)
     if (parallel[i]) s.loops.push_back({order[i], 1, LoopKind::Parallel});
@@ -371,7 +296,7 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& given) {
     const bool whole_row = !cut_row && row <= max_vectors * lanes &&
                            scalar::is_int(find_axis(*e, order[vector])->extent) &&
                            chooses_along(draft, e, order[vector]);
-    if (row >= 4 * lanes && !whole_row) s.loops.push_back({order[vector], 4 * lanes});
+    if (block ? row > block : row >= step && !whole_row) s.loops.push_back({order[vector], step});
     add_vector(s.loops, order[vector], lanes);
   }
   draft.note(format("{}: elementwise, {} lanes along {}", e->name, lanes, vector < 0 ? "nothing" : order[vector]));

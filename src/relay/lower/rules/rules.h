@@ -122,6 +122,14 @@ bool is_read_pointwise(const ScheduleDraft& draft, const te::Tensor& result);
 // form they become roots.
 void place_results_beside(ScheduleDraft& draft);
 
+// How lanes go along the last axis of the output `e`, which is joined with those in front of it where that fills more
+// of them: the elements of a block, after which indices go on as they began; 0 for any number. Joining replaces `e`,
+// under its name, in the outputs.
+int64_t choose_lane_block(ScheduleDraft& draft, const te::Tensor& e);
+// The axis other than `v` along which all inputs of `e` that v moves are contiguous; "" when some are contiguous along
+// v. Squares along both are turned around in registers.
+std::string contiguous_in_inputs(ScheduleDraft& draft, const te::Tensor& e, const std::string& v);
+
 // An element of several values is never stored as such: where a reduction of several values has no epilogue, each value
 // that is read becomes an array, made by a reduction of its own. `all`: whether it has one or not.
 void separate_values(ScheduleDraft& draft, bool all);

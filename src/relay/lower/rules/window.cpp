@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "relay/base/lane_reads.h"
 #include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
@@ -87,7 +88,20 @@ struct Windows {
 
 constexpr int64_t max_taps = 27;  // of a window that is written out: 5 x 5, 3 x 3 x 3
 
-// False if there is no axis for lanes: the one stored last, if the loads are contiguous (or constant) along it.
+// True if lanes along dimension `d` of the load are so near each other that they are read as a few runs: behind it
+// stand short dimensions only, such as a short row that is summed.
+bool is_near(ScheduleDraft& draft, const LoadFact& l, size_t d, int64_t coefficient) {
+  if (!draft.layout(l.tensor).is_row_major()) return false;
+  int64_t distance = coefficient;
+  for (size_t behind = d + 1; behind < l.tensor->shape.size(); ++behind) {
+    const Expr& extent = l.tensor->shape[behind];
+    if (!scalar::is_int(extent) || extent->ivalue > static_cast<int64_t>(max_lane_runs)) return false;
+    distance *= extent->ivalue;
+  }
+  return distance > 0 && distance <= static_cast<int64_t>(max_lane_runs);
+}
+
+// False if there is no axis for lanes: the one stored last, if the loads are near each other along it, or constant.
 bool find_axes(ScheduleDraft& draft, Windows& w) {
   for (size_t i = w.order.size(); i-- > 0 && w.y.empty();)
     if (w.extent(w.order[i]) != 1) (w.v.empty() ? w.v : w.x.empty() ? w.x : w.y) = w.order[i];
@@ -97,7 +111,9 @@ bool find_axes(ScheduleDraft& draft, Windows& w) {
     const int last = contiguous_dim(*l.tensor, draft.layout(l.tensor));
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
       const auto& c = l.coefficients[d];
-      if (c && c->count(w.in_sum(w.v)) && static_cast<int>(d) != last) return false;  // would gather
+      if (!c || static_cast<int>(d) == last) continue;
+      const auto moved = c->find(w.in_sum(w.v));
+      if (moved != c->end() && !is_near(draft, l, d, moved->second)) return false;  // would gather
     }
   }
   return true;

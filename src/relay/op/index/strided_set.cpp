@@ -47,7 +47,7 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type&) {
       Expr before_end = select(up, lt(i[d], end), lt(end, i[d]));
       at[d] = floordiv(distance, size);
       inside = logical_and(inside, logical_and(le(dim(0), distance), before_end));
-      inside = logical_and(inside, logical_and(eq(floormod(distance, size), dim(0)), lt(at[d], v->shape[d])));
+      inside = logical_and(inside, logical_and(eq(at[d] * size, distance), lt(at[d], v->shape[d])));
       at[d] = max(min(at[d], v->shape[d] - 1), dim(0));
     }
     return select(inside, (*v)(at), (*data)(i));
