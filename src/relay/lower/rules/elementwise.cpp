@@ -13,8 +13,8 @@
 // i / 45 of out[n, i] is the channel), the output is viewed as an array with that part as an axis of its own, out[n, c,
 // p].
 //
-// Where the last axis fills no whole vectors, it is joined with those in front of it (lane_blocks.cpp). Where nobody
-// knows how long rows are, join_rows.cpp has made one of them all.
+// Where the last axis fills no whole vectors, it is joined with those in front of it (views/lane_blocks.cpp). Where
+// nobody knows how long rows are, views/join_rows.cpp has made one of them all.
 //
 // Where only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging
 // an image), these are copied first, transposed, so that no vector is gathered element by element.
