@@ -492,6 +492,27 @@ TEST(Window, ShortRowsAreSummedSideBySide) {
   }
 }
 
+// A sum over whole images that are stored channels-last is added in parts; one over a small window is not.
+TEST(Window, SumsOfWholeImagesAreAddedInParts) {
+  const TargetDesc target = vectors(32, 16, 2);
+  for (const auto& [side, parts] : {std::pair(4, false), std::pair(48, true)}) {
+    te::Tensor x = te::placeholder("x", {imm(side), imm(side), imm(64)}, f32);
+    ScheduleDraft draft;
+    draft.target = &target;
+    draft.outputs = {te::reduce("sum", {imm(64)}, {imm(side), imm(side)}, te::Combiner::Sum,
+                                [&](const Exprs& i, const Exprs& k) { return (*x)({k[0], k[1], i[0]}); })};
+    apply_rules(draft);
+    EXPECT_NE(draft.schedule.rule.find("window"), std::string::npos) << draft.schedule.rule;
+    EXPECT_EQ(draft.parts.count("sum"), parts ? 1u : 0u);
+    std::map<std::string, std::vector<float>> arrays = results(draft);
+    for (int64_t c = 0; c < 64; ++c) {
+      float sum = 0;
+      for (int64_t p = 0; p < side * side; ++p) sum += arrays["x"][p * 64 + c];
+      EXPECT_EQ(arrays[draft.outputs[0]->name][c], sum);
+    }
+  }
+}
+
 // Arrays in one order are one row, whatever their shapes; what stands otherwise keeps its axes.
 TEST(JoinRows, OrderOfElements) {
   const TargetDesc target = vectors(64, 32, 1);

@@ -215,6 +215,8 @@ bool window_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
     reader = split_window(draft, r, x, w.tx, w.ty);
     for (const LoadFact& l : facts.loads) prefetch_data(draft, reader, l.tensor->name, x, w.tx);
     prefetch_data(draft, e->name, e->name, w.x, w.tx);
+  } else {
+    split_long_sum(draft, r);  // of a whole image
   }
   draft.note(format("{}: window, {}{} outputs x {} vectors of {} along {}{}{}", e->name,
                     w.ty > 1 ? format("{} x ", w.ty) : "", w.tx, w.nb, w.step, w.v,
