@@ -164,13 +164,18 @@ int64_t Simplifier::split_by_divisor(const Linear& l, int64_t c, Linear* multipl
   return 0;
 }
 
+// -n; false where n may be the least number, as an element that is read may be: that has none.
+bool Simplifier::negative(const Linear& n, Linear* minus) const {
+  return range_of(n, bounds_).min.has_value() && add(minus, n, -1);
+}
+
 Linear Simplifier::divide(Linear n, Linear d) {
   if (!d.is_constant()) return divide_symbolic(n, d);
   int64_t c = d.constant;
   if (c == 0 || c == INT64_MIN) return atom(binary(BinaryOp::FloorDiv, join(n), join(d)));
   if (c < 0) {
     Linear minus;
-    if (!add(&minus, n, -1)) return atom(binary(BinaryOp::FloorDiv, join(n), join(d)));
+    if (!negative(n, &minus)) return atom(binary(BinaryOp::FloorDiv, join(n), join(d)));
     n = std::move(minus), c = -c;
   }
   if (c == 1) return n;
@@ -255,7 +260,7 @@ Linear Simplifier::modulo(Linear n, Linear d) {
   if (c == 0 || c == INT64_MIN) return atom(binary(BinaryOp::FloorMod, join(n), join(d)));
   if (c < 0) {  // n % c = -((-n) % -c)
     Linear minus, out;
-    if (!add(&minus, n, -1) || !add(&out, modulo(minus, Linear{{}, -c}), -1)) return modulo_atom(n, c);
+    if (!negative(n, &minus) || !add(&out, modulo(minus, Linear{{}, -c}), -1)) return modulo_atom(n, c);
     return out;
   }
   if (c == 1) return {};

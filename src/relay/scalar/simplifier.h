@@ -55,6 +55,7 @@ class Simplifier {
   static void reduce(const Linear& n, int64_t c, Linear* quotient, Linear* rest);
   std::optional<int64_t> constant_quotient(const Linear& l, int64_t c);
   int64_t split_by_divisor(const Linear& l, int64_t c, Linear* multiple, Linear* rest);
+  bool negative(const Linear& n, Linear* minus) const;
   Linear divide(Linear n, Linear d);
   static Linear divide_atom(const Linear& n, int64_t c) { return atom(floordiv(join(n), imm(c))); }
   static Linear modulo_atom(const Linear& n, int64_t c) { return atom(floormod(join(n), imm(c))); }

@@ -269,9 +269,11 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
   Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
   if (divisor && divisor->isZero()) return zero;
   bool positive = divisor && divisor->getValue().isStrictlyPositive();
+  // A known divisor becomes a multiplication, of which no vector unit gives the upper 64 bits.
+  const bool multiplies = divisor && (t.bits < 64 || divisor->getValue().abs().isPowerOf2());
   if (!is_signed(t) || (positive && !x_negative)) {
     Value* safe = divisor ? y : b.CreateSelect(b.CreateICmpEQ(y, zero), one, y);
-    Value* lanes = divisor ? nullptr : lane_quotient(x, safe, t);
+    Value* lanes = multiplies ? nullptr : lane_quotient(x, safe, t);
     Value* result = quotient ? (lanes ? lanes : b.CreateUDiv(x, safe))
                              : (lanes ? b.CreateSub(x, b.CreateMul(lanes, safe)) : b.CreateURem(x, safe));
     return divisor || !quotient ? result : b.CreateSelect(b.CreateICmpEQ(y, zero), zero, result);
@@ -285,7 +287,7 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
     special = b.CreateICmpEQ(y, zero), minus = b.CreateICmpEQ(y, Constant::getAllOnesValue(type));
     safe = b.CreateSelect(b.CreateOr(special, minus), one, y);
   }
-  Value* q = divisor ? nullptr : lane_quotient(x, safe, t);
+  Value* q = multiplies ? nullptr : lane_quotient(x, safe, t);
   if (!q) q = b.CreateSDiv(x, safe);
   Value* r = b.CreateSub(x, b.CreateMul(q, safe));
   if (floor) {

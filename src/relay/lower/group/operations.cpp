@@ -33,7 +33,9 @@ Operations of_nodes(const Expr& e) {
       const BinaryOp op = n->binary;
       // A comparison goes with its choice, and several operations on bits are one instruction.
       if (n->dtype.is_bool() || op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor) return;
-      (op == BinaryOp::Div ? out.divisions : out.plain) += 1;
+      const bool divides = op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::FloorMod ||
+                           op == BinaryOp::TruncDiv || op == BinaryOp::TruncMod;
+      (divides ? out.divisions : out.plain) += 1;
     } else if (n->kind == Kind::Unary && n->dtype.is_float() && n->unary != scalar::UnaryOp::Abs) {
       (n->unary == scalar::UnaryOp::Sqrt ? out.roots : out.plain) += 1;
     }

@@ -32,6 +32,8 @@ TEST(Operations, TakeTheirTimeInAdditions) {
   EXPECT_EQ(count_operations(quotient, haswell), 56);
   EXPECT_EQ(count_operations(root, zen4), 20);
   EXPECT_EQ(count_operations(root + quotient, haswell), 56 + 56 + 1);
+  // Vector units divide integers as floats.
+  EXPECT_EQ(count_operations(floordiv(scalar::cast(DType::int64(), a), imm(5)), zen4), 12);
 }
 
 TEST(Operations, IndicesAndTestsOfThemAreFree) {

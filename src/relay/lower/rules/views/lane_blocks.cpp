@@ -150,7 +150,8 @@ struct Blocks {
 
 class LaneBlocks {
  public:
-  LaneBlocks(ScheduleDraft& draft, const te::Tensor& e) : lanes_(draft.lanes(e->dtype)) {
+  LaneBlocks(ScheduleDraft& draft, const te::Tensor& e)
+      : target_(*draft.target), body_(draft.expanded(e).body(*e)), lanes_(draft.lanes(e->dtype)) {
     for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
       const Layout& layout = draft.layout(l.tensor);
       const Exprs at = layout.physical_indices(l.load->args), shape = layout.physical_shape(l.tensor->shape);
@@ -161,13 +162,6 @@ class LaneBlocks {
       if (std::none_of(reads_.begin(), reads_.end(), [&](const Read& r) { return scalar::equal(r.place, place); }))
         reads_.push_back({at, steps, place});
     }
-    // What reads nothing is known in blocks, and usually in rows too.
-    const Expr body = scalar::rewrite(draft.expanded(e).body(*e), [](const Expr& n) {
-      bool reads = false;
-      scalar::visit(n, [&](const Expr& inside) { reads |= inside->kind == Kind::Load; });
-      return reads ? n : scalar::imm(1, n->dtype);
-    });
-    work_ = 1 + count_operations(body, *draft.target);
   }
 
   // Instructions an element, where blocks go on as they began and nothing is gathered. Without `known`: as it is
@@ -205,11 +199,25 @@ class LaneBlocks {
         sum += reads;
       }
     const int64_t whole = extent / lanes_ + (extent % lanes_ > 0);  // vectors of a row
-    const double each = work_ + sum / static_cast<double>(vectors);
+    const double each = work(blocks) + sum / static_cast<double>(vectors);
     return (static_cast<double>(whole) * each + 1) / static_cast<double>(extent);
   }
 
  private:
+  // Of a vector. What does not move is computed once for a row, not in vectors.
+  double work(const Blocks& blocks) const {
+    Exprs moving = {blocks.axis.var};
+    for (const scalar::Binding& part : blocks.parts) moving.push_back(part.var);
+    const Expr body = scalar::rewrite(body_, [&](const Expr& n) {
+      bool moves = n->args.empty();
+      scalar::visit(n, [&](const Expr& e) { moves |= std::find(moving.begin(), moving.end(), e) != moving.end(); });
+      if (moves) return n;
+      // No number that would make an operation vanish.
+      return n->dtype.is_float() ? scalar::fimm(3, n->dtype) : scalar::imm(n->dtype.is_bool() ? 1 : 3, n->dtype);
+    });
+    return 1 + count_operations(body, target_);
+  }
+
   double of_vector(const Expr& at, const Blocks& blocks, int64_t begin) const {
     std::vector<std::pair<Expr, int64_t>> values;
     for (const Expr& var : scalar::free_vars(at)) values.emplace_back(var, 0);
@@ -254,9 +262,10 @@ class LaneBlocks {
     Expr place;       // the sum of them
   };
 
+  const TargetDesc& target_;
+  Expr body_;
   int64_t lanes_ = 1;
   std::vector<Read> reads_;
-  double work_ = 0;
 };
 
 }  // namespace
