@@ -448,7 +448,7 @@ def test_bench_beside_a_peer(tmp_path):
     path = onnx_model(
         tmp_path / "relu.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", [64, 64])], [("y", [64, 64])]
     )
-    (one,) = cli_json("bench", path, "--vs", "onnxruntime", "--time", "0.4", "--threads", "1", "--json")
+    (one,) = cli_json("bench", path, "--vs", "onnxruntime", "--time", "1", "--threads", "1", "--json")
     (peer,) = one["peers"]
     assert peer["version"].startswith("onnxruntime") and peer["engine"] == "onnxruntime"
     low, high = peer["ratio_interval"]
