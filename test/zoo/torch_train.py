@@ -12,7 +12,7 @@ LOSS_TOLERANCE = 1e-2  # roundings of one step go into the next
 # Of networks whose losses a rounding changes by more: in double precision, beside eager PyTorch after a rounding.
 LOSS_TOLERANCE_IN_DOUBLE = 1e-8
 ROUNDING = 1e-15  # of each weight
-TIMES_A_ROUNDING = 10
+TIMES_A_ROUNDING = 100  # every operation rounds, and a step makes up to 30 times as much of it
 
 
 def _losses(model, run, inputs) -> list[float]:
