@@ -12,6 +12,7 @@
 // Precondition: `e` is stored in its own loops; to be joined, it is an output that is stored as it is written.
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 #include "relay/base/lane_reads.h"
 #include "relay/lower/group/operations.h"
@@ -206,12 +207,12 @@ class LaneBlocks {
  private:
   // Of a vector. What does not move is computed once for a row, not in vectors.
   double work(const Blocks& blocks) const {
-    Exprs moving = {blocks.axis.var};
-    for (const scalar::Binding& part : blocks.parts) moving.push_back(part.var);
+    std::unordered_set<const scalar::Node*> moving = {blocks.axis.var.get()};
+    for (const scalar::Binding& part : blocks.parts) moving.insert(part.var.get());
     const Expr body = scalar::rewrite(body_, [&](const Expr& n) {
-      bool moves = n->args.empty();
-      scalar::visit(n, [&](const Expr& e) { moves |= std::find(moving.begin(), moving.end(), e) != moving.end(); });
-      if (moves) return n;
+      const bool moves = std::ranges::any_of(n->args, [&](const Expr& a) { return moving.count(a.get()) > 0; });
+      if (moves) moving.insert(n.get());
+      if (moves || n->args.empty()) return n;
       // No number that would make an operation vanish.
       return n->dtype.is_float() ? scalar::fimm(3, n->dtype) : scalar::imm(n->dtype.is_bool() ? 1 : 3, n->dtype);
     });
