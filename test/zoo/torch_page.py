@@ -16,12 +16,13 @@ Detectors of torchvision are traced, since `torch.export` cannot follow loops ov
 that have none near them. Where that share is above a fifth for eager PyTorch too (ssdlite: many scores are equal but for rounding,
 since values are cut off at 6), it says nothing, and the error is that of what the layers give in front of the choice of boxes.
 
-`make models-torch ZOO='--train --limit 40'` gives networks to `torch.compile(backend="relay")`: inference beside eager, then
-20 steps of training in training mode with the losses of eager's steps. In some networks
-each step multiplies a rounding, by 30 in skresnet18. Where losses differ by more than 1e-2 the steps are taken in double precision
-too, by eager PyTorch a second time from weights that differ by a part in 1e15: at no step may Relay's losses differ from
-eager's by more than a hundred times what these do. The column then has the greatest differences of all three. The shares are those of the nodes of all graphs
-that run in Relay's kernels, in inference and in training; in brackets those of multiply-adds, where they are others.
+`make models-torch ZOO='--train --limit 40'` gives networks to `torch.compile(backend="relay")`: inference beside
+eager, then 20 steps of training in training mode with the losses of eager's steps. In some networks each step
+multiplies a rounding, by 30 in skresnet18. Where losses differ by more than 1e-2 the steps are taken in double
+precision too, by eager PyTorch a second time from weights that differ by a part in 1e15: at no step may Relay's
+losses differ from eager's by more than a hundred times what these do. The column then has the greatest differences of
+all three. The shares are those of the nodes of all graphs that run in Relay's kernels, in inference and in training;
+in brackets those of multiply-adds, where they are others.
 
 `make models-torch ZOO=--front` counts what `torch.compile` gives to Relay and to its default backend (Inductor), without
 generating code: graphs and graph breaks, and the operators that a backend leaves to PyTorch's kernels, of inference and of a
