@@ -7,10 +7,12 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 PROGRAM = ROOT / "build" / "release" / "bin" / "relay"
+needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 
 DENSE = """#[version = "0.0.5"]
 def @main(%x: Tensor[(n, 4), float32], %w: Tensor[(8, 4), float32]) {

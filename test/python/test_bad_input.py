@@ -7,10 +7,9 @@ import struct
 
 import numpy as np
 import pytest
-from programs import DENSE, PROGRAM, cli, fails
+from programs import DENSE, cli, fails, needs_program
 
 relay = pytest.importorskip("relay", exc_type=ImportError)
-needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 
 
 @pytest.fixture(scope="module")

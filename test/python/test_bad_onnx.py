@@ -4,10 +4,9 @@ import random
 
 import numpy as np
 import pytest
-from programs import CONV, DENSE, PROGRAM, cli, fails, onnx_model
+from programs import CONV, DENSE, cli, fails, needs_program, onnx_model
 
 relay = pytest.importorskip("relay", exc_type=ImportError)
-needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 
 
 @pytest.fixture

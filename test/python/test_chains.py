@@ -4,11 +4,11 @@ import re
 import subprocess
 
 import pytest
-from programs import PROGRAM, ROOT
+from programs import PROGRAM, ROOT, needs_program
 
 import relay
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+pytestmark = needs_program
 TYPE = "Tensor[(4, 8), float32]"
 LIMIT = 10  # seconds for one program; the slowest takes about 2
 

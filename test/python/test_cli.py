@@ -7,11 +7,11 @@ import re
 
 import numpy as np
 import pytest
-from programs import DENSE, PROGRAM, ROOT, TWO_RESULTS, cli, cli_json, onnx_model
+from programs import DENSE, ROOT, TWO_RESULTS, cli, cli_json, needs_program, onnx_model
 
 import relay
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+pytestmark = needs_program
 VERBS = ["run", "compile", "opt", "check", "bench", "verify", "bisect", "profile", "inspect", "cache", "ops"]
 VERBS += ["doctor", "explain"]
 

@@ -19,15 +19,13 @@ A block of any language with a path, as in ```cpp examples/custom_op/mean_abs_no
 
 import dataclasses
 import os
-import pathlib
 import re
 import subprocess
 import sys
 
 import pytest
+from programs import ROOT, needs_program
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "build" / "release" / "bin" / "relay"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]
 BLESS = bool(os.environ.get("RELAY_BLESS"))
 DONE = "<<end of block>>"
@@ -186,7 +184,7 @@ class Page:
             self.path.write_text("\n".join(self.lines) + "\n")
 
 
-@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+@needs_program
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page(path, tmp_path):
     before = set(os.listdir(ROOT))
@@ -222,7 +220,7 @@ def test_the_contents_list_every_page():
             assert f"({path.name})" in contents, f"docs/README.md does not list docs/{path.name}"
 
 
-@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+@needs_program
 def test_generated_pages():
     """`make docs` would change nothing."""
     done = subprocess.run(

@@ -5,7 +5,7 @@ import pathlib
 import sys
 
 import pytest
-from programs import PROGRAM
+from programs import needs_program
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "hostile"))
 
@@ -19,7 +19,7 @@ def test_there_are_many_kinds_and_each_has_a_name_of_its_own():
     assert len(names) >= 150 and len(set(names)) == len(names)
 
 
-@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+@needs_program
 @pytest.mark.parametrize("family", ["program", "model", "artifact", "array", "environment"])
 def test_hostile_kinds_are_answered_as_is_written(family):
     kinds = [kind for kind in KINDS if kind.name.startswith(family + ".")]

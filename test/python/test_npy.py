@@ -4,9 +4,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from programs import PROGRAM, cli
+from programs import cli, needs_program
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+pytestmark = needs_program
 SAME = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(n, m, 4), {0}]) {{ transpose(%x, axes=[0, 1, 2]) }}\n'
 
 

@@ -4,10 +4,9 @@ import os
 import subprocess
 
 import pytest
-from programs import PROGRAM, cli, onnx_model
+from programs import PROGRAM, cli, needs_program, onnx_model
 
 relay = pytest.importorskip("relay", exc_type=ImportError)
-needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 
 
 def through_a_pipe(path, *arguments):

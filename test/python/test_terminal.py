@@ -13,9 +13,9 @@ import time
 
 import numpy as np
 import pytest
-from programs import DENSE, PROGRAM, ROOT, cli, cli_json
+from programs import DENSE, PROGRAM, ROOT, cli, cli_json, needs_program
 
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+pytestmark = needs_program
 
 
 @pytest.fixture(autouse=True)

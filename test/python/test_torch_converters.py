@@ -1,5 +1,7 @@
 """Operators that the table does not have, with converters of one's own."""
 
+import threading
+
 import pytest
 
 import relay
@@ -49,6 +51,29 @@ def test_within_one_import():
         torch.testing.assert_close(torch.as_tensor(relay.compile(module)(X.numpy())), Network()(X))
         with pytest.raises(relay.CompileError, match="(?s)relay_test.scaled.default.*relay.frontend.converter"):
             relay.frontend.from_pytorch(network, [("x", (3, 4))])
+
+
+def test_another_thread_waits_for_that_import(monkeypatch):
+    from relay.frontend.pytorch import graph
+
+    begun, decomposed = threading.Event(), graph._decomposed
+    program = torch.export.export(torch.nn.ReLU(), (X,))
+    other = threading.Thread(target=lambda: relay.load(program))
+
+    def at_first(one):
+        begun.set()
+        return decomposed(one)
+
+    def in_relay(inputs, types):
+        monkeypatch.setattr(graph, "_decomposed", at_first)
+        other.start()
+        assert not begun.wait(timeout=0.5)
+        return scaled_in_relay(inputs, types)
+
+    own = {**OWN, "relay_test::scaled": in_relay}
+    relay.frontend.from_pytorch(Network(), [("x", (3, 4))], custom_convert_map=own)
+    other.join()
+    assert begun.is_set()
 
 
 def test_for_all_imports_and_the_backend():

@@ -38,21 +38,24 @@ def _adapted(function):
 
 def register(name: str, function) -> None:
     """See relay.frontend.converter."""
-    for overload in _overloads(name):
-        table.NAMESPACES.add(overload.namespace)
-        table.OPERATORS[table.key_of(overload)] = _adapted(function)
-        apart.DECOMPOSITIONS.pop(overload, None)
+    overloads = _overloads(name)
+    with table.LOCK:
+        for overload in overloads:
+            table.NAMESPACES.add(overload.namespace)
+            table.OPERATORS[table.key_of(overload)] = _adapted(function)
+            apart.DECOMPOSITIONS.pop(overload, None)
 
 
 @contextlib.contextmanager
 def within(custom: dict | None):
-    """Within, the operators of the dict have its converters."""
-    before = table.OPERATORS.copy(), apart.DECOMPOSITIONS.copy(), table.NAMESPACES.copy()
-    try:
-        for name, function in (custom or {}).items():
-            register(name, function)
-        yield
-    finally:
-        for now, old in zip((table.OPERATORS, apart.DECOMPOSITIONS, table.NAMESPACES), before, strict=True):
-            now.clear()
-            now.update(old)
+    """Within, the operators of the dict have its converters, for this thread: imports of others wait."""
+    with table.LOCK:
+        before = table.OPERATORS.copy(), apart.DECOMPOSITIONS.copy(), table.NAMESPACES.copy()
+        try:
+            for name, function in (custom or {}).items():
+                register(name, function)
+            yield
+        finally:
+            for now, old in zip((table.OPERATORS, apart.DECOMPOSITIONS, table.NAMESPACES), before, strict=True):
+                now.clear()
+                now.update(old)

@@ -19,7 +19,7 @@ from .conversion import Refused, cast, constant, dtype_name, number, size, sizes
 from .draws import Draw, draw_of, draws, is_drawn, mask_of
 from .graph import Graph, Problems, is_complex
 from .joined import join_parts
-from .table import OPERATORS, key_of
+from .table import LOCK, OPERATORS, key_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,8 +89,9 @@ def writes(graph_module) -> dict:
 def decompositions() -> dict:
     """What AOTAutograd takes apart: what core ATen lacks and apart.py names, unless the table has it."""
     made = {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(apart.OF_PYTORCH)}
-    kept = {one: rule for one, rule in made.items() if key_of(one) not in OPERATORS and not is_drawn(one)}
-    return kept | apart.DECOMPOSITIONS
+    with LOCK:
+        kept = {one: rule for one, rule in made.items() if key_of(one) not in OPERATORS and not is_drawn(one)}
+        return kept | apart.DECOMPOSITIONS
 
 
 def _strides(val) -> list[int | None]:
@@ -324,4 +325,5 @@ def import_functional(graph_module, constants: dict[int, torch.Tensor] | None = 
     Raises PartsRefused, which names every node that cannot be imported.
     """
     join_parts(graph_module)
-    return _Functional(graph_module, constants or {}).imported()
+    with LOCK:
+        return _Functional(graph_module, constants or {}).imported()

@@ -32,7 +32,7 @@ from .conversion import (
 )
 from .draws import draws
 from .provenance import Fates, line_of
-from .table import CHECKS, COMPLEX, OPERATORS, TO_COMPLEX, WAYS_OUT, key_of
+from .table import CHECKS, COMPLEX, LOCK, OPERATORS, TO_COMPLEX, WAYS_OUT, key_of
 
 
 def _is_ready(node) -> bool:
@@ -408,4 +408,5 @@ class _Import(Graph):
 
 def import_program(program, names: list[str] | None = None) -> IRModule:
     """The module of an exported program; `names` replace those of its inputs, in order."""
-    return _Import(_decomposed(program), names).module()
+    with LOCK:
+        return _Import(_decomposed(program), names).module()

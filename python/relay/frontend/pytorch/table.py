@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import torch
 
 from ... import op
@@ -69,6 +71,9 @@ _CONVOLUTIONS = dict.fromkeys(
      "conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input", "_convolution", "_convolution.deprecated"),
     conv.convolution,
 )  # fmt: skip
+
+# An import holds it: converters that hold for one import (converters.py) are not another's.
+LOCK = threading.RLock()
 
 # By name, with the overload unless it is `default`.
 OPERATORS = {
