@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import json
 import os
 import warnings
@@ -14,6 +15,7 @@ from .complexes import Complexes
 from .errors import bad_option, wrong_input
 from .sources import source_of
 from .strings import Strings
+from .text import parse
 from .transform import PassContext
 from .values import checked, from_value, optional, to_value
 
@@ -383,3 +385,10 @@ def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
     if len(outputs) == 1:
         return call.decode(results)
     return tuple(call.decode(r) if name in given_back else r for name, r in zip(outputs, results, strict=True))
+
+
+@functools.cache
+def refuse_wrong_options(**how) -> None:
+    """Raises what compile() raises for these options of any model: it compiles the least one."""
+    nothing = parse('#[version = "0.0.5"]\ndef @main(%x: Tensor[(0), int8]) { %x }')
+    compile(nothing, **how)

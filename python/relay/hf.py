@@ -38,13 +38,17 @@ def _class_of(transformers, name: str):
     return next((one for one in found if one is not None), transformers.AutoModel)
 
 
+_ASSISTED = ("assistant_model", "prompt_lookup_num_tokens", "assistant_early_exit")
+
+
 def generate(self, *args, **named):
     """transformers' generate(); where nobody says which cache, one of fixed size.
 
     It has the name of the method, so that pickles of the model find that.
     """
     config = named.get("generation_config") or self.generation_config
-    if named.get("past_key_values") is None and config.cache_implementation is None:
+    assisted = any(named.get(one, getattr(config, one, None)) is not None for one in _ASSISTED)  # takes steps back
+    if named.get("past_key_values") is None and config.cache_implementation is None and not assisted:
         named.setdefault("cache_implementation", "static")
     return type(self).generate(self, *args, **named)
 
@@ -52,11 +56,13 @@ def generate(self, *args, **named):
 def load(model, *, model_class: type | None = None, dynamic: bool | None = None, freeze: bool = True, **options):
     """The model for inference, as transformers' class of it; its forward runs in Relay's kernels.
 
-    model: a folder that save_pretrained wrote, an id of the hub, or a PreTrainedModel, which stays as it is.
+    model: a folder that save_pretrained wrote, an id of the hub, or a PreTrainedModel, which is put into eval()
+    and shares its weights with the result.
     model_class: transformers' class; the one that the configuration names, where it is not given. dynamic: of
     torch.compile; models that generate have sizes that vary from the start. freeze and options: see
     relay.torch.dynamo.Options. With freeze=False the weights are those of the safetensors file, mapped and not copied;
-    with True the kernels have packed copies of them.
+    with True the kernels have packed copies of them: a weight that is changed in place is noticed, unless it is written
+    through `.data`.
 
     The result works in transformers.pipeline. Its generate() keeps keys and values in a cache of fixed size that each
     step updates in place, where the model supports one ("static"); generate(..., cache_implementation="dynamic") takes
@@ -65,6 +71,11 @@ def load(model, *, model_class: type | None = None, dynamic: bool | None = None,
     """
     transformers = _transformers()
     if not isinstance(model, transformers.PreTrainedModel):
+        if not isinstance(model, str | os.PathLike):
+            raise wrong_input(
+                f"a {type(model).__name__} is no model of transformers",
+                "give a folder, an id of the hub or a PreTrainedModel; relay.torch.compile takes any torch.nn.Module",
+            )
         name = os.fspath(model)
         model = (model_class or _class_of(transformers, name)).from_pretrained(name)
     if dynamic is None and model.can_generate():

@@ -369,8 +369,8 @@ def test_a_number_of_threads_that_is_not_one(dense, threads):
 FOREIGN = {
     "cat.png": (b"\x89PNG\r\n\x1a\n" + bytes(100), "an image", "np.save"),
     "cat.onnx": (b"\x89PNG\r\n\x1a\n" + bytes(100), "an image", "np.save"),
-    "net.pt": (b"PK\3\4" + bytes(100), "torch.save", "torch.onnx.export"),
-    "net.onnx": (b"PK\3\4" + bytes(100), "torch.save", "torch.onnx.export"),
+    "net.pt": (b"PK\3\4" + bytes(100), "torch.save", "torch.export.save"),
+    "net.onnx": (b"PK\3\4" + bytes(100), "torch.save", "torch.export.save"),
     "net.safetensors": (struct.pack("<Q", 2) + b"{}", "safetensors", "ONNX"),
     "net.tflite": (b"\x1c\0\0\0TFL3" + bytes(100), "TensorFlow Lite", "tf2onnx"),
     "net.h5": (b"\x89HDF\r\n\x1a\n", "HDF5", "tf2onnx"),

@@ -174,6 +174,16 @@ def test_a_pipeline(tmp_path):
         assert got["label"] == one["label"] and got["score"] == pytest.approx(one["score"], abs=1e-5)
 
 
+def test_generation_that_takes_steps_back(tmp_path):
+    settings, inputs = GENERATORS[next(iter(GENERATORS))]
+    wanted = saved(tmp_path, next(iter(GENERATORS)), **settings)
+    given, how = inputs()[:1], {"max_new_tokens": 5, "do_sample": False, "prompt_lookup_num_tokens": 2}
+    assert relay.hf.load(tmp_path).generate(given, **how).equal(wanted.generate(given, **how))
+
+
 def test_what_is_no_model(tmp_path):
+    for wrong in (None, torch.nn.Linear(2, 2)):
+        with pytest.raises(relay.CompileError, match="is no model of transformers"):
+            relay.hf.load(wrong)
     with pytest.raises(relay.CompileError, match="is not a model of transformers"):
         relay.hf.load(tmp_path / "none")

@@ -131,6 +131,22 @@ def test_sizes_and_integers():
         same(fast(x, n), function(x, n))
 
 
+def test_integers_that_may_be_less_than_zero(programs):
+    fast = compiled(lambda x, n: x * n + n)
+    for n in (2, 3, -5, 0):
+        x = torch.randn(4)
+        same(fast(x, n), x * n + n)
+    assert programs.count <= 3  # two that are numbers, and one for all others
+
+
+def test_a_negative_integer_that_decides_a_size(programs):
+    fast = compiled(lambda x, n: x[:n] * n)
+    with pytest.warns(relay.torch.FallbackWarning, match="less than zero, and a size depends on it"):
+        for n in (1, 2, 3, -1):
+            x = torch.randn(6)
+            same(fast(x, n), x[:n] * n)
+
+
 def test_results_that_alias():
     def function(x, y):
         z = x + y
@@ -153,6 +169,18 @@ def test_results_that_alias_in_sizes_that_vary():
         whole, part, other = fast(x)
         same((whole, part, other), (2 * x, 2 * x[1:].t(), 2 * x.t() + 1))
         assert part.data_ptr() == whole[1:].data_ptr() and other.stride() == (x.t() + 1).stride()
+
+
+@pytest.mark.parametrize("views", [lambda x: x.chunk(2), lambda x: x.split([1, x.shape[0] - 1]), lambda x: x.unbind(1)])
+def test_several_views_of_one_tensor_in_sizes_that_vary(views):
+    fast, of_a_result = compiled(views), compiled(lambda x: (y := x * 2, *views(y)))
+    for rows in (4, 6, 8):
+        x = torch.arange(rows * 2.0).reshape(rows, 2)
+        for got, wanted in zip(fast(x), views(x), strict=True):
+            assert got.equal(wanted) and got.data_ptr() == wanted.data_ptr() and got.stride() == wanted.stride()
+        whole, *parts = of_a_result(x)
+        whole.add_(1)
+        assert all(got.equal(wanted) for got, wanted in zip(parts, views(2 * x + 1), strict=True))
 
 
 def test_inputs_that_are_changed():
@@ -215,8 +243,17 @@ def test_what_is_refused_runs_in_pytorch():
         compiled(function, options={"fallback": "error"})(x)
 
 
+WRONG_OPTIONS = (
+    ({"thread": 1}, "no option `thread`"), ({"fallback": 1}, "the option fallback is 1"),
+    ({"fallback": "no"}, "the option fallback is 'no'"), ({"threads": "x"}, "the option threads is 'x'"),
+    ({"freeze": "maybe"}, "the option freeze is 'maybe'"), ({"target": "none"}, "no processor is named 'none'"),
+    ({"numerics": "none"}, "no arithmetic class 'none'"), ({"opt_level": 9}, "no optimisation level 9"),
+    ({"threads": -1}, "-1 is not a number of threads"),
+)  # fmt: skip
+
+
 def test_options():
-    for options, message in (({"thread": 1}, "no option `thread`"), ({"fallback": 1}, "the option fallback is 1")):
+    for options, message in WRONG_OPTIONS:
         torch._dynamo.reset()
         with pytest.raises(Exception, match=message):
             compiled(lambda x: x + 1, options=options)(torch.ones(2))
@@ -399,7 +436,7 @@ def test_logs():
     assert said("") == ""
     [line] = said("fallbacks").splitlines()
     assert line.startswith("relay.torch: 2 of the 4 operators of the inference graph run in PyTorch: ")
-    assert "graph of 2 operators is compiled" in said("graphs") and "def @main" in said("programs")
+    assert "graph of 2 operators is compiled" in said("fallbacks, graphs") and "def @main" in said("programs")
     assert "RELAY_LOGS is `fallback`" in said("fallback")
 
 
@@ -412,6 +449,21 @@ def test_explanations():
     with pytest.warns(relay.torch.FallbackWarning):
         found = relay.torch.explain(lambda x: torch.special.i0(x), torch.randn(3))
     assert "aten.i0.default" in found.fallbacks[0].reason and "0 of 1 nodes" in str(found)
+
+
+def test_explanations_of_what_a_function_closes_over():
+    layer = torch.nn.Linear(4, 3)
+    found = relay.torch.explain(lambda x: layer(x).relu(), torch.randn(2, 4))
+    assert [one.kind for one in found.graphs] == ["forward", "backward"] and layer.weight.grad is None
+
+
+def test_a_converter_that_fails_is_a_fallback(monkeypatch):
+    from relay.frontend.pytorch import table
+
+    monkeypatch.setitem(table.OPERATORS, "cos", lambda c: [][1])
+    x = torch.randn(3)
+    with pytest.warns(relay.torch.FallbackWarning, match="(?s)aten.cos.default.*a fault of Relay's .IndexError"):
+        same(compiled(lambda x: x.cos() + 1)(x), x.cos() + 1)
 
 
 def test_explanations_tell_graph_breaks():

@@ -119,6 +119,27 @@ def test_functions_graph_breaks_and_control_flow(programs):
     assert len(programs) >= 2
 
 
+def test_any_number_of_modules(programs):
+    for depth in range(1, 12):  # more than Dynamo compiles of one function
+        model = torch.nn.Sequential(*[torch.nn.Linear(4, 4) for _ in range(depth)])
+        x = torch.randn(3, 4)
+        same(relay.torch.compile(model)(x), model(x))
+    assert len(programs) == 11
+
+
+@pytest.mark.parametrize("how", [{"num_layers": 2, "bidirectional": True}, {"bias": False, "batch_first": True}])
+def test_lstm(how):
+    lstm = torch.nn.LSTM(4, 6, **how)
+    with torch._dynamo.config.patch(allow_rnn=True), torch.no_grad():
+        fast = relay.torch.compile(lstm)
+        for steps in (3, 5):
+            x = torch.randn(steps, steps, 4)
+            (out, states), (wanted, wanted_states) = fast(x), lstm(x)
+            same(out, wanted)
+            for one, other in zip(states, wanted_states, strict=True):
+                same(one, other)
+
+
 def test_an_option_that_there_is_not():
     with pytest.raises(relay.CompileError, match="R0504.*no option `thread`"):
         relay.torch.compile(network(), thread=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import typing
 import warnings
 
 import sympy
@@ -15,7 +16,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .._core import IRModule, Let, Tuple, Var, post_order_visit
-from ..compiled import Compiled
+from ..compiled import Compiled, refuse_wrong_options
 from ..compiled import compile as compile_module
 from ..errors import CompileError, bad_option
 from ..frontend.pytorch.functional import Import, PartsRefused, decompositions, import_functional, writes
@@ -51,14 +52,21 @@ class Options:
             if name not in known:
                 raise bad_option(f"the backend relay has no option `{name}`", f"the options are: {', '.join(known)}")
         options = cls(**(given or {}))
+        for name, kind in typing.get_type_hints(cls).items():
+            value = getattr(options, name)
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+                raise bad_option(f"the option {name} is {value!r}", f"give {getattr(kind, '__name__', kind)}")
         if options.fallback not in ("warn", "error"):
             raise bad_option(f"the option fallback is {options.fallback!r}", 'give "warn" or "error"')
+        refuse_wrong_options(**options._how())
         return options
 
-    def compile(self, imported: Import) -> Compiled:
+    def _how(self) -> dict:
         threads = self.threads or torch.get_num_threads()
-        how = {"target": self.target, "numerics": self.numerics, "opt_level": self.opt_level}
-        return compile_module(imported.module, threads=threads, donate=imported.donated(), **how)
+        return {"target": self.target, "threads": threads, "numerics": self.numerics, "opt_level": self.opt_level}
+
+    def compile(self, imported: Import) -> Compiled:
+        return compile_module(imported.module, donate=imported.donated(), **self._how())
 
 
 @dataclasses.dataclass
@@ -124,6 +132,8 @@ class Program:
             return feed.draw(lambda formula: self._number(formula, args))
         if feed.is_size:
             return torch.empty((args[feed.place], 0), dtype=torch.int8)
+        if feed.is_number:
+            return torch.tensor(args[feed.place])
         value = args[feed.place] if feed.axes is None else args[feed.place].permute(feed.axes)
         return torch.view_as_real(value.resolve_conj()) if feed.is_complex else value
 

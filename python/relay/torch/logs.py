@@ -1,7 +1,7 @@
 """What the backend says: the logger relay.torch, and the variable RELAY_LOGS that prints it.
 
 RELAY_LOGS=fallbacks prints what runs in PyTorch, and why; graphs also what was compiled; programs also each graph as a
-program of Relay.
+program of Relay. Several names, with commas between them, mean the one that prints most.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ def print_as_asked() -> None:
     asked = os.environ.get("RELAY_LOGS")
     if not asked:
         return
-    if asked not in _LEVELS:
+    names = [name.strip() for name in asked.split(",")]
+    if any(name not in _LEVELS for name in names):
         raise bad_option(f"RELAY_LOGS is `{asked}`", f"set one of: {', '.join(_LEVELS)}")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("relay.torch: %(message)s"))
     log.addHandler(handler)
-    log.setLevel(_LEVELS[asked])
+    log.setLevel(min(_LEVELS[name] for name in names))
     log.propagate = False

@@ -97,6 +97,18 @@ def _breaks(reasons: list) -> list[GraphBreak]:
     return list(found.values())
 
 
+def _leaves(results: list) -> list[torch.Tensor]:
+    """The tensors to which their gradients accumulate: inputs, parameters, what a function closes over."""
+    found, seen, left = [], set(), [one.grad_fn or torch.autograd.graph.get_gradient_edge(one).node for one in results]
+    while left:
+        node = left.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            found += [node.variable] if hasattr(node, "variable") else []
+            left += [following for following, _ in node.next_functions]
+    return found
+
+
 def explain(model, *inputs, options: dict | None = None, **named) -> Explanation:
     """Runs the model once on the inputs, compiled as torch.compile(backend="relay") does, and says what became of each
     graph and where graphs break.
@@ -114,10 +126,5 @@ def explain(model, *inputs, options: dict | None = None, **named) -> Explanation
     flat = torch.utils._pytree.tree_leaves(results)
     learning = [one for one in flat if isinstance(one, torch.Tensor) and one.requires_grad]
     if learning:
-        inner = model.parameters() if isinstance(model, torch.nn.Module) else ()
-        given = torch.utils._pytree.tree_leaves((inputs, named))
-        sources = [
-            one for one in [*inner, *given] if isinstance(one, torch.Tensor) and one.requires_grad and one.is_leaf
-        ]
-        torch.autograd.grad(sum(one.sum() for one in learning), sources, allow_unused=True)
+        torch.autograd.grad(sum(one.sum() for one in learning), _leaves(learning), retain_graph=True, allow_unused=True)
     return Explanation([_report(one) for one in records], breaks)

@@ -15,13 +15,15 @@ def compile(model, *, dynamic: bool | None = None, fullgraph: bool = False, **op
 
     A module comes back as a module of the same class that shares its parameters, buffers and submodules with `model`,
     which itself stays as it is: optimizers, state_dict, load_state_dict, to, train and eval work as on `model`, with
-    the same names. Copies (copy.deepcopy) and pickles are ordinary modules: compile them again where they are used. Any
-    number of threads may call it; under no_grad, inference_mode and autocast graphs of their own are compiled.
+    the same names; what they change in a submodule holds for both. Copies (copy.deepcopy) and pickles are ordinary
+    modules: compile them again where they are used. Any number of threads may call it; under no_grad, inference_mode
+    and autocast graphs of their own are compiled.
 
     dynamic and fullgraph: of torch.compile. options: see dynamo.Options; one that there is not is refused now (R0504).
     """
     Options.of(options)
     how = {"backend": "relay", "dynamic": dynamic, "fullgraph": fullgraph, "options": options}
+    how["isolate_recompiles"] = True  # all modules run the same function: Dynamo's limit is for each of them
     if not isinstance(model, torch.nn.Module):
         return torch.compile(model, **how)
     made = copy.copy(model)

@@ -7,6 +7,7 @@ its sizes, what it hands through and what is None, is data of the Import: who ru
 from __future__ import annotations
 
 import dataclasses
+import operator
 
 import torch
 
@@ -17,7 +18,7 @@ from ...expr import var
 from . import apart
 from .conversion import Refused, cast, constant, dtype_name, number, size, sizes_of
 from .draws import Draw, draw_of, draws, is_drawn, mask_of
-from .graph import Graph, Problems, is_complex
+from .graph import Graph, Problems, is_complex, symbols_of_shape
 from .joined import join_parts
 from .table import LOCK, OPERATORS, key_of
 
@@ -25,11 +26,13 @@ from .table import LOCK, OPERATORS, key_of
 @dataclasses.dataclass(frozen=True)
 class Feed:
     """A parameter of @main: argument `place` of the graph, with its axes in the order `axes`, as they lie in memory;
-    or a tensor of the sizes (n, 0) for the integer n there; or random numbers that are drawn at each call.
+    or a tensor of the sizes (n, 0) for the integer n there, or the number n itself where it is no size; or random
+    numbers that are drawn at each call.
     """
 
     place: int | None
     is_size: bool = False
+    is_number: bool = False
     draw: Draw | None = None
     axes: tuple | None = None
     is_complex: bool = False  # real and imaginary parts are a last axis of the parameter
@@ -117,6 +120,14 @@ def _permuted(value, axes: list[int], node):
     return op.transpose(value, axes=[*axes, len(axes)] if is_complex(node) else axes)
 
 
+def _seen(node):
+    """The tensor that this one is a view of; None if it is none."""
+    if node.target is operator.getitem:  # one of several views
+        node = node.args[0]
+    is_view = getattr(node.target, "is_view", False)
+    return node.args[0] if is_view and isinstance(node.args[0], torch.fx.Node) else None
+
+
 class PartsRefused(CompileError):
     """Nodes of the graph cannot be imported."""
 
@@ -199,7 +210,8 @@ class _Functional(Graph):
         infer_expr(self.values[node])
 
     def _size(self, place: int, node) -> None:
-        """A symbol that no tensor has as a size comes as the size of a tensor without elements."""
+        """A symbol that no tensor has as a size comes as the size of a tensor without elements; one that may be less
+        than zero as a number."""
         val = node.meta.get("val")
         if not isinstance(val, torch.SymInt) or not val.node.expr.is_Symbol:
             return
@@ -208,8 +220,12 @@ class _Functional(Graph):
         if symbol in self.sizes:
             return
         if val.node.shape_env.var_to_range[symbol].lower < 0:
+            if any(symbol in symbols_of_shape(one) for one in self.graph_module.graph.nodes):
+                raise Refused("the integer may be less than zero, and a size depends on it")
             if node.users:
-                raise Refused("the integer may be less than zero")
+                param = var(node.name, shape=[], dtype="int64")
+                self._add(param, Feed(place, is_number=True))
+                self.sizes[symbol] = (param, "int64")
             return
         carrier = var(node.name, shape=[size(val), 0], dtype="int8")
         self._add(carrier, Feed(place, True))
@@ -284,9 +300,9 @@ class _Functional(Graph):
 
     def _base(self, node):
         """The tensor whose memory PyTorch lays this result into, if that is an argument or a result too."""
-        base = node
-        while getattr(base.target, "is_view", False) and isinstance(base.args[0], torch.fx.Node):
-            base = base.args[0]
+        base, seen = node, _seen(node)
+        while seen is not None:
+            base, seen = seen, _seen(seen)
         val = base.meta.get("val")
         if not isinstance(val, torch.Tensor) or 0 in _strides(val):
             return node

@@ -55,7 +55,7 @@ _NUMBERS = {bool: "bool", int: "int64", float: "float64"}
 ITEMS = ("_local_scalar_dense", "item")
 
 
-def _symbols_of_shape(node) -> set:
+def symbols_of_shape(node) -> set:
     vals = node.meta.get("val")
     vals = vals if isinstance(vals, list | tuple) else [vals]
     sizes = [one for val in vals if isinstance(val, torch.Tensor) for one in val.shape if not isinstance(one, int)]
@@ -220,7 +220,7 @@ class Graph:
         value = op.reshape(cast(self.values[source], dtype_name(source.meta["val"].dtype), of), newshape=[])
         infer_expr(value)
         self.sizes = {symbol: (value, of)} | self.sizes
-        if not any(symbol in _symbols_of_shape(one) for one in self.graph_module.graph.nodes):
+        if not any(symbol in symbols_of_shape(one) for one in self.graph_module.graph.nodes):
             return
         param = var(node.name, shape=[size(node.meta["val"])], dtype="int8")
         self.opened.append((param, op.zeros(op.reshape(value, newshape=[1]), dtype="int8")))
@@ -278,6 +278,9 @@ class Graph:
             raise Refused(f"operator {node.target}: {reason}") from reason
         except CompileError as error:
             raise Refused(f"operator {node.target}: {error.diagnostics[0].message}") from error
+        except Exception as error:  # whatever a converter stumbles over; it must not stop what PyTorch can run
+            what = f"{type(error).__name__}: {error}"
+            raise Refused(f"operator {node.target}: its converter fails, a fault of Relay's ({what})") from error
 
 
 def _ranges(program):

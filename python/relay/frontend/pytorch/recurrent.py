@@ -36,8 +36,21 @@ def _recurrent(c: Conversion, operator, order, states, **attrs):
     return [output, *(TupleGetItem(result, 1 + k) for k in range(len(states)))]
 
 
+_LSTM = [0, 3, 1, 2]
+
+
 def lstm(c: Conversion):
-    return _recurrent(c, op.nn.lstm, [0, 3, 1, 2], c("hx"))
+    return _recurrent(c, op.nn.lstm, _LSTM, c("hx"))
+
+
+def lstm_layer(c: Conversion):
+    """mkldnn_rnn_layer, which AOTAutograd makes of each layer and direction of an LSTM, and of nothing else."""
+    names = ["weight0", "weight1", "weight2", "weight3"][: 4 if c("has_biases") else 2]
+    weights = [_reordered(c(name), _LSTM) for name in names]
+    direction = "reverse" if c("reverse") else "forward"
+    result = op.nn.lstm(c("input"), weights, [c("hx_"), c("cx_")], direction=direction, bias=bool(c("has_biases")))
+    output = op.squeeze(TupleGetItem(result, 0), axis=[1])
+    return [output, TupleGetItem(result, 1), TupleGetItem(result, 2), op.zeros(shape=[0], dtype="uint8")]
 
 
 def gru(c: Conversion):

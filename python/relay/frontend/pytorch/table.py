@@ -191,8 +191,8 @@ OPERATORS = {
     "upsample_nearest2d.vec": pool.resize("nearest_neighbor"),
     "upsample_bilinear2d.vec": pool.resize("linear"),
     "upsample_bicubic2d.vec": pool.resize("cubic"),
-    "lstm.input": recurrent.lstm, "gru.input": recurrent.gru, "rnn_tanh.input": recurrent.rnn("tanh"),
-    "rnn_relu.input": recurrent.rnn("relu"),
+    "lstm.input": recurrent.lstm, "mkldnn_rnn_layer": recurrent.lstm_layer, "gru.input": recurrent.gru,
+    "rnn_tanh.input": recurrent.rnn("tanh"), "rnn_relu.input": recurrent.rnn("relu"),
 }  # fmt: skip
 OPERATORS |= {f"quantized_decomposed::{name}": convert for name, convert in quantized.QUANTIZED.items()}
 OPERATORS |= {f"torchvision::{name}": convert for name, convert in vision.VISION.items()}
