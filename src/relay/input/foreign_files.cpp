@@ -7,9 +7,9 @@
 namespace relay::input {
 
 static constexpr const char* np_save = "write the array with np.save(path, array)";
-static constexpr const char* from_torch = 
-    "export the model: torch.export.save(torch.export.export(model, examples), 'model.pt2'); where this is a state dict, "
-    "relay.from_pytorch(model, examples, state_dict=PATH)";
+static constexpr const char* from_torch =
+    "export the model with torch.export.save(torch.export.export(model, examples), 'model.pt2'); a state dict goes "
+    "beside its module: relay.from_pytorch(model, examples, state_dict=PATH)";
 static constexpr const char* from_tensorflow = "convert it to ONNX, for example with tf2onnx";
 
 static constexpr ForeignFile image{
