@@ -6,6 +6,10 @@
 
 namespace relay::onnx {
 
+inline constexpr int64_t newest_opset = 28;
+// About two come in a year: beyond this it is a damaged number, and not a model of a few years later.
+inline constexpr int64_t newest_possible = newest_opset + 20;
+
 class Importer final : public ConverterHost {
  public:
   Importer(const Model& model, const ImportOptions& options) : ConverterHost(model.path, options), model_(model) {}
@@ -45,6 +49,8 @@ class Importer final : public ConverterHost {
   // Whether the operator knows what to do with inputs of element types that bytes carry.
   bool takes_elements(const Node& node, const Values& inputs, const Span& place);
   bool counts_fit(const Node& node, const Operator& op, const Span& place);
+  // Results that a failed node did not give, of the types that the model says.
+  void stand_in_for_failed(const Node& node, Values& results, const Span& place);
   Values convert_node(const Graph& graph, size_t index, const Span& place);
   // Of inputs that are maps, how many words the vocabulary of the node has that reads them.
   std::map<std::string_view, DimInfo> map_widths(const Graph& graph) const;
@@ -68,8 +74,9 @@ class Importer final : public ConverterHost {
   ir::Module prelude_;
   Strings strings_;
   NodeFates fates_;
-  std::vector<Frame> frames_;         // innermost last
-  std::vector<const Graph*> graphs_;  // whose nodes are being converted, innermost last
+  std::vector<Frame> frames_;                              // innermost last
+  std::vector<const Graph*> graphs_;                       // whose nodes are being converted, innermost last
+  std::map<std::string_view, const ValueInfo*> declared_;  // what the model says of its values, once one failed
   int64_t converted_ = 0;
   int depth_ = 0;  // of graphs and functions
 };
