@@ -36,6 +36,12 @@ class Importer final : public ConverterHost {
     std::set<std::string_view> absent;  // inputs that the call leaves out
   };
 
+  // A graph that a call gives to a function: its names are those of where the call stands, and so are its frames.
+  struct Passed {
+    size_t frames;
+    std::map<std::string_view, Value> names;  // from outside of the graph
+  };
+
   void check_versions(const Span& place);
   void report_unsupported_operators();
   void read_inputs(const Graph& graph);
@@ -64,6 +70,9 @@ class Importer final : public ConverterHost {
   // Counts one more node, and the depth; false when that is beyond a limit, which is reported once.
   bool may_convert(const Span& place);
   Values expand(const Function& function, const Node& node, const Values& inputs, const Span& place);
+  // Keeps what the graphs of a call use from where it stands; those of which it was not known before.
+  std::vector<const Graph*> pass_graphs(const Node& call);
+  std::optional<Values> own_body(const Graph& graph, const Values& inputs, const Span& place);
   bool enter(const Function& function, const Node& node, const Values& inputs, const Span& place);
   void report_undefined(const Graph& graph, size_t node, std::string_view name);
   using ImportState::span;
@@ -74,12 +83,15 @@ class Importer final : public ConverterHost {
   ir::Module prelude_;
   Strings strings_;
   NodeFates fates_;
-  std::vector<Frame> frames_;                              // innermost last
+  std::vector<Frame> frames_;  // innermost last
+  std::map<const Graph*, Passed> passed_;
   std::vector<const Graph*> graphs_;                       // whose nodes are being converted, innermost last
   std::map<std::string_view, const ValueInfo*> declared_;  // what the model says of its values, once one failed
   int64_t converted_ = 0;
   int depth_ = 0;  // of graphs and functions
 };
+
+inline bool is_graph(const Attribute& a) { return std::holds_alternative<std::shared_ptr<const Graph>>(a.value); }
 
 // "Conv 'conv_17'"
 std::string node_label(const Node& node);
