@@ -74,6 +74,15 @@ def test_bytes_and_files(tmp_path):
             assert str(from_onnx(given)[0]) == wanted
     with pytest.raises(relay.CompileError, match="is given as a model"):
         from_onnx(3)
+    with pytest.raises(relay.CompileError, match="nowhere.onnx"):
+        from_onnx(tmp_path / "nowhere.onnx")
+
+
+def test_a_program_of_pytorch_is_refused():
+    torch = pytest.importorskip("torch")
+    exported = torch.export.export(torch.nn.ReLU(), (torch.zeros(2),))
+    with pytest.raises(relay.CompileError, match="(?s)is not an ONNX model.*relay.load"):
+        from_onnx(exported)
 
 
 def test_messages_name_what_was_given(tmp_path):

@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 from .. import _core
-from ..errors import bad_option
+from ..errors import bad_option, wrong_input
 
 # What from_onnx's convert_config could say; Relay chooses these forms by itself.
 _CONVERT_CONFIG = {"use_nt_batch_matmul", "use_welford"}
@@ -106,6 +106,8 @@ def from_onnx(
     if opset is not None:
         opset = _integer(opset, "opset", "give the number of a version of ONNX's operators, such as 17")
     source = source_of(model)
+    if source.form == "pytorch":
+        raise wrong_input(f"{source.name} is not an ONNX model", "relay.load(model) or from_pytorch() read it")
     options = (_sizes(shape), types, opset, freeze_params, import_limits or {})
     if source.bytes is None:
         module = _core.load(source.name, *options)
