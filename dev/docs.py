@@ -32,7 +32,7 @@ object.
 | `groups`, `kernels` | how many there would be; of an artifact and of a text without `@main` 0 |
 
 `unsupported`: the model is right, and Relay cannot do it. `malformed`: it contradicts its format. `refused`: for
-another reason, such as types that do not agree. An operator has
+another reason, such as types that do not agree, or a limit on what an import may do. An operator has
 
 | field | holds |
 | --- | --- |

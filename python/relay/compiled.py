@@ -265,7 +265,7 @@ def load(
     limits = import_limits or {}
     if source.bytes is None:
         return _core.load(source.name, shapes, import_limits=limits)
-    return _core.load_bytes(source.name, source.bytes, shapes, limits)
+    return _core.load_bytes(source.name, source.bytes, shapes, import_limits=limits)
 
 
 def compile(

@@ -12,6 +12,7 @@ namespace relay::python {
 
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 using Limits = std::map<std::string, int64_t>;
+using Dtypes = std::map<std::string, std::string>;
 
 static PyModule parse_module(const std::string& text, const std::string& name, const PyModule* definitions) {
   nb::gil_scoped_release released;
@@ -264,6 +265,29 @@ static void add_contents(nb::class_<PyModule>& module) {
           nb::arg("name"));
 }
 
+static driver::LoadOptions load_options(const Shapes& shapes, const Dtypes& dtypes, std::optional<int64_t> opset,
+                                        bool freeze_params, const Limits& import_limits) {
+  driver::LoadOptions options{.shapes = shapes,
+                              .run = {},
+                              .dtypes = {},
+                              .opset = opset,
+                              .freeze_params = freeze_params,
+                              .import_limits = import_limits};
+  for (const auto& [name, text] : dtypes) {
+    std::optional<DType> dtype = parse_dtype(text);
+    if (!dtype)
+      throw CompileError(
+          Diagnostics{Diagnostic{DiagnosticKind::bad_option,
+                                 format("'{}', given for input '{}', is not an element type", text, name),
+                                 {},
+                                 {},
+                                 {},
+                                 "give one such as float32 or int64"}});
+    options.dtypes[name] = *dtype;
+  }
+  return options;
+}
+
 void add_modules(nb::module_& m) {
   nb::class_<PyModule> module(m, "IRModule",
                               "Functions and type definitions by name.\n\nmod = relay.IRModule({\"main\": "
@@ -365,32 +389,15 @@ void add_modules(nb::module_& m) {
       nb::arg("path"));
   m.def(
       "load",
-      [](const std::string& path, const Shapes& shapes, const std::map<std::string, std::string>& dtypes,
-         std::optional<int64_t> opset, bool freeze_params, const Limits& import_limits) {
+      [](const std::string& path, const Shapes& shapes, const Dtypes& dtypes, std::optional<int64_t> opset,
+         bool freeze_params, const Limits& import_limits) {
         nb::gil_scoped_release released;
-        driver::LoadOptions options{.shapes = shapes,
-                                    .run = {},
-                                    .dtypes = {},
-                                    .opset = opset,
-                                    .freeze_params = freeze_params,
-                                    .import_limits = import_limits};
-        for (const auto& [name, text] : dtypes) {
-          std::optional<DType> dtype = parse_dtype(text);
-          if (!dtype)
-            throw CompileError(
-                Diagnostics{Diagnostic{DiagnosticKind::bad_option,
-                                       format("'{}', given for input '{}', is not an element type", text, name),
-                                       {},
-                                       {},
-                                       {},
-                                       "give one such as float32 or int64"}});
-          options.dtypes[name] = *dtype;
-        }
+        const driver::LoadOptions options = load_options(shapes, dtypes, opset, freeze_params, import_limits);
         driver::Model model = take(driver::load_model(path, options));
         return PyModule{std::move(model.module), std::move(model.output_names), std::move(model.files)};
       },
-      nb::arg("path"), nb::arg("shapes") = Shapes(), nb::arg("dtypes") = std::map<std::string, std::string>(),
-      nb::arg("opset") = nb::none(), nb::arg("freeze_params") = true, nb::arg("import_limits") = Limits());
+      nb::arg("path"), nb::arg("shapes") = Shapes(), nb::arg("dtypes") = Dtypes(), nb::arg("opset") = nb::none(),
+      nb::arg("freeze_params") = true, nb::arg("import_limits") = Limits());
   m.def(
       "form_of_bytes",
       [](const std::string& name, nb::bytes bytes) {
@@ -399,14 +406,16 @@ void add_modules(nb::module_& m) {
       nb::arg("name"), nb::arg("bytes"));
   m.def(
       "load_bytes",
-      [](const std::string& name, nb::bytes bytes, const Shapes& shapes, const Limits& import_limits) {
+      [](const std::string& name, nb::bytes bytes, const Shapes& shapes, const Dtypes& dtypes,
+         std::optional<int64_t> opset, bool freeze_params, const Limits& import_limits) {
         std::string_view content(bytes.c_str(), bytes.size());
         nb::gil_scoped_release released;
-        const driver::LoadOptions options{.shapes = shapes, .run = {}, .import_limits = import_limits};
+        const driver::LoadOptions options = load_options(shapes, dtypes, opset, freeze_params, import_limits);
         driver::Model model = take(driver::load_model(name, content, options));
         return PyModule{std::move(model.module), std::move(model.output_names)};
       },
-      nb::arg("name"), nb::arg("bytes"), nb::arg("shapes") = Shapes(), nb::arg("import_limits") = Limits());
+      nb::arg("name"), nb::arg("bytes"), nb::arg("shapes") = Shapes(), nb::arg("dtypes") = Dtypes(),
+      nb::arg("opset") = nb::none(), nb::arg("freeze_params") = true, nb::arg("import_limits") = Limits());
   m.def("transform", transformed, nb::arg("module"), nb::arg("passes"),
         nb::arg("options") = std::map<std::string, int64_t>(), nb::arg("hooks") = nb::dict());
   m.def("passes", passes);

@@ -101,20 +101,26 @@ alone; the number of beams must be in the model. `Sampling` is imported where it
 
 
 def entries():
-    """(domain, operator, why, what helps) of what is known and not imported."""
-    entry = r'RELAY_ONNX_NOT_IMPORTED\("([^"]*)", "(\w+)",\s+"([^"]*)",\s+"([^"]*)"\)'
+    """(domain, operator, why, what helps) of what is known and not imported; no operator: all of the domain."""
+    entry = r'RELAY_ONNX_NOT_IMPORTED\("([^"]*)", "(\w*)",\s+"([^"]*)",\s+"([^"]*)"\)'
     return re.findall(entry, NOT_IMPORTED.read_text())
 
 
-def not_imported(domain):
-    """A table of those of a domain; nothing where there are none."""
-    rows = [f"| {name} | {why} | {way_out} |" for one, name, why, way_out in entries() if one == domain]
+def not_imported(*domains):
+    """A table of those of some domains; nothing where there are none."""
+    rows = [
+        f"| {name or f'all of `{domain}`'} | {why} | {way_out} |"
+        for domain, name, why, way_out in entries()
+        if domain in domains
+    ]
     head = ["", "Not imported:", "", "| operator | why | what helps |", "| --- | --- | --- |"]
     return "\n".join([*head, *rows]) + "\n" if rows else ""
 
 
 def microsoft_section():
-    return MICROSOFT_TEXT.format(names=_microsoft(), missing=not_imported("com.microsoft"))
+    return MICROSOFT_TEXT.format(
+        names=_microsoft(), missing=not_imported("com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc")
+    )
 
 
 def write_page(results, path):

@@ -72,6 +72,76 @@ def test_check_tells_the_malformed_from_the_unsupported(tmp_path):
     assert relu["reason"] == "Relu has no attribute 'slope'"
 
 
+def test_check_looks_behind_a_failed_node(tmp_path):
+    """Where the model says the types of what a node gives that cannot be imported."""
+    import onnx
+    from onnx import parser
+
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
+        graph (float[n, 4] x, float[3, 3] w) => (float[n, 3] y, int64[n] z) <float[n, 4] a, int64[2] s, float[n, 4] c> {
+          a = com.acme.Foo(x)
+          b = Softmax<axes=1>(a)
+          s = com.acme.Sizes(a)
+          c = Reshape(b, s)
+          y = MatMul(a, w)
+          z = ArgMax<axis=7>(c)
+        }""")
+    path = tmp_path / "bad.onnx"
+    onnx.save(model, path)
+    messages = [problem["message"] for problem in cli_json("check", path, "--json")["problems"]]
+    for wanted in ("Foo", "Sizes", "no attribute 'axes'", "MatMul that makes 'y'", "ArgMax that makes 'z'"):
+        assert any(wanted in message for message in messages), (wanted, messages)
+    assert len(messages) == 5  # and nothing of Reshape, whose inputs nobody knows
+    # Compiling says what is wrong, and nothing that follows from a type that is only said.
+    done = cli("compile", path, "-o", tmp_path / "out.rart")
+    assert "Foo" in done.stderr and "MatMul" not in done.stderr
+
+
+def test_check_refuses_what_is_above_a_limit(tmp_path):
+    """It is as its format wants it."""
+    from onnx import helper
+
+    nodes = [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(5)]
+    path = onnx_model(tmp_path / "long.onnx", nodes, [("v0", [1, 4])], [("v5", [1, 4])])
+    assert cli_json("check", path, "--json")["verdict"] == "ok"
+    limits = ("--import-limit", "nodes=3")
+    assert cli("check", path, *limits).returncode == 1
+    report = cli_json("check", path, "--json", *limits)
+    assert report["verdict"] == "refused" and report["problems"][0]["kind"] == "limit_exceeded"
+
+
+@pytest.mark.parametrize(
+    "opset, op, has, has_not",
+    [
+        (1, "Relu", "consumed_inputs", "no attributes"),
+        (17, "Relu", "Relu has no attributes: leave it out", "consumed_inputs"),
+        (13, "Reshape", "Reshape has no attributes", "allowzero"),
+        (14, "Reshape", "allowzero", "shape"),
+        (10, "Clip", "max, min", "consumed_inputs"),
+    ],
+)
+def test_the_help_names_attributes_of_the_opset(tmp_path, opset, op, has, has_not):
+    import onnx
+    from onnx import TensorProto, helper
+
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy")
+    graph = helper.make_graph([helper.make_node(op, ["x"], ["y"], zzzzzz=2.0)], "g", [x], [y])
+    path = tmp_path / "bad.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), path)
+    (problem,) = (p for p in cli_json("check", path, "--json")["problems"] if "zzzzzz" in p["message"])
+    assert has in problem["help"] and has_not not in problem["help"]
+
+
+@pytest.mark.parametrize("domain", ["com.microsoft.nchwc", "com.ms.internal.nhwc"])
+def test_check_knows_layouts_of_onnx_runtime(tmp_path, domain):
+    from onnx import helper
+
+    nodes = [helper.make_node("Conv", ["x"], ["y"], domain=domain)]
+    path = onnx_model(tmp_path / "saved.onnx", nodes, [("x", [1, 8, 4, 4])], [("y", [1, 8, 4, 4])])
+    (problem,) = cli_json("check", path, "--json")["problems"]
+    assert "save it without layout optimisation" in problem["help"] and "ORT_ENABLE_EXTENDED" in problem["help"]
+
+
 def test_the_page_has_every_field_of_check(tmp_path):
     from onnx import helper
 

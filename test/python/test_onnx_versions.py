@@ -3,6 +3,7 @@ or ONNX's reference gives."""
 
 import functools
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -246,3 +247,23 @@ def test_versions(domain, name):
 def test_others_are_elsewhere():
     for name, file in ELSEWHERE.items():
         assert name in (pathlib.Path(__file__).parent / file).read_text()
+
+
+def test_attributes_are_of_the_versions_that_have_them():
+    """What attributes.def says of names that not every version has."""
+    text = (pathlib.Path(__file__).parents[2] / "src/relay/frontend/onnx/attributes.def").read_text()
+    listed = re.findall(r'^RELAY_ONNX_ATTRIBUTES\((\w+),\s*((?:"[^"]*"\s*)+)\)', text, re.MULTILINE)
+    assert len(listed) > 100
+    for operator, names in listed:
+        versions = [s for s in defs.get_all_schemas_with_history() if s.name == operator and s.domain == ""]
+        if not versions:
+            continue  # of ONNX Runtime, which writes it without a domain
+        wanted = set()
+        for name in {name for schema in versions for name in schema.attributes}:
+            have = [schema.since_version for schema in versions if name in schema.attributes]
+            without = [schema.since_version for schema in versions if name not in schema.attributes]
+            since = f">={min(have)}" if min(without, default=99) < min(have) else ""
+            gone = [version for version in without if version > max(have)]
+            wanted.add(name + since + (f"<{min(gone)}" if gone else ""))
+        got = set("".join(re.findall(r'"([^"]*)"', names)).split())
+        assert got == wanted, operator

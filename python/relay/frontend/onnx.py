@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import operator
 import os
-import tempfile
+
+import numpy as np
 
 from .. import _core
+from ..errors import bad_option, wrong_input
 
 # What from_onnx's convert_config could say; Relay chooses these forms by itself.
 _CONVERT_CONFIG = {"use_nt_batch_matmul", "use_welford"}
 
 
+def _integer(value, what: str, help: str) -> int:
+    """Of any type that is an integer; CompileError for others, and for truth values, which Python counts among them."""
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise bad_option(f"{what} is {value!r}, which is not an integer", help)
+
+
 def _sizes(shape):
-    """Sizes by input, -1 where one is not a number."""
-    return {name: [size if isinstance(size, int) else -1 for size in one] for name, one in (shape or {}).items()}
+    """Sizes by input; -1 for one of TVM's that is no number: relay.Any(), a variable."""
+    help = "give integers: shape={'x': (1, 3, 224, 224)}; -1 or relay.Any() leaves a size as the model has it"
+
+    def size(name, one):
+        return -1 if isinstance(one, _core.Dim) else _integer(one, f"a size of input '{name}' in shape", help)
+
+    given = {}
+    for name, sizes in (shape or {}).items():
+        if isinstance(sizes, str | bytes) or not hasattr(sizes, "__iter__"):
+            raise bad_option(f"the shape of input '{name}' is {sizes!r}, which is not a list of sizes", help)
+        given[name] = [size(name, one) for one in sizes]
+    return given
 
 
 def _with_names(model):
@@ -31,6 +54,28 @@ def _with_names(model):
     return named
 
 
+def _dense(sparse):
+    """All elements of a sparse initialiser, whose places are numbers of elements or one index an axis."""
+    from onnx.numpy_helper import to_array
+
+    values, places = to_array(sparse.values), to_array(sparse.indices)
+    dense = np.zeros(tuple(sparse.dims), values.dtype)
+    if places.ndim == 1:
+        dense.flat[places] = values
+    else:
+        dense[tuple(places.T)] = values
+    return dense
+
+
+def _weights(graph, names):
+    """The initialisers that have one of these names, as arrays."""
+    from onnx.numpy_helper import to_array
+
+    given = {weight.name: to_array(weight) for weight in graph.initializer if weight.name in names}
+    sparse = {one.values.name: _dense(one) for one in graph.sparse_initializer if one.values.name in names}
+    return given | sparse
+
+
 def from_onnx(
     model,
     shape=None,
@@ -41,7 +86,7 @@ def from_onnx(
     export_node_renamed_model_path=None,
     import_limits=None,
 ):
-    """(module, params) of an ONNX model or file.
+    """(module, params) of an ONNX model: an onnx.ModelProto, a path, the bytes of a file or an open binary file.
 
     `shape` gives sizes of inputs, and a dict of `dtype` element types, instead of those in the model; a single dtype
     says nothing that the model does not. `opset`: the version of operators that the model is read as, instead of its
@@ -50,31 +95,31 @@ def from_onnx(
     `export_node_renamed_model_path`: where to write the model with a name for every node. `import_limits`: as of
     relay.load.
     """
+    from ..sources import source_of  # which imports this package
+
     unknown = set(convert_config or {}) - _CONVERT_CONFIG
     if unknown:
         raise ValueError(
             f"convert_config has no {', '.join(sorted(unknown))}; it has {', '.join(sorted(_CONVERT_CONFIG))}"
         )
     types = {name: str(one) for name, one in dtype.items()} if isinstance(dtype, dict) else {}
-    is_path = isinstance(model, (str, os.PathLike))
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.fspath(model) if is_path else os.path.join(folder, "model.onnx")
-        if not is_path:
-            with open(path, "wb") as file:
-                file.write(model.SerializeToString())
-        module = _core.load(path, _sizes(shape), types, opset, freeze_params, import_limits or {})
-        if freeze_params and export_node_renamed_model_path is None:
-            return module, {}
-        import onnx
+    if opset is not None:
+        opset = _integer(opset, "opset", "give the number of a version of ONNX's operators, such as 17")
+    source = source_of(model)
+    if source.form == "pytorch":
+        raise wrong_input(f"{source.name} is not an ONNX model", "relay.load(model) or from_pytorch() read it")
+    options = (_sizes(shape), types, opset, freeze_params, import_limits or {})
+    if source.bytes is None:
+        module = _core.load(source.name, *options)
+    else:
+        module = _core.load_bytes(source.name, source.bytes, *options)
+    if freeze_params and export_node_renamed_model_path is None:
+        return module, {}
+    import onnx
 
-        proto = onnx.load(path)
-        if export_node_renamed_model_path is not None:
-            onnx.save(_with_names(proto), os.fspath(export_node_renamed_model_path))
-        if freeze_params:
-            return module, {}
-        names = {parameter.name_hint for parameter in module["main"].params}
-        return module, {
-            weight.name: onnx.numpy_helper.to_array(weight)
-            for weight in proto.graph.initializer
-            if weight.name in names
-        }
+    proto = onnx.load(source.name) if source.bytes is None else onnx.load_from_string(source.bytes)
+    if export_node_renamed_model_path is not None:
+        onnx.save(_with_names(proto), os.fspath(export_node_renamed_model_path))
+    if freeze_params:
+        return module, {}
+    return module, _weights(proto.graph, {parameter.name_hint for parameter in module["main"].params})

@@ -31,7 +31,7 @@ constexpr int exit_unsupported = 3;
 }  // namespace
 
 // "ok"; "unsupported": nothing is wrong with the model, but Relay cannot do it; "malformed": it contradicts its format;
-// "refused": for another reason, such as an option that does not fit.
+// "refused": for another reason, such as an option that does not fit, or a limit.
 static const char* verdict(const Diagnostics& problems) {
   if (problems.empty()) return "ok";
   const bool ours = std::all_of(problems.begin(), problems.end(), [](const Diagnostic& d) {
@@ -39,9 +39,7 @@ static const char* verdict(const Diagnostics& problems) {
   });
   if (ours) return "unsupported";
   for (const Diagnostic& d : problems)
-    if (d.kind == DiagnosticKind::corrupt_file || d.kind == DiagnosticKind::bad_model ||
-        d.kind == DiagnosticKind::limit_exceeded)
-      return "malformed";
+    if (d.kind == DiagnosticKind::corrupt_file || d.kind == DiagnosticKind::bad_model) return "malformed";
   return "refused";
 }
 

@@ -385,6 +385,15 @@ Expr Conversion::expand(const Expr& e, int64_t axis) {
   return emit("expand_dims", {e}, {{"axis", axis}, {"num_newaxis", int64_t{1}}});
 }
 
+// reshape's -4 splits the axis into 1 and the extent, and asks that they multiply to it, whatever the other axes are.
+Expr Conversion::with_extent(const Expr& e, int64_t axis, int64_t size) {
+  if (!e || extent(e, axis) == size) return e;
+  ir::Ints codes(static_cast<size_t>(axis), 0);
+  codes.insert(codes.end(), {-4, 1, size});
+  codes.resize(shape(e).size() + 2, 0);
+  return squeeze(emit("reshape", {e}, {{"newshape", codes}}), axis);
+}
+
 Expr Conversion::concatenate(ir::Exprs parts, int64_t axis) {
   if (parts.size() == 1) return parts[0];
   Expr all = tuple(std::move(parts));

@@ -124,6 +124,8 @@ class Conversion {
   ir::Expr slice(const ir::Expr& e, int64_t axis, int64_t begin, int64_t end);  // an end of INT32_MAX: to the end
   ir::Expr squeeze(const ir::Expr& e, int64_t axis);
   ir::Expr expand(const ir::Expr& e, int64_t axis);  // a new axis of extent 1
+  // e, whose axis has this extent; where nobody knows it, whoever runs the program checks it at the entry.
+  ir::Expr with_extent(const ir::Expr& e, int64_t axis, int64_t extent);
   ir::Expr concatenate(ir::Exprs parts, int64_t axis);
   // "sum", "mean", "max", ... over axes; none: over all.
   ir::Expr reduce(const char* op, const ir::Expr& e, const ir::Ints& axes, bool keepdims);

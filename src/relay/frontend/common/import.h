@@ -34,6 +34,9 @@ struct ImportOptions {
   // Every tensor that a node of the model's own graph gives is an output, under its name and in order, instead of the
   // model's outputs: to find the first one that is wrong.
   bool all_values = false;
+  // For `relay check`: where a node fails and the model says of what types its results are, those are taken for them,
+  // so that what stands behind it is looked at too.
+  bool past_failures = false;
   // For tests: operators whose nodes are converted as if they had no attributes, a fault that is to be found.
   std::set<std::string> without_attributes = {};
   ImportLimits limits = {};

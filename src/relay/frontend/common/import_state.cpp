@@ -338,8 +338,26 @@ void ImportState::define_results(const std::vector<std::string_view>& names, Val
     if (!names[i].empty()) define(names[i], i < results.size() ? std::move(results[i]) : Value(), place);
 }
 
+Value ImportState::stand_in(const TensorInfo& declared, const Span& place) {
+  if (declared.form != TensorInfo::Form::Tensor || !declared.dtype || !declared.shape) return {};
+  if (declared.dtype->is_int() && declared.shape->size() < 2) return {};
+  ir::Dims shape;
+  for (const DimInfo& dim : *declared.shape) {
+    if (dim.value ? *dim.value < 0 : dim.name.empty()) return {};
+    shape.push_back(dim.value ? scalar::imm(*dim.value) : sizes_.named(dim.name));
+  }
+  const Type type = ir::tensor_type(std::move(shape), *declared.dtype);
+  if (!typing::valid_sizes(type)) return {};
+  ir::VarRef made = ir::var(std::string(declared.name), type, place);
+  made->type = type;
+  Value value{Expr(made)};
+  value.carried = declared.carried;
+  return value;
+}
+
 bool ImportState::check_attributes(std::string_view op, const std::vector<std::string_view>& given,
-                                   const std::vector<std::string>& known, const Span& place) {
+                                   const std::vector<std::string>& known, const Span& place,
+                                   const std::vector<std::string>& others) {
   std::set<std::string_view> seen;
   bool right = true;
   auto wrong = [&](std::string message, std::string help) {
@@ -349,7 +367,10 @@ bool ImportState::check_attributes(std::string_view op, const std::vector<std::s
   for (std::string_view view : given) {
     const std::string name(view);
     if (!seen.insert(view).second) wrong(format("attribute '{}' is given twice", name), "give it once");
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    auto has = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (has(known) || has(others)) continue;
     std::optional<std::string> near = nearest(name, known);
     wrong(format("{} has no attribute '{}'", op, name), near ? format("did you mean '{}'?", *near)
                                                         : known.empty()

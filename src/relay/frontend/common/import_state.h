@@ -46,6 +46,7 @@ class ImportState {
   void report_missing(const OperatorUses& uses, const char* version_word, OperatorUses::Explain explain) {
     uses.report_missing(problems_, version_word, explain);
   }
+  bool has_problems() const { return !problems_.empty(); }
   Diagnostics problems() const { return problems_.all(); }
   // A place in the model: "Conv 'conv_17'", "input 'x'".
   Span span(std::string what) const;
@@ -85,9 +86,14 @@ class ImportState {
   bool expect_inputs(const Values& inputs, size_t least, const Span& place);
   // Names a node's results; those that are missing are empty.
   void define_results(const std::vector<std::string_view>& names, Values results, const Span& place);
+  // Something of a declared type in place of a result that failed. Empty where not all sizes are said, and where it is
+  // a number or a list of integers: nodes behind may need to know those.
+  Value stand_in(const TensorInfo& declared, const Span& place);
   // Whether a node has only attributes of its operator, each once: a misspelled one would leave its default in place.
+  // `others`: names of other versions, which are taken too, and which no help speaks of.
   bool check_attributes(std::string_view op, const std::vector<std::string_view>& given,
-                        const std::vector<std::string>& known, const Span& place);
+                        const std::vector<std::string>& known, const Span& place,
+                        const std::vector<std::string>& others = {});
 
   // --- values --------------------------------------------------------------------------------------------------------
   // The expression of a value, made now from its known elements if there is none yet. Null when that cannot be

@@ -11,6 +11,39 @@ Expr element(Convert& c, const Expr& list, int64_t i) {
   return c.emit("take", {list, c.integer_scalar(i)}, {{"axis", int64_t{0}}});
 }
 
+Expr refused_where(Convert& c, const Expr& e, const Expr& wrong, const std::string& message, const std::string& help) {
+  const Expr any = c.rank(wrong) > 0 ? c.emit("any", {wrong}) : wrong;
+  return c.require(e, c.cast(any, DType::int64()), format("{}\n{}", message, help));
+}
+
+Expr not_within(Convert& c, const Expr& e, const Expr& least, const Expr& most) {
+  return c.emit("logical_or", {c.emit("less", {e, least}), c.emit("greater", {e, most})});
+}
+
+Expr checked_parts(Convert& c, const Expr& sizes, const Expr& extent) {
+  const Expr negative = c.emit("any", {c.emit("less", {sizes, c.integer_scalar(0)})});
+  const Expr differs = c.emit("not_equal", {c.reduce("sum", sizes, {}, false), extent});
+  return refused_where(c, sizes, c.emit("logical_or", {negative, differs}),
+                       "the sizes in split do not add up to the axis that is split, or one is below 0",
+                       "give sizes from 0 on whose sum is the size of the axis");
+}
+
+Expr checked_places(Convert& c, const Expr& places, int64_t count, const char* what) {
+  return refused_where(c, places, not_within(c, places, c.integer_scalar(-count), c.integer_scalar(count - 1)),
+                       format("{} is outside of [{}, {})", what, -count, count),
+                       format("give one from {} to {}; below 0 it counts from the end", -count, count - 1));
+}
+
+// Axes that a run tells: each of them there, and named once.
+static Expr checked_axes(Convert& c, const Expr& axes, int64_t rank) {
+  if (!axes) return nullptr;
+  const Expr there = checked_places(c, axes, rank, "a value in axes");
+  const Expr front = c.emit("floor_mod", {there, c.integer_scalar(rank)});
+  const Expr same = c.cast(c.emit("equal", {c.expand(front, 1), c.expand(front, 0)}), DType::int64());
+  const Expr twice = c.emit("greater", {c.reduce("sum", same, {0}, false), c.integer_scalar(1)});
+  return refused_where(c, there, twice, "axes name one axis twice", "name each axis once");
+}
+
 // The elements of a list of sizes as far as they are constants: of what is joined of several lists, one by one, so many
 // operators deep. Of a list that no shape is as long as: none.
 static std::vector<std::optional<int64_t>> partly_known(const Expr& list, int depth = 8) {
@@ -78,6 +111,18 @@ Expr numbers_to(Convert& c, const Expr& end) {
   return c.emit("arange", {c.integer_scalar(0), end, c.integer_scalar(1)}, {{"dtype", DType::int64()}});
 }
 
+Expr slice_of_size(Convert& c, const Expr& x, int64_t axis, const ir::Dim& begin, const ir::Dim& size, int64_t step) {
+  if (is_int(begin, 0) && step == 1) {
+    ir::Dims like(c.shape(x).size(), scalar::imm(1));
+    like[static_cast<size_t>(axis)] = size;
+    return c.emit("slice_like", {x, c.broadcast_to(c.scalar(0, DType::boolean()), like)}, {{"axes", Ints{axis}}});
+  }
+  Expr places = c.broadcast_to(c.integer_scalar(step), {size});
+  places = c.emit("cumsum", {places}, {{"axis", int64_t{0}}, {"exclusive", true}});
+  places = c.add(places, c.expression(Value(known_scalar(begin, DType::int64()))));
+  return c.emit("take", {x, places}, {{"axis", axis}, {"mode", "clip"}});
+}
+
 namespace {
 
 Expr between(Convert& c, const Expr& e, const Expr& low, const Expr& high) {
@@ -126,10 +171,13 @@ Values computed_slice(Convert& c) {
   if (!c.expect_rank(starts, 1, 1, "starts") || !c.expect_rank(ends, 1, 1, "ends")) return {};
   std::optional<int64_t> count = c.extent(starts, 0);
   if (!count && !c.has(3)) return c.unsupported("a slice along as many axes as starts has when the model runs");
-  const ByAxis by{c, list_input(c, 3), c.rank(x)};
   std::optional<Ints> known = c.has(3) && c.known(3) ? c.ints(3, "axes") : std::nullopt;
   if (known) known = c.axes(*known, c.rank(x));
+  const Expr axes = list_input(c, 3);
+  const ByAxis by{c, known ? axes : checked_axes(c, axes, c.rank(x)), c.rank(x)};
   const Expr zero = c.integer_scalar(0), one = c.integer_scalar(1);
+  if (steps)
+    steps = refused_where(c, steps, c.emit("equal", {steps, zero}), "a value in steps is 0", "give steps other than 0");
   for (int64_t axis = 0; axis < c.rank(x) && !c.failed(); ++axis) {
     if (known && std::find(known->begin(), known->end(), axis) == known->end()) continue;
     if (!by.axes && axis >= *count) break;
@@ -163,11 +211,12 @@ Values computed_unsqueeze(Convert& c, const Expr& x, const Expr& axes) {
   return {c.emit("dyn.reshape", {x, shape})};
 }
 
-Values computed_split(Convert& c, const Expr& x, const Expr& sizes, int64_t axis) {
-  if (!c.expect_rank(sizes, 1, 1, "split")) return {};
+Values computed_split(Convert& c, const Expr& x, const Expr& given, int64_t axis) {
+  if (!c.expect_rank(given, 1, 1, "split")) return {};
+  const Expr sizes = checked_parts(c, given, c.size_of(x, axis));
   const int64_t parts = static_cast<int64_t>(c.node.outputs.size());
-  if (c.extent(sizes, 0).value_or(parts) != parts)
-    return c.bad("split is {}, but there are {} outputs", ir::str(sizes->type), parts);
+  if (c.extent(given, 0).value_or(parts) != parts)
+    return c.bad("split is {}, but there are {} outputs", ir::str(given->type), parts);
   Expr begin = c.integer_scalar(0);
   Values results;
   for (int64_t i = 0; i < parts; ++i) {
@@ -178,6 +227,22 @@ Values computed_split(Convert& c, const Expr& x, const Expr& sizes, int64_t axis
   return results;
 }
 
+// The amount in front of an axis, where both amounts together leave something to pad with. What is cut goes first.
+static Expr checked_pad(Convert& c, const Expr& size, const Expr& front, const Expr& back, const std::string& mode) {
+  const Expr zero = c.integer_scalar(0);
+  Expr wrong = c.emit("less", {c.add(size, c.add(front, back)), zero});
+  if (mode != "constant") {
+    auto cut = [&](const Expr& amount) { return c.emit("minimum", {amount, zero}); };
+    const Expr left = c.emit("maximum", {c.add(size, c.add(cut(front), cut(back))), zero});
+    // Of one element nothing is reflected; edges and repetitions need one.
+    const Expr most = mode == "reflect" ? c.emit("maximum", {c.add(left, -1), zero})
+                                        : c.multiply(left, c.integer_scalar(int64_t{INT32_MAX}));
+    wrong = c.emit("logical_or", {wrong, c.emit("greater", {c.emit("maximum", {front, back}), most})});
+  }
+  return refused_where(c, front, wrong, "pads cut more than an axis has, or add more than its elements give",
+                       "give larger data, or smaller pads: a reflection has one element less than the axis");
+}
+
 Values computed_pad(Convert& c, const Expr& data, const Expr& pads, const Expr& axes, const Expr& value,
                     const std::string& mode) {
   Expr x = data;
@@ -186,11 +251,12 @@ Values computed_pad(Convert& c, const Expr& data, const Expr& pads, const Expr& 
   if (!count || *count % 2 != 0) return c.unsupported("pads is {}; two for each axis are needed", ir::str(pads->type));
   if (!axes && *count != 2 * rank) return c.bad("pads is {} for {}", ir::str(pads->type), ir::str(x->type));
   Expr before = c.slice(pads, 0, 0, *count / 2), after = c.slice(pads, 0, *count / 2, *count);
-  const ByAxis by{c, axes, rank};
+  const ByAxis by{c, checked_axes(c, axes, rank), rank};
   const Expr zero = c.integer_scalar(0), one = c.integer_scalar(1);
   for (int64_t axis = 0; axis < rank; ++axis) {
-    Expr size = c.size_of(x, axis), front = by.value(before, axis, zero);
-    Expr places = c.subtract(numbers_to(c, c.add(c.add(size, front), by.value(after, axis, zero))), front);
+    Expr size = c.size_of(x, axis), front = by.value(before, axis, zero), back = by.value(after, axis, zero);
+    front = checked_pad(c, size, front, back, mode);
+    Expr places = c.subtract(numbers_to(c, c.add(c.add(size, front), back)), front);
     if (mode == "constant") {
       x = filled(c, x, places, axis, value);
       continue;
@@ -248,7 +314,7 @@ Values computed_affine_grid(Convert& c, const Expr& theta, const Expr& size) {
 
 Expr along_computed(Convert& c, const Expr& axis, int64_t rank, function_ref<Expr(int64_t axis)> along) {
   Expr at = c.cast(c.rank(axis) > 0 ? c.reshape(axis, {}) : axis, DType::int64());
-  at = c.emit("where", {c.emit("less", {at, c.integer_scalar(0)}), c.add(at, static_cast<double>(rank)), at});
+  at = c.emit("floor_mod", {checked_places(c, at, rank, "axis"), c.integer_scalar(rank)});
   Expr result = along(0);
   for (int64_t i = 1; i < rank; ++i) {
     Expr other = along(i);

@@ -8,12 +8,24 @@ namespace relay::onnx {
 
 // Element i of a list, as a scalar.
 ir::Expr element(Convert& c, const ir::Expr& list, int64_t i);
+// e, unless an element of the bools `wrong` is true: then a run ends, with a message and a help.
+ir::Expr refused_where(Convert& c, const ir::Expr& e, const ir::Expr& wrong, const std::string& message,
+                       const std::string& help);
+// Which integers are not from `least` to `most`.
+ir::Expr not_within(Convert& c, const ir::Expr& e, const ir::Expr& least, const ir::Expr& most);
+// The sizes of the parts of an axis, which a run refuses where they are not those of all of it.
+ir::Expr checked_parts(Convert& c, const ir::Expr& sizes, const ir::Expr& extent);
+// Places that count from either end, of which a run refuses those that are not among `count`.
+ir::Expr checked_places(Convert& c, const ir::Expr& places, int64_t count, const char* what);
 // x under a shape that is a list of known length with elements that a run tells. Those that are constants are extents
 // of its type.
 ir::Expr computed_reshape(Convert& c, const ir::Expr& x, const ir::Expr& shape, bool allowzero);
 ir::Expr computed_expand(Convert& c, const ir::Expr& x, const ir::Expr& shape);
 // 0, 1, .. before a scalar, as int64.
 ir::Expr numbers_to(Convert& c, const ir::Expr& end);
+// So many elements of x along an axis, `step` places from one to the next; the size has a name or is made of some.
+ir::Expr slice_of_size(Convert& c, const ir::Expr& x, int64_t axis, const ir::Dim& begin, const ir::Dim& size,
+                       int64_t step = 1);
 // Elements of x along an axis, and `value`, a scalar, at places that it does not have.
 ir::Expr filled(Convert& c, const ir::Expr& x, const ir::Expr& places, int64_t axis, const ir::Expr& value);
 

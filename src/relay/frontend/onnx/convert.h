@@ -100,14 +100,15 @@ struct Operator {
   const char* name;
   size_t min_inputs;  // that must be there
   size_t max_inputs, max_outputs;
-  std::string_view attributes;  // that it has in some version, with spaces between
+  std::string_view attributes;  // as attributes.def has them
   Values (*convert)(Convert&);
 };
 // Of ONNX itself (""), of its other domains, or of ONNX Runtime ("com.microsoft").
 const Operator* find_operator(std::string_view domain, std::string_view name);
 std::vector<std::string> operator_names(std::string_view domain);
 
-// A known operator that is not imported; null: nothing is known of it, or it is imported.
+// A known operator that is not imported, or without a name all of a domain; null: nothing is known of it, or it is
+// imported.
 struct NotImported {
   std::string_view domain, name;
   const char* reason;

@@ -7,6 +7,13 @@ namespace relay::onnx {
 using frontend::OperatorUse;
 
 static Result<Model> read(const std::string& path, const ImportOptions& options) {
+  if (options.opset && (*options.opset < 1 || *options.opset > newest_possible))
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("opset {} is asked for, but there are 1 to {}", *options.opset, newest_opset),
+                      {},
+                      {},
+                      {},
+                      "give one of these, or none: then the model is read as it says"};
   RELAY_ASSIGN(Model model, read_model(path, options.content));
   model.largest_read = options.largest_read;
   if (options.opset) model.opsets[""] = *options.opset;
@@ -40,7 +47,9 @@ Result<ImportedModel> load(const std::string& path, const ImportOptions& options
 Result<CheckReport> check(const std::string& path, const ImportOptions& options) {
   RELAY_ASSIGN(Model model, read(path, options));
   CheckReport report;
-  Importer importer(model, options);
+  ImportOptions all = options;
+  all.past_failures = true;
+  Importer importer(model, all);
   report.operators = importer.operator_uses().sorted();
   report.model = importer.run();
   report.problems = importer.problems();

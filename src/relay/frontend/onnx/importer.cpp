@@ -9,10 +9,6 @@
 
 namespace relay::onnx {
 
-static constexpr int64_t newest_opset = 28;
-// About two come in a year: beyond this it is a damaged number, and not a model of a few years later.
-static constexpr int64_t newest_possible = newest_opset + 20;
-
 std::string node_label(const Node& node) {
   std::string op = node.domain.empty() ? std::string(node.op) : format("{}.{}", node.domain, node.op);
   if (!node.name.empty()) return format("{} '{}'", op, node.name);
@@ -306,8 +302,6 @@ void Importer::report_undefined(const Graph& graph, size_t node, std::string_vie
   report(std::move(d));
 }
 
-static bool is_graph(const Attribute& a) { return std::holds_alternative<std::shared_ptr<const Graph>>(a.value); }
-
 // What a node's inputs stand for, as far as they are defined.
 Values Importer::given_values(const Node& node) {
   Values values;
@@ -325,9 +319,21 @@ void Importer::convert_nodes(const Graph& graph) {
     const bool has_nodes =
         model_.function_of(node) || std::any_of(node.attributes.begin(), node.attributes.end(), is_graph);
     fates_.converted(place, given_values(node), results, has_nodes);
+    if (options().past_failures && has_problems() && &graph == &model_.graph) stand_in_for_failed(node, results, place);
     define_results(node.outputs, std::move(results), place);
   }
   graphs_.pop_back();
+}
+
+void Importer::stand_in_for_failed(const Node& node, Values& results, const Span& place) {
+  if (declared_.empty())
+    for (const std::vector<ValueInfo>* list : {&model_.graph.values, &model_.graph.outputs})
+      for (const ValueInfo& info : *list) declared_[info.name] = &info;
+  results.resize(std::max(results.size(), node.outputs.size()));
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    auto declared = results[i] ? declared_.end() : declared_.find(node.outputs[i]);
+    if (declared != declared_.end()) results[i] = stand_in(tensor_info(*declared->second), place);
+  }
 }
 
 std::optional<Value> Importer::recomputed(const Node& user, std::string_view name,
@@ -405,10 +411,22 @@ bool Importer::counts_fit(const Node& node, const Operator& op, const Span& plac
          fits(given(node.outputs), op.max_outputs, "output", "outputs");
 }
 
-static std::vector<std::string> split_names(std::string_view names) {
-  std::vector<std::string> all;
-  for (std::string_view name : split(names, ' '))
-    if (!name.empty()) all.emplace_back(name);
+// The attributes of an operator in a version, and in others.
+struct AttributeNames {
+  std::vector<std::string> known, others;
+};
+
+// `attributes` as in attributes.def: "consumed_inputs<6 allowzero>=14".
+static AttributeNames attributes_in(std::string_view attributes, int64_t version) {
+  AttributeNames all;
+  for (std::string_view one : split(attributes, ' ')) {
+    if (one.empty()) continue;
+    const std::string text(one);
+    const size_t end = text.find_first_of("<>"), since = text.find(">="), until = text.find('<');
+    const bool began = since == text.npos || version >= std::atoll(text.c_str() + since + 2);
+    const bool ended = until != text.npos && version >= std::atoll(text.c_str() + until + 1);
+    (began && !ended ? all.known : all.others).push_back(text.substr(0, end));
+  }
   return all;
 }
 
@@ -430,7 +448,8 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
   if (!expect_inputs(*inputs, op->min_inputs, place)) return {};
   std::vector<std::string_view> attributes;
   for (const Attribute& a : node.attributes) attributes.push_back(a.name);
-  if (!check_attributes(node.op, attributes, split_names(op->attributes), place)) return {};
+  const AttributeNames names = attributes_in(op->attributes, opset(node.domain, 1));
+  if (!check_attributes(node.op, attributes, names.known, place, names.others)) return {};
   if (!takes_elements(node, *inputs, place)) return {};
   Convert convert(*this, node, *inputs, opset(node.domain, 1), place);
   Values results = convert.finish(op->convert(convert), node.outputs);
@@ -455,123 +474,13 @@ bool Importer::takes_elements(const Node& node, const Values& inputs, const Span
   return true;
 }
 
-std::optional<Values> Importer::body(const Graph& graph, const Values& inputs, Scopes::Enter enter, const Span& place) {
-  Scopes::Inner scope(scopes(), Scopes::Sees::Outside, std::move(enter));
+std::optional<Values> Importer::own_body(const Graph& graph, const Values& inputs, const Span& place) {
   ++depth_;
   for (size_t i = 0; i < inputs.size(); ++i) define(graph.inputs[i].name, inputs[i], place);
   read_initializers(graph);
   convert_nodes(graph);
   --depth_;
   return outputs(output_names(graph), place);
-}
-
-// --- functions of the model's own ------------------------------------------------------------------------------------
-
-bool Importer::may_convert(const Span& place) {
-  const int64_t most = options().limits.nodes;
-  if (converted_ > most) return false;
-  if (++converted_ <= most) return true;
-  report({DiagnosticKind::limit_exceeded,
-          format("more than {} nodes, with those of functions and bodies of loops counted each time", most),
-          place,
-          {},
-          {},
-          "export the model with fewer calls of functions in functions; " + frontend::how_to_allow("nodes")});
-  return false;
-}
-
-const Node* Importer::resolved(const Node& node, Node& copy, const Span& place) {
-  auto refers = [](const Attribute& a) { return !a.ref.empty(); };
-  const bool any = std::any_of(node.attributes.begin(), node.attributes.end(), refers);
-  if (frames_.empty()) {
-    if (!any) return &node;
-    report(
-        {DiagnosticKind::bad_model,
-         format("{}: an attribute refers to an attribute of a function, but the node stands in none", node_label(node)),
-         place,
-         {},
-         {},
-         "the model is broken: export it again"});
-    return nullptr;
-  }
-  const Frame& frame = frames_.back();
-  auto is_absent = [&](std::string_view name) { return frame.absent.count(name) != 0; };
-  if (!any && std::none_of(node.inputs.begin(), node.inputs.end(), is_absent)) return &node;
-  copy = node;
-  copy.attributes.clear();
-  for (const Attribute& a : node.attributes) {
-    auto found = a.ref.empty() ? frame.attributes.end() : frame.attributes.find(a.ref);
-    if (a.ref.empty())
-      copy.attributes.push_back(a);
-    else if (found != frame.attributes.end())
-      copy.attributes.push_back({a.name, found->second.value});
-  }
-  for (std::string_view& name : copy.inputs)
-    if (is_absent(name)) name = "";
-  return &copy;
-}
-
-// Checks a call and makes its frame.
-bool Importer::enter(const Function& function, const Node& node, const Values& inputs, const Span& place) {
-  auto refuse = [&](DiagnosticKind kind, std::string what, std::string help) {
-    report({kind, format("{}: {}", node_label(node), what), place, {}, {}, std::move(help)});
-    return false;
-  };
-  for (const Frame& frame : frames_)
-    if (frame.function == &function)
-      return refuse(DiagnosticKind::bad_model, format("function '{}' calls itself", function.name),
-                    "ONNX has no recursive functions: export the model again");
-  if (depth_ >= max_depth)
-    return refuse(DiagnosticKind::limit_exceeded,
-                  format("functions call each other, and graphs lie in each other, more than {} deep", max_depth),
-                  "export the model with its functions inlined (onnx.inliner)");
-  if (inputs.size() > function.inputs.size())
-    return refuse(DiagnosticKind::bad_model,
-                  format("it gives {} inputs, but the function has {}", inputs.size(), function.inputs.size()),
-                  "export the model again");
-  Frame frame{&function, {}, {}};
-  for (const Attribute& a : function.defaults) frame.attributes[a.name] = a;
-  for (const Attribute& a : node.attributes) {
-    const bool known =
-        frame.attributes.count(a.name) ||
-        std::find(function.attributes.begin(), function.attributes.end(), a.name) != function.attributes.end();
-    if (!known)
-      return refuse(DiagnosticKind::bad_model, format("the function has no attribute '{}'", a.name),
-                    "correct the name, or leave it out");
-    if (is_graph(a))
-      return refuse(DiagnosticKind::unsupported_operator, format("attribute '{}' of the function is a graph", a.name),
-                    "export the model with its functions inlined (onnx.inliner)");
-    frame.attributes[a.name] = a;
-  }
-  for (size_t i = 0; i < function.inputs.size(); ++i)
-    if (i >= inputs.size() || !inputs[i]) frame.absent.insert(function.inputs[i]);
-  frames_.push_back(std::move(frame));
-  return true;
-}
-
-// The function's nodes, converted where the call stands. They see the call's inputs and attributes, and nothing else.
-Values Importer::expand(const Function& function, const Node& node, const Values& inputs, const Span& place) {
-  if (!enter(function, node, inputs, place)) return {};
-  Scopes::Inner scope(scopes(), Scopes::Sees::Nothing);
-  ++depth_;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i]) define(function.inputs[i], inputs[i], place);
-  convert_nodes(function.graph);
-  --depth_;
-  Values results;
-  for (std::string_view name : function.outputs) {
-    const Value* value = scopes().lookup(name);
-    if (!value && !frames_.back().absent.count(name))
-      report({DiagnosticKind::bad_model,
-              format("output '{}' of function '{}' is defined by none of its nodes", name, function.name),
-              place,
-              {},
-              {},
-              "export the model again"});
-    results.push_back(value ? *value : Value());
-  }
-  frames_.pop_back();
-  return results;
 }
 
 }  // namespace relay::onnx

@@ -6,6 +6,10 @@
 
 namespace relay::onnx {
 
+inline constexpr int64_t newest_opset = 28;
+// About two come in a year: beyond this it is a damaged number, and not a model of a few years later.
+inline constexpr int64_t newest_possible = newest_opset + 20;
+
 class Importer final : public ConverterHost {
  public:
   Importer(const Model& model, const ImportOptions& options) : ConverterHost(model.path, options), model_(model) {}
@@ -32,6 +36,12 @@ class Importer final : public ConverterHost {
     std::set<std::string_view> absent;  // inputs that the call leaves out
   };
 
+  // A graph that a call gives to a function: its names are those of where the call stands, and so are its frames.
+  struct Passed {
+    size_t frames;
+    std::map<std::string_view, Value> names;  // from outside of the graph
+  };
+
   void check_versions(const Span& place);
   void report_unsupported_operators();
   void read_inputs(const Graph& graph);
@@ -45,6 +55,8 @@ class Importer final : public ConverterHost {
   // Whether the operator knows what to do with inputs of element types that bytes carry.
   bool takes_elements(const Node& node, const Values& inputs, const Span& place);
   bool counts_fit(const Node& node, const Operator& op, const Span& place);
+  // Results that a failed node did not give, of the types that the model says.
+  void stand_in_for_failed(const Node& node, Values& results, const Span& place);
   Values convert_node(const Graph& graph, size_t index, const Span& place);
   // Of inputs that are maps, how many words the vocabulary of the node has that reads them.
   std::map<std::string_view, DimInfo> map_widths(const Graph& graph) const;
@@ -58,6 +70,9 @@ class Importer final : public ConverterHost {
   // Counts one more node, and the depth; false when that is beyond a limit, which is reported once.
   bool may_convert(const Span& place);
   Values expand(const Function& function, const Node& node, const Values& inputs, const Span& place);
+  // Keeps what the graphs of a call use from where it stands; those of which it was not known before.
+  std::vector<const Graph*> pass_graphs(const Node& call);
+  std::optional<Values> own_body(const Graph& graph, const Values& inputs, const Span& place);
   bool enter(const Function& function, const Node& node, const Values& inputs, const Span& place);
   void report_undefined(const Graph& graph, size_t node, std::string_view name);
   using ImportState::span;
@@ -68,11 +83,15 @@ class Importer final : public ConverterHost {
   ir::Module prelude_;
   Strings strings_;
   NodeFates fates_;
-  std::vector<Frame> frames_;         // innermost last
-  std::vector<const Graph*> graphs_;  // whose nodes are being converted, innermost last
+  std::vector<Frame> frames_;  // innermost last
+  std::map<const Graph*, Passed> passed_;
+  std::vector<const Graph*> graphs_;                       // whose nodes are being converted, innermost last
+  std::map<std::string_view, const ValueInfo*> declared_;  // what the model says of its values, once one failed
   int64_t converted_ = 0;
   int depth_ = 0;  // of graphs and functions
 };
+
+inline bool is_graph(const Attribute& a) { return std::holds_alternative<std::shared_ptr<const Graph>>(a.value); }
 
 // "Conv 'conv_17'"
 std::string node_label(const Node& node);

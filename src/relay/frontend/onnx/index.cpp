@@ -78,15 +78,7 @@ static Expr slice_to_size(Convert& c, const Expr& x, int64_t axis, const Dim& fi
   const Dim begin = place_of(first, extent), end = place_of(last, extent);
   Dim size = scalar::max(end - begin, scalar::imm(0));
   size = scalar::simplify(floordiv(size + (step - 1), step));
-  if (is_int(begin, 0) && step == 1) {
-    Dims like(c.shape(x).size(), scalar::imm(1));
-    like[static_cast<size_t>(axis)] = size;
-    return c.emit("slice_like", {x, c.broadcast_to(c.scalar(0, DType::boolean()), like)}, {{"axes", Ints{axis}}});
-  }
-  Expr places = c.broadcast_to(c.integer_scalar(step), {size});
-  places = c.emit("cumsum", {places}, {{"axis", int64_t{0}}, {"exclusive", true}});
-  places = c.add(places, c.expression(Value(known_scalar(begin, DType::int64()))));
-  return c.emit("take", {x, places}, {{"axis", axis}, {"mode", "clip"}});
+  return slice_of_size(c, x, axis, begin, size, step);
 }
 
 // A backward slice between two numbers, of an axis whose size is none.
@@ -101,10 +93,7 @@ static Expr slice_backward(Convert& c, const Expr& x, int64_t axis, int64_t firs
     size = scalar::max(begin - scalar::max(scalar::simplify(extent + last), scalar::imm(-1)), scalar::imm(0));
   const int64_t each = -std::max<int64_t>(step, -INT32_MAX);
   size = scalar::simplify(floordiv(size + (each - 1), scalar::imm(each)));
-  Expr places = c.broadcast_to(c.integer_scalar(-each), {size});
-  places = c.emit("cumsum", {places}, {{"axis", int64_t{0}}, {"exclusive", true}});
-  places = c.add(places, c.expression(Value(known_scalar(scalar::simplify(begin), DType::int64()))));
-  return c.emit("take", {x, places}, {{"axis", axis}, {"mode", "clip"}});
+  return slice_of_size(c, x, axis, scalar::simplify(begin), size, -each);
 }
 
 // Bounds are attributes before opset 10 and inputs since.
@@ -307,8 +296,9 @@ static Values computed_topk(Convert& c) {
   if (!axis) return {};
   Expr order =
       c.emit("argsort", {x}, {{"axis", *axis}, {"is_ascend", c.integer("largest", 1) == 0}, {"dtype", DType::int64()}});
-  Expr first =
-      c.emit("arange", {c.integer_scalar(0), c.emit("minimum", {k, c.size_of(x, *axis)}), c.integer_scalar(1)});
+  k = refused_where(c, k, not_within(c, k, c.integer_scalar(0), c.size_of(x, *axis)),
+                    "k is below 0, or more than the axis has elements", "give a k from 0 to the size of the axis");
+  Expr first = c.emit("arange", {c.integer_scalar(0), k, c.integer_scalar(1)});
   order = c.emit("take", {order, first}, {{"axis", *axis}, {"mode", "clip"}});
   return {c.emit("gather", {x, order}, {{"axis", *axis}}), order};
 }

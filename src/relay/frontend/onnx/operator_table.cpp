@@ -90,7 +90,7 @@ const NotImported* not_imported(std::string_view domain, std::string_view name) 
   };
 #undef RELAY_ONNX_NOT_IMPORTED
   for (const NotImported& one : all)
-    if (one.domain == domain && one.name == name) return &one;
+    if (one.domain == domain && (one.name.empty() || one.name == name)) return &one;
   return nullptr;
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/computed.h"
 
 namespace relay::onnx::convert {
 
@@ -26,6 +26,7 @@ std::optional<Reduction> read(Convert& c, const Expr& x) {
   if (computed) {
     r.computed = c.cast(c.input(1), DType::int64());
     if (!c.expect_rank(r.computed, 1, 1, "axes")) return std::nullopt;
+    r.computed = checked_places(c, r.computed, c.rank(x), "a value in axes");
     if (!c.extent(r.computed, 0) && (!r.keepdims || c.integer("noop_with_empty_axes", 0)))
       return c.unsupported("it drops as many axes as a list has when the model runs");
     return r;

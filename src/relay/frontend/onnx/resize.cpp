@@ -160,13 +160,26 @@ std::optional<ResizeForm> read_resize(Convert& c, const Expr& x) {
 // All that ONNX has, axis by axis.
 Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
   const size_t at = f.by_sizes ? 3 : f.scales_at;
-  const Expr list = c.cast(c.input(at), f.by_sizes ? DType::int64() : DType::float64());
+  Expr list = c.cast(c.input(at), f.by_sizes ? DType::int64() : DType::float64());
   const Expr roi = f.how.transformation == "tf_crop_and_resize" ? c.cast(c.input(1), DType::float64()) : Expr();
   if (f.how.transformation == "tf_crop_and_resize" && !roi) return c.bad("tf_crop_and_resize needs a roi");
   std::optional<Tensor> known = c.known(at) ? as_tensor(*c.known(at)) : std::nullopt;
   const int64_t n = static_cast<int64_t>(f.axes.size());
   for (int64_t i = 0; known && !f.by_sizes && i < n; ++i)
     if (const double scale = known->at(i); !(scale > 0 && scale < 1e6)) return c.bad("scale {} is {}", i, scale);
+  if (!known && f.by_sizes) {
+    const Tensor places = Tensor::from_ints({n}, DType::int64(), f.axes);
+    const Expr sizes = c.emit("shape_of", {x}, {{"dtype", DType::int64()}});
+    const Expr old = c.emit("take", {sizes, c.constant(places)}, {{"axis", int64_t{0}}});
+    const Expr none = c.emit("less", {list, c.integer_scalar(1)}), changes = c.emit("not_equal", {list, old});
+    list = refused_where(c, list, c.emit("logical_and", {none, changes}), "a value in sizes is below 1",
+                         "give the new sizes, 1 or more; an axis without elements stays without");
+  }
+  if (!known && !f.by_sizes) {
+    const Expr positive = c.emit("greater", {list, c.scalar(0, DType::float64())});  // which NaN is not
+    list = refused_where(c, list, c.emit("logical_not", {positive}), "a value in scales is not above 0",
+                         "give the ratio of the new size to the old one for each axis");
+  }
   auto real = [&](const Expr& e) { return c.cast(e, DType::float64()); };
   auto extent = [&](int64_t i) { return c.size_of(x, f.axes[static_cast<size_t>(i)]); };
   Expr common;  // one scale for all axes

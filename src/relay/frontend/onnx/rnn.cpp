@@ -1,5 +1,5 @@
 // Recurrent networks: LSTM, GRU and RNN, which are nn.lstm, nn.gru and nn.rnn.
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/onnx/computed.h"
 
 namespace relay::onnx::convert {
 
@@ -97,7 +97,12 @@ Values recurrent(Convert& c, const Network& n, EmitAttrs attributes) {
         given ? batch_first ? c.transpose(given, {1, 0, 2}) : given
               : c.broadcast_to(c.scalar(0, c.dtype(x)), {scalar::imm(directions), c.shape(x)[1], scalar::imm(hidden)}));
   }
-  if (c.has(4)) state.push_back(c.input(4));
+  if (c.has(4)) {
+    const Expr lengths = c.cast(c.input(4), DType::int64());
+    state.push_back(refused_where(c, lengths, not_within(c, lengths, c.integer_scalar(0), c.size_of(x, 0)),
+                                  "a value in sequence_lens is below 0, or more than X has steps",
+                                  "give the length of each sequence, from 0 to the number of steps"));
+  }
   attributes.insert(attributes.end(), {{"direction", direction},
                                        {"bias", c.has(3)},
                                        {"lengths", c.has(4)},

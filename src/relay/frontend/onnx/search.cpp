@@ -142,6 +142,9 @@ Values ReverseSequence(Convert& c) {
   const int64_t time = c.integer("time_axis", 0), batch = c.integer("batch_axis", 1);
   if (time + batch != 1 || time * batch != 0) return c.bad("time_axis is {}, batch_axis {}", time, batch);
   if (!c.expect_rank(x, 2, 32, "the data") || !c.expect_rank(lengths, 1, 1, "sequence_lens")) return {};
+  lengths = refused_where(c, lengths, not_within(c, lengths, c.integer_scalar(0), c.size_of(x, time)),
+                          "a value in sequence_lens is below 0, or more than the data has steps",
+                          "give the length of each sequence, from 0 to the number of steps");
   Expr steps = c.expand(c.count_up(x, time), batch), length = c.expand(lengths, time);
   Expr turned = c.add(c.subtract(length, steps), -1);
   Expr indices = c.emit("where", {c.emit("less", {steps, length}), turned, steps});

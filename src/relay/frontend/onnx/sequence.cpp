@@ -193,6 +193,7 @@ std::optional<Parts> parts_of(Convert& c, const Expr& extent, Captures& outside)
   if (!split || !extent) return std::nullopt;
   if (c.rank(split) > 1) return c.bad("split is {}", ir::str(split->type));
   if (c.rank(split) == 1) {
+    split = checked_parts(c, split, extent);
     Expr ends = outside.hold(c.emit("cumsum", {split}, {{"axis", int64_t{0}}})), sizes = outside.hold(split);
     auto at = [&c](const Expr& list, const Expr& i) { return c.emit("take", {list, i}, {{"axis", int64_t{0}}}); };
     return Parts{c.size_of(split, 0), [=, &c](const Expr& i) {
@@ -200,6 +201,9 @@ std::optional<Parts> parts_of(Convert& c, const Expr& extent, Captures& outside)
                    return std::pair(c.subtract(end, at(sizes, i)), end);
                  }};
   }
+  if (c.has(1))
+    split = refused_where(c, split, c.emit("less", {split, c.integer_scalar(1)}), "split is below 1",
+                          "give the size of a part, 1 or more");
   Expr size = outside.hold(split), whole = outside.hold(extent), one = c.integer_scalar(1);
   Expr count = c.emit("floor_divide", {c.subtract(c.add(whole, size), one), size});
   return Parts{count, [=, &c](const Expr& i) {

@@ -150,8 +150,13 @@ Values Squeeze(Convert& c) {
   std::sort(axes->begin(), axes->end());
   for (int64_t i = 0; i < rank; ++i)
     if (!std::binary_search(axes->begin(), axes->end(), i)) to.push_back(from[i]);
-  return reshaped_value(
-      c, to, [&] { return axes->empty() ? c.input(0) : c.emit("squeeze", {c.input(0)}, {{"axis", *axes}}); });
+  return reshaped_value(c, to, [&] {
+    Expr x = c.input(0);
+    // Without axes, one of any size stays, for which it must not be 1.
+    for (int64_t i = 0; i < rank && !given; ++i)
+      if (!is_int(from[i])) x = c.emit("annotation.bounded", {x}, {{"axis", i}, {"least", int64_t{2}}});
+    return axes->empty() ? x : c.emit("squeeze", {x}, {{"axis", *axes}});
+  });
 }
 
 Values Unsqueeze(Convert& c) {
@@ -218,7 +223,11 @@ Values Expand(Convert& c) {
 Values Tile(Convert& c) {
   Expr x = c.input(0);
   if (c.opset < 6) return c.unsupported("Tile of opset {}; export the model with opset 6 or later", c.opset);
-  if (!c.known(1) && c.extent(c.input(1), 0) == c.rank(x)) return {c.emit("dyn.tile", {x, c.input(1)})};
+  if (!c.known(1) && c.extent(c.input(1), 0) == c.rank(x)) {
+    const Expr reps = c.input(1), negative = c.emit("less", {reps, c.scalar(0, c.dtype(reps))});
+    return {c.emit("dyn.tile", {x, refused_where(c, reps, negative, "a value in repeats is below 0",
+                                                 "give how often each axis is repeated, 0 or more")})};
+  }
   std::optional<Dims> reps = c.dims(1, "repeats");
   if (!reps) return {};
   const Dims shape = shape_of_input(c);
@@ -254,6 +263,25 @@ Values Concat(Convert& c) {
   return {c.emit("concatenate", {c.tuple(all)}, {{"axis", *axis}})};
 }
 
+// Equal parts of an axis of any size, the last of them smaller where it does not divide.
+static Values split_unevenly(Convert& c, const Expr& x, int64_t axis, int64_t parts) {
+  const Dim& extent = c.shape(x)[static_cast<size_t>(axis)];
+  if (is_any(extent)) {
+    const Expr count = c.integer_scalar(parts), whole = c.size_of(x, axis);
+    const Expr size = c.emit("floor_divide", {c.add(whole, static_cast<double>(parts - 1)), count});
+    ir::Exprs sizes(static_cast<size_t>(parts), c.expand(size, 0));
+    sizes.back() = c.expand(c.subtract(whole, c.multiply(size, c.integer_scalar(parts - 1))), 0);
+    return computed_split(c, x, c.concatenate(sizes, 0), axis);
+  }
+  const Dim size = scalar::simplify(floordiv(extent + (parts - 1), scalar::imm(parts)));
+  Values results;
+  for (int64_t i = 0; i < parts; ++i) {
+    const Dim begin = scalar::simplify(size * i);
+    results.push_back(Value(slice_of_size(c, x, axis, begin, i + 1 < parts ? size : scalar::simplify(extent - begin))));
+  }
+  return results;
+}
+
 // Into as many parts as there are outputs: of given sizes (an attribute before opset 13, an input since) or equal ones.
 Values Split(Convert& c) {
   if (c.node.outputs.empty()) return c.bad("it has no outputs");
@@ -277,7 +305,7 @@ Values Split(Convert& c) {
     if (given->back() < 0)
       return c.bad("axis {} of {} elements does not split into {} parts", *axis, extent->ivalue, parts);
   }
-  if (parts == 1) return {c.value(0)};
+  if (parts == 1 && (!given || is_int(extent))) return {c.value(0)};
   Ints places;
   int64_t end = 0;
   if (given) {
@@ -289,6 +317,9 @@ Values Split(Convert& c) {
     if (is_int(extent) && end != extent->ivalue)
       return c.bad("split is [{}], but axis {} has {} elements", join(*given, ", "), *axis, extent->ivalue);
   }
+  const bool uneven =
+      !given && c.opset >= 18 && scalar::prove_equal(floormod(extent, scalar::imm(parts)), scalar::imm(0)) != true;
+  if (uneven) return split_unevenly(c, c.input(0), *axis, parts);
   Values results;
   if (KnownRef known = c.known(0); known && given && known->shape.size() == 1) {
     int64_t begin = 0;
@@ -302,8 +333,9 @@ Values Split(Convert& c) {
   }
   bool equal_parts =
       !given || std::all_of(given->begin(), given->end(), [&](int64_t s) { return s == given->front(); });
+  const Expr x = given ? c.with_extent(c.input(0), *axis, end) : c.input(0);
   Expr split =
-      c.emit("split", {c.input(0)},
+      c.emit("split", {x},
              {{"indices_or_sections", equal_parts ? ir::AttrValue(parts) : ir::AttrValue(places)}, {"axis", *axis}});
   for (int64_t i = 0; split && i < parts; ++i) results.push_back(Value(c.get(split, i)));
   return results;

@@ -169,6 +169,12 @@ Expr scalar_input(Convert& c, size_t i) {
   return e && c.rank(e) > 0 ? c.reshape(e, {}) : e;
 }
 
+// The same, where a run refuses what is below 1.
+Expr positive_input(Convert& c, size_t i, const char* what) {
+  const Expr e = scalar_input(c, i);
+  return refused_where(c, e, c.emit("less", {e, c.integer_scalar(1)}), format("{} is below 1", what), "give 1 or more");
+}
+
 // 0, 1, .. before a size, which `size` says where its dimension does not.
 Expr count_to(Convert& c, const ir::Dim& dim, const Expr& size) {
   if (is_any(dim)) return numbers_to(c, size);
@@ -181,7 +187,7 @@ Values computed_transform(Convert& c, Expr x, int64_t axis, bool inverse, bool o
   const Expr one = c.integer_scalar(1), two = c.integer_scalar(2);
   const bool mirrors = inverse && onesided;
   ir::Dim dim = c.has(1) ? scalar::any_dim() : c.shape(x)[static_cast<size_t>(axis)];
-  Expr n = c.has(1) ? scalar_input(c, 1) : c.size_of(x, axis);
+  Expr n = c.has(1) ? positive_input(c, 1, "dft_length") : c.size_of(x, axis);
   if (mirrors && !c.has(1)) {
     n = c.multiply(c.subtract(n, one), two);
     if (!is_any(dim)) dim = scalar::simplify((dim - scalar::imm(1)) * scalar::imm(2));
@@ -272,7 +278,7 @@ namespace {
 
 // (frames, n): where the elements of each frame stand along axis 1. `within`: 0, 1, .. before n.
 Expr computed_places(Convert& c, const Expr& x, const Expr& n, const Expr& within) {
-  Expr by = scalar_input(c, 1);
+  const Expr by = positive_input(c, 1, "frame_step");
   Expr last = c.emit("floor_divide", {c.subtract(c.size_of(x, 1), n), by});
   return c.add(c.expand(c.multiply(numbers_to(c, c.add(last, 1)), by), 1), within);
 }
@@ -298,6 +304,12 @@ Expr frame_places(Convert& c, const Expr& x, int64_t n) {
 
 }  // namespace
 
+// Not above the length of the signal.
+static Expr checked_frame(Convert& c, const Expr& x, const Expr& length) {
+  return refused_where(c, length, c.emit("greater", {length, c.size_of(x, 1)}), "frame_length is more than the signal",
+                       "give a longer signal, or shorter frames");
+}
+
 // Transforms of pieces of a signal (N, length, 1 or 2), each frame_step behind the one before, times a window.
 Values STFT(Convert& c) {
   Expr x = c.input(0);
@@ -309,7 +321,9 @@ Values STFT(Convert& c) {
     if (!given) return {};
     n = static_cast<int64_t>(*given);
   }
-  const Expr length = n ? c.integer_scalar(*n) : c.has(3) ? scalar_input(c, 3) : c.size_of(c.input(2), 0);
+  const Expr length = n          ? c.integer_scalar(*n)
+                      : c.has(3) ? checked_frame(c, x, positive_input(c, 3, "frame_length"))
+                                 : c.size_of(c.input(2), 0);
   const Expr within = n ? Expr() : numbers_to(c, length);
   Expr at = n ? frame_places(c, x, *n) : computed_places(c, x, length, within);
   std::optional<Complex> both = at ? parts(c, x) : std::nullopt;
