@@ -2557,7 +2557,7 @@ class vision:
         rois: (regions, 5): batch, x1, y1, x2, y2
         pooled_size (list of ints, required): Height and width of the result.
         spatial_scale (float, required): Pixels of data to a unit of regions.
-        sample_ratio (int): Samples along each side of a cell.
+        sample_ratio (int): Samples along each side of a cell; below 1: one for each pixel begun.
         layout (string): "NCHW".
         mode (string): "avg" or "max".
         aligned (bool): Whether pixels have their centres at 0.5."""
