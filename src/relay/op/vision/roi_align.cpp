@@ -348,7 +348,7 @@ ir::Exprs gradient(const ROIAlignAttrs& a, const Adjoint& of) {
 
 // The place of a sample, up to 16, is rounded in another order in kernels, and its weights with it.
 std::vector<Example> examples() {
-  const std::vector<std::string> inputs = {"(1, 2, 6, 7)", "(4, 5)"};
+  const std::vector<std::string> inputs = {"(5, 1, 6, 7)", "(4, 5)"};
   auto example = [&](const char* attrs, double high) {
     return Example{.inputs = inputs, .attrs = attrs, .low = 0, .high = high, .ulps = 16};
   };
@@ -377,6 +377,7 @@ OpDef vision_roi_align() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
+       .checked = [](const ROIAlignAttrs&, const Types& in) { return vision::checked_images(in); },
        .gradient = gradient,
        .oracle = "roi_align(data, rois, pooled_size, spatial_scale, sample_ratio, mode, aligned)",
        .examples = examples(),
