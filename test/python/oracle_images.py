@@ -84,17 +84,16 @@ def roi_align(data, rois, pooled_size, spatial_scale, sample_ratio, mode, aligne
         x1, y1, x2, y2 = (c * spatial_scale - shift for c in corners)
         cell_h = (y2 - y1 if aligned else max(y2 - y1, 1.0)) / pooled_size[0]
         cell_w = (x2 - x1 if aligned else max(x2 - x1, 1.0)) / pooled_size[1]
+        many_h, many_w = [sample_ratio if sample_ratio > 0 else max(math.ceil(c), 0) for c in (cell_h, cell_w)]
         image = data[min(max(int(batch), 0), len(data) - 1)]
         for i, j in np.ndindex(*pooled_size):
             points = [
-                sample(
-                    image, y1 + (i + (k + 0.5) / sample_ratio) * cell_h, x1 + (j + (m + 0.5) / sample_ratio) * cell_w
-                )
-                for k, m in np.ndindex(sample_ratio, sample_ratio)
+                sample(image, y1 + (i + (k + 0.5) / many_h) * cell_h, x1 + (j + (m + 0.5) / many_w) * cell_w)
+                for k, m in np.ndindex(many_h, many_w)
             ]
-            if mode == "avg":
-                out[n, :, i, j] = sum(sum(p) for p in points) / sample_ratio**2
-            else:
+            if points and mode == "avg":
+                out[n, :, i, j] = sum(sum(p) for p in points) / len(points)
+            elif points:
                 out[n, :, i, j] = torch.stack([torch.stack(p).amax(0) for p in points]).amax(0)
     return out
 

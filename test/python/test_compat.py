@@ -441,6 +441,15 @@ def guide_rows(heading):
     ]
 
 
+@pytest.mark.parametrize("row", guide_rows("Operators that are not there"), ids=lambda row: row[0])
+def test_operators_that_are_not_there_say_so(row):
+    """What the guide says of them is the help of the diagnostic."""
+    name, why = row[0].strip("`").replace("*", "conv2d"), re.sub(r"\[[^]]+\]\(([^)]+)\)", r"docs/\1", row[1])
+    with pytest.raises(relay.CompileError) as error:
+        relay.parse_expr(f"free_var %x: float32; {name}(%x)")
+    assert [(d.code, d.help) for d in error.value.diagnostics] == [("R0202", why)]
+
+
 @pytest.mark.parametrize("row", guide_rows("The same"), ids=lambda row: row[0])
 def test_the_guides_table(row, tmp_path):
     """Both sides are one object, or give equal values."""

@@ -1,5 +1,7 @@
 """Small things that were wrong once: types of variables, declarations, orders of evaluation, edges of operators."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -133,3 +135,23 @@ def test_negative_widths_cut_off(shape):
     assert nothing.shape == (0, 5)
     with pytest.raises(relay.errors.CompileError):
         compiled(f"%x: Tensor[{shape}, float32]", pad.format("[[-3, -2], [0, 0]]"))(x)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_pytorchs_gates_and_outputs_as_the_documentation_says(kind):
+    """The numbers are those of the doc string, which `relay ops` and docs/operators.md print."""
+    network = getattr(torch.nn, kind)(3, 4, bidirectional=True)
+    operator = getattr(relay.op.nn, kind.lower())
+    told = re.search(r"parts take ([\d, ]*\d)", " ".join(operator.__doc__.split()))
+    order = [int(k) for k in told[1].split(",")] if told else [0]
+    with torch.no_grad():
+        weights = [torch.cat([w.chunk(len(order))[k] for k in order]).numpy() for w in network.parameters()]
+        x = torch.randn(5, 2, 3)
+        expected = network(x)[0].numpy()
+    states = [relay.const(np.zeros((2, 2, 4), "float32"))] * (2 if kind == "LSTM" else 1)
+    data = relay.var("x", shape=(5, 2, 3))
+    attrs = {"linear_before_reset": True} if kind == "GRU" else {}
+    call = operator(data, [relay.const(w) for w in weights], states, direction="bidirectional", **attrs)
+    steps = relay.compile(relay.module(relay.TupleGetItem(call, 0)))(x.numpy())
+    assert steps.shape == (5, 2, 2, 4)  # (T, D, N, H)
+    np.testing.assert_allclose(steps.transpose(0, 2, 1, 3).reshape(5, 2, 8), expected, rtol=1e-5, atol=1e-6)

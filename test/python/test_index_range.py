@@ -283,3 +283,115 @@ def test_constant_indices_below_zero(runner, shape):
     run = runner(f"def @main(%x: Tensor[{shape}, float32]) {{ {call} }}\n#[metadata]\n{tensor}\n")
     x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     np.testing.assert_array_equal(run(x), x[places])
+
+
+# A call, of which inputs; values that fit, and one that does not with its place; what is said.
+REFUSED = {
+    "adv_index": (
+        "%d: Tensor[(4, 5), float32], %i: Tensor[(3), int64], %j: Tensor[(3), int32]",
+        "adv_index((%d, %i, %j))",
+        [np.ones((4, 5)), [0, -4, 3], [4, 0, -5]],
+        (2, 1, 5),
+        "index 5 at position (1) of its indices is out of range for axis 1 of the data, which has 5 rows",
+    ),
+    "nll_loss": (
+        "%p: Tensor[(3, 4), float32], %t: Tensor[(3), int64], %w: Tensor[(4), float32]",
+        "nn.nll_loss(%p, %t, %w)",
+        [np.ones((3, 4)), [0, -100, 3], np.ones(4)],
+        (1, 2, -1),
+        "targets -1 at position (2) is out of range",
+    ),
+    "invert_permutation": (
+        "%p: Tensor[(4), int32]",
+        "invert_permutation(%p)",
+        [[2, 0, 3, 1]],
+        (0, 1, 4),
+        "data 4 at position (1) is out of range",
+    ),
+    "invert_permutation of doubles": (
+        "%p: Tensor[(4), int64]",
+        "invert_permutation(%p)",
+        [[2, 0, 3, 1]],
+        (0, 1, 2),
+        "data names a place twice",
+    ),
+    "unravel_index": (
+        "%n: Tensor[(3), int64], %s: Tensor[(2), int64]",
+        "unravel_index(%n, %s)",
+        [[0, 11, 5], [3, 4]],
+        (0, 0, 12),
+        "a number of data is outside of the shape",
+    ),
+    "sparse_to_dense": (
+        "%i: Tensor[(2, 2), int32], %v: Tensor[(2), float32], %d: float32",
+        "sparse_to_dense(%i, %v, %d, output_shape=[3, 4])",
+        [[[0, 3], [2, 1]], [1, 2], 0],
+        (0, (1, 0), 3),
+        "sparse_indices.T 3 at position (0, 1) is out of range",
+    ),
+    "dyn.sparse_to_dense": (
+        "%i: Tensor[(2, 2), int64], %v: Tensor[(2), float32], %d: float32, %s: Tensor[(2), int64]",
+        "dyn.sparse_to_dense(%i, %v, %d, %s)",
+        [[[0, 3], [2, 1]], [1, 2], 0, [3, 4]],
+        (0, (0, 1), -1),
+        "sparse_indices are outside of output_shape",
+    ),
+    "column of sparse_dense": (
+        "%x: Tensor[(2, 5), float32], %v: Tensor[(3), float32], %c: Tensor[(3), int32], %r: Tensor[(3), int32]",
+        "nn.sparse_dense(%x, %v, %c, %r)",
+        [np.ones((2, 5)), [1, 2, 3], [0, 4, 2], [0, 1, 3]],
+        (2, 1, 5),
+        "sparse_indices 5 at position (1) is out of range",
+    ),
+    "pointer of sparse_dense": (
+        "%x: Tensor[(2, 5), float32], %v: Tensor[(3), float32], %c: Tensor[(3), int32], %r: Tensor[(3), int32]",
+        "nn.sparse_dense(%x, %v, %c, %r)",
+        [np.ones((2, 5)), [1, 2, 3], [0, 4, 2], [0, 1, 3]],
+        (3, 2, 4),
+        "sparse_indptr 4 at position (2) is out of range",
+    ),
+    "column of sparse_transpose": (
+        "%v: Tensor[(3), float32], %c: Tensor[(3), int32], %r: Tensor[(3), int32]",
+        "nn.sparse_transpose(%v, %c, %r)",
+        [[1, 2, 3], [0, 1, 1], [0, 1, 3]],
+        (1, 2, 2),
+        "sparse_indices 2 at position (2) is out of range",
+    ),
+    "roi_align": (
+        "%x: Tensor[(2, 1, 4, 4), float32], %r: Tensor[(2, 5), float32]",
+        "vision.roi_align(%x, %r, pooled_size=[2, 2], spatial_scale=1f)",
+        [np.ones((2, 1, 4, 4)), [[1, 0, 0, 2, 2], [0, 1, 1, 3, 3]]],
+        (1, (1, 0), 2),
+        "the batch 2 at position (1) is out of range",
+    ),
+    "roi_pool": (
+        "%x: Tensor[(2, 1, 4, 4), float32], %r: Tensor[(2, 5), float32]",
+        "vision.roi_pool(%x, %r, pooled_size=[2, 2], spatial_scale=1f)",
+        [np.ones((2, 1, 4, 4)), [[1, 0, 0, 2, 2], [0, 1, 1, 3, 3]]],
+        (1, (0, 0), -1),
+        "the batch -1 at position (0) is out of range",
+    ),
+    "non_max_suppression": (
+        "%x: Tensor[(1, 3, 6), float32], %n: Tensor[(1), int32], %i: Tensor[(1, 3), int32]",
+        "vision.non_max_suppression(%x, %n, %i, -1, 0.5f, return_indices=False)",
+        [np.ones((1, 3, 6)), [3], [[0, 1, 2]]],
+        (1, 0, 4),
+        "valid_count 4 at position (0) is out of range",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_operator_that_takes_places(request, runner, name):
+    if name.startswith("dyn.") and request.node.callspec.params["runner"] == "graph":
+        pytest.skip("its size depends on values, which the graph executor does not run")
+    inputs, call, good, (which, place, bad), said = REFUSED[name]
+    run = runner(f"def @main({inputs}) {{ {call} }}")
+    types = re.findall(r"(float32|int32|int64)", inputs)
+    args = [np.array(value, dtype) for value, dtype in zip(good, types, strict=True)]
+    run(*args)
+    args[which] = args[which].copy()
+    args[which][place] = bad
+    told = refused(run, *args)
+    assert said in told.message and told.message.startswith(re.match(r"[\w.]+", call)[0]), told.message
+    assert told.help

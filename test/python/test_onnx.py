@@ -383,6 +383,30 @@ def test_maxima_of_regions(tmp_path):
     np.testing.assert_allclose(relay.compile(path)(**inputs), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("mode", ["half_pixel", "output_half_pixel"])
+def test_as_many_samples_as_a_region_has_pixels(tmp_path, mode):
+    """The default of RoiAlign; one of the boxes is larger than the image, one smaller than a pixel."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    make = onnx.helper
+    boxes = [[0, 0, 8, 8], [4, 2, 16, 20], [2, 2, 2.5, 3], [-90, -70, 60, 99]]
+    inputs = {
+        "x": np.random.default_rng(0).standard_normal((2, 3, 12, 10)).astype(np.float32),
+        "rois": np.array(boxes, np.float32),
+        "batch": np.array([0, 1, 1, 0]),
+    }
+    how = {"output_height": 3, "output_width": 2, "spatial_scale": 0.75, "coordinate_transformation_mode": mode}
+    node = make.make_node("RoiAlign", list(inputs), ["y"], **how)
+    ports = [
+        make.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in inputs.items()
+    ]
+    graph = make.make_graph([node], "regions", ports, [make.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)])
+    path = str(tmp_path / "regions.onnx")
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=10), path)
+    expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, inputs)[0]
+    np.testing.assert_allclose(relay.compile(path)(**inputs), expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("indices", ["of the flat tensor", "of each axis"])
 def test_sparse_initialisers_and_constants(tmp_path, indices):
     onnxruntime = pytest.importorskip("onnxruntime")

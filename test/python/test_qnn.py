@@ -103,3 +103,40 @@ def test_drawing():
     sides = threefry.split(state)
     np.testing.assert_allclose(one, threefry.normal(sides[0], 0, 1, (64,), "float32")[1], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(other, threefry.normal(sides[1], 0, 1, (64,), "float32")[1], rtol=1e-5, atol=1e-6)
+
+
+PARAMETERS = {
+    "constants": ("", "0.5f", "1", "0.25f", "-2"),
+    "variables": (", %s: float32, %z: int32, %t: float32, %y: int32", "%s", "%z", "%t", "%y"),
+    "one of them": (", %t: float32", "sqrt(0.25f)", "abs(1)", "%t", "negative(2)"),
+}
+PRODUCTS = {
+    "qnn.conv2d": ("(1, 3, 6, 7)", "(4, 3, 3, 3)", "padding=[1, 1]"),
+    "qnn.conv2d_transpose": ("(1, 3, 4, 5)", "(3, 4, 3, 3)", "strides=[2, 2]"),
+    "qnn.dense": ("(2, 5)", "(4, 5)", "units=4"),
+    "qnn.batch_matmul": ("(2, 3, 5)", "(2, 5, 4)", 'out_dtype="int32"'),
+    "qnn.contrib_dense_pack": ("(2, 4)", "(2, 4, 3)", 'weight_layout="NC3n"'),
+}
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_in_the_order_of_text_that_tvm_printed(name, parameters):
+    """Both zero points, then both scales; text in the operator's own order is read as it stands."""
+    data, weight, attrs = PRODUCTS[name]
+    more, s, z, t, y = PARAMETERS[parameters]
+    head = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[{data}, int8], %w: Tensor[{weight}, int8]{more}) '
+    ours, theirs = (
+        relay.parse(head + f"{{ {name}(%x, %w, {order}, {attrs}) }}")
+        for order in (f"{s}, {z}, {t}, {y}", f"{z}, {y}, {s}, {t}")
+    )
+    assert ours == theirs
+    relay.transform.InferType()(theirs)
+    assert relay.parse(theirs.astext()) == ours
+
+
+def test_a_zero_point_in_the_place_of_a_scale():
+    text = 'fn (%x: Tensor[(2, 3), int8], %w: Tensor[(4, 3), int8], %f: float32) { let %z = cast(%f, dtype="int32"); '
+    text += "let %s = add(%f, %f); qnn.dense(%x, %w, %z, %z, %s, %s) }"
+    with pytest.raises(relay.CompileError, match="(?s)input_scale must be a float.*stands before its zero point"):
+        relay.compile(relay.module(relay.parse_expr(text)))

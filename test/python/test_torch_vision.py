@@ -49,13 +49,15 @@ def roi_align(data, rois, scale, height, width, samples, aligned):
     for r, (image, *corners) in enumerate(rois.tolist()):
         x0, y0, x1, y1 = (one * scale - 0.5 * aligned for one in corners)
         tall, wide = (y1 - y0, x1 - x0) if aligned else (max(y1 - y0, 1), max(x1 - x0, 1))
+        down = samples if samples > 0 else max(math.ceil(tall / height), 0)
+        across = samples if samples > 0 else max(math.ceil(wide / width), 0)
         for i in range(height):
             for j in range(width):
-                for p in range(samples):
-                    for q in range(samples):
-                        y = y0 + (i + (p + 0.5) / samples) * tall / height
-                        x = x0 + (j + (q + 0.5) / samples) * wide / width
-                        out[r, :, i, j] += sampled(data[int(image)], y, x) / samples**2
+                for p in range(down):
+                    for q in range(across):
+                        y = y0 + (i + (p + 0.5) / down) * tall / height
+                        x = x0 + (j + (q + 0.5) / across) * wide / width
+                        out[r, :, i, j] += sampled(data[int(image)], y, x) / (down * across)
     return out
 
 
@@ -150,11 +152,13 @@ def test_an_overlap_of_the_threshold_stays():
         assert model(*inputs).tolist() == kept == nms(*inputs, threshold).tolist()
 
 
+@pytest.mark.parametrize("samples", [2, 0, -1])
 @pytest.mark.parametrize("aligned", [False, True])
-def test_roi_align(aligned):
+def test_roi_align(aligned, samples):
     data = torch.randn(2, 3, 12, 10)
-    rois = torch.cat([torch.tensor([[0.0], [1], [1], [0]]), boxes_of(4)], 1)
-    how = 0.5, 3, 2, 2, aligned
+    boxes = torch.cat([boxes_of(4), torch.tensor([[-300.0, -200, 400, 250], [3, 4, 3, 4], [9, 8, 2, 1]])])
+    rois = torch.cat([torch.tensor([[0.0], [1], [1], [0], [1], [0], [1]]), boxes], 1)
+    how = 0.5, 3, 2, samples, aligned
     model = relay.compile(relay.from_pytorch(Called("roi_align", *how), (data, rois)))
     torch.testing.assert_close(model(data, rois), roi_align(data, rois, *how), rtol=1e-5, atol=1e-5)
 

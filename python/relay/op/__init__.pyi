@@ -1372,10 +1372,10 @@ class nn:
         scale (bool): Whether the result is multiplied by gamma."""
     @staticmethod
     def gru(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, linear_before_reset: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
-        """Gated recurrent units along a sequence: the outputs of all steps, and the state after the last.
+        """Gated recurrent units along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two joined.
 
         data: (T, N, I): steps, sequences, features
-        weights: a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two biases (3 * H,) (a list of expressions)
+        weights: a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two biases (3 * H,). The gates stand in ONNX's order, each H rows: update z, reset r, hidden g. PyTorch has r, z, n, and linear_before_reset: of its three parts take 1, 0, 2 (a list of expressions)
         state: a tuple: hidden (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
         bias (bool): Whether weights have two biases a direction.
@@ -1460,10 +1460,10 @@ class nn:
         alpha is 0.00001 by default here, and 0.0001 in the text form."""
     @staticmethod
     def lstm(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, peephole: bool = False, projection: bool = False, lengths: bool = False, input_forget: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
-        """Long short-term memory along a sequence: the outputs of all steps, and the two states after the last.
+        """Long short-term memory along a sequence: the outputs of all steps, (T, D, N, P), and the two states after the last, (L * D, N, P) and (L * D, N, H). PyTorch's outputs (T, N, D * P) are these with the axes D and N exchanged, then the last two joined.
 
         data: (T, N, I): steps, sequences, features
-        weights: a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one (a list of expressions)
+        weights: a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one. The gates stand in ONNX's order, each H rows: input i, output o, forget f, cell g. PyTorch has i, f, g, o: of its four parts take 0, 3, 1, 2 (a list of expressions)
         state: a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
         bias (bool): Whether weights have two biases a direction.
@@ -1610,7 +1610,7 @@ class nn:
         epsilon (float): Added to the mean square."""
     @staticmethod
     def rnn(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
-        """A recurrent network along a sequence: the outputs of all steps, and the state after the last.
+        """A recurrent network along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two joined; its weights are the same.
 
         data: (T, N, I): steps, sequences, features
         weights: a tuple, for each layer and direction: weight (H, I), recurrence (H, H), with bias two biases (H,) (a list of expressions)
@@ -2557,7 +2557,7 @@ class vision:
         rois: (regions, 5): batch, x1, y1, x2, y2
         pooled_size (list of ints, required): Height and width of the result.
         spatial_scale (float, required): Pixels of data to a unit of regions.
-        sample_ratio (int): Samples along each side of a cell.
+        sample_ratio (int): Samples along each side of a cell; below 1: one for each pixel begun.
         layout (string): "NCHW".
         mode (string): "avg" or "max".
         aligned (bool): Whether pixels have their centres at 0.5."""

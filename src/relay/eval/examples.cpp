@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "relay/eval/eval.h"
@@ -185,6 +186,14 @@ static void sort_pointers(const ExampleCase& c, std::vector<Tensor>* tensors) {
   }
 }
 
+// 0, 1, .. in some order.
+static void number(Tensor* tensor, std::mt19937_64& random) {
+  std::vector<int64_t> values(static_cast<size_t>(tensor->elements()));
+  std::iota(values.begin(), values.end(), 0);
+  std::shuffle(values.begin(), values.end(), random);
+  *tensor = Tensor::from_ints(tensor->shape(), tensor->dtype(), values);
+}
+
 std::vector<Tensor> example_inputs(const ExampleCase& c) {
   uint64_t seed = 14695981039346656037ull;  // FNV-1a of the name
   for (char ch : c.name) seed = (seed ^ static_cast<unsigned char>(ch)) * 1099511628211ull;
@@ -194,6 +203,7 @@ std::vector<Tensor> example_inputs(const ExampleCase& c) {
   for (const Type& type : flat(c.inputs)) {
     auto [low, high] = ranges.empty() ? std::pair(c.example->low, c.example->high) : ranges[out.size()];
     out.push_back(random_tensor(*as<TensorType>(type), low, high, random));
+    if (c.example->distinct && out.back().dtype().is_int()) number(&out.back(), random);
   }
   sort_pointers(c, &out);
   return out;

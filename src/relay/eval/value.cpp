@@ -1,7 +1,7 @@
 #include "relay/eval/eval.h"
 #include "relay/ir/substitute_dims.h"
 #include "relay/op/custom.h"
-#include "relay/op/index/refusal.h"
+#include "relay/op/index/checks.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/index_check.h"
 
@@ -141,23 +141,46 @@ Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const 
   return tuple ? ir::tuple_type(std::move(results)) : results[0];
 }
 
-Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Types& types,
-                     const std::vector<Tensor>& inputs) {
-  const std::optional<op::CheckedIndices> checked = def.checked ? def.checked(attrs, types) : std::nullopt;
-  if (!checked) return ok();
+static scalar::Exprs sizes_of(const Tensor& t) {
+  scalar::Exprs sizes;
+  for (int64_t d : t.shape()) sizes.push_back(scalar::imm(d));
+  return sizes;
+}
+
+static Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const op::CheckedIndices& checked,
+                            const Tensor& t) {
   std::vector<int64_t> extents;
-  for (const scalar::Expr& e : checked->extents) {
+  for (const scalar::Expr& e : checked.extents) {
     const scalar::Expr extent = scalar::simplify(e);
     RELAY_CHECK(scalar::is_int(extent), "{} of a tensor with the extent {}", def.name, scalar::str(extent));
     extents.push_back(extent->ivalue);
   }
-  const Tensor& t = inputs[checked->input];
   const int64_t slice = t.elements() / static_cast<int64_t>(extents.size());
-  const std::optional<int64_t> bad = first_out_of_range(t.data(), t.dtype(), t.elements(), extents, slice);
+  const std::optional<int64_t> bad =
+      first_out_of_range(t.data(), t.dtype(), t.elements(), extents, slice, checked.axes[0] != no_axis);
   if (!bad) return ok();
   const size_t which = extent_of(*bad, extents.size(), slice);
-  return index_out_of_range(op::refusing(def, attrs), {}, coordinates(*bad, t.shape()), t.data(), t.dtype(), *bad,
-                            checked->axes[which], extents[which]);
+  return index_out_of_range(op::refusing(def, attrs, checked), {}, coordinates(*bad, t.shape()), t.data(), t.dtype(),
+                            *bad, checked.axes[which], extents[which]);
+}
+
+Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Types& types,
+                     const std::vector<Tensor>& inputs) {
+  for (const op::CheckedIndices& checked : op::checks_of(def, attrs, types)) {
+    if (!checked.of) {
+      RELAY_RETURN_IF_ERROR(check_indices(def, attrs, checked, inputs[checked.input]));
+      continue;
+    }
+    te::Tensors tensors;
+    TensorBindings bindings;
+    for (const Tensor& t : inputs) {
+      tensors.push_back(te::placeholder(format("in{}", tensors.size()), sizes_of(t), t.dtype()));
+      bindings.push_back({tensors.back(), t});
+    }
+    RELAY_ASSIGN(std::vector<Tensor> found, evaluate({checked.of(tensors)}, bindings, {}, {}));
+    RELAY_RETURN_IF_ERROR(check_indices(def, attrs, checked, found[0]));
+  }
+  return ok();
 }
 
 // Of an operator that a function of others computes, which sees the types of the program.
@@ -212,12 +235,10 @@ Result<Value> call_operator(const op::OpDef& def, const ir::Attrs& symbolic, con
   te::Tensors placeholders;
   TensorBindings bindings;
   for (size_t i = 0; i < flat.size(); ++i) {
-    scalar::Exprs dims;
-    for (int64_t d : flat[i].tensor.shape()) dims.push_back(scalar::imm(d));
-    placeholders.push_back(te::placeholder(format("in{}", i), std::move(dims), flat[i].dtype));
+    placeholders.push_back(te::placeholder(format("in{}", i), sizes_of(flat[i].tensor), flat[i].dtype));
     bindings.push_back({placeholders.back(), flat[i].tensor});
   }
-  if (def.checked) {  // such operators have no tuples among their inputs
+  if (def.checked) {
     std::vector<Tensor> inputs;
     for (const Value& v : flat) inputs.push_back(v.tensor);
     RELAY_RETURN_IF_ERROR(check_indices(def, attrs, types, inputs));

@@ -10,6 +10,7 @@
 
 #include "relay/ir/expr.h"
 #include "relay/te/te.h"
+#include "relay/tensor/index_check.h"
 
 namespace relay::op {
 
@@ -44,17 +45,23 @@ struct Example {
   std::vector<std::string> symbolic = {};
   double low = -1, high = 1;  // values are drawn uniformly from [low, high] (integers: both ends included)
   std::vector<std::pair<double, double>> ranges = {};  // instead of low and high: those of each tensor
-  double ulps = 4;     // allowed error of the compiled kernel, in units of the largest output; reason if raised
-  bool bench = false;  // a benchmark entry: too large for the evaluator, only typed, compiled and timed
+  double ulps = 4;        // allowed error of the compiled kernel, in units of the largest output; reason if raised
+  bool bench = false;     // a benchmark entry: too large for the evaluator, only typed, compiled and timed
+  bool distinct = false;  // integers are 0, 1, .. in some order
 };
 
 // Indices that the executors check before they compute: each is in [-extent, extent), those below zero count from the
-// end.
+// end; or other numbers, of no axis, each in [0, extent).
 struct CheckedIndices {
-  size_t input = 0;           // which of the inputs they are
+  size_t input = 0;           // which of the tensors among the inputs they are; tuples are spread out
   ir::Dims extents;           // one for all, or one for each slice along their first dimension
-  std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened
+  std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened; no_axis
+  // What is checked, computed of all these tensors; null: the input as it is. It reads nothing outside of them.
+  std::function<te::Tensor(const te::Tensors&)> of = {};
+  // What is said of numbers of no axis: a name in place of the input's, or a message and a help, a line each.
+  std::string words = {};
 };
+using Checks = std::vector<CheckedIndices>;
 
 // A call in reverse-mode differentiation. `inputs` and `output` are typed, and cost nothing to use again: variables,
 // constants, and tuples of them. `gradient` is that of the output, and of its type.
@@ -89,9 +96,9 @@ struct OpDef {
   // inputs' values. The result's shape from the inputs, int64[rank]; of several results their shapes, one behind the
   // other. See transform/size_results.cpp.
   std::function<te::Tensor(const Attrs&, const te::Tensors& inputs)> shape;
-  // What must hold of indices among the inputs, whose types are complete; null, or nothing for these attributes:
-  // nothing. compute() may rely on it for its results, and reads nothing outside of the data in any case.
-  std::function<std::optional<CheckedIndices>(const Attrs&, const Types& inputs)> checked;
+  // What must hold of indices among the tensors of the inputs, whose types are complete; null: nothing. compute() may
+  // rely on it for its results, and reads nothing outside of the data in any case. See checks_of in op/index/checks.h.
+  std::function<Checks(const Attrs&, const Types& tensors)> checked;
   // The gradients of the inputs, one each, of their types; null where nothing depends on an input smoothly (indices,
   // shapes). No function: the operator is not differentiated, unless it has a definition. Written with op/gradient.h.
   std::function<ir::Exprs(const Attrs&, const Adjoint&)> gradient;
@@ -121,7 +128,7 @@ struct OpSpec {
   std::function<Types(const A&, Types)> complete = {};
   std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> compute;
   std::function<te::Tensor(const A&, const te::Tensors&)> shape = {};
-  std::function<std::optional<CheckedIndices>(const A&, const Types&)> checked = {};
+  std::function<Checks(const A&, const Types&)> checked = {};
   std::function<ir::Exprs(const A&, const Adjoint&)> gradient = {};
   std::function<ir::Expr(const A&, const ir::Exprs&)> definition = {};
   bool by_executor = false;
@@ -151,7 +158,7 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
   };
   std::function<te::Tensor(const Attrs&, const te::Tensors&)> shape;
   if (s.shape) shape = [get, f = s.shape](const Attrs& a, const te::Tensors& in) { return f(get(a), in); };
-  std::function<std::optional<CheckedIndices>(const Attrs&, const Types&)> checked;
+  std::function<Checks(const Attrs&, const Types&)> checked;
   if (s.checked) checked = [get, f = s.checked](const Attrs& a, const Types& in) { return f(get(a), in); };
   std::function<ir::Exprs(const Attrs&, const Adjoint&)> gradient;
   if (s.gradient) gradient = [get, f = s.gradient](const Attrs& a, const Adjoint& of) { return f(get(a), of); };

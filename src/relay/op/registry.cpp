@@ -53,7 +53,7 @@ struct Table {
     const OpDef* def = &whole;
     OpDef shape;
     shape.name = def->name + ".shape", shape.doc = format("The shape of the result of {}.", def->name);
-    shape.part_of = def, shape.inputs = def->inputs, shape.attrs_type = def->attrs_type;
+    shape.part_of = def, shape.inputs = def->inputs, shape.attrs_type = def->attrs_type, shape.checked = def->checked;
     shape.infer = [def](const Attrs& a, const Types& in) -> Result<Type> {
       RELAY_ASSIGN(Type type, def->infer(a, in));
       int64_t sizes = 0;

@@ -191,9 +191,10 @@ bool SegmentRunner::check(const Call& c, ThreadPool::Session& session) {
   const std::span<const int64_t> extents(c.shape, c.sizes);
   const int64_t inner = slice_of(plan_.shapes[array], *c.check);
   const DType dtype = f.arrays[array].dtype;
+  const bool from_end = c.check->axes[0] != no_axis;
   auto all_in_range = [&](int64_t begin, int64_t end) {
     const std::byte* from = static_cast<const std::byte*>(c.params[0]) + begin * dtype.bytes();
-    return !first_out_of_range(from, dtype, end - begin, extents, inner);
+    return !first_out_of_range(from, dtype, end - begin, extents, inner, from_end);
   };
   if (c.tasks < least || c.sizes > 1) {
     if (all_in_range(0, c.tasks)) return true;
@@ -218,7 +219,7 @@ Diagnostic SegmentRunner::index_error(const Call& c) const {
   const DType dtype = f.arrays[array].dtype;
   const std::span<const int64_t> extents(c.shape, c.sizes);
   const int64_t inner = slice_of(shape, check);
-  const int64_t place = *first_out_of_range(c.params[0], dtype, c.tasks, extents, inner);
+  const int64_t place = *first_out_of_range(c.params[0], dtype, c.tasks, extents, inner, check.axes[0] != no_axis);
   const size_t which = extent_of(place, extents.size(), inner);
   Shape at = coordinates(place, shape);
   // Of the call alone.

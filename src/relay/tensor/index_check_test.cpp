@@ -25,6 +25,19 @@ TEST(IndexCheck, FindsTheFirstOfEveryType) {
     }
 }
 
+TEST(IndexCheck, OfNoAxisNothingIsBelowZero) {
+  for (int bits : {8, 16, 32, 64}) {
+    const DType dtype{DType::Code::Int, static_cast<uint8_t>(bits)};
+    Tensor t = Tensor::full({100}, dtype, 4);
+    for (int64_t extent : {int64_t{5}, int64_t{127}, int64_t{1} << 40}) {
+      t.set_int(50, 4);
+      EXPECT_FALSE(first_out_of_range(t.data(), dtype, 100, {&extent, 1}, 100, false));
+      t.set_int(50, -1);
+      EXPECT_EQ(first_out_of_range(t.data(), dtype, 100, {&extent, 1}, 100, false), 50) << dtype.str();
+    }
+  }
+}
+
 TEST(IndexCheck, CountsFromTheEnd) {
   Tensor t = Tensor::full({3}, DType::int8(), -128);
   EXPECT_FALSE(first(t, {128}));

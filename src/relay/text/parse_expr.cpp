@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "relay/op/registry.h"
+#include "relay/text/from_tvm.h"
 #include "relay/text/parser.h"
 
 namespace relay::text {
@@ -301,6 +302,7 @@ Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* give
              "pass it as an argument, without a name");
     return ir::call(callee.expr, std::move(args), {}, std::move(span));
   }
+  args = in_operator_order(*op->def, std::move(args));
   Result<Attrs> attrs = op::attributes(*op->def, values, span);
   if (attrs) return ir::call(callee.expr, std::move(args), *std::move(attrs), std::move(span));
   for (Diagnostic d : attrs.errors()) {

@@ -6,6 +6,7 @@
 
 #include "relay/op/registry.h"
 #include "relay/prelude/prelude.h"
+#include "relay/text/from_tvm.h"
 #include "relay/text/parser.h"
 
 namespace relay::text {
@@ -146,9 +147,10 @@ Expr Parser::operator_node(std::string_view name, const Span& span) {
   for (const op::OpDef* def : op::all()) names.push_back(def->name);
   for (const auto& [constructor, unused] : constructors_) names.push_back(constructor);
   std::optional<std::string> near = nearest(name, names);
-  std::optional<std::string> part = prelude::part_with(name);
+  std::optional<std::string> part = prelude::part_with(name), absent = absent_operator(name);
   report(DiagnosticKind::unknown_operator, format("there is no operator or constructor '{}'", name), span,
-         part   ? format("import \"{}\" defines it", *part)
+         absent ? *absent
+         : part ? format("import \"{}\" defines it", *part)
          : near ? format("did you mean {}?", *near)
                 : "docs/operators.md and relay.operators() list the operators; those of Python are known where "
                   "relay.op.define has defined them");

@@ -20,10 +20,11 @@
 // one parameter a field. Everything works on flat arrays, each search is bounded by the group limit, dominators are
 // found with jump pointers: time is n log n.
 #include <algorithm>
+#include <set>
 
 #include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
-#include "relay/op/op.h"
+#include "relay/op/index/checks.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/fuse_results.h"
@@ -54,13 +55,23 @@ const Call* op_call(const Expr& e) {
 }
 
 // What is checked before the call is computed must be an array: it joins no group with the call.
-const Expr* checked_indices(const Call& call) {
+std::set<const ExprNode*> checked_operands(const Call& call) {
   const op::OpDef* def = as<Op>(call.callee)->def;
-  if (!def || !def->checked) return nullptr;
+  if (!def || !def->checked) return {};
   Types types;
-  for (const Expr& a : call.args) types.push_back(a->type);
-  const std::optional<op::CheckedIndices> checked = def->checked(call.attrs, types);
-  return checked ? &call.args[checked->input] : nullptr;
+  Exprs tensors;
+  for (const Expr& a : call.args) {
+    types.push_back(a->type);
+    const Tuple* written = as<Tuple>(a);
+    if (const TupleType* t = as<TupleType>(a->type))
+      for (size_t k = 0; k < t->fields.size(); ++k) tensors.push_back(written ? written->elements[k] : a);
+    else
+      tensors.push_back(a);
+  }
+  std::set<const ExprNode*> out;
+  for (const op::CheckedIndices& c : op::checks_of(*def, call.attrs, types))
+    if (!c.of) out.insert(tensors[c.input].get());
+  return out;
 }
 
 bool same_shape(const Type& a, const Type& b) {
@@ -163,9 +174,9 @@ class Fuser {
         bool fusable = def && as<TensorType>(e->type);
         node.kind = fusable ? def->fusion : Fusion::Opaque;
         node.group_kind = node.kind;
-        const Expr* indices = checked_indices(*call);
-        for_each_operand(
-            *call, [&](const Expr& a) { connect(a, n, e, indices && a == *indices ? Fusion::Opaque : node.kind); });
+        const std::set<const ExprNode*> checked = checked_operands(*call);
+        for_each_operand(*call,
+                         [&](const Expr& a) { connect(a, n, e, checked.count(a.get()) ? Fusion::Opaque : node.kind); });
         for (const Expr& a : call->args)
           if (const Tuple* t = as<Tuple>(a)) {
             connect_tuple(a, n);

@@ -27,8 +27,6 @@ def nms(c: Conversion):
 
 
 def roi_align(c: Conversion):
-    if c("sampling_ratio") < 1:
-        raise Refused("as many samples as a region is large (sampling_ratio); give a number")
     return op.vision.roi_align(
         c("input"),
         c("rois"),

@@ -95,10 +95,6 @@ Values RoiAlign(Convert& c) {
   if (!c.expect_rank(x, 4, 4, "the data") || !c.expect_rank(rois, 2, 2, "rois") ||
       !c.expect_rank(batch, 1, 1, "batch_indices"))
     return {};
-  const int64_t samples = c.integer("sampling_ratio", 0);
-  if (samples < 1)
-    return c.unsupported("sampling_ratio is {}: as many samples as a region has pixels; export it with a number",
-                         samples);
   const std::string how = c.text("coordinate_transformation_mode", c.opset < 16 ? "output_half_pixel" : "half_pixel");
   if (how != "half_pixel" && how != "output_half_pixel")
     return c.bad("coordinate_transformation_mode is '{}', not half_pixel or output_half_pixel", how);
@@ -106,7 +102,7 @@ Values RoiAlign(Convert& c) {
   return {c.emit("vision.roi_align", {x, all},
                  {{"pooled_size", ir::Ints{c.integer("output_height", 1), c.integer("output_width", 1)}},
                   {"spatial_scale", c.real("spatial_scale", 1)},
-                  {"sample_ratio", samples},
+                  {"sample_ratio", c.integer("sampling_ratio", 0)},
                   {"mode", c.text("mode", "avg")},
                   {"aligned", how == "half_pixel"}})};
 }

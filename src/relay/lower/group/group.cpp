@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
-#include "relay/op/index/refusal.h"
+#include "relay/op/index/checks.h"
 #include "relay/op/op.h"
 #include "relay/te/axis_names.h"
 #include "relay/te/recurrence.h"
@@ -72,7 +72,7 @@ class Translator {
   Result<te::Tensors> apply(const ir::Call& call, const te::Tensors& inputs) {
     const ir::Op* op = ir::as<ir::Op>(call.callee);
     RELAY_CHECK(call.type != nullptr, "a call of {} reaches lowering without a type", op->name);
-    if (op->def->checked) add_check(call, *op->def, inputs);
+    add_checks(call, *op->def, inputs);
     name_ += (name_.empty() ? "" : "_") + identifier(op->name);
     te::Tensors outputs = op->def->compute(call.attrs, inputs, call.type);
     auto given = [&](const te::Tensor& t) { return std::find(inputs.begin(), inputs.end(), t) != inputs.end(); };
@@ -83,16 +83,24 @@ class Translator {
   const std::string& name() const { return name_; }
 
  private:
-  // Operators with checked indices have no tuples among their inputs: te are as many as arguments.
-  void add_check(const ir::Call& call, const op::OpDef& def, const te::Tensors& inputs) {
+  void add_checks(const ir::Call& call, const op::OpDef& def, const te::Tensors& inputs) {
+    if (!def.checked) return;
     ir::Types types;
     for (const te::Tensor& t : inputs) types.push_back(ir::tensor_type(t->shape, t->dtype));
-    const std::optional<op::CheckedIndices> checked = def.checked(call.attrs, types);
-    if (!checked) return;
-    CheckedTe made{{op::refusing(def, call.attrs), call.span, checked->extents, checked->axes}, inputs[checked->input]};
-    if (const ir::Constant* c = ir::as<ir::Constant>(call.args[checked->input]))
-      made.value = c->value, made.indices = te::Tensor();
-    group_.checks.push_back(std::move(made));
+    ir::Exprs written;
+    for (const ir::Expr& a : call.args)
+      if (const ir::Tuple* t = ir::as<ir::Tuple>(a))
+        written.insert(written.end(), t->elements.begin(), t->elements.end());
+      else
+        written.push_back(a);
+    for (const op::CheckedIndices& checked : op::checks_of(def, call.attrs, types)) {
+      CheckedTe made{{op::refusing(def, call.attrs, checked), call.span, checked.extents, checked.axes},
+                     checked.of ? checked.of(inputs) : inputs[checked.input]};
+      const bool is_written = !checked.of && inputs.size() == written.size();
+      if (const ir::Constant* c = is_written ? ir::as<ir::Constant>(written[checked.input]) : nullptr)
+        made.value = c->value, made.indices = te::Tensor();
+      group_.checks.push_back(std::move(made));
+    }
   }
 
   Status translate(const ir::Expr& e) {

@@ -47,9 +47,9 @@ Result<Type> infer(const CropAndResizeAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(data->dtype));
 }
 
-std::optional<op::CheckedIndices> checked(const CropAndResizeAttrs& a, const Types& in) {
+op::Checks checked(const CropAndResizeAttrs& a, const Types& in) {
   const int64_t axis = static_cast<int64_t>(a.layout.find('N'));
-  return op::CheckedIndices{2, {as<TensorType>(in[0])->shape[static_cast<size_t>(axis)]}, {axis}};
+  return {{2, {as<TensorType>(in[0])->shape[static_cast<size_t>(axis)]}, {axis}}};
 }
 
 te::Tensors compute(const CropAndResizeAttrs& a, const te::Tensors& in, const Type& out) {

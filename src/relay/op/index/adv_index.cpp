@@ -1,6 +1,6 @@
 // adv_index: numpy's data[indices0, indices1, ..]: out[y.., x..] = data[indices0[y..], indices1[y..], .., x..]
 //
-// The indices broadcast. Those below zero count from the end; others are cut to data.
+// The indices broadcast. Those below zero count from the end; others outside of data are refused.
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -30,6 +30,15 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
     if (scalar::is_int(data[k - 1], 0)) return constraint("C3", "data {} has nothing to pick", text(data));
   out.insert(out.end(), data.begin() + static_cast<std::ptrdiff_t>(inputs.size()) - 1, data.end());
   return ir::tensor_type(std::move(out), inputs[0]->dtype);
+}
+
+op::Checks checked(const NoAttrs&, const Types& in) {
+  op::Checks out;
+  for (size_t k = 1; k < in.size(); ++k) {
+    const int64_t axis = static_cast<int64_t>(k) - 1;
+    out.push_back({k, {as<TensorType>(in[0])->shape[k - 1]}, {axis}});
+  }
+  return out;
 }
 
 te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
@@ -69,6 +78,7 @@ OpDef adv_index() {
                           .fusion = Fusion::Injective,
                           .infer = infer,
                           .compute = compute,
+                          .checked = checked,
                           .gradient = gradient,
                           .oracle = "inputs[0][tuple(k.long() for k in inputs[1:])]",
                           .examples = {{.inputs = {"[(4, 5, 3), (2, 6) int64, (6,) int64]"},

@@ -38,10 +38,10 @@ Result<Type> infer(const GatherAttrs& a, const Types& in) {
   return ir::tensor_type(indices->shape, data->dtype);
 }
 
-std::optional<op::CheckedIndices> checked(const GatherAttrs& a, const Types& in) {
+op::Checks checked(const GatherAttrs& a, const Types& in) {
   const Dims& data = ir::as<ir::TensorType>(in[0])->shape;
   const int64_t axis = positive_axis(a.axis, static_cast<int64_t>(data.size()));
-  return op::CheckedIndices{1, {data[static_cast<size_t>(axis)]}, {axis}};
+  return {{1, {data[static_cast<size_t>(axis)]}, {axis}}};
 }
 
 te::Tensors compute(const GatherAttrs& a, const te::Tensors& in, const Type& out) {
@@ -76,7 +76,7 @@ Result<Type> infer_nd(const GatherNDAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), data->dtype);
 }
 
-std::optional<op::CheckedIndices> checked_nd(const GatherNDAttrs& a, const Types& in) {
+op::Checks checked_nd(const GatherNDAttrs& a, const Types& in) {
   const Dims &data = ir::as<ir::TensorType>(in[0])->shape, &indices = ir::as<ir::TensorType>(in[1])->shape;
   const int64_t m = a.index_rank.value_or(scalar::is_int(indices[0]) ? indices[0]->ivalue : 0);
   op::CheckedIndices out{1, {}, {}};
@@ -84,7 +84,7 @@ std::optional<op::CheckedIndices> checked_nd(const GatherNDAttrs& a, const Types
     out.axes.push_back(a.batch_dims + k);
     out.extents.push_back(data[static_cast<size_t>(a.batch_dims + k)]);
   }
-  return m > 0 ? std::optional(out) : std::nullopt;
+  return m > 0 ? op::Checks{out} : op::Checks{};
 }
 
 te::Tensors compute_nd(const GatherNDAttrs& a, const te::Tensors& in, const Type& out) {

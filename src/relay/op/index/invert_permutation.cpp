@@ -1,6 +1,6 @@
 // invert_permutation: out[data[i]] = i
 //
-// Where data is no permutation, out is the sum of the places found; elements that are no place count nothing.
+// Data that is no permutation is refused: one that names a place outside, and one that names a place twice.
 #include "relay/op/loops.h"
 
 namespace relay::ops {
@@ -14,35 +14,49 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
   return in[0];
 }
 
-te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type&) {
-  const te::Tensor& data = in[0];
+te::Tensor inverse(const te::Tensor& data) {
   const Expr& n = data->shape[0];
-  return {te::program("invert_permutation", data->shape, data->dtype, {}, [&](const Exprs&, const BufferRef& result) {
+  return te::program("invert_permutation", data->shape, data->dtype, {}, [&](const Exprs&, const BufferRef& result) {
     return loop::block({each("i", n, [&](const Expr& i) { return loop::store(result, {i}, imm(0, data->dtype)); }),
                         each("i", n, [&](const Expr& i) {
                           return let("to", cast(DType::int64(), (*data)({i})), [&](const Expr& to) {
-                            const Expr sum = scalar::load(result, {to}) + cast(data->dtype, i);
-                            return loop::if_(logical_and(le(dim(0), to), lt(to, n)), loop::store(result, {to}, sum));
+                            return loop::if_(logical_and(le(dim(0), to), lt(to, n)),
+                                             loop::store(result, {to}, cast(data->dtype, i)));
                           });
                         })});
-  })};
+  });
+}
+
+te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type&) { return {inverse(in[0])}; }
+
+// Of two that name one place the inverse holds the last, and does not lead back to the other.
+op::Checks checked(const NoAttrs&, const Types& in) {
+  auto leads_back = [](const te::Tensors& tensors) {
+    const te::Tensor &data = tensors[0], back = inverse(data);
+    return elementwise("leads_back", data, [&](const Exprs& i) {
+      const Expr to = max(min(cast(DType::int64(), (*data)(i)), data->shape[0] - 1), dim(0));
+      return select(eq(cast(DType::int64(), (*back)({to})), i[0]), imm(0, DType::int32()), imm(1, DType::int32()));
+    });
+  };
+  return {{0, {as<TensorType>(in[0])->shape[0]}, {no_axis}},
+          {0, {dim(1)}, {no_axis}, leads_back, "data names a place twice\ngive each number from 0 to n - 1 once"}};
 }
 
 }  // namespace
 
 OpDef invert_permutation() {
-  return define<NoAttrs>(
-      {.name = "invert_permutation",
-       .doc = "The inverse of a permutation.",
-       .inputs = {{"data", "the numbers from 0 to n - 1 in some order, (n,)"}},
-       // Fusion of invert_permutation: injective in the reference; where an element goes is data.
-       .fusion = Fusion::Opaque,
-       .infer = infer,
-       .compute = compute,
-       .oracle = "torch.tensor([sum(k for k, x in enumerate(data) if x == i) for i in range(len(data))])",
-       .examples = {{.inputs = {"(7,) int32"}, .symbolic = {"(n,) int32"}, .low = 0, .high = 6},
-                    {.inputs = {"(5,) int64"}, .low = 0, .high = 4}},
-       .rejects = {{{"(7,)"}, "", "C1"}, {{"(2, 2) int32"}, "", "C1"}}});
+  return define<NoAttrs>({.name = "invert_permutation",
+                          .doc = "The inverse of a permutation.",
+                          .inputs = {{"data", "the numbers from 0 to n - 1 in some order, (n,)"}},
+                          // Fusion of invert_permutation: injective in the reference; where an element goes is data.
+                          .fusion = Fusion::Opaque,
+                          .infer = infer,
+                          .compute = compute,
+                          .checked = checked,
+                          .oracle = "torch.argsort(data)",
+                          .examples = {{.inputs = {"(7,) int32"}, .symbolic = {"(n,) int32"}, .distinct = true},
+                                       {.inputs = {"(5,) int64"}, .distinct = true}},
+                          .rejects = {{{"(7,)"}, "", "C1"}, {{"(2, 2) int32"}, "", "C1"}}});
 }
 
 }  // namespace relay::ops

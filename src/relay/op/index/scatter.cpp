@@ -64,10 +64,10 @@ Result<Type> infer(const ScatterElementsAttrs& a, const Types& in) {
   return in[0];
 }
 
-std::optional<op::CheckedIndices> checked(const ScatterElementsAttrs& a, const Types& in) {
+op::Checks checked(const ScatterElementsAttrs& a, const Types& in) {
   const Dims& data = ir::as<ir::TensorType>(in[0])->shape;
   const int64_t axis = positive_axis(a.axis, static_cast<int64_t>(data.size()));
-  return op::CheckedIndices{1, {data[static_cast<size_t>(axis)]}, {axis}};
+  return {{1, {data[static_cast<size_t>(axis)]}, {axis}}};
 }
 
 // What the result holds while updates come in: data, or with a mean the number of values at each place.
@@ -159,12 +159,12 @@ Result<Type> infer_nd(const ScatterNDAttrs& a, const Types& in) {
   return in[0];
 }
 
-std::optional<op::CheckedIndices> checked_nd(const ScatterNDAttrs&, const Types& in) {
+op::Checks checked_nd(const ScatterNDAttrs&, const Types& in) {
   const Dims &data = ir::as<ir::TensorType>(in[0])->shape, &indices = ir::as<ir::TensorType>(in[1])->shape;
   op::CheckedIndices out{1, {}, {}};
   for (int64_t k = 0; scalar::is_int(indices[0]) && k < indices[0]->ivalue; ++k)
     out.axes.push_back(k), out.extents.push_back(data[static_cast<size_t>(k)]);
-  return out.axes.empty() ? std::nullopt : std::optional(out);
+  return out.axes.empty() ? op::Checks{} : op::Checks{out};
 }
 
 te::Tensors compute_nd(const ScatterNDAttrs& a, const te::Tensors& in, const Type&) {

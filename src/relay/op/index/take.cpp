@@ -67,12 +67,12 @@ Result<Type> infer(const TakeAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), data->dtype);
 }
 
-std::optional<op::CheckedIndices> checked(const TakeAttrs& a, const Types& in) {
-  if (a.mode != "checked") return std::nullopt;
+op::Checks checked(const TakeAttrs& a, const Types& in) {
+  if (a.mode != "checked") return {};
   const Dims& data = ir::as<ir::TensorType>(in[0])->shape;
-  if (!a.axis) return op::CheckedIndices{1, {product(data)}, {-1}};
+  if (!a.axis) return {{1, {product(data)}, {-1}}};
   const int64_t axis = positive_axis(*a.axis, static_cast<int64_t>(data.size()));
-  return op::CheckedIndices{1, {data[static_cast<size_t>(axis)]}, {axis}};
+  return {{1, {data[static_cast<size_t>(axis)]}, {axis}}};
 }
 
 te::Tensors compute(const TakeAttrs& a, const te::Tensors& in, const Type& out) {

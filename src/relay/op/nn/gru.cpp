@@ -111,13 +111,18 @@ std::vector<Example> examples() {
 OpDef nn_gru() {
   return define<GruAttrs>(
       {.name = "nn.gru",
-       .doc = "Gated recurrent units along a sequence: the outputs of all steps, and the state after the last.",
-       .inputs = {{"data", "(T, N, I): steps, sequences, features"},
-                  {"weights",
-                   "a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two "
-                   "biases (3 * H,)",
-                   true},
-                  {"state", "a tuple: hidden (L * D, N, H) before the first step, with lengths (N,)", true}},
+       .doc =
+           "Gated recurrent units along a sequence: the outputs of all steps, (T, D, N, H), and the state after the "
+           "last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the "
+           "last two joined.",
+       .inputs =
+           {{"data", "(T, N, I): steps, sequences, features"},
+            {"weights",
+             "a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two "
+             "biases (3 * H,). The gates stand in ONNX's order, each H rows: update z, reset r, hidden g. PyTorch "
+             "has r, z, n, and linear_before_reset: of its three parts take 1, 0, 2",
+             true},
+            {"state", "a tuple: hidden (L * D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const GruAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,

@@ -5,7 +5,7 @@
 //   nn.nll_loss                    l[n, d..] = -weights[t] * predictions[n, t, d..]  with t = targets[n, d..]
 //
 // nn.nll_loss gives l, its sum, or with "mean" its sum divided by that of the weights; where a target is ignore_index,
-// l and the weight are 0.
+// l and the weight are 0; other targets outside of the classes are refused.
 #include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 
@@ -101,6 +101,17 @@ Result<Type> infer_nll(const NLLLossAttrs& a, const Types& in) {
   return ir::tensor_type(a.reduction == "none" ? targets->shape : Dims{}, predictions->dtype);
 }
 
+op::Checks checked_nll(const NLLLossAttrs& a, const Types& in) {
+  const Dims& predictions = as<TensorType>(in[0])->shape;
+  auto counted = [ignored = a.ignore_index](const te::Tensors& tensors) {
+    return elementwise("counted", tensors[1], [&](const Exprs& i) {
+      const Expr target = cast(DType::int64(), (*tensors[1])(i));
+      return select(eq(target, dim(ignored)), dim(0), target);
+    });
+  };
+  return {{1, {predictions[predictions.size() == 1 ? 0 : 1]}, {no_axis}, counted}};
+}
+
 te::Tensors compute_nll(const NLLLossAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor &predictions = in[0], &targets = in[1], &weights = in[2];
   const DType dtype = predictions->dtype, wide = accumulator(dtype);
@@ -166,6 +177,7 @@ OpDef nn_nll_loss() {
        .fusion = Fusion::OutputFusable,
        .infer = infer_nll,
        .compute = compute_nll,
+       .checked = checked_nll,
        .definition = definition_of_nll,
        .oracle = "F.nll_loss(predictions, targets.long(), weights, ignore_index=ignore_index, reduction=reduction)",
        .examples = {{.inputs = {"(6, 4)", "(6,) int64", "(4,)"},

@@ -125,15 +125,20 @@ std::vector<Example> examples() {
 OpDef nn_lstm() {
   return define<LstmAttrs>(
       {.name = "nn.lstm",
-       .doc = "Long short-term memory along a sequence: the outputs of all steps, and the two states after the last.",
-       .inputs = {{"data", "(T, N, I): steps, sequences, features"},
-                  {"weights",
-                   "a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two "
-                   "biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one",
-                   true},
-                  {"state",
-                   "a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,)",
-                   true}},
+       .doc =
+           "Long short-term memory along a sequence: the outputs of all steps, (T, D, N, P), and the two states after "
+           "the last, (L * D, N, P) and (L * D, N, H). PyTorch's outputs (T, N, D * P) are these with the axes D and N "
+           "exchanged, then the last two joined.",
+       .inputs =
+           {{"data", "(T, N, I): steps, sequences, features"},
+            {"weights",
+             "a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two "
+             "biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one. The gates stand "
+             "in ONNX's order, each H rows: input i, output o, forget f, cell g. PyTorch has i, f, g, o: of its "
+             "four parts take 0, 3, 1, 2",
+             true},
+            {"state", "a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,)",
+             true}},
        .infer = [](const LstmAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
        .compute = compute,
        .definition = definition,

@@ -31,8 +31,8 @@ Result<Type> infer(const MaxUnpoolAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), data->dtype);
 }
 
-std::optional<op::CheckedIndices> checked(const MaxUnpoolAttrs& a, const Types&) {
-  return op::CheckedIndices{1, {scalar::simplify(product(a.output_size))}, {2}};
+op::Checks checked(const MaxUnpoolAttrs& a, const Types&) {
+  return {{1, {scalar::simplify(product(a.output_size))}, {2}}};
 }
 
 ir::Expr definition(const MaxUnpoolAttrs& a, const ir::Exprs& in) {

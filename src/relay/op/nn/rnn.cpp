@@ -69,7 +69,11 @@ std::vector<Example> examples() {
 OpDef nn_rnn() {
   return define<RnnAttrs>(
       {.name = "nn.rnn",
-       .doc = "A recurrent network along a sequence: the outputs of all steps, and the state after the last.",
+       .doc = "A recurrent network along a sequence: the outputs of all steps, (T, D, N, H), and the state after the "
+              "last, "
+              "(L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last "
+              "two "
+              "joined; its weights are the same.",
        .inputs = {{"data", "(T, N, I): steps, sequences, features"},
                   {"weights",
                    "a tuple, for each layer and direction: weight (H, I), recurrence (H, H), with bias two biases (H,)",

@@ -85,6 +85,7 @@ OpDef qnn_conv2d() {
   op::OpSpec<Attrs> spec = nn::conv_spec<2>();
   spec.name = "qnn.conv2d";
   spec.doc = "Two-dimensional convolution of quantised data with a quantised weight, in int32.";
+  spec.gradient = {};  // of integers there is none
   spec.inputs.insert(spec.inputs.end(), parameters.begin(), parameters.end());
   spec.infer = [](const Attrs& a, const Types& in) {
     return infer<Attrs>(a, in, [](const Attrs& sum, const Types& t) { return nn::infer_conv(2, sum, t); });
@@ -124,6 +125,7 @@ OpDef qnn_conv2d_transpose() {
   op::OpSpec<Attrs> spec = nn::conv_transpose_spec<2>();
   spec.name = "qnn.conv2d_transpose";
   spec.doc = "Two-dimensional transposed convolution of quantised data with a quantised weight, in int32.";
+  spec.gradient = {};
   spec.inputs.insert(spec.inputs.end(), parameters.begin(), parameters.end());
   spec.infer = [](const Attrs& a, const Types& in) {
     return infer<Attrs>(a, in, [](const Attrs& sum, const Types& t) { return nn::infer_conv_transpose(2, sum, t); });

@@ -16,8 +16,12 @@ Status expect_parameters(const char* number, const Types& in, size_t k, const ch
   for (size_t which : {0, 1}) {
     const std::string what = format("{}_{}", name, which == 0 ? "scale" : "zero_point");
     RELAY_ASSIGN(const TensorType* t, tensor_input(in, k + which, what.c_str()));
-    if (which == 0 ? !t->dtype.is_float() : !t->dtype.is_int())
-      return constraint(number, "{} must be {}, but is {}", what, which == 0 ? "a float" : "integers", t->dtype.str());
+    if (which == 0 ? !t->dtype.is_float() : !t->dtype.is_int()) {
+      Diagnostic d =
+          constraint(number, "{} must be {}, but is {}", what, which == 0 ? "a float" : "integers", t->dtype.str());
+      d.help = "a tensor's scale, a float, stands before its zero point, an integer";
+      return d;
+    }
     if (t->shape.empty() || (extent && t->shape.size() == 1 && agree(t->shape[0], extent))) continue;
     if (!extent) return constraint(number, "{} must be one value, but its shape is {}", what, text(t->shape));
     return constraint(number, "{} must be one value or {}, but its shape is {}", what, text(Dims{extent}),

@@ -17,6 +17,27 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
   return ir::tensor_type(std::move(out), data->dtype);
 }
 
+// Numbers are of elements of the shape, whose values are known only when the program runs.
+op::Checks checked(const NoAttrs&, const Types&) {
+  auto outside = [](const te::Tensors& in) {
+    const te::Tensor &data = in[0], &shape = in[1];
+    return te::compute("outside", data->shape, [&](const Exprs& i) {
+      const Expr number = cast(DType::int64(), (*data)(i));
+      Expr count = dim(1);
+      for (int64_t d = 0; d < shape->shape[0]->ivalue; ++d) {
+        const Expr size = max(cast(DType::int64(), (*shape)({dim(d)})), dim(0)), most = dim(INT64_MAX);
+        count = select(le(count, floordiv(most, max(size, dim(1)))), count * size, most);
+      }
+      return select(logical_and(le(dim(0), number), lt(number, count)), imm(0, DType::int32()), imm(1, DType::int32()));
+    });
+  };
+  return {{0,
+           {dim(1)},
+           {no_axis},
+           outside,
+           "a number of data is outside of the shape\ngive numbers from 0 to before the product of the shape"}};
+}
+
 te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   const int64_t rank = in[1]->shape[0]->ivalue;
   return {te::compute("unravel_index", shape_of(out), [&](const Exprs& i) {
@@ -41,6 +62,7 @@ OpDef unravel_index() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
+       .checked = checked,
        .oracle = "torch.stack(torch.unravel_index(data, [int(n) for n in shape]))",
        .examples =
            {{.inputs = {"(3, 4) int64", "(2,) int64"}, .symbolic = {"(n, 4) int64", "(2,) int64"}, .low = 2, .high = 3},

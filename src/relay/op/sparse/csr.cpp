@@ -7,8 +7,8 @@
 // nn.sparse_conv2d: a window of 1 x 1 (or the size given) over images with a sparse weight (O, KH * KW * C)
 // nn.sparse_transpose: the same matrix, square, in rows of the transposed
 //
-// Indices outside of the matrix are not used. Products and sums go through the values of a row once; the transpose
-// counts the values of each column and puts them in its place.
+// Columns outside of the matrix and pointers outside of the values are refused. Products and sums go through the values
+// of a row once; the transpose counts the values of each column and puts them in its place.
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -73,6 +73,14 @@ struct Sparse {
     });
   }
 };
+
+// Of a matrix whose three tensors begin at `first`, with so many columns.
+op::Checks checked(const Types& in, size_t first, const Dim& columns) {
+  const Dims& data = as<TensorType>(in[first])->shape;
+  const Dim width = data.size() == 3 ? max(data[2], dim(1)) : dim(1);
+  return {{first + 1, {scalar::simplify(floordiv(columns + (width - 1), width))}, {no_axis}},
+          {first + 2, {scalar::simplify(data[0] + 1)}, {no_axis}}};
+}
 
 Dim rows_of(const Types& in, size_t first) {
   const TensorType *data = as<TensorType>(in[first]), *pointers = as<TensorType>(in[first + 2]);
@@ -377,6 +385,8 @@ OpDef product(const char* name, const char* doc) {
        .fusion = Fusion::Opaque,
        .infer = infer_dense,
        .compute = compute_dense,
+       .checked = [](const SparseDenseAttrs&,
+                     const Types& in) { return checked(in, 1, as<TensorType>(in[0])->shape[1]); },
        .gradient = gradient_dense,
        .oracle = "(lambda s: s @ dense_data.T if sparse_lhs else dense_data @ s.T)(from_csr(sparse_data, "
                  "sparse_indices, sparse_indptr, dense_data.shape[1]))",
@@ -408,19 +418,21 @@ OpDef nn_internal_sparse_dense_padded() {
 }
 
 OpDef nn_sparse_add() {
-  return define<NoAttrs>({.name = "nn.sparse_add",
-                          .doc = "The sum of a dense and a sparse matrix.",
-                          .inputs = inputs,
-                          .fusion = Fusion::Opaque,
-                          .infer = infer_add,
-                          .compute = compute_add,
-                          .gradient = gradient_add,
-                          .oracle = "dense_data + from_csr(sparse_data, sparse_indices, sparse_indptr, "
-                                    "dense_data.shape[1])",
-                          .examples = {{.inputs = {"(4, 5)", "(6,)", "(6,) int32", "(5,) int32"},
-                                        .symbolic = {"(4, m)", "(v,)", "(v,) int32", "(5,) int32"},
-                                        .ranges = ranges}},
-                          .rejects = rejects("(4, 5)")});
+  return define<NoAttrs>(
+      {.name = "nn.sparse_add",
+       .doc = "The sum of a dense and a sparse matrix.",
+       .inputs = inputs,
+       .fusion = Fusion::Opaque,
+       .infer = infer_add,
+       .compute = compute_add,
+       .checked = [](const NoAttrs&, const Types& in) { return checked(in, 1, as<TensorType>(in[0])->shape[1]); },
+       .gradient = gradient_add,
+       .oracle = "dense_data + from_csr(sparse_data, sparse_indices, sparse_indptr, "
+                 "dense_data.shape[1])",
+       .examples = {{.inputs = {"(4, 5)", "(6,)", "(6,) int32", "(5,) int32"},
+                     .symbolic = {"(4, m)", "(v,)", "(v,) int32", "(5,) int32"},
+                     .ranges = ranges}},
+       .rejects = rejects("(4, 5)")});
 }
 
 OpDef nn_sparse_conv2d() {
@@ -434,6 +446,12 @@ OpDef nn_sparse_conv2d() {
        .fusion = Fusion::Opaque,
        .infer = infer_conv,
        .compute = compute_conv,
+       .checked =
+           [](const SparseConv2DAttrs& a, const Types& in) {
+             const Dim& channels = as<TensorType>(in[0])->shape[a.layout.find('C')];
+             const Ints k = per_axis(a.kernel_size, 2);
+             return checked(in, 1, channels * (k[0] * k[1]));
+           },
        .definition = definition_of_conv,
        .oracle = "sparse_conv2d(dense_data, sparse_data, sparse_indices, sparse_indptr, layout, kernel_size)",
        .examples = {{.inputs = {"(1, 3, 4, 5)", "(6,)", "(6,) int32", "(5,) int32"},
@@ -458,6 +476,7 @@ OpDef nn_sparse_transpose() {
        .fusion = Fusion::Opaque,
        .infer = infer_transpose,
        .compute = compute_transpose,
+       .checked = [](const NoAttrs&, const Types& in) { return checked(in, 0, rows_of(in, 0)); },
        .gradient = gradient_transpose,
        .oracle = "csr_transpose(sparse_data, sparse_indices, sparse_indptr)",
        .examples = {{.inputs = {"(7,)", "(7,) int32", "(5,) int32"},

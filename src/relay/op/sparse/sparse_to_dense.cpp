@@ -1,8 +1,8 @@
 // sparse_to_dense: out[sparse_indices[k, 0], sparse_indices[k, 1], ..] = sparse_values[k], and default_value elsewhere
 // dyn.sparse_to_dense: the same, of a shape that is known only when the program runs
 //
-// One value may stand for all. Where several go to one place, the last is kept; those outside of the result are not
-// used.
+// One value may stand for all. Where several go to one place, the last is kept; indices outside of the result are
+// refused.
 #include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 
@@ -73,6 +73,44 @@ te::Tensors compute(const te::Tensors& in, const Type& out) {
   })};
 }
 
+// Of (axes of the result, values) each index.
+te::Tensor by_axis(const te::Tensor& indices, size_t rank,
+                   const std::function<Expr(const Expr& index, const Expr& axis)>& of) {
+  const size_t r = indices->shape.size();
+  const Exprs shape = {dim(static_cast<int64_t>(rank)), r == 0 ? dim(1) : indices->shape[0]};
+  return te::compute("indices", shape, [&](const Exprs& i) {
+    const Exprs at = r == 0 ? Exprs{} : r == 1 ? Exprs{i[1]} : Exprs{i[1], i[0]};
+    return of(cast(DType::int64(), (*indices)(at)), i[0]);
+  });
+}
+
+op::Checks checked(const SparseToDenseAttrs& a, const Types& in) {
+  const size_t rank = a.output_shape.size();
+  if (rank == 0) return {};
+  if (as<TensorType>(in[0])->shape.size() < 2) return {{0, a.output_shape, {no_axis}}};
+  auto indices = [rank](const te::Tensors& in) {
+    return by_axis(in[0], rank, [](const Expr& index, const Expr&) { return index; });
+  };
+  return {{0, a.output_shape, std::vector<int64_t>(rank, no_axis), indices, "sparse_indices.T"}};
+}
+
+// The extents of the result are values of an input.
+op::Checks checked_dynamic(const NoAttrs&, const Types& in) {
+  const Dim rank = as<TensorType>(in[3])->shape[0];
+  if (!scalar::is_int(rank) || scalar::is_int(rank, 0)) return {};
+  auto outside = [rank](const te::Tensors& tensors) {
+    return by_axis(tensors[0], static_cast<size_t>(rank->ivalue), [&](const Expr& index, const Expr& axis) {
+      const Expr extent = cast(DType::int64(), (*tensors[3])({axis}));
+      return select(logical_and(le(dim(0), index), lt(index, extent)), dim(0), dim(1));
+    });
+  };
+  return {{0,
+           {dim(1)},
+           {no_axis},
+           outside,
+           "sparse_indices are outside of output_shape\ngive indices from 0 to before each extent of output_shape"}};
+}
+
 // `placed`: the same call with the values' numbers, and 0 elsewhere: which value an element of the result is.
 ir::Exprs gradient(const Adjoint& of, const std::function<ir::Expr(const ir::Expr&, const ir::Expr&)>& placed) {
   ir::Exprs gradients(of.inputs.size());
@@ -110,13 +148,14 @@ OpDef sparse_to_dense() {
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = [](const SparseToDenseAttrs&, const te::Tensors& in, const Type& out) { return compute(in, out); },
+       .checked = checked,
        .gradient = gradient_of_static,
        .oracle = "sparse_to_dense(sparse_indices, sparse_values, default_value, output_shape)",
        .examples = {{.inputs = {"(5, 2) int32", "(5,)", "()"},
                      .attrs = "output_shape=[4, 3]",
                      .symbolic = {"(n, 2) int32", "(n,)", "()"},
                      .low = 0,
-                     .high = 3},
+                     .high = 2},
                     {.inputs = {"(3,) int64", "()", "()"}, .attrs = "output_shape=[5]", .low = 0, .high = 4},
                     {.inputs = {"() int32", "() int32", "() int32"}, .attrs = "output_shape=[5]", .low = 0, .high = 4}},
        .rejects = {{{"(5, 2)", "(5,)", "()"}, "output_shape=[4, 3]", "C1"},
@@ -143,9 +182,11 @@ OpDef dyn_sparse_to_dense() {
              return te::compute("shape", in[3]->shape,
                                 [&](const Exprs& i) { return cast(DType::int64(), (*in[3])(i)); });
            },
+       .checked = checked_dynamic,
        .gradient = gradient_of_dynamic,
        .oracle = "sparse_to_dense(sparse_indices, sparse_values, default_value, [int(n) for n in output_shape])",
-       .examples = {{.inputs = {"(5, 2) int32", "(5,)", "()", "(2,) int64"}, .low = 0, .high = 4}},
+       .examples = {{.inputs = {"(5, 2) int32", "(5,)", "()", "(2,) int64"},
+                     .ranges = {{0, 2}, {-1, 1}, {-1, 1}, {3, 5}}}},
        .rejects = {{{"(5, 2)", "(5,)", "()", "(2,) int32"}, "", "C1"},
                    {{"(5, 2) int32", "(4,)", "()", "(2,) int32"}, "", "C2"},
                    {{"(5, 2) int32", "(5,)", "()", "(2,)"}, "", "C3"}}});

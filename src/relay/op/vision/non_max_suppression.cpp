@@ -151,6 +151,11 @@ OpDef vision_non_max_suppression() {
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,
+       .checked =
+           [](const NonMaximumSuppressionAttrs&, const Types& in) {
+             const Dim& boxes = as<TensorType>(in[0])->shape[1];
+             return op::Checks{{1, {scalar::simplify(boxes + 1)}, {no_axis}}};
+           },
        .oracle =
            "non_max_suppression(data, valid_count, indices, max_output_size, iou_threshold, force_suppress, top_k, "
            "coord_start, score_index, id_index, return_indices, invalid_to_bottom)",

@@ -20,4 +20,13 @@ inline Status check_regions(const Types& in, const std::string& layout) {
   return ok();
 }
 
+// Regions are of images that there are.
+inline Checks checked_images(const Types& in) {
+  auto images = [](const te::Tensors& tensors) {
+    return te::compute("images", {tensors[1]->shape[0]},
+                       [&](const Exprs& i) { return cast(DType::int64(), (*tensors[1])({i[0], dim(0)})); });
+  };
+  return {{1, {as<TensorType>(in[0])->shape[0]}, {no_axis}, images, "the batch"}};
+}
+
 }  // namespace relay::op::vision

@@ -132,29 +132,31 @@ ir::Expr definition(const ROIPoolAttrs& a, const ir::Exprs& in) {
 }  // namespace
 
 OpDef vision_roi_pool() {
-  return define<ROIPoolAttrs>({.name = "vision.roi_pool",
-                               .doc = "The maxima of a grid in regions of images.",
-                               .inputs = {{"data", "(N, C, H, W)"}, {"rois", "(regions, 5): batch, x1, y1, x2, y2"}},
-                               // Fusion of vision.roi_pool: output fusable in the reference; the cells that it takes
-                               // maxima of are data.
-                               .fusion = Fusion::Opaque,
-                               .infer = infer,
-                               .compute = compute,
-                               .definition = definition,
-                               .oracle = "roi_pool(data, rois, pooled_size, spatial_scale)",
-                               .examples = {{.inputs = {"(2, 3, 6, 7)", "(4, 5)"},
-                                             .attrs = "pooled_size=[3, 2], spatial_scale=0.75f",
-                                             .symbolic = {"(2, c, 6, w)", "(r, 5)"},
-                                             .low = 0,
-                                             .high = 8},
-                                            {.inputs = {"(1, 2, 5, 5)", "(3, 5)"},
-                                             .attrs = "pooled_size=[2, 2], spatial_scale=2f",
-                                             .low = -1,
-                                             .high = 5}},
-                               .rejects = {{{"(2, 3, 6)", "(4, 5)"}, "pooled_size=[3, 2], spatial_scale=1f", "C1"},
-                                           {{"(2, 3, 6, 7)", "(4, 4)"}, "pooled_size=[3, 2], spatial_scale=1f", "C2"},
-                                           {{"(2, 3, 6, 7)", "(4, 5)"}, "pooled_size=[3, 0], spatial_scale=1f", "C3"}}},
-                              "ROIPoolAttrs");
+  return define<ROIPoolAttrs>(
+      {.name = "vision.roi_pool",
+       .doc = "The maxima of a grid in regions of images.",
+       .inputs = {{"data", "(N, C, H, W)"}, {"rois", "(regions, 5): batch, x1, y1, x2, y2"}},
+       // Fusion of vision.roi_pool: output fusable in the reference; the cells that it takes
+       // maxima of are data.
+       .fusion = Fusion::Opaque,
+       .infer = infer,
+       .compute = compute,
+       .checked = [](const ROIPoolAttrs&, const Types& in) { return vision::checked_images(in); },
+       .definition = definition,
+       .oracle = "roi_pool(data, rois, pooled_size, spatial_scale)",
+       .examples = {{.inputs = {"(9, 1, 6, 7)", "(4, 5)"},
+                     .attrs = "pooled_size=[3, 2], spatial_scale=0.75f",
+                     .symbolic = {"(9, c, 6, w)", "(r, 5)"},
+                     .low = 0,
+                     .high = 8},
+                    {.inputs = {"(6, 1, 5, 5)", "(3, 5)"},
+                     .attrs = "pooled_size=[2, 2], spatial_scale=2f",
+                     .low = 0,
+                     .high = 5}},
+       .rejects = {{{"(2, 3, 6)", "(4, 5)"}, "pooled_size=[3, 2], spatial_scale=1f", "C1"},
+                   {{"(2, 3, 6, 7)", "(4, 4)"}, "pooled_size=[3, 2], spatial_scale=1f", "C2"},
+                   {{"(2, 3, 6, 7)", "(4, 5)"}, "pooled_size=[3, 0], spatial_scale=1f", "C3"}}},
+      "ROIPoolAttrs");
 }
 
 }  // namespace relay::ops

@@ -100,12 +100,13 @@ struct Repeat {
   bool operator==(const Repeat&) const = default;
 };
 
-// What the integers of an array are indices of: each is in [-extent, extent), those below zero count from the end. The
-// extents are the step's sizes: one for all, or one for each slice along the first dimension (behind that of calls).
+// What the integers of an array are indices of: each is in [-extent, extent), those below zero count from the end; or
+// numbers of no axis (tensor/index_check.h), in [0, extent). The extents are the step's sizes: one for all, or one for
+// each slice along the first dimension (behind that of calls).
 struct IndexCheck {
   std::string op;             // "take"
   std::string place;          // in the source or the model, for people; may be empty
-  std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened
+  std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened; no_axis
   Rows rows = Rows::None;     // of the array
 };
 
