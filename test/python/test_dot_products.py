@@ -6,10 +6,12 @@ rounding of its sums. What is chosen is asked of named processors.
 
 import ctypes
 import mmap
+import subprocess
 
 import ml_dtypes
 import numpy as np
 import pytest
+from programs import cli
 from targets import DESCRIBED, MASKED, rules_for
 
 import relay
@@ -121,6 +123,15 @@ def test_nothing_behind_the_data_is_read(target, k):
     data, weight = whole(random, "int8", (64, k)), whole(random, "int8", (32, k))
     model = relay.compile(dense_of(data, weight, "int32"), target=target)
     np.testing.assert_array_equal(model(before_a_guard(data)), data.astype("int64") @ weight.astype("int64").T)
+
+
+@pytest.mark.parametrize("k", [256, 255])
+def test_in_c_they_are_products_and_sums(k, tmp_path):
+    source = tmp_path / "dense.relay"
+    dense_of(np.zeros((7, k), "int8"), np.ones((32, k), "int8"), "int32").save(str(source))
+    done = cli("compile", source, "--target", "zen4", "--emit", "c", "-o", tmp_path / "dense.c")
+    assert done.returncode == 0, done.stderr
+    subprocess.run(["cc", "-std=c99", "-fsyntax-only", tmp_path / "dense.c"], check=True)
 
 
 def before_a_guard(array):
