@@ -27,10 +27,12 @@ RANDOM ?=
 FUZZ_SECONDS ?= 3600
 # Arguments for the proofs of operators, as in: make test-ops OPS='--only nn.conv2d'
 OPS ?=
+# The algorithm that test-algorithms leaves out.
+ALGORITHM ?= all
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo models-dynamic demo docs \
+.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo models-dynamic demo docs \
   bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-small bench-paired asan tsan install clean
 
 help: ## List the verbs
@@ -66,6 +68,9 @@ test-long: build ## Run random programs and schedules against the reference for 
 	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_networks \
 	  --seed $$((1 + % * 3000 / $(CPUS))) --cases $$((3000 / $(CPUS)))'
+
+test-algorithms: setup ## Build the tree without each algorithm in turn, and run there what plans or compiles in the C++ tests; ALGORITHM=one
+	@dev/without_algorithm $(ALGORITHM)
 
 test-passes: build models-fetch ## Run 20,000 random programs after each pass alone and in 1,000 random orders, and all models in 20
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_passes \

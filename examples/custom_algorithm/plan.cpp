@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "relay/lower/algorithms/algorithm.h"
+#include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 #include "relay/scalar/simplify.h"
 
@@ -69,14 +70,13 @@ struct Steps {
     return site.group().form.schedule ? std::nullopt : find(site.group().te.outputs);
   }
 
-  // Additions that are saved, against halves that are written and read.
+  // Additions that are saved, each in the place of a multiply-add, against halves that are written and read.
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
     double elements = 1;
-    for (const te::Axis& a : found.sum->axes) elements *= static_cast<double>(extent_or(a, 256));
+    for (const te::Axis& a : found.sum->axes) elements *= static_cast<double>(extent_or(a, usual_rows));
     const int levels = std::countr_zero(static_cast<uint64_t>(found.window));
-    const double lanes = target.vector_bytes / found.sum->dtype.bytes(), bytes = elements * found.sum->dtype.bytes();
-    const double saved = elements / lanes * static_cast<double>(found.window - levels) / target.ghz,
-                 cost = 2 * bytes * (levels - 1) / target.l2_gbps;
+    const double saved = multiply_adds_ns(target, elements * static_cast<double>(found.window - levels)),
+                 cost = in_l2_ns(target, 2 * elements * found.sum->dtype.bytes() * (levels - 1));
     return saved > cost ? std::optional(Gain{.saved_ns = saved - cost}) : std::nullopt;
   }
 

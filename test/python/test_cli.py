@@ -4,6 +4,7 @@ import itertools
 import json
 import pathlib
 import re
+import resource
 
 import numpy as np
 import pytest
@@ -527,18 +528,44 @@ def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
     def target(*more):
         done = cli("compile", tmp_path / "m.relay", "-o", tmp_path / "m.rart", "--json", *more)
         assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)["target"]
+        found = json.loads(done.stdout)["target"]
+        assert json.loads(cli("inspect", tmp_path / "m.rart", "--json").stdout)["target"] == found
+        assert (", calibrated" in done.stderr) == found["calibrated"]
+        assert (", calibrated" in cli("inspect", tmp_path / "m.rart").stdout) == found["calibrated"]
+        return found
 
     assert target()["calibrated"] and target()["l3_gbps"] == 12.5 and target()["exp_cycles"] == 77.5
     assert not target("--target", "zen4")["calibrated"] and target("--target", "zen4")["l3_gbps"] != 12.5
+    for text, why in unusable_calibrations(figures):
+        file.write_text(text)
+        assert not target()["calibrated"]
+        assert f"no: {file} {why}" in cli("doctor", "--quick").stdout
+        assert "calibrated" not in cli("doctor", "--quick", "--target", "zen4").stdout
+        for verb in (["compile", "-o", tmp_path / "m.rart"], ["run"], ["run"]):  # the second run is of the cache
+            noted = cli(verb[0], tmp_path / "m.relay", *verb[1:])
+            assert noted.returncode == 0
+            assert f"the calibration {file} is not used: it {why}" in noted.stderr
+        for command in (["run", tmp_path / "m.rart"], ["run", tmp_path / "m.relay", "--target", "native"]):
+            assert ("is not used" in cli(*command).stderr) == (len(command) > 2)
+
+
+def unusable_calibrations(figures):
+    """Texts of machine.json, and what is said of each."""
+    yield "{", "is not a JSON object"
     # As it was kept before operations were measured.
-    file.write_text(json.dumps({name: value for name, value in figures.items() if name != "exp_cycles"}))
-    assert not target()["calibrated"]
-    file.write_text("{")
-    assert "cannot be read" in cli("doctor", "--quick").stdout
-    assert not target()["calibrated"]
+    yield json.dumps({name: value for name, value in figures.items() if name != "exp_cycles"}), "has no exp_cycles"
+    yield json.dumps(figures | {"date": 7}), "has no date"
+    for name, value in {"ghz": 900000, "l2_gbps": 0, "dram_gbps": -3, "root_cycles": 0.01, "exp_cycles": 1e5}.items():
+        yield json.dumps(figures | {name: value}), f"has {name} = {value:g}, which is not from "
+    yield json.dumps(figures | {"processor": "AMD K6"}), "is of the processor 'AMD K6', and this is '"
+    yield json.dumps(figures | {"cpu": "k6"}), "is of 'k6', and this is '"
+
+
+def test_a_calibration_without_a_folder_is_refused_before_it_is_measured(monkeypatch):
     monkeypatch.setenv("RELAY_CACHE", "off")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     assert "R0504" in cli("doctor", "--calibrate").stderr
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - used < 1  # measuring takes more
 
 
 def test_explain():

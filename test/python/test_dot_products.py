@@ -4,9 +4,14 @@ Values are compared with NumPy on this machine as it is and with features masked
 rounding of its sums. What is chosen is asked of named processors.
 """
 
+import ctypes
+import mmap
+import subprocess
+
 import ml_dtypes
 import numpy as np
 import pytest
+from programs import cli
 from targets import DESCRIBED, MASKED, rules_for
 
 import relay
@@ -14,6 +19,7 @@ from relay import op
 
 BYTES = [("int8", "int8"), ("uint8", "int8"), ("int8", "uint8"), ("uint8", "uint8")]
 DENSE = [(1, 64, 32), (7, 256, 100), (33, 100, 48), (5, 30, 17), (2, 4, 16), (64, 512, 64)]
+DENSE += [(12, 767, 40), (64, 255, 33), (1, 129, 16), (3, 9, 24), (2, 10, 70), (9, 5, 16)]  # the last step is of fewer
 CONVS = [  # data, weight, what the convolution says
     ((1, 16, 14, 14), (32, 16, 3, 3), {"padding": [1, 1]}),
     ((2, 64, 7, 9), (48, 64, 1, 1), {}),
@@ -21,6 +27,9 @@ CONVS = [  # data, weight, what the convolution says
     ((1, 3, 16, 16), (16, 3, 3, 3), {"padding": [1, 1]}),
     ((1, 16, 10, 10), (32, 4, 3, 3), {"padding": [1, 1], "groups": 4}),
     ((1, 24, 9, 9), (24, 1, 3, 3), {"padding": [1, 1], "groups": 24}),
+    ((1, 30, 9, 10), (33, 30, 3, 3), {"padding": [1, 1]}),
+    ((2, 67, 6, 5), (40, 67, 1, 1), {}),
+    ((1, 11, 11, 8), (24, 11, 2, 3), {"strides": [2, 2]}),
 ]
 
 
@@ -97,6 +106,45 @@ def test_dense_of_bfloat16(target):
         assert (np.abs(model(data) - exact) <= bound).all(), (m, k, n)
 
 
+@pytest.mark.parametrize("target", MASKED)
+def test_what_the_last_step_lacks_is_zero(target):
+    """Not the next row's first number, whose infinity times zero would be NaN, nor what lies behind the array."""
+    half, (m, k, n) = ml_dtypes.bfloat16, (64, 33, 32)
+    data, weight = np.ones((m, k), half), np.ones((n, k), half)
+    data[1::2, 0] = np.inf
+    expected = np.where(np.arange(m) % 2, np.inf, k)[:, None].repeat(n, 1)
+    np.testing.assert_array_equal(relay.compile(dense_of(data, weight, "float32"), target=target)(data), expected)
+
+
+@pytest.mark.parametrize("target", MASKED)
+@pytest.mark.parametrize("k", [65, 66, 67])
+def test_nothing_behind_the_data_is_read(target, k):
+    random = np.random.default_rng(8)
+    data, weight = whole(random, "int8", (64, k)), whole(random, "int8", (32, k))
+    model = relay.compile(dense_of(data, weight, "int32"), target=target)
+    np.testing.assert_array_equal(model(before_a_guard(data)), data.astype("int64") @ weight.astype("int64").T)
+
+
+@pytest.mark.parametrize("k", [256, 255])
+def test_in_c_they_are_products_and_sums(k, tmp_path):
+    source = tmp_path / "dense.relay"
+    dense_of(np.zeros((7, k), "int8"), np.ones((32, k), "int8"), "int32").save(str(source))
+    done = cli("compile", source, "--target", "zen4", "--emit", "c", "-o", tmp_path / "dense.c")
+    assert done.returncode == 0, done.stderr
+    subprocess.run(["cc", "-std=c99", "-fsyntax-only", tmp_path / "dense.c"], check=True)
+
+
+def before_a_guard(array):
+    """A copy of the array in memory behind which a page may not be read."""
+    size = -(-array.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    pages = mmap.mmap(-1, size + mmap.PAGESIZE)
+    whole = np.frombuffer(pages, np.uint8)
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(whole.ctypes.data + size), mmap.PAGESIZE, 0) == 0
+    copy = whole[size - array.nbytes : size].view(array.dtype).reshape(array.shape)
+    copy[:] = array
+    return copy
+
+
 # What has the instruction, and where it is faster than multiply-adds of floats.
 WITH_BYTES = {"alderlake", "cascadelake", "icelake-server", "sapphirerapids", "zen4", "zen5"}
 WITH_BFLOATS = {"zen4", "zen5"}  # sapphirerapids has it at a quarter of the speed of multiply-adds
@@ -105,15 +153,20 @@ WITH_BFLOATS = {"zen4", "zen5"}  # sapphirerapids has it at a quarter of the spe
 @pytest.mark.parametrize("target", DESCRIBED)
 def test_the_instruction_is_taken_where_it_pays(target, tmp_path):
     data, weight = np.zeros((64, 256), "int8"), np.ones((64, 256), "int8")
-    bytes_ = rules_for(target, dense_of(data, weight, "int32"), tmp_path, strict=True)
-    assert ("4 products at once" in bytes_) == (target in WITH_BYTES), bytes_
+    for k in (256, 255, 254, 253, 9, 7, 4):
+        bytes_ = rules_for(target, dense_of(data[:, :k], weight[:, :k], "int32"), tmp_path, strict=True)
+        assert ("4 products at once" in bytes_) == (target in WITH_BYTES and k != 7), (k, bytes_)
     for window in (1, 3):
-        data, weight = np.zeros((1, 32, 14, 14), "int8"), np.ones((64, 32, window, window), "int8")
-        conv = rules_for(target, conv_of(data, weight, {"padding": [window // 2] * 2}, "int32"), tmp_path, strict=True)
-        assert ("4 products at once" in conv) == (target in WITH_BYTES), conv
-    half, data, weight = ml_dtypes.bfloat16, np.zeros((64, 256)), np.ones((64, 256))
-    bfloats = rules_for(target, dense_of(data.astype(half), weight.astype(half), "float32"), tmp_path)
-    assert ("2 products at once" in bfloats) == (target in WITH_BFLOATS), bfloats
+        for c in (32, 30):
+            data, weight = np.zeros((1, c, 14, 14), "int8"), np.ones((64, c, window, window), "int8")
+            conv = conv_of(data, weight, {"padding": [window // 2] * 2}, "int32")
+            rules = rules_for(target, conv, tmp_path, strict=True)
+            assert ("4 products at once" in rules) == (target in WITH_BYTES), (c, rules)
+    half = ml_dtypes.bfloat16
+    for k in (256, 255):
+        data, weight = np.zeros((64, k)), np.ones((64, k))
+        bfloats = rules_for(target, dense_of(data.astype(half), weight.astype(half), "float32"), tmp_path, strict=True)
+        assert ("2 products at once" in bfloats) == (target in WITH_BFLOATS), (k, bfloats)
 
 
 @pytest.mark.parametrize("types", BYTES, ids="-".join)
@@ -131,5 +184,5 @@ def test_quantised_convolutions(types, tmp_path):
         module = relay.module(op.qnn.conv2d(x, relay.const(weight), *parameters, **how))
         exact = exact_conv(data.astype("int64") - zero_point, weight, **how)
         np.testing.assert_array_equal(relay.compile(module)(data), exact, err_msg=f"{weight_shape}")
-        fours = types != ("uint8", "uint8") and how.get("groups", 1) == 1 and weight_shape[1] % 4 == 0
+        fours = types != ("uint8", "uint8") and how.get("groups", 1) == 1 and weight_shape[1] > 3
         assert ("4 products at once" in rules_for("zen4", module, tmp_path, strict=True)) == fours, weight_shape

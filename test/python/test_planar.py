@@ -1,5 +1,5 @@
 """Convolutions to few outputs over images stored by channels: lanes run along their rows
-(lower/algorithms/planar.h)."""
+(lower/algorithms/planar/planar.h)."""
 
 import numpy as np
 import pytest

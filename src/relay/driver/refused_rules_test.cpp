@@ -35,10 +35,9 @@ Outcome run(const Network& c, const CompileOptions& options) {
 // The largest difference, in parts of the largest value.
 double difference(const Tensor& a, const Tensor& b) {
   double most = 0, largest = 0;
-  const float *x = static_cast<const float*>(a.data()), *y = static_cast<const float*>(b.data());
   for (int64_t i = 0; i < a.elements(); ++i) {
-    most = std::max<double>(most, std::fabs(x[i] - y[i]));
-    largest = std::max<double>(largest, std::fabs(y[i]));
+    most = std::max(most, std::fabs(a.at(i) - b.at(i)));
+    largest = std::max(largest, std::fabs(b.at(i)));
   }
   return most / largest;
 }

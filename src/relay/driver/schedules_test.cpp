@@ -55,20 +55,25 @@ TEST(Schedules, AreAsTheyWere) {
 struct Figure {
   const char* name;
   void (*scale)(TargetDesc&, double by);
+  double by = 0.5, or_by = 2;
 };
 template <auto field>
 void scale(TargetDesc& t, double by) {
   t.*field = static_cast<std::remove_reference_t<decltype(t.*field)>>(static_cast<double>(t.*field) * by);
 }
 constexpr Figure figures[] = {
+    {"vector_bytes", scale<&TargetDesc::vector_bytes>, 0.25, 0.5},  // there are none of 128 bytes
     {"vector_registers", scale<&TargetDesc::vector_registers>},
     {"fma_per_cycle", scale<&TargetDesc::fma_per_cycle>},
     {"fma_latency", scale<&TargetDesc::fma_latency>},
     {"division_cycles", scale<&TargetDesc::division_cycles>},
     {"root_cycles", scale<&TargetDesc::root_cycles>},
     {"exp_cycles", scale<&TargetDesc::exp_cycles>},
-    {"int8_dots_per_cycle", scale<&TargetDesc::int8_dots_per_cycle>},
+    // A dot product is four multiply-adds, or two: only such a difference makes it the slower way.
+    {"int8_dots_per_cycle", scale<&TargetDesc::int8_dots_per_cycle>, 0.25, 4},
+    {"bfloat16_dots_per_cycle", scale<&TargetDesc::bfloat16_dots_per_cycle>, 0.25, 4},
     {"ghz", scale<&TargetDesc::ghz>},
+    {"line_bytes", scale<&TargetDesc::line_bytes>},
     {"l1_bytes", scale<&TargetDesc::l1_bytes>},
     {"l1_ways", scale<&TargetDesc::l1_ways>},
     {"l2_bytes", scale<&TargetDesc::l2_bytes>},
@@ -76,6 +81,7 @@ constexpr Figure figures[] = {
     {"l2_gbps", scale<&TargetDesc::l2_gbps>},
     {"l3_gbps", scale<&TargetDesc::l3_gbps>},
     {"dram_gbps", scale<&TargetDesc::dram_gbps>},
+    {"prefetch_weights", [](TargetDesc& t, double by) { t.prefetch_weights = by > 0; }, 0, 1},
 };
 
 // Of neighbours along rows of 1024: two read each element of `value`, which is stored or computed for both.
@@ -110,6 +116,10 @@ const std::vector<Network> near_a_border = {
      {{48, 32, 5, 5}},
      "nn.conv2d(%x, %w0, padding=[2, 2], channels=48, kernel_size=[5, 5])"},
     {"small product", {128, 256}, {{256, 256}}, "nn.dense(%x, %w0)"},
+    {"product of bfloat16",
+     {20, 256},
+     {{64, 256}},
+     "nn.dense(cast(%x, dtype=\"bfloat16\"), cast(%w0, dtype=\"bfloat16\"), out_dtype=\"float32\")"},
     {"two rows", {2, 300}, {{200, 300}}, "nn.dense(%x, %w0)"},
     {"rows that meet", {64, 1024}, {{96, 1024}}, "nn.dense(%x, %w0)"},
     {"large maps",
@@ -136,7 +146,8 @@ const std::vector<Network> near_a_border = {
 };
 #undef RELAY_DIFFERENCES
 
-// Rules choose by figures of the machine: which networks are scheduled otherwise where one is half or twice as large.
+// Rules choose by figures of the machine: which networks are scheduled otherwise where one is half or twice as large,
+// or as much smaller and larger as stands beside it.
 TEST(Schedules, FollowTheMachine) {
   const TargetDesc machine = *find_target("zen4");
   std::vector<std::pair<const Network*, std::string>> usual;
@@ -144,7 +155,7 @@ TEST(Schedules, FollowTheMachine) {
     for (const Network& network : *all) usual.emplace_back(&network, schedules_of(network, machine));
   std::string text = "zen4 with one figure changed, and the networks whose schedules change\n\n";
   for (const Figure& figure : figures)
-    for (double by : {0.5, 2.0}) {
+    for (double by : {figure.by, figure.or_by}) {
       TargetDesc other = machine;
       figure.scale(other, by);
       std::vector<std::string> changed;

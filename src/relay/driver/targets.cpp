@@ -58,12 +58,15 @@ static Result<TargetDesc> described_target(std::string_view text) {
       .help = near ? format("did you mean '{}'?", *near) : "choose one of these; native is this machine's"};
 }
 
+bool is_native(std::string_view text) {
+  const size_t colon = text.find(':');
+  return trim(split(colon == std::string_view::npos ? text : text.substr(colon + 1), ',')[0]) == "native";
+}
+
 Result<TargetDesc> find_target(std::string_view text) {
   Result<TargetDesc> target = described_target(text);
-  const size_t colon = text.find(':');
-  const std::string_view name = trim(split(colon == std::string_view::npos ? text : text.substr(colon + 1), ',')[0]);
-  if (target && name == "native")
-    if (const std::optional<measure::Calibration> found = measure::saved_calibration()) apply(*found, *target);
+  if (target && is_native(text))
+    if (const auto found = measure::saved_calibration(*target).figures) apply(*found, *target);
   return target;
 }
 

@@ -11,6 +11,8 @@ namespace relay::driver {
 
 const std::vector<codegen::TargetDef>& all_targets();
 Result<TargetDesc> find_target(std::string_view text);
+// Whether such a text means this machine: "native,-avx512f".
+bool is_native(std::string_view text);
 
 // "zen4, 64-byte vectors, +avx2 +avx512f ...": for the line that says what ran where. Only features that change
 // kernels.

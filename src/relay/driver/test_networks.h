@@ -47,6 +47,11 @@ inline const std::vector<Network> networks = {
      {{64, 256}},
      "nn.dense(cast(multiply(%x, 64f), dtype=\"int8\"), cast(multiply(%w0, 64f), dtype=\"int8\"), "
      "out_dtype=\"int32\")"},
+    {"dot products with a rest",
+     {1, 30, 10, 11},
+     {{33, 30, 3, 3}},
+     "nn.conv2d(cast(multiply(%x, 64f), dtype=\"int8\"), cast(multiply(%w0, 64f), dtype=\"int8\"), padding=[1, 1], "
+     "channels=33, kernel_size=[3, 3], out_dtype=\"int32\")"},
     {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
     {"tap sums",
      {2, 32, 24, 28},

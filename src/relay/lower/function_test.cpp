@@ -212,6 +212,23 @@ TEST(Function, WeightsDataAndResultsAreFetched) {
             "conv2d_out copy data data_nhwc");
 }
 
+// What is copied to be stored by channels last has the axes of the convolution that reads it.
+TEST(Function, CopiesAreOfImagesOrOfWeights) {
+  for (const int64_t batch : {1, 3}) {
+    const ir::VarRef x = ir::var("x", ir::tensor_type({batch, 32, 14, 14}, f32)),
+                     w = ir::var("w", ir::tensor_type({48, 32, 3, 3}, f32));
+    x->type = x->annotation, w->type = w->annotation;
+    const ir::Expr a = typed(op::make("nn.conv2d", {x, w}, {{"strides", ir::Ints{2, 2}}}));
+    Result<LoweredFunction> l = lower(ir::function({x, w}, a), "main", {.target = wide(), .schedules = {}});
+    ASSERT_TRUE(l) << render(l.errors());
+    std::string text;
+    for (const LoweredGroup& g : l->groups) text += te::str(g.stages);
+    EXPECT_NE(text.find("weight_packed[o, c, ky, kx] = "), std::string::npos) << text;
+    EXPECT_NE(text.find(batch == 1 ? "data_nhwc[i0, c, y, x] = " : "data_nhwc[n, c, y, x] = "), std::string::npos)
+        << text;
+  }
+}
+
 // Tests of one algorithm have its name: dev/without_algorithm leaves them out.
 TEST(Function, WinogradFetchesWhatItReads) {
   EXPECT_EQ(fetched("nn.conv2d", {1, 256, 16, 16}, {256, 256, 3, 3}, {}, true, large),

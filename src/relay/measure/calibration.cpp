@@ -19,20 +19,22 @@ namespace relay::measure {
 
 using Json = nlohmann::ordered_json;
 
-// What is measured, and the figure of the description that it stands in for.
+// What is measured, the figure of the description that it stands in for, and the range in which it is believed: of any
+// core that there is, emulated and busy ones included.
 struct Figure {
   const char* name;
   double Calibration::* measured;
   double TargetDesc::* described;
+  double least, most;
 };
 static constexpr Figure figures[] = {
-    {"ghz", &Calibration::ghz, &TargetDesc::ghz},
-    {"l2_gbps", &Calibration::l2_gbps, &TargetDesc::l2_gbps},
-    {"l3_gbps", &Calibration::l3_gbps, &TargetDesc::l3_gbps},
-    {"dram_gbps", &Calibration::dram_gbps, &TargetDesc::dram_gbps},
-    {"division_cycles", &Calibration::division_cycles, &TargetDesc::division_cycles},
-    {"root_cycles", &Calibration::root_cycles, &TargetDesc::root_cycles},
-    {"exp_cycles", &Calibration::exp_cycles, &TargetDesc::exp_cycles},
+    {"ghz", &Calibration::ghz, &TargetDesc::ghz, 0.02, 10},
+    {"l2_gbps", &Calibration::l2_gbps, &TargetDesc::l2_gbps, 0.1, 5000},
+    {"l3_gbps", &Calibration::l3_gbps, &TargetDesc::l3_gbps, 0.1, 2000},
+    {"dram_gbps", &Calibration::dram_gbps, &TargetDesc::dram_gbps, 0.05, 1000},
+    {"division_cycles", &Calibration::division_cycles, &TargetDesc::division_cycles, 0.2, 1000},
+    {"root_cycles", &Calibration::root_cycles, &TargetDesc::root_cycles, 0.2, 1000},
+    {"exp_cycles", &Calibration::exp_cycles, &TargetDesc::exp_cycles, 0.2, 2000},
 };
 
 std::string processor_name() {
@@ -87,55 +89,60 @@ Calibrated calibrate(const TargetDesc& native) {
   return out;
 }
 
-std::optional<std::string> calibration_file() {
-  const std::optional<std::string> folder = cache::default_cache_folder();
-  return folder ? std::optional(*folder + "/machine.json") : std::nullopt;
+Result<std::string> calibration_file() {
+  if (const std::optional<std::string> folder = cache::default_cache_folder()) return *folder + "/machine.json";
+  return Diagnostic{
+      DiagnosticKind::bad_option,   "there is no folder to keep a calibration in: RELAY_CACHE is off", {}, {}, {},
+      "set RELAY_CACHE to a folder"};
 }
 
 Status save(const Calibration& c) {
-  const std::optional<std::string> path = calibration_file();
-  if (!path)
-    return Diagnostic{
-        DiagnosticKind::bad_option,   "there is no folder to keep a calibration in: RELAY_CACHE is off", {}, {}, {},
-        "set RELAY_CACHE to a folder"};
+  RELAY_ASSIGN(const std::string path, calibration_file());
   Json kept = {{"processor", c.processor}, {"cpu", c.cpu}, {"date", c.date}};
   for (const Figure& f : figures) kept[f.name] = c.*f.measured;
   std::error_code ignored;  // what is wrong with the folder, writing says
-  std::filesystem::create_directories(std::filesystem::path(*path).parent_path(), ignored);
-  return write_file(*path, kept.dump(2) + "\n");
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  return write_file(path, kept.dump(2) + "\n");
 }
 
-std::optional<Calibration> saved_calibration() {
-  const std::optional<std::string> path = calibration_file();
-  std::error_code ignored;  // a folder that may not be looked into
-  if (!path || !std::filesystem::is_regular_file(*path, ignored)) return {};
-  const Result<std::string> text = input::read_file(*path);
-  if (!text) return {};
-  const Json json = Json::parse(*text, nullptr, false);
-  if (!json.is_object()) return {};
-  Calibration c;
+// What is wrong with a file's text; "": nothing, and `c` is what it says.
+static std::string read_calibration(const std::string& text, Calibration& c) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return "is not a JSON object";
   for (auto [name, to] : {std::pair("processor", &c.processor), {"cpu", &c.cpu}, {"date", &c.date}}) {
-    if (!json.contains(name) || !json[name].is_string()) return {};
+    if (!json.contains(name) || !json[name].is_string()) return format("has no {}", name);
     *to = json[name];
   }
   for (const Figure& f : figures) {
-    if (!json.contains(f.name) || !json[f.name].is_number()) return {};
-    c.*f.measured = json[f.name];
-    if (!(c.*f.measured > 0.01 && c.*f.measured < 1e6)) return {};
+    if (!json.contains(f.name) || !json[f.name].is_number()) return format("has no {}", f.name);
+    const double value = c.*f.measured = json[f.name];
+    if (!(value >= f.least && value <= f.most))
+      return format("has {} = {}, which is not from {} to {}", f.name, value, f.least, f.most);
   }
-  if (c.processor != processor_name()) return {};
-  return c;
+  return "";
+}
+
+SavedCalibration saved_calibration(const TargetDesc& native) {
+  const Result<std::string> path = calibration_file();
+  std::error_code ignored;  // a folder that may not be looked into
+  if (!path || !std::filesystem::is_regular_file(*path, ignored)) return {};
+  const Result<std::string> text = input::read_file(*path);
+  if (!text) return {{}, "cannot be read"};
+  Calibration c;
+  if (std::string wrong = read_calibration(*text, c); !wrong.empty()) return {{}, wrong};
+  if (const std::string here = processor_name(); c.processor != here)
+    return {{}, format("is of the processor '{}', and this is '{}'", c.processor, here)};
+  if (c.cpu != native.cpu) return {{}, format("is of '{}', and this is '{}'", c.cpu, native.cpu)};
+  return {c, ""};
 }
 
 void apply(const Calibration& c, TargetDesc& t) {
-  if (c.cpu != t.cpu) return;
   for (const Figure& f : figures) t.*f.described = c.*f.measured;
 }
 
 bool is_calibrated(const TargetDesc& t) {
-  const std::optional<Calibration> c = saved_calibration();
-  return c && c->cpu == t.cpu &&
-         std::ranges::all_of(figures, [&](const Figure& f) { return (*c).*f.measured == t.*f.described; });
+  const std::optional<Calibration> c = saved_calibration(t).figures;
+  return c && std::ranges::all_of(figures, [&](const Figure& f) { return (*c).*f.measured == t.*f.described; });
 }
 
 }  // namespace relay::measure

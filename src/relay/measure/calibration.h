@@ -23,13 +23,19 @@ struct Calibrated {
 // Some seconds. The best of several samples each, since machines are shared.
 Calibrated calibrate(const TargetDesc& native);
 
-// None: there is to be no cache folder.
-std::optional<std::string> calibration_file();
+// bad_option: there is to be no cache folder.
+Result<std::string> calibration_file();
 Status save(const Calibration& calibration);
-// Of this machine. None: not calibrated, another processor, a file that cannot be read.
-std::optional<Calibration> saved_calibration();
+
+struct SavedCalibration {
+  std::optional<Calibration> figures;
+  std::string ignored;  // why a file that is there is not used: "has no ghz"; "" where none is there, or it is used
+};
+// Of this machine, which `native` describes.
+SavedCalibration saved_calibration(const TargetDesc& native);
 
 void apply(const Calibration& calibration, TargetDesc& target);
+// True if the target has the figures that are saved.
 bool is_calibrated(const TargetDesc& target);
 
 // As /proc/cpuinfo has it: "AMD EPYC".

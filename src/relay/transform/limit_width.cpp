@@ -5,7 +5,7 @@
 //
 // A kernel of n operands has n addresses and n conditions at once, and what compilers do with those takes time that
 // grows faster than n. Where the outer concatenation is a temporary, inner ones are computed in its place
-// (lower/plan/parts.h); of a result of the function, or of splits, each level copies. Splits whose parts have symbolic
+// (lower/plan/views.h); of a result of the function, or of splits, each level copies. Splits whose parts have symbolic
 // sizes stay as they are.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"

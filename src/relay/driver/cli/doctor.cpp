@@ -42,6 +42,7 @@ static int compare(const char* what, const char* unit, double measured, double d
 }
 
 static Status calibrate() {
+  RELAY_ASSIGN(const std::string file, measure::calibration_file());
   RELAY_ASSIGN(const TargetDesc native, driver::find_target("native"));
   const measure::Calibrated found = measure::calibrate(native);
   const measure::Calibration& c = found.figures;
@@ -58,8 +59,7 @@ static Status calibrate() {
                      found.spread * 100));
   if (found.busy_cores > 0.3 || found.spread > 0.1)
     say("the machine was busy: calibrate again when it is quiet, or the figures are those of a slower one");
-  say(format("kept in {}: native means these from now on; remove the file to go back to the described figures",
-             *measure::calibration_file()));
+  say(format("kept in {}: native means these from now on; remove the file to go back to the described figures", file));
   return ok();
 }
 
@@ -82,12 +82,11 @@ static Status doctor(const DoctorOptions& options) {
   row("  operations", format("cycles between vectors of {}: quotients {:.1f}, square roots {:.1f}, exp {:.1f}",
                              target.vector_bytes / 4, target.division_cycles, target.root_cycles, target.exp_cycles));
   row("  features", format("{}", join(target.features, " ")));
-  if (measure::is_calibrated(target))
-    row("  calibrated", format("{}: speed, bandwidths and operations are measured ({})",
-                               measure::saved_calibration()->date, *measure::calibration_file()));
-  else if (const auto file = measure::calibration_file(); file && access(file->c_str(), F_OK) == 0)
-    if (!measure::saved_calibration())
-      row("  calibrated", format("no: {} cannot be read, or is of another processor", *file));
+  if (const auto [figures, ignored] = measure::saved_calibration(target); measure::is_calibrated(target))
+    row("  calibrated",
+        format("{}: speed, bandwidths and operations are measured ({})", figures->date, *measure::calibration_file()));
+  else if (!ignored.empty() && driver::is_native(options.target))
+    row("  calibrated", format("no: {} {}", *measure::calibration_file(), ignored));
   if (options.quick) {
     say("nothing was measured (--quick)");
     return ok();

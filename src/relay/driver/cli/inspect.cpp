@@ -115,16 +115,25 @@ static Json as_json(const SegmentMemory& m) {
           {"buffers", buffers}};
 }
 
+// "target zen4, calibrated": by the report of the compilation, which an artifact keeps.
+static void print_target(const Json& target) {
+  if (!target.is_object() || !target.contains("name") || !target["name"].is_string()) return;
+  const bool calibrated = target.contains("calibrated") && target["calibrated"] == true;
+  print(format("target {}{}", target["name"].get<std::string>(), calibrated ? ", calibrated" : ""));
+}
+
 static Status inspect(const InspectOptions& options) {
   RELAY_ASSIGN(driver::Model model, load(options));
   std::shared_ptr<const runtime::Program> program;
   int64_t model_bytes = 0;
+  Json target;  // null: an artifact without a report
   if (model.executable) {
     program = model.artifact.program;
     RELAY_ASSIGN(std::string report, driver::note(model.artifact, driver::report_note));
     const Json said = Json::parse(report, nullptr, false);
     if (said.is_object() && said.contains("constants") && said["constants"].is_object())
       model_bytes = said["constants"].value("model_bytes", int64_t{0});
+    if (said.is_object() && said.contains("target")) target = said["target"];
   } else {
     RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
     compilation.run_here = false;
@@ -132,6 +141,7 @@ static Status inspect(const InspectOptions& options) {
     say_notes(compiled.report);
     program = compiled.built.program;
     model_bytes = compiled.report.model_bytes;
+    target = Json::parse(driver::json(compiled.report))["target"];
   }
   const std::vector<ConstantRow> constants = constants_of(*program);
   std::vector<SegmentMemory> segments;
@@ -142,8 +152,13 @@ static Status inspect(const InspectOptions& options) {
   if (options.json) {
     int64_t stored = 0, prepared = 0;
     for (const ConstantRow& row : constants) (row.stored ? stored : prepared) += row.bytes;
-    Json out = {{"constant_bytes", stored},           {"prepared_bytes", prepared}, {"model_bytes", model_bytes},
-                {"kernels", program->kernels.size()}, {"segments", Json::array()},  {"constants", as_json(constants)}};
+    Json out = {{"target", target},
+                {"constant_bytes", stored},
+                {"prepared_bytes", prepared},
+                {"model_bytes", model_bytes},
+                {"kernels", program->kernels.size()},
+                {"segments", Json::array()},
+                {"constants", as_json(constants)}};
     for (const SegmentMemory& m : segments) out["segments"].push_back(as_json(m));
     std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
     return ok();
@@ -151,6 +166,7 @@ static Status inspect(const InspectOptions& options) {
   runtime::Signature signature = program->is_graph() ? runtime::graph_signature(*program) : program->signature;
   for (const runtime::Port& port : signature.inputs) print(format("input {}: {}", port.name, port.type));
   for (const runtime::Port& port : signature.outputs) print(format("output {}: {}", port.name, port.type));
+  print_target(target);
   std::cout << format("{}, {}, {}\n", plural(static_cast<int64_t>(program->functions.size()), "function", "functions"),
                       plural(static_cast<int64_t>(program->segments.size()), "segment", "segments"),
                       plural(static_cast<int64_t>(program->kernels.size()), "kernel", "kernels"));

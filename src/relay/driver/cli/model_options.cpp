@@ -4,6 +4,7 @@
 
 #include "relay/driver/targets.h"
 #include "relay/input/files.h"
+#include "relay/measure/calibration.h"
 
 namespace relay::cli {
 
@@ -105,10 +106,21 @@ Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::E
   return model;
 }
 
+// Says why native has its described figures although there is a calibration. An artifact is not compiled for anything.
+static void say_ignored_calibration(const ModelOptions& options, const TargetDesc& target) {
+  if (!driver::is_native(options.target)) return;
+  const std::string why = measure::saved_calibration(target).ignored;
+  if (why.empty()) return;
+  if (const auto form = driver::form_of(options.model); form && *form == driver::ModelForm::Artifact) return;
+  say(format("the calibration {} is not used: it {}; `relay doctor --calibrate` makes a new one",
+             *measure::calibration_file(), why));
+}
+
 Result<driver::CompileOptions> compile_options(const ModelOptions& options,
                                                const std::vector<std::string>& output_names) {
   driver::CompileOptions out;
   RELAY_ASSIGN(out.target, driver::find_target(options.target));
+  say_ignored_calibration(options, out.target);
   out.threads = options.threads;
   RELAY_ASSIGN(out.numerics, driver::find_numerics(options.numerics));
   out.opt_level = options.opt_level;
@@ -138,7 +150,8 @@ std::string summary(const driver::CompileReport& report) {
     if (kernel.calls > 0) ++kernels;
   }
   std::string where =
-      format("on {}, {}", driver::short_description(report.target), plural(report.threads, "thread", "threads"));
+      format("on {}{}, {}", driver::short_description(report.target),
+             measure::is_calibrated(report.target) ? ", calibrated" : "", plural(report.threads, "thread", "threads"));
   if (!report.refusals.empty())
     where += format(", {} slower than it could be (see above)", plural(report.refusals.size(), "group", "groups"));
   if (report.functions == 0)

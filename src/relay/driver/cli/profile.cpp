@@ -1,4 +1,4 @@
-// relay profile: where the time of a run goes, by kernel, beside what the machine could do at most (driver/profile.h).
+// relay profile: where the time of a run goes, by kernel, beside what the machine could do at most (measure/profile.h).
 #include "relay/measure/profile.h"
 
 #include <iostream>

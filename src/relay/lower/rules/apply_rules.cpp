@@ -5,6 +5,7 @@
 
 #include "relay/lower/group/operations.h"
 #include "relay/lower/rules/rules.h"
+#include "relay/te/axis_names.h"
 
 namespace relay::lower {
 
@@ -168,6 +169,29 @@ te::Tensor widened_from(const ScheduleDraft& draft, const te::Tensor& stage) {
   return stage;
 }
 
+// A copy of `in` whose axes have the names of those that `r` reads it along, of a window's two that of the result:
+//
+//   weight_packed[o, c, ky, kx] = weight[o, c, ky, kx]
+//
+// A weight has one axis of the result: its channels.
+te::Tensor copy_for(const ScheduleDraft& draft, const te::TensorNode& r, const te::Tensor& in, const StageFacts& facts,
+                    const std::string& channels) {
+  const auto read = std::ranges::find_if(facts.loads, [&](const LoadFact& l) { return l.tensor == in; });
+  if (read == facts.loads.end()) return copy_stage(in, unused_name(draft, in->name + "_copy"));
+  std::vector<std::string> axes;
+  for (size_t d = 0; d < read->coefficients.size(); ++d) {
+    std::string& name = axes.emplace_back(format("i{}", d));  // what it is called already
+    if (const auto& of = read->coefficients[d])
+      for (const auto& [axis, coefficient] : *of)
+        if (of->size() == 1 || !is_reduce_axis(r, axis)) name = axis;
+  }
+  std::set<std::string> of_result = read->axes;
+  std::erase_if(of_result, [&](const std::string& axis) { return is_reduce_axis(r, axis); });
+  const bool is_weight = of_result == std::set<std::string>{channels};
+  return te::named_axes(copy_stage(in, unused_name(draft, in->name + (is_weight ? "_packed" : "_nhwc"))),
+                        format("{}", join(axes, " ")));
+}
+
 // A convolution or pooling reads its input in channels-last order without a guard: padding, unless the input has the
 // halo, or a plain copy makes it so.
 void copy_to_channels_last(ScheduleDraft& draft, const Pair& pair, const StageFacts& facts) {
@@ -176,17 +200,18 @@ void copy_to_channels_last(ScheduleDraft& draft, const Pair& pair, const StageFa
   const bool moved = draft.layout(e).dims == Layout::channels_last(rank).dims;
   const bool reads_images = moved ? facts.contraction || facts.window : facts.window && lies_channels_last(*r);
   if (r->axes.size() < 3 || !reads_images) return;
+  const int channel = moved ? 1 : rank - 1;
   for (const te::Tensor& read : te::inputs(r)) {
     const te::Tensor in = widened_from(draft, read);
     if (in->shape.size() != r->shape.size() || draft.constants.count(in->name)) continue;
-    Layout wanted = channels_last(*r, *in, moved ? 1 : rank - 1);
+    Layout wanted = channels_last(*r, *in, channel);
     const Expr& channels = in->shape[static_cast<size_t>(wanted.dims.back().dim)];
     if (facts.contraction) wanted.row_padding = row_padding_behind(channels, in->dtype);
     if (!in->is_placeholder() && guarded(*in) && !draft.form.reads_halo.count(in->name)) {
       draft.schedule.stages[in->name].place = Place::Root;
       draft.layouts[in->name] = wanted;
     } else if (in->is_placeholder() && draft.layout(in).dims != wanted.dims) {
-      te::Tensor copy = copy_stage(in, unused_name(draft, in->name + "_nhwc"));
+      const te::Tensor copy = copy_for(draft, *r, in, facts, r->axes[static_cast<size_t>(channel)].var->name);
       draft.layouts[copy->name] = wanted;
       draft.schedule.stages[copy->name].place = Place::Root;
       draft.outputs = redirect(draft.outputs, in, copy);

@@ -166,12 +166,17 @@ void order_reduction(ScheduleDraft& draft, Contraction& c) {
 // True for constants without infinities and NaN.
 bool is_finite(const ScheduleDraft& draft, const std::vector<LoadFact>& loads) {
   return std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
+    if (!l.tensor->dtype.is_float()) return true;
     const auto it = draft.values.find(l.tensor->name);
     if (it == draft.values.end()) return false;
-    if (!l.tensor->dtype.is_float()) return true;
-    if (l.tensor->dtype != DType::float32()) return false;
-    const float* values = static_cast<const float*>(it->second.data());
-    return std::all_of(values, values + it->second.elements(), [](float v) { return std::isfinite(v); });
+    const Tensor& value = it->second;
+    if (value.dtype() == DType::float32()) {  // most are, and may have millions of elements
+      const float* values = static_cast<const float*>(value.data());
+      return std::all_of(values, values + value.elements(), [](float v) { return std::isfinite(v); });
+    }
+    for (int64_t i = 0; i < value.elements(); ++i)
+      if (!std::isfinite(value.at(i))) return false;
+    return true;
   });
 }
 
@@ -350,7 +355,10 @@ void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
     const std::string& k = c.reduce[i];
     const Expr& extent = c.axis(k).extent;
     const bool unroll = scalar::is_int(extent) && (unrolled *= extent->ivalue) <= 4;
-    const LoopKind kind = c.inside.count(k) ? LoopKind::SkipPadding : unroll ? LoopKind::Unroll : LoopKind::Serial;
+    const LoopKind kind = c.inside.count(k)         ? LoopKind::SkipPadding
+                          : unroll                  ? LoopKind::Unroll
+                          : k == c.facts.last_apart ? LoopKind::Peeled
+                                                    : LoopKind::Serial;
     s.loops.insert(s.loops.begin(), Loop{k, 1, kind});
   }
   // Axes of one element left at this level need no loop of their own, but must be ended.

@@ -28,7 +28,7 @@ int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule)
   int innermost = -1;
   bool sums = false;
   for (size_t i = 0; i < schedule.loops.size(); ++i) {
-    if (schedule.loops[i].kind != LoopKind::Serial) continue;
+    if (schedule.loops[i].kind != LoopKind::Serial && schedule.loops[i].kind != LoopKind::Peeled) continue;
     const bool is_sum = is_reduce_axis(stage, schedule.loops[i].axis);
     if (is_sum || !sums) innermost = static_cast<int>(i);
     sums |= is_sum;

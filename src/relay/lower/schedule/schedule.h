@@ -87,7 +87,7 @@ Result<Schedule> parse_schedule(const std::string& text, const te::Tensors& stag
 // The name of an axis in schedules: its variable's name.
 const te::Axis* find_axis(const te::TensorNode& stage, const std::string& name);
 bool is_reduce_axis(const te::TensorNode& stage, const std::string& name);
-// The innermost serial loop: over a reduction axis, if there is one; -1: none.
+// The innermost serial loop, peeled or not: over a reduction axis, if there is one; -1: none.
 int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule);
 
 }  // namespace relay::lower
