@@ -35,9 +35,9 @@ Diagnostic no_shape(std::span<const int64_t> sizes, const ShapeUse& use) {
     d.help = "give inputs from which a smaller size is computed";
     return d;
   }
-  d.message = who + (use.op.empty() ? "the sizes that are computed while the program runs are not a shape: (" +
-                                          join(sizes, ", ") + ")"
-                                    : "from these values its result has no shape");
+  d.message = use.op.empty() ? format("the sizes that are computed while the program runs are not a shape: ({})",
+                                      join(sizes, ", "))
+                             : who + "from these values its result has no shape";
   d.help = "give inputs from which the sizes that are computed fit each other";
   return d;
 }
