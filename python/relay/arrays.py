@@ -100,12 +100,34 @@ def _from_numpy(value, dtype):
     return _core.Array.from_capsule(capsule)
 
 
+def as_numpy(value) -> np.ndarray:
+    """Anything that NumPy can make an array of."""
+    try:
+        return np.asarray(value)
+    except ValueError as error:  # lists of several lengths
+        raise wrong_input(f"no array can be made of it: {error}", "give lists of equal lengths, or an array") from error
+
+
+def converted(value: np.ndarray, dtype: str, refuse=wrong_input) -> np.ndarray:
+    """With elements of another type; a number that would be infinite there is refused."""
+    with np.errstate(over="ignore"):
+        made = value.astype(dtype)
+    if made.dtype.kind == "f" and value.dtype.kind in "fiu" and made.itemsize < 8:
+        lost = np.isinf(made) & np.isfinite(value)
+        if lost.any():
+            raise refuse(
+                f"{value[lost].flat[0]:g} does not fit in {dtype}",
+                f"the greatest {dtype} is {float(np.finfo(made.dtype).max):g}; infinity is float('inf')",
+            )
+    return made
+
+
 def _usable(value, dtype):
     """As a NumPy array of a known type, row-major and in this machine's byte order."""
     is_array = isinstance(value, (np.ndarray, np.generic))
-    value = np.asarray(value)
+    value = as_numpy(value)
     if not is_array and dtype is not None and dtype not in _FOREIGN and value.dtype.kind in "fiub":
-        value = value.astype(dtype)
+        value = converted(value, dtype)
     if value.dtype.byteorder == ">":
         value = value.astype(value.dtype.newbyteorder("<"))
     name = value.dtype.name

@@ -17,7 +17,7 @@ from .sources import source_of
 from .strings import Strings
 from .text import parse
 from .transform import PassContext
-from .values import checked, from_value, optional, to_value
+from .values import checked, from_value, to_value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Compiled:
         return [
             value
             if isinstance(value, _core.Value)
-            else to_value(checked(optional(value, port.type), port.name), self._core.types, port.dtype or None)
+            else to_value(checked(value, port.name, port.type), self._core.types, port.type)
             for value, port in zip(values, self.inputs, strict=True)
         ]
 
@@ -161,7 +161,7 @@ class Compiled:
         """The value as the program has it: made once, it can be an argument of many calls."""
         if self._core.is_graph:
             raise wrong_input("a graph takes arrays", help="pass the array itself")
-        return to_value(value, self._core.types, dtype)
+        return to_value(value, self._core.types, dtype or "")
 
     @property
     def executor(self) -> str:
@@ -376,8 +376,8 @@ def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
     complexes = Complexes(*_core.complex(module))
     inputs = complexes.parts(inputs)
     types = _core.data_types(module)
-    dtypes = [dtype or None for _, dtype in ports] + [None] * len(inputs)
-    values = [to_value(checked(v, "?"), types, dtype) for v, dtype in zip(inputs, dtypes, strict=False)]
+    ports += [("?", "")] * (len(inputs) - len(ports))
+    values = [to_value(checked(v, *port), types, port[1]) for v, port in zip(inputs, ports, strict=False)]
     results = complexes.joined(from_value(_core.evaluate(module, values, precision), inputs))
     if not given_back:
         return results

@@ -41,8 +41,7 @@ class CompileError(Exception):
         self.diagnostics = list(diagnostics)
 
     def __str__(self) -> str:
-        text = str(self.args[0]).rstrip()
-        return f"\n{text}" if "\n" in text else text  # under "relay.errors.CompileError:", not behind it
+        return str(self.args[0]).rstrip()
 
     def __reduce__(self):
         return type(self), (self.args[0], self.diagnostics)
@@ -55,6 +54,11 @@ class InternalError(Exception):
 def wrong_input(message: str, help: str) -> CompileError:
     """What the runtime says too (R0601), for what is found out in Python."""
     return CompileError(*_core.told("wrong_input", message, help))
+
+
+def bad_literal(message: str, help: str) -> CompileError:
+    """What the parser says too (R0102)."""
+    return CompileError(*_core.told("bad_literal", message, help))
 
 
 def bad_option(message: str, help: str) -> CompileError:

@@ -30,7 +30,8 @@ from ._core import (
     TupleGetItem,
     Var,
 )
-from .arrays import array
+from .arrays import array, as_numpy, converted
+from .errors import bad_literal
 
 __all__ = [
     "Call",
@@ -84,8 +85,8 @@ def const(value, dtype: str | None = None, span: Span | None = None) -> Constant
         dtype = dtype.dtype
     if dtype is None and isinstance(value, (int, float, list, tuple)):
         dtype = _default_dtype(value)
-    if dtype is not None and isinstance(value, (np.ndarray, np.generic)):
-        value = value.astype(dtype)
+    if dtype is not None and isinstance(value, (int, float, list, tuple, np.ndarray, np.generic)):
+        value = converted(as_numpy(value), dtype, bad_literal)
     return Constant(array(value, dtype), span)
 
 

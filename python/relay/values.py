@@ -158,40 +158,82 @@ class _Text(str):
     """What is written as it is."""
 
 
-def to_value(value, types: _core.DataTypes, dtype: str | None = None) -> _core.Value:
-    """The value for a program. `dtype`: of plain numbers; otherwise an int is an int32 and a float a float32."""
-    done: dict[int, _core.Value] = {}  # by identity: what is shared stays shared
+def to_value(value, types: _core.DataTypes, declared: str = "") -> _core.Value:
+    """The value for a program. `declared`: its type as text, which plain numbers and lists become; where that is not
+    known ("") an int is an int32, a float a float32, and a list one of data if the program has the type List."""
+    done: dict[tuple[int, str], _core.Value] = {}  # by identity: what is shared stays shared
     made: list[_core.Value] = []
-    work: list = [value]
+    work: list = [(value, declared)]
     while work:
-        item = work.pop()
+        item, type_ = work.pop()
         if isinstance(item, _Make):
             parts = [made.pop() for _ in range(item.count)]  # the last one first
             made.append(item.make(parts))
             if item.source is not None:
-                done[id(item.source)] = made[-1]
-        elif id(item) in done:
-            made.append(done[id(item)])
-        elif isinstance(item, Data):
-            make = functools.partial(_data, types, item)
-            work.append(_Make(make, len(item.fields), item))
-            work.extend(reversed(item.fields))
-        elif isinstance(item, tuple):
-            work.append(_Make(lambda parts: _core.Value.tuple(parts[::-1]), len(item), item))
-            work.extend(reversed(item))
-        elif isinstance(item, list) and "List" in types.names:
-            work.append(_Make(functools.partial(_list, types), len(item), item))
-            work.extend(reversed(item))
-        elif isinstance(item, Ref):
-            work.append(_Make(lambda parts: _core.Value.reference(parts[0]), 1, item))
-            work.append(item.value)
+                done[id(item.source), type_] = made[-1]
+            continue
+        if (id(item), type_) in done:
+            made.append(done[id(item), type_])
+            continue
+        inside = _parts(item, type_, types)
+        if inside is not None:
+            make, children = inside
+            work.append((_Make(make, len(children), item), type_))
+            work.extend(reversed(children))
         elif isinstance(item, Closure):
             made.append(item._value)
         elif isinstance(item, _core.Value):
             made.append(item)
         else:
-            made.append(_core.Value.tensor(array(item, dtype or _plain(item))))
+            made.append(_core.Value.tensor(array(item, tensor_dtype(type_) or _plain(item))))
     return made[0]
+
+
+def _parts(item, type_: str, types: _core.DataTypes):
+    """What makes a value of its parts (which it takes the last one first), and the parts with their types; None of a
+    value that has none."""
+    name, arguments = _type_parts(type_)
+    of_all = type_ if type_ == tensor_dtype(type_) else ""  # a type of elements is that of all numbers in the value
+
+    def typed(items, known=()):
+        return [(one, known[i] if i < len(known) else of_all) for i, one in enumerate(items)]
+
+    if name == "Option" and not isinstance(item, Data | _core.Value):  # None is None, and others are what is there
+        item = Data("None", type="Option") if item is None else Data("Some", item, type="Option")
+    if isinstance(item, Data):
+        known = [*arguments, type_] if name == "List" else arguments if name == "Option" else ()
+        return functools.partial(_data, types, item), typed(item.fields, known)
+    if isinstance(item, Ref):
+        return (lambda parts: _core.Value.reference(parts[0])), typed([item.value], arguments)
+    if isinstance(item, tuple) or (isinstance(item, list) and name == "("):
+        return (lambda parts: _core.Value.tuple(parts[::-1])), typed(item, arguments)
+    if isinstance(item, list) and "List" in types.names and name != "Tensor":
+        return functools.partial(_list, types), typed(item, arguments * len(item) if name == "List" else ())
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _type_parts(type_: str) -> tuple[str, list[str]]:
+    """The name and the arguments of a type as text: "List" and ["int32"] of "List[int32]"; "(" and the fields of a
+    tuple."""
+    begin = next((i for i, c in enumerate(type_) if c in "[("), -1)
+    if begin < 0 or type_.startswith(("fn ", "Tensor[")):
+        return type_.partition("[")[0], []
+    depth, parts = 0, [""]
+    for c in type_[begin + 1 : -1]:
+        depth += (c in "[(") - (c in "])")
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return type_[:begin] or "(", [part.strip() for part in parts if part.strip()]
+
+
+def tensor_dtype(type_: str) -> str:
+    """The elements of a tensor's type as text; "" of others."""
+    if type_.startswith("Tensor["):
+        return type_[:-1].rpartition(",")[2].strip()
+    return "" if any(c in type_ for c in "[( ") or type_[:1].isupper() else type_
 
 
 class _Make:
@@ -249,15 +291,8 @@ def from_value(value: _core.Value, examples=(), compiled=None):
     return stack[0]
 
 
-def optional(value, type_: str):
-    """For an input of type Option[..]: None is None, and what is no relay.Data is what is there."""
-    if not type_.startswith("Option[") or isinstance(value, Data):
-        return value
-    return Data("None", type="Option") if value is None else Data("Some", value, type="Option")
-
-
-def checked(value, port_name: str):
+def checked(value, port_name: str, type_: str):
     """Plain Python objects that are no value of a program are refused with the input's name."""
-    if value is None:
+    if value is None and not type_.startswith("Option["):
         raise wrong_input(f"input `{port_name}` is None", "give an array, a tuple or relay.Data")
     return value

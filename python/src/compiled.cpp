@@ -330,14 +330,15 @@ void add_compiled(nb::module_& m) {
       },
       nb::arg("name"), nb::arg("bytes"), nb::arg("threads") = 0);
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));
-  // Name, and the dtype of a tensor.
+  // Name and type.
   m.def(
       "ports",
       [](const PyModule& m) {
         ir::Module typed = take(typing::infer(m.module));
         std::vector<std::pair<std::string, std::string>> out;
         for (const input::Port& p : take(input::input_ports(typed)))
-          out.emplace_back(p.name, p.is_tensor ? p.dtype.str() : "");
+          out.emplace_back(p.name,
+                           p.is_tensor ? format("Tensor[({}), {}]", join(p.dims, ", "), p.dtype.str()) : p.type);
         return out;
       },
       nb::arg("module"));

@@ -155,3 +155,67 @@ def test_pytorchs_gates_and_outputs_as_the_documentation_says(kind):
     steps = relay.compile(relay.module(relay.TupleGetItem(call, 0)))(x.numpy())
     assert steps.shape == (5, 2, 2, 4)  # (T, D, N, H)
     np.testing.assert_allclose(steps.transpose(0, 2, 1, 3).reshape(5, 2, 8), expected, rtol=1e-5, atol=1e-6)
+
+
+NESTED = "%a: (Tensor[(2), float32], (Tensor[(2), float32], int32), bool)"
+
+
+def test_lists_and_numbers_take_the_types_that_a_tuple_declares():
+    module = relay.parse(f"{HEADER}def @main({NESTED}) {{ (add(%a.0, %a.1.0), %a.1.1, %a.2) }}\n")
+    shared = [3.0, 4.0]
+    for given in (
+        ([1.0, 2.0], ([3.0, 4.0], 5), True),
+        [[1, 2], [[3, 4], 5], True],
+        (np.float32([1, 2]), (shared, 5), True),
+    ):
+        for got in (relay.compile(module)(given), relay.evaluate(module, [given])):
+            assert [one.dtype.name for one in got] == ["float32", "int32", "bool"]
+            np.testing.assert_array_equal(got[0], [4, 6])
+            assert int(got[1]) == 5 and bool(got[2])
+    both = relay.parse(f"{HEADER}def @main(%a: (Tensor[(2), float32], Tensor[(2), float64])) {{ (%a.0, %a.1) }}\n")
+    for got in (relay.compile(both)((shared, shared)), relay.evaluate(both, [(shared, shared)])):  # the same list twice
+        assert [one.dtype.name for one in got] == ["float32", "float64"]
+    pair = [np.ones(2, "float32"), np.ones(2)]
+    assert [one.dtype.name for one in relay.compile(both)(pair)] == ["float32", "float64"]
+
+
+def test_lists_and_optional_values_inside_of_others():
+    text = """import "list"
+import "option"
+def @main(%a: (List[Tensor[(2), float64]], Option[float64])) {
+  (@length(%a.0), @hd(%a.0), match (%a.1) { Some(%x) => %x, None => 0f64 })
+}
+"""
+    module = relay.parse(HEADER + text)
+    for given, last in (([[[1, 2], [3, 4]], 7], 7.0), (([[1, 2], [3, 4]], None), 0.0)):
+        for got in (relay.compile(module)(given), relay.evaluate(module, [given])):
+            assert int(got[0]) == 2 and got[1].dtype == got[2].dtype == np.float64
+            np.testing.assert_array_equal(got[1], [1, 2])
+            assert float(got[2]) == last
+
+
+def test_lists_of_several_lengths_are_no_array():
+    module = relay.parse(f"{HEADER}def @main(%x: Tensor[(n, m), float32]) {{ %x }}\n")
+    for run in (relay.compile(module), relay.compile(module, executor="vm"), lambda x: relay.evaluate(module, [x])):
+        with pytest.raises(relay.errors.CompileError, match="R0601") as error:
+            run([[1.0, 2.0], [3.0]])
+        assert "no array can be made of it" in str(error.value) and error.value.diagnostics[0].help
+
+
+def test_numbers_that_would_become_infinite_are_refused():
+    for value in (1e6, [1.0, -1e6], np.float32(70000), np.array([1e300])):
+        with pytest.raises(relay.errors.CompileError, match="R0102.*does not fit in float16"):
+            relay.const(value, "float16")
+    with pytest.raises(relay.errors.CompileError, match="1e[+]300 does not fit in float32"):
+        relay.const(1e300, "float32")
+    assert np.isinf(relay.const(float("inf"), "float16").data.numpy())
+    assert float(relay.const(65504, "float16").data.numpy()) == 65504
+    module = relay.parse(f"{HEADER}def @main(%x: float16) {{ %x }}\n")
+    with pytest.raises(relay.errors.CompileError, match="does not fit in float16"):
+        relay.compile(module)(1e6)
+
+
+def test_an_error_begins_with_what_is_wrong():
+    with pytest.raises(relay.errors.CompileError) as error:
+        relay.parse(f"{HEADER}def @main() {{ %x }}\n")
+    assert str(error.value).splitlines()[0].startswith("error[R")

@@ -106,7 +106,7 @@ def arange(start: Expr | TupleWrapper, stop: Expr | TupleWrapper = None, step: E
 
     start: the first value
     stop: the value not reached
-    step: the distance between values
+    step: the distance between values, not 0
     start (float or None): The first value, where it is constant.
     stop (float or None): The value not reached, where it is constant.
     step (float or None): The distance between values, where it is constant.
@@ -318,20 +318,20 @@ class dyn:
         """Repeats data along axes of extent 1 to reach a shape that is known only when the program runs.
 
         data: a shape that broadcasts to the result's
-        shape: (rank,) integers: the result's shape"""
+        shape: (rank,) integers, not below 0: the result's shape, to which data broadcasts"""
     @staticmethod
     def expand_dims(data: Expr | TupleWrapper, axis: Expr | TupleWrapper, num_newaxis: int = 1) -> Expr:
         """Inserts axes of extent 1 at a place that a tensor says.
 
         data: any shape
-        axis: one integer: where the new axes stand in the result
+        axis: one integer from -rank - 1 to rank: where the new axes stand
         num_newaxis (int): How many new axes there are."""
     @staticmethod
     def full(fill_value: Expr | TupleWrapper, shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """A tensor of one value, of a shape that is known only when the program runs.
 
         fill_value: ()
-        shape: (rank,) integers: the result's shape
+        shape: (rank,) sizes not below 0: its shape
         dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
     class image:
         @staticmethod
@@ -339,7 +339,7 @@ class dyn:
             """Resizes images to a size that the program computes.
 
             data: (N, C, H, W), in the order of layout
-            size: (2,) integers: the extents of H and W
+            size: (2,) integers above 0: the extents of H and W
             roi: (4,) floats, not used
             layout (string): Order of the axes.
             method (string): "nearest_neighbor", "linear" or "cubic".
@@ -355,7 +355,7 @@ class dyn:
             """Adds elements around a tensor, as many as another tensor says.
 
             data: any shape
-            pad_width: (rank, 2) integers: before and after each axis
+            pad_width: (rank, 2) integers: before and after each axis; below 0 cuts off, at most all
             pad_val: one value
             pad_mode (string): "constant", "edge" or "reflect"."""
         @staticmethod
@@ -386,21 +386,21 @@ class dyn:
         indices: integers, any shape
         on_value: the value at the place
         off_value: the value elsewhere
-        depth: one integer: the extent of the new axis
+        depth: one integer, not below 0: the extent of the new axis
         axis (int): Where the new axis stands; -1: at the end.
         dtype (dtype or None): The element type of the result; None: of on_value."""
     @staticmethod
     def ones(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """Ones, of a shape that is known only when the program runs.
 
-        shape: (rank,) integers: the result's shape
+        shape: (rank,) sizes not below 0: its shape
         dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
     @staticmethod
     def reshape(data: Expr | TupleWrapper, newshape: Expr | TupleWrapper, allowzero: bool = False) -> Expr:
         """The same elements under a shape that is known only when the program runs.
 
         data: any shape
-        newshape: (rank,) integers; 0 keeps an extent, -1 is what is left over
+        newshape: (rank,) integers for as many elements; 0 keeps an extent, one -1 is what is left over
         allowzero (bool): A 0 in newshape is an axis without elements, not one kept."""
     @staticmethod
     def sparse_to_dense(sparse_indices: Expr | TupleWrapper, sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper, output_shape: Expr | TupleWrapper) -> Expr:
@@ -409,13 +409,13 @@ class dyn:
         sparse_indices: integers: (n, rank), of a vector also (n,) or ()
         sparse_values: (n,), or one for all
         default_value: the value elsewhere
-        output_shape: (rank,) integers: the result's shape"""
+        output_shape: (rank,) integers, not below 0: the result's shape"""
     @staticmethod
     def squeeze(data: Expr | TupleWrapper, axes: Expr | TupleWrapper) -> Expr:
         """Drops the axes of extent 1 that a tensor names.
 
         data: any shape
-        axes: (count,) integers"""
+        axes: (count,) integers: different axes of extent 1"""
     @staticmethod
     def strided_slice(data: Expr | TupleWrapper, begin: Expr | TupleWrapper, end: Expr | TupleWrapper, strides: Expr | TupleWrapper, slice_mode: str = 'end') -> Expr:
         """Takes every stride-th element of a range along each axis; the range is given by tensors.
@@ -436,7 +436,7 @@ class dyn:
         """The greatest (least) k elements along an axis in order, and their places, where the program computes k.
 
         data: any shape with at least one axis
-        k: () or (1,), an integer; less than 1: all
+        k: () or (1,), an integer, at most the extent of the axis; less than 1: all
         axis (int): The axis that is sorted.
         ret_type (string): "both" (values, places), "values" or "indices".
         is_ascend (bool): Whether the least comes first.
@@ -445,7 +445,7 @@ class dyn:
     def zeros(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """Zeros, of a shape that is known only when the program runs.
 
-        shape: (rank,) integers: the result's shape
+        shape: (rank,) sizes not below 0: its shape
         dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
 def einsum(data: Expr | Sequence[Expr], equation: str) -> Expr:
     """A sum of products that is written with a letter for each axis.

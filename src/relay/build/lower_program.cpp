@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/build/constant_work.h"
 #include "relay/build/split_segments.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/sizes.h"
@@ -108,7 +109,8 @@ Result<runtime::Signature> entry_signature(const ir::Module& module) {
   std::vector<runtime::DataType> types;
   for (const auto& [name, def] : module.types) types.push_back({name, {}});
   const ir::FunctionRef& main = module.functions.at("main");
-  return exec::signature(main, {}, types, op::conditions_of(main->body));
+  RELAY_ASSIGN(runtime::Signature s, exec::signature(main, {}, types, op::conditions_of(main->body)));
+  return runtime::without_fields(std::move(s));
 }
 
 // The conditions over the variables of `main`, which are those of other nodes after the passes.
@@ -159,6 +161,7 @@ static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std
   all.add(lowered.conditions);
   lowered.conditions = all.list();
   out.segments.push_back({main, std::move(lowered)});
+  limit_constant_work(out.segments);
   return out;
 }
 
@@ -193,6 +196,7 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entr
     out.batching.push_back({name, choices[i].batching, choices[i].why});
   }
   RELAY_RETURN_IF_ERROR(lower::check_schedules(lowering.schedules, all));
+  limit_constant_work(out.segments);
   return out;
 }
 

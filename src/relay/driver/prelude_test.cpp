@@ -115,7 +115,10 @@ TEST(Prelude, sequences) {
   std::string three = "Cons(3, Cons(2, Cons(1, Nil)))";
   check("import \"sequence\"",
         {{"@sequence_length(" + three + ")", "3"},
-         {"(@sequence_depth(0i64, 3i64), @sequence_depth(2i64, 3i64), @sequence_depth(-1i64, 3i64))", "(2, 0, 0)"},
+         {"let %xs = " + three +
+              "; (@sequence_depth(%xs, 0i64), @sequence_depth(%xs, 2i64), @sequence_depth(%xs, -1i64))",
+          "(2, 0, 0)"},
+         {"(@sequence_place(0i64, 3i64), @sequence_place(-1i64, 3i64))", "(0, 2)"},
          {"(@sequence_at(" + three + ", 0i64), @sequence_at(" + three + ", -1i64))", "(1, 3)"},
          {"@sequence_insert(" + three + ", 0i64, 9)", "[3, 2, 1, 9]"},
          {"@sequence_insert(" + three + ", 3i64, 9)", "[9, 3, 2, 1]"},
@@ -128,9 +131,17 @@ TEST(Prelude, sequences) {
          {"@optional_get(Some(4))", "4"},
          {"let %none: Option[List[int32]] = None; (@optional_rev(Some(" + three + ")), @optional_rev(%none))",
           "(Some([1, 2, 3]), None)"}});
-  for (const char* partial : {"@sequence_at(Cons(1, Nil), 1i64)", "@sequence_at(Cons(1, Nil), -2i64)",
-                              "@sequence_erase(Nil, 0i64)", "@sequence_insert(Cons(1, Nil), 2i64, 5)"})
-    EXPECT_NE(evaluated("import \"sequence\"", partial).find("error["), std::string::npos) << partial;
+  const std::pair<const char*, const char*> partial[] = {
+      {"@sequence_at(Cons(1, Nil), 1i64)", "index 1 is out of range"},
+      {"@sequence_at(Cons(1, Nil), -2i64)", "which has 1 row"},
+      {"let %none: List[int32] = Nil; @sequence_erase(%none, 0i64)", "which has 0 rows"},
+      {"@sequence_insert(Cons(1, Nil), 2i64, 5)", "which has 2 rows"},
+      {"@sequence_insert(Cons(1, Nil), -2i64, 5)", "index -2"}};
+  for (const auto& [call, wrong] : partial) {
+    const std::string said = evaluated("import \"sequence\"", call);
+    EXPECT_NE(said.find("the place in a sequence: "), std::string::npos) << said;
+    EXPECT_NE(said.find(wrong), std::string::npos) << said;
+  }
   EXPECT_NE(evaluated("import \"sequence\"", "let %n: Option[int32] = None; @optional_get(%n)").find("error["),
             std::string::npos);
 }
@@ -240,7 +251,7 @@ TEST(Prelude, every_function_has_a_test) {
       seen.insert(function);
     }
   }
-  EXPECT_EQ(seen.size(), 24u + 5u + 3u + 10u);
+  EXPECT_EQ(seen.size(), 24u + 5u + 3u + 11u);
 }
 
 TEST(Prelude, parts_of_every_element_type) {

@@ -1,9 +1,12 @@
+#include <functional>
+
 #include "relay/eval/eval.h"
 #include "relay/ir/substitute_dims.h"
 #include "relay/op/custom.h"
 #include "relay/op/index/checks.h"
 #include "relay/scalar/simplify.h"
 #include "relay/tensor/index_check.h"
+#include "relay/tensor/shape_check.h"
 
 namespace relay::eval {
 
@@ -91,32 +94,26 @@ static void flatten(const Value& v, Values* out) {
   }
 }
 
+// What a shape is computed for, for messages.
+static ShapeUse shape_use(const op::OpDef& def, const te::Tensors& inputs, const TensorBindings& bindings) {
+  ShapeUse use{def.name};
+  for (size_t i = 0; i < inputs.size() && inputs.size() == def.inputs.size(); ++i)
+    for (const auto& [tensor, value] : bindings)
+      if (tensor == inputs[i])
+        use.inputs.push_back({def.inputs[i].name, def.inputs[i].doc, text_of_shape_input(value)});
+  return use;
+}
+
 // The type of a result with the sizes that `found` says from place `first` on.
-static Result<ir::Type> with_sizes(const op::OpDef& def, const ir::TensorType& type, const Tensor& found,
-                                   size_t first) {
+static Result<ir::Type> with_sizes(const ir::TensorType& type, const Tensor& found, size_t first,
+                                   const std::function<ShapeUse()>& use) {
   ir::Dims dims = type.shape;
   Shape all;
   for (size_t d = 0; d < dims.size(); ++d) {
-    int64_t size = found.int_at(static_cast<int64_t>(first + d));
-    if (size < 0)
-      return Diagnostic{DiagnosticKind::wrong_input,
-                        size == -1 ? format("{}: the shape that the inputs say does not fit", def.name)
-                                   : format("{}: a size of the result is {}", def.name, size),
-                        {},
-                        {},
-                        {},
-                        "give inputs whose sizes fit each other"};
-    all.push_back(size);
-    if (scalar::is_any(dims[d])) dims[d] = scalar::imm(size);
+    all.push_back(found.int_at(static_cast<int64_t>(first + d)));
+    if (scalar::is_any(dims[d])) dims[d] = scalar::imm(all.back());
   }
-  std::optional<int64_t> elements = element_count(all);
-  if (!elements || *elements > (int64_t{1} << 40))
-    return Diagnostic{DiagnosticKind::limit_exceeded,
-                      format("{}: the result is too large: ({})", def.name, join(all, ", ")),
-                      {},
-                      {},
-                      {},
-                      "give inputs that ask for a smaller result"};
+  if (!is_shape(all, int64_t{1} << 40)) return no_shape(all, use());
   return ir::tensor_type(std::move(dims), type.dtype);
 }
 
@@ -135,7 +132,7 @@ Result<ir::Type> with_sizes(const op::OpDef& def, const ir::Attrs& attrs, const 
   for (ir::Type& result : results) {
     const ir::TensorType& open = *ir::as<ir::TensorType>(result);
     const size_t rank = open.shape.size();
-    RELAY_ASSIGN(result, with_sizes(def, open, found[0], first));
+    RELAY_ASSIGN(result, with_sizes(open, found[0], first, [&] { return shape_use(def, inputs, bindings); }));
     first += rank;
   }
   return tuple ? ir::tuple_type(std::move(results)) : results[0];

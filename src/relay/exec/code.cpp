@@ -31,6 +31,12 @@ uint32_t Code::data(uint32_t type, uint32_t tag, Registers fields) {
   return to;
 }
 
+uint32_t Code::tensor_of_shape(Registers args, std::vector<std::string> about) {
+  const uint32_t to = value(Op::MakeTensor, std::move(args));
+  items_.back().messages = std::move(about);
+  return to;
+}
+
 void Code::place(Label label) {
   Item& item = put(Op::Jump, {}, label.id);
   item.is_place = true;
@@ -186,12 +192,12 @@ runtime::Function Code::finish(const std::string& name) {
             out.tail_call_closure(closure, args);
           break;
         }
-        case Op::MakeTensor: place[item.to] = out.tensor_of_shape(args[0]); break;
+        case Op::MakeTensor: place[item.to] = out.tensor_of_shape(args, item.messages); break;
         case Op::MakeReference: place[item.to] = out.reference(args[0]); break;
         case Op::ReadReference: place[item.to] = out.read(args[0]); break;
         case Op::WriteReference: out.write(args[0], args[1]); break;
         case Op::Return: out.ret(args[0]); break;
-        case Op::Fail: out.fail(item.message); break;
+        case Op::Fail: out.fail(item.messages[0]); break;
         case Op::Drop: RELAY_CHECK(false, "drops are found, not written");
       }
     }

@@ -40,12 +40,13 @@ class Code {
   // args[0] is the closure.
   uint32_t call_closure(Registers args) { return value(runtime::Op::CallClosure, std::move(args)); }
   void tail_call_closure(Registers args) { put(runtime::Op::TailCallClosure, std::move(args)); }
-  uint32_t tensor_of_shape(uint32_t shape) { return value(runtime::Op::MakeTensor, {shape}); }
+  // As FunctionBuilder::tensor_of_shape() takes them.
+  uint32_t tensor_of_shape(Registers args, std::vector<std::string> about);
   uint32_t reference(uint32_t content) { return value(runtime::Op::MakeReference, {content}); }
   uint32_t read(uint32_t reference) { return value(runtime::Op::ReadReference, {reference}); }
   void write(uint32_t reference, uint32_t content) { put(runtime::Op::WriteReference, {reference, content}); }
   void ret(uint32_t value) { put(runtime::Op::Return, {value}); }
-  void fail(std::string message) { put(runtime::Op::Fail, {}).message = std::move(message); }
+  void fail(std::string message) { put(runtime::Op::Fail, {}).messages = {std::move(message)}; }
 
   void place(Label label);
   void jump(Label to) { put(runtime::Op::Jump, {}, to.id); }
@@ -60,7 +61,7 @@ class Code {
     bool is_place = false;  // no instruction: label `index` is here
     uint32_t tag = 0, index = 0, to = 0;
     Registers args, list;  // list: results of a segment, labels of a switch
-    std::string message;
+    std::vector<std::string> messages;
     // Found by finish().
     bool unused = false;
     std::vector<bool> last;  // of args

@@ -33,8 +33,8 @@ relay_operations failing_operations() {
   op.closure = [](relay_run* run, uint32_t function, relay_object* const* captures, uint32_t count) {
     return fails() ? nullptr : native_operations.closure(run, function, captures, count);
   };
-  op.tensor_of_shape = [](relay_run* run, const relay_object* shape) {
-    return fails() ? nullptr : native_operations.tensor_of_shape(run, shape);
+  op.tensor_of_shape = [](relay_run* run, uint32_t function, uint32_t instruction, relay_object* const* args) {
+    return fails() ? nullptr : native_operations.tensor_of_shape(run, function, instruction, args);
   };
   op.reference = [](relay_run* run, relay_object* content) {
     return fails() ? nullptr : native_operations.reference(run, content);

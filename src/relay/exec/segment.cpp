@@ -168,7 +168,9 @@ class SegmentWriter {
         needed += kept.count(r) || makers.count(r) ? 0 : stored_bytes(r);
       }
       const int64_t bytes = stored_bytes(result);
-      if (!can || bytes < least || bytes <= needed || bytes / runtime::Preparation::max_growth > read) continue;
+      if (!can || bytes < least || bytes <= needed ||
+          !runtime::Preparation::may_make(static_cast<double>(bytes), static_cast<double>(read)))
+        continue;
       prepared_[s] = true, makers[result] = s;
       for (int r : step.reads) kept[r] = true;
     }
@@ -177,6 +179,32 @@ class SegmentWriter {
       if (live_[s] && lowered_.steps[s].constant && !prepared_[s])
         for (int r : lowered_.steps[s].reads)
           if (auto maker = makers.find(r); maker != makers.end()) prepared_[maker->second] = false;
+    if (!may_prepare()) prepared_.assign(prepared_.size(), false);
+  }
+
+  // Whether what all preparations of the program so far and these make stays below its limit (Preparation::may_make).
+  // What they read counts once, and only where no other constant can be the same (Parts::constant).
+  bool may_prepare() {
+    int64_t made = parts_.bytes_prepared, stored = parts_.bytes_prepared_of;
+    std::set<int> reads, results;
+    for (size_t s = 0; s < prepared_.size(); ++s) {
+      if (!prepared_[s]) continue;
+      const Step& step = lowered_.steps[s];
+      made += stored_bytes(step.writes[0]);
+      results.insert(step.writes[0]);
+      reads.insert(step.reads.begin(), step.reads.end());
+    }
+    std::set<const void*> fresh;
+    for (int r : reads) {
+      const Tensor& value = lowered_.arrays[static_cast<size_t>(r)].value;
+      if (results.count(r) || stored_bytes(r) <= static_cast<int64_t>(Parts::small_bytes)) continue;
+      if (value && (parts_.prepared_of.count(value.data()) || !fresh.insert(value.data()).second)) continue;
+      stored += stored_bytes(r);
+    }
+    if (!runtime::Preparation::may_make(static_cast<double>(made), static_cast<double>(stored))) return false;
+    parts_.bytes_prepared = made, parts_.bytes_prepared_of = stored;
+    parts_.prepared_of.merge(fresh);
+    return true;
   }
 
   bool kept_as_result(int array) const {
@@ -528,7 +556,7 @@ uint32_t Parts::kernel(const loop::Kernel& kernel) {
 
 uint32_t Parts::constant(const Tensor& value) {
   // Equal ones are one; the bytes of large ones are compared only when they are the same memory.
-  bool small = value.bytes() <= 4096;
+  bool small = value.bytes() <= small_bytes;
   uint64_t key = small ? hash(value) : reinterpret_cast<uintptr_t>(value.data());
   auto [begin, end] = constant_numbers_.equal_range(key);
   for (; begin != end; ++begin) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -14,9 +15,12 @@ namespace relay::exec {
 // A program in the making: kernels by name, constants once.
 struct Parts {
   runtime::Program program;
-  std::vector<loop::Kernel> kernels;            // of program.kernels
-  std::vector<std::vector<int>> lowered_steps;  // of each segment that was written
-  int64_t constant_steps = 0;                   // done here
+  std::vector<loop::Kernel> kernels;                  // of program.kernels
+  std::vector<std::vector<int>> lowered_steps;        // of each segment that was written
+  static constexpr size_t small_bytes = 4096;         // of constants that are one if they have the same elements
+  std::set<const void*> prepared_of;                  // the model's constants that preparations read, ...
+  int64_t bytes_prepared_of = 0, bytes_prepared = 0;  // ... their bytes, and those that preparations make
+  int64_t constant_steps = 0;                         // done here
   double constant_ms = 0;
 
   uint32_t kernel(const loop::Kernel& kernel);  // kernels of one name are one

@@ -25,10 +25,7 @@ class Signer {
 
   Result<runtime::Signature> run(const ir::Function& main, const std::vector<std::string>& names,
                                  const std::vector<op::Condition>& conditions) {
-    for (const ir::VarRef& p : main.params) {
-      const ir::TensorType* t = ir::as<ir::TensorType>(p->type);
-      shapes_.push_back(t ? t->shape : Exprs{});
-    }
+    find_ports(main);
     for (uint32_t i = 0; i < shapes_.size(); ++i)
       for (uint32_t d = 0; d < shapes_[i].size(); ++d) bind(i, d);
     std::vector<ir::Type> results;
@@ -44,9 +41,12 @@ class Signer {
       result_shapes.push_back(std::move(shape));
     }
     SizeTranslator size(variables_);
-    for (size_t i = 0; i < main.params.size(); ++i) {
-      RELAY_ASSIGN(runtime::Port port, this->port(main.params[i]->name, main.params[i]->type, shapes_[i], size));
-      out_.inputs.push_back(std::move(port));
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      RELAY_ASSIGN(runtime::Port port, this->port(ports_[i].name, ports_[i].type, shapes_[i], size));
+      if (i < main.params.size())
+        out_.inputs.push_back(std::move(port));
+      else
+        out_.fields.push_back({std::move(port), ports_[i].of, ports_[i].index});
     }
     for (size_t i = 0; i < results.size(); ++i) {
       std::string name = i < names.size() && !names[i].empty() ? names[i]
@@ -65,6 +65,26 @@ class Signer {
   }
 
  private:
+  struct NamedPort {
+    std::string name;  // of a field: "a.1"
+    ir::Type type;
+    uint32_t of = 0, index = 0;  // of a field
+  };
+
+  // The parameters, then the fields of each that is a tuple, of which some may be tuples.
+  void find_ports(const ir::Function& main) {
+    for (const ir::VarRef& p : main.params) ports_.push_back({p->name, p->type});
+    for (uint32_t of = 0; of < ports_.size(); ++of) {
+      const ir::TupleType* tuple = ir::as<ir::TupleType>(ports_[of].type);
+      for (uint32_t k = 0; tuple && k < tuple->fields.size(); ++k)
+        ports_.push_back({format("{}.{}", ports_[of].name, k), tuple->fields[k], of, k});
+    }
+    for (const NamedPort& p : ports_) {
+      const ir::TensorType* t = ir::as<ir::TensorType>(p.type);
+      shapes_.push_back(t ? t->shape : Exprs{});
+    }
+  }
+
   uint32_t variable(const Expr& v) {
     for (uint32_t i = 0; i < variables_.size(); ++i)
       if (variables_[i] == v) return i;
@@ -110,7 +130,10 @@ class Signer {
         port.kind = runtime::ObjectKind::Data;
         while (types_[port.data_type].name != data->name) ++port.data_type;
       }
-      if (ir::as<ir::TupleType>(type)) port.kind = runtime::ObjectKind::Tuple;
+      if (const ir::TupleType* tuple = ir::as<ir::TupleType>(type)) {
+        port.kind = runtime::ObjectKind::Tuple;
+        port.fields = static_cast<uint32_t>(tuple->fields.size());
+      }
       if (ir::as<ir::FuncType>(type)) port.kind = runtime::ObjectKind::Closure;
       if (ir::as<ir::RefType>(type)) port.kind = runtime::ObjectKind::Reference;
       return port;
@@ -125,7 +148,8 @@ class Signer {
   }
 
   const std::vector<runtime::DataType>& types_;
-  std::vector<Exprs> shapes_;
+  std::vector<NamedPort> ports_;
+  std::vector<Exprs> shapes_;  // of ports
   Exprs variables_;
   runtime::Signature out_;
 };

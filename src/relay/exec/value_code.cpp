@@ -6,6 +6,8 @@
 #include "relay/ir/attribute_names.h"
 #include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
+#include "relay/op/op.h"
+#include "relay/tensor/shape_check.h"
 
 namespace relay::exec {
 
@@ -212,7 +214,8 @@ class Writer {
         return code_.data(numbers_.type(c->data_type), static_cast<uint32_t>(c->tag), operands(call.args));
       }
       case ExprKind::Op:
-        if (as<ir::Op>(call.callee)->name == "tensor_of_shape") return code_.tensor_of_shape(operand(call.args[0]));
+        if (const op::OpDef* def = as<ir::Op>(call.callee)->def; def && def->by_executor)
+          return tensor_of_shape(call, def->part_of);
         break;
       case ExprKind::Function: {
         FunctionRef f(as<Function>(call.callee));
@@ -225,6 +228,23 @@ class Writer {
       default: break;
     }
     return unexpected(Expr(&call), format("a call of a {}", name(call.callee->kind)));
+  }
+
+  // `user`: the operator whose result has the shape, null when nobody knows; the other arguments are its inputs.
+  uint32_t tensor_of_shape(const Call& call, const op::OpDef* user) {
+    Code::Registers args{operand(call.args[0])};
+    if (!user) return code_.tensor_of_shape(std::move(args), {});
+    std::vector<std::string> about{user->name, place_text(call.span)};
+    for (size_t i = 1; i < call.args.size(); ++i) {
+      // A large constant would be stored for messages alone.
+      const Constant* constant = as<Constant>(call.args[i]);
+      if (!as<TensorType>(call.args[i]->type) || (constant && constant->value.elements() > most_elements_told))
+        continue;
+      args.push_back(operand(call.args[i]));
+      const op::Input& input = user->inputs[i - 1];
+      about.insert(about.end(), {input.name, input.doc});
+    }
+    return code_.tensor_of_shape(std::move(args), std::move(about));
   }
 
   Status branch(const Expr& e, const To& to) {

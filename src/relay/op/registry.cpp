@@ -43,14 +43,18 @@ struct Table {
     const OpDef* def = new OpDef(std::move(definition));
     bool added = by_name.emplace(def->name, std::pair(def, ir::Expr(new ir::Op(def->name, def)))).second;
     RELAY_CHECK(added, "two operators are named {}", def->name);
-    if (def->shape) add_parts(*def);
+    if (def->shape && !def->part_of) add_parts(*def);
     if (!def->part_of) sorted.push_back(def);
   }
 
-  // NAME.shape(inputs): what def.shape computes. NAME.shaped(like, inputs): the operator; where its type has a `?`, the
-  // results are as large as the tensors of the tuple `like`.
   void add_parts(const OpDef& whole) {
-    const OpDef* def = &whole;
+    add(shape_part(&whole));
+    add(sized_part(&whole));
+    add(shaped_part(&whole));
+  }
+
+  // NAME.shape(inputs): what def.shape computes.
+  static OpDef shape_part(const OpDef* def) {
     OpDef shape;
     shape.name = def->name + ".shape", shape.doc = format("The shape of the result of {}.", def->name);
     shape.part_of = def, shape.inputs = def->inputs, shape.attrs_type = def->attrs_type, shape.checked = def->checked;
@@ -63,6 +67,28 @@ struct Table {
     shape.compute = [def](const Attrs& a, const te::Tensors& in, const Type&) {
       return te::Tensors{def->shape(a, in)};
     };
+    return shape;
+  }
+
+  // NAME.sized(shape, inputs): tensor_of_shape(shape) for a result of the operator. The inputs are for messages.
+  static OpDef sized_part(const OpDef* def) {
+    OpDef sized;
+    sized.name = def->name + ".sized", sized.doc = format("A bool tensor as large as a result of {}.", def->name);
+    sized.part_of = def, sized.inputs = def->inputs, sized.attrs_type = def->attrs_type;
+    sized.inputs.insert(sized.inputs.begin(), {.name = "shape", .doc = "the result's sizes"});
+    sized.by_executor = true;
+    auto made = [] { return op::find("tensor_of_shape"); };
+    sized.infer = [made](const Attrs&, const Types& in) { return made()->infer({}, {in[0]}); };
+    sized.compute = [made](const Attrs&, const te::Tensors& in, const Type& out) {
+      return made()->compute({}, {in[0]}, out);
+    };
+    sized.shape = [](const Attrs&, const te::Tensors& in) { return in[0]; };
+    return sized;
+  }
+
+  // NAME.shaped(like, inputs): the operator; where its type has a `?`, the results are as large as the tensors of the
+  // tuple `like`.
+  static OpDef shaped_part(const OpDef* def) {
     OpDef shaped;
     shaped.name = def->name + ".shaped", shaped.doc = format("{} with results as large as other tensors.", def->name);
     shaped.part_of = def, shaped.inputs = def->inputs, shaped.attrs_type = def->attrs_type;
@@ -88,8 +114,7 @@ struct Table {
     shaped.compute = [def](const Attrs& a, const te::Tensors& in, const Type& out) {
       return def->compute(a, te::Tensors(in.begin() + static_cast<std::ptrdiff_t>(results(out).size()), in.end()), out);
     };
-    add(std::move(shape));
-    add(std::move(shaped));
+    return shaped;
   }
 };
 

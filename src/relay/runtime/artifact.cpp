@@ -203,17 +203,19 @@ class Reader {
     return f;
   }
   std::vector<Port> ports() {
-    return list<Port>(Limits::arrays, 20, [&] {
-      Port p;
-      p.name = text();
-      p.type = text();
-      p.is_tensor = flag();
-      p.dtype = dtype();
-      p.shape = sizes(Limits::rank);
-      if (int kind = one_of<uint8_t>(object_kind_count + 1)) p.kind = static_cast<ObjectKind>(kind - 1);
-      p.data_type = number<uint32_t>();
-      return p;
-    });
+    return list<Port>(Limits::arrays, 24, [&] { return port(); });
+  }
+  Port port() {
+    Port p;
+    p.name = text();
+    p.type = text();
+    p.is_tensor = flag();
+    p.dtype = dtype();
+    p.shape = sizes(Limits::rank);
+    if (int kind = one_of<uint8_t>(object_kind_count + 1)) p.kind = static_cast<ObjectKind>(kind - 1);
+    p.data_type = number<uint32_t>();
+    p.fields = number<uint32_t>();
+    return p;
   }
   Signature signature() {
     Signature s;
@@ -222,6 +224,11 @@ class Reader {
     s.outputs = ports();
     s.bindings = bindings();
     s.checks = checks();
+    s.fields = list<FieldPort>(Limits::arrays, 32, [&] {
+      Port field = port();
+      const uint32_t of = number<uint32_t>();
+      return FieldPort{std::move(field), of, number<uint32_t>()};
+    });
     return s;
   }
   DataType data_type() {

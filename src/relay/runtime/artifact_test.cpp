@@ -28,6 +28,12 @@ Artifact sample() {
   return a;
 }
 
+Artifact tuple_sample() {
+  Artifact a = sample();
+  a.program = tuple_program();
+  return a;
+}
+
 Result<Artifact> read(const std::string& bytes) {
   std::shared_ptr<char> aligned(static_cast<char*>(std::aligned_alloc(64, (bytes.size() + 127) / 64 * 64)),
                                 [](char* p) { std::free(p); });
@@ -59,11 +65,30 @@ Artifact prepared_sample() {
 }
 
 TEST(Artifact, ReadsEveryInstruction) {
-  std::string bytes = write_artifact(forward_sample());
-  Result<Artifact> b = read(bytes);
-  ASSERT_TRUE(b) << render(b.errors());
-  EXPECT_EQ(str(*b->program), str(*forward_sample().program));
-  EXPECT_EQ(write_artifact(*b), bytes);
+  for (const Artifact& sound : {forward_sample(), tuple_sample()}) {
+    std::string bytes = write_artifact(sound);
+    Result<Artifact> b = read(bytes);
+    ASSERT_TRUE(b) << render(b.errors());
+    EXPECT_EQ(str(*b->program), str(*sound.program));
+    EXPECT_EQ(write_artifact(*b), bytes);
+  }
+}
+
+TEST(Artifact, SignaturesThatLieAreDiagnostics) {
+  const std::pair<void (*)(Signature&), const char*> lies[] = {
+      {[](Signature& s) { s.fields[0].of = 1; }, "a field's tuple stands behind it"},
+      {[](Signature& s) { s.fields[1].of = 1; }, "a field is in no tuple"},
+      {[](Signature& s) { s.fields[1].index = 2; }, "a field is in no tuple"},
+      {[](Signature& s) { s.inputs[0].kind.reset(); }, "a field is in no tuple"},
+      {[](Signature& s) { s.bindings[0].input = 3; }, "a shape variable is bound from nothing"},
+      {[](Signature& s) { s.bindings[0].dim = 2; }, "a shape variable is bound from a missing dimension"}};
+  for (const auto& [change, said] : lies) {
+    std::shared_ptr<Program> p = tuple_program();
+    change(p->signature);
+    Status status = validate(*p);
+    ASSERT_FALSE(status) << said;
+    EXPECT_NE(status.errors()[0].message.find(said), std::string::npos) << status.errors()[0].message;
+  }
 }
 
 TEST(Artifact, ReadsChecksOfIndices) {
@@ -172,11 +197,11 @@ void exercise(const Artifact& artifact) {
 
 TEST(Artifact, ByteFlipsGiveADiagnosticOrAValidProgram) {
   std::string samples[] = {write_artifact(sample()), write_artifact(forward_sample()),
-                           write_artifact(prepared_sample())};
+                           write_artifact(prepared_sample()), write_artifact(tuple_sample())};
   std::mt19937 random(20261121);
   int read_anyway = 0;
   for (int turn = 0; turn < 6000; ++turn) {
-    std::string bytes = samples[turn % 3];
+    std::string bytes = samples[turn % 4];
     int flips = 1 + random() % 3;
     for (int i = 0; i < flips; ++i) bytes[random() % bytes.size()] ^= static_cast<char>(1 + random() % 255);
     if (turn % 4 != 0) reseal_artifact(bytes);  // else the checksum answers
@@ -190,7 +215,8 @@ TEST(Artifact, ByteFlipsGiveADiagnosticOrAValidProgram) {
 
 TEST(Artifact, HostileCountsAskForNoMemory) {
   // Every aligned and unaligned 32-bit field of the description, set to large values.
-  for (const std::string& sound : {write_artifact(sample()), write_artifact(prepared_sample())})
+  for (const std::string& sound :
+       {write_artifact(sample()), write_artifact(prepared_sample()), write_artifact(tuple_sample())})
     for (size_t at = 64; at + 4 < sound.size(); ++at)
       for (uint32_t value : {0xffffffffu, 0x7fffffffu, 0x00ffffffu}) {
         std::string bytes = sound;

@@ -144,15 +144,17 @@ class Writer {
     });
   }
   void ports(const std::vector<Port>& items) {
-    list(items, [&](const Port& p) {
-      text(p.name);
-      text(p.type);
-      number(static_cast<uint8_t>(p.is_tensor));
-      dtype(p.dtype);
-      sizes(p.shape);
-      number(static_cast<uint8_t>(p.kind ? static_cast<int>(*p.kind) + 1 : 0));
-      number(p.data_type);
-    });
+    list(items, [&](const Port& p) { port(p); });
+  }
+  void port(const Port& p) {
+    text(p.name);
+    text(p.type);
+    number(static_cast<uint8_t>(p.is_tensor));
+    dtype(p.dtype);
+    sizes(p.shape);
+    number(static_cast<uint8_t>(p.kind ? static_cast<int>(*p.kind) + 1 : 0));
+    number(p.data_type);
+    number(p.fields);
   }
   void signature(const Signature& s) {
     texts(s.variables);
@@ -160,6 +162,11 @@ class Writer {
     ports(s.outputs);
     bindings(s.bindings);
     checks(s.checks);
+    list(s.fields, [&](const FieldPort& f) {
+      port(f.port);
+      number(f.of);
+      number(f.index);
+    });
   }
   void data_type(const DataType& t) {
     text(t.name);

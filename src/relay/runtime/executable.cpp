@@ -30,7 +30,7 @@ struct Executable::Prepared {
   std::vector<std::unique_ptr<Graph>> idle;  // one run takes one
 };
 
-static PortInfo port(const Port& port, const std::vector<std::string>& variables) {
+static PortInfo port_info(const Port& port, const std::vector<std::string>& variables) {
   PortInfo info{port.name, port.type, port.is_tensor, port.dtype, {}, {}};
   for (const SizeExpr& e : port.shape) {
     info.dims.push_back(e.as_constant().value_or(-1));
@@ -52,8 +52,9 @@ Executable::Executable(LinkedProgram linked, ExecutableOptions options, Executor
     : linked_(std::move(linked)), options_(options), executor_(executor) {
   const Program& p = *linked_.program;
   Signature s = p.is_graph() ? graph_signature(p) : p.signature;
-  for (const Port& input : s.inputs) inputs_.push_back(port(input, s.variables));
-  for (const Port& output : s.outputs) outputs_.push_back(port(output, s.variables));
+  for (const Port& input : s.inputs) inputs_.push_back(port_info(input, s.variables));
+  for (const FieldPort& field : s.fields) fields_.push_back(port_info(field.port, s.variables));
+  for (const Port& output : s.outputs) outputs_.push_back(port_info(output, s.variables));
   input_of_.resize(outputs_.size());
   for (size_t i = 0; p.is_graph() && i < outputs_.size(); ++i)
     if (const std::optional<InPlace>& in = p.graph().arrays[p.graph().outputs[i]].in_place) input_of_[i] = in->input;
@@ -110,8 +111,8 @@ Status Executable::check_count(size_t inputs) const {
   return d;
 }
 
-Status Executable::check_tensor(size_t input, DType dtype) const {
-  const PortInfo& info = inputs_[input];
+Status Executable::check_tensor(size_t number, DType dtype) const {
+  const PortInfo& info = port(number);
   if (!info.is_tensor || dtype == info.dtype) return ok();
   Diagnostic d{DiagnosticKind::wrong_input,
                format("input `{}` has elements of {}, but they must be {}", info.name, dtype.str(), info.dtype.str())};
@@ -249,7 +250,7 @@ Result<std::shared_ptr<Executable::Prepared>> Executable::prepare(std::span<cons
 Result<std::vector<Shape>> Executable::output_shapes(std::span<const Shape> input_shapes) {
   RELAY_RETURN_IF_ERROR(check_count(input_shapes.size()));
   const Program& p = *linked_.program;
-  Signature s = p.is_graph() ? graph_signature(p) : p.signature;
+  const Signature s = p.is_graph() ? graph_signature(p) : without_fields(p.signature);
   RELAY_ASSIGN(std::vector<int64_t> variables, bind_variables(s, input_shapes));
   std::vector<bool> bound(s.variables.size());
   for (const VariableBinding& b : s.bindings) bound[b.variable] = true;

@@ -98,7 +98,11 @@ class Executable {
   };
   Executable(LinkedProgram linked, ExecutableOptions options, Executor executor);
   Status check_count(size_t inputs) const;
-  Status check_tensor(size_t input, DType dtype) const;
+  // Of a signature's port.
+  const PortInfo& port(size_t number) const {
+    return number < inputs_.size() ? inputs_[number] : fields_[number - inputs_.size()];
+  }
+  Status check_tensor(size_t number, DType dtype) const;
   Status check_inputs(std::span<const Tensor> inputs) const;
   Status check_output(size_t index, const Tensor& given, const Shape& shape, std::span<const Tensor> inputs) const;
   Status check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
@@ -117,11 +121,11 @@ class Executable {
   LinkedProgram linked_;
   ExecutableOptions options_;
   Executor executor_;
-  std::vector<PortInfo> inputs_, outputs_;
-  std::vector<bool> given_;                        // by input; empty: none
-  std::vector<std::optional<size_t>> input_of_;    // by output
-  std::mutex mutex_;                               // of the following
-  std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
+  std::vector<PortInfo> inputs_, fields_, outputs_;  // fields_: of the signature
+  std::vector<bool> given_;                          // by input; empty: none
+  std::vector<std::optional<size_t>> input_of_;      // by output
+  std::mutex mutex_;                                 // of the following
+  std::list<std::shared_ptr<Prepared>> prepared_;    // the last used first
   std::vector<Arena> arenas_;
   std::vector<std::unique_ptr<FunctionMachine>> machines_;  // idle ones; one run takes one
 };

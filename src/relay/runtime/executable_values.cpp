@@ -67,22 +67,37 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
   return result;
 }
 
+// What is wrong with a value for a port that is not a tensor; empty: nothing.
+static std::string misfit(const Port& port, const Object* o, const std::vector<TypeId>& types) {
+  bool fits = !port.kind || *port.kind == o->kind;
+  if (fits && port.kind == ObjectKind::Data) fits = o->id == types[port.data_type];
+  if (fits && port.kind == ObjectKind::Tuple && o->size != port.fields)
+    return format("a tuple of {}", plural(o->size, "value", "values"));
+  return fits ? "" : describe(o);
+}
+
 Status Executable::check_values(std::span<const Value> inputs) const {
   RELAY_RETURN_IF_ERROR(check_count(inputs.size()));
+  const Signature* s = runs_as_graph() ? nullptr : &linked_.program->signature;
+  std::vector<const Object*> objects;  // by port
   std::vector<Shape> shapes;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const PortInfo& info = inputs_[i];
+  for (size_t i = 0; i < inputs_.size() + fields_.size(); ++i) {
+    const PortInfo& info = port(i);
+    if (i < inputs.size())
+      objects.push_back(inputs[i].get());
+    else
+      objects.push_back(fields(objects[s->fields[i - inputs.size()].of])[s->fields[i - inputs.size()].index]);
+    const Object* o = objects.back();
     Shape& shape = shapes.emplace_back();
-    const Object* o = inputs[i].get();
     if (o == nullptr)
       return Diagnostic{
           DiagnosticKind::wrong_input, format("input `{}` has no value", info.name), {}, {}, {}, "give it a value"};
-    const Port* port = runs_as_graph() ? nullptr : &linked_.program->signature.inputs[i];
-    bool fits = info.is_tensor ? o->kind == ObjectKind::Tensor : !port->kind || *port->kind == o->kind;
-    if (fits && !info.is_tensor && port->kind == ObjectKind::Data) fits = o->id == linked_.types[port->data_type];
-    if (!fits)
+    const std::string wrong = !info.is_tensor                 ? misfit(s->port(i), o, linked_.types)
+                              : o->kind == ObjectKind::Tensor ? ""
+                                                              : describe(o);
+    if (!wrong.empty())
       return Diagnostic{DiagnosticKind::wrong_input,
-                        format("input `{}` is {}, but it must be {}", info.name, describe(o), info.type),
+                        format("input `{}` is {}, but it must be {}", info.name, wrong, info.type),
                         {},
                         {},
                         {},
@@ -93,7 +108,7 @@ Status Executable::check_values(std::span<const Value> inputs) const {
     shape.assign(t->dims(), t->dims() + t->size);
   }
   if (runs_as_graph()) return ok();  // which checks the shapes itself
-  RELAY_RETURN_IF_ERROR(bind_variables(linked_.program->signature, shapes));
+  RELAY_RETURN_IF_ERROR(bind_variables(*s, shapes));
   return ok();
 }
 

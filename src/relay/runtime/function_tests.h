@@ -54,6 +54,51 @@ TEST_P(Functions, SaysWhenAValueDoesNotFit) {
   EXPECT_EQ(number(call(e, {list_of(3)})), 3);  // and goes on after errors
 }
 
+TEST_P(Functions, FieldsOfTuplesAreChecked) {
+  std::shared_ptr<Executable> e = make(tuple_program());
+  const Value matrix = Value::tensor(Tensor::full({2, 3}, DType::float32(), 0));
+  EXPECT_TRUE(equal(call(e, {Value::tuple({scalar(1), matrix})}), matrix));
+  const std::string type = "(float32, Tensor[(n, 3), float32])\n  help: give a value of this type\n";
+  EXPECT_EQ(error(e, {matrix}), "error[R0601]: input `a` is a tensor of float32, but it must be " + type);
+  EXPECT_EQ(error(e, {Value::tuple({scalar(1)})}),
+            "error[R0601]: input `a` is a tuple of 1 value, but it must be " + type);
+  EXPECT_EQ(error(e, {Value::tuple({scalar(1), Value::tuple({})})}),
+            "error[R0601]: input `a.1` is a tuple, but it must be Tensor[(n, 3), float32]\n"
+            "  help: give a value of this type\n");
+  EXPECT_EQ(error(e, {Value::tuple({scalar(1), Value::tensor(Tensor::full({2, 3}, DType::int8(), 0))})}),
+            "error[R0601]: input `a.1` has elements of int8, but they must be float32\n"
+            "  note: input `a.1`: float32[n, 3]\n  help: convert the array to float32\n");
+  EXPECT_EQ(error(e, {Value::tuple({scalar(1), Value::tensor(Tensor::full({2, 4}, DType::float32(), 0))})}),
+            "error[R0601]: input `a.1`: dimension 1 is 4, but it must be 3\n"
+            "  help: give `a.1` the shape (n, 3), or compile the model for other shapes\n");
+  EXPECT_EQ(number(call(make(sum_program()), {list_of(3)})), 3);
+  const Result<std::vector<Shape>> shapes = e->output_shapes(std::vector<Shape>{{}});
+  ASSERT_FALSE(shapes);
+  EXPECT_EQ(shapes.errors()[0].kind, DiagnosticKind::not_supported);
+}
+
+// fn main(shape, k) { a bool tensor of that shape }, as an operator asks for it that has an input k.
+TEST_P(Functions, WhoAsksForAShapeIsSaid) {
+  std::shared_ptr<Program> p = scalar_program();
+  takes(*p, 2);
+  FunctionBuilder m("main", 2);
+  m.ret(last(m.tensor_of_shape({last(0), last(1)}, {"cut", "Cut 'node'", "k", "at most the extent"})));
+  p->functions.push_back(m.finish());
+  std::shared_ptr<Executable> e = make(p);
+  auto sizes = [](int64_t a, int64_t b) {
+    return Value::tensor(Tensor::from_ints({2}, DType::int64(), std::vector<int64_t>{a, b}));
+  };
+  EXPECT_EQ(call(e, {sizes(2, 3), scalar(2)}).tensor().shape(), (Shape{2, 3}));
+  EXPECT_EQ(error(e, {sizes(2, -1), scalar(9)}),
+            "error[R0601]: cut: from these values its result has no shape\n  --> Cut 'node'\n"
+            "  note: `k` is 9, of what must be: at most the extent\n  note: in `main`\n"
+            "  help: give inputs from which the sizes that are computed fit each other\n");
+  EXPECT_EQ(error(e, {sizes(int64_t{1} << 40, int64_t{1} << 40), list_of(1)}),
+            "error[R0405]: cut: a shape that is computed while the program runs is too large: (1099511627776, "
+            "1099511627776)\n  --> Cut 'node'\n  note: in `main`\n"
+            "  help: give inputs from which a smaller size is computed\n");
+}
+
 // fn main(x) { let add = fn(y) { x + y }; add(add(1)) }; the closure is called by a function that takes it.
 TEST_P(Functions, ClosuresCapture) {
   std::shared_ptr<Program> p = scalar_program();

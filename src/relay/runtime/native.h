@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define RELAY_NATIVE_VERSION 2
+#define RELAY_NATIVE_VERSION 3
 
 typedef struct relay_object relay_object;
 typedef struct relay_run relay_run;
@@ -41,8 +41,8 @@ typedef struct relay_operations {
   relay_object* (*data)(relay_run* run, uint32_t type, uint16_t tag, relay_object* const* fields, uint32_t count);
   relay_object* (*closure)(relay_run* run, uint32_t function, relay_object* const* captures, uint32_t count);
 
-  /* A bool tensor of zeros of the shape that an int64 vector says. */
-  relay_object* (*tensor_of_shape)(relay_run* run, const relay_object* shape);
+  /* What a MakeTensor gives, this instruction of this function. It leaves `args` alone. */
+  relay_object* (*tensor_of_shape)(relay_run* run, uint32_t function, uint32_t instruction, relay_object* const* args);
 
   /* `last`: the object is taken over. */
   relay_object* (*field)(relay_run* run, relay_object* object, uint32_t index, int last);

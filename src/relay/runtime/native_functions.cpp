@@ -62,8 +62,11 @@ const relay_operations native_operations = {
                          [&](RunContext& c) { return to_c(make_closure(c, function, from(captures, count))); });
         },
     .tensor_of_shape =
-        [](relay_run* run, const relay_object* shape) {
-          return guarded(run, no_object, [&](RunContext& c) { return to_c(make_tensor_of_shape(c, from(shape))); });
+        [](relay_run* run, uint32_t function, uint32_t instruction, relay_object* const* args) {
+          return guarded(run, no_object, [&](RunContext& c) {
+            const Function& f = c.linked().program->functions[function];
+            return to_c(make_tensor_of_shape(c, f, f.code[instruction], from(args)));
+          });
         },
     .field =
         [](relay_run* run, relay_object* object, uint32_t index, int last) {

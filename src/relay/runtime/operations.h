@@ -102,8 +102,8 @@ inline uint32_t open_closure(Object* closure, bool takes_self, Object** to) {
   return captured + takes_self;
 }
 
-// A bool tensor of zeros of the shape that an int64 vector says.
-Object* make_tensor_of_shape(RunContext& run, const Object* shape);
+// What MakeTensor, an instruction of `f`, gives for these arguments: a bool tensor of zeros.
+Object* make_tensor_of_shape(RunContext& run, const Function& f, const Instruction& in, Object* const* args);
 
 // Takes the content over.
 inline Object* make_reference(RunContext& run, Object* content) {

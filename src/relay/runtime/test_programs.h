@@ -230,6 +230,23 @@ inline std::shared_ptr<Program> sum_program() {
   return p;
 }
 
+// fn main(a: (float32, (n, 3) float32)) { a.1 }
+inline std::shared_ptr<Program> tuple_program() {
+  std::shared_ptr<Program> p = scalar_program();
+  Port tuple = any_port("a", "(float32, Tensor[(n, 3), float32])");
+  tuple.kind = ObjectKind::Tuple, tuple.fields = 2;
+  Port matrix{"a.1", "Tensor[(n, 3), float32]", true, DType::float32(), {SizeExpr::variable(0), SizeExpr::constant(3)}};
+  p->signature.inputs = {tuple};
+  p->signature.fields = {{scalar_port("a.0"), 0, 0}, {matrix, 0, 1}};
+  p->signature.variables = {"n"};
+  p->signature.bindings = {{.variable = 0, .input = 2, .dim = 0}};
+  p->signature.outputs = {matrix};
+  FunctionBuilder m("main", 1);
+  m.ret(last(m.field(last(0), 1)));
+  p->functions.push_back(m.finish());
+  return p;
+}
+
 // fn main(x) with every instruction; it goes forwards only. Gives (x + (x + 1), a reference to x + 1).
 inline std::shared_ptr<Program> every_instruction_program() {
   std::shared_ptr<Program> p = sum_program();
@@ -243,7 +260,8 @@ inline std::shared_ptr<Program> every_instruction_program() {
   uint32_t zero = m.constant(0);
   p->constants.push_back(Tensor::empty({2}, DType::int64()));
   p->constants.back().set(0, 2), p->constants.back().set(1, 3);
-  m.drop(m.tensor_of_shape(last(m.constant(static_cast<uint32_t>(p->constants.size()) - 1))));
+  const uint32_t shape = m.constant(static_cast<uint32_t>(p->constants.size()) - 1);
+  m.drop(m.tensor_of_shape({last(shape), use(0)}, {"an.operator", "a place", "x", "one number"}));
   m.branch_if_false(last(m.segment(2, {last(zero), use(more)}, 1)[0]), never);
   m.move(last(m.data(0, cons, {use(0), last(m.data(0, nil, {}))})), list);
   m.switch_tag(use(list), 0, {empty, full});

@@ -240,9 +240,11 @@ Object* Vm::interpret() {
         break;
       }
       case Op::MakeTensor: {
-        Object* made = make_tensor_of_shape(context_, regs[args[0].reg]);
+        Object** given = stack_ + top_;
+        for (uint32_t i = 0; i < in.args.count; ++i) given[i] = regs[args[i].reg];
+        Object* made = make_tensor_of_shape(context_, *f, in, given);
         if (made == nullptr) return nullptr;
-        done_with(args[0]);
+        for (uint32_t i = 0; i < in.args.count; ++i) done_with(args[i]);
         set(in.to, made);
         break;
       }

@@ -15,9 +15,12 @@
 //
 //   squeeze(strided_slice(%w: Tensor[(3, 1024, 256), float32], begin=[1], end=[2], axes=[0]), axis=[0])
 //
+// What all of it takes is bounded by the bytes of the module's constants; what is beyond that is compiled too.
+//
 // Operators without operands (zeros, arange) stay too: they are smaller than what they make.
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "relay/eval/eval.h"
 #include "relay/ir/node_map.h"
@@ -49,11 +52,18 @@ Expr typed_constant(Tensor value, const Span& span) {
 class Folder {
  public:
   Folder(const Module& module, int64_t max_elements, bool qnn)
-      : effects_(module), max_elements_(max_elements), qnn_(qnn) {}
+      : effects_(module), max_elements_(max_elements), qnn_(qnn) {
+    std::set<const void*> seen;
+    for (const auto& [name, f] : module.functions)
+      visit(f, [&](const Expr& e) {
+        if (const Constant* c = as<Constant>(e); c && seen.insert(c->value.data()).second)
+          work_left_ += work_a_byte * static_cast<double>(c->value.bytes());
+      });
+  }
 
   void look_at(const FunctionRef& f) { effects_.look_at(f); }
 
-  Expr fold(const Expr& before, const Expr& now) const {
+  Expr fold(const Expr& before, const Expr& now) {
     switch (now->kind) {
       case ExprKind::Call: return fold_call(before, now);
       case ExprKind::TupleGetItem: {
@@ -101,7 +111,7 @@ class Folder {
     return !values->empty();
   }
 
-  Expr fold_call(const Expr& before, const Expr& now) const {
+  Expr fold_call(const Expr& before, const Expr& now) {
     const Call* call = as<Call>(now);
     const Op* op = as<Op>(call->callee);
     if (!op || !op->def || call->args.empty()) return now;
@@ -182,8 +192,8 @@ class Folder {
     return copy;
   }
 
-  static Expr evaluated(const Call& call, const op::OpDef& def, const std::vector<Tensor>& values, const Type& type,
-                        const Span& span, const Expr& otherwise) {
+  Expr evaluated(const Call& call, const op::OpDef& def, const std::vector<Tensor>& values, const Type& type,
+                 const Span& span, const Expr& otherwise) {
     te::Tensors inputs;
     eval::TensorBindings bindings;
     for (const Tensor& v : values) {
@@ -192,6 +202,9 @@ class Folder {
       inputs.push_back(std::move(input));
     }
     te::Tensors outputs = def.compute(call.attrs, inputs, type);
+    const double work = work_of(outputs);
+    if (work > work_left_) return otherwise;
+    work_left_ -= work;
     Result<std::vector<Tensor>> results = eval::evaluate(outputs, bindings);
     if (!results) return otherwise;
     if (!as<TupleType>(type)) return typed_constant(std::move((*results)[0]), span);
@@ -215,9 +228,34 @@ class Folder {
     return typed_constant(Tensor::from_ints({static_cast<int64_t>(shape->size())}, result->dtype, *shape), now->span);
   }
 
+  // How many values the evaluator computes: of each element one for each term of its sum. What the loops of a program
+  // do is not known; as much as to look at all of an input for each element.
+  static double work_of(const te::Tensors& outputs) {
+    auto count = [](const scalar::Exprs& extents) {
+      double n = 1;
+      for (const scalar::Expr& e : extents) n *= scalar::is_int(e) ? static_cast<double>(e->ivalue) : 1;
+      return n;
+    };
+    double work = 0;
+    for (const te::Tensor& t : te::topological(outputs)) {
+      if (t->is_placeholder()) continue;
+      double each = 1;
+      for (const te::Axis& a : t->reduce_axes) each *= count({a.extent});
+      if (t->is_program())
+        for (const te::Tensor& input : te::inputs(t)) each = std::max(each, count(input->shape));
+      work += count(t->shape) * each;
+    }
+    return work;
+  }
+
+  // So much for any module, and so much more for each byte of its constants. The evaluator computes some 30 million
+  // values a second; a weight takes a few operations an element.
+  static constexpr double any_work = 1 << 24, work_a_byte = 16;
+
   Effects effects_;
   int64_t max_elements_;
   bool qnn_;
+  double work_left_ = any_work;
 };
 
 }  // namespace

@@ -2,11 +2,12 @@
 // large.
 //
 //   argwhere(%x)        becomes        %0 = argwhere.shape(%x);            # (2,) int64: a kernel like any other
-//                                      %1 = tensor_of_shape(%0);           # (?, ?): the executor makes it
+//                                      %1 = argwhere.sized(%0, %x);        # (?, ?): the executor makes it, a
+//                                                                          # tensor_of_shape() that says whose it is
 //                                      argwhere.shaped((%1,), %x)          # (?, 2): its sizes are those of an input
 //
 // Of several results the shapes are computed as one list, and there is a tensor as large as each.
-// After it the only sizes that no input has are those of tensor_of_shape. Works on operators with OpDef::shape.
+// After it the only sizes that no input has are those that the executor makes. Works on operators with OpDef::shape.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"
@@ -44,7 +45,9 @@ Result<Module> size_results(const Module& module, PassContext&) {
         const Expr shape =
             results ? op::make("strided_slice", {sizes}, {{"begin", Ints{begin}}, {"end", Ints{end}}}, now->span)
                     : sizes;
-        like.push_back(op::make("tensor_of_shape", {shape}, {}, now->span));
+        Exprs of{shape};
+        of.insert(of.end(), call->args.begin(), call->args.end());
+        like.push_back(ir::call(part("sized"), std::move(of), call->attrs, now->span));
       }
       Exprs args{ir::tuple(std::move(like), now->span)};
       args.insert(args.end(), call->args.begin(), call->args.end());

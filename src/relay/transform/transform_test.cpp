@@ -155,6 +155,28 @@ TEST(FoldConstant, evaluates) {
   EXPECT_EQ(run(module_of({x, y}, choice), {"fold_constant"}).functions["main"]->body, x);
 }
 
+// A product of 128 x 128 takes two million values of the 16 million that any module may evaluate.
+TEST(FoldConstant, WorkIsBoundedByBytes) {
+  const Expr c = constant(Tensor::full({128, 128}, DType::float32(), 1.0 / 128));
+  VarRef x = var("x", f32({128, 128})), y = var("y", f32({1 << 20}));
+  Expr product = c;
+  for (int i = 0; i < 12; ++i) product = op::make("nn.matmul", {product, c});
+  auto products_left = [](const Module& m) {
+    int count = 0;
+    visit(m.functions.at("main"), [&](const Expr& e) {
+      const Call* call = as<Call>(e);
+      count += call && as<Op>(call->callee) && as<Op>(call->callee)->name == "nn.matmul";
+    });
+    return count;
+  };
+  const int left = products_left(run(module_of({x}, add(x, product)), {"fold_constant"}));
+  EXPECT_GT(left, 2);
+  EXPECT_LT(left, 6);
+  const Expr stored = constant(Tensor::full({1 << 20}, DType::float32(), 1));  // 4 MiB
+  const Expr both = tuple({add(x, product), add(y, stored)});
+  EXPECT_EQ(products_left(run(module_of({x, y}, both), {"fold_constant"})), 0);
+}
+
 TEST(SimplifyInference, batch_norm_folds_to_multiply_and_add) {
   VarRef x = var("x", f32({1, 3, 4, 4}));
   auto vector = [](double v) { return constant(Tensor::full({3}, DType::float32(), v)); };

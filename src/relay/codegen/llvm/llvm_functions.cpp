@@ -161,8 +161,8 @@ class FunctionCode : ObjectCode {
     uint32_t given = 0, results = 0;
     bool calls = false;
     for (const Instruction& in : f_.code) {
-      bool array =
-          in.op == Op::RunSegment || in.op == Op::MakeTuple || in.op == Op::MakeData || in.op == Op::MakeClosure;
+      bool array = in.op == Op::RunSegment || in.op == Op::MakeTuple || in.op == Op::MakeData ||
+                   in.op == Op::MakeClosure || in.op == Op::MakeTensor;
       if (array) given = std::max(given, in.args.count);
       if (in.op == Op::RunSegment) results = std::max(results, in.list.count);
       calls |= in.op == Op::Call || in.op == Op::CallClosure;
@@ -289,11 +289,23 @@ class FunctionCode : ObjectCode {
     set(in.to, made);
   }
 
+  uint32_t number(const Instruction& in) const { return static_cast<uint32_t>(&in - f_.code.data()); }
+  Value* stored_arguments(const Instruction& in) {
+    for (uint32_t i = 0; i < in.args.count; ++i)
+      b_.CreateStore(read(operand(in, i).reg), at(given_, i * sizeof(void*)));
+    return in.args.count > 0 ? given_ : null();
+  }
+  void tensor_of_shape(const Instruction& in) {
+    Value* made = operation(offsetof(relay_operations, tensor_of_shape), b_.getPtrTy(),
+                            {run_, b_.getInt32(index_), b_.getInt32(number(in)), stored_arguments(in)});
+    fail_unless(is_not_zero(made));
+    for (uint32_t i = 0; i < in.args.count; ++i) done_with(operand(in, i));
+    set(in.to, made);
+  }
+
   void run_segment(const Instruction& in) {
-    std::vector<Value*> args;
-    for (uint32_t i = 0; i < in.args.count; ++i) args.push_back(read(operand(in, i).reg));
     Value* ran = operation(offsetof(relay_operations, segment), b_.getInt32Ty(),
-                           {run_, b_.getInt32(site_), stored(args), in.list.count ? results_ : null()});
+                           {run_, b_.getInt32(site_), stored_arguments(in), in.list.count ? results_ : null()});
     fail_unless(is_not_zero(ran));
     for (uint32_t i = 0; i < in.args.count; ++i) done_with(operand(in, i));
     for (uint32_t i = 0; i < in.list.count; ++i)
@@ -447,23 +459,14 @@ class FunctionCode : ObjectCode {
       case Op::GetField: return get_field(in);
       case Op::SwitchTag: return switch_tag(in);
       case Op::Jump: b_.CreateBr(blocks_.at(in.index)); return;
-      case Op::BranchIfFalse: {
-        size_t next = static_cast<size_t>(&in - f_.code.data()) + 1;
-        return branch_if_false(in, blocks_.at(static_cast<uint32_t>(next)));
-      }
+      case Op::BranchIfFalse: return branch_if_false(in, blocks_.at(number(in) + 1));
       case Op::TailCall:
         if (in.index == index_) return call_itself(in);
         [[fallthrough]];
       case Op::Call: return call(in, shared_.functions[in.index], take_all(in));
       case Op::CallClosure:
       case Op::TailCallClosure: return call_closure(in);
-      case Op::MakeTensor: {
-        Value* made =
-            operation(offsetof(relay_operations, tensor_of_shape), b_.getPtrTy(), {run_, read(operand(in, 0).reg)});
-        fail_unless(is_not_zero(made), {});
-        done_with(operand(in, 0));
-        return set(in.to, made);
-      }
+      case Op::MakeTensor: return tensor_of_shape(in);
       case Op::MakeReference: {
         Value* content = take(operand(in, 0));
         Value* made = operation(offsetof(relay_operations, reference), b_.getPtrTy(), {run_, content});

@@ -74,7 +74,7 @@ OpDef arange() {
        .doc = "Evenly spaced values.",
        .inputs = {{"start", "the first value"},
                   {"stop", "the value not reached"},
-                  {"step", "the distance between values"}},
+                  {"step", "the distance between values, not 0"}},
        // Fusion of arange: opaque in the reference; an element is computed where it is read.
        .fusion = Fusion::Injective,
        .infer = infer,

@@ -29,7 +29,7 @@ OpDef filled(const char* name, const char* doc, int64_t value, const char* oracl
   return define<DynInitOpAttrs>(
       {.name = name,
        .doc = doc,
-       .inputs = {{"shape", "(rank,) integers: the result's shape"}},
+       .inputs = {{"shape", "(rank,) sizes not below 0: its shape"}},
        // Fusion of dyn.ones, dyn.zeros: elementwise in the reference; no input has an element for each of the
        // result's.
        .fusion = Fusion::Injective,
@@ -56,7 +56,7 @@ OpDef filled(const char* name, const char* doc, int64_t value, const char* oracl
 OpDef dyn_full() {
   return define<DynInitOpAttrs>({.name = "dyn.full",
                                  .doc = "A tensor of one value, of a shape that is known only when the program runs.",
-                                 .inputs = {{"fill_value", "()"}, {"shape", "(rank,) integers: the result's shape"}},
+                                 .inputs = {{"fill_value", "()"}, {"shape", "(rank,) sizes not below 0: its shape"}},
                                  // Fusion of dyn.full: elementwise in the reference; no input has an element for each
                                  // of the result's.
                                  .fusion = Fusion::Injective,

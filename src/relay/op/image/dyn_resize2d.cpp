@@ -88,7 +88,7 @@ OpDef dyn_image_resize2d() {
       {.name = "dyn.image.resize2d",
        .doc = "Resizes images to a size that the program computes.",
        .inputs = {{"data", "(N, C, H, W), in the order of layout"},
-                  {"size", "(2,) integers: the extents of H and W"},
+                  {"size", "(2,) integers above 0: the extents of H and W"},
                   {"roi", "(4,) floats, not used"}},
        // Fusion of dyn.image.resize2d: injective in the reference; its size is computed before it, so that it could
        // share a kernel with what follows only.

@@ -135,7 +135,7 @@ OpDef dyn_one_hot() {
        .inputs = {{"indices", "integers, any shape"},
                   {"on_value", "the value at the place"},
                   {"off_value", "the value elsewhere"},
-                  {"depth", "one integer: the extent of the new axis"}},
+                  {"depth", "one integer, not below 0: the extent of the new axis"}},
        // Fusion of dyn.one_hot: output fusable in the reference; its size is computed before it, so that it could
        // share a kernel with what follows only.
        .fusion = Fusion::Opaque,

@@ -187,7 +187,7 @@ OpDef dyn_nn_pad() {
       {.name = "dyn.nn.pad",
        .doc = "Adds elements around a tensor, as many as another tensor says.",
        .inputs = {{"data", "any shape"},
-                  {"pad_width", "(rank, 2) integers: before and after each axis"},
+                  {"pad_width", "(rank, 2) integers: before and after each axis; below 0 cuts off, at most all"},
                   {"pad_val", "one value"}},
        // Fusion of dyn.nn.pad: injective in the reference; its size is computed before it, so that it could share a
        // kernel with what follows only.

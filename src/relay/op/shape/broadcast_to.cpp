@@ -105,7 +105,7 @@ OpDef dyn_broadcast_to() {
       {.name = "dyn.broadcast_to",
        .doc = "Repeats data along axes of extent 1 to reach a shape that is known only when the program runs.",
        .inputs = {{"data", "a shape that broadcasts to the result's"},
-                  {"shape", "(rank,) integers: the result's shape"}},
+                  {"shape", "(rank,) integers, not below 0: the result's shape, to which data broadcasts"}},
        // Fusion of dyn.broadcast_to: broadcast in the reference; its size is computed before it, so that it could
        // share a kernel with what follows only.
        .fusion = Fusion::Opaque,

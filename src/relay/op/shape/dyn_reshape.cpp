@@ -65,7 +65,9 @@ OpDef dyn_reshape() {
   return define<DynReshapeAttrs>(
       {.name = "dyn.reshape",
        .doc = "The same elements under a shape that is known only when the program runs.",
-       .inputs = {{"data", "any shape"}, {"newshape", "(rank,) integers; 0 keeps an extent, -1 is what is left over"}},
+       .inputs = {{"data", "any shape"},
+                  {"newshape",
+                   "(rank,) integers for as many elements; 0 keeps an extent, one -1 is what is left over"}},
        // Fusion of dyn.reshape: injective in the reference; its size is computed before it, so that it could share a
        // kernel with what follows only.
        .fusion = Fusion::Opaque,

@@ -240,7 +240,7 @@ OpDef dyn_expand_dims() {
   return define<DynExpandDimsAttrs>(
       {.name = "dyn.expand_dims",
        .doc = "Inserts axes of extent 1 at a place that a tensor says.",
-       .inputs = {{"data", "any shape"}, {"axis", "one integer: where the new axes stand in the result"}},
+       .inputs = {{"data", "any shape"}, {"axis", "one integer from -rank - 1 to rank: where the new axes stand"}},
        // Fusion of dyn.expand_dims: injective in the reference; its size is computed before it, so that it could
        // share a kernel with what follows only.
        .fusion = Fusion::Opaque,
@@ -262,7 +262,7 @@ OpDef dyn_squeeze() {
   return define<NoAttrs>(
       {.name = "dyn.squeeze",
        .doc = "Drops the axes of extent 1 that a tensor names.",
-       .inputs = {{"data", "any shape"}, {"axes", "(count,) integers"}},
+       .inputs = {{"data", "any shape"}, {"axes", "(count,) integers: different axes of extent 1"}},
        // Fusion of dyn.squeeze: injective in the reference; its size is computed before it, so that it could share a
        // kernel with what follows only.
        .fusion = Fusion::Opaque,

@@ -207,7 +207,8 @@ OpDef dyn_topk() {
   return define<DynTopKAttrs>(
       {.name = "dyn.topk",
        .doc = "The greatest (least) k elements along an axis in order, and their places, where the program computes k.",
-       .inputs = {{"data", "any shape with at least one axis"}, {"k", "() or (1,), an integer; less than 1: all"}},
+       .inputs = {{"data", "any shape with at least one axis"},
+                  {"k", "() or (1,), an integer, at most the extent of the axis; less than 1: all"}},
        .fusion = Fusion::Opaque,
        .infer = infer_dynamic,
        .compute = [](const DynTopKAttrs& a, const te::Tensors& in,

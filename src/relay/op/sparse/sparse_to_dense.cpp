@@ -173,7 +173,7 @@ OpDef dyn_sparse_to_dense() {
        .inputs = {{"sparse_indices", "integers: (n, rank), of a vector also (n,) or ()"},
                   {"sparse_values", "(n,), or one for all"},
                   {"default_value", "the value elsewhere"},
-                  {"output_shape", "(rank,) integers: the result's shape"}},
+                  {"output_shape", "(rank,) integers, not below 0: the result's shape"}},
        .fusion = Fusion::Opaque,
        .infer = infer_dynamic,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(in, out); },

@@ -163,8 +163,30 @@ Result<std::vector<int64_t>> bind_variables(const Segment& s, std::span<const Sh
 Result<std::vector<int64_t>> bind_variables(const Signature& s, std::span<const Shape> shapes) {
   static const std::string name = "main";
   Dims dims{name, s.variables, s.bindings, s.checks, {}};
-  for (const Port& p : s.inputs) dims.inputs.push_back({p.name, p.shape, p.is_tensor});
+  for (size_t i = 0; i < s.ports(); ++i) dims.inputs.push_back({s.port(i).name, s.port(i).shape, s.port(i).is_tensor});
   return bind(dims, shapes, false);
+}
+
+Signature without_fields(Signature s) {
+  s.fields.clear();
+  std::erase_if(s.bindings, [&](const VariableBinding& b) { return b.input >= s.inputs.size(); });
+  std::vector<bool> bound(s.variables.size());
+  for (const VariableBinding& b : s.bindings) bound[b.variable] = true;
+  auto known = [&](const SizeExpr& e) {
+    return std::all_of(e.words.begin(), e.words.end(),
+                       [&](const SizeWord& w) { return w.op != SizeOp::Var || bound[static_cast<size_t>(w.value)]; });
+  };
+  std::erase_if(s.checks, [&](const Check& c) { return !known(c.condition); });
+  for (uint32_t i = 0; i < s.inputs.size(); ++i)
+    for (uint32_t d = 0; d < s.inputs[i].shape.size(); ++d) {
+      if (known(s.inputs[i].shape[d])) continue;
+      const uint32_t itself = static_cast<uint32_t>(s.variables.size());
+      s.variables.emplace_back("?");
+      bound.push_back(true);
+      s.bindings.push_back({.variable = itself, .input = i, .dim = d});
+      s.inputs[i].shape[d] = SizeExpr::variable(itself);
+    }
+  return s;
 }
 
 // --- a graph as a program with a function ----------------------------------------------------------------------------
@@ -179,7 +201,7 @@ static Port port(const Segment& s, uint32_t array, const std::string& name) {
 
 Signature graph_signature(const Program& graph) {
   const Segment& s = graph.graph();
-  Signature out{s.variables, {}, {}, s.bindings, s.checks};
+  Signature out{s.variables, {}, {}, s.bindings, s.checks, {}};
   for (uint32_t input : s.inputs) out.inputs.push_back(port(s, input, s.arrays[input].name));
   for (size_t i = 0; i < s.outputs.size(); ++i)
     out.outputs.push_back(

@@ -183,7 +183,9 @@ enum class Op : uint8_t {
   MakeClosure,      // to = function `index` with its first parameters, args
   CallClosure,      // to = closure args[0] of the other args
   TailCallClosure,  // returns that
-  MakeTensor,       // to = a bool tensor of zeros whose dimensions are the values of args[0], an int64 vector
+  MakeTensor,       // to = a bool tensor of zeros whose dimensions are the values of args[0], an int64 vector; for
+                    // people, list: messages that name an operator and its place, and for each of the other args,
+                    // which are its inputs, its name and what it must be (or none of all that)
   MakeReference,    // to = a new reference to args[0]
   ReadReference,    // to = what args[0] refers to
   WriteReference,   // args[0] refers to args[1]
@@ -235,7 +237,7 @@ struct Function {
   bool takes_self = false;
   std::vector<Operand> operands;
   std::vector<uint32_t> lists;
-  std::vector<std::string> messages;  // of Fail: what went wrong and where in the source
+  std::vector<std::string> messages;  // of Fail: what went wrong and where in the source; of MakeTensor
   std::vector<Instruction> code;      // ends with a Return, Jump, TailCall, TailCallClosure, SwitchTag or Fail
 };
 
@@ -248,16 +250,32 @@ struct Port {
   std::vector<SizeExpr> shape{};     // ... over Signature::variables
   std::optional<ObjectKind> kind{};  // of an input that is not a tensor: refuse others (none: the type is a parameter)
   uint32_t data_type = 0;            // of data: which of Program::types
+  uint32_t fields = 0;               // of a tuple: how many
+};
+
+// A field of a tuple among the inputs. Ports of inputs are numbered: the inputs, then fields.
+struct FieldPort {
+  Port port;
+  uint32_t of = 0;  // the tuple's port, of a lower number
+  uint32_t index = 0;
 };
 
 // What the first function takes and gives; shapes are bound and checked as those of a segment are.
 struct Signature {
-  std::vector<std::string> variables;  // an unknown dimension is a variable of its own, named "?"
-  std::vector<Port> inputs;            // by parameter
-  std::vector<Port> outputs;           // the result; when it is a tuple its fields, and so on
-  std::vector<VariableBinding> bindings;
+  std::vector<std::string> variables;     // an unknown dimension is a variable of its own, named "?"
+  std::vector<Port> inputs;               // by parameter
+  std::vector<Port> outputs;              // the result; when it is a tuple its fields, and so on
+  std::vector<VariableBinding> bindings;  // their inputs are ports
   std::vector<Check> checks;
+  std::vector<FieldPort> fields{};  // all of the inputs' tuples, of tuples in them too
+
+  size_t ports() const { return inputs.size() + fields.size(); }
+  const Port& port(size_t number) const {
+    return number < inputs.size() ? inputs[number] : fields[number - inputs.size()].port;
+  }
 };
+// The same for who knows shapes of the inputs only: sizes that fields say are not known.
+Signature without_fields(Signature s);
 
 // --- programs --------------------------------------------------------------------------------------------------------
 
@@ -269,7 +287,10 @@ struct KernelEntry {
 // A constant that is larger than what it is made of, such as a weight in Winograd's form: a file holds what it is made
 // of, and the kernel makes it when the program is linked.
 struct Preparation {
-  static constexpr int64_t max_growth = 64;  // how many times as large as what it reads its result may be
+  // Whether results of so many bytes may be made of so many bytes of constants that are stored: by one, and by all of
+  // a program together, so that few bytes of a file ask for little memory.
+  static bool may_make(double made, double stored) { return made <= 64 * stored; }
+
   uint32_t kernel = 0;
   std::vector<uint32_t> args;  // constants, as the kernel takes them
   uint32_t result = 0;         // which of args it writes; nothing else does

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "relay/runtime/program/program.h"
@@ -159,16 +160,20 @@ class FunctionBuilder {
     args.insert(args.begin(), closure);
     put({.op = Op::TailCallClosure}, args);
   }
-  uint32_t tensor_of_shape(Operand shape) { return emit(Op::MakeTensor, {shape}); }
+  // args[0]: the shape; the others are inputs of who needs it. `about`: the messages of MakeTensor.
+  uint32_t tensor_of_shape(const Operands& args, const std::vector<std::string>& about = {}) {
+    std::vector<uint32_t> messages;
+    for (const std::string& text : about) messages.push_back(message(text));
+    const uint32_t to = emit(Op::MakeTensor, args);
+    f_.code.back().list = list(messages);
+    return to;
+  }
   uint32_t reference(Operand content) { return emit(Op::MakeReference, {content}); }
   uint32_t read(Operand reference) { return emit(Op::ReadReference, {reference}); }
   void write(Operand reference, Operand content) { put({.op = Op::WriteReference}, {reference, content}); }
   void drop(uint32_t reg) { put({.op = Op::Drop}, {last(reg)}); }
   void ret(Operand value) { put({.op = Op::Return}, {value}); }
-  void fail(std::string message) {
-    f_.messages.push_back(std::move(message));
-    put({.op = Op::Fail, .index = static_cast<uint32_t>(f_.messages.size()) - 1}, {});
-  }
+  void fail(const std::string& text) { put({.op = Op::Fail, .index = message(text)}, {}); }
 
   // A place in the code, known before it is reached.
   Label label() {
@@ -209,6 +214,12 @@ class FunctionBuilder {
     uint32_t to = reg();
     put({.op = op, .tag = tag, .index = index, .to = to}, args);
     return to;
+  }
+  // Its index; equal ones are one.
+  uint32_t message(const std::string& text) {
+    const auto [it, fresh] = message_numbers_.try_emplace(text, static_cast<uint32_t>(f_.messages.size()));
+    if (fresh) f_.messages.push_back(text);
+    return it->second;
   }
   Range list(const std::vector<uint32_t>& items) {
     Range range{static_cast<uint32_t>(f_.lists.size()), static_cast<uint32_t>(items.size())};
@@ -272,6 +283,7 @@ class FunctionBuilder {
 
   Function f_;
   std::vector<uint32_t> labels_;  // where each is
+  std::map<std::string, uint32_t> message_numbers_;
 };
 
 }  // namespace relay::runtime

@@ -105,8 +105,9 @@ static std::string str(const Program& program, const Function& f, const Instruct
   for (uint32_t i = 0; i < in.args.count; ++i) args.push_back(str(f.operands[in.args.begin + i]));
   for (uint32_t i = 0; i < in.list.count; ++i) {
     uint32_t item = f.lists[in.list.begin + i];
-    list.push_back(in.op == Op::RunSegment ? format("%{}", item)
-                                           : format("{}: {}", program.types[in.index].constructors[i].name, item));
+    if (in.op == Op::RunSegment) list.push_back(format("%{}", item));
+    if (in.op == Op::MakeTensor) list.push_back(f.messages[item]);
+    if (in.op == Op::SwitchTag) list.push_back(format("{}: {}", program.types[in.index].constructors[i].name, item));
   }
   std::string all = format("({})", join(args, ", "));
   std::string rest =
@@ -128,7 +129,8 @@ static std::string str(const Program& program, const Function& f, const Instruct
     case Op::MakeClosure: return format("closure {}{}", program.functions[in.index].name, all);
     case Op::CallClosure: return format("call {}{}", args[0], rest);
     case Op::TailCallClosure: return format("tail call {}{}", args[0], rest);
-    case Op::MakeTensor: return format("tensor of shape {}", args[0]);
+    case Op::MakeTensor:
+      return format("tensor of shape {}{}", args[0], list.empty() ? "" : format(" for {}{}", list[0], rest));
     case Op::MakeReference: return format("reference {}", args[0]);
     case Op::ReadReference: return format("read {}", args[0]);
     case Op::WriteReference: return format("write {} to {}", args[1], args[0]);

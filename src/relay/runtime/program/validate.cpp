@@ -79,7 +79,7 @@ class Validator {
       there.push_back(!is_prepared(c));
       (is_prepared(c) ? made : stored) += static_cast<double>(c.bytes());
     }
-    check(made <= stored * Preparation::max_growth, "preparations make too much of little");
+    check(Preparation::may_make(made, stored), "preparations make too much of little");
     for (const Preparation& p : program_.preparations) {
       check(p.kernel < program_.kernels.size(), "a preparation's kernel does not exist");
       check(p.result < p.args.size() && p.args.size() <= Limits::rank && p.sizes.size() <= Limits::variables,
@@ -95,7 +95,8 @@ class Validator {
       for (size_t i = 0; i < p.args.size(); ++i) read += i == p.result ? 0 : program_.constants[p.args[i]].bytes();
       check(p.tasks >= 0 && static_cast<uint64_t>(p.tasks) <= 1 + read + program_.constants[p.args[p.result]].bytes(),
             "a preparation's task count is out of range");
-      check(program_.constants[p.args[p.result]].bytes() / Preparation::max_growth <= read,
+      check(Preparation::may_make(static_cast<double>(program_.constants[p.args[p.result]].bytes()),
+                                  static_cast<double>(read)),
             "a preparation makes too much of little");
     }
     for (bool is_there : there) check(is_there, "a constant has no data");
@@ -378,10 +379,13 @@ class Validator {
           format("it has {} inputs, and the first function {} parameters", s.inputs.size(),
                  program_.functions[0].parameters));
     check(!program_.functions[0].takes_self, "the first function is that of a closure");
-    for (const Port& port : s.inputs) this->port(port, s.variables.size());
+    limit(s.fields.size(), Limits::arrays, "fields of inputs");
+    for (size_t i = 0; i < s.ports() && !failed_; ++i) port(s.port(i), s.variables.size());
     for (const Port& port : s.outputs) this->port(port, s.variables.size());
-    std::vector<bool> bound = bound_variables(s.variables, s.bindings, s.inputs.size(), [&](uint32_t i) {
-      return s.inputs[i].is_tensor ? s.inputs[i].shape.size() : 0;
+    fields(s);
+    if (failed_) return;
+    std::vector<bool> bound = bound_variables(s.variables, s.bindings, s.ports(), [&](uint32_t i) {
+      return s.port(i).is_tensor ? s.port(i).shape.size() : 0;
     });
     checks(s.checks, s.variables.size());
     if (failed_) return;
@@ -390,9 +394,18 @@ class Validator {
       for (const SizeWord& w : e.words)
         check(w.op != SizeOp::Var || bound[static_cast<size_t>(w.value)], "an input's shape variable is not bound");
     };
-    for (const Port& port : s.inputs)
-      for (const SizeExpr& e : port.shape) known(e);
+    for (size_t i = 0; i < s.ports(); ++i)
+      for (const SizeExpr& e : s.port(i).shape) known(e);
     for (const Check& c : s.checks) known(c.condition);
+  }
+  void fields(const Signature& s) {
+    for (size_t k = 0; k < s.fields.size() && !failed_; ++k) {
+      const FieldPort& f = s.fields[k];
+      check(f.of < s.inputs.size() + k, "a field's tuple stands behind it");
+      if (failed_) return;
+      const Port& of = s.port(f.of);
+      check(!of.is_tensor && of.kind == ObjectKind::Tuple && f.index < of.fields, "a field is in no tuple");
+    }
   }
   void port(const Port& port, size_t variables) {
     limit(port.name.size(), Limits::text, "bytes in a name");
@@ -490,8 +503,12 @@ class Validator {
       case Op::Drop: check(in.args.count == 1 && f.operands[in.args.begin].last, "a drop is not the last use"); return;
       case Op::Fail: check(in.index < f.messages.size(), "a message does not exist"); return args(0);
       case Op::GetField: check(in.index < max_fields_, "no value has such a field"); return args(1);
-      case Op::Move:
       case Op::MakeTensor:
+        for (uint32_t i = 0; i < in.list.count; ++i)
+          check(f.lists[in.list.begin + i] < f.messages.size(), "a message does not exist");
+        check(in.list.count % 2 == 0, "a shape is for half an operator");
+        return args(in.list.count == 0 ? 1 : in.list.count / 2);
+      case Op::Move:
       case Op::MakeReference:
       case Op::ReadReference:
       case Op::Return: return args(1);

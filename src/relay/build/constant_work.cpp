@@ -1,0 +1,84 @@
+#include "relay/build/constant_work.h"
+
+#include <algorithm>
+#include <set>
+
+#include "relay/scalar/simplify.h"
+
+namespace relay::build {
+
+using lower::Array;
+using lower::LoweredFunction;
+using lower::Step;
+
+namespace {
+
+// What a program may ask for when it is built: so much for any, and so much more for each byte of its constants. Work
+// is operations, and bytes that are read and written: 2^34 take a core from one to some seconds. What models do is far
+// below: Winograd's form of a weight takes some tens of operations a byte, the product of two weights of 4096 x 4096 a
+// thousand. Bytes are those of results, of which an import may make as many (docs/security.md).
+constexpr double any_work = static_cast<double>(int64_t{1} << 34), work_a_byte = 4096;
+constexpr double any_bytes = static_cast<double>(int64_t{256} << 20), bytes_a_byte = 64;
+
+class Limit {
+ public:
+  void add_constants(const LoweredFunction& f) {
+    for (const Array& a : f.arrays)
+      if (a.kind == Array::Kind::Constant && a.value && seen_.insert(a.value.data()).second)
+        stored_ += static_cast<double>(a.value.bytes());
+  }
+
+  void apply(LoweredFunction& f) {
+    std::set<int> late;  // arrays that steps write which are left to runs
+    // The writers of one array are left together, and with them what reads it.
+    for (bool more = true; more;) {
+      more = false;
+      for (Step& s : f.steps) {
+        if (!s.constant) continue;
+        auto is_late = [&](int array) { return late.count(array) > 0; };
+        const bool follows = std::any_of(s.reads.begin(), s.reads.end(), is_late) ||
+                             std::any_of(s.writes.begin(), s.writes.end(), is_late);
+        if (!follows && (counted_.count(&s) || take(f, s))) continue;
+        s.constant = false, more = true;
+        late.insert(s.writes.begin(), s.writes.end());
+      }
+    }
+    counted_.clear();
+  }
+
+ private:
+  bool take(const LoweredFunction& f, const Step& s) {
+    double read = 0, written = 0;
+    for (int r : s.reads) read += bytes(f.arrays[static_cast<size_t>(r)]);
+    for (int w : s.writes) written += bytes(f.arrays[static_cast<size_t>(w)]);
+    const double work = work_ + s.flops + read + written, made = bytes_ + written;
+    if (work > any_work + work_a_byte * stored_ || made > any_bytes + bytes_a_byte * stored_) return false;
+    work_ = work, bytes_ = made;
+    counted_.insert(&s);
+    return true;
+  }
+
+  // As stored; steps on constants have arrays of known sizes.
+  static double bytes(const Array& a) {
+    double out = a.dtype.bytes();
+    for (const scalar::Expr& e : a.layout.physical_shape(a.shape)) {
+      const scalar::Expr extent = scalar::simplify(e);
+      out *= scalar::is_int(extent) ? static_cast<double>(extent->ivalue) : 1;
+    }
+    return out;
+  }
+
+  std::set<const void*> seen_;
+  std::set<const Step*> counted_;  // of the function
+  double stored_ = 0, work_ = 0, bytes_ = 0;
+};
+
+}  // namespace
+
+void limit_constant_work(std::vector<exec::LoweredSegment>& segments) {
+  Limit limit;
+  for (const exec::LoweredSegment& s : segments) limit.add_constants(s.lowered);
+  for (exec::LoweredSegment& s : segments) limit.apply(s.lowered);
+}
+
+}  // namespace relay::build
