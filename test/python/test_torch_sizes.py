@@ -8,7 +8,7 @@ import relay
 torch = pytest.importorskip("torch")
 import relay.torch  # noqa: E402
 
-F, nn = torch.nn.functional, torch.nn
+F, fft, nn = torch.nn.functional, torch.fft, torch.nn
 AUTO = torch.export.Dim.AUTO
 
 # Of x (2, 3, 10, 12) and (3, 3, 7, 9).
@@ -24,6 +24,9 @@ FUNCTIONS = {
     "padded to a multiple by its edge": lambda x: F.pad(x, (0, -x.shape[-1] % 4, 0, 1), mode="replicate"),
     "padded to a multiple by its mirror image": lambda x: F.pad(x, (0, -x.shape[-1] % 4, 2, 1), mode="reflect"),
     "padded around": lambda x: F.pad(x, (1, 2, -1, 1), mode="circular"),
+    "half a transform": lambda x: fft.rfft(x).abs(),
+    "there and back to an even size": lambda x: fft.irfft(fft.rfft(x)),
+    "there and back": lambda x: fft.irfft2(fft.rfft2(x, norm="ortho"), s=x.shape[-2:]),
     "diagonals": lambda x: ((x + 1).diagonal(1, -2, -1), (x + 1).diagonal(-1, -2, -1), x[0, 0].trace()),
     "running maxima": lambda x: x.round().cummax(-1),
     "running minima": lambda x: x.round().cummin(2),
