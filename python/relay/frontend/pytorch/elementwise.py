@@ -275,6 +275,11 @@ def convert_element_type(c: Conversion):
     return c.as_("a")
 
 
+def fma(c: Conversion):
+    """prims.fma: a b + c."""
+    return op.add(op.multiply(c.as_("a"), c.as_("b")), c.as_("c"))
+
+
 def same(c: Conversion):
     """What only copies, or says something about memory."""
     name = "self" if "self" in c._raw else "input"

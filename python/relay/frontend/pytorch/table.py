@@ -103,7 +103,7 @@ OPERATORS = {
     "where.self": elementwise.where,
     "masked_fill.Scalar": elementwise.masked_fill, "masked_fill.Tensor": elementwise.masked_fill,
     "_to_copy": elementwise.to_dtype, "to.dtype": elementwise.to_dtype,
-    "prims::convert_element_type": elementwise.convert_element_type,
+    "prims::convert_element_type": elementwise.convert_element_type, "prims::fma": elementwise.fma,
     "dropout": elementwise.dropout, "native_dropout": elementwise.native_dropout,
     "expm1": elementwise.expm1, "atan2": elementwise.atan2, "round.decimals": elementwise.round_decimals,
     "signbit": elementwise.signbit, "hypot": elementwise.hypot, "exp2": elementwise.exp2,
