@@ -136,8 +136,8 @@ def divide(c: Conversion):
 def where(c: Conversion):
     zero = number(0, REAL[c.result.dtype])
     first, second = _component(c, "self"), _component(c, "other")
-    chosen = (op.where(c("condition"), *(zero if one is None else one for one in pair))
-              for pair in zip(first, second, strict=True))  # fmt: skip
+    chosen = (op.where(c("condition"), *(zero if one is None else one for one in two))
+              for two in zip(first, second, strict=True))  # fmt: skip
     return pair(*(op.broadcast_to(one, shape=c.out_shape) for one in chosen))
 
 

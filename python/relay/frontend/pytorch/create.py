@@ -38,7 +38,12 @@ def arange(c: Conversion):
     if not c.dtype.startswith(("float", "bfloat")):
         start, step = int(start), int(step)
     if isinstance(extent, int):
-        return const((np.arange(extent) * step + start).astype(c.dtype))
+        places = np.arange(extent) * step + start
+        return (
+            op.cast(const(places.astype("float32")), c.dtype)
+            if c.dtype == "bfloat16"
+            else const(places.astype(c.dtype))
+        )
     places = counted(extent, c.dtype)
     places = places if step == 1 else op.multiply(places, number(step, c.dtype))
     return places if start == 0 else op.add(places, number(start, c.dtype))

@@ -115,9 +115,7 @@ def holds(function):
 
     def convert(c):
         data = c.as_("self", "bool")
-        if c.rank("self") == 0:
-            return data
-        found = function(data, axis=_axes(c), keepdims=_kept(c))
+        found = function(data, axis=_axes(c), keepdims=_kept(c)) if c.rank("self") else data
         return found if c.dtype == "bool" else op.cast(found, dtype_name(c.result.dtype))
 
     return convert
