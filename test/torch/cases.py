@@ -9,7 +9,8 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 DTYPES = (torch.float32, torch.int64, torch.bool)
-FIRST_ONLY = (torch.int32, torch.float64, torch.float16)  # a first sample each: the same code, other elements
+# A first sample each: the same code, other elements.
+FIRST_ONLY = (torch.int32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8)
 # What they give is not determined.
 UNDETERMINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 PREFIXES = ("nn.functional.", "special.", "linalg.")
@@ -57,7 +58,7 @@ def core_aten():
     return found
 
 
-def _names(info):
+def names(info):
     short = next((info.name.removeprefix(one) for one in PREFIXES if info.name.startswith(one)), info.name)
     return {info.aten_name, info.name, short}
 
@@ -75,7 +76,7 @@ def find_cases(most, every=False):
     known = {name.partition(".")[0] for name in [*OPERATORS, *core_aten()]}
     cases = []
     for info in op_db:
-        if info.name in UNDETERMINED or not (every or _names(info) & known):
+        if info.name in UNDETERMINED or not (every or names(info) & known):
             continue
         title = f"{info.name}.{info.variant_test_name}" if info.variant_test_name else info.name
         for dtype in DTYPES + FIRST_ONLY:

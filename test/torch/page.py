@@ -32,6 +32,10 @@ Samples that pass; a blank: PyTorch has none of that type.
 | --- |{columns} --- |
 {operators}
 
+## Operators of the table without samples of their own name
+
+{others}
+
 ## Why samples fail
 
 | samples | reason |
@@ -79,6 +83,43 @@ def not_imported():
     )  # fmt: skip
 
 
+# Tests of operators that no sample comes to: what PyTorch makes of others only when it traces for torch.compile, takes
+# gradients or reads TorchScript, and what is not of ATen.
+TESTED = {
+    "test_torch_apart.py": (
+        "_adaptive_avg",
+        "_cdist_forward",
+        "avg_pool2d_backward",
+        "replication_pad2d",
+        "transformers::",
+    ),
+    "test_torch_backend.py": ("_softmax", "convolution", "detach", "_unsafe_view"),
+    "test_torch_complex.py": ("_conj", "_fft_"),
+    "test_torch_complex_arithmetic.py": ("_conj_physical",),
+    "test_torch_keys.py": ("lstm.", "gru.", "rnn_", "__lshift__", "__rshift__", "_unique2", "upsample_"),
+    "test_torch_optimizers.py": ("prims::fma",),
+    "test_torch_quantized.py": ("quantized_decomposed::", "_int_mm", "_weight_int4pack"),
+    "test_torch_sizes.py": ("reflection_pad2d", "replication_pad2d"),
+    "test_torch_vision.py": ("torchvision::",),
+    "test_torchscript.py": ("_convolution",),
+}
+
+
+def _without_samples(results):
+    """Of each such key: operators whose samples come to it, else the tests that have it."""
+    named = {name for info in cases.op_db for name in cases.names(info)}
+    rows = ["| key | what comes to it |", "| --- | --- |"]
+    for key in sorted(OPERATORS):
+        if key.partition(".")[0] in named:
+            continue
+        samples = dict.fromkeys(r["op"] for r in results if key in r["keys"] and r["outcome"] == "passed")
+        tests = [test for test, beginnings in TESTED.items() if key.startswith(beginnings)]
+        found = [f"samples of {', '.join(list(samples)[:3])}"] if samples else []
+        found += [f"`{test}`" for test in tests]
+        rows.append(f"| `{key}` | {'; '.join(found) or 'no sample, and no test is listed'} |")
+    return "\n".join(rows)
+
+
 def write_page(results, samples, path):
     counted = [r for r in results if r["outcome"] != "random" and not r["outcome"].startswith("torch.export")]
     by_op = {}
@@ -97,6 +138,7 @@ def write_page(results, samples, path):
         unexported=len(results) - len(counted) - random,
         operators="\n".join(_operator_row(op, by_op[op]) for op in sorted(by_op)),
         reasons="\n".join(reason_rows(r["outcome"] for r in counted if r["outcome"] != "passed")),
+        others=_without_samples(counted),
         missing=", ".join(f"`{name}`" for name in not_imported()) + ".",
     )
     pathlib.Path(path).write_text(text)

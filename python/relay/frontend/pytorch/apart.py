@@ -10,6 +10,7 @@ import math
 import torch
 
 from . import apart_attention, apart_grid, apart_index, apart_linalg, apart_resize
+from .conversion import each
 
 aten = torch.ops.aten
 MOST_GROUPS = 16  # of a convolution over three axes, each a convolution of its own
@@ -39,19 +40,22 @@ def _adaptive_average(axes: int):
     return function
 
 
-def _average(grad, data, size, stride, padding, ceil_mode, count_include_pad, divisor):
-    axes = len(size)
-    if axes == 2 and not ceil_mode and divisor is None:
-        return NotImplemented
-    stride = stride or size
-    for place, axis in enumerate(range(-axes, 0)):
-        windows, extent = grad.shape[axis], data.shape[axis]
-        begin = _numbers(windows, grad) * stride[place] - padding[place]
-        end = (begin + size[place]).clamp(max=extent + padding[place])
-        inner, last = begin.clamp(min=0), end.clamp(max=extent)
-        shares = torch.ones_like(begin) if divisor is not None else end - begin if count_include_pad else last - inner
-        grad = apart_resize.along(grad, axis, _windows(inner, last, extent, shares, grad))
-    return grad if divisor is None else grad / divisor
+def _average(axes: int):
+    def function(grad, data, size, stride, padding, ceil_mode, count_include_pad, divisor):
+        if axes == 2 and not ceil_mode and divisor is None:
+            return NotImplemented
+        size, stride, padding = (each(one, axes) for one in (size, stride or size, padding))
+        for place, axis in enumerate(range(-axes, 0)):
+            windows, extent = grad.shape[axis], data.shape[axis]
+            begin = _numbers(windows, grad) * stride[place] - padding[place]
+            end = (begin + size[place]).clamp(max=extent + padding[place])
+            inner, last = begin.clamp(min=0), end.clamp(max=extent)
+            counts = end - begin if count_include_pad else last - inner
+            shares = torch.ones_like(begin) if divisor is not None else counts
+            grad = apart_resize.along(grad, axis, _windows(inner, last, extent, shares, grad))
+        return grad if divisor is None else grad / divisor
+
+    return function
 
 
 def _of_maxima(axes: int):
@@ -251,8 +255,8 @@ DECOMPOSITIONS = {
     aten.convolution_backward.default: _convolution_of_volumes,
     aten._adaptive_avg_pool2d_backward.default: _adaptive_average(2),
     aten._adaptive_avg_pool3d_backward.default: _adaptive_average(3),
-    aten.avg_pool2d_backward.default: _average,
-    aten.avg_pool3d_backward.default: _average,
+    aten.avg_pool2d_backward.default: _average(2),
+    aten.avg_pool3d_backward.default: _average(3),
     aten.max_pool3d_with_indices_backward.default: _of_maxima(3),
     aten.adaptive_max_pool2d.default: _adaptive_maximum(2, aten.max_pool2d_with_indices),
     aten.adaptive_max_pool3d.default: _adaptive_maximum(3, aten.max_pool3d_with_indices),

@@ -32,9 +32,40 @@ def _masked_scatter_backward(grad, mask, sizes):
     return flat.reshape(sizes)
 
 
+MOST_BLOCKS = 2**31  # that are scanned along an axis whose size varies: a step for each of their binary digits
+BLOCK = 64  # places of such an axis that are scanned for themselves: six of the steps, and 1 / 64 of the work of others
+
+
+def _scanned_to_the_end(values: tuple, dim: int, combine):
+    """_scanned along an axis whose size the run alone knows: in blocks of a known size, the last of which repeats the
+    last element; then the blocks' last elements, in steps of which those that are longer than the axis change
+    nothing."""
+    count, device = values[0].shape[dim], values[0].device
+    blocks = (count + BLOCK - 1) // BLOCK
+    source = torch.arange(blocks * BLOCK, device=device).clamp(max=count - 1)
+    values = tuple(one.movedim(dim, -1).index_select(-1, source).unflatten(-1, (blocks, BLOCK)) for one in values)
+    inner = _scanned(values, -1, combine)
+    ends, place, step = tuple(one.select(-1, BLOCK - 1) for one in inner), torch.arange(blocks, device=device), 1
+    while step < MOST_BLOCKS // BLOCK:
+        ends = _joined(ends, ends, place, step, combine)
+        step *= 2
+    ends = tuple(one.unsqueeze(-1) for one in ends)
+    whole = _joined(ends, inner, place[:, None], 1, combine)
+    return tuple(one.flatten(-2).narrow(-1, 0, count).movedim(-1, dim) for one in whole)
+
+
+def _joined(before: tuple, here: tuple, place, step: int, combine):
+    """combine(what is `step` places before, what is here); here alone where nothing is."""
+    source = (place.reshape(-1) - step).clamp(min=0)
+    joined = combine(tuple(one.index_select(here[0].dim() - place.dim(), source) for one in before), here)
+    return tuple(torch.where(place < step, old, new) for old, new in zip(here, joined, strict=True))
+
+
 def _scanned(values: tuple, dim: int, combine):
     """combine(what came before, what is here) along an axis: in step s of what is 2^s places before."""
     count, step = values[0].shape[dim], 1
+    if not isinstance(count, int):
+        return _scanned_to_the_end(values, dim, combine)
     while step < count:
         before = tuple(one.narrow(dim, 0, count - step) for one in values)
         here = tuple(one.narrow(dim, step, count - step) for one in values)
@@ -48,7 +79,7 @@ def _running_extreme(exceeds):
     """cummax and cummin: of equal elements the last counts, and what is not a number stays."""
 
     def function(data, dim):
-        if data.dim() == 0 or not isinstance(data.shape[dim], int):
+        if data.dim() == 0:
             return NotImplemented
 
         def combine(before, here):
@@ -66,7 +97,7 @@ def _running_extreme(exceeds):
 
 
 def _running_logsumexp(data, dim):
-    if data.dim() == 0 or not isinstance(data.shape[dim], int):
+    if data.dim() == 0:
         return NotImplemented
     return _scanned((data,), dim, lambda before, here: (torch.logaddexp(before[0], here[0]),))[0]
 
@@ -81,20 +112,32 @@ def _kth_value(data, k, dim=-1, keepdim=False):
 
 def _median(data, dim, keepdim=False):
     """The lower of the two in the middle; not a number where there is one, which sorting puts last."""
-    if data.dim() == 0 or not isinstance(data.shape[dim], int):
+    if data.dim() == 0:
         return NotImplemented
-    middle, last = (data.shape[dim] - 1) // 2, data.shape[dim] - 1
+    middle = (data.shape[dim] - 1) // 2
     values, places = data.sort(dim)
-    value, place = values.narrow(dim, middle, 1), places.narrow(dim, middle, 1)
+    value, place = values.select(dim, middle), places.select(dim, middle)
     if data.is_floating_point():
-        greatest = values.narrow(dim, last, 1)
-        place = torch.where(greatest.isnan(), places.narrow(dim, last, 1), place)
+        greatest = values.select(dim, -1)
+        place = torch.where(greatest.isnan(), places.select(dim, -1), place)
         value = torch.where(greatest.isnan(), greatest, value)
-    return (value, place) if keepdim else (value.squeeze(dim), place.squeeze(dim))
+    return (value.unsqueeze(dim), place.unsqueeze(dim)) if keepdim else (value, place)
 
 
 def _median_of_all(data):
-    return _median(data.reshape(-1), 0)[0] if data.dim() else NotImplemented
+    return _median(data.reshape(-1), 0)[0]
+
+
+def _mode(data, dim=-1, keepdim=False):
+    """The least of the elements that are there most often, at its last place. What is not a number is there once."""
+    if data.dim() == 0 or data.dtype == torch.bool:
+        return NotImplemented
+    values, places = data.movedim(dim, -1).sort(stable=True, dim=-1)
+    ends = torch.searchsorted(values, values, right=True)
+    first = (ends - torch.searchsorted(values, values)).argmax(-1, keepdim=True)
+    value = values.gather(-1, first)
+    place = places.gather(-1, (ends.gather(-1, first) - 1).clamp(min=0))
+    return (value.movedim(-1, dim), place.movedim(-1, dim)) if keepdim else (value.squeeze(-1), place.squeeze(-1))
 
 
 def _triangle(is_lower: bool):
@@ -125,5 +168,6 @@ DECOMPOSITIONS = {
     aten.logcumsumexp.default: _running_logsumexp,
     aten.kthvalue.default: _kth_value,
     aten.median.dim: _median,
+    aten.mode.default: _mode,
     aten.median.default: _median_of_all,
 }

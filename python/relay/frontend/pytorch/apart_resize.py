@@ -47,7 +47,7 @@ def _shares(extent: int, count: int, corners: bool, factor, reach: float, weight
         scale = (extent - 1) / (count - 1) if count > 1 else 0.0
     else:
         scale = 1 / factor if factor else extent / count
-    wide = max(scale, 1.0)
+    wide = torch.sym_max(scale, 1.0)
     centre = scale * (torch.arange(count, dtype=like.dtype, device=like.device) + 0.5)
     first = (centre - reach * wide + 0.5).to(torch.int64).clamp(min=0)
     last = (centre + reach * wide + 0.5).to(torch.int64).clamp(max=extent)
@@ -66,14 +66,12 @@ def _smoothed(reach: float, weight):
         return [_shares(extent, count, corners, factor, reach, weight, like) for extent, count, factor in rows]
 
     def forward(data, size, corners, height=None, width=None):
-        if not all(isinstance(one, int) for one in [*data.shape[2:], *size]) or not data.is_floating_point():
+        if not data.is_floating_point():
             return NotImplemented
         down, across = shares(data.shape[2:], size, corners, (height, width), data)
         return along(along(data, -1, across), -2, down)
 
     def backward(grad, size, sizes, corners, height=None, width=None):
-        if not all(isinstance(one, int) for one in [*sizes[2:], *size]):
-            return NotImplemented
         down, across = shares(sizes[2:], size, corners, (height, width), grad)
         return along(along(grad, -2, down.mT), -1, across.mT)
 

@@ -9,15 +9,10 @@ import numpy as np
 from ... import op
 from ...expr import const
 from . import quantized
-from .conversion import Conversion, Refused, number
+from .conversion import Conversion, Refused, each, number
 
 _FORWARD = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
 _TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
-
-
-def _each(value, rank: int) -> list[int]:
-    value = [value] if isinstance(value, int) else list(value)
-    return value * rank if len(value) == 1 else value
 
 
 def _padding(c: Conversion, rank: int, kernel: list, dilation: list) -> list[int]:
@@ -25,9 +20,11 @@ def _padding(c: Conversion, rank: int, kernel: list, dilation: list) -> list[int
     if given == "valid":
         return [0] * rank
     if given == "same":
+        if not all(isinstance(one, int) for one in kernel):
+            raise Refused("padding that keeps a size, of a window whose size is not known before the run")
         whole = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         return [one // 2 for one in whole] + [one - one // 2 for one in whole]
-    return _each(given, rank)
+    return each(given, rank)
 
 
 def convolution(c: Conversion):
@@ -37,18 +34,20 @@ def convolution(c: Conversion):
     batched = c.rank("input") == rank + 2
     data = c("input") if batched else op.expand_dims(c("input"), axis=0)
     transposed = "transposed" in c._raw and c("transposed") or "transpose" in str(c.node.target)
-    weight = [int(one) for one in c.shape("weight")]
-    dilation = _each(c("dilation"), rank)
+    weight = c.shape("weight")
+    dilation = each(c("dilation"), rank)
     how = {
-        "strides": _each(c("stride"), rank),
+        "strides": each(c("stride"), rank),
         "padding": _padding(c, rank, weight[2:], dilation),
         "dilation": dilation,
         "groups": c("groups"),
         "channels": weight[1] * c("groups") if transposed else weight[0],
         "kernel_size": weight[2:],
     }
+    if not all(isinstance(one, int) for one in weight):  # both are read off its type
+        how |= {"channels": None, "kernel_size": None}
     if transposed:
-        how["output_padding"] = _each(c("output_padding"), rank)
+        how["output_padding"] = each(c("output_padding"), rank)
     pair = quantized.pair(c("input"), c("weight"), 1 if transposed else 0) if rank == 2 and batched else None
     if pair is not None and not (transposed and c("groups") > 1):
         function = op.qnn.conv2d_transpose if transposed else op.qnn.conv2d
@@ -70,14 +69,16 @@ def convolution_backward(c: Conversion):
     one_more = (lambda value: op.expand_dims(value, axis=2)) if rank == 1 else (lambda value: value)
     ones_less = (lambda value: op.squeeze(value, axis=[2])) if rank == 1 else (lambda value: value)
     strides, padding, dilation = (
-        [*extra[:1], *_each(c(name), rank)]
+        [*extra[:1], *each(c(name), rank)]
         for extra, name in zip(lifted, ("stride", "padding", "dilation"), strict=True)
     )
     grad, data, weight = (one_more(c(name)) for name in ("grad_output", "input", "weight"))
     sizes = {
         name: [*c.shape(name)[:2], *lifted[0][:1], *c.shape(name)[2:]] for name in ("grad_output", "input", "weight")
     }
-    kernel = [int(extent) for extent in sizes["weight"][2:]]
+    kernel = sizes["weight"][2:]
+    if not all(isinstance(extent, int) for extent in sizes["weight"]):
+        raise Refused("the gradient of a convolution whose weight has sizes that are not known before the run")
     how = {"strides": strides, "padding": padding, "dilation": dilation, "groups": c("groups"), "kernel_size": kernel}
     for_data, for_weight, for_bias = c("output_mask")
     results = [None, None, None]

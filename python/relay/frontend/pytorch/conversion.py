@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import fractions
 import functools
 import math
 import operator
@@ -56,6 +57,9 @@ def _size_of_symbols(expr) -> int | Dim:
         return int(expr)
     if expr.is_Symbol:
         return Dim(str(expr))
+    if kind in ("TruncToInt", "FloorToInt"):
+        numerator, denominator = _quotient_of_sizes(expr.args[0])
+        return numerator if denominator == 1 else numerator // denominator
     parts = [_size_of_symbols(part) for part in expr.args]
     if kind == "Add":
         return sum(parts[1:], parts[0])
@@ -63,7 +67,7 @@ def _size_of_symbols(expr) -> int | Dim:
         return math.prod(parts[1:], start=parts[0])
     if kind == "Pow" and isinstance(parts[1], int) and parts[1] > 0:
         return math.prod([parts[0]] * (parts[1] - 1), start=parts[0])
-    if kind in ("ToFloat", "TruncToInt", "FloorToInt"):  # of what is whole, since no other float has a size
+    if kind == "ToFloat":
         return parts[0]
     if kind in ("FloorDiv", "CleanDiv"):
         return parts[0] // parts[1]
@@ -72,6 +76,16 @@ def _size_of_symbols(expr) -> int | Dim:
     if kind in ("Max", "Min"):
         return functools.reduce(getattr(Dim, kind.lower()), parts[1:], Dim(parts[0]))
     raise Refused(f"the size {expr} cannot be said in Relay")
+
+
+def _quotient_of_sizes(expr) -> tuple[int | Dim, int]:
+    """A float that is not negative as a size over a power of two, where its product in floats has no rounding."""
+    if expr.is_Float and (exact := fractions.Fraction(float(expr))).denominator <= 2**10:
+        return exact.numerator, exact.denominator
+    if type(expr).__name__ == "Mul":
+        numerators, denominators = zip(*map(_quotient_of_sizes, expr.args), strict=True)
+        return math.prod(numerators[1:], start=numerators[0]), math.prod(denominators)
+    return _size_of_symbols(expr), 1
 
 
 _ARITHMETIC = {
@@ -110,6 +124,9 @@ def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
     parts = [number_of_sizes(part, sizes) for part in expr.args]
     if kind == "ToFloat":
         return cast(*parts[0], "float64"), "float64"
+    if kind in ("FloorToInt", "TruncToInt"):
+        function = op.floor if kind == "FloorToInt" else op.trunc
+        return op.cast(function(cast(*parts[0], "float64")), "int64"), "int64"
     if kind in _QUOTIENTS:
         return op.divide(*(cast(*part, "float64") for part in parts)), "float64"
     if kind not in _ARITHMETIC:
@@ -119,6 +136,29 @@ def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
     for part in more:
         result = _ARITHMETIC[kind](result, part)
     return result, dtype
+
+
+def number_of_size(value, sizes: dict) -> Expr:
+    """A size of PyTorch, as number_of_sizes reads it, or a number: an int64."""
+    return number(value, "int64") if isinstance(value, int) else number_of_sizes(value.node.expr, sizes)[0]
+
+
+def numbers_of_sizes(values: list, sizes: dict) -> Expr:
+    """The same of several, as a vector."""
+    return op.stack([number_of_size(one, sizes) for one in values], axis=0)
+
+
+def each(value, axes: int) -> list[int]:
+    """An argument that has a number for each axis, or one for all."""
+    value = [value] if isinstance(value, int) else list(value)
+    return value * axes if len(value) == 1 else value
+
+
+def counted(extent: int | Dim, dtype: str = "int64") -> Expr:
+    """0, 1, .. before a size."""
+    if isinstance(extent, int):
+        return const(np.arange(extent).astype(dtype))
+    return op.cumsum(op.full(number(1, dtype), shape=[extent]), axis=0, exclusive=True)
 
 
 def _real(dtype: torch.dtype) -> torch.dtype:
@@ -135,11 +175,11 @@ class Conversion:
         self._raw = {a.name: given.get(a.name, a.default_value if a.has_default_value() else None) for a in schema}
         self.names = [a.name for a in schema]
         self._values, self._sizes = values, sizes
-        self._lifted, self._computed_in = set(), {}
+        self._lifted, self._computed_in, self._given = set(), {}, {}
         self.result = node.meta.get("val")
 
     def __call__(self, name: str):
-        value = self._of(self._raw[name])
+        value = self._given[name] if name in self._given else self._of(self._raw[name])
         if name in self._computed_in:
             value = op.cast(value, self._computed_in[name])
         return op.expand_dims(value, axis=0) if name in self._lifted else value
@@ -175,23 +215,36 @@ class Conversion:
             return [self._of(one) for one in raw]
         return raw
 
+    def given(self, values: dict[str, Expr | None]) -> Conversion:
+        """The same call with other expressions, or None, for these arguments."""
+        made = Conversion(self.node, self._values, self._sizes)
+        made._given = values
+        return made
+
     def of_part(self, place: int) -> Conversion:
-        """The same call of the real (0) or imaginary (1) parts of its complex arguments."""
-        parts = {
-            one: op.take(self._values[one], number(place, "int32"), axis=one.meta["val"].dim(), mode="checked")
-            for one in self.node.all_input_nodes
-            if isinstance(one.meta.get("val"), torch.Tensor) and one.meta["val"].is_complex()
-        }
+        """The same call of the real (0) or imaginary (1) parts of its arguments that are not indices."""
+        parts = {}
+        for one in self.node.all_input_nodes:
+            val = one.meta.get("val")
+            if isinstance(val, torch.Tensor) and val.is_complex():
+                parts[one] = op.take(self._values[one], number(place, "int32"), axis=val.dim(), mode="checked")
+            elif isinstance(val, torch.Tensor) and val.is_floating_point() and place == 1:
+                parts[one] = op.zeros_like(self._values[one])
         return Conversion(self.node, collections.ChainMap(parts, self._values), self._sizes)
 
     def has(self, name: str) -> bool:
         """Whether the argument is given and not None."""
-        return self._raw.get(name) is not None
+        return self._given.get(name, self._raw.get(name)) is not None
 
     def val(self, name: str):
         """The fake tensor, or plain value, that stands for the argument."""
         raw = self._raw[name]
         return raw.meta["val"] if isinstance(raw, torch.fx.Node) else raw
+
+    def numbers(self, name: str) -> Expr:
+        """A list of numbers, some of them sizes, as a vector of int64."""
+        found = [raw.meta["val"] if isinstance(raw, torch.fx.Node) else raw for raw in self._raw[name]]
+        return numbers_of_sizes(found, self._sizes)
 
     def shape(self, name: str) -> list:
         return [1] if name in self._lifted else [size(one) for one in self.val(name).shape]

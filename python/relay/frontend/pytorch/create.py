@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import op
 from ...expr import const
-from .conversion import Conversion, number
+from .conversion import Conversion, counted, number
 
 
 def filled(value=None):
@@ -27,28 +27,26 @@ def scalar_tensor(c: Conversion):
     return c.as_("s")
 
 
-def _counted(extent, dtype: str):
-    """0, 1, .. before a size."""
-    if isinstance(extent, int):
-        return const(np.arange(extent).astype(dtype))
-    return op.cumsum(op.full(number(1, dtype), shape=[extent]), axis=0, exclusive=True)
-
-
 def arange(c: Conversion):
     start = c("start") if "start" in c._raw else 0
     step = c("step") if "step" in c._raw else 1
     extent = c.out_shape[0]
     if not isinstance(start, (int, float)) or not isinstance(step, (int, float)):
-        counted = _counted(extent, c.dtype)
-        counted = op.multiply(counted, c.as_("step")) if "step" in c._raw else counted
-        return op.add(counted, c.as_("start"))
+        places = counted(extent, c.dtype)
+        places = op.multiply(places, c.as_("step")) if "step" in c._raw else places
+        return op.add(places, c.as_("start"))
     if not c.dtype.startswith(("float", "bfloat")):
         start, step = int(start), int(step)
     if isinstance(extent, int):
-        return const((np.arange(extent) * step + start).astype(c.dtype))
-    counted = _counted(extent, c.dtype)
-    counted = counted if step == 1 else op.multiply(counted, number(step, c.dtype))
-    return counted if start == 0 else op.add(counted, number(start, c.dtype))
+        places = np.arange(extent) * step + start
+        return (
+            op.cast(const(places.astype("float32")), c.dtype)
+            if c.dtype == "bfloat16"
+            else const(places.astype(c.dtype))
+        )
+    places = counted(extent, c.dtype)
+    places = places if step == 1 else op.multiply(places, number(step, c.dtype))
+    return places if start == 0 else op.add(places, number(start, c.dtype))
 
 
 def triangle(upper: bool):

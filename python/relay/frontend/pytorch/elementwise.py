@@ -76,33 +76,37 @@ def round_decimals(c: Conversion):
     return down(op.round(up(x, scale)), scale) if decimals else op.round(x)
 
 
-def _negative(x, dtype: str):
+def is_negative(x, dtype: str):
     """Below zero, or the zero below."""
     zero = number(0, dtype)
     of_zeros = op.less(op.divide(number(1, dtype), x), zero)
     return op.where(op.equal(x, zero), of_zeros, op.less(x, zero))
 
 
-def atan2(c: Conversion):
-    y, x, dtype = c.as_("self"), c.as_("other"), c.dtype
+def arctangent(y, x, dtype: str):
+    """The angle of (x, y), between -pi and pi."""
     tall, wide = op.abs(y), op.abs(x)
     small, large = op.minimum(tall, wide), op.maximum(tall, wide)
     ratio = op.where(op.equal(small, large), number(1, dtype), op.divide(small, large))
     angle = op.atan(op.where(op.equal(large, number(0, dtype)), number(0, dtype), ratio))
     angle = op.where(op.greater(tall, wide), op.subtract(number(math.pi / 2, dtype), angle), angle)
-    angle = op.where(_negative(x, dtype), op.subtract(number(math.pi, dtype), angle), angle)
-    return op.where(_negative(y, dtype), op.negative(angle), angle)
+    angle = op.where(is_negative(x, dtype), op.subtract(number(math.pi, dtype), angle), angle)
+    return op.where(is_negative(y, dtype), op.negative(angle), angle)
+
+
+def atan2(c: Conversion):
+    return arctangent(c.as_("self"), c.as_("other"), c.dtype)
 
 
 def signbit(c: Conversion):
     dtype = dtype_name(c.val("self").dtype)
     floats = c.val("self").dtype.is_floating_point
-    return _negative(c("self"), dtype) if floats else op.less(c.as_("self", dtype), number(0, dtype))
+    return is_negative(c("self"), dtype) if floats else op.less(c.as_("self", dtype), number(0, dtype))
 
 
 def copysign(c: Conversion):
     size = op.abs(c.as_("self"))
-    return op.where(_negative(c.as_("other"), c.dtype), op.negative(size), size)
+    return op.where(is_negative(c.as_("other"), c.dtype), op.negative(size), size)
 
 
 def without_nan(function):
@@ -269,6 +273,11 @@ def to_dtype(c: Conversion):
 def convert_element_type(c: Conversion):
     """prims.convert_element_type."""
     return c.as_("a")
+
+
+def fma(c: Conversion):
+    """prims.fma: a b + c."""
+    return op.add(op.multiply(c.as_("a"), c.as_("b")), c.as_("c"))
 
 
 def same(c: Conversion):

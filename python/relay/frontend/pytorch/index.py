@@ -12,7 +12,7 @@ import torch
 
 from ... import op
 from ...expr import const
-from .conversion import Conversion, Refused, dtype_name, number, of_vectors, size
+from .conversion import Conversion, Refused, counted, dtype_name, number, of_vectors, size
 
 
 def from_zero(c: Conversion, name: str):
@@ -98,15 +98,18 @@ def index(c: Conversion):
 
 
 def diagonal(c: Conversion):
-    """Both axes become one, of which the elements are picked."""
+    """Both axes become one, of which the elements are picked; by both where sizes vary."""
     rank = c.rank("self")
     first, second = c("dim1") % rank, c("dim2") % rank
     rest = [axis for axis in range(rank) if axis not in (first, second)]
     shape, extent = c.shape("self"), c.out_shape[-1]
     rows, columns = shape[first], shape[second]
-    if not all(isinstance(one, int) for one in (rows, columns)):
-        raise Refused("the diagonal of a matrix whose size is not known before the run")
     offset = c("offset")
+    if not all(isinstance(one, int) for one in (rows, columns)):
+        moved = op.transpose(c("self"), axes=[first, second, *rest])
+        ends = (op.add(counted(extent), number(max(one, 0), "int64")) for one in (-offset, offset))
+        picked = op.gather_nd(moved, op.stack(list(ends), axis=0), index_rank=2)
+        return op.transpose(picked, axes=[*range(1, rank - 1), 0])
     start = -offset * columns if offset < 0 else offset
     flat = op.transpose(c("self"), axes=[*rest, first, second])
     flat = op.reshape(flat, newshape=[*(shape[axis] for axis in rest), rows * columns], allowzero=True)

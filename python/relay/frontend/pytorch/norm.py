@@ -15,7 +15,7 @@ def _or_fill(c: Conversion, name: str, value: float, extent, dtype: str | None =
     if c.has(name):
         return c(name)
     if not isinstance(extent, int):
-        raise Refused("a normalisation without weights over a size that is not known before the run")
+        return op.full(number(value, dtype or c.dtype), shape=[extent])
     return const(np.full(extent, value, dtype or c.dtype))
 
 

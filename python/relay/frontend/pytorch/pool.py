@@ -8,8 +8,8 @@ import numpy as np
 
 from ... import op
 from ...expr import const
-from .conv import _each
-from .conversion import Conversion, Refused, dtype_name, number, number_of_sizes
+from .conversion import Conversion, Refused, counted, dtype_name, each, number, number_of_size, numbers_of_sizes
+from .shape import LAST, front
 
 
 def _batched(c: Conversion, axes: int, function):
@@ -23,12 +23,12 @@ def max_pool(axes: int):
     function = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}[axes]
 
     def convert(c):
-        size = _each(c("kernel_size"), axes)
+        size = each(c("kernel_size"), axes)
         how = {
             "pool_size": size,
-            "strides": _each(c("stride"), axes) if c("stride") else size,
-            "padding": _each(c("padding"), axes),
-            "dilation": _each(c("dilation"), axes),
+            "strides": each(c("stride"), axes) if c("stride") else size,
+            "padding": each(c("padding"), axes),
+            "dilation": each(c("dilation"), axes),
             "ceil_mode": bool(c("ceil_mode")),
         }
         return _batched(c, axes, lambda data: function(data, **how))
@@ -47,25 +47,15 @@ def max_pool_with_indices(axes: int):
 
 
 def _places(c: Conversion, data, axes: int):
-    extents, out = c.shape("self")[-axes:], c.out_shape[-axes:]
-    if not all(isinstance(one, int) for one in [*extents, *out]):
-        raise Refused("the places of maxima in images whose size is not known before the run")
-    size, padding = _each(c("kernel_size"), axes), _each(c("padding"), axes)
-    dilation = _each(c("dilation"), axes)
-    strides = _each(c("stride"), axes) if c("stride") else size
-    window = [d * (k - 1) + 1 for d, k in zip(dilation, size, strict=True)]
-    # What the last windows need, which with ceil_mode may stand over.
-    after = [
-        max((o - 1) * s + w - p - e, 0) for o, s, w, p, e in zip(out, strides, window, padding, extents, strict=True)
-    ]
+    out = c.out_shape[-axes:]
+    size, padding = each(c("kernel_size"), axes), each(c("padding"), axes)
+    dilation = each(c("dilation"), axes)
+    strides = each(c("stride"), axes) if c("stride") else size
     low = -np.inf if c.dtype.startswith(("float", "bfloat")) else np.iinfo(c.dtype).min
-    pairs = [[0, 0], [0, 0], *([p, a] for p, a in zip(padding, after, strict=True))]
-    padded = op.nn.pad(data, pad_width=pairs, pad_value=number(low, c.dtype))
+    padded = _padded(c, data, padding, strides, low)
     best, tap = None, number(0, "int32")
     for place, offsets in enumerate(np.ndindex(*size)):
-        begin = [d * k for d, k in zip(dilation, offsets, strict=True)]
-        end = [at + (o - 1) * s + 1 for at, o, s in zip(begin, out, strides, strict=True)]
-        one = op.strided_slice(padded, begin=begin, end=end, strides=strides, axes=list(range(2, 2 + axes)))
+        one = _every(padded, out, [d * k for d, k in zip(dilation, offsets, strict=True)], strides)
         if best is None:
             best = one
             continue
@@ -73,27 +63,40 @@ def _places(c: Conversion, data, axes: int):
         if c.dtype.startswith(("float", "bfloat")):
             wins = op.logical_or(wins, op.isnan(one))
         best, tap = op.where(wins, one, best), op.where(wins, number(place, "int32"), tap)
-    ranges = (np.arange(o) * s - p for o, s, p in zip(out, strides, padding, strict=True))
-    steps = (np.arange(k) * d for k, d in zip(size, dilation, strict=True))
     if math.prod(size) == 1:
         tap = op.cast(op.zeros_like(best), dtype="int32")
-    return op.add(op.take(const(_numbers(steps, extents).reshape(-1)), tap, axis=0), const(_numbers(ranges, extents)))
-
-
-def _numbers(coordinates, extents: list[int]):
-    """The number of the pixel at each place of a grid."""
-    total = np.zeros([], "int64")
-    for along, extent in zip(np.ix_(*coordinates), extents, strict=True):
-        total = total * extent + along
+    total = number(0, "int64")
+    for axis, steps in enumerate(np.unravel_index(np.arange(math.prod(size)), size)):
+        first = op.multiply(counted(out[axis]), number(strides[axis], "int64"))
+        first = op.reshape(first, newshape=[out[axis], *[1] * (axes - 1 - axis)], allowzero=True)
+        step = op.take(const(steps * dilation[axis] - padding[axis]), tap, axis=0)
+        extent = number_of_size(c.val("self").shape[axis - axes], c._sizes)
+        total = op.add(op.multiply(total, extent), op.add(step, first))
     return total
+
+
+def _padded(c: Conversion, data, padding: list[int], strides: list[int], value):
+    """With `padding` around the images, and behind them what windows read that with ceil_mode stand over."""
+    over = [s - 1 if c("ceil_mode") else 0 for s in strides]
+    pairs = [[0, 0], [0, 0], *([p, p + more] for p, more in zip(padding, over, strict=True))]
+    return op.nn.pad(data, pad_width=pairs, pad_value=number(value, c.dtype))
+
+
+def _every(data, sizes: list, begin: list[int], strides: list[int]):
+    """Of images every s-th row and column from `begin` on, as many as `sizes` says."""
+    axes = list(range(2, 2 + len(sizes)))
+    rows = zip(sizes, begin, strides, strict=True)
+    end = [at + (extent - 1) * s + 1 if isinstance(extent, int) else LAST for extent, at, s in rows]
+    made = op.strided_slice(data, begin=begin, end=end, strides=strides, axes=axes)
+    return made if LAST not in end else front(made, sizes, axes)
 
 
 def avg_pool(axes: int):
     function = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}[axes]
 
     def convert(c):
-        size, padding = _each(c("kernel_size"), axes), _each(c("padding"), axes)
-        how = {"pool_size": size, "strides": _each(c("stride"), axes) if c("stride") else size}
+        size, padding = each(c("kernel_size"), axes), each(c("padding"), axes)
+        how = {"pool_size": size, "strides": each(c("stride"), axes) if c("stride") else size}
         divisor = c("divisor_override") if "divisor_override" in c._raw else None
         if divisor is None and not (c("ceil_mode") and c("count_include_pad")):
             how |= {"padding": padding, "ceil_mode": bool(c("ceil_mode"))}
@@ -119,9 +122,9 @@ def avg_pool_backward(c: Conversion):
     """avg_pool2d_backward: the mean's gradient, shared out among the places of its window."""
     if c("divisor_override") is not None or c("ceil_mode"):
         raise Refused("the gradient of an average with ceil_mode or divisor_override")
-    size = _each(c("kernel_size"), 2)
-    how = {"pool_size": size, "strides": _each(c("stride"), 2) if c("stride") else size}
-    how |= {"padding": _each(c("padding"), 2), "count_include_pad": bool(c("count_include_pad"))}
+    size = each(c("kernel_size"), 2)
+    how = {"pool_size": size, "strides": each(c("stride"), 2) if c("stride") else size}
+    how |= {"padding": each(c("padding"), 2), "count_include_pad": bool(c("count_include_pad"))}
     if c.rank("self") == 4:
         return op.nn.avg_pool2d_grad(c("grad_output"), c("self"), **how)
     grad, data = (op.expand_dims(c(name), axis=0) for name in ("grad_output", "self"))
@@ -131,17 +134,9 @@ def avg_pool_backward(c: Conversion):
 def _padded_mean(c: Conversion, function, data, how: dict, padding: list[int], divisor):
     """With zeros around the data that belong to it: windows that stand over count them, and with a divisor all."""
     axes = len(padding)
-    out, extents = c.out_shape[-axes:], c.shape("self")[-axes:]
-    if not all(isinstance(one, int) for one in [*out, *extents]):
-        raise Refused("an average over padding of images whose size is not known before the run")
-    after = padding
-    if divisor is not None:
-        rows = zip(out, how["strides"], how["pool_size"], padding, extents, strict=True)
-        after = [max((o - 1) * s + k - p - e, 0) for o, s, k, p, e in rows]
-    pairs = [[0, 0], [0, 0], *([p, a] for p, a in zip(padding, after, strict=True))]
-    data = op.nn.pad(data, pad_width=pairs, pad_value=number(0, c.dtype))
+    data = _padded(c, data, padding, how["strides"] if divisor is not None else [1] * axes, 0)
     result = function(data, padding=[0] * axes, ceil_mode=divisor is None, count_include_pad=False, **how)
-    result = op.strided_slice(result, begin=[0] * axes, end=out, axes=list(range(2, 2 + axes)))
+    result = front(result, c.out_shape[-axes:], list(range(2, 2 + axes)))
     if divisor is None:
         return result
     return op.multiply(result, number(math.prod(how["pool_size"]) / divisor, c.dtype))
@@ -188,8 +183,7 @@ def resize(method: str):
             return op.image.resize2d(data, size=size, layout="NCHW", method=method, **how)
         if len(size) != 2:
             raise Refused("the size of the result is not known before the run")
-        wanted = op.stack([number_of_sizes(one.node.expr, c._sizes)[0] if not isinstance(one, int) else
-                           number(one, "int64") for one in c.result.shape[2:]], axis=0)  # fmt: skip
+        wanted = numbers_of_sizes(c.result.shape[2:], c._sizes)
         made = op.dyn.image.resize2d(data, wanted, const(np.zeros(4, "float32")), method=method, **how)
         return op.reshape(made, newshape=c.out_shape)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import op
-from .conversion import Conversion, Refused, cast, dtype_name, number, of_vectors
+from .conversion import Conversion, cast, dtype_name, number, number_of_size, of_vectors
 
 
 def _kept(c: Conversion) -> bool:
@@ -69,16 +69,17 @@ def variance(root: bool):
             correction = 1 if c("correction") is None else c("correction")
         else:
             correction = int(c("unbiased"))
+        found = op.variance(c("self"), axis=c.axes(), keepdims=_kept(c), unbiased=False)
         count = math.prod((c.shape("self")[axis] for axis in c.axes()), start=1)
         if isinstance(count, int):
-            found = op.variance(c("self"), axis=c.axes(), keepdims=_kept(c), unbiased=False)
             left = max(count - correction, 0)
             factor = count / left if left else math.inf
             found = found if factor == 1 else op.multiply(found, number(factor, c.dtype))
-        elif correction in (0, 1):
-            found = op.variance(c("self"), axis=c.axes(), keepdims=_kept(c), unbiased=correction == 1)
-        else:
-            raise Refused(f"correction is {correction}, of a number of elements that is not known before the run")
+        elif correction != 0:
+            total = number_of_size(math.prod(c.val("self").shape[axis] for axis in c.axes()), c._sizes)
+            total = op.cast(total, "float64")
+            left = op.maximum(op.subtract(total, number(correction, "float64")), number(0, "float64"))
+            found = op.multiply(found, cast(op.divide(total, left), "float64", c.dtype))
         return op.sqrt(found) if root else found
 
     return of_vectors("self")(convert)
@@ -114,9 +115,7 @@ def holds(function):
 
     def convert(c):
         data = c.as_("self", "bool")
-        if c.rank("self") == 0:
-            return data
-        found = function(data, axis=_axes(c), keepdims=_kept(c))
+        found = function(data, axis=_axes(c), keepdims=_kept(c)) if c.rank("self") else data
         return found if c.dtype == "bool" else op.cast(found, dtype_name(c.result.dtype))
 
     return convert

@@ -7,7 +7,7 @@ import torch
 
 from ... import op
 from ...expr import const
-from .conversion import Conversion, Refused, dtype_name, number, number_of_sizes, of_vectors, size
+from .conversion import Conversion, Refused, number, number_of_sizes, of_vectors, size
 from .index import from_zero, order, places, together
 
 _REDUCTIONS = {
@@ -27,7 +27,7 @@ def _source(c: Conversion, name: str, dtype: str):
     if name == "value":
         return op.broadcast_to(number(c("value"), dtype), shape=c.shape("index"))
     wanted, given = c.shape("index"), c.shape(name)
-    source = op.cast(c(name), dtype) if dtype != dtype_name(c.val(name).dtype) else c(name)
+    source = c.as_(name, dtype)
     if wanted == given:
         return source
     if not all(isinstance(one, int) for one in wanted):

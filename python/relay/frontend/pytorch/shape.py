@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ... import op
-from .conversion import Conversion, Refused, number, number_of_sizes, size
+from ...expr import const
+from .conversion import Conversion, Refused, counted, number, numbers_of_sizes, size
 
 LAST = 2**63 - 1
 
@@ -85,6 +88,15 @@ def _piece(data, axis: int, begin: int, end: int, step: int = 1):
     return op.strided_slice(data, begin=[begin], end=[end], strides=[step], axes=[axis])
 
 
+def front(data, sizes: list, axes: list[int]):
+    """The first places along these axes, as many as `sizes` says."""
+    if all(isinstance(one, int) for one in sizes):
+        return op.strided_slice(data, begin=[0] * len(axes), end=sizes, axes=axes)
+    by_axis = dict(zip(axes, sizes, strict=True))
+    shape = [by_axis.get(axis, 1) for axis in range(max(axes) + 1)]
+    return op.slice_like(data, op.full(number(0, "int8"), shape=shape), axes=axes)
+
+
 def slice(c: Conversion):
     axis = c.axis()
     extent, start, end, step = c.shape("self")[axis], c("start") or 0, c("end"), c("step")
@@ -128,15 +140,12 @@ def _pieces(c: Conversion, sizes: list) -> list:
 
 def _computed_pieces(c: Conversion, axis: int) -> list:
     """Pieces whose sizes are computed from others."""
-    begin, pieces = 0, []
+    begin, pieces, rank = 0, [], c.rank("self")
     for one in c.result:
         end = begin + one.shape[axis]
-        places = [number(at, "int64") if isinstance(at, int) else number_of_sizes(at.node.expr, c._sizes)[0]
-                  for at in (begin, end)]  # fmt: skip
-        begins, ends = ([number(least, "int64")] * c.rank("self") for least in (0, LAST))
-        begins[axis], ends[axis] = places
-        strides = [1] * c.rank("self")
-        piece = op.strided_slice(c("self"), op.stack(begins, axis=0), op.stack(ends, axis=0), strides)
+        begins, ends = ([at if i == axis else least for i in range(rank)] for at, least in ((begin, 0), (end, LAST)))
+        places = (numbers_of_sizes(numbers, c._sizes) for numbers in (begins, ends))
+        piece = op.strided_slice(c("self"), *places, [1] * rank)
         pieces.append(op.reshape(piece, newshape=[size(extent) for extent in one.shape], allowzero=True))
         begin = end
     return pieces
@@ -165,10 +174,12 @@ def roll(c: Conversion):
         data, dims, extents = op.reshape(data, newshape=[-1]), [0], [math.prod(c.shape("self"), start=1)]
     else:
         extents = c.shape("self")
-    for axis, shift in zip(dims, c("shifts"), strict=True):
-        extent = extents[axis]
+    for place, axis in enumerate(dims):
+        extent, shift = extents[axis], c("shifts")[place]
         if not isinstance(extent, int) or not isinstance(shift, int):
-            raise Refused("the axis that is rolled has a size that is not known before the run")
+            shift = op.take(c.numbers("shifts"), number(place, "int64"), axis=0)
+            data = op.take(data, op.subtract(counted(extent), shift), axis=axis, mode="wrap")
+            continue
         shift = shift % max(extent, 1)
         if shift:
             data = op.concatenate(
@@ -177,17 +188,13 @@ def roll(c: Conversion):
     return data if c("dims") else op.reshape(data, newshape=c.out_shape, allowzero=True)
 
 
-def _wrapped(data, shape: list, pairs: list):
+def _wrapped(data, pairs: list):
     """Padding that goes on with the other end; what is negative cuts off."""
     for axis, (before, after) in enumerate(pairs):
-        extent = shape[axis]
         if (before, after) == (0, 0):
             continue
-        if not isinstance(extent, int):
-            raise Refused("the axis that is padded has a size that is not known before the run")
-        middle = _piece(data, axis, max(-before, 0), extent + min(after, 0))
-        left = extent + min(before, 0) + min(after, 0)
-        parts = [_piece(middle, axis, left - before, left)] if before > 0 else []
+        middle = _piece(data, axis, max(-before, 0), min(after, 0) or LAST)
+        parts = [_piece(middle, axis, -before, LAST)] if before > 0 else []
         parts += [middle, *([_piece(middle, axis, 0, after)] if after > 0 else [])]
         data = op.concatenate(parts, axis=axis) if len(parts) > 1 else middle
     return data
@@ -198,15 +205,21 @@ def pad(mode: str | None = None):
 
     def convert(c):
         widths = c("padding" if mode else "pad")
-        if not all(isinstance(one, int) for one in widths):
-            raise Refused("the width of the padding is not known before the run")
         how = mode or (c("mode") if "mode" in c._raw else "constant")
-        pairs = [[widths[i], widths[i + 1]] for i in range(0, len(widths), 2)]
-        pairs = [[0, 0]] * (c.rank("self") - len(pairs)) + pairs[::-1]
-        if how == "circular":
-            return _wrapped(c("self"), c.shape("self"), pairs)
         how = {"replicate": "edge"}.get(how, how)
         filling = number(c("value") or 0, c.dtype) if "value" in c._raw else number(0, c.dtype)
+        places = [[i, i + 1] for i in range(0, len(widths), 2)][::-1]
+        others = c.rank("self") - len(places)
+        if not all(isinstance(one, int) for one in widths):
+            if how == "circular":
+                raise Refused("the width of the padding is not known before the run")
+            inner = op.take(c.numbers("padding" if mode else "pad"), const(np.array(places)), axis=0)
+            pairs = op.nn.pad(inner, pad_width=[[others, 0], [0, 0]], pad_value=number(0, "int64"))
+            made = op.dyn.nn.pad(c("self"), pairs, filling, pad_mode=how)
+            return made if c.makes_sizes() else op.reshape(made, newshape=c.out_shape, allowzero=True)
+        pairs = [[0, 0]] * others + [[widths[before], widths[after]] for before, after in places]
+        if how == "circular":
+            return _wrapped(c("self"), pairs)
         return op.nn.pad(c("self"), pad_width=pairs, pad_value=filling, pad_mode=how)
 
     return convert

@@ -8,6 +8,7 @@ import torch
 
 from ... import op
 from . import (
+    complexes,
     conv,
     create,
     elementwise,
@@ -107,7 +108,7 @@ OPERATORS = {
     "where.self": elementwise.where,
     "masked_fill.Scalar": elementwise.masked_fill, "masked_fill.Tensor": elementwise.masked_fill,
     "_to_copy": elementwise.to_dtype, "to.dtype": elementwise.to_dtype,
-    "prims::convert_element_type": elementwise.convert_element_type,
+    "prims::convert_element_type": elementwise.convert_element_type, "prims::fma": elementwise.fma,
     "dropout": elementwise.dropout, "native_dropout": elementwise.native_dropout,
     "expm1": elementwise.expm1, "atan2": elementwise.atan2, "round.decimals": elementwise.round_decimals,
     "signbit": elementwise.signbit, "hypot": elementwise.hypot, "exp2": elementwise.exp2,
@@ -151,7 +152,7 @@ OPERATORS = {
     "index.Tensor": index.index, "nonzero": index.nonzero, "diagonal": index.diagonal, "as_strided": index.as_strided,
     "bincount": index.bincount, "histc": index.histogram, "_unique2": index.unique,
     "repeat_interleave.Tensor": index.repeat_interleave,
-    **fourier.OPERATORS,
+    **complexes.OPERATORS, **fourier.COMPLEX, **fourier.TO_COMPLEX,
     "masked_scatter": index.masked_scatter, "masked_select": index.masked_select, "unfold": index.unfold,
     "grid_sampler_2d": index.grid_sample, "grid_sampler_3d": index.grid_sample,
     "searchsorted.Tensor": index.searchsorted("sorted_sequence", "self"),
@@ -197,7 +198,8 @@ OPERATORS = {
 OPERATORS |= {f"quantized_decomposed::{name}": convert for name, convert in quantized.QUANTIZED.items()}
 OPERATORS |= {f"torchvision::{name}": convert for name, convert in vision.VISION.items()}
 # Those that take complex tensors, and those that make them of real ones.
-COMPLEX, TO_COMPLEX = fourier.COMPLEX, fourier.TO_COMPLEX
+COMPLEX = complexes.COMPLEX | fourier.COMPLEX
+TO_COMPLEX = complexes.TO_COMPLEX | fourier.TO_COMPLEX
 # Checks of what the export found out; nothing is computed.
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
 # What to write in the place of operators that have no converter.
