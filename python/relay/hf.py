@@ -73,7 +73,7 @@ def load(model, *, model_class: type | None = None, dynamic: bool | None = None,
     if not isinstance(model, transformers.PreTrainedModel):
         if not isinstance(model, str | os.PathLike):
             raise wrong_input(
-                f"a {type(model).__name__} is no model of transformers",
+                f"a {type(model).__name__} is not a model of transformers",
                 "give a folder, an id of the hub or a PreTrainedModel; relay.torch.compile takes any torch.nn.Module",
             )
         name = os.fspath(model)

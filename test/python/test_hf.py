@@ -183,7 +183,7 @@ def test_generation_that_takes_steps_back(tmp_path):
 
 def test_what_is_no_model(tmp_path):
     for wrong in (None, torch.nn.Linear(2, 2)):
-        with pytest.raises(relay.CompileError, match="is no model of transformers"):
+        with pytest.raises(relay.CompileError, match="is not a model of transformers"):
             relay.hf.load(wrong)
     with pytest.raises(relay.CompileError, match="is not a model of transformers"):
         relay.hf.load(tmp_path / "none")
