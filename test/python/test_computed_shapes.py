@@ -132,7 +132,7 @@ NODES = {
     "Slice": (
         [("x", FLOAT, ["N", 5])] + [(name, INT64, [1]) for name in "seat"],
         [X, int64(0), int64(3), int64(1), int64(0)],
-        "`step` is 0",
+        "a value in steps is 0",
     ),
 }
 
