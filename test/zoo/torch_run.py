@@ -126,7 +126,7 @@ def compared(network, model, inputs, axes, varies):
         eager, got = error_of(wanted, exact), error_of(first_of(model(*given)), exact)
         runs.append((size, got, eager, max(TOLERANCE, TIMES_EAGER * eager)))
     undecided = max(eager for _, _, eager, _ in runs)
-    return compared_in_double(exact_network, as_double(inputs), axes, undecided) if undecided > UNDECIDED else runs
+    return compared_in_double(exact_network, inputs, axes, undecided) if undecided > UNDECIDED else runs
 
 
 def sized(inputs, axes, varies):
@@ -140,17 +140,18 @@ def sized(inputs, axes, varies):
 
 
 def compared_in_double(network, inputs, axes, eager):
-    """As compared(), of a network and inputs of double precision. eager: its error in single precision."""
-    from torch_networks import error_of, first_of
+    """As compared(), of a network of double precision. eager: its error in single precision."""
+    from torch_networks import as_double, error_of, first_of
 
     import relay
 
-    program, varies = exported(network, inputs, axes)
-    model = relay.compile(relay.load(program))
-    return [
-        (f"{size} in double", error_of(first_of(model(*given)), first_of(network(*given))), eager, TOLERANCE_IN_DOUBLE)
-        for size, given in sized(inputs, axes, varies)
-    ]
+    program, varies = exported(network, as_double(inputs), axes)
+    model, runs = relay.compile(relay.load(program)), []
+    for size, given in sized(inputs, axes, varies):
+        given = as_double(given)
+        got = error_of(first_of(model(*given)), first_of(network(*given)))
+        runs.append((f"{size} in double", got, eager, TOLERANCE_IN_DOUBLE))
+    return runs
 
 
 def compared_boxes(network, model, inputs):
