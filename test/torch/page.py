@@ -97,6 +97,7 @@ TESTED = {
     "test_torch_complex.py": ("_conj", "_fft_"),
     "test_torch_complex_arithmetic.py": ("_conj_physical",),
     "test_torch_keys.py": ("lstm.", "gru.", "rnn_", "__lshift__", "__rshift__", "_unique2", "upsample_"),
+    "test_torch_modules.py": ("mkldnn_rnn_layer",),
     "test_torch_optimizers.py": ("prims::fma",),
     "test_torch_quantized.py": ("quantized_decomposed::", "_int_mm", "_weight_int4pack"),
     "test_torch_sizes.py": ("reflection_pad2d", "replication_pad2d"),
