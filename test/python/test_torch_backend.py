@@ -466,6 +466,16 @@ def test_a_converter_that_fails_is_a_fallback(monkeypatch):
         same(compiled(lambda x: x.cos() + 1)(x), x.cos() + 1)
 
 
+def test_a_refusal_in_a_branch_is_named_once():
+    class Branch(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: torch.special.i0(x), lambda x: x - 1, (x,))
+
+    with pytest.raises(relay.CompileError, match="operator aten.i0.default, first in") as error:
+        relay.from_pytorch(Branch(), (torch.randn(3),))
+    assert "cond:" not in str(error.value) and "fault" not in str(error.value)
+
+
 def test_explanations_tell_graph_breaks():
     def inner(x):
         torch._dynamo.graph_break()

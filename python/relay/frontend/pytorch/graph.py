@@ -278,6 +278,8 @@ class Graph:
             raise Refused(f"operator {node.target}: {reason}") from reason
         except CompileError as error:
             raise Refused(f"operator {node.target}: {error.diagnostics[0].message}") from error
+        except NamedAlready:
+            raise
         except Exception as error:  # whatever a converter stumbles over; it must not stop what PyTorch can run
             what = f"{type(error).__name__}: {error}"
             raise Refused(f"operator {node.target}: its converter fails, a fault of Relay's ({what})") from error
