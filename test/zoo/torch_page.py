@@ -11,8 +11,9 @@ HEAD = """<!-- Written by make models-torch. Do not edit. -->
 transformers that `test/zoo/networks.txt` and `test/zoo/detection.txt` name, with random weights, where `onnx` cannot be imported.
 Each is exported once with a batch that varies, and with a length where there is one; the one program then runs at several sizes.
 Its error is the greatest difference from PyTorch in double precision, in parts of the largest value; beside it stands that of eager PyTorch.
-What is farther off than 1e-4 and four times eager's error counts as wrong. Where eager's error is above a hundredth, single precision
-tells nothing, and the program is imported in double precision, where it may be off by 1e-6. Transformers are small: two layers of 64 numbers.
+What is farther off than 1e-4 and four times eager's error counts as wrong. Where eager's error is above a hundredth,
+single precision tells nothing, and the program is imported in double precision, where it may be off by 1e-6.
+Transformers are small: two layers of 64 numbers.
 Detectors of torchvision are traced, since `torch.export` cannot follow loops over what they find; their error is the share of boxes
 that have none near them. Where that share is above a fifth for eager PyTorch too (ssdlite: many scores are equal but for rounding,
 since values are cut off at 6), it says nothing, and the error is that of what the layers give in front of the choice of boxes.

@@ -25,7 +25,7 @@ def _integer(value, what: str, help: str) -> int:
 
 
 def _sizes(shape):
-    """Sizes by input; -1 for one of TVM's that is no number: relay.Any(), a variable."""
+    """Sizes by input; -1 for one of TVM's that is not a number: relay.Any(), a variable."""
     help = "give integers: shape={'x': (1, 3, 224, 224)}; -1 or relay.Any() leaves a size as the model has it"
 
     def size(name, one):

@@ -26,8 +26,8 @@ from .table import LOCK, OPERATORS, key_of
 @dataclasses.dataclass(frozen=True)
 class Feed:
     """A parameter of @main: argument `place` of the graph, with its axes in the order `axes`, as they lie in memory;
-    or a tensor of the sizes (n, 0) for the integer n there, or the number n itself where it is no size; or random
-    numbers that are drawn at each call.
+    or a tensor of the sizes (n, 0) for the integer n there, or the number n itself where no size depends on it;
+    or random numbers that are drawn at each call.
     """
 
     place: int | None
