@@ -163,6 +163,32 @@ def test_one_compilation_for_all_sizes(network, how, shapes, tmp_path):
             torch.testing.assert_close(model(x), scripted(x).detach())
 
 
+class Picture(torch.nn.Module):
+    """Pictures of any size, shorter side 24 and sides that 8 divides: traced, its sizes are tensors."""
+
+    def forward(self, picture):
+        sides = torch._shape_as_tensor(picture)[-2:]
+        scale = 24 * torch.min(sides).to(torch.float32).reciprocal()
+        larger = [torch.floor(picture.size(axis) * scale).to(torch.int64) for axis in (2, 3)]
+        x = torch.nn.functional.interpolate(picture, size=larger, mode="bilinear")
+        padding = [torch.ceil(torch.stack([x.size(axis)]).to(torch.float32) / 8).max() * 8 - x.size(axis)
+                   for axis in (3, 2)]  # fmt: skip
+        x = torch.nn.functional.pad(x, [0, int(padding[0]), 0, int(padding[1])])
+        places = torch.arange(x.size(2) * x.size(3)) // x.size(3)
+        return x, places + 2 * picture.size(2), sides[[1, 0]]
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_sizes_computed_of_sizes():
+    traced = torch.jit.trace(Picture(), torch.rand(1, 2, 12, 18), check_trace=False)
+    shapes = ({2: AUTO, 3: AUTO},)
+    model = relay.compile(relay.from_pytorch(traced, (torch.rand(1, 2, 12, 18),), dynamic_shapes=shapes))
+    for height, width in ((12, 18), (17, 11), (30, 47)):
+        x = torch.rand(1, 2, height, width)
+        for got, wanted in zip(model(x), traced(x), strict=True):
+            torch.testing.assert_close(got, wanted)
+
+
 @pytest.mark.parametrize("shapes, said", [
     ({"y": {0: AUTO}}, "names the input 'y', but forward() takes: x"),
     (({0: AUTO}, None), "something of 2 inputs, but there are 1"),

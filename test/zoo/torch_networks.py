@@ -46,8 +46,9 @@ class Heads(torch.nn.Module):
 
     def _of_boxes(self, features, batch):
         layers, found = self.network.roi_heads, []
-        height, width = batch.image_sizes[0]
-        boxes = torch.tensor(self.BOXES, dtype=batch.tensors.dtype) * torch.tensor([width, height, width, height])
+        boxes = (
+            torch.tensor(self.BOXES, dtype=batch.tensors.dtype) * torch._shape_as_tensor(batch.tensors)[[3, 2, 3, 2]]
+        )
         for kind in ("box", "mask", "keypoint"):
             if getattr(layers, f"{kind}_roi_pool", None) is not None:
                 pool, head, predictor = (getattr(layers, f"{kind}_{one}") for one in ("roi_pool", "head", "predictor"))

@@ -89,8 +89,8 @@ def imported(source, name):
     with torch.no_grad():
         begin = time.monotonic()
         if source == "detection":  # torch.export refuses loops over what they found; its users trace
-            traced = torch.jit.trace(network, inputs, check_trace=False)
-            read_from, varies = (lambda: relay.from_pytorch(traced, inputs)), []
+            traced, varies = torch.jit.trace(network, inputs, check_trace=False), [2, 3]
+            read_from = functools.partial(relay.from_pytorch, traced, inputs, any_size(torch))
         else:
             program, varies = exported(network, inputs, axes)
             read_from = functools.partial(relay.load, program)
@@ -154,18 +154,29 @@ def compared_in_double(network, inputs, axes, eager):
     return runs
 
 
+def any_size(torch):
+    """The dynamic_shapes of an image of any height and width."""
+    return ({2: torch.export.Dim.AUTO, 3: torch.export.Dim.AUTO},)
+
+
+def pictures(torch, inputs):
+    """The sizes, and the input and images of other sizes."""
+    for more in ((0, 0), (32, -16), (-30, 57)):
+        height, width = (extent + by for extent, by in zip(inputs[0].shape[2:], more, strict=True))
+        yield f"{height} x {width}", inputs if more == (0, 0) else (torch.rand(1, 3, height, width),)
+
+
 def compared_boxes(network, model, inputs):
-    """The same of a detector: the errors are shares of boxes that have none near them, on three images."""
+    """The same of a detector: the errors are shares of boxes that have none near them, on images of three sizes."""
     import torch
     from torch_networks import MOST_UNMATCHED, UNMATCHED, as_double, in_double, unmatched
 
     exact_network, runs = in_double(network), []
-    for count in range(3):
-        given = inputs if not count else tuple(torch.rand(one.shape) for one in inputs)
+    for size, given in pictures(torch, inputs):
         exact = exact_network(*as_double(given))
         eager = unmatched(network(*given), exact)
         allowed = min(max(UNMATCHED, TIMES_EAGER * eager), MOST_UNMATCHED)
-        runs.append((f"image {count}", unmatched(model(*given), exact), eager, allowed))
+        runs.append((size, unmatched(model(*given), exact), eager, allowed))
     undecided = any(eager > MOST_UNMATCHED for _, _, eager, _ in runs)
     return compared_heads(network, inputs) if undecided else runs
 
@@ -179,13 +190,13 @@ def compared_heads(network, inputs):
     import relay
 
     network, runs = Heads(network).eval(), []
-    model = relay.compile(relay.from_pytorch(torch.jit.trace(network, inputs, check_trace=False), inputs))
+    traced = torch.jit.trace(network, inputs, check_trace=False)
+    model = relay.compile(relay.from_pytorch(traced, inputs, any_size(torch)))
     exact_network = in_double(network)
-    for count in range(3):
-        given = inputs if not count else tuple(torch.rand(one.shape) for one in inputs)
+    for size, given in pictures(torch, inputs):
         exact = exact_network(*as_double(given))
         eager, got = (max(map(error_of, run(*given), exact)) for run in (network, model))
-        runs.append((f"layers of image {count}", got, eager, max(TOLERANCE, TIMES_EAGER * eager)))
+        runs.append((f"layers at {size}", got, eager, max(TOLERANCE, TIMES_EAGER * eager)))
     return runs
 
 

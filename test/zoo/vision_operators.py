@@ -4,10 +4,12 @@ The schemas are torchvision's, and so are the fake implementations, which it reg
 them is what a run is compared with; they are slow.
 """
 
+import importlib
 import importlib.util
 import pathlib
 import sys
 import types
+import unittest.mock
 
 import torch
 
@@ -60,10 +62,22 @@ def nms(boxes, scores, threshold):
     return order[torch.tensor(kept, dtype=torch.int64)]
 
 
-def roi_align(*args):
-    from torchvision.ops.roi_align import _roi_align
+def _inside(place, extent):
+    return (place >= -1) & (place <= extent)
 
-    return _roi_align.__wrapped__(*args)
+
+def roi_align(*args):
+    """Of torchvision's two forms the one in Python, where samples outside of the image are 0 as in the one in C++."""
+    form = importlib.import_module("torchvision.ops.roi_align")
+    interpolated = form._bilinear_interpolate
+
+    def cut(input, image, y, x, *masks):
+        height, width = input.shape[2:]
+        are_in = _inside(y, height)[:, None, :, None, :, None] & _inside(x, width)[:, None, None, :, None, :]
+        return interpolated(input, image, y, x, *masks) * are_in
+
+    with unittest.mock.patch.object(form, "_bilinear_interpolate", cut):
+        return form._roi_align.__wrapped__(*args)
 
 
 def has_operators() -> bool:  # not a lambda: it is compiled with what TorchScript scripts

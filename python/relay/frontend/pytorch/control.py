@@ -187,10 +187,13 @@ def _stepped(importer, node, function, carried: list, xs: list, more: list) -> l
     total = number(count, "int64") if isinstance(count, int) else number_of_sizes(count.node.expr, importer.sizes)[0]
     operands = [*_operands(importer, [*carried, *xs, *more]), *apart_operands]
     call = Call(again, [number(0, "int64"), total, *operands])
-    if not isinstance(count, int):  # of no rows there is no step
-        nothing = [op.zeros([0, *one.checked_type.shape], dtype=one.checked_type.dtype) for one in given]
-        call = If(op.greater(total, number(0, "int64")), call, Tuple([*operands[: len(carried)], *nothing]))
     outer = list(node.meta["val"]) if isinstance(node.meta["val"], list | tuple) else [node.meta["val"]]
+    if not isinstance(count, int):  # of no rows there is no step
+        nothing = [
+            op.zeros([0, *map(size, outer[i].shape[1:])], dtype=one.checked_type.dtype)
+            for i, one in zip(places, given, strict=True)
+        ]
+        call = If(op.greater(total, number(0, "int64")), call, Tuple([*operands[: len(carried)], *nothing]))
     stacked = [op.reshape(TupleGetItem(call, i), newshape=[size(one) for one in outer[i].shape]) for i in places]
     return [*(TupleGetItem(call, i) for i in range(len(carried))), *stacked]
 

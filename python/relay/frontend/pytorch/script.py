@@ -27,14 +27,16 @@ def _operator(node):
         raise NotTraceable(f"the operator {node.kind()}") from error
 
 
-def _numbers(value, kind: str):
+def _numbers(value, kind: str, least: int):
     """Elements of tensors where the operator takes integers: sizes that depend on elements from here on."""
     if kind in ("List[int]", "Optional[List[int]]") and isinstance(value, list):
-        value = [_numbers(one, "int") for one in value]
+        value = [_numbers(one, "int", least) for one in value]
         for one in value:
             if isinstance(one, torch.SymInt):
-                script_appended.holds(one >= 0)
+                script_appended.holds(one >= least)
         return value
+    if kind == "Tensor" and type(value) in (bool, int, float):
+        return tensors(value)[0]  # a trace calls operators such as detach with numbers
     return value.item() if kind in ("int", "Optional[int]") and isinstance(value, torch.Tensor) else value
 
 
@@ -97,6 +99,8 @@ class _Run:
         tensors = [one for one in flat if isinstance(one, torch.Tensor)]
         if not tensors or not all(map(_is_held, tensors)) or not kind.startswith("aten::"):
             return None
+        if any(isinstance(one, script_sizes.Sizes | torch.SymInt) for one in flat):
+            return None  # known only when the module runs
         with torch.utils._python_dispatch._disable_current_modes():
             if kind in _ELEMENTS:
                 return _ELEMENTS[kind](given[0].item())
@@ -165,7 +169,8 @@ class _Run:
             return made
         function = _operator(node)
         arguments = function._schema.arguments
-        given = [_numbers(value, str(one.type)) for value, one in zip(given, arguments, strict=True)]
+        least = int("upsample" in node.kind())  # which PyTorch refuses to resize to nothing
+        given = [_numbers(value, str(one.type), least) for value, one in zip(given, arguments, strict=True)]
         ordered = [value for value, one in zip(given, arguments, strict=True) if not one.kwarg_only]
         named = {one.name: value for value, one in zip(given, arguments, strict=True) if one.kwarg_only}
         return function(*ordered, **named)
@@ -224,12 +229,12 @@ class _Run:
         names, others = self._around([block])
 
         def step(count, operands):
-            empty = [torch.ops.aten.full.default(one.shape, 0, dtype=one.dtype) for one in carried]
-            values = others | dict(zip(names, operands, strict=True))
+            values, empty = others | dict(zip(names, operands, strict=False)), operands[len(names) :]
             with script_python.unchanged(others):
                 return _Run(values, self.failure).block(block, [count, *empty])[1:]
 
-        operands = [self.values[name].clone() for name in names]  # a scan takes no views of one tensor
+        # The empty ones are operands: a step reads its sizes off them. A scan takes no views of one tensor.
+        operands = [one.clone() for one in [*(self.values[name] for name in names), *carried]]
         return script_appended.scanned(most, carried, operands, step)
 
     def _while(self, block, most, condition, count: int, carried) -> list:

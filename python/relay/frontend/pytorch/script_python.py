@@ -71,7 +71,7 @@ _PYTHON = {
     "aten::IntImplicit": lambda x: x,
     "aten::Float": lambda x: x if isinstance(x, torch.Tensor) else float(x), "aten::FloatImplicit": lambda x: x,
     "aten::ScalarImplicit": lambda x: x, "aten::item": lambda x: x, "prim::unchecked_cast": lambda x: x,
-    "prim::NumToTensor": lambda x: x if isinstance(x, torch.SymInt) else tensors(x)[0],  # a size stays a number
+    "prim::NumToTensor": lambda x: script_sizes.Sizes([x], True) if isinstance(x, torch.SymInt) else tensors(x)[0],
     "prim::dtype": lambda x: x.dtype, "prim::device": lambda x: x.device, "prim::Uninitialized": lambda: None,
     "prim::min": min, "prim::max": max, "prim::data": lambda x: x.detach(), "aten::list": list,
     "prim::ListConstruct": lambda *items: list(items), "prim::TupleConstruct": lambda *items: tuple(items),

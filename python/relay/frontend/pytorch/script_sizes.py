@@ -6,6 +6,8 @@ as a tensor it would be any number.
 
 from __future__ import annotations
 
+import operator
+
 import torch
 
 
@@ -27,8 +29,16 @@ def of_shape(shape) -> Sizes | None:
 
 def of_number(value, dtype) -> Sizes | None:
     """scalar_tensor of a size: what it is read as may be a size again."""
-    is_size = dtype in (torch.int64, 4) and type(value) is int  # TorchScript's number of the type
+    is_size = dtype in (torch.int64, 4) and isinstance(value, int | torch.SymInt)  # 4: TorchScript's for int64
     return Sizes([value], True) if is_size else None
+
+
+def _number(value):
+    """The number that a tensor without axes stands for, as far as it is known or a size; else None."""
+    if isinstance(value, Sizes):
+        return value.sizes[0] if value.is_one else None
+    is_held = type(value) is torch.Tensor and not value.dim() and value.dtype == torch.int64
+    return value.item() if is_held else value if isinstance(value, int) else None
 
 
 def _joined(parts: list, axis: int) -> Sizes | None:
@@ -43,6 +53,11 @@ def _joined(parts: list, axis: int) -> Sizes | None:
     return Sizes(found)
 
 
+def _stacked(parts: list, axis: int) -> Sizes | None:
+    numbers = [_number(one) for one in parts]
+    return None if None in numbers else Sizes(numbers)
+
+
 def _folded(function):
     def fold(x: Sizes, *axes) -> Sizes | None:
         result, *more = x.sizes
@@ -53,7 +68,28 @@ def _folded(function):
     return fold
 
 
+def _arithmetic(function):
+    def of(*given) -> Sizes | None:
+        numbers = [_number(one) for one in given]
+        return None if None in numbers else Sizes([function(*numbers)], True)
+
+    return of
+
+
+def _converted(x: Sizes, *how) -> Sizes | None:
+    """Of another element type it is a tensor."""
+    types = [one for one in how if type(one) is int or isinstance(one, torch.dtype)]
+    return x if types and types[0] in (torch.int64, 4) else None
+
+
 _OPERATORS = {
+    "aten::add": _arithmetic(lambda a, b, times=1: a + times * b),
+    "aten::sub": _arithmetic(lambda a, b, times=1: a - times * b),
+    "aten::mul": _arithmetic(operator.mul),
+    "aten::floor_divide": _arithmetic(operator.floordiv),
+    "aten::stack": _stacked,
+    "aten::to": _converted,
+    "aten::detach": lambda x: x,
     "aten::select": lambda x, axis, place: Sizes([x.sizes[place]], True),
     "aten::unsqueeze": lambda x, axis: Sizes(x.sizes) if x.is_one else None,
     "aten::cat": _joined,
