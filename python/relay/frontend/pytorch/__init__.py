@@ -95,7 +95,7 @@ def _with_state(module, state):
 
 
 def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=None) -> IRModule:
-    """The module of a torch.nn.Module, or of a TorchScript module or file, that is called as module(*example_inputs).
+    """The module of a torch.nn.Module, or of a TorchScript module, function or file, called as module(*example_inputs).
 
     dynamic_shapes: as torch.export.export takes them; sizes named there become shape variables. state_dict: the
     weights, in place of the module's own: a dict, or the path of a file of torch.save or of safetensors.
@@ -105,7 +105,7 @@ def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=N
     module = _read_script(os.fspath(module)) if isinstance(module, str | os.PathLike) else module
     module = module if state_dict is None else _with_state(module, state_dict)
     example_inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
-    if isinstance(module, torch.jit.ScriptModule):
+    if _is_script(module):
         from .graph import import_program
 
         names = _names(module, example_inputs)
@@ -163,7 +163,7 @@ def from_script(
 
     module = script_module
     with within(custom_convert_map):
-        if isinstance(module, torch.jit.ScriptModule):
+        if _is_script(module):
             program = _of_script(module, tuple(examples))
         else:
             program = torch.export.export(module, tuple(examples))
@@ -186,14 +186,23 @@ def converter(name: str):
     return decorate
 
 
-def _names(script_module, example_inputs: tuple) -> list[str] | None:
-    """The names of its inputs, behind `self`."""
-    names = [one.debugName().partition(".")[0] for one in list(script_module.graph.inputs())[1:]]
+def _is_script(module) -> bool:
+    import torch
+
+    return isinstance(module, torch.jit.ScriptModule | torch.jit.ScriptFunction)
+
+
+def _names(script, example_inputs: tuple) -> list[str] | None:
+    """The names of its inputs, behind `self` of a module."""
+    import torch
+
+    first = 0 if isinstance(script, torch.jit.ScriptFunction) else 1
+    names = [one.debugName().partition(".")[0] for one in list(script.graph.inputs())[first:]]
     return names if len(names) == len(example_inputs) else None
 
 
 def _of_script(module, example_inputs: tuple, dynamic_shapes: tuple | None = None):
-    """The exported program of a ScriptModule."""
+    """The exported program of a ScriptModule or ScriptFunction."""
     import torch
 
     from .script import traced

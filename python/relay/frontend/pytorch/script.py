@@ -266,22 +266,26 @@ class _Run:
 
 def _defaults(module, count: int) -> list:
     """Of the arguments behind so many that are given."""
-    return [one.default_value for one in module.forward.schema.arguments[1 + count :] if one.has_default_value()]
+    is_function = isinstance(module, torch.jit.ScriptFunction)
+    arguments = module.schema.arguments if is_function else module.forward.schema.arguments[1:]
+    return [one.default_value for one in arguments[count:] if one.has_default_value()]
 
 
 def traced(module, example_inputs: tuple):
-    """The GraphModule of ATen operators and control flow that a ScriptModule is for inputs of these sizes.
+    """The GraphModule of ATen operators and control flow that a ScriptModule, or ScriptFunction, is for inputs of these
+    sizes.
 
     Raises CompileError (R0601) for what it cannot follow.
     """
     from torch.fx.experimental.proxy_tensor import make_fx
 
     graph, failure = module.inlined_graph, script_lines.Failure()
-    [itself, *names] = [one.debugName() for one in graph.inputs()]
+    names = [one.debugName() for one in graph.inputs()]
+    held = {} if isinstance(module, torch.jit.ScriptFunction) else {names.pop(0): module}
 
     def run(*inputs):
         given = [*inputs, *_defaults(module, len(inputs))]
-        values = {itself: module} | dict(zip(names, given, strict=True))
+        values = held | dict(zip(names, given, strict=True))
         results = _Run(values, failure, folds=True).steps(graph)
         results = script_sizes.as_tensors(results)
         return results[0] if len(results) == 1 else tuple(results)

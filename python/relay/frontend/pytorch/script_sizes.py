@@ -1,4 +1,4 @@
-"""Sizes that depend on elements, where TorchScript has them as a tensor (_shape_as_tensor): they stay numbers.
+"""Sizes that only a run tells, which TorchScript has as tensors (_shape_as_tensor, NumToTensor): they stay numbers.
 
 A traced model writes min(cat([400], shape[0:1])) for min(400, shape[0]): this way it is a size that a result can have;
 as a tensor it would be any number.
