@@ -7,6 +7,9 @@ import relay
 
 torch = pytest.importorskip("torch")
 import relay.torch  # noqa: E402
+import sympy  # noqa: E402
+from relay.frontend.pytorch.conversion import name_of_computed  # noqa: E402
+from torch.utils._sympy.functions import ToFloat, TruncToInt  # noqa: E402
 
 F, fft, nn = torch.nn.functional, torch.fft, torch.nn
 AUTO = torch.export.Dim.AUTO
@@ -37,6 +40,10 @@ FUNCTIONS = {
     "averages that stand over": lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True),
     "averages that stand over, with a divisor": lambda x: F.avg_pool2d(x, 3, 2, 1, True, divisor_override=5),
     "averages with a divisor": lambda x: F.avg_pool2d(x, 3, 2, 1, divisor_override=5),
+    "resized by a factor that floats round": lambda x: F.interpolate(x, scale_factor=0.7, mode="bilinear"),
+    "resized by it twice": lambda x: F.interpolate(
+        F.interpolate(x, scale_factor=0.7), scale_factor=1.7, mode="bilinear"
+    ),
     "places of maxima": lambda x: F.max_pool2d(x, 2, return_indices=True),
     "places of maxima that stand over": lambda x: F.max_pool2d(x, 3, 2, 1, 2, True, return_indices=True),
     "places of maxima of volumes": lambda x: F.max_pool3d(x, (1, 2, 3), 2, return_indices=True),
@@ -186,7 +193,24 @@ def test_variances_of_few_elements():
         assert_equal(fast(torch.ones(*sizes)), function(torch.ones(*sizes)))
 
 
-def test_a_factor_whose_size_floats_round_is_refused():
-    function = Of(lambda x: F.interpolate(x, scale_factor=0.7, mode="bicubic"))
-    with pytest.raises(relay.CompileError, match="cannot be said in Relay"):
-        relay.from_pytorch(function, (torch.randn(1, 2, 10, 10),), dynamic_shapes={"inputs": ({2: AUTO},)})
+@pytest.mark.parametrize("mode, factor", [("bilinear", 0.7), ("nearest", (1.3, 0.45)), ("bicubic", 1 / 3)])
+def test_factors_whose_sizes_floats_round(mode, factor):
+    torch.manual_seed(0)
+    convolution = nn.Conv2d(2, 3, 3, stride=2, padding=1)
+
+    def function(x):
+        y = F.interpolate(x, scale_factor=factor, mode=mode)
+        return convolution(y), y.flatten(2).mean(-1) * y.shape[2]
+
+    shapes = {"inputs": ({2: AUTO, 3: AUTO},)}
+    model = relay.compile(relay.from_pytorch(Of(function), (torch.randn(1, 2, 20, 30),), dynamic_shapes=shapes))
+    for sizes in ((20, 30), (17, 43), (64, 9)):
+        x = torch.randn(1, 2, *sizes)
+        assert_equal(model(x), function(x))
+
+
+def test_names_of_computed_sizes():
+    s, t = sympy.symbols("s t", integer=True, positive=True)
+    formulas = [TruncToInt(factor * ToFloat(of)) for factor in (0.7, 0.7 + 1e-16, 7e-5) for of in (s, t, s + t, s - t)]
+    assert len({name_of_computed(one) for one in formulas}) == len(formulas)
+    assert name_of_computed(formulas[0]) == "TruncToInt_Mul2_0p7_ToFloat_s"

@@ -57,8 +57,11 @@ def _size_of_symbols(expr) -> int | Dim:
         return int(expr)
     if expr.is_Symbol:
         return Dim(str(expr))
-    if kind in ("TruncToInt", "FloorToInt"):
-        numerator, denominator = _quotient_of_sizes(expr.args[0])
+    if kind in _OF_FLOATS:
+        quotient = _exact_quotient(expr)
+        if quotient is None:
+            return Dim(name_of_computed(expr))
+        numerator, denominator = quotient
         return numerator if denominator == 1 else numerator // denominator
     parts = [_size_of_symbols(part) for part in expr.args]
     if kind == "Add":
@@ -76,6 +79,34 @@ def _size_of_symbols(expr) -> int | Dim:
     if kind in ("Max", "Min"):
         return functools.reduce(getattr(Dim, kind.lower()), parts[1:], Dim(parts[0]))
     raise Refused(f"the size {expr} cannot be said in Relay")
+
+
+_OF_FLOATS = ("TruncToInt", "FloorToInt", "CeilToInt")
+
+
+def _exact_quotient(expr) -> tuple[int | Dim, int] | None:
+    """As _quotient_of_sizes, of a float that is rounded towards zero; None where there is no such quotient."""
+    try:
+        return None if type(expr).__name__ == "CeilToInt" else _quotient_of_sizes(expr.args[0])
+    except Refused:
+        return None
+
+
+def computed_sizes(expr) -> list:
+    """What of a size is computed in floats, whose rounding no formula of sizes has; inner ones first."""
+    inner = [one for part in expr.args for one in computed_sizes(part)]
+    is_computed = type(expr).__name__ in _OF_FLOATS and _exact_quotient(expr) is None
+    return [*inner, expr] if is_computed else inner
+
+
+def name_of_computed(expr) -> str:
+    """Of the shape variable that stands for a size computed in floats; other formulas have other names."""
+    if expr.args:
+        kind = type(expr).__name__
+        count = len(expr.args) if kind in ("Add", "Mul", "Max", "Min") else ""
+        return "_".join([f"{kind}{count}", *map(name_of_computed, expr.args)])
+    text = repr(float(expr)) if expr.is_Float else str(expr)
+    return text.replace("-", "minus").replace(".", "p").replace("+", "")
 
 
 def _quotient_of_sizes(expr) -> tuple[int | Dim, int]:
@@ -124,8 +155,8 @@ def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
     parts = [number_of_sizes(part, sizes) for part in expr.args]
     if kind == "ToFloat":
         return cast(*parts[0], "float64"), "float64"
-    if kind in ("FloorToInt", "TruncToInt"):
-        function = op.floor if kind == "FloorToInt" else op.trunc
+    if kind in _OF_FLOATS:
+        function = {"FloorToInt": op.floor, "TruncToInt": op.trunc, "CeilToInt": op.ceil}[kind]
         return op.cast(function(cast(*parts[0], "float64")), "int64"), "int64"
     if kind in _QUOTIENTS:
         return op.divide(*(cast(*part, "float64") for part in parts)), "float64"

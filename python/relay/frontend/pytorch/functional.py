@@ -12,15 +12,20 @@ import operator
 import torch
 
 from ... import op
-from ..._core import Function, IRModule, Tuple, infer_expr
+from ..._core import Dim, Function, IRModule, Tuple, infer_expr
 from ...errors import CompileError
 from ...expr import var
 from . import apart
-from .conversion import Refused, cast, constant, dtype_name, number, size, sizes_of
+from .conversion import Refused, cast, constant, dtype_name, name_of_computed, number, size, sizes_of
 from .draws import Draw, draw_of, draws, is_drawn, mask_of
 from .graph import Graph, Problems, is_complex, symbols_of_shape
 from .joined import join_parts
 from .table import LOCK, OPERATORS, key_of
+
+
+def _bytes(shape: list) -> Draw:
+    """A tensor that has only sizes, numbers or formulas."""
+    return Draw(torch.ops.aten.empty.memory_format, (shape,), {"dtype": torch.int8})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,8 +156,7 @@ class _Functional(Graph):
         self.nodes()
         results, outputs, changed = self._results()
         if results and not self.params:  # results are arrays of the framework that inputs are of
-            nothing = Draw(torch.ops.aten.empty.memory_format, ([0],), {"dtype": torch.int8})
-            self._add(var("nothing", shape=[0], dtype="int8"), Feed(None, draw=nothing))
+            self._add(var("nothing", shape=[0], dtype="int8"), Feed(None, draw=_bytes([0])))
         self._tell()
         if not results:
             return Import(None, [], outputs, self.symbols, changed)
@@ -173,6 +177,14 @@ class _Functional(Graph):
 
     def _number(self, node) -> None:
         """Numbers that are elements of tensors come from PyTorch too."""
+
+    def _computed_size(self, expr):
+        """Results say their sizes before the graph runs, so it comes as the size of a tensor too."""
+        name = name_of_computed(expr)
+        param = var(name, shape=[Dim(name), 0], dtype="int8")
+        self._add(param, Feed(None, draw=_bytes([expr, 0])))
+        infer_expr(param)
+        return param
 
     def _tell(self) -> None:
         try:

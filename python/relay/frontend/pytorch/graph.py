@@ -12,7 +12,7 @@ import operator
 import torch
 
 from ... import op
-from ..._core import Call, Function, IRModule, Let, Tuple, TupleGetItem, infer_expr
+from ..._core import Call, Dim, Function, IRModule, Let, Tuple, TupleGetItem, infer_expr
 from ..._core import told as told_by_core
 from ...errors import CompileError, wrong_input
 from ...expr import var
@@ -21,10 +21,12 @@ from .conversion import (
     Conversion,
     Refused,
     cast,
+    computed_sizes,
     constant,
     dtype_name,
     empty,
     is_unbacked,
+    name_of_computed,
     number,
     number_of_sizes,
     size,
@@ -55,11 +57,16 @@ _NUMBERS = {bool: "bool", int: "int64", float: "float64"}
 ITEMS = ("_local_scalar_dense", "item")
 
 
-def symbols_of_shape(node) -> set:
+def _extents(node) -> list:
+    """The sizes of what a node makes that are no numbers, as formulas."""
     vals = node.meta.get("val")
     vals = vals if isinstance(vals, list | tuple) else [vals]
-    sizes = [one for val in vals if isinstance(val, torch.Tensor) for one in val.shape if not isinstance(one, int)]
-    return {symbol for one in sizes for symbol in one.node.expr.free_symbols}
+    tensors = [val for val in vals if isinstance(val, torch.Tensor)]
+    return [one.node.expr for val in tensors for one in val.shape if not isinstance(one, int)]
+
+
+def symbols_of_shape(node) -> set:
+    return {symbol for one in _extents(node) for symbol in one.free_symbols}
 
 
 def is_complex(node) -> bool:
@@ -220,11 +227,27 @@ class Graph:
         value = op.reshape(cast(self.values[source], dtype_name(source.meta["val"].dtype), of), newshape=[])
         infer_expr(value)
         self.sizes = {symbol: (value, of)} | self.sizes
-        if not any(symbol in symbols_of_shape(one) for one in self.graph_module.graph.nodes):
-            return
-        param = var(node.name, shape=[size(node.meta["val"])], dtype="int8")
+        if any(symbol in symbols_of_shape(one) for one in self.graph_module.graph.nodes):
+            self._open_size(node.name, size(node.meta["val"]), value)
+
+    def _open_size(self, name: str, extent, value):
+        """The same of a number that is a size: of a tensor without elements."""
+        param = var(name, shape=[extent], dtype="int8")
         self.opened.append((param, op.zeros(op.reshape(value, newshape=[1]), dtype="int8")))
         infer_expr(param)
+        return param
+
+    def _compute_sizes(self, node) -> None:
+        """Sizes that the node's operands and results have, as far as they are computed in floats: as variables."""
+        for one in (node, *node.all_input_nodes):
+            for expr in _extents(one):
+                for computed in computed_sizes(expr):
+                    if computed not in self.sizes and computed.free_symbols <= self.sizes.keys():
+                        self.sizes = {computed: (self._computed_size(computed), 0)} | self.sizes
+
+    def _computed_size(self, expr):
+        name = name_of_computed(expr)
+        return self._open_size(name, Dim(name), number_of_sizes(expr, self.sizes)[0])
 
     def name_of_function(self, kind: str) -> str:
         return f"{kind}{len(self.functions)}"
@@ -243,6 +266,7 @@ class Graph:
                 self.problem(node, _missing(node))
             return
         try:
+            self._compute_sizes(node)
             made = self._converted(node, key)
             if node.target is not operator.getitem:
                 operands = [self.values.get(one) for one in node.all_input_nodes]
