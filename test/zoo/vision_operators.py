@@ -4,7 +4,6 @@ The schemas are torchvision's, and so are the fake implementations, which it reg
 them is what a run is compared with; they are slow.
 """
 
-import importlib
 import importlib.util
 import pathlib
 import sys
