@@ -14,10 +14,10 @@ Its error is the greatest difference from PyTorch in double precision, in parts 
 What is farther off than 1e-4 and four times eager's error counts as wrong. Where eager's error is above a hundredth,
 single precision tells nothing, and the program is imported in double precision, where it may be off by 1e-6.
 Transformers are small: two layers of 64 numbers.
-Detectors of torchvision are traced, since `torch.export` cannot follow loops over what they find; the one program takes images of
-three sizes, and their error is the share of boxes that have none near them. Where that share is above a fifth for eager PyTorch
-too (ssdlite: many scores are equal but for rounding, since values are cut off at 6), it says nothing, and the error is that of what
-the layers give in front of the choice of boxes.
+Detectors of torchvision are traced, since `torch.export` cannot follow loops over what they find; the one program
+takes images of three sizes, and their error is the share of boxes that have none near them. Where that share is above
+a fifth for eager PyTorch too (ssdlite: many scores are equal but for rounding, since values are cut off at 6), it says
+nothing, and the error is that of what the layers give in front of the choice of boxes.
 
 `make models-torch ZOO='--train --limit 40'` gives networks to `torch.compile(backend="relay")`: inference beside
 eager, then 20 steps of training in training mode with the losses of eager's steps. In some networks each step
