@@ -98,8 +98,7 @@ class Compiled:
     def __call__(self, *args, threads: int = 0, **named):
         if self._takes_arrays and not named and len(args) == len(self._names):
             results = self._core.run_numpy(args, threads)
-            if results is not None:
-                return results
+            return self._run(args, threads) if results is None else results
         values = self._complexes.parts(_in_order(self._names, args, named))
         run = self._run if self._strings is None else self._run_with_strings
         return self._complexes.joined(run(values, threads))
@@ -119,7 +118,7 @@ class Compiled:
             for name, value in zip(self._names, values, strict=True)
         ]
 
-    def _run(self, values: list, threads: int):
+    def _run(self, values: list | tuple, threads: int):
         for place in self._donated:
             if is_read_only(values[place]):
                 name = self._names[place]

@@ -519,8 +519,8 @@ def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
     assert {"processor", "cpu", "date", "ghz", "l2_gbps", "l3_gbps", "dram_gbps"} < set(figures)
     # A vector of quotients, of roots, of exp: more than the addition of one, less than one element after the other.
     for name in ["division_cycles", "root_cycles", "exp_cycles"]:
-        assert 0.5 < figures[name] < 400
-    figures["l3_gbps"], figures["exp_cycles"] = 12.5, 77.5
+        assert 0.5 < figures[f"float32_{name}"] < 400 and 0.5 < figures[f"float64_{name}"] < 400
+    figures["l3_gbps"], figures["float32_exp_cycles"] = 12.5, 77.5
     file.write_text(json.dumps(figures))
     assert f"({file})" in cli("doctor", "--quick").stdout
     (tmp_path / "m.relay").write_text(DENSE)
@@ -534,7 +534,7 @@ def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
         assert (", calibrated" in cli("inspect", tmp_path / "m.rart").stdout) == found["calibrated"]
         return found
 
-    assert target()["calibrated"] and target()["l3_gbps"] == 12.5 and target()["exp_cycles"] == 77.5
+    assert target()["calibrated"] and target()["l3_gbps"] == 12.5 and target()["float32_exp_cycles"] == 77.5
     assert not target("--target", "zen4")["calibrated"] and target("--target", "zen4")["l3_gbps"] != 12.5
     for text, why in unusable_calibrations(figures):
         file.write_text(text)
@@ -552,10 +552,12 @@ def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
 def unusable_calibrations(figures):
     """Texts of machine.json, and what is said of each."""
     yield "{", "is not a JSON object"
-    # As it was kept before operations were measured.
-    yield json.dumps({name: value for name, value in figures.items() if name != "exp_cycles"}), "has no exp_cycles"
+    # As it was kept before operations on float64 were measured.
+    less = {name: value for name, value in figures.items() if name != "float64_exp_cycles"}
+    yield json.dumps(less), "has no float64_exp_cycles"
     yield json.dumps(figures | {"date": 7}), "has no date"
-    for name, value in {"ghz": 900000, "l2_gbps": 0, "dram_gbps": -3, "root_cycles": 0.01, "exp_cycles": 1e5}.items():
+    wrong = {"ghz": 900000, "l2_gbps": 0, "dram_gbps": -3, "float32_root_cycles": 0.01, "float64_exp_cycles": 1e5}
+    for name, value in wrong.items():
         yield json.dumps(figures | {name: value}), f"has {name} = {value:g}, which is not from "
     yield json.dumps(figures | {"processor": "AMD K6"}), "is of the processor 'AMD K6', and this is '"
     yield json.dumps(figures | {"cpu": "k6"}), "is of 'k6', and this is '"

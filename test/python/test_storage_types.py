@@ -7,6 +7,7 @@ import pytest
 import relay
 
 FLOATS = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
+FLOATS += ["float8_e4m3b11fnuz", "float8_e4m3", "float8_e3m4"]
 FLOATS += ["float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"]
 INTEGERS = ["int4", "uint4", "int2", "uint2"]
 ALL = FLOATS + INTEGERS

@@ -19,7 +19,15 @@ from .._core import IRModule, Let, Tuple, Var, post_order_visit
 from ..compiled import Compiled, refuse_wrong_options
 from ..compiled import compile as compile_module
 from ..errors import CompileError, bad_option
-from ..frontend.pytorch.functional import Import, PartsRefused, decompositions, import_functional, writes
+from ..frontend.pytorch.functional import (
+    Feed,
+    Import,
+    Output,
+    PartsRefused,
+    decompositions,
+    import_functional,
+    writes,
+)
 from .logs import FALLBACK, log
 from .split import computes, split
 
@@ -107,8 +115,17 @@ class Program:
         self._imported, self._compiled = imported, compiled
         self._copied = set(_shared(compiled.module)) if compiled is not None else set()
         self._copied -= {one.output.computed for one in imported.writes}
+        feeds, outputs = [one.place for one in imported.feeds], [one.computed for one in imported.outputs]
+        is_plain = compiled is not None and not imported.writes and not self._copied
+        is_plain &= all(one == Feed(one.place) for one in imported.feeds)
+        is_plain &= all(one == Output(one.computed) and one.computed is not None for one in imported.outputs)
+        self._plain = (feeds, outputs) if is_plain else None  # tensors in and out, as they are
 
     def __call__(self, *args) -> list:
+        if self._plain is not None:
+            feeds, outputs = self._plain
+            computed = self._compiled(*[args[place] for place in feeds])
+            return [computed[place] for place in outputs] if isinstance(computed, tuple) else [computed] * len(outputs)
         computed = ()
         if self._compiled is not None:
             values = [self._value(feed, args) for feed in self._imported.feeds]
@@ -269,16 +286,21 @@ class _Frozen:
 
     def __init__(self, compiler: _Compiler, graph):
         self._compiler, self._graph, self._lock = compiler, graph, threading.Lock()
-        self._frozen, self._states, self._general = None, {}, None
-
-    @staticmethod
-    def _state(tensor) -> tuple:
-        return id(tensor), tensor.data_ptr(), tensor._version
+        self._frozen, self._states, self._general = None, [], None
 
     def __call__(self, *args):
-        with self._lock:
-            run = self._choose(args)
+        run = self._frozen
+        if run is None or self._is_changed(args):
+            with self._lock:
+                run = self._choose(args)
         return run(*args)
+
+    def _is_changed(self, args: tuple) -> bool:
+        for place, which, address, version in self._states:
+            one = args[place]
+            if id(one) != which or one._version != version or one.data_ptr() != address:
+                return True
+        return False
 
     def _choose(self, args: tuple):
         if self._general is None and self._frozen is None:
@@ -288,9 +310,9 @@ class _Frozen:
             static = {
                 place: one for place, one in static.items() if not one.is_inference() and named[place] not in changed
             }
-            self._states = {place: self._state(one) for place, one in static.items()}
+            self._states = [(place, id(one), one.data_ptr(), one._version) for place, one in static.items()]
             self._frozen = self._compiler.program("inference", self._graph, static)
-        if self._general is None and any(self._state(args[place]) != old for place, old in self._states.items()):
+        if self._general is None and self._is_changed(args):
             log.info("a parameter was changed: the graph is compiled again, with parameters as inputs")
             self._frozen, self._general = None, self._compiler.program("inference", self._graph)
         return self._frozen or self._general

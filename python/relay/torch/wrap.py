@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import torch
+from torch._dynamo import trace_rules
 from torch._dynamo.external_utils import wrap_inline
 
 from .dynamo import Options
@@ -27,6 +28,8 @@ def compile(model, *, dynamic: bool | None = None, fullgraph: bool = False, **op
     if not isinstance(model, torch.nn.Module):
         return torch.compile(model, **how)
     made = copy.copy(model)
-    # As torch.nn.Module.compile, which leaves modules of torch.nn itself to PyTorch: their code is not a graph's first.
-    made._compiled_call_impl = torch.compile(wrap_inline(made._call_impl), **how)
+    # As torch.compile itself does it: the frame of `forward` is compiled, and where that is PyTorch's own code, which
+    # starts no graph, a frame around it. A graph break would make one more part of the latter.
+    call = wrap_inline(made._call_impl) if trace_rules.check(made.forward) else made._call_impl
+    made._compiled_call_impl = torch.compile(call, **how)
     return made

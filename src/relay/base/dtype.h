@@ -30,7 +30,10 @@ struct DType {
     Int2,
     UInt2,
     E2M3FN,
-    E3M2FN  // the last: artifacts keep these numbers
+    E3M2FN,
+    E4M3,
+    E3M4,
+    E4M3B11FNUZ  // the last: artifacts keep these numbers
   };
   Code code = Code::Float;
   uint8_t bits = 32;  // in memory: 8, 16, 32, 64; Bool and storage types have 8

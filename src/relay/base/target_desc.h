@@ -8,6 +8,12 @@
 
 namespace relay {
 
+// Cycles from one vector of results to the next: of quotients, of square roots, of exp by its polynomial.
+struct OperationCycles {
+  double division = 0, root = 0, exp = 0;
+  bool operator==(const OperationCycles&) const = default;
+};
+
 struct TargetDesc {
   std::string name = "generic";       // "zen4", "sapphirerapids", "haswell", ...
   std::string triple;                 // LLVM triple
@@ -22,8 +28,8 @@ struct TargetDesc {
   int64_t l1_bytes = 32 << 10, l2_bytes = 256 << 10, l3_bytes = 8 << 20;  // of one core; L3 shared
   double fma_per_cycle = 2;                                               // vector multiply-adds a cycle
   double fma_latency = 4;                                                 // cycles until a sum can be added to again
-  // Cycles from one vector of float32 to the next: of quotients, of square roots, of exp by its polynomial.
-  double division_cycles = 14, root_cycles = 14, exp_cycles = 20;
+  // By the width of elements. Integers are divided as the floats that hold them; halves are computed in float32.
+  OperationCycles float32_cycles{14, 14, 20}, float64_cycles{28, 28, 36};
   // Vector instructions a cycle that add dot products of narrow numbers to 32-bit lanes; 0: there are none.
   double int8_dots_per_cycle = 0;      // fours of uint8 with int8, to int32
   double bfloat16_dots_per_cycle = 0;  // pairs of bfloat16, to float32

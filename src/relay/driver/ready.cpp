@@ -16,9 +16,14 @@ using Json = nlohmann::ordered_json;
 // Each list below names every field of its struct: with a new one it does not compile before it is decided whether the
 // field is part of the key.
 
+static Json key_of(const OperationCycles& cycles) {
+  const auto& [division, root, exp] = cycles;
+  return {division, root, exp};
+}
+
 static Json key_of(const TargetDesc& target) {
   const auto& [name, triple, cpu, features, vector_bytes, vector_registers, has_fma, has_masks, line_bytes, l1_ways,
-               l1_bytes, l2_bytes, l3_bytes, fma_per_cycle, fma_latency, division_cycles, root_cycles, exp_cycles,
+               l1_bytes, l2_bytes, l3_bytes, fma_per_cycle, fma_latency, float32_cycles, float64_cycles,
                int8_dots_per_cycle, bfloat16_dots_per_cycle, ghz, l2_gbps, l3_gbps, dram_gbps, prefetch_weights,
                cores] = target;
   return {name,
@@ -36,9 +41,8 @@ static Json key_of(const TargetDesc& target) {
           l3_bytes,
           fma_per_cycle,
           fma_latency,
-          division_cycles,
-          root_cycles,
-          exp_cycles,
+          key_of(float32_cycles),
+          key_of(float64_cycles),
           int8_dots_per_cycle,
           bfloat16_dots_per_cycle,
           ghz,

@@ -10,6 +10,25 @@ namespace relay::driver {
 
 using Json = nlohmann::ordered_json;
 
+static Json json(const TargetDesc& target) {
+  return {{"name", target.name},
+          {"cpu", target.cpu},
+          {"triple", target.triple},
+          {"features", target.features},
+          {"vector_bytes", target.vector_bytes},
+          {"calibrated", measure::is_calibrated(target)},
+          {"ghz", target.ghz},
+          {"l2_gbps", target.l2_gbps},
+          {"l3_gbps", target.l3_gbps},
+          {"dram_gbps", target.dram_gbps},
+          {"float32_division_cycles", target.float32_cycles.division},
+          {"float32_root_cycles", target.float32_cycles.root},
+          {"float32_exp_cycles", target.float32_cycles.exp},
+          {"float64_division_cycles", target.float64_cycles.division},
+          {"float64_root_cycles", target.float64_cycles.root},
+          {"float64_exp_cycles", target.float64_cycles.exp}};
+}
+
 std::string json(const CompileReport& report, bool times) {
   auto ms = [&](double value) { return times ? Json(value) : Json(); };
   Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
@@ -46,23 +65,9 @@ std::string json(const CompileReport& report, bool times) {
                          {"result", d.result.empty() ? Json() : Json(d.result)},
                          {"in_place", d.in_place},
                          {"why", d.in_place ? Json() : Json(d.why)}});
-  const TargetDesc& target = report.target;
   Json out = {
       {"relay", version},
-      {"target",
-       {{"name", target.name},
-        {"cpu", target.cpu},
-        {"triple", target.triple},
-        {"features", target.features},
-        {"vector_bytes", target.vector_bytes},
-        {"calibrated", measure::is_calibrated(target)},
-        {"ghz", target.ghz},
-        {"l2_gbps", target.l2_gbps},
-        {"l3_gbps", target.l3_gbps},
-        {"dram_gbps", target.dram_gbps},
-        {"division_cycles", target.division_cycles},
-        {"root_cycles", target.root_cycles},
-        {"exp_cycles", target.exp_cycles}}},
+      {"target", json(report.target)},
       {"threads", report.threads},
       {"opt_level", report.opt_level},
       {"numerics", lower::name(report.numerics)},

@@ -23,18 +23,26 @@ using Json = nlohmann::ordered_json;
 // core that there is, emulated and busy ones included.
 struct Figure {
   const char* name;
-  double Calibration::* measured;
-  double TargetDesc::* described;
   double least, most;
+  double& (*measured)(Calibration&);
+  double& (*described)(TargetDesc&);
 };
+// `of` is the same of both.
+template <class Of>
+static constexpr Figure figure(const char* name, double least, double most, Of of) {
+  return {name, least, most, of, of};
+}
 static constexpr Figure figures[] = {
-    {"ghz", &Calibration::ghz, &TargetDesc::ghz, 0.02, 10},
-    {"l2_gbps", &Calibration::l2_gbps, &TargetDesc::l2_gbps, 0.1, 5000},
-    {"l3_gbps", &Calibration::l3_gbps, &TargetDesc::l3_gbps, 0.1, 2000},
-    {"dram_gbps", &Calibration::dram_gbps, &TargetDesc::dram_gbps, 0.05, 1000},
-    {"division_cycles", &Calibration::division_cycles, &TargetDesc::division_cycles, 0.2, 1000},
-    {"root_cycles", &Calibration::root_cycles, &TargetDesc::root_cycles, 0.2, 1000},
-    {"exp_cycles", &Calibration::exp_cycles, &TargetDesc::exp_cycles, 0.2, 2000},
+    figure("ghz", 0.02, 10, [](auto& of) -> double& { return of.ghz; }),
+    figure("l2_gbps", 0.1, 5000, [](auto& of) -> double& { return of.l2_gbps; }),
+    figure("l3_gbps", 0.1, 2000, [](auto& of) -> double& { return of.l3_gbps; }),
+    figure("dram_gbps", 0.05, 1000, [](auto& of) -> double& { return of.dram_gbps; }),
+    figure("float32_division_cycles", 0.2, 1000, [](auto& of) -> double& { return of.float32_cycles.division; }),
+    figure("float32_root_cycles", 0.2, 1000, [](auto& of) -> double& { return of.float32_cycles.root; }),
+    figure("float32_exp_cycles", 0.2, 2000, [](auto& of) -> double& { return of.float32_cycles.exp; }),
+    figure("float64_division_cycles", 0.2, 1000, [](auto& of) -> double& { return of.float64_cycles.division; }),
+    figure("float64_root_cycles", 0.2, 1000, [](auto& of) -> double& { return of.float64_cycles.root; }),
+    figure("float64_exp_cycles", 0.2, 2000, [](auto& of) -> double& { return of.float64_cycles.exp; }),
 };
 
 std::string processor_name() {
@@ -67,8 +75,9 @@ Calibrated calibrate(const TargetDesc& native) {
   std::vector<double> samples[speeds];
   for (int round = 0; round < rounds; ++round) {
     const Ceilings c = measure_ceilings(native);
-    const OperationSpeeds o = *measure_operations(native);
-    const double values[speeds] = {c.fma_gflops, c.l2_gbps, c.l3_gbps, c.memory_gbps, o.divisions, o.roots, o.exps};
+    const auto [narrow, wide] = *measure_operations(native);
+    const double values[speeds] = {c.fma_gflops, c.l2_gbps,   c.l3_gbps,      c.memory_gbps, narrow.divisions,
+                                   narrow.roots, narrow.exps, wide.divisions, wide.roots,    wide.exps};
     for (size_t k = 0; k < speeds; ++k) samples[k].push_back(values[k]);
   }
   Calibrated out;
@@ -83,9 +92,12 @@ Calibrated calibrate(const TargetDesc& native) {
   const std::time_t today = std::time(nullptr);
   if (tm parts{}; gmtime_r(&today, &parts)) std::strftime(date, sizeof date, "%F", &parts);
   const double operations = 2 * native.fma_per_cycle * native.vector_bytes / 4;  // a cycle
-  const double ghz = best[0] / operations, lanes_a_ns = ghz * native.vector_bytes / 4;
-  out.figures = {processor_name(),     native.cpu,          date, ghz, best[1], best[2], best[3], lanes_a_ns / best[4],
-                 lanes_a_ns / best[5], lanes_a_ns / best[6]};
+  const double ghz = best[0] / operations, bytes_a_ns = ghz * native.vector_bytes;
+  auto cycles = [&](size_t first, int bytes) {
+    const double lanes_a_ns = bytes_a_ns / bytes;
+    return OperationCycles{lanes_a_ns / best[first], lanes_a_ns / best[first + 1], lanes_a_ns / best[first + 2]};
+  };
+  out.figures = {processor_name(), native.cpu, date, ghz, best[1], best[2], best[3], cycles(4, 4), cycles(7, 8)};
   return out;
 }
 
@@ -96,10 +108,10 @@ Result<std::string> calibration_file() {
       "set RELAY_CACHE to a folder"};
 }
 
-Status save(const Calibration& c) {
+Status save(Calibration c) {
   RELAY_ASSIGN(const std::string path, calibration_file());
   Json kept = {{"processor", c.processor}, {"cpu", c.cpu}, {"date", c.date}};
-  for (const Figure& f : figures) kept[f.name] = c.*f.measured;
+  for (const Figure& f : figures) kept[f.name] = f.measured(c);
   std::error_code ignored;  // what is wrong with the folder, writing says
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   return write_file(path, kept.dump(2) + "\n");
@@ -115,7 +127,7 @@ static std::string read_calibration(const std::string& text, Calibration& c) {
   }
   for (const Figure& f : figures) {
     if (!json.contains(f.name) || !json[f.name].is_number()) return format("has no {}", f.name);
-    const double value = c.*f.measured = json[f.name];
+    const double value = f.measured(c) = json[f.name];
     if (!(value >= f.least && value <= f.most))
       return format("has {} = {}, which is not from {} to {}", f.name, value, f.least, f.most);
   }
@@ -136,13 +148,13 @@ SavedCalibration saved_calibration(const TargetDesc& native) {
   return {c, ""};
 }
 
-void apply(const Calibration& c, TargetDesc& t) {
-  for (const Figure& f : figures) t.*f.described = c.*f.measured;
+void apply(Calibration c, TargetDesc& t) {
+  for (const Figure& f : figures) f.described(t) = f.measured(c);
 }
 
-bool is_calibrated(const TargetDesc& t) {
-  const std::optional<Calibration> c = saved_calibration(t).figures;
-  return c && std::ranges::all_of(figures, [&](const Figure& f) { return (*c).*f.measured == t.*f.described; });
+bool is_calibrated(TargetDesc t) {
+  std::optional<Calibration> c = saved_calibration(t).figures;
+  return c && std::ranges::all_of(figures, [&](const Figure& f) { return f.measured(*c) == f.described(t); });
 }
 
 }  // namespace relay::measure

@@ -12,7 +12,7 @@ struct Calibration {
   std::string date;                                // "2026-11-23"
   double ghz = 0;                                  // at which multiply-adds are done
   double l2_gbps = 0, l3_gbps = 0, dram_gbps = 0;  // read by one core
-  double division_cycles = 0, root_cycles = 0, exp_cycles = 0;
+  OperationCycles float32_cycles, float64_cycles;
 };
 
 struct Calibrated {
@@ -25,7 +25,7 @@ Calibrated calibrate(const TargetDesc& native);
 
 // bad_option: there is to be no cache folder.
 Result<std::string> calibration_file();
-Status save(const Calibration& calibration);
+Status save(Calibration calibration);
 
 struct SavedCalibration {
   std::optional<Calibration> figures;
@@ -34,9 +34,9 @@ struct SavedCalibration {
 // Of this machine, which `native` describes.
 SavedCalibration saved_calibration(const TargetDesc& native);
 
-void apply(const Calibration& calibration, TargetDesc& target);
+void apply(Calibration calibration, TargetDesc& target);
 // True if the target has the figures that are saved.
-bool is_calibrated(const TargetDesc& target);
+bool is_calibrated(TargetDesc target);
 
 // As /proc/cpuinfo has it: "AMD EPYC".
 std::string processor_name();

@@ -7,12 +7,15 @@
 
 namespace relay::measure {
 
-// Results a nanosecond, float32, of one core; arguments and results lie in L1.
+// Results a nanosecond, of one core; arguments and results lie in L1.
 struct OperationSpeeds {
   double divisions = 0, roots = 0, exps = 0;
 };
+struct Speeds {
+  OperationSpeeds float32, float64;
+};
 // Nothing where kernels for `target` do not run on this machine.
-std::optional<OperationSpeeds> measure_operations(const TargetDesc& target);
-OperationSpeeds described_operations(const TargetDesc& target);
+std::optional<Speeds> measure_operations(const TargetDesc& target);
+Speeds described_operations(const TargetDesc& target);
 
 }  // namespace relay::measure

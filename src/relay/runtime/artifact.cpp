@@ -54,7 +54,7 @@ class Reader {
   }
   DType dtype() {
     uint8_t code = number<uint8_t>(), bits = number<uint8_t>();
-    if (code > static_cast<uint8_t>(DType::Code::E3M2FN)) return fail(), DType::int8();
+    if (code > static_cast<uint8_t>(DType::Code::E4M3B11FNUZ)) return fail(), DType::int8();
     DType t{static_cast<DType::Code>(code), bits};
     if (parse_dtype(t.str()) != t) return fail(), DType::int8();
     return t;

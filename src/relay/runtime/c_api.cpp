@@ -96,7 +96,10 @@ constexpr DType dtypes[] = {DType::float32(),
                             DType::storage(DType::Code::Int2),
                             DType::storage(DType::Code::UInt2),
                             DType::storage(DType::Code::E2M3FN),
-                            DType::storage(DType::Code::E3M2FN)};
+                            DType::storage(DType::Code::E3M2FN),
+                            DType::storage(DType::Code::E4M3),
+                            DType::storage(DType::Code::E3M4),
+                            DType::storage(DType::Code::E4M3B11FNUZ)};
 
 relay_dtype to_c(DType dtype) {
   for (size_t i = 0; i < std::size(dtypes); ++i)

@@ -74,7 +74,10 @@ typedef enum relay_dtype {
   RELAY_INT2,
   RELAY_UINT2,
   RELAY_FLOAT6_E2M3FN,
-  RELAY_FLOAT6_E3M2FN
+  RELAY_FLOAT6_E3M2FN,
+  RELAY_FLOAT8_E4M3,
+  RELAY_FLOAT8_E3M4,
+  RELAY_FLOAT8_E4M3B11FNUZ
 } relay_dtype;
 
 /* Dense, row-major. */

@@ -18,8 +18,9 @@ struct Row {
   const char* features;  // LLVM's names, with a space between
   int vector_bytes;
   double fma_per_cycle, ghz;
-  double division_cycles, root_cycles, exp_cycles;  // of a vector
-  int64_t l1, l2, l3;                               // KiB, of one core; the last one shared
+  double division_cycles, root_cycles, exp_cycles;                       // of a vector of float32
+  double double_division_cycles, double_root_cycles, double_exp_cycles;  // of float64
+  int64_t l1, l2, l3;                                                    // KiB, of one core; the last one shared
   double l2_gbps, l3_gbps, dram_gbps;  // of one core; estimates of published figures, measured by nobody here
 };
 
@@ -47,7 +48,8 @@ inline Result<TargetDesc> describe_row(std::span<const Row> rows, const char* ar
   t.vector_bytes = row->vector_bytes, t.vector_registers = 32;
   t.has_fma = true;
   t.fma_per_cycle = row->fma_per_cycle, t.ghz = row->ghz;
-  t.division_cycles = row->division_cycles, t.root_cycles = row->root_cycles, t.exp_cycles = row->exp_cycles;
+  t.float32_cycles = {row->division_cycles, row->root_cycles, row->exp_cycles};
+  t.float64_cycles = {row->double_division_cycles, row->double_root_cycles, row->double_exp_cycles};
   t.l1_bytes = row->l1 << 10, t.l2_bytes = row->l2 << 10, t.l3_bytes = row->l3 << 10;
   t.l2_gbps = row->l2_gbps, t.l3_gbps = row->l3_gbps, t.dram_gbps = row->dram_gbps;
   return t;

@@ -7,9 +7,14 @@
 namespace relay {
 
 static constexpr std::pair<dlpack::TypeCode, DType> eight_bit_floats[] = {
-    {dlpack::E4M3FN, DType::storage(DType::Code::E4M3FN)},   {dlpack::E4M3FNUZ, DType::storage(DType::Code::E4M3FNUZ)},
-    {dlpack::E5M2, DType::storage(DType::Code::E5M2)},       {dlpack::E5M2FNUZ, DType::storage(DType::Code::E5M2FNUZ)},
+    {dlpack::E4M3FN, DType::storage(DType::Code::E4M3FN)},
+    {dlpack::E4M3FNUZ, DType::storage(DType::Code::E4M3FNUZ)},
+    {dlpack::E5M2, DType::storage(DType::Code::E5M2)},
+    {dlpack::E5M2FNUZ, DType::storage(DType::Code::E5M2FNUZ)},
     {dlpack::E8M0FNU, DType::storage(DType::Code::E8M0FNU)},
+    {dlpack::E4M3, DType::storage(DType::Code::E4M3)},
+    {dlpack::E3M4, DType::storage(DType::Code::E3M4)},
+    {dlpack::E4M3B11FNUZ, DType::storage(DType::Code::E4M3B11FNUZ)},
 };
 
 static std::optional<DType> to_dtype(dlpack::DataType t) {

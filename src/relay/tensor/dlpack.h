@@ -27,7 +27,10 @@ enum TypeCode : uint8_t {
   BFloat = 4,
   Complex = 5,
   Bool = 6,
-  E4M3FN = 10,  // since 1.1
+  E3M4 = 7,  // since 1.1, from here on
+  E4M3 = 8,
+  E4M3B11FNUZ = 9,
+  E4M3FN = 10,
   E4M3FNUZ = 11,
   E5M2 = 12,
   E5M2FNUZ = 13,

@@ -9,10 +9,11 @@ namespace relay {
 using Code = DType::Code;
 
 static constexpr StorageFloat floats[] = {
-    {Code::E4M3FN, 8, 3, -6, 0x7e, 0x7f, 0x7f, false}, {Code::E4M3FNUZ, 8, 3, -7, 0x7f, 0x80, 0x80, true},
-    {Code::E5M2, 8, 2, -14, 0x7b, 0x7c, 0x7e, false},  {Code::E5M2FNUZ, 8, 2, -15, 0x7f, 0x80, 0x80, true},
-    {Code::E2M3FN, 6, 3, 0, 0x1f, 0x1f, 0x20, false},  {Code::E3M2FN, 6, 2, -2, 0x1f, 0x1f, 0x20, false},
-    {Code::E2M1FN, 4, 1, 0, 0x7, 0x7, 0x8, false},
+    {Code::E4M3FN, 8, 3, -6, 0x7e, 0x7f, 0x7f, false},      {Code::E4M3FNUZ, 8, 3, -7, 0x7f, 0x80, 0x80, true},
+    {Code::E5M2, 8, 2, -14, 0x7b, 0x7c, 0x7e, false},       {Code::E5M2FNUZ, 8, 2, -15, 0x7f, 0x80, 0x80, true},
+    {Code::E4M3, 8, 3, -6, 0x77, 0x78, 0x7c, false},        {Code::E3M4, 8, 4, -2, 0x6f, 0x70, 0x78, false},
+    {Code::E4M3B11FNUZ, 8, 3, -10, 0x7f, 0x80, 0x80, true}, {Code::E2M3FN, 6, 3, 0, 0x1f, 0x1f, 0x20, false},
+    {Code::E3M2FN, 6, 2, -2, 0x1f, 0x1f, 0x20, false},      {Code::E2M1FN, 4, 1, 0, 0x7, 0x7, 0x8, false},
 };
 
 const StorageFloat* storage_float(DType dtype) {

@@ -6,7 +6,7 @@
 namespace relay {
 
 // A float of at most 8 bits: a sign, an exponent, `mantissa` bits. OCP 8-bit floating point (2023), the types without
-// infinity and negative zero of Noune et al. (2022), OCP microscaling (2023).
+// infinity and negative zero of Noune et al. (2022), OCP microscaling (2023), and what follows IEEE 754 in 8 bits.
 struct StorageFloat {
   DType::Code code{};
   int bits = 8, mantissa = 3;

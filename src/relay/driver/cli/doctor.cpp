@@ -31,10 +31,10 @@ static void row(const char* what, const std::string& value) { std::cout << forma
 
 // One measured figure beside the described one. Shared machines measure low; twice off in either direction is worth a
 // word.
-static int compare(const char* what, const char* unit, double measured, double described) {
+static int compare(const char* what, const std::string& unit, double measured, double described) {
   double ratio = measured / described;
   bool agree = ratio > 0.5 && ratio < 2;
-  row(what, format("{:8.1f} {:<8} described {:8.1f}   {}", measured, unit, described,
+  row(what, format("{:8.1f} {:<11} described {:8.1f}   {}", measured, unit, described,
                    agree       ? "agrees"
                    : ratio < 1 ? "DISAGREES: this machine is slower, or busy"
                                : "DISAGREES: this machine is faster"));
@@ -52,9 +52,11 @@ static Status calibrate() {
   row("L2 read", format("{:8.1f} GB/s", c.l2_gbps));
   row("L3 read", format("{:8.1f} GB/s", c.l3_gbps));
   row("memory read", format("{:8.1f} GB/s", c.dram_gbps));
-  row("division", format("{:8.1f} cycles between vectors of {} float32", c.division_cycles, native.vector_bytes / 4));
-  row("square root", format("{:8.1f} cycles", c.root_cycles));
-  row("exp", format("{:8.1f} cycles", c.exp_cycles));
+  row("division",
+      format("{:8.1f} cycles between vectors of {} float32, {:.1f} of {} float64", c.float32_cycles.division,
+             native.vector_bytes / 4, c.float64_cycles.division, native.vector_bytes / 8));
+  row("square root", format("{:8.1f} cycles, {:.1f}", c.float32_cycles.root, c.float64_cycles.root));
+  row("exp", format("{:8.1f} cycles, {:.1f}", c.float32_cycles.exp, c.float64_cycles.exp));
   row("busy", format("{:8.2f} cores, with other work; the medians are {:.0f} % below these at most", found.busy_cores,
                      found.spread * 100));
   if (found.busy_cores > 0.3 || found.spread > 0.1)
@@ -79,8 +81,10 @@ static Status doctor(const DoctorOptions& options) {
                           target.has_fma ? ", fused multiply-add" : "", target.has_masks ? ", masks" : ""));
   row("  caches", format("L1 {}, L2 {}, L3 {}", bytes_text(target.l1_bytes), bytes_text(target.l2_bytes),
                          bytes_text(target.l3_bytes)));
-  row("  operations", format("cycles between vectors of {}: quotients {:.1f}, square roots {:.1f}, exp {:.1f}",
-                             target.vector_bytes / 4, target.division_cycles, target.root_cycles, target.exp_cycles));
+  for (const auto& [type, bytes, c] :
+       {std::tuple("float32", 4, target.float32_cycles), std::tuple("float64", 8, target.float64_cycles)})
+    row("  operations", format("cycles between vectors of {} {}: quotients {:.1f}, square roots {:.1f}, exp {:.1f}",
+                               target.vector_bytes / bytes, type, c.division, c.root, c.exp));
   row("  features", format("{}", join(target.features, " ")));
   if (const auto [figures, ignored] = measure::saved_calibration(target); measure::is_calibrated(target))
     row("  calibrated",
@@ -99,12 +103,15 @@ static Status doctor(const DoctorOptions& options) {
   off += compare("L3 read", "GB/s", measured.l3_gbps, target.l3_gbps);
   off += compare("memory read", "GB/s", measured.memory_gbps, target.dram_gbps);
   int figures = 4;
-  if (const std::optional<measure::OperationSpeeds> o = measure::measure_operations(target)) {
-    const measure::OperationSpeeds described = measure::described_operations(target);
-    off += compare("division", "G/s", o->divisions, described.divisions);
-    off += compare("square root", "G/s", o->roots, described.roots);
-    off += compare("exp", "G/s", o->exps, described.exps);
-    figures += 3;
+  if (const std::optional<measure::Speeds> o = measure::measure_operations(target)) {
+    const measure::Speeds described = measure::described_operations(target);
+    for (const auto& [type, found, expected] :
+         {std::tuple("float32", o->float32, described.float32), std::tuple("float64", o->float64, described.float64)}) {
+      off += compare("division", format("G/s {}", type), found.divisions, expected.divisions);
+      off += compare("square root", format("G/s {}", type), found.roots, expected.roots);
+      off += compare("exp", format("G/s {}", type), found.exps, expected.exps);
+      figures += 3;
+    }
   }
   const int threads = runtime::ThreadPool::global().size();
   if (threads > 1) {

@@ -23,7 +23,8 @@ inline int64_t float_lanes(const TargetDesc& t) { return std::max(1, t.vector_by
 inline double multiply_adds_ns(const TargetDesc& t, double count) {
   return count / (static_cast<double>(float_lanes(t)) * t.fma_per_cycle * t.ghz);
 }
-// Operations are counted so that a multiply-add is two of them; `additions` are such operations (operations.h).
+// Operations are counted so that a multiply-add is two of them; `additions` are such operations (operations.h), here of
+// float32.
 inline double additions_in(const TargetDesc& t, double cycles) { return 2 * t.fma_per_cycle * cycles; }
 inline double operations_ns(const TargetDesc& t, double additions) { return multiply_adds_ns(t, additions / 2); }
 // The share of that speed that register tiles reach with what stands around their loops: in convolutions, in products
@@ -61,7 +62,8 @@ inline double beyond_l2_gbps(const TargetDesc& t) { return t.l3_gbps; }
 // what they would read instead: it is written and read once more than that. Where two read, on Zen 4: quotients of 64 x
 // 1024 elements 13.0 us stored and 13.9 computed twice, roots 17 and 23; of 8192 x 1024, beyond L3, 12 ms and 6.
 inline bool pays_to_store(const TargetDesc& t, double additions, double readers, double bytes, double all) {
-  return (readers - 1) * operations_ns(t, additions) > 2 * bytes / read_gbps(t, all);
+  const double in_floats = additions * std::max(bytes / 4, 1.0);  // a vector holds half as many doubles
+  return (readers - 1) * operations_ns(t, in_floats) > 2 * bytes / read_gbps(t, all);
 }
 
 // --- tasks -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "relay/lower/group/operations.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "relay/lower/group/cost.h"
@@ -15,9 +16,13 @@ namespace {
 struct Operations {
   double plain = 0, divisions = 0, roots = 0;
 };
+// On elements of at most 32 bits, and on wider ones.
+enum Width : size_t { Narrow, Wide };
+using ByWidth = std::array<Operations, 2>;
+Width width_of(DType t) { return t.bits > DType::float32().bits ? Wide : Narrow; }
 
-Operations of_nodes(const Expr& e) {
-  Operations out;
+ByWidth of_nodes(const Expr& e) {
+  ByWidth all;
   std::unordered_set<const scalar::Node*> computed;  // of elements, unlike indices and tests of them
   scalar::visit(e, [&](const Expr& n) {
     using scalar::Kind;
@@ -26,6 +31,7 @@ Operations of_nodes(const Expr& e) {
         std::none_of(n->args.begin(), n->args.end(), [&](const Expr& a) { return computed.count(a.get()); }))
       return;
     computed.insert(n.get());
+    Operations& out = all[width_of(n->dtype)];
     if (n->kind == Kind::Select) {
       out.plain += computed.count(n->args[0].get()) ? 1 : 0;
     } else if (n->kind == Kind::Binary) {
@@ -40,23 +46,32 @@ Operations of_nodes(const Expr& e) {
       (n->unary == scalar::UnaryOp::Sqrt ? out.roots : out.plain) += 1;
     }
   });
-  return out;
+  return all;
 }
 
-// Operations that stand in polynomials, in additions: those of exp take as long as the machine's description says.
-double weight_in_functions(const TargetDesc& t) {
-  static const double of_exp = [] {
-    const Expr x = (*te::placeholder("x", {scalar::imm(1)}, DType::float32()))({scalar::imm(0)});
-    return of_nodes(scalar::expand(scalar::UnaryOp::Exp, x)).plain;
-  }();
-  return additions_in(t, t.exp_cycles) / of_exp;
+// Those that stand in the polynomial of exp.
+double operations_of_exp(DType type) {
+  const Expr x = (*te::placeholder("x", {scalar::imm(1)}, type))({scalar::imm(0)});
+  return of_nodes(scalar::expand(scalar::UnaryOp::Exp, x))[width_of(type)].plain;
 }
 
 double count(const Expr& e, const TargetDesc& t) {
-  const Operations written = of_nodes(e), done = of_nodes(scalar::expand_math(e));
-  const double in_functions = std::max(0.0, done.plain - written.plain);
-  return done.plain + in_functions * (weight_in_functions(t) - 1) +
-         done.divisions * additions_in(t, t.division_cycles) + done.roots * additions_in(t, t.root_cycles);
+  static const double of_exp[] = {operations_of_exp(DType::float32()), operations_of_exp(DType::float64())};
+  const ByWidth written = of_nodes(e), all = of_nodes(scalar::expand_math(e));
+  double additions = 0;
+  for (const Width width : {Narrow, Wide}) {
+    const OperationCycles& cycles = width == Wide ? t.float64_cycles : t.float32_cycles;
+    const Operations& done = all[width];
+    const double in_functions = std::max(0.0, done.plain - written[width].plain);
+    // Operations in polynomials: those of exp take as long as the machine's description says.
+    const double weight = additions_in(t, cycles.exp) / of_exp[width];
+    // A vector has half as many lanes where a narrow element is computed in double, as a sine is.
+    const double vectors = width > width_of(e->dtype) ? 2 : 1;
+    additions +=
+        vectors * (done.plain + in_functions * (weight - 1) + done.divisions * additions_in(t, cycles.division) +
+                   done.roots * additions_in(t, cycles.root));
+  }
+  return additions;
 }
 
 }  // namespace

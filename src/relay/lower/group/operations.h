@@ -1,4 +1,4 @@
-// What computing an element takes on a machine, in additions: operations of which a multiply-add is two.
+// What computing an element takes on a machine, in additions of such elements: a multiply-add is two operations.
 #pragma once
 
 #include "relay/base/target_desc.h"
@@ -11,7 +11,7 @@ namespace relay::lower {
 // same ports; how many of a polynomial's operations a machine does at a time, exp tells for all.
 //
 //   a[i] * b[i] + 1                2
-//   a[i] / b[i]                    12   on Zen 4: six cycles, in which it does six multiply-adds
+//   a[i] / b[i]                    12   on Zen 4: six cycles, in which it does six multiply-adds; of doubles 20: ten
 //   select(c, exp(a[i]), 0)        those of exp
 double count_operations(const scalar::Expr& body, const TargetDesc& target);
 // Of stages, of which so many `elements` are computed each.

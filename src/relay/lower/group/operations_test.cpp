@@ -20,7 +20,8 @@ const Expr a = element("a"), b = element("b");
 
 TargetDesc machine(double fma_per_cycle, double division, double root, double exp) {
   TargetDesc t;
-  t.fma_per_cycle = fma_per_cycle, t.division_cycles = division, t.root_cycles = root, t.exp_cycles = exp;
+  t.fma_per_cycle = fma_per_cycle, t.float32_cycles = {division, root, exp};
+  t.float64_cycles = {division + 2, root + 2, exp + 2};
   return t;
 }
 const TargetDesc zen4 = machine(1, 6, 10, 12), haswell = machine(2, 14, 14, 10);
@@ -32,8 +33,18 @@ TEST(Operations, TakeTheirTimeInAdditions) {
   EXPECT_EQ(count_operations(quotient, haswell), 56);
   EXPECT_EQ(count_operations(root, zen4), 20);
   EXPECT_EQ(count_operations(root + quotient, haswell), 56 + 56 + 1);
-  // Vector units divide integers as floats.
-  EXPECT_EQ(count_operations(floordiv(scalar::cast(DType::int64(), a), imm(5)), zen4), 12);
+  // Vector units divide integers as the floats that hold them.
+  EXPECT_EQ(count_operations(floordiv(scalar::cast(DType::int32(), a), imm(5, DType::int32())), zen4), 12);
+  EXPECT_EQ(count_operations(floordiv(scalar::cast(DType::int64(), a), imm(5)), zen4), 16);
+}
+
+// Of wider elements a vector holds fewer: their operations are counted in additions of such elements.
+TEST(Operations, OfDoublesInAdditionsOfDoubles) {
+  const Expr x = scalar::cast(DType::float64(), a), y = scalar::cast(DType::float64(), b);
+  EXPECT_EQ(count_operations(x * y, zen4), 1);
+  EXPECT_EQ(count_operations(scalar::binary(BinaryOp::Div, x, y), zen4), 16);
+  EXPECT_EQ(count_operations(scalar::unary(UnaryOp::Sqrt, x), zen4), 24);
+  EXPECT_NEAR(count_operations(scalar::unary(UnaryOp::Exp, x), zen4), additions_in(zen4, 14), 1);
 }
 
 TEST(Operations, IndicesAndTestsOfThemAreFree) {
@@ -54,7 +65,7 @@ TEST(Operations, FunctionsFollowExp) {
   EXPECT_NEAR(of(UnaryOp::Exp, zen4), additions_in(zen4, 12), 1);
   EXPECT_NEAR(of(UnaryOp::Exp, haswell), additions_in(haswell, 10), 1);
   TargetDesc slow = zen4;
-  slow.exp_cycles *= 2;
+  slow.float32_cycles.exp *= 2;
   for (UnaryOp op : {UnaryOp::Exp, UnaryOp::Erf, UnaryOp::Log}) EXPECT_NEAR(of(op, slow), 2 * of(op, zen4), 2);
   const double without_division = of(UnaryOp::Tanh, zen4) - 12;
   EXPECT_NEAR(of(UnaryOp::Tanh, slow) - 12, 2 * without_division, 2);
@@ -64,7 +75,7 @@ TEST(Operations, FunctionsFollowExp) {
 TEST(Operations, NoDivisionWhereCodeHasNone) {
   const Expr scaled = scalar::binary(BinaryOp::Div, a, scalar::fimm(1.5, f32));
   TargetDesc slow = zen4;
-  slow.division_cycles *= 100;
+  slow.float32_cycles.division *= 100;
   EXPECT_EQ(count_operations(scalar::unary(UnaryOp::Erf, scaled), slow),
             count_operations(scalar::unary(UnaryOp::Erf, scaled), zen4));
 }
@@ -79,6 +90,9 @@ TEST(Operations, WhatPaysToBeStored) {
   EXPECT_FALSE(pays_to_store(t, 24, 2, 4, 1e9));
   EXPECT_TRUE(pays_to_store(t, 24, 9, 4, row));
   EXPECT_FALSE(pays_to_store(t, 24, 1, 4, row));
+  // Twice as many bytes of half as many elements a vector: the same.
+  for (double additions : {3.0, 9.0, 24.0})
+    EXPECT_EQ(pays_to_store(t, additions, 2, 4, row), pays_to_store(t, additions, 2, 8, row));
 }
 
 }  // namespace

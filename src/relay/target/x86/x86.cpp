@@ -23,8 +23,8 @@ struct Model {
   const char* name;
   const char* cpu;  // LLVM's name, which says the features too
   double fma_per_cycle, bfloat16_dots_per_cycle, ghz;
-  double division_cycles, root_cycles, exp_cycles;  // of 8 quotients, of 8 roots, of exp of a whole vector
-  int64_t l1, l2, l3;                               // KiB
+  OperationCycles float32_cycles, float64_cycles;  // quotients and roots of 256 bits, exp of a whole vector
+  int64_t l1, l2, l3;                              // KiB
   double l2_gbps, l3_gbps, dram_gbps;
   bool prefetch_weights;
 };
@@ -36,24 +36,25 @@ constexpr int64_t page_bytes = 4096;
 // bfloat16_dots_per_cycle those of its pairs, where the processor has them. Dot products of bytes keep pace with
 // multiply-adds on all of them. Cycles of divisions, roots and exp are measured on Zen 4 and Sapphire Rapids (10, 11.6
 // and 11.6 of 512 bits), and those of Alder Lake's divisions and Ice Lake's exp are the latter's; others are what
-// llvm-mca says of the kernels in measure/operations.cpp. LLVM takes Zen 5 for a Zen 4, of which it does exp in half of
-// the time by its multiply-adds.
+// llvm-mca says of the kernels in measure/operations.cpp. Those of float64 are llvm-mca's but for Zen 4's, and exp of
+// Ice Lake and Sapphire Rapids, which are as much below llvm-mca's as their exp of float32. LLVM takes Zen 5 for a Zen
+// 4, of which it does exp in half of the time by its multiply-adds.
 const Model models[] = {
-    {"generic", "x86-64-v2", 1, 0, 2.5, 28, 28, 22.8, 32, 256, 8192, 30, 15, 8, true},
-    {"avx2", "x86-64-v3", 2, 0, 3, 14, 14, 10.9, 32, 512, 8192, 50, 20, 10, true},
-    {"avx512", "x86-64-v4", 2, 0.5, 2.8, 5, 6, 10.4, 32, 1024, 16384, 80, 20, 10, true},
-    {"haswell", "haswell", 2, 0, 3, 14, 14, 10.9, 32, 256, 8192, 50, 20, 10, true},
-    {"skylake", "skylake", 2, 0, 3.5, 5, 6, 10.3, 32, 256, 8192, 60, 25, 12, true},
-    {"alderlake", "alderlake", 2, 0, 3.8, 5, 6, 8.3, 48, 1280, 25600, 80, 30, 15, true},
-    {"skylake-avx512", "skylake-avx512", 2, 0, 2.6, 5, 6, 10.4, 32, 1024, 16384, 80, 17, 10, true},
-    {"cascadelake", "cascadelake", 2, 0.5, 2.6, 5, 6, 10.4, 32, 1024, 16384, 80, 17, 10, true},
-    {"icelake-server", "icelake-server", 2, 0.5, 2.8, 5, 6, 11.6, 48, 1280, 32768, 90, 18, 11, true},
-    {"sapphirerapids", "sapphirerapids", 2, 0.5, 2.9, 5, 6, 11.6, 48, 2048, 65536, 97, 20, 11, true},
-    {"zen2", "znver2", 2, 0, 3.3, 5, 7, 13.3, 32, 512, 16384, 70, 50, 20, false},
-    {"zen3", "znver3", 2, 0, 3.4, 3, 5, 7.8, 32, 512, 32768, 80, 70, 22, false},
+    {"generic", "x86-64-v2", 1, 0, 2.5, {28, 28, 22.8}, {44, 42, 42.1}, 32, 256, 8192, 30, 15, 8, true},
+    {"avx2", "x86-64-v3", 2, 0, 3, {14, 14, 10.9}, {28, 28, 17.8}, 32, 512, 8192, 50, 20, 10, true},
+    {"avx512", "x86-64-v4", 2, 0.5, 2.8, {5, 6, 10.4}, {8, 12, 15.8}, 32, 1024, 16384, 80, 20, 10, true},
+    {"haswell", "haswell", 2, 0, 3, {14, 14, 10.9}, {28, 28, 17.8}, 32, 256, 8192, 50, 20, 10, true},
+    {"skylake", "skylake", 2, 0, 3.5, {5, 6, 10.3}, {8, 12, 15.8}, 32, 256, 8192, 60, 25, 12, true},
+    {"alderlake", "alderlake", 2, 0, 3.8, {5, 6, 8.3}, {8, 12, 11.7}, 48, 1280, 25600, 80, 30, 15, true},
+    {"skylake-avx512", "skylake-avx512", 2, 0, 2.6, {5, 6, 10.4}, {8, 12, 15.8}, 32, 1024, 16384, 80, 17, 10, true},
+    {"cascadelake", "cascadelake", 2, 0.5, 2.6, {5, 6, 10.4}, {8, 12, 15.8}, 32, 1024, 16384, 80, 17, 10, true},
+    {"icelake-server", "icelake-server", 2, 0.5, 2.8, {5, 6, 11.6}, {8, 12, 16}, 48, 1280, 32768, 90, 18, 11, true},
+    {"sapphirerapids", "sapphirerapids", 2, 0.5, 2.9, {5, 6, 11.6}, {8, 12, 16}, 48, 2048, 65536, 97, 20, 11, true},
+    {"zen2", "znver2", 2, 0, 3.3, {5, 7, 13.3}, {6, 10, 28.4}, 32, 512, 16384, 70, 50, 20, false},
+    {"zen3", "znver3", 2, 0, 3.4, {3, 5, 7.8}, {5, 9, 13.8}, 32, 512, 32768, 80, 70, 22, false},
     // The 512-bit unit of Zen 4 is two 256-bit halves: one full multiply-add a cycle.
-    {"zen4", "znver4", 1, 1, 3.7, 3, 5, 12.6, 32, 1024, 32768, 118, 97, 27, false},
-    {"zen5", "znver5", 2, 2, 4, 3, 5, 6.3, 48, 1024, 32768, 200, 110, 30, false},
+    {"zen4", "znver4", 1, 1, 3.7, {3, 5, 12.6}, {4.5, 8.3, 19.7}, 32, 1024, 32768, 118, 97, 27, false},
+    {"zen5", "znver5", 2, 2, 4, {3, 5, 6.3}, {4.5, 8.3, 9.8}, 48, 1024, 32768, 200, 110, 30, false},
 };
 
 // Features that may be added or left out, each with the ones that need it.
@@ -226,8 +227,6 @@ Result<TargetDesc> describe(std::string_view text) {
   t.l1_bytes = model->l1 << 10, t.l2_bytes = model->l2 << 10, t.l3_bytes = model->l3 << 10;
   t.ghz = model->ghz, t.l2_gbps = model->l2_gbps, t.l3_gbps = model->l3_gbps, t.dram_gbps = model->dram_gbps;
   t.fma_per_cycle = model->fma_per_cycle;
-  t.division_cycles = model->division_cycles * t.vector_bytes / 32;
-  t.root_cycles = model->root_cycles * t.vector_bytes / 32;
   // Of 256 bits without AVX-512: the forms of AVX-VNNI, which are other instructions.
   const bool bytes = wide ? features.count("avx512vnni") : middle && features.count("avxvnni");
   if (bytes) t.int8_dots_per_cycle = t.fma_per_cycle;
@@ -235,7 +234,11 @@ Result<TargetDesc> describe(std::string_view text) {
   t.prefetch_weights = model->prefetch_weights;
   // Zen 4 does as much with two 256-bit instructions as with one of 512 bits.
   if (!wide && std::string_view(model->name) == "zen4") t.fma_per_cycle = 2;
-  t.exp_cycles = model->exp_cycles * model->fma_per_cycle / t.fma_per_cycle;
+  auto of_vectors = [&](const OperationCycles& c) {
+    return OperationCycles{c.division * t.vector_bytes / 32, c.root * t.vector_bytes / 32,
+                           c.exp * model->fma_per_cycle / t.fma_per_cycle};
+  };
+  t.float32_cycles = of_vectors(model->float32_cycles), t.float64_cycles = of_vectors(model->float64_cycles);
   t.cores = 1;
   if (native) {
     read_caches(t);
