@@ -1,6 +1,7 @@
 """relay.torch.compile: what a compiled module is to the rest of PyTorch."""
 
 import copy
+import functools
 import pickle
 import threading
 import warnings
@@ -49,6 +50,51 @@ def test_a_compiled_module_is_a_module(programs):
     fast.load_state_dict(other.state_dict())
     same(fast(x), other(x))
     same(fast.to(torch.float64)(x.double()), other.double()(x.double()))
+
+
+class Own(torch.nn.Module):
+    def __init__(self, breaks=False):
+        super().__init__()
+        self.layer, self.breaks = torch.nn.Linear(4, 4), breaks
+
+    def forward(self, x):
+        x = self.layer(x).relu()
+        if self.breaks:
+            torch._dynamo.graph_break()
+        return x + 1
+
+
+def with_forward(forward):
+    module = Own()
+    module.forward = forward
+    return module
+
+
+def with_hooks():
+    module = Own()
+    module.register_forward_pre_hook(lambda module, given: (given[0] + 1,))
+    module.register_forward_hook(lambda module, given, result: result * 2)
+    return module
+
+
+FORWARDS = {
+    "its own": (Own, 1),
+    "its own, with a break": (lambda: Own(True), 2),
+    "of PyTorch": (network, 1),
+    "a function in its place": (lambda: with_forward(lambda x: x.sin()), 1),
+    "something that can be called": (lambda: with_forward(functools.partial(torch.add, 1)), 1),
+    "with hooks": (with_hooks, 1),
+    "of TorchScript, which stays PyTorch's": (lambda: torch.jit.script(Own()), 0),
+}
+
+
+@pytest.mark.parametrize("what", FORWARDS)
+def test_whatever_forward_is(what, programs):
+    make, graphs = FORWARDS[what]
+    module, x = make().eval(), torch.randn(3, 4)
+    with torch.no_grad():
+        same(relay.torch.compile(module, threads=1)(x), module(x))
+    assert len(programs) == graphs
 
 
 def test_copies_and_pickles_run_in_pytorch(programs):

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import copy
+import types
 
 import torch
 from torch._dynamo import trace_rules
 from torch._dynamo.external_utils import wrap_inline
 
 from .dynamo import Options
+
+
+def _starts_a_graph(module: torch.nn.Module) -> bool:
+    """Whether the graph may begin with `forward`. A frame around it would be one more part where the graph breaks; but
+    PyTorch's own code, and what is no code of Python, begins none, and hooks are to be in the same graph."""
+    hooks = (module._forward_pre_hooks, module._forward_hooks, module._backward_pre_hooks, module._backward_hooks)
+    is_python = isinstance(module.forward, types.MethodType | types.FunctionType)
+    return is_python and not trace_rules.check(module.forward) and not any(hooks)
 
 
 def compile(model, *, dynamic: bool | None = None, fullgraph: bool = False, **options):
@@ -28,8 +37,6 @@ def compile(model, *, dynamic: bool | None = None, fullgraph: bool = False, **op
     if not isinstance(model, torch.nn.Module):
         return torch.compile(model, **how)
     made = copy.copy(model)
-    # As torch.compile itself does it: the frame of `forward` is compiled, and where that is PyTorch's own code, which
-    # starts no graph, a frame around it. A graph break would make one more part of the latter.
-    call = wrap_inline(made._call_impl) if trace_rules.check(made.forward) else made._call_impl
+    call = made._call_impl if _starts_a_graph(made) else wrap_inline(made._call_impl)
     made._compiled_call_impl = torch.compile(call, **how)
     return made
