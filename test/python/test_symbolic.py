@@ -100,3 +100,9 @@ def @main(%x: Tensor[(n, m), float32], %y: Tensor[(n, m), float32], %shape: Tens
     np.testing.assert_allclose(both, want, rtol=1e-6, atol=1e-6)
     assert np.array_equal(reshaped, np.asarray(both).reshape(sizes))
     assert np.array_equal(turned, np.asarray(both).T)
+
+
+def test_short_rows_of_unknown_number_are_several_tasks_where_they_are_many():
+    model = relay.compile(relay.module(relay.exp(relay.var("x", shape=("n", 100)))), threads=2)
+    tasks = {n: model.profile(np.ones((n, 100), np.float32))[0]["tasks"] for n in (10, 256)}
+    assert tasks[10] == 1 and tasks[256] > 4

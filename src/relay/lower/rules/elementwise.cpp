@@ -252,14 +252,15 @@ static te::Tensor copy_what_is_gathered(ScheduleDraft& draft, const te::Tensor& 
   return draft.stage(name);
 }
 
-// Of short rows: tasks of so many as one takes to be worth it.
+// Of short rows: tasks of so many as one takes to be worth it, where there are or may be several tasks.
 static void add_task_of_rows(const te::Tensor& e, const std::vector<std::string>& order, int vector,
                              const std::vector<bool>& parallel, std::vector<Loop>& loops) {
   if (vector <= 0 || std::any_of(parallel.begin(), parallel.end(), [](bool p) { return p; })) return;
   int64_t inner = 1;
   for (size_t i = 1; i < order.size(); ++i) inner *= extent_or(*find_axis(*e, order[i]), usual_rows);
   const int64_t rows = (task_elements + inner - 1) / std::max<int64_t>(inner, 1);
-  if (inner > 0 && extent_or(*find_axis(*e, order[0]), usual_rows) >= 2 * rows)
+  const Expr& extent = find_axis(*e, order[0])->extent;
+  if (inner > 0 && (!scalar::is_int(extent) || extent->ivalue >= 2 * rows))
     loops.push_back({order[0], rows, LoopKind::Parallel});
 }
 
