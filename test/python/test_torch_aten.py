@@ -7,6 +7,7 @@ import relay
 
 torch = pytest.importorskip("torch")
 from relay.frontend.pytorch.table import OPERATORS  # noqa: E402
+from test_torch_keys import Called  # noqa: E402
 
 aten, prims = torch.ops.aten, torch.ops.prims
 generator = torch.Generator().manual_seed(1)
@@ -43,15 +44,6 @@ CASES = {
     "replication_pad1d": (lambda x: aten.replication_pad1d(x, [2, 7]), f(2, 3, 5)),
     "replication_pad3d": (lambda x: aten.replication_pad3d(x, [2, 1, -1, 3, 1, 9]), f(2, 2, 3, 4, 5)),
 }  # fmt: skip
-
-
-class Called(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *tensors):
-        return self.function(*tensors)
 
 
 @pytest.mark.parametrize("key", CASES)
