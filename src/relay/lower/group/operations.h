@@ -11,7 +11,7 @@ namespace relay::lower {
 // same ports; how many of a polynomial's operations a machine does at a time, exp tells for all.
 //
 //   a[i] * b[i] + 1                2
-//   a[i] / b[i]                    12   on Zen 4: six cycles, in which it does six multiply-adds; of doubles 20: ten
+//   a[i] / b[i]                    12   on Zen 4: six cycles, in which it does six multiply-adds; of doubles 18: nine
 //   select(c, exp(a[i]), 0)        those of exp
 double count_operations(const scalar::Expr& body, const TargetDesc& target);
 // Of stages, of which so many `elements` are computed each.
