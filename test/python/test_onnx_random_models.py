@@ -1,6 +1,8 @@
 """Fifty random ONNX models beside ONNX Runtime; `make test-onnx-random` runs thousands, and says more of a failure."""
 
+import os
 import pathlib
+import signal
 import sys
 
 import numpy as np
@@ -38,6 +40,11 @@ def test_what_fails_is_made_small(monkeypatch):
     monkeypatch.setattr(random_compare, "fault", fault)
     small, _ = random_compare.minimise(model, "wrong")
     assert [node.op_type for node in small.nodes] == ["MatMul"]
+
+
+def test_a_crash_is_a_fault(monkeypatch):
+    monkeypatch.setattr(random_compare, "fault_here", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    assert random_compare.fault(random_model.generate(1)) == ("crash", "ended by SIGKILL")
 
 
 @pytest.mark.parametrize(

@@ -265,6 +265,19 @@ TEST(TapSums, NeedsTaps) {
   }
 }
 
+// Nor where both factors are read along the axis of the tap.
+TEST(TapSums, NeedsTapsOfOneFactor) {
+  const te::Tensor g = te::placeholder("g", {imm(4), imm(40)}, f32), x = te::placeholder("x", {imm(43)}, f32);
+  const te::Tensor sum = te::reduce("sum", {imm(4)}, {imm(40)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+    return (*g)({i[0], k[0]}) * (*x)({k[0] + i[0]});
+  });
+  const TargetDesc target = vectors(64, 32, 1);
+  ScheduleDraft draft;
+  draft.target = &target, draft.outputs = {sum};
+  apply_rules(draft);
+  EXPECT_EQ(draft.used.count(Rule::TapSums), 0u) << str(draft.schedule, draft.stages());
+}
+
 // Height and width are one axis; what else reads the data reads it so too.
 TEST(MergeSums, HeightAndWidth) {
   const int64_t channels = 3, height = 5, width = 7;

@@ -54,9 +54,9 @@ bool is_tap(const te::TensorNode& r, const std::vector<LoadFact>& loads, const s
 // False if no factor has taps, both have, they are as many as the terms of a sum, or how many is not known.
 bool find_taps(TapSums& t, const StageFacts& facts) {
   const te::TensorNode& r = *t.sum;
-  std::vector<te::Axis> axes;  // of several results
+  std::vector<te::Axis> axes;  // of several results, that one factor has
   for (const te::Axis& a : r.axes)
-    if (!scalar::is_int(a.extent, 1)) axes.push_back(a);
+    if (!scalar::is_int(a.extent, 1) && !facts.is_batch(a.var->name)) axes.push_back(a);
   auto has_taps = [&](const std::vector<LoadFact>& loads) {
     return std::any_of(axes.begin(), axes.end(), [&](const te::Axis& a) { return is_tap(r, loads, a.var->name); });
   };
@@ -66,7 +66,7 @@ bool find_taps(TapSums& t, const StageFacts& facts) {
   int64_t count = 1;
   for (const te::Axis& a : axes) {
     const std::string& name = a.var->name;
-    if (!(of_left ? facts.left : facts.right).count(name) || facts.is_batch(name)) continue;
+    if (!(of_left ? facts.left : facts.right).count(name)) continue;
     if (extent_or(a, 0) < 1) return false;
     if (is_tap(r, t.data, name)) count *= a.extent->ivalue;
     t.taps.push_back(name);
