@@ -8,6 +8,7 @@
 #include "relay/lower/algorithms/algorithm.h"
 #include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
+#include "relay/lower/schedule/schedule_rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -42,15 +42,10 @@ double difference(const Tensor& a, const Tensor& b) {
   return most / largest;
 }
 
-lower::RuleSet all_rules() {
-  lower::RuleSet all;
-  for (size_t i = 0; i < std::size(lower::rule_names); ++i) all.insert(static_cast<lower::Rule>(i));
-  return all;
-}
-
 TEST(RefusedRules, EveryProgramCompilesIsRightAndSaysWhatItLost) {
-  std::vector<lower::RuleSet> sets{all_rules()};
-  for (lower::Rule rule : all_rules()) sets.push_back({rule});
+  const std::vector<lower::Rule> rules = lower::all_rules();
+  std::vector<lower::RuleSet> sets{{rules.begin(), rules.end()}};
+  for (lower::Rule rule : rules) sets.push_back({rule});
   for (const Network& c : networks) {
     const Outcome expected = run(c, options_for("native", {}));
     EXPECT_TRUE(expected.refusals.empty()) << c.name << ": " << expected.refusals[0];
@@ -68,7 +63,7 @@ TEST(RefusedRules, EveryProgramCompilesIsRightAndSaysWhatItLost) {
 
 // On a named target, so that every rule is used whatever this machine is.
 TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
-  for (lower::Rule rule : all_rules()) {
+  for (lower::Rule rule : lower::all_rules()) {
     SCOPED_TRACE(name(rule));
     bool lost = false;
     for (const Network& c : networks) {

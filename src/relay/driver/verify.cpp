@@ -185,8 +185,7 @@ class Bisection {
 
   // The schedule rule to blame, if the program is right without it; else code generation.
   Suspect rule(const Outcome& compiled) const {
-    for (size_t i = 0; i < std::size(lower::rule_names); ++i) {
-      const lower::Rule rule = static_cast<lower::Rule>(i);
+    for (lower::Rule rule : lower::all_rules()) {
       const Outcome left = compiled_outcome(case_, without({rule}));
       tell(format("without the schedule rule {}", lower::name(rule)), left);
       if (is_right(left))

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "relay/lower/nest/nest.h"
+#include "relay/lower/schedule/schedule_rules.h"
 
 namespace relay::lower {
 namespace {

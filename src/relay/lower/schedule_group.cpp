@@ -1,5 +1,7 @@
 #include "relay/lower/schedule_group.h"
 
+#include "relay/lower/schedule/schedule_rules.h"
+
 namespace relay::lower {
 
 namespace {

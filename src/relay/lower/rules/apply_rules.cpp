@@ -4,7 +4,8 @@
 #include <unordered_map>
 
 #include "relay/lower/group/operations.h"
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
+#include "relay/lower/schedule/schedule_rules.h"
 #include "relay/te/axis_names.h"
 
 namespace relay::lower {

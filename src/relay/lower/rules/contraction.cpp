@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 
 namespace relay::lower {
 

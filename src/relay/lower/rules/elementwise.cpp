@@ -20,7 +20,7 @@
 // an image), these are copied first, transposed, so that no vector is gathered element by element.
 #include <algorithm>
 
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -10,7 +10,7 @@
 // contraction_rule.
 #include <algorithm>
 
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 
 namespace relay::lower {
 

@@ -6,7 +6,7 @@
 //
 // The parts depend on the row's length only, so results do not depend on the number of threads. A row that does not
 // divide into parts of about that length stays one sum (row_reduction_rule).
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

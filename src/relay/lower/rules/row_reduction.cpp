@@ -10,7 +10,7 @@
 // rows (inner_product_rule).
 #include <algorithm>
 
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "relay/lower/group/operations.h"
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

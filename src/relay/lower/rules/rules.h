@@ -1,5 +1,6 @@
 // Schedule rules: from the facts of a group to a schedule. A rule fills in data; it never writes loops. One file a rule
-// in rules/; apply_rules() in rules/apply_rules.cpp chooses between them.
+// in rules/, declared in rule_functions.h; apply_rules() in rules/apply_rules.cpp chooses between them. Here is what
+// they work on, and what several need.
 #pragma once
 
 #include "relay/base/target_desc.h"
@@ -64,18 +65,6 @@ void apply_rules(ScheduleDraft& draft);
 // The same without any rule: every stage is an array of its own, computed element by element. Slow, and always
 // possible.
 void schedule_plainly(ScheduleDraft& draft);
-
-// --- the rules -------------------------------------------------------------------------------------------------------
-// Each is one file, which says what it is for, and one line of schedule_rules.def. It returns whether it made anything.
-
-// Of a whole group.
-#define RELAY_GROUP_RULE(name, file, purpose) bool file##_rule(ScheduleDraft& draft);
-// Of a reduction `r`, in registers under its pointwise epilogue `e`, a root.
-#define RELAY_REDUCTION_RULE(name, file, purpose) \
-  bool file##_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
-// Of a root `e` without a reduction.
-#define RELAY_ROOT_RULE(name, file, purpose) bool file##_rule(ScheduleDraft& draft, const te::Tensor& e);
-#include "relay/lower/schedule/schedule_rules.def"
 
 // A part of a sum: `inner` steps of the axis number `at`, outermost first, and all of those inside of it.
 struct SumSplit {

@@ -7,7 +7,7 @@
 // topological order, is the root: what it reads of the others is stored by then.
 #include <algorithm>
 
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

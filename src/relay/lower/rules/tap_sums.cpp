@@ -12,7 +12,7 @@
 // loops, not by threads; long ones are added in parts (long_sum.cpp).
 #include <algorithm>
 
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "relay/base/lane_reads.h"
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 
 namespace relay::lower {
 

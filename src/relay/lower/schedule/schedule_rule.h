@@ -2,33 +2,20 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <set>
-#include <string>
 #include <string_view>
+#include <vector>
 
 namespace relay::lower {
 
-enum class Rule : uint8_t {
-#define RELAY_SCHEDULE_RULE(name, text, purpose) name,
-#include "relay/lower/schedule/schedule_rules.def"
-};
+// A value for each line of schedule_rules.def. What names one includes schedule_rules.h: a new line rebuilds that, and
+// not what hands rules on.
+enum class Rule : uint8_t;
 using RuleSet = std::set<Rule>;
 
-inline constexpr std::string_view rule_names[] = {
-#define RELAY_SCHEDULE_RULE(name, text, purpose) text,
-#include "relay/lower/schedule/schedule_rules.def"
-};
-inline constexpr std::string_view name(Rule rule) { return rule_names[static_cast<size_t>(rule)]; }
-
+std::vector<Rule> all_rules();  // in the order of the list
+std::string_view name(Rule rule);
 // Decided for a whole function, by its plan: a group cannot give it up by itself.
-inline constexpr bool is_of_function(Rule rule) {
-  switch (rule) {
-#define RELAY_ALGORITHM(name, folder, purpose) case Rule::name:
-#include "relay/lower/schedule/schedule_rules.def"
-    return true;
-    default: return false;
-  }
-}
+bool is_of_function(Rule rule);
 
 }  // namespace relay::lower

@@ -21,6 +21,7 @@
 
 #include "relay/base/target_desc.h"
 #include "relay/lower/rules/form.h"
+#include "relay/lower/schedule/schedule_rules.h"
 #include "relay/te/te.h"
 
 namespace relay::lower {

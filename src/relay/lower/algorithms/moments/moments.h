@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "relay/lower/algorithms/algorithm.h"
+#include "relay/lower/schedule/schedule_rules.h"
 
 namespace relay::lower {
 

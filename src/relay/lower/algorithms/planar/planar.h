@@ -9,6 +9,7 @@
 #pragma once
 
 #include "relay/lower/algorithms/algorithm.h"
+#include "relay/lower/schedule/schedule_rules.h"
 
 namespace relay::lower {
 

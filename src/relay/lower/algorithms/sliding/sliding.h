@@ -6,6 +6,7 @@
 
 #include "relay/base/target_desc.h"
 #include "relay/lower/rules/form.h"
+#include "relay/lower/schedule/schedule_rules.h"
 
 namespace relay::lower {
 

@@ -17,6 +17,7 @@
 #include "relay/lower/algorithms/bilinear.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/layout.h"
+#include "relay/lower/schedule/schedule_rules.h"
 
 namespace relay::lower {
 

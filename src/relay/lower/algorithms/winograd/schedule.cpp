@@ -14,7 +14,7 @@
 #include <algorithm>
 
 #include "relay/lower/algorithms/winograd/winograd.h"
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/rule_functions.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {

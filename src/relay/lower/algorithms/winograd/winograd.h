@@ -19,6 +19,7 @@
 #include "relay/base/target_desc.h"
 #include "relay/lower/algorithms/bilinear.h"
 #include "relay/lower/rules/form.h"
+#include "relay/lower/schedule/schedule_rules.h"
 
 namespace relay::lower {
 
