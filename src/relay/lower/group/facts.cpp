@@ -156,7 +156,7 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
     const size_t n = e->args.size() / 2;
     facts.numbers = static_cast<int64_t>(n);
     for (const Expr& number : e->args)
-      if (number->kind == scalar::Kind::Select) facts.last_apart = scalar::free_vars(number->args[0])[0]->name;
+      if (number->kind == scalar::Kind::Select) facts.peeled_axis = scalar::free_vars(number->args[0])[0]->name;
     return scalar::cast(e->dtype, e->args[0]) * scalar::cast(e->dtype, e->args[n]);
   });
   facts.loads = loads_in(body, vars);

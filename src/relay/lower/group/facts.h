@@ -25,8 +25,8 @@ struct StageFacts {
   // A sum of products of two factors: the loads of each. Its axes: N stands in one factor (`right`) and the result; M
   // in the other (`left`) and the result; batch in both; K in both, reduced.
   bool contraction = false;
-  int64_t numbers = 1;       // products that one step adds: of a dot product the loads of the first one stand for all
-  std::string last_apart{};  // the reduced axis whose last step adds fewer of them; "": none
+  int64_t numbers = 1;        // products that one step adds: of a dot product the loads of the first one stand for all
+  std::string peeled_axis{};  // the reduced axis whose last step adds fewer of them; "": none
   std::set<std::string> left, right;  // axes of each factor
   std::vector<LoadFact> left_loads, right_loads;
   // Some index is o * stride + k * dilation with o of the result and k reduced.

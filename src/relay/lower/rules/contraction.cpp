@@ -355,10 +355,10 @@ void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
     const std::string& k = c.reduce[i];
     const Expr& extent = c.axis(k).extent;
     const bool unroll = scalar::is_int(extent) && (unrolled *= extent->ivalue) <= 4;
-    const LoopKind kind = c.inside.count(k)         ? LoopKind::SkipPadding
-                          : unroll                  ? LoopKind::Unroll
-                          : k == c.facts.last_apart ? LoopKind::Peeled
-                                                    : LoopKind::Serial;
+    const LoopKind kind = c.inside.count(k)          ? LoopKind::SkipPadding
+                          : unroll                   ? LoopKind::Unroll
+                          : k == c.facts.peeled_axis ? LoopKind::Peeled
+                                                     : LoopKind::Serial;
     s.loops.insert(s.loops.begin(), Loop{k, 1, kind});
   }
   // Axes of one element left at this level need no loop of their own, but must be ended.
