@@ -108,9 +108,28 @@ def load_ms(path):
     return float(result.stdout)
 
 
-def measure_all(names, peers, threads, seconds, file):
-    """A row for each model and thread count, also written to the file as they come; and the models that failed."""
-    begin, rows, failed = time.monotonic(), [], []
+class Kept:
+    """What was measured, part by part, in a file: a run that broke off can go on."""
+
+    def __init__(self, file, go_on):
+        self.file = file
+        self.parts = json.loads(file.read_text()) if go_on and file.exists() else {}
+
+    def part(self, name, measure):
+        if name not in self.parts:
+            self.set(name, measure())
+        return self.parts[name]
+
+    def set(self, name, value):
+        self.parts[name] = value
+        self.file.write_text(json.dumps(self.parts, indent=1))
+
+
+def measure_all(names, peers, threads, seconds, kept):
+    """A row for each model and thread count, kept as they come; and the models that failed."""
+    rows, failed = kept.parts.get("models", []), []
+    names = [name for name in names if not any(row["model"] == name for row in rows)]
+    begin = time.monotonic()
     for done, name in enumerate(names):
         own = name in networks.NETWORKS
         (path,) = networks.export([name]) if own else fetch_models.fetch([name])
@@ -125,7 +144,7 @@ def measure_all(names, peers, threads, seconds, file):
             failed.append(name)
             continue
         rows += [row | {"load_ms": cached} for row in found]
-        file.write_text(json.dumps(rows, indent=1))
+        kept.set("models", rows)
         left = (time.monotonic() - begin) / (done + 1) * (len(names) - done - 1)
         said = ", ".join(f"{best(r)['ratio']:.2f} with {r['threads']}" for r in found)
         quiet = "" if all(r["quiet"] for r in found) else "; the machine was busy"
@@ -286,9 +305,9 @@ def busy(load):
     )
 
 
-def large_kernels(seeds):
-    """Whether networks drawn at random have large kernels far below their ceiling, and which."""
-    found, large = random_kernels.far_below(random_kernels.measure(seeds))
+def large_kernels(count):
+    """Whether so many networks drawn at random have large kernels far below their ceiling, and which."""
+    found, large = random_kernels.far_below(random_kernels.measure(random_kernels.random_networks(1, count)))
     lines = [
         f"Of their {large} large kernels ({random_kernels.LEAST_US} us or more, and {random_kernels.LEAST_PART:.0%} of their run; "
         f"`bench/random_kernels.py`) {len(found) or 'none'} stayed below {random_kernels.BELOW:.0%} of the ceiling, in the better of "
@@ -299,7 +318,7 @@ def large_kernels(seeds):
     return "\n".join(lines)
 
 
-def random_section(drawn):
+def random_section(drawn, kernels):
     if not drawn:
         return ""
     return f"""
@@ -310,11 +329,11 @@ geometric mean of {len(drawn)}: {mean(drawn, 1):.2f} with one thread.
 
 {times_table(drawn)}
 
-{large_kernels(range(1, len(drawn) + 1))}
+{kernels}
 """
 
 
-def page(rows, drawn, zoo_text, beside, threads, plot_name, how, load):
+def page(rows, random_text, zoo_text, beside, threads, plot_name, how, load):
     summary = "; ".join(f"{mean(rows, t):.2f} with {t} thread{'s' * (t > 1)}" for t in threads)
     versions = dict.fromkeys(p["version"] for r in rows for p in r["peers"])
     return f"""<!-- Written by bench/run.py. Do not edit. -->
@@ -352,7 +371,7 @@ before. The most resident memory of the engine's process until
 then, libraries and compiler included. At the largest number of threads, {max(threads)}.
 
 {costs_table(rows)}
-{random_section(drawn)}{zoo_text}{neighbour.section(beside)}"""
+{random_text}{zoo_text}{neighbour.section(beside)}"""
 
 
 def plot(rows, threads, path):
@@ -410,6 +429,7 @@ def main():
     parser.add_argument("--vs", metavar="PEERS", help=f"default {','.join(PEERS)}")
     parser.add_argument("--threads", default="1,2", help="thread counts (default 1,2)")
     parser.add_argument("--time", type=float, metavar="S", help="seconds for each model and thread count")
+    parser.add_argument("--go-on", action="store_true", help="where the last run on this processor broke off")
     arguments = parser.parse_args()
     if arguments.kernels:
         return measure_kernels()
@@ -441,16 +461,18 @@ def main():
     for made in (folder, build):
         made.mkdir(parents=True, exist_ok=True)
     path = folder / f"{slug(cpu_name())}.md"
+    kept = Kept(build / f"{path.stem}.json", arguments.go_on)
+    load, seed = kept.part("begin", lambda: (load, seed))
     try:
-        rows, failed = measure_all(names, peers, threads, seconds, build / f"{path.stem}.json")
+        rows, failed = measure_all(names, peers, threads, seconds, kept)
     except fetch_models.FetchError as error:
         sys.exit(f"bench: {error}")
-    drawn, failed_too = measure_random(drawn_count, peers)
+    drawn, failed_too = kept.part("random", lambda: measure_random(drawn_count, peers))
     failed += failed_too
     if drawn:
         print(times_table(drawn))
         print(f"bench: geometric mean of {len(drawn)} networks drawn at random: {mean(drawn, 1):.2f}")
-    of_zoo, failed_too = measure_zoo(zoo_count, seed, peers, threads)
+    of_zoo, failed_too = kept.part("zoo", lambda: measure_zoo(zoo_count, seed, peers, threads))
     failed += failed_too
     zoo_text = zoo.section(
         of_zoo, seed, {t: mean(of_zoo, t) for t in threads if of_zoo}, times_table(of_zoo) if of_zoo else ""
@@ -458,11 +480,13 @@ def main():
     if not rows:
         print(zoo_text)
         return 1 if failed or not (drawn or of_zoo) else 0
-    said = " ".join(sys.argv[1:])
+    said = " ".join(word for word in sys.argv[1:] if word != "--go-on")
     how = {"": "make bench", "--quick": "make bench-quick"}.get(said, f"bench/run.py {said}")
     plot(rows, threads, path)
-    beside = measure_beside([n for n in names if n in QUICK]) if 2 in threads else []
-    path.write_text(page(rows, drawn, zoo_text, beside, threads, path.with_suffix(".svg").name, how, load))
+    quick = [n for n in names if n in QUICK] if 2 in threads else []
+    beside = kept.part("beside", lambda: measure_beside(quick))
+    random_text = random_section(drawn, kept.part("kernels", lambda: large_kernels(len(drawn))))
+    path.write_text(page(rows, random_text, zoo_text, beside, threads, path.with_suffix(".svg").name, how, load))
     print(times_table(rows))
     print(f"bench: written to {path.relative_to(ROOT)}, with a plot (.svg, .png)")
     if failed:
