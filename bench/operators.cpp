@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <ctime>
 #include <regex>
+#include <set>
 
 #include "libraries.h"
 #include "relay/driver/compile.h"
@@ -124,10 +125,15 @@ bool is_weight(const op::OpDef& def, const std::vector<Tensor>& inputs, size_t i
   return def.inputs.size() == inputs.size() && def.inputs[i].name == "weight";
 }
 
-Result<Entry> prepare(const op::OpDef& def, size_t example) {
-  RELAY_ASSIGN(eval::ExampleCase c, eval::example_case(def, example));
+// One result, and inputs that are tensors or one list of them.
+bool is_measured_here(const op::OpDef& def, const eval::ExampleCase& c) {
+  const bool has_list =
+      std::any_of(def.inputs.begin(), def.inputs.end(), [](const op::Input& i) { return i.is_tuple; });
+  return ir::as<ir::TensorType>(c.output) && (!has_list || def.inputs.size() == 1);
+}
+
+Entry prepare(const op::OpDef& def, const eval::ExampleCase& c) {
   const ir::TensorType* output = ir::as<ir::TensorType>(c.output);
-  RELAY_CHECK(output, "{}: a benchmark entry has one result", c.name);
   Shape shape;
   for (const ir::Dim& d : output->shape) shape.push_back(d->ivalue);
   Entry entry;
@@ -311,7 +317,8 @@ void print_narrow(const std::vector<Row>& rows) {
       if (is_heavy(row.entry->structure) && row.entry->call.def == wide.entry->call.def &&
           narrow_type(row.entry->call) != DType::float32() && narrow_type(wide.entry->call) == DType::float32() &&
           shapes(row) == shapes(wide)) {
-        if (first) std::printf("\ntime in float32 over that of narrow numbers\n");
+        if (first)
+          std::printf("\ntime in float32 (a form with fewer products, where it has one) over that of narrow numbers\n");
         first = false;
         std::printf("%6.2f  %s\n", wide.us / row.us, row.entry->name.c_str());
       }
@@ -320,12 +327,23 @@ void print_narrow(const std::vector<Row>& rows) {
 Result<std::vector<Entry>> chosen_entries(const std::string& filter) {
   std::regex pattern(filter);
   std::vector<Entry> out;
+  std::set<std::string> others;
   for (const op::OpDef* def : op::all())
     for (size_t i = 0; i < def->examples.size(); ++i) {
       if (!def->examples[i].bench) continue;
-      RELAY_ASSIGN(Entry entry, prepare(*def, i));
+      RELAY_ASSIGN(const eval::ExampleCase c, eval::example_case(*def, i));
+      if (!is_measured_here(*def, c)) {
+        others.insert(std::string(def->name));
+        continue;
+      }
+      Entry entry = prepare(*def, c);
       if (std::regex_search(format("{}: {}", entry.structure, entry.name), pattern)) out.push_back(std::move(entry));
     }
+  if (!others.empty() && filter.empty()) {
+    std::printf("make bench-ops measures those of several results or lists of inputs:");
+    for (const std::string& name : others) std::printf(" %s", name.c_str());
+    std::printf("\n");
+  }
   return out;
 }
 
