@@ -8,6 +8,7 @@
     .venv/bin/python bench/run.py --models resnet18 fr_age --threads 1 --time 5
     .venv/bin/python bench/run.py --random 20     networks drawn at random, beside ONNX Runtime and OpenVINO
     .venv/bin/python bench/run.py --zoo 12 --seed 7       networks of the zoo, drawn by a seed
+    .venv/bin/python bench/run.py --go-on         goes on with `make bench` where it broke off
 
 Each measurement is `relay bench MODEL --vs PEERS`: the engines take turns in short bursts on the same input, in a
 process each, the others stopped, so that whatever else the machine does meets all of them.
