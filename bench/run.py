@@ -110,11 +110,13 @@ def load_ms(path):
 
 
 class Kept:
-    """What was measured, part by part, in a file: a run that broke off can go on."""
+    """What was measured, part by part, in a file: a run that broke off can go on, if the same is asked of it."""
 
-    def __init__(self, file, go_on):
+    def __init__(self, file, asked, go_on):
         self.file = file
-        self.parts = json.loads(file.read_text()) if go_on and file.exists() else {}
+        self.parts = json.loads(file.read_text()) if go_on and file.exists() else {"asked": asked}
+        if self.parts["asked"] != asked:
+            sys.exit(f"bench: the last run was `{self.parts['asked']}`, not `{asked}`: go on with that, or begin anew")
 
     def part(self, name, measure):
         if name not in self.parts:
@@ -430,7 +432,7 @@ def main():
     parser.add_argument("--vs", metavar="PEERS", help=f"default {','.join(PEERS)}")
     parser.add_argument("--threads", default="1,2", help="thread counts (default 1,2)")
     parser.add_argument("--time", type=float, metavar="S", help="seconds for each model and thread count")
-    parser.add_argument("--go-on", action="store_true", help="where the last run on this processor broke off")
+    parser.add_argument("--go-on", action="store_true", help="where the last run with these arguments broke off")
     arguments = parser.parse_args()
     if arguments.kernels:
         return measure_kernels()
@@ -462,7 +464,9 @@ def main():
     for made in (folder, build):
         made.mkdir(parents=True, exist_ok=True)
     path = folder / f"{slug(cpu_name())}.md"
-    kept = Kept(build / f"{path.stem}.json", arguments.go_on)
+    said = " ".join(word for word in sys.argv[1:] if word != "--go-on")
+    how = {"": "make bench", "--quick": "make bench-quick"}.get(said, f"bench/run.py {said}")
+    kept = Kept(build / f"{path.stem}.json", how, arguments.go_on)
     load, seed = kept.part("begin", lambda: (load, seed))
     try:
         rows, failed = measure_all(names, peers, threads, seconds, kept)
@@ -481,8 +485,6 @@ def main():
     if not rows:
         print(zoo_text)
         return 1 if failed or not (drawn or of_zoo) else 0
-    said = " ".join(word for word in sys.argv[1:] if word != "--go-on")
-    how = {"": "make bench", "--quick": "make bench-quick"}.get(said, f"bench/run.py {said}")
     plot(rows, threads, path)
     quick = [n for n in names if n in QUICK] if 2 in threads else []
     beside = kept.part("beside", lambda: measure_beside(quick))

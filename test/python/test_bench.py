@@ -46,9 +46,15 @@ def test_what_was_measured_is_not_measured_again(tmp_path):
 import pathlib, sys
 import run
 file = pathlib.Path(sys.argv[1])
-assert run.Kept(file, go_on=True).part("zoo", lambda: [1]) == [1]
-assert run.Kept(file, go_on=True).part("zoo", lambda: [2]) == [1]
-assert run.Kept(file, go_on=False).part("zoo", lambda: [2]) == [2]
+assert run.Kept(file, "make bench", go_on=True).part("zoo", lambda: [1]) == [1]
+assert run.Kept(file, "make bench", go_on=True).part("zoo", lambda: [2]) == [1]
+assert run.Kept(file, "make bench-quick", go_on=False).part("zoo", lambda: [2]) == [2]
+try:
+    run.Kept(file, "make bench", go_on=True)
+except SystemExit as end:
+    assert "the last run was `make bench-quick`, not `make bench`" in str(end)
+else:
+    raise AssertionError("rows of another run were taken")
 """
     in_bench(script, tmp_path / "kept.json")
-    assert json.loads((tmp_path / "kept.json").read_text()) == {"zoo": [2]}
+    assert json.loads((tmp_path / "kept.json").read_text()) == {"asked": "make bench-quick", "zoo": [2]}
