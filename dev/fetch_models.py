@@ -138,9 +138,9 @@ def model_name(package, path):
     return package.names.get(path, pathlib.PurePosixPath(path).stem)
 
 
-def names(measured=False):
+def names(measured=False, packages=PACKAGES):
     """Those of all models, or of those that are measured."""
-    return [model_name(p, path) for p in PACKAGES if p.measured or not measured for path in p.files]
+    return [model_name(p, path) for p in packages if p.measured or not measured for path in p.files]
 
 
 def is_there(path, sha256):
@@ -200,14 +200,15 @@ def content_of(read, path):
         return b"".join(read(f"dist/{chunk['hash']}") for chunk in chunks)
 
 
-def fetch(wanted=None, folder=FOLDER):
+def fetch(wanted=None, folder=FOLDER, packages=PACKAGES):
     """Makes sure that the models of these names (all by default) are in the folder; returns their paths."""
-    wanted = list(names() if wanted is None else wanted)
-    unknown = sorted(set(wanted) - set(names()))
+    known = names(packages=packages)
+    wanted = list(known if wanted is None else wanted)
+    unknown = sorted(set(wanted) - set(known))
     if unknown:
-        raise FetchError(f"there is no model {', '.join(unknown)}; there are {', '.join(names())}")
+        raise FetchError(f"there is no model {', '.join(unknown)}; there are {', '.join(known)}")
     folder.mkdir(parents=True, exist_ok=True)
-    for package in PACKAGES:
+    for package in packages:
         missing = {
             path: sha256
             for path, sha256 in package.files.items()

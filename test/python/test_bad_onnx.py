@@ -143,9 +143,12 @@ def test_onnx_opsets_that_do_not_exist(tmp_path, opset):
 @needs_program
 def test_onnx_outputs_that_are_not_what_is_declared(tmp_path):
     path = tmp_path / "m.onnx"
-    text = fails("R0404", "run", onnx_file_of(path, None, output=(5,)))
-    assert "output 'y' is declared of shape (5)" in text and "Tensor[(4), float32]" in text, text
-    assert "of shape (4, 1)" in fails("R0404", "run", onnx_file_of(path, None, output=(4, 1)))
+    # Exporters are often wrong about the shapes of outputs.
+    done = cli("run", onnx_file_of(path, None, output=(5,)))
+    assert done.returncode == 0 and "warning[R0404]: output 'y' is declared of shape (5)" in done.stderr, done.stderr
+    assert "Tensor[(4), float32]" in done.stderr, done.stderr
+    done = cli("check", onnx_file_of(path, None, output=(4, 1)))
+    assert done.returncode == 0 and "of shape (4, 1)" in done.stderr, done.stderr
     assert "elements of int64" in fails("R0404", "run", onnx_file_of(path, None, dtype=7))
     assert cli("run", onnx_file_of(path, None)).returncode == 0
     # A size that is given need not be the one that the model was exported for.

@@ -195,3 +195,67 @@ def test_a_shape_behind_very_many_casts(op):
 def test_a_shape_of_2_to_the_40_sizes(op):
     with pytest.raises(relay.CompileError, match="more than a tensor has axes|do not broadcast"):
         relay.load(shaped_by([], "s", op, 2**40))
+
+
+# Rows that a run chooses: nobody knows how many.
+OF_CHOSEN_ROWS = {
+    "what is left over": """(float[4,2,3,5] x, bool[4] keep) => (float[a,b,c] y) {
+        z = Compress<axis=0>(x, keep) t = Constant<value_ints=[0, 0, -1]>() y = Reshape(z, t) }""",
+    "products of both": """(float[4,2,3,5] x, bool[4] keep) => (float[a,b,c,d] y) {
+        z = Compress<axis=0>(x, keep) t = Transpose<perm=[0,1,3,2]>(z) y = MatMul(z, t) }""",
+    "products of chosen places": """(float[4,2,3,5] x, bool[4] keep) => (float[a,b,c,d] y) {
+        z = Compress<axis=0>(x, keep) two = Constant<value = bool[3] {1, 0, 1}>() r = Compress<axis=2>(z, two)
+        t = Transpose<perm=[0,1,3,2]>(r) y = MatMul(r, t) }""",
+    "products with one for all": """(float[4,2,3,5] x, bool[4] keep) => (float[a,b,c,d] y) {
+        z = Compress<axis=0>(x, keep) w = Constant<value = float[1,2,5,1] {1,2,3,4,5,6,7,8,9,10}>()
+        y = MatMul(z, w) }""",
+}
+
+
+@pytest.mark.parametrize("name", OF_CHOSEN_ROWS)
+def test_shapes_of_chosen_rows(name):
+    model = model_of(OF_CHOSEN_ROWS[name], 13)
+    compiled = relay.compile(model)
+    for keep in ([True, False, True, True], [True] * 4):
+        inputs = {"x": draw(4, 2, 3, 5), "keep": np.array(keep)}
+        close(compiled(*inputs.values()), ReferenceEvaluator(model).run(None, inputs)[0])
+    none = compiled(draw(4, 2, 3, 5), np.zeros(4, bool))
+    assert none.shape[0] == 0 and none.shape[1] == 2
+
+
+# A squeeze without axes of a size that is a name: what it means depends on the size.
+SQUEEZES = {
+    "another node needs 1": ("(float[n,2] x) => (float[k] y) { one = Constant<value = float[1,1] {7}>() "
+                             "z = Concat<axis=1>(x, one) y = Squeeze(z) }", (1, 2), (3,)),
+    "the outputs have the rank of 1": ("(float[n,2,1] x) => (float[k] y) { y = Squeeze(x) }", (1, 2, 1), (2,)),
+    "the outputs have the rank of more": ("(float[n,2,1] x) => (float[k,2] y) { y = Squeeze(x) }", (3, 2, 1), (3, 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SQUEEZES)
+def test_squeezes_of_a_named_size(name):
+    graph, shape, wanted = SQUEEZES[name]
+    compiled = relay.compile(model_of(graph, 13))
+    assert compiled(draw(*shape)).shape == wanted
+    other = (4 - shape[0], *shape[1:])
+    with pytest.raises(relay.CompileError, match="R0601"):
+        compiled(draw(*other))
+
+
+def test_an_axis_means_nothing_where_there_is_one_scale():
+    """Quantisers write the scale of a bias as a vector of one, and no axis."""
+    model = model_of(
+        """(int8[3] x) => (float[3] y) { s = Constant<value = float[1] {0.5}>() z = Constant<value = int8[1] {2}>()
+        y = DequantizeLinear(x, s, z) }""",
+        13,
+    )
+    assert relay.compile(model)(np.array([1, 2, 4], np.int8)).tolist() == [-0.5, 0, 1]
+
+
+@pytest.mark.parametrize("unknown", ["?", "-1"])
+def test_what_names_nothing_is_not_one_size(unknown):
+    shape = [unknown, 3, unknown, unknown]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ports[:1], ports[1:])
+    compiled = relay.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]))
+    assert compiled(draw(2, 3, 4, 5)).shape == (2, 3, 4, 5)

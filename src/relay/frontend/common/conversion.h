@@ -76,6 +76,7 @@ class Conversion {
   const ir::Dims& shape(const ir::Expr& e) const;  // empty for null
   int64_t rank(const ir::Expr& e) const { return static_cast<int64_t>(shape(e).size()); }
   DType dtype(const ir::Expr& e) const;
+  ir::Dim agreed(const ir::Dim& size) { return import_.agreed(size); }   // import_state.h
   std::optional<int64_t> extent(const ir::Expr& e, int64_t axis) const;  // when it is a number
   bool expect_rank(const ir::Expr& e, int64_t least, int64_t most, const char* what);
   // In [0, rank); reports and gives nothing when it is out of range.

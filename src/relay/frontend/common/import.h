@@ -37,6 +37,9 @@ struct ImportOptions {
   // For `relay check`: where a node fails and the model says of what types its results are, those are taken for them,
   // so that what stands behind it is looked at too.
   bool past_failures = false;
+  // Whether a squeeze that names no axes takes one away whose size is a name, which then has to be 1. Else it stays,
+  // and must not be.
+  bool squeeze_names = false;
   // For tests: operators whose nodes are converted as if they had no attributes, a fault that is to be found.
   std::set<std::string> without_attributes = {};
   ImportLimits limits = {};

@@ -189,19 +189,20 @@ bool ImportState::may_call(const Span& place) {
 void ImportState::check_output(const TensorInfo& declared, const Expr& computed, const char* help) {
   const ir::TensorType* type = computed ? ir::as<ir::TensorType>(computed->type) : nullptr;
   if (!type || declared.form != TensorInfo::Form::Tensor) return;
-  auto wrong = [&](std::string what) {
-    report(
-        {DiagnosticKind::bad_model,
-         format("output '{}' is declared {}, but the graph computes {}", declared.name, what, ir::str(computed->type)),
-         span(format("output '{}'", declared.name)),
-         {},
-         {},
-         help});
+  auto wrong = [&](std::string what) -> Diagnostic {
+    return {
+        DiagnosticKind::bad_model,
+        format("output '{}' is declared {}, but the graph computes {}", declared.name, what, ir::str(computed->type)),
+        span(format("output '{}'", declared.name)),
+        {},
+        {},
+        help};
   };
   if (!declared.element.empty() && declared.dtype != type->dtype)
-    return wrong(format("to have elements of {}", declared.element));
+    return report(wrong(format("to have elements of {}", declared.element)));
   if (!declared.shape) return;
   bool agrees = declared.shape->size() == type->shape.size();
+  ranks_differ_ |= !agrees;
   std::vector<std::string> said;
   for (size_t axis = 0; axis < declared.shape->size(); ++axis) {
     const DimInfo& dim = (*declared.shape)[axis];
@@ -210,7 +211,18 @@ void ImportState::check_output(const TensorInfo& declared, const Expr& computed,
     if (agrees && fixed && options_.shapes.empty() && options_.dims.empty() && is_int(type->shape[axis]))
       agrees = type->shape[axis]->ivalue == *dim.value;
   }
-  if (!agrees) wrong(format("of shape ({})", join(said, ", ")));
+  if (!agrees) warn(wrong(format("of shape ({})", join(said, ", "))));
+}
+
+ir::Dim ImportState::agreed(const ir::Dim& size) {
+  for (const std::vector<op::Condition>& found = assumed_.found(); looked_at_ < found.size(); ++looked_at_) {
+    const op::Condition& c = found[looked_at_];
+    if (c.kind != op::Condition::Kind::Equal) continue;
+    if (is_int(c.b)) agreed_.emplace(c.a.get(), c.b);
+    if (is_int(c.a)) agreed_.emplace(c.b.get(), c.a);
+  }
+  auto known = agreed_.find(size.get());
+  return known == agreed_.end() ? size : known->second;
 }
 
 std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& names, const Span& place) {
@@ -261,6 +273,7 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
   if (!problems_.empty()) return std::nullopt;
   ImportedModel made;
   made.module = definitions_;
+  made.warnings = std::move(warnings_);
   ir::Exprs results;
   for (const Value& v : outputs) results.push_back(result(v, place));
   if (!problems_.empty()) return std::nullopt;

@@ -29,6 +29,11 @@ class ImportState {
 
   // --- problems ------------------------------------------------------------------------------------------------------
   void report(Diagnostic diagnostic) { problems_.add(std::move(diagnostic)); }
+  // What the model says wrongly, where what it computes is clear all the same.
+  void warn(Diagnostic diagnostic) {
+    diagnostic.severity = Severity::Warning;
+    warnings_.push_back(std::move(diagnostic));
+  }
   // Whether `f` goes without a problem; those that it reports are forgotten.
   bool attempt(function_ref<bool()> f) {
     const Problems before = problems_;
@@ -57,9 +62,13 @@ class ImportState {
   void add_inputs(const std::vector<TensorInfo>& inputs);
   // One more parameter of @main.
   ir::Expr add_parameter(std::string name, const ir::Type& type, const Span& place);
-  // Reports it when the model declares an output that is not what it computes. Sizes are compared where both are
-  // numbers, and where no shapes were given: those need not be what the model was exported for.
+  // Where the model declares an output that is not what it computes: reports other elements, and warns of another
+  // shape, which exporters are often wrong about. Sizes are compared where both are numbers, and where no shapes were
+  // given: those need not be what the model was exported for.
   void check_output(const TensorInfo& declared, const ir::Expr& computed, const char* help);
+  bool ranks_differ() const { return ranks_differ_; }  // whether one had more axes or fewer than is declared
+  // A size as the nodes so far need it: a name that has to be a number for one of them is that number.
+  ir::Dim agreed(const ir::Dim& size);
   // The values of outputs, each as an expression or a sequence; nothing when one is missing (reported here) or failed
   // (reported before).
   std::optional<Values> outputs(const std::vector<std::string_view>& names, const Span& place);
@@ -118,6 +127,8 @@ class ImportState {
   const ImportOptions& options_;
   std::shared_ptr<const Source> source_;
   Problems problems_;
+  bool ranks_differ_ = false;
+  Diagnostics warnings_;  // until finish(), which gives them to the model
   ir::Module definitions_;
   std::function<ir::Expr(const ir::Expr&)> enter_list_ = [](const ir::Expr& e) { return e; };
   Scopes scopes_;
@@ -125,7 +136,9 @@ class ImportState {
   std::vector<ir::VarRef> params_;
   std::unordered_map<const Known*, std::pair<KnownRef, ir::Expr>> made_;  // expressions of known values
   int64_t made_bytes_ = 0, calls_ = 0;
-  op::Assumptions assumed_;  // what operators ask of sizes
+  op::Assumptions assumed_;                                  // what operators ask of sizes
+  size_t looked_at_ = 0;                                     // of these, for agreed_
+  std::unordered_map<const scalar::Node*, ir::Dim> agreed_;  // names to numbers
 };
 
 }  // namespace relay::frontend

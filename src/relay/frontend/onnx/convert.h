@@ -45,6 +45,7 @@ class Convert final : public Conversion {
 
   const Node& node;
   const int64_t opset;  // of the node's domain
+  bool squeezes_names() const { return host_.options().squeeze_names; }
 
   // An attribute of a kind that few operators have: floats, strings, a tensor. Null: it is not there, or of another
   // kind.

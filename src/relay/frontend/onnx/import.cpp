@@ -35,10 +35,21 @@ static void blame(std::vector<OperatorUse>& uses, const Diagnostic& d) {
   }
 }
 
+// A squeeze without axes means one thing where a size that is a name is 1, and another where it is not. It is not,
+// unless the outputs have the ranks that the model says only where it is.
+static std::optional<ImportedModel> run(Importer& importer, const Model& model, ImportOptions options) {
+  std::optional<ImportedModel> imported = importer.run();
+  if (!imported || !importer.ranks_differ()) return imported;
+  options.squeeze_names = true;
+  Importer again(model, options);
+  std::optional<ImportedModel> other = again.run();
+  return other && !again.ranks_differ() ? std::move(other) : std::move(imported);
+}
+
 Result<ImportedModel> load(const std::string& path, const ImportOptions& options) {
   RELAY_ASSIGN(Model model, read(path, options));
   Importer importer(model, options);
-  std::optional<ImportedModel> imported = importer.run();
+  std::optional<ImportedModel> imported = run(importer, model, options);
   if (!imported) return importer.problems();
   imported->external_files = model.external_files.paths();
   return *std::move(imported);
@@ -51,7 +62,7 @@ Result<CheckReport> check(const std::string& path, const ImportOptions& options)
   all.past_failures = true;
   Importer importer(model, all);
   report.operators = importer.operator_uses().sorted();
-  report.model = importer.run();
+  report.model = run(importer, model, all);
   report.problems = importer.problems();
   for (const Diagnostic& d : report.problems) blame(report.operators, d);
   return report;

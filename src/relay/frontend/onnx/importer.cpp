@@ -103,6 +103,14 @@ void Importer::check_versions(const Span& place) {
               {},
               {},
               "export the model again, with the opset that its operators are of (opset_import)"});
+  if (int64_t version = opset("", 0); version > newest_opset)
+    warn({DiagnosticKind::unsupported_operator,
+          format("the model uses opset {}, newer than {}, the newest that this importer was written for", version,
+                 newest_opset),
+          place,
+          {},
+          {},
+          "compare results with ONNX Runtime"});
 }
 
 std::optional<ImportedModel> Importer::run() {
@@ -138,16 +146,6 @@ std::optional<ImportedModel> Importer::run() {
     for_each_node([&](const Node& n, const Opsets&) { fates_.not_reached(node_label(n)); });
     fates_.note(result->module);
   }
-  if (int64_t version = opset("", 0); result && version > newest_opset)
-    result->warnings.push_back(
-        {DiagnosticKind::unsupported_operator,
-         format("the model uses opset {}, newer than {}, the newest that this importer was written for", version,
-                newest_opset),
-         place,
-         {},
-         {},
-         "compare results with ONNX Runtime",
-         Severity::Warning});
   return result;
 }
 

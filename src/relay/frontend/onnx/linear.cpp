@@ -1,4 +1,7 @@
 // Matrix products.
+#include <algorithm>
+
+#include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 
@@ -31,6 +34,19 @@ Values Gemm(Convert& c) {
 using ir::Dims;
 using ir::Expr;
 
+// How many sizes only the run knows.
+static int64_t unknown(const Dims& sizes) { return std::count_if(sizes.begin(), sizes.end(), scalar::is_any); }
+
+// All axes but the last two as one, without a word of their sizes.
+static Expr first_axes_joined(Convert& c, Expr e) {
+  for (int64_t axes = c.rank(e); e && axes > 3; --axes) {
+    ir::Ints codes(static_cast<size_t>(axes - 1), 0);
+    codes[0] = -3;
+    e = c.emit("reshape", {e}, {{"newshape", codes}});
+  }
+  return e;
+}
+
 Expr matrix_product(Convert& c, Expr a, Expr b) {
   if (!c.expect_rank(a, 1, 32, "A") || !c.expect_rank(b, 1, 32, "B")) return {};
   // A vector is a row on the left, a column on the right; the added axis is taken away from the result.
@@ -51,6 +67,18 @@ Expr matrix_product(Convert& c, Expr a, Expr b) {
       batch.push_back(is_int(batch_a[i], 1) ? batch_b[i] : batch_a[i]);
       count = count * batch[i];
     }
+    // The batch, and the last two axes of e, where only the run knows some of them.
+    auto computed_shape = [&](const Expr& e) {
+      ir::Exprs sizes;
+      for (size_t i = 0; i < rank; ++i) {
+        const Expr& of = is_int(batch_a[i], 1) ? b : a;
+        const int64_t axis = c.rank(of) - 2 - static_cast<int64_t>(rank - i);
+        sizes.push_back(is_int(batch[i]) ? c.integer_scalar(batch[i]->ivalue) : c.size_of(of, axis));
+      }
+      for (int64_t axis : {2, 1}) sizes.push_back(c.size_of(e, c.rank(e) - axis));
+      for (Expr& size : sizes) size = c.expand(size, 0);
+      return c.concatenate(sizes, 0);
+    };
     // Each operand as (batch, m, k): stretched only where it is neither whole nor one matrix for all.
     auto flat = [&](const Expr& e, const Dims& own) {
       Dims matrix(c.shape(e).end() - 2, c.shape(e).end());
@@ -62,14 +90,20 @@ Expr matrix_product(Convert& c, Expr a, Expr b) {
       if (one) return c.reshape(e, {scalar::imm(1), matrix[0], matrix[1]});
       Dims full = batch;
       full.insert(full.end(), matrix.begin(), matrix.end());
-      return c.reshape(whole ? e : c.broadcast_to(e, full), {scalar::simplify(count), matrix[0], matrix[1]});
+      const Expr all = whole ? e : unknown(full) ? computed_expand(c, e, computed_shape(e)) : c.broadcast_to(e, full);
+      const Dims joined = {scalar::simplify(count), matrix[0], matrix[1]};
+      return unknown(joined) < 2 ? c.reshape(all, joined) : first_axes_joined(c, all);
     };
     Expr left = flat(a, batch_a), right = flat(b, batch_b);
     product = c.emit("nn.batch_matmul", {left, right}, {{"transpose_a", false}, {"transpose_b", false}});
     if (!product) return {};
     Dims shape = batch;
     shape.push_back(c.shape(product)[1]), shape.push_back(c.shape(product)[2]);
-    product = c.reshape(product, shape);
+    if (unknown(shape) < 2) {
+      product = c.reshape(product, shape);
+    } else {
+      product = computed_reshape(c, product, computed_shape(product), true);
+    }
   }
   if (!product || (!row && !column)) return product;
   Dims shape = c.shape(product);

@@ -2,6 +2,7 @@
 #include "relay/frontend/onnx/model.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "relay/frontend/common/wire.h"
 
@@ -158,6 +159,12 @@ Node Reader::node(std::string_view message, int depth) {
   return n;
 }
 
+// "?" and "-1" are written for sizes that are not known, several in one shape, which are not one size.
+bool names_something(std::string_view name) {
+  return std::any_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isalpha(c) != 0 || c == '_' || c >= 0x80; });
+}
+
 std::vector<DimInfo> Reader::shape(std::string_view message) {
   std::vector<DimInfo> dims;
   for (Wire w(message); w.next();) {
@@ -177,6 +184,7 @@ std::vector<DimInfo> Reader::shape(std::string_view message) {
       else
         d.skip();
     }
+    if (!names_something(dim.name)) dim.name = {};
   }
   return dims;
 }

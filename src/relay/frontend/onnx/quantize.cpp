@@ -58,8 +58,9 @@ namespace convert {
 namespace {
 
 std::optional<int64_t> channel_axis(Convert& c, const Expr& x) {
-  // Of no meaning, and often out of range, where there is one scale.
-  if (c.rank(c.input(1)) == 0) return 0;
+  // Of no meaning, and often out of range, where there is one scale, which quantisers also write as a vector of one.
+  const ir::Dims& scales = c.shape(c.input(1));
+  if (scales.empty() || (scales.size() == 1 && is_int(scales[0], 1))) return 0;
   return c.axis(c.integer("axis", 1), c.rank(x));
 }
 

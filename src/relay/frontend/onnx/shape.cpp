@@ -87,12 +87,18 @@ Values Reshape(Convert& c) {
     to = *shape;
   }
   bool allowzero = c.integer("allowzero", 0) != 0;
+  Ints codes;  // what Relay's reshape says the same with
+  for (const Dim& d : to)
+    if (is_int(d) && !(allowzero && is_int(d, 0))) codes.push_back(d->ivalue);
+  if (codes.size() != to.size()) codes.clear();
+  Dims left = from;  // without the axes that stay where they are
+  std::vector<bool> is_kept(to.size());
   std::optional<size_t> rest;
   for (size_t i = 0; i < to.size(); ++i) {
     if (is_int(to[i], 0) && !allowzero) {
       if (i >= from.size())
         return c.bad("axis {} of the new shape is 0 (as before), but the data has {} axes", i, from.size());
-      to[i] = from[i];
+      to[i] = from[i], left[i] = scalar::imm(1), is_kept[i] = true;
     } else if (is_int(to[i]) && to[i]->ivalue < 0) {
       if (to[i]->ivalue != -1 || rest)
         return c.bad("the new shape has the dimension {}{}", to[i]->ivalue, rest ? " twice" : "");
@@ -101,10 +107,9 @@ Values Reshape(Convert& c) {
   }
   if (rest) {
     // What the other axes leave over; factors that occur on both sides cancel.
-    Dims left = from;
     Dim over = scalar::imm(1);
     for (size_t i = 0; i < to.size(); ++i) {
-      if (i == *rest) continue;
+      if (i == *rest || (is_kept[i] && !is_int(to[i], 0))) continue;
       auto same = std::find_if(left.begin(), left.end(), [&](const Dim& d) { return !is_any(d) && equal(d, to[i]); });
       if (same != left.end() && !is_int(to[i], 0))
         left.erase(same);
@@ -122,7 +127,7 @@ Values Reshape(Convert& c) {
       }());
     to[*rest] = scalar::simplify(scalar::floordiv(total, over));
   }
-  return reshaped_value(c, to, [&] { return c.reshape(c.input(0), to); });
+  return reshaped_value(c, to, [&] { return c.reshape(c.input(0), to, codes); });
 }
 
 Values Flatten(Convert& c) {
@@ -144,7 +149,8 @@ Values Squeeze(Convert& c) {
   if (c.failed()) return {};
   Ints all;
   for (int64_t i = 0; i < rank; ++i)
-    if (is_int(from[i], 1)) all.push_back(i);
+    if (const Dim size = c.agreed(from[i]); is_int(size, 1) || (c.squeezes_names() && !is_int(size) && !is_any(size)))
+      all.push_back(i);
   std::optional<Ints> axes = given ? c.axes(*given, rank) : std::optional(all);
   if (!axes) return {};
   std::sort(axes->begin(), axes->end());
@@ -154,7 +160,8 @@ Values Squeeze(Convert& c) {
     Expr x = c.input(0);
     // Without axes, one of any size stays, for which it must not be 1.
     for (int64_t i = 0; i < rank && !given; ++i)
-      if (!is_int(from[i])) x = c.emit("annotation.bounded", {x}, {{"axis", i}, {"least", int64_t{2}}});
+      if (!is_int(c.agreed(from[i])) && !std::binary_search(axes->begin(), axes->end(), i))
+        x = c.emit("annotation.bounded", {x}, {{"axis", i}, {"least", int64_t{2}}});
     return axes->empty() ? x : c.emit("squeeze", {x}, {{"axis", *axes}});
   });
 }

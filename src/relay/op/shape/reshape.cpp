@@ -119,6 +119,7 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
   const Dims& from = data->shape;
   Dims out;
   size_t used = 0;                  // axes of data that newshape has gone past
+  Dims source = from, others;       // the axes of data and of the result, but for those that 0 and -2 keep, and -1
   std::optional<size_t> left_over;  // where -1 stands
   // (C1) The special values find the axes of data that they need, and -1 stands at most once.
   auto missing = [&](int64_t value) {
@@ -130,23 +131,25 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
     out.push_back(dim(-1));
     return ok();
   };
+  auto keep = [&] { out.push_back(from[used]), source[used++] = dim(1); };
+  auto made = [&](const Dim& d) { out.push_back(d), others.push_back(d); };
   for (size_t k = 0; k < a.newshape.size(); ++k) {
     const Dim& value = a.newshape[k];
     int64_t v = scalar::is_int(value) ? value->ivalue : 1;
     if (v > 0 || (v == 0 && a.allowzero)) {
-      out.push_back(value);
+      made(value);
       ++used;
     } else if (v == 0) {
       if (used >= from.size()) return missing(v);
-      out.push_back(from[used++]);
+      keep();
     } else if (v == -1) {
       RELAY_RETURN_IF_ERROR(wildcard());
       ++used;
     } else if (v == -2) {
-      while (used < from.size()) out.push_back(from[used++]);
+      while (used < from.size()) keep();
     } else if (v == -3) {
       if (used + 2 > from.size()) return missing(v);
-      out.push_back(scalar::simplify(from[used] * from[used + 1]));
+      made(scalar::simplify(from[used] * from[used + 1]));
       used += 2;
     } else if (v == -4) {
       if (used >= from.size() || k + 2 >= a.newshape.size()) return missing(v);
@@ -162,7 +165,7 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
       if (!other || !agree(first * second, from[used]))
         return constraint("C2", "an axis of extent {} cannot be split into {} and {}", scalar::str(from[used]),
                           scalar::str(a.newshape[k + 1]), scalar::str(a.newshape[k + 2]));
-      out.push_back(first), out.push_back(second);
+      made(first), made(second);
       ++used, k += 2;
     } else {
       return constraint("C1", "newshape has {}, which is neither an extent nor one of 0, -1, -2, -3, -4", v);
@@ -170,10 +173,8 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
   }
   // (C3) The number of elements stays.
   if (left_over) {
-    Dims others = out;
-    others.erase(others.begin() + static_cast<int64_t>(*left_over));
     std::optional<Dim> rest =
-        any_unknown(others) || any_unknown(from) ? std::optional(scalar::any_dim()) : quotient(from, others);
+        any_unknown(others) || any_unknown(source) ? std::optional(scalar::any_dim()) : quotient(source, others);
     if (!rest)
       return constraint("C3", "data {} cannot be given the shape {}: -1 would not be a whole number", text(from),
                         text(a.newshape));
