@@ -259,3 +259,72 @@ def test_what_names_nothing_is_not_one_size(unknown):
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ports[:1], ports[1:])
     compiled = relay.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]))
     assert compiled(draw(2, 3, 4, 5)).shape == (2, 3, 4, 5)
+
+
+def test_one_name_of_two_sizes():
+    """Exporters name sizes of state as they name those of a picture: where shapes are given, these hold."""
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, "height"]) for name in ("x", "state")]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, "k"]) for name in ("y", "z")]
+    nodes = [helper.make_node("Relu", [name], [out]) for name, out in (("x", "y"), ("state", "z"))]
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", ports, outputs), opset_imports=[helper.make_opsetid("", 13)]
+    )
+    y, z = relay.compile(relay.load(model, shapes={"x": (1, 4), "state": (1, 1)}))(draw(1, 4), draw(1, 1))
+    assert y.shape == (1, 4) and z.shape == (1, 1)
+
+
+# What a run tells the sizes of, and what exporters of the day write.
+OF_EXPORTERS = {
+    "a spectrum of a signal without an axis of parts": """(float[1,s] x) => (float[a,b,c,d] y) {
+        n = Constant<value_int=8>() by = Constant<value_int=3>() y = STFT(x, by, "", n) }""",
+    "cut at both ends": """(float[1,s] x) => (float[a,b] y) {
+        p = Constant<value_ints=[0, -2, 0, -1]>() y = Pad(x, p) }""",
+    "cut at one end, padded at the other": """(float[1,s] x) => (float[a,b] y) {
+        p = Constant<value_ints=[0, 3, 0, -1]>() y = Pad(x, p) }""",
+    "a line of chosen places": """(float[1,s] x) => (float[a,b,c] y) {
+        z = Constant<value_float=0.0>() over = Greater(x, z) f = Cast<to=1>(over) g = NonZero(f)
+        i = Constant<value_int=1>() j = Gather<axis=0>(g, i) q = Gather<axis=1>(x, j) one = Constant<value_ints=[0]>()
+        u = Unsqueeze(q, one) w = Constant<value = float[1,1,2] {1, 2}>() y = ConvTranspose(u, w) }""",
+    "a picture of chosen rows, twice as large": """(float[1,s] x) => (float[a,b,c,d] y) {
+        z = Constant<value_float=0.0>() over = Greater(x, z) f = Cast<to=1>(over) g = NonZero(f)
+        i = Constant<value_int=1>() j = Gather<axis=0>(g, i) q = Gather<axis=1>(x, j)
+        axes = Constant<value_ints=[0, 1]>() u = Unsqueeze(q, axes) k = Constant<value_floats=[1.0, 1.0, 2.0, 2.0]>()
+        y = Resize<mode="linear", coordinate_transformation_mode="half_pixel">(u, "", k) }""",
+    "a branch that only one size can take": """(float[1,c,s] x) => (float[a,b] y) {
+        w = Constant<value = float[1] {2}>() z = Constant<value = float[1] {0}>() n = InstanceNormalization(x, w, z)
+        k = Shape(n) i = Constant<value_int=1>() g = Gather(k, i) is = Equal(g, i)
+        y = If(is) <then_branch = t () => (float[p,q] one) { one_axis = Constant<value_ints=[1]>()
+        one = Squeeze(n, one_axis) }, else_branch = e () => (float[p,q,r] two) { two = Mul(n, n) }> }""",
+}
+
+
+@pytest.mark.parametrize("name", OF_EXPORTERS)
+def test_what_exporters_write(name):
+    model = model_of(OF_EXPORTERS[name], 18)
+    compiled = relay.compile(model)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for length in (20, 33):
+        x = draw(1, 1, length) if "c,s" in OF_EXPORTERS[name] else draw(1, length)
+        close(compiled(x), session.run(None, {"x": x})[0])
+
+
+def test_a_branch_that_no_size_can_take_is_refused():
+    compiled = relay.compile(model_of(OF_EXPORTERS["a branch that only one size can take"], 18))
+    with pytest.raises(relay.CompileError, match="R0601"):
+        compiled(draw(1, 2, 20))
+
+
+@pytest.mark.parametrize("op", ["RandomNormalLike", "RandomUniformLike"])
+def test_numbers_are_drawn_for_open_sizes(op):
+    """Of inputs, and of places that a run chooses."""
+    compiled = relay.compile(
+        model_of(
+            f"""(float[n,3] x, bool[n] keep) => (float[a,b] y, float[c,d] z) {{
+            y = {op}(x) chosen = Compress<axis=0>(x, keep) z = {op}(chosen) }}""",
+            18,
+        )
+    )
+    y, z = compiled(draw(2000, 3), np.arange(2000) % 4 == 0)
+    assert y.shape == (2000, 3) and z.shape == (500, 3)
+    mean, deviation = (0, 1) if op == "RandomNormalLike" else (0.5, 12**-0.5)
+    assert abs(y.mean() - mean) < 0.05 and abs(y.std() - deviation) < 0.05 and not np.array_equal(y[:500], z)

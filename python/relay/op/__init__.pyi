@@ -2096,6 +2096,15 @@ class random:
 
         (the generator behind, numbers)"""
     @staticmethod
+    def normal_like(key: Expr | TupleWrapper, mean: Expr | TupleWrapper, scale: Expr | TupleWrapper, like: Expr | TupleWrapper, out_dtype: str | None = None) -> Expr:
+        """Numbers drawn from a normal distribution, in the shape of an input.
+
+        key: (10,) uint64: the generator's state
+        mean: (), the mean
+        scale: (), the standard deviation
+        like: any tensor: its shape is that of what is drawn
+        out_dtype (dtype or None): float32 or float64; None: float32."""
+    @staticmethod
     def threefry_generate(key: Expr | TupleWrapper, shape: Any) -> Any:
         """Random words, and the generator's state behind them.
 
@@ -2124,6 +2133,15 @@ class random:
         out_dtype (dtype or None): float32 or float64; None: float32.
 
         (the generator behind, numbers)"""
+    @staticmethod
+    def uniform_like(key: Expr | TupleWrapper, low: Expr | TupleWrapper, high: Expr | TupleWrapper, like: Expr | TupleWrapper, out_dtype: str | None = None) -> Expr:
+        """Numbers drawn evenly from an interval, in the shape of an input.
+
+        key: (10,) uint64: the generator's state
+        low: (), the least
+        high: (), above the greatest
+        like: any tensor: its shape is that of what is drawn
+        out_dtype (dtype or None): float32 or float64; None: float32."""
 def reinterpret(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
     """The bits of each element as another type of the same width.
 

@@ -410,12 +410,16 @@ Expr Conversion::pad(Expr e, ir::IntLists width, const Expr& value, const std::s
   for (size_t i = 0; i < width.size(); ++i) {
     int64_t &before = width[i][0], &after = width[i][1];
     if (before < 0 || after < 0) {
-      std::optional<int64_t> size = extent(e, static_cast<int64_t>(i));
+      const int64_t axis = static_cast<int64_t>(i), first = std::max<int64_t>(-before, 0);
+      std::optional<int64_t> size = extent(e, axis);
       if (!e) return nullptr;
-      if (!size) return unsupported("negative padding needs a fixed size, but the data is {}", ir::str(e->type));
-      int64_t first = std::max<int64_t>(-before, 0), last = *size + std::min<int64_t>(after, 0);
-      if (first > last)
+      if (size && first > *size + std::min<int64_t>(after, 0))
         return bad("padding axis {} by {} and {} cuts more than there is of {}", i, before, after, ir::str(e->type));
+      // Of a size that is open, an end below 0 counts from there.
+      const int64_t last = size        ? *size + std::min<int64_t>(after, 0)
+                           : after < 0 ? after
+                                       : std::numeric_limits<int32_t>::max();
+      if (!size) e = emit("annotation.bounded", {e}, {{"axis", axis}, {"least", first + std::max<int64_t>(-after, 0)}});
       axes.push_back(static_cast<int64_t>(i)), begin.push_back(first), end.push_back(last);
       before = std::max<int64_t>(before, 0), after = std::max<int64_t>(after, 0);
     }

@@ -75,16 +75,26 @@ bool ImportState::bind_given_shape(const TensorInfo& input, const Span& place) {
     const int64_t value = (*given)[axis];
     if (value < 0 || dim.value || dim.name.empty()) continue;
     std::optional<int64_t> before = sizes_.value(dim.name);
-    if (before && *before != value) {
-      report({DiagnosticKind::bad_option,
-              format("dimension '{}' is {} elsewhere, but {} for input '{}'", dim.name, *before, value, input.name),
-              place,
-              {},
-              {},
-              "one name is one size, in all inputs: give the same size"});
+    if (!before || *before == value) {
+      sizes_.bind(dim.name, value);
+      continue;
+    }
+    const bool chosen = options_.dims.contains(std::string(dim.name));
+    Diagnostic d{DiagnosticKind::bad_option,
+                 format("dimension '{}' is {} elsewhere, but {} for input '{}'", dim.name, *before, value, input.name),
+                 place,
+                 {},
+                 {},
+                 chosen
+                     ? std::string("one name is one size, in all inputs: give the same size")
+                     : format("the model says that they are one size; it is {} wherever no shape is given", *before)};
+    // Exporters give several inputs one name that have several sizes in a run: what is given holds for its input.
+    if (!chosen) {
+      warn(std::move(d));
+    } else {
+      report(std::move(d));
       return false;
     }
-    sizes_.bind(dim.name, value);
   }
   return true;
 }
@@ -218,11 +228,19 @@ ir::Dim ImportState::agreed(const ir::Dim& size) {
   for (const std::vector<op::Condition>& found = assumed_.found(); looked_at_ < found.size(); ++looked_at_) {
     const op::Condition& c = found[looked_at_];
     if (c.kind != op::Condition::Kind::Equal) continue;
-    if (is_int(c.b)) agreed_.emplace(c.a.get(), c.b);
-    if (is_int(c.a)) agreed_.emplace(c.b.get(), c.a);
+    if (is_int(c.b) && agreed_.emplace(c.a.get(), c.b).second) agreed_names_.push_back(c.a.get());
+    if (is_int(c.a) && agreed_.emplace(c.b.get(), c.a).second) agreed_names_.push_back(c.b.get());
   }
   auto known = agreed_.find(size.get());
   return known == agreed_.end() ? size : known->second;
+}
+
+void ImportState::conditionally(function_ref<void()> f) {
+  agreed(scalar::imm(0));  // what was found before
+  const size_t known = agreed_names_.size();
+  f();
+  looked_at_ = assumed_.found().size();
+  for (; agreed_names_.size() > known; agreed_names_.pop_back()) agreed_.erase(agreed_names_.back());
 }
 
 std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& names, const Span& place) {

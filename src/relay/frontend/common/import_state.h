@@ -69,6 +69,8 @@ class ImportState {
   bool ranks_differ() const { return ranks_differ_; }  // whether one had more axes or fewer than is declared
   // A size as the nodes so far need it: a name that has to be a number for one of them is that number.
   ir::Dim agreed(const ir::Dim& size);
+  // Runs f, and forgets for agreed() what its nodes need: those of a branch or a loop need not be run.
+  void conditionally(function_ref<void()> f);
   // The values of outputs, each as an expression or a sequence; nothing when one is missing (reported here) or failed
   // (reported before).
   std::optional<Values> outputs(const std::vector<std::string_view>& names, const Span& place);
@@ -139,6 +141,7 @@ class ImportState {
   op::Assumptions assumed_;                                  // what operators ask of sizes
   size_t looked_at_ = 0;                                     // of these, for agreed_
   std::unordered_map<const scalar::Node*, ir::Dim> agreed_;  // names to numbers
+  std::vector<const scalar::Node*> agreed_names_;            // in the order in which they came
 };
 
 }  // namespace relay::frontend

@@ -62,18 +62,43 @@ std::optional<Values> unrolled(Convert& c, const Graph& body) {
 
 namespace {
 
+// The expression as a call of this operator; null: it is something else.
+const ir::Call* called(const Expr& e, std::string_view name) {
+  const ir::Call* call = ir::as<ir::Call>(e);
+  const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
+  return op && op->name == name ? call : nullptr;
+}
+
 // What exporters write of a squeeze: if a size is 1, the axis goes; else all stays. The program is then one of fewer
 // axes, and that the size is 1 is checked when it is called: the squeeze needs it.
 bool is_squeezed(const Value& condition, const Values& then_values, const Values& else_values) {
-  auto calls = [](const Expr& e, const char* name) -> const ir::Call* {
-    const ir::Call* call = ir::as<ir::Call>(e);
-    const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
-    return op && op->name == name ? call : nullptr;
-  };
-  if (!condition.known && !calls(condition.expr, "equal")) return false;
+  if (!condition.known && !called(condition.expr, "equal")) return false;
   if (then_values.size() != 1 || else_values.size() != 1) return false;
-  const ir::Call* squeeze = calls(then_values[0].expr, "squeeze");
+  const ir::Call* squeeze = called(then_values[0].expr, "squeeze");
   return squeeze && squeeze->args[0] == else_values[0].expr;
+}
+
+// The size that a scalar is read from: c of take(shape_of(x), 1), where x is Tensor[(b, c)].
+Dim size_read(const Expr& e) {
+  const ir::Call *take = called(e, "take"), *shape = take ? called(take->args[0], "shape_of") : nullptr;
+  const ir::Constant* axis = take ? ir::as<ir::Constant>(take->args[1]) : nullptr;
+  if (!shape || !axis || axis->value.elements() != 1) return {};
+  const ir::TensorType* type = ir::as<ir::TensorType>(shape->args[0]->type);
+  const size_t at = static_cast<size_t>(axis->value.int_at(0));
+  return type && at < type->shape.size() ? type->shape[at] : Dim();
+}
+
+// Whether the condition is that a size is some number, and the nodes so far need it to be that.
+bool is_needed(Convert& c, const Expr& condition) {
+  const ir::Call* equal = called(condition, "equal");
+  if (!equal) return false;
+  for (int side : {0, 1}) {
+    const Dim size = size_read(equal->args[side]);
+    const ir::Constant* number = ir::as<ir::Constant>(equal->args[1 - side]);
+    if (!size || !number || number->value.elements() != 1) continue;
+    if (is_int(c.agreed(size), number->value.int_at(0))) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -93,19 +118,12 @@ Values chosen_of(Convert& c, const ir::Types& types, const Expr& condition, cons
   return fields;
 }
 
-// The values of one branch, where the other contradicts its operators for the shapes that were given: a run that would
-// take it ends there. `wrong` holds (true or false) when it is taken. Nothing: reported.
+// The values of one branch, where no run can take the other one, which may have results of other kinds: a run that
+// would ends there with `refusal`. `wrong` holds (true or false) when it is taken. Nothing: reported.
 std::optional<Values> only_branch(Convert& c, const Expr& condition, bool wrong, const Values& values,
-                                  Diagnostics contradictions) {
-  const bool tensors = std::all_of(values.begin(), values.end(), [](const Value& v) { return !v.list && !v.none; });
-  if (!tensors || !condition) return c.report_again(std::move(contradictions)), std::nullopt;
+                                  const std::string& refusal) {
   const Expr one = c.integer_scalar(1), zero = c.integer_scalar(0);
   const Expr failed = c.emit("where", {condition, wrong ? one : zero, wrong ? zero : one});
-  const std::string refusal = format(
-      "the condition takes {}, which the given sizes exclude ({}): {}\n"
-      "give inputs for which the condition takes {}; or compile for other sizes, or leave them open (no --shape)",
-      wrong ? "then_branch" : "else_branch", c.given_shapes(), contradictions[0].message,
-      wrong ? "else_branch" : "then_branch");
   Exprs good, checked;
   ir::Types types;
   for (const Value& v : values) {
@@ -120,10 +138,27 @@ std::optional<Values> only_branch(Convert& c, const Expr& condition, bool wrong,
   return chosen_of(c, types, condition, wrong ? checked : good, wrong ? good : checked, values);
 }
 
+bool are_tensors(const Values& values) {
+  return std::all_of(values.begin(), values.end(), [](const Value& v) { return !v.list && !v.none; });
+}
+
+// The same, where the other branch contradicts its operators for the shapes that were given.
+std::optional<Values> only_branch_that_fits(Convert& c, const Expr& condition, bool wrong, const Values& values,
+                                            Diagnostics contradictions) {
+  if (!are_tensors(values) || !condition) return c.report_again(std::move(contradictions)), std::nullopt;
+  return only_branch(
+      c, condition, wrong, values,
+      format(
+          "the condition takes {}, which the given sizes exclude ({}): {}\n"
+          "give inputs for which the condition takes {}; or compile for other sizes, or leave them open (no --shape)",
+          wrong ? "then_branch" : "else_branch", c.given_shapes(), contradictions[0].message,
+          wrong ? "else_branch" : "then_branch"));
+}
+
 }  // namespace
 
-// A condition that is known at import leaves one branch. Else both branches become the sides of an `if`; where their
-// sizes differ, the result has `?`.
+// A condition that is known at import leaves one branch, and so does one that the nodes before need to hold. Else both
+// branches become the sides of an `if`; where their sizes differ, the result has `?`.
 Values If(Convert& c) {
   if (std::optional<int64_t> condition = known_number(c.known(0))) {
     const Graph* chosen = c.graph(*condition ? "then_branch" : "else_branch");
@@ -133,10 +168,17 @@ Values If(Convert& c) {
   const Graph *then_graph = c.graph("then_branch"), *else_graph = c.graph("else_branch");
   if (!then_graph || !else_graph) return {};
   Diagnostics of_then, of_else;
-  std::optional<Values> then_values = c.branch(*then_graph, &of_then), else_values = c.branch(*else_graph, &of_else);
-  if (!of_then.empty() && else_values) return only_branch(c, condition, true, *else_values, of_then).value_or(Values());
+  std::optional<Values> then_values = c.branch(*then_graph, &of_then);
+  if (then_values && are_tensors(*then_values) && is_needed(c, condition))
+    return only_branch(c, condition, false, *then_values,
+                       "the condition takes else_branch, for a size that other nodes exclude\n"
+                       "give inputs of the size that then_branch is for")
+        .value_or(Values());
+  std::optional<Values> else_values = c.branch(*else_graph, &of_else);
+  if (!of_then.empty() && else_values)
+    return only_branch_that_fits(c, condition, true, *else_values, of_then).value_or(Values());
   if (!of_else.empty() && then_values)
-    return only_branch(c, condition, false, *then_values, of_else).value_or(Values());
+    return only_branch_that_fits(c, condition, false, *then_values, of_else).value_or(Values());
   if (!of_then.empty() || !of_else.empty()) {
     c.report_again(std::move(of_then)), c.report_again(std::move(of_else));
     return {};

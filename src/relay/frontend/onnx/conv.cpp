@@ -168,7 +168,7 @@ Values ConvTranspose(Convert& c) {
   const bool line = axes == 1;
   if (line) {
     auto flat = [&](const Expr& e) {
-      return c.reshape(e, {c.shape(e)[0], c.shape(e)[1], scalar::imm(1), c.shape(e)[2]});
+      return c.reshape(e, {c.shape(e)[0], c.shape(e)[1], scalar::imm(1), c.shape(e)[2]}, one_row);
     };
     x = flat(x), weight = flat(weight);
     for (Ints* list : {&*strides, &*dilations, &*kernel}) list->insert(list->begin(), 1);
@@ -185,7 +185,7 @@ Values ConvTranspose(Convert& c) {
       channels && c.integer("group", 1) > 0 && c.integer("group", 1) < INT32_MAX && *channels < INT32_MAX)
     attrs.push_back({"channels", *channels * c.integer("group", 1)});
   Expr result = c.emit(axes == 3 ? "nn.conv3d_transpose" : "nn.conv2d_transpose", {x, weight}, attrs);
-  if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]});
+  if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]}, no_row);
   return {with_bias(c, result)};
 }
 

@@ -137,7 +137,8 @@ std::optional<Values> Convert::body(const Graph& graph, const Values& inputs, Sc
         plural(static_cast<int64_t>(graph.inputs.size()), "input", "inputs"), inputs.size());
     return std::nullopt;
   }
-  std::optional<Values> outputs = host_.body(graph, inputs, std::move(enter), place());
+  std::optional<Values> outputs;
+  host_.conditionally([&] { outputs = host_.body(graph, inputs, std::move(enter), place()); });
   if (!outputs) fail();
   return outputs;
 }

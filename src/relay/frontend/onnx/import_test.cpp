@@ -55,11 +55,19 @@ TEST(OnnxImport, ShapesCanBeGiven) {
   ASSERT_TRUE(m) << render(m.errors());
   EXPECT_EQ(ir::str(main_of(*m).body->type), "Tensor[(7, 4), float32]");
   for (const ImportOptions& wrong : {ImportOptions{{{"bb", {3, 4}}}, {}}, ImportOptions{{{"b", {3}}}, {}},
-                                     ImportOptions{{{"a", {3, 4}}, {"b", {5, 4}}}, {}}}) {
+                                     ImportOptions{{{"b", {5, 4}}}, {{"n", 3}}}}) {
     Result<ImportedModel> refused = load(file.path, wrong);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.errors()[0].kind, DiagnosticKind::bad_option) << render(refused.errors());
   }
+  // One name of two sizes is the exporter's mistake, unless the nodes need it to be one.
+  m = load(file.path, {.shapes = {{"a", {3, 4}}, {"b", {1, 4}}}, .dims = {}});
+  ASSERT_TRUE(m) << render(m.errors());
+  ASSERT_EQ(m->warnings.size(), 1u);
+  EXPECT_EQ(m->warnings[0].message, "dimension 'n' is 3 elsewhere, but 1 for input 'b'");
+  Result<ImportedModel> refused = load(file.path, {.shapes = {{"a", {3, 4}}, {"b", {5, 4}}}, .dims = {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.errors()[0].kind, DiagnosticKind::constraint) << render(refused.errors());
 }
 
 // Some converters append nodes that belong in front.

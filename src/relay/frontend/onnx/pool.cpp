@@ -31,7 +31,7 @@ static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* 
     w->kernel.insert(w->kernel.begin(), 1), w->strides.insert(w->strides.begin(), 1),
         w->dilations.insert(w->dilations.begin(), 1);
     w->pads = {0, w->pads[0], 0, w->pads[1]};
-    x = c.reshape(x, {c.shape(x)[0], c.shape(x)[1], scalar::imm(1), c.shape(x)[2]});
+    x = c.reshape(x, {c.shape(x)[0], c.shape(x)[1], scalar::imm(1), c.shape(x)[2]}, one_row);
   }
   EmitAttrs attrs{{"pool_size", w->kernel},
                   {"strides", w->strides},
@@ -40,7 +40,7 @@ static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* 
                   {"ceil_mode", ceil}};
   if (average) attrs.push_back({"count_include_pad", count_padding});
   Expr result = c.emit(kernel.size() == 3 ? three_dimensional : two_dimensional, {x}, attrs);
-  if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]});
+  if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]}, no_row);
   return {result};
 }
 

@@ -7,6 +7,7 @@
 namespace relay::onnx {
 
 using ir::Expr;
+using ir::Exprs;
 using ir::Ints;
 
 namespace {
@@ -36,47 +37,38 @@ std::optional<DType> drawn_type(Convert& c, DType otherwise) {
   return dtype;
 }
 
-std::optional<Ints> fixed_shape(Convert& c, const Expr& like) {
-  Ints shape;
-  for (int64_t axis = 0; axis < c.rank(like); ++axis) {
-    std::optional<int64_t> extent = c.extent(like, axis);
-    if (!extent)
-      return c.unsupported("it needs a fixed size, but the data is {}; give the inputs' shapes (--shape)",
-                           ir::str(like->type));
-    shape.push_back(*extent);
-  }
-  return shape;
-}
-
 // The generator has float32 and float64; other floats are rounded from float32.
 DType generated(DType dtype) { return dtype == DType::float64() ? dtype : DType::float32(); }
 
-Expr distribution(Convert& c, const char* op, double first, double second, const Ints& shape, DType dtype) {
-  for (int64_t extent : shape)
-    if (extent < 0) return c.bad("the shape is [{}]", join(shape, ", "));
+// Of what the node says (`shape`), or of the shape of `like`, whose sizes need not be known.
+Expr distribution(Convert& c, const std::string& op, double first, double second, const Expr& like, DType dtype) {
   if (!dtype.is_float()) return c.bad("it draws floats, but makes elements of {}", dtype.str());
   const DType drawn = generated(dtype);
-  Expr both = c.emit(op, {first_state(c), c.scalar(first, drawn), c.scalar(second, drawn)},
-                     {{"out_shape", shape}, {"out_dtype", drawn}});
+  Exprs inputs{first_state(c), c.scalar(first, drawn), c.scalar(second, drawn)};
+  Ints shape = c.ints("shape", {});
+  for (int64_t axis = 0; like && axis < c.rank(like); ++axis)
+    if (std::optional<int64_t> extent = c.extent(like, axis)) shape.push_back(*extent);
+  for (int64_t extent : shape)
+    if (extent < 0) return c.bad("the shape is [{}]", join(shape, ", "));
+  const bool fixed = !like || static_cast<int64_t>(shape.size()) == c.rank(like);
+  if (!fixed) inputs.push_back(like);
+  Expr both = fixed ? c.emit(op.c_str(), inputs, {{"out_shape", shape}, {"out_dtype", drawn}})
+                    : c.emit((op + "_like").c_str(), inputs, {{"out_dtype", drawn}});
   return both ? c.cast(c.get(both, 1), dtype) : Expr();
 }
 
-// Of what is written (`shape`), or like an input.
 Values drawn(Convert& c, const char* op, double first, double second) {
-  const bool like = c.inputs() > 0;
-  Expr x = like ? c.input(0) : Expr();
+  Expr like = c.inputs() > 0 ? c.input(0) : Expr();
   if (c.failed()) return {};
-  std::optional<Ints> shape = like ? fixed_shape(c, x) : c.ints("shape", {});
-  std::optional<DType> dtype = shape ? drawn_type(c, like ? c.dtype(x) : DType::float32()) : std::nullopt;
+  std::optional<DType> dtype = drawn_type(c, like ? c.dtype(like) : DType::float32());
   if (!dtype) return {};
-  return {distribution(c, op, first, second, *shape, *dtype)};
+  return {distribution(c, op, first, second, like, *dtype)};
 }
 
 }  // namespace
 
 Expr uniform_like(Convert& c, const Expr& x) {
-  std::optional<Ints> shape = fixed_shape(c, x);
-  return shape ? distribution(c, "random.uniform", 0, 1, *shape, generated(c.dtype(x))) : Expr();
+  return x ? distribution(c, "random.uniform", 0, 1, x, generated(c.dtype(x))) : Expr();
 }
 
 namespace convert {

@@ -236,6 +236,7 @@ bool suits_images(Convert& c, const Expr& x, const ResizeForm& f) {
       const double exact = extent ? static_cast<double>(*extent) * to : to;
       if (std::abs(exact - std::floor(exact + 1e-5)) > 1e-3) return false;
       changes = to != 1;
+      if (changes && is_any(c.shape(x)[static_cast<size_t>(f.axes[i])])) return false;
     }
     if (f.axes[i] == 0 && changes) return false;
     channels_last = channels_last || (f.axes[i] == 1 && changes);

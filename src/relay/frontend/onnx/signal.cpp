@@ -313,6 +313,7 @@ static Expr checked_frame(Convert& c, const Expr& x, const Expr& length) {
 // Transforms of pieces of a signal (N, length, 1 or 2), each frame_step behind the one before, times a window.
 Values STFT(Convert& c) {
   Expr x = c.input(0);
+  if (c.rank(x) == 2) x = c.expand(x, 2);  // of real numbers, as PyTorch's exporter writes it
   if (!c.expect_rank(x, 3, 3, "the signal")) return {};
   if (!c.has(2) && !c.has(3)) return c.bad("it has neither a window nor a frame_length");
   std::optional<int64_t> n = c.has(2) ? c.extent(c.input(2), 0) : std::nullopt;

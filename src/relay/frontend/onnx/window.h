@@ -17,6 +17,9 @@ struct Window {
 std::optional<Window> read_window(Convert& c, const ir::Expr& x, ir::Ints kernel, ir::Expr* padded = nullptr,
                                   double value = 0);
 
+// A line (N, C, W) as a picture of one row, and back: codes of reshape, for sizes that nobody knows.
+inline const ir::Ints one_row{0, 0, -4, 1, -1}, no_row{0, 0, -3};
+
 // A convolution of x by weight with the node's attributes; null: reported.
 ir::Expr convolution(Convert& c, const ir::Expr& x, const ir::Expr& weight, const frontend::EmitAttrs& more);
 // The average of each window that the node's attributes say; empty: reported.

@@ -3,6 +3,7 @@
 // random.uniform:     low + u * (high - low), where u is the upper 23 of 32 random bits (of float64 52 of 64)
 // random.normal:      mean + scale * sqrt(-2 * log(1 - u)) * sin(2 * pi * v), with u the first half of what is drawn, v
 //                     the second
+// The forms with _like take the shape of an input.
 // random.multinomial: the index k of the first of the running sums of probabilities (scaled to sum to one) above u
 #include <cmath>
 #include <numbers>
@@ -21,6 +22,12 @@ struct DistributionAttrs {
   static constexpr auto fields =
       std::tuple{required_field("out_shape", &DistributionAttrs::out_shape, "The shape of what is drawn."),
                  field("out_dtype", &DistributionAttrs::out_dtype, "float32 or float64; None: float32.")};
+};
+
+struct LikeAttrs {
+  OptDType out_dtype;
+  static constexpr auto fields =
+      std::tuple{field("out_dtype", &LikeAttrs::out_dtype, "float32 or float64; None: float32.")};
 };
 
 struct MultinomialAttrs {
@@ -45,7 +52,7 @@ Expr flat(const Exprs& i, const Dims& shape) {
   return place;
 }
 
-Result<Type> infer(const DistributionAttrs& a, const Types& in, const char* first, const char* second) {
+Result<Type> infer(const Dims& shape, OptDType out_dtype, const Types& in, const char* first, const char* second) {
   // (C1) The key is ten words.
   RELAY_RETURN_IF_ERROR(random::expect_key(in));
   // (C2) Both parameters are one float.
@@ -56,18 +63,21 @@ Result<Type> infer(const DistributionAttrs& a, const Types& in, const char* firs
     if (!t->dtype.is_float()) return constraint("C2", "{} must be a float, but is {}", name, t->dtype.str());
   }
   // (C3) The result is float32 or float64, and its extents are not negative.
-  const DType dtype = a.out_dtype.value_or(DType::float32());
+  const DType dtype = out_dtype.value_or(DType::float32());
   if (dtype != DType::float32() && dtype != DType::float64())
     return constraint("C3", "out_dtype must be float32 or float64, but is {}", dtype.str());
-  Dims shape;
-  for (int64_t extent : a.out_shape) {
-    if (extent < 0) return constraint("C3", "out_shape {} has a negative extent", text(a.out_shape));
-    shape.push_back(dim(extent));
-  }
-  return ir::tuple_type({random::key_type(), ir::tensor_type(std::move(shape), dtype)});
+  for (const Dim& extent : shape)
+    if (scalar::is_int(extent) && extent->ivalue < 0)
+      return constraint("C3", "out_shape {} has a negative extent", text(shape));
+  return ir::tuple_type({random::key_type(), ir::tensor_type(shape, dtype)});
 }
 
-te::Tensors compute_uniform(const DistributionAttrs&, const te::Tensors& in, const Type& out) {
+Result<Type> infer_like(const LikeAttrs& a, const Types& in, const char* first, const char* second) {
+  RELAY_ASSIGN(const TensorType* like, tensor_input(in, 3, "like"));
+  return infer(like->shape, a.out_dtype, in, first, second);
+}
+
+te::Tensors compute_uniform(const te::Tensors& in, const Type& out) {
   const Type& type = as<TupleType>(out)->fields[1];
   const DType dtype = dtype_of(type);
   const random::Drawn drawn = random::draw(in[0], product(shape_of(type)));
@@ -77,7 +87,7 @@ te::Tensors compute_uniform(const DistributionAttrs&, const te::Tensors& in, con
           })};
 }
 
-te::Tensors compute_normal(const DistributionAttrs&, const te::Tensors& in, const Type& out) {
+te::Tensors compute_normal(const te::Tensors& in, const Type& out) {
   const Type& type = as<TupleType>(out)->fields[1];
   const DType dtype = dtype_of(type);
   const Expr half = product(shape_of(type));
@@ -91,20 +101,22 @@ te::Tensors compute_normal(const DistributionAttrs&, const te::Tensors& in, cons
           })};
 }
 
-// Of numbers that are low + u * (high - low), or mean + scale * z: u or z is drawn again from the same state.
-ir::Exprs gradient(const DistributionAttrs& a, const Adjoint& of, const char* name, bool uniform) {
+// Of numbers that are low + u * (high - low), or mean + scale * z: u or z is drawn again from the same state, with
+// `attrs`, and with `like` where that says the shape.
+ir::Exprs gradient(const Adjoint& of, const char* name, bool uniform, DType dtype, const AttrValues& attrs) {
   const ir::Expr dy = ir::get(of.gradient, 1);
-  const DType dtype = a.out_dtype.value_or(DType::float32());
-  auto scalar = [dtype](double value) { return ir::constant(value, dtype); };
-  const ir::Expr unit = ir::get(
-      grad::call(name, {of.inputs[0], scalar(0), scalar(1)}, {{"out_shape", a.out_shape}, {"out_dtype", dtype}}), 1);
+  ir::Exprs again{of.inputs[0], ir::constant(0, dtype), ir::constant(1, dtype)};
+  again.insert(again.end(), of.inputs.begin() + 3, of.inputs.end());
+  const ir::Expr unit = ir::get(grad::call(name, std::move(again), attrs), 1);
   auto summed = [&](const ir::Expr& terms, size_t input) {
     const ir::Expr sum = grad::call("sum", {terms});
     const DType own = grad::tensor(of.inputs[input]).dtype;
     return own == dtype ? sum : grad::call("cast", {sum}, {{"dtype", own}});
   };
-  return {nullptr, summed(uniform ? grad::times(dy, grad::minus(scalar(1), unit)) : dy, 1),
-          summed(grad::times(dy, unit), 2)};
+  ir::Exprs out(of.inputs.size());
+  out[1] = summed(uniform ? grad::times(dy, grad::minus(ir::constant(1, dtype), unit)) : dy, 1);
+  out[2] = summed(grad::times(dy, unit), 2);
+  return out;
 }
 
 Result<Type> infer_multinomial(const MultinomialAttrs& a, const Types& in) {
@@ -178,28 +190,60 @@ te::Tensors compute_multinomial(const MultinomialAttrs&, const te::Tensors& in, 
           })};
 }
 
-OpDef distribution(const char* name, const char* doc, std::pair<const char*, const char*> first,
-                   std::pair<const char*, const char*> second,
-                   te::Tensors (*compute)(const DistributionAttrs&, const te::Tensors&, const Type&),
-                   const char* oracle, const char* attrs_name) {
-  const bool uniform = compute == compute_uniform;
+// A distribution with two parameters; `like`: its name where an input says the shape.
+struct Distribution {
+  const char *name, *like, *doc;
+  std::pair<const char*, const char*> first, second;  // the parameters, and what they are
+  te::Tensors (*compute)(const te::Tensors& in, const Type& out);
+  const char *oracle, *oracle_like;
+  bool is_uniform;
+};
+
+constexpr Distribution uniform{"random.uniform",
+                               "random.uniform_like",
+                               "Numbers drawn evenly from an interval",
+                               {"low", "(), the least"},
+                               {"high", "(), above the greatest"},
+                               compute_uniform,
+                               "threefry.uniform(key, low, high, out_shape, out_dtype or 'float32')",
+                               "threefry.uniform(key, low, high, like.shape, out_dtype or 'float32')",
+                               true};
+constexpr Distribution normal{"random.normal",
+                              "random.normal_like",
+                              "Numbers drawn from a normal distribution",
+                              {"mean", "(), the mean"},
+                              {"scale", "(), the standard deviation"},
+                              compute_normal,
+                              "threefry.normal(key, mean, scale, out_shape, out_dtype or 'float32')",
+                              "threefry.normal(key, mean, scale, like.shape, out_dtype or 'float32')",
+                              false};
+
+std::vector<std::pair<double, double>> drawn_from() { return {{0, 1e15}, {-2, -1}, {1, 2}}; }
+
+OpDef shaped(const Distribution& d, const char* attrs_name) {
   return define<DistributionAttrs>(
-      {.name = name,
-       .doc = doc,
+      {.name = d.name,
+       .doc = std::string(d.doc) + ".",
        .inputs = {{"key", "(10,) uint64: the generator's state"},
-                  {first.first, first.second},
-                  {second.first, second.second}},
+                  {d.first.first, d.first.second},
+                  {d.second.first, d.second.second}},
        .fusion = Fusion::Opaque,
-       .infer = [=](const DistributionAttrs& a, const Types& in) { return infer(a, in, first.first, second.first); },
-       .compute = compute,
-       .gradient = [=](const DistributionAttrs& a, const Adjoint& of) { return gradient(a, of, name, uniform); },
-       .oracle = oracle,
-       .examples = {{.inputs = {"(10,) uint64", "()", "()"},
-                     .attrs = "out_shape=[3, 8]",
-                     .ranges = {{0, 1e15}, {-2, -1}, {1, 2}}},
+       .infer = [&d](const DistributionAttrs& a, const Types& in) -> Result<Type> {
+         Dims shape;
+         for (int64_t extent : a.out_shape) shape.push_back(dim(extent));
+         return infer(shape, a.out_dtype, in, d.first.first, d.second.first);
+       },
+       .compute = [&d](const DistributionAttrs&, const te::Tensors& in, const Type& out) { return d.compute(in, out); },
+       .gradient =
+           [&d](const DistributionAttrs& a, const Adjoint& of) {
+             const DType dtype = a.out_dtype.value_or(DType::float32());
+             return gradient(of, d.name, d.is_uniform, dtype, {{"out_shape", a.out_shape}, {"out_dtype", dtype}});
+           },
+       .oracle = d.oracle,
+       .examples = {{.inputs = {"(10,) uint64", "()", "()"}, .attrs = "out_shape=[3, 8]", .ranges = drawn_from()},
                     {.inputs = {"(10,) uint64", "()", "()"},
                      .attrs = "out_shape=[5], out_dtype=\"float64\"",
-                     .ranges = {{0, 1e15}, {-2, -1}, {1, 2}}}},
+                     .ranges = drawn_from()}},
        .rejects = {{{"(9,) uint64", "()", "()"}, "out_shape=[4]", "C1"},
                    {{"(10,) uint64", "(1,)", "()"}, "out_shape=[4]", "C2"},
                    {{"(10,) uint64", "()", "() int32"}, "out_shape=[4]", "C2"},
@@ -208,19 +252,47 @@ OpDef distribution(const char* name, const char* doc, std::pair<const char*, con
       attrs_name);
 }
 
+std::vector<std::pair<double, double>> like_ranges() {
+  std::vector<std::pair<double, double>> ranges = drawn_from();
+  return ranges.push_back({0, 1}), ranges;
+}
+
+OpDef like(const Distribution& d, const char* attrs_name) {
+  return define<LikeAttrs>(
+      {.name = d.like,
+       .doc = std::string(d.doc) + ", in the shape of an input.",
+       .inputs = {{"key", "(10,) uint64: the generator's state"},
+                  {d.first.first, d.first.second},
+                  {d.second.first, d.second.second},
+                  {"like", "any tensor: its shape is that of what is drawn"}},
+       .fusion = Fusion::Opaque,
+       .infer = [&d](const LikeAttrs& a, const Types& in) { return infer_like(a, in, d.first.first, d.second.first); },
+       .compute = [&d](const LikeAttrs&, const te::Tensors& in, const Type& out) { return d.compute(in, out); },
+       .gradient =
+           [&d](const LikeAttrs& a, const Adjoint& of) {
+             const DType dtype = a.out_dtype.value_or(DType::float32());
+             return gradient(of, d.like, d.is_uniform, dtype, {{"out_dtype", dtype}});
+           },
+       .ours = true,
+       .oracle = d.oracle_like,
+       .examples = {{.inputs = {"(10,) uint64", "()", "()", "(3, 8)"},
+                     .symbolic = {"(10,) uint64", "()", "()", "(n, m)"},
+                     .ranges = like_ranges()},
+                    {.inputs = {"(10,) uint64", "()", "()", "(5,) int32"},
+                     .attrs = "out_dtype=\"float64\"",
+                     .ranges = like_ranges()}},
+       .rejects = {{{"(9,) uint64", "()", "()", "(4,)"}, "", "C1"},
+                   {{"(10,) uint64", "(1,)", "()", "(4,)"}, "", "C2"},
+                   {{"(10,) uint64", "()", "()", "(4,)"}, "out_dtype=\"int32\"", "C3"}}},
+      attrs_name);
+}
+
 }  // namespace
 
-OpDef random_uniform() {
-  return distribution("random.uniform", "Numbers drawn evenly from an interval.", {"low", "(), the least"},
-                      {"high", "(), above the greatest"}, compute_uniform,
-                      "threefry.uniform(key, low, high, out_shape, out_dtype or 'float32')", "UniformAttrs");
-}
-
-OpDef random_normal() {
-  return distribution("random.normal", "Numbers drawn from a normal distribution.", {"mean", "(), the mean"},
-                      {"scale", "(), the standard deviation"}, compute_normal,
-                      "threefry.normal(key, mean, scale, out_shape, out_dtype or 'float32')", "NormalAttrs");
-}
+OpDef random_uniform() { return shaped(uniform, "UniformAttrs"); }
+OpDef random_normal() { return shaped(normal, "NormalAttrs"); }
+OpDef random_uniform_like() { return like(uniform, "UniformLikeAttrs"); }
+OpDef random_normal_like() { return like(normal, "NormalLikeAttrs"); }
 
 OpDef random_multinomial() {
   return define<MultinomialAttrs>(

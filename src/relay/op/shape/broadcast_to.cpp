@@ -47,7 +47,10 @@ te::Tensor dynamic_shape(const NoAttrs&, const te::Tensors& in) {
     Expr fits = imm(1, DType::boolean());
     for (size_t d = first; d < rank; ++d) {
       const Expr& have = in[0]->shape[d - first];
-      if (!scalar::is_int(have, 1)) fits = logical_and(fits, eq(have, (*wanted)({dim(static_cast<int64_t>(d))})));
+      if (scalar::is_int(have, 1)) continue;
+      Expr same = eq(have, (*wanted)({dim(static_cast<int64_t>(d))}));
+      if (!scalar::is_int(have)) same = logical_or(same, eq(have, dim(1)));
+      fits = logical_and(fits, same);
     }
     return select(fits, (*wanted)({i[0]}), dim(-1));
   });
@@ -56,6 +59,17 @@ te::Tensor dynamic_shape(const NoAttrs&, const te::Tensors& in) {
 te::Tensors stretched(const te::Tensor& data, const Type& out) {
   return {
       te::compute("broadcast_to", shape_of(out), [&](const Exprs& i) { return (*data)(broadcast_indices(data, i)); })};
+}
+
+// Where nobody knows a size, it may be 1: then every place reads the only one.
+te::Tensors stretched_dynamically(const NoAttrs&, const te::Tensors& in, const Type& out) {
+  const te::Tensor& data = in[0];
+  return {te::compute("broadcast_to", shape_of(out), [&](const Exprs& i) {
+    Exprs indices = broadcast_indices(data, i);
+    for (size_t d = 0; d < indices.size(); ++d)
+      if (const Expr& have = data->shape[d]; !scalar::is_int(have)) indices[d] = min(indices[d], have - 1);
+    return (*data)(indices);
+  })};
 }
 
 template <class A>
@@ -110,7 +124,7 @@ OpDef dyn_broadcast_to() {
        // share a kernel with what follows only.
        .fusion = Fusion::Opaque,
        .infer = infer_dynamic,
-       .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
+       .compute = stretched_dynamically,
        .shape = dynamic_shape,
        .gradient = gradient<NoAttrs>,
        .stores = true,
