@@ -7,16 +7,12 @@
 
 #include <algorithm>
 
+#include "relay/ir/call_of.h"
 #include "relay/op/op.h"
 
 namespace relay::transform {
 
-// `e` as a call of the operator of this name, or null.
-inline const ir::Call* call_of(const ir::Expr& e, std::string_view name) {
-  const ir::Call* call = ir::as<ir::Call>(e);
-  const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
-  return op && op->name == name ? call : nullptr;
-}
+using ir::call_of;
 
 // The default when the call has no attributes; a name that the operator lacks is a bug.
 template <class T>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/ir/call_of.h"
+
 namespace relay::onnx {
 
 using ir::Expr;
@@ -55,10 +57,9 @@ static std::vector<std::optional<int64_t>> partly_known(const Expr& list, int de
   if (depth == 0) return std::vector<std::optional<int64_t>>(static_cast<size_t>(count));
   if (const ir::Constant* c = ir::as<ir::Constant>(list); c && !c->value.dtype().is_float())
     for (int64_t i = 0; i < count; ++i) elements.push_back(c->value.int_at(i));
-  const ir::Call* call = ir::as<ir::Call>(list);
-  const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
-  const ir::Tuple* parts = op && op->name == "concatenate" ? ir::as<ir::Tuple>(call->args[0]) : nullptr;
-  if (op && op->name == "cast") elements = partly_known(call->args[0], depth - 1);
+  const ir::Call* joined = ir::call_of(list, "concatenate");
+  const ir::Tuple* parts = joined ? ir::as<ir::Tuple>(joined->args[0]) : nullptr;
+  if (const ir::Call* cast = ir::call_of(list, "cast")) elements = partly_known(cast->args[0], depth - 1);
   for (const Expr& part : parts ? parts->elements : ir::Exprs()) {
     const std::vector<std::optional<int64_t>> more = partly_known(part, depth - 1);
     elements.insert(elements.end(), more.begin(), more.end());

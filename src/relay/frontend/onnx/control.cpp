@@ -3,6 +3,7 @@
 
 #include "relay/frontend/common/steps.h"
 #include "relay/frontend/onnx/lists.h"
+#include "relay/ir/call_of.h"
 
 namespace relay::onnx::convert {
 
@@ -62,25 +63,18 @@ std::optional<Values> unrolled(Convert& c, const Graph& body) {
 
 namespace {
 
-// The expression as a call of this operator; null: it is something else.
-const ir::Call* called(const Expr& e, std::string_view name) {
-  const ir::Call* call = ir::as<ir::Call>(e);
-  const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
-  return op && op->name == name ? call : nullptr;
-}
-
 // What exporters write of a squeeze: if a size is 1, the axis goes; else all stays. The program is then one of fewer
 // axes, and that the size is 1 is checked when it is called: the squeeze needs it.
 bool is_squeezed(const Value& condition, const Values& then_values, const Values& else_values) {
-  if (!condition.known && !called(condition.expr, "equal")) return false;
+  if (!condition.known && !ir::call_of(condition.expr, "equal")) return false;
   if (then_values.size() != 1 || else_values.size() != 1) return false;
-  const ir::Call* squeeze = called(then_values[0].expr, "squeeze");
+  const ir::Call* squeeze = ir::call_of(then_values[0].expr, "squeeze");
   return squeeze && squeeze->args[0] == else_values[0].expr;
 }
 
 // The size that a scalar is read from: c of take(shape_of(x), 1), where x is Tensor[(b, c)].
 Dim size_read(const Expr& e) {
-  const ir::Call *take = called(e, "take"), *shape = take ? called(take->args[0], "shape_of") : nullptr;
+  const ir::Call *take = ir::call_of(e, "take"), *shape = take ? ir::call_of(take->args[0], "shape_of") : nullptr;
   const ir::Constant* axis = take ? ir::as<ir::Constant>(take->args[1]) : nullptr;
   if (!shape || !axis || axis->value.elements() != 1) return {};
   const ir::TensorType* type = ir::as<ir::TensorType>(shape->args[0]->type);
@@ -90,7 +84,7 @@ Dim size_read(const Expr& e) {
 
 // Whether the condition is that a size is some number, and the nodes so far need it to be that.
 bool is_needed(Convert& c, const Expr& condition) {
-  const ir::Call* equal = called(condition, "equal");
+  const ir::Call* equal = ir::call_of(condition, "equal");
   if (!equal) return false;
   for (int side : {0, 1}) {
     const Dim size = size_read(equal->args[side]);
