@@ -441,7 +441,7 @@ def guide_rows(heading):
     ]
 
 
-@pytest.mark.parametrize("row", guide_rows("Operators that are not there"), ids=lambda row: row[0])
+@pytest.mark.parametrize("row", guide_rows("Missing operators"), ids=lambda row: row[0])
 def test_operators_that_are_not_there_say_so(row):
     """What the guide says of them is the help of the diagnostic."""
     name, why = row[0].strip("`").replace("*", "conv2d"), re.sub(r"\[[^]]+\]\(([^)]+)\)", r"docs/\1", row[1])
@@ -450,7 +450,7 @@ def test_operators_that_are_not_there_say_so(row):
     assert [(d.code, d.help) for d in error.value.diagnostics] == [("R0202", why)]
 
 
-@pytest.mark.parametrize("row", guide_rows("The same"), ids=lambda row: row[0])
+@pytest.mark.parametrize("row", guide_rows("Equivalent expressions"), ids=lambda row: row[0])
 def test_the_guides_table(row, tmp_path):
     """Both sides are one object, or give equal values."""
     import torch
@@ -483,10 +483,10 @@ def test_the_guides_table(row, tmp_path):
 def test_the_guide_lists_what_is_outside():
     from relay.compat.outside import REPLACEMENTS
 
-    assert {row[0].strip("`"): row[1] for row in guide_rows("What is not there")} == REPLACEMENTS
+    assert {row[0].strip("`"): row[1] for row in guide_rows("Missing modules")} == REPLACEMENTS
 
 
-@pytest.mark.parametrize("row", guide_rows("Operators that are not there"), ids=lambda row: row[0])
+@pytest.mark.parametrize("row", guide_rows("Missing operators"), ids=lambda row: row[0])
 def test_the_guide_lists_operators_that_are_outside(row):
     name = row[0].strip("`").replace("*", "identity")
     with pytest.raises(relay.CompileError, match=re.escape(f"there is no operator or constructor '{name}'")):
