@@ -6,6 +6,8 @@
 # relay_runtime_aot is one archive for programs that only run models, compiled with `relay compile --aot` or without
 # control flow: the runtime and all below it, less the virtual machine.
 include(externals)
+# Layers that run once an operator or a node: compiled for size, which halves the time of an operator's file.
+set(RELAY_COLD_LAYERS op frontend/common frontend/onnx driver)
 find_package(Threads REQUIRED)
 
 set(layers_file "${CMAKE_SOURCE_DIR}/src/relay/LAYERS")
@@ -51,10 +53,14 @@ foreach(folder ${RELAY_LAYERS})
   endif()
   if(sources_${folder})
     add_library(${library} STATIC ${sources_${folder}})
+    relay_unity(${library} ${sources_${folder}})
     set(how PUBLIC)
   else()
     add_library(${library} INTERFACE)
     set(how INTERFACE)
+  endif()
+  if(folder IN_LIST RELAY_COLD_LAYERS AND sources_${folder})
+    target_compile_options(${library} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Os>)
   endif()
   target_include_directories(${library} ${how} $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include>)
   target_compile_features(${library} ${how} cxx_std_20)

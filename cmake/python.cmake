@@ -15,6 +15,7 @@ execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir OUTPUT_VA
 find_package(nanobind CONFIG REQUIRED)
 
 nanobind_add_module(_core NB_STATIC NOMINSIZE ${python_sources})
+relay_unity(_core ${python_sources})
 target_link_libraries(_core PRIVATE relay_all)
 # Nothing of LLVM or of ours is visible to the other libraries of the process.
 target_link_options(_core PRIVATE LINKER:--exclude-libs,ALL)
