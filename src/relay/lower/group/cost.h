@@ -68,8 +68,7 @@ inline bool pays_to_store(const TargetDesc& t, double additions, double readers,
 // --- tasks -----------------------------------------------------------------------------------------------------------
 // Handing a task to another thread and back takes less than a microsecond; a task should take longer.
 inline constexpr int64_t task_elements = 4096;        // elements written one by one
-inline constexpr int64_t min_task_elements = 1024;    // if the inner axes have more elements, each step of an axis
-                                                      // becomes a task
+inline constexpr int64_t min_task_elements = 1024;    // with as many inside, an axis is parallel
 inline constexpr int64_t task_multiply_adds = 16384;  // multiply-adds of dot products along rows
 inline constexpr int64_t task_windows = 2048;         // results of small windows
 // With this many tasks every thread finds some; more of them cost more than they balance.
