@@ -65,7 +65,7 @@ double count_combining(const te::TensorNode& stage) {
   return std::max(operations, 1.0);
 }
 
-// One operation per element of each reduction (for several values, those of its merge), and one per node of each body;
+// Counts one operation per element of each reduction (for several values, those of its merge), and one per node of each body;
 // scaled by `part`.
 void count_flops(const te::TensorNode& stage, double part, const TargetDesc& target, KernelFlops& flops) {
   if (stage.is_program()) return;  // moves data: its operations depend on values
@@ -119,8 +119,7 @@ class Lowering {
       if (out_.arrays[i].view) is_shared_.insert(stored_in(out_.arrays, static_cast<int>(i)));
     // Weights come from memory in each run if they do not stay in L3, which temporaries and other cores use as well.
     streams_weights_ = options_.target.prefetch_weights || weight_bytes() > part_of_l3(options_.target, 4);
-    // Of two alternative forms, the one with the original weights comes first: the other's weights are computed from
-    // them.
+    // The form with the original weights comes first: the other form's weights are computed from them.
     for (size_t i = 0; i + 1 < plan_.groups.size(); ++i)
       if (!plan_.groups[i].form.weight.empty() && plan_.groups[i + 1].form.weight.empty() &&
           plan_.groups[i].outputs == plan_.groups[i + 1].outputs)

@@ -241,7 +241,7 @@ void give_roots_layouts(ScheduleDraft& draft) {
     if (t->is_placeholder() || draft.schedule.stages[t->name].place == Place::Root) draft.layout(t);
 }
 
-// One element after the other, in the order of storage; for a program, one task after the other.
+// Elements one after the other, in the order of storage; for a program, one task after the other.
 static void plain_loops(ScheduleDraft& draft, const te::Tensor& stage) {
   StageSchedule& s = draft.schedule.stages[stage->name];
   for (size_t d : stage->batch_axes) s.loops.push_back({stage->axes[d].var->name, 1, LoopKind::Parallel});

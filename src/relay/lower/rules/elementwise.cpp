@@ -189,7 +189,7 @@ static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, c
 }
 
 // Makes transposed copies of the inputs whose elements would be gathered along v: each moves with v along one
-// dimension, which is not the contiguous one, and is no larger than the result. The copies are separate kernels.
+// dimension, which is not the contiguous one, and is not larger than the result. The copies are separate kernels.
 // Returns the new e.
 static te::Tensor copy_what_is_gathered(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   if (!transposes_in_registers(e->dtype) || extent_or(*find_axis(*e, v), 1) < draft.lanes(e->dtype) / 2) return e;

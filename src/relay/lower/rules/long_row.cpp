@@ -1,4 +1,4 @@
-// One long row with a single result: a loss, the mean of a whole array. Its parts are tasks, whose results are summed
+// A long row with a single result: a loss, the mean of a whole array. Its parts are tasks, whose results are summed
 // up at the end:
 //
 //   part[t] = sum(k < 16384) x[t * 16384 + k]

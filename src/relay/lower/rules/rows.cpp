@@ -105,8 +105,8 @@ std::optional<Rows> find_rows(ScheduleDraft& draft) {
   return rows;
 }
 
-// Views the output with an axis split in two, the first of which selects the reductions that it reads. False if there
-// is no such axis.
+// Views the output with an axis split in two, the first of which selects the reductions that it reads. Returns false if
+// there is none.
 bool split_axis_of_rows(ScheduleDraft& draft) {
   const te::Tensors ends = draft.ends();
   if (ends.size() != 1 || ends[0]->is_placeholder() || ends[0]->combiner != te::Combiner::None ||

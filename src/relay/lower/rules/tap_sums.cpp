@@ -122,7 +122,7 @@ bool find_lanes(ScheduleDraft& draft, TapSums& t, const StageFacts& facts) {
   });
 }
 
-// As many taps as leave registers for loaded data, whole rows of them first.
+// The most taps that leave registers for loaded data, whole rows of them first.
 void shape_tile(const ScheduleDraft& draft, TapSums& t) {
   constexpr int64_t parts = 8;  // of the registers: one is for loaded data
   const int64_t registers = draft.target->vector_registers;

@@ -68,7 +68,7 @@ class Scheduler {
     if (single) s.loops.push_back({axis(t, single), 1});
     return s;
   }
-  // One value per row, lanes along rows; with blocks [b, i, t].
+  // A value per row, lanes along rows; with blocks [b, i, t].
   StageSchedule& place_row_values(const std::string& name) {
     StageSchedule& s = place(name, Storage::Stack, a_.block ? b_ + 1 : 0);
     const std::string row = axis(draft_.stage(name), b_);

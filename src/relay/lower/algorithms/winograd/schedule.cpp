@@ -27,7 +27,7 @@ struct Block {
 
 int64_t blocks_of(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
 
-// As many tiles as fit in a third of L2: weights are read once per block. Blocks are even, since a smaller last block
+// The most tiles that fit in a third of L2: weights are read once per block. Blocks are even, since a smaller last block
 // has poorer register tiles.
 Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64_t max_tiles,
                    const TargetDesc& target) {
@@ -169,7 +169,7 @@ class Scheduler {
           if (n->args[d]->kind == scalar::Kind::Var && n->args[d]->name == "o") o = static_cast<int>(d);
       });
       Layout last = stored_last(4, o);
-      // As packed for the direct form, if lanes are adjacent there too.
+      // Uses the packing for the direct form, if lanes are adjacent there too.
       const std::map<std::string, Layout>::iterator stored = draft_.stored_layouts.find(in->name);
       if (stored != draft_.stored_layouts.end()) {
         const LayoutDim& inner = stored->second.dims.back();
