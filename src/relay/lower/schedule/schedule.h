@@ -40,7 +40,7 @@ struct Loop {
 enum class Place : uint8_t {
   Inline,  // computed where it is used, each time
   At,      // inside `level` loops of stage `consumer`, into local storage or an array
-  Root,    // a kernel of its own, into an array
+  Root,    // a separate kernel, into an array
 };
 
 // Array: a result of the group that is stored while `consumer`, a root of the same shape, is computed: each step of the
