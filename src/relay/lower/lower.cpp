@@ -40,7 +40,7 @@ struct KernelFlops {
   std::vector<SymbolicFlops> symbolic{};
 };
 
-// The fraction of a stage's steps that its `inside` loops execute.
+// The fraction of a stage's steps that its :skip_padding loops execute.
 double part_inside(const te::TensorNode& stage, const StageSchedule& scheduled) {
   std::set<std::string> inside;
   for (const Loop& l : scheduled.loops)
@@ -65,8 +65,8 @@ double count_combining(const te::TensorNode& stage) {
   return std::max(operations, 1.0);
 }
 
-// Counts one operation per element of each reduction (for several values, those of its merge), and one per node of each body;
-// scaled by `part`.
+// Counts one operation per element of each reduction (for several values, those of its merge), and one per node of each
+// body; scaled by `part`.
 void count_flops(const te::TensorNode& stage, double part, const TargetDesc& target, KernelFlops& flops) {
   if (stage.is_program()) return;  // moves data: its operations depend on values
   SymbolicFlops own{part * (count_combining(stage) + count_operations(stage.body, target)), {}};

@@ -94,8 +94,8 @@ struct LoweredGroup {
   te::Tensors stages;    // topological, placeholders included
   std::string schedule;  // text, as the rule made it or as specified
   std::string rule;      // the rule that made it, and why
-  // Operations of the stages whose sizes are all known. A multiply-add counts as two; exp and similar functions count as their
-  // polynomials.
+  // Operations of the stages whose sizes are all known. A multiply-add counts as two; exp and similar functions count
+  // as their polynomials.
   double flops = 0;
   std::optional<Rule> algorithm{};  // the algorithm that gave the group its form, with the expected gain
   Gain gain{};

@@ -4,7 +4,7 @@
 //   padded[y, c] = select(12 <= y && y < 52, x[y - 12, c], 0)
 //   not zero only where 0 <= y + 12 * k - 12 and 0 <= 51 - y - 12 * k
 //
-// A loop over k that is `inside` (schedule.h) leaves out the steps in which that holds for no result of a tile. Zero
+// A loop over k with :skip_padding (schedule.h) leaves out the steps in which that holds for no result of a tile. Zero
 // times an infinity or NaN is not zero: the caller that requests such a loop knows that the other factors are finite.
 #pragma once
 

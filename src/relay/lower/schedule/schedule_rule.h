@@ -8,8 +8,8 @@
 
 namespace relay::lower {
 
-// A value for each line of schedule_rules.def. Code that names a rule includes schedule_rules.h: a new line rebuilds that
-// code, and not code that only passes rules on.
+// A value for each line of schedule_rules.def. Code that names a rule includes schedule_rules.h: a new line rebuilds
+// that code, and not code that only passes rules on.
 enum class Rule : uint8_t;
 using RuleSet = std::set<Rule>;
 

@@ -243,7 +243,8 @@ std::map<std::string, Tensor> arrays_of(const ScheduleDraft& draft, const Tensor
   return arrays;
 }
 
-// A single kernel for the sums of blocks, along rows or channels, against float64. 37 channels do not fill whole vectors.
+// A single kernel for the sums of blocks, along rows or channels, against float64. 37 channels do not fill whole
+// vectors.
 TEST(Moments, BlocksOfTwoGroupsAreOneKernel) {
   for (const bool channels_last : {false, true})
     for (int64_t terms : {10, 40, 100}) {

@@ -27,8 +27,8 @@ struct Block {
 
 int64_t blocks_of(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
 
-// The most tiles that fit in a third of L2: weights are read once per block. Blocks are even, since a smaller last block
-// has poorer register tiles.
+// The most tiles that fit in a third of L2: weights are read once per block. Blocks are even, since a smaller last
+// block has poorer register tiles.
 Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64_t max_tiles,
                    const TargetDesc& target) {
   constexpr double weights_in_tiles = 4, uneven_costs = 1.05;  // measured with ResNet-50's layers on Zen 4
