@@ -1,6 +1,6 @@
-// What the instructions of functions cost: loops of hand-written programs, over scalars, so that nothing but the
-// machinery is measured, on the VM and as machine code. One iteration of each loop is two segments (compare, add one),
-// a branch and a tail call, and what the name says; subtract Loop.
+// The cost of function instructions: loops of hand-written programs, over scalars, so that only the machinery is
+// measured, on the VM and as machine code. One iteration of each loop is two segments (compare, add one), a branch and
+// a tail call, plus the operation in its name; subtract Loop.
 //
 //   build/release/bin/relay_functions
 #include <benchmark/benchmark.h>

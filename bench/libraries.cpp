@@ -31,8 +31,8 @@ ir::Ints dense_strides(const Shape& shape) {
 memory::desc plain(const Shape& shape) { return {shape, f32, dense_strides(shape)}; }
 memory::desc any(const memory::desc& d) { return {d.dims(), f32, memory::format_tag::any}; }
 
-// A row-major array whose axes are written as letters, as oneDNN wants to name them: shape (1, 8, 8, 3) of "NHWC" as
-// "NCHW" is (1, 3, 8, 8) with the strides of what is stored. Without H it has one row.
+// A row-major array whose axes are written as letters, as oneDNN names them: shape (1, 8, 8, 3) of "NHWC" as "NCHW" is
+// (1, 3, 8, 8) with the strides of the stored array. Without H it has one row.
 struct Named {
   std::map<char, int64_t> extent{{'H', 1}}, stride{{'H', 1}};
   Named(const Shape& shape, const std::string& letters) {
@@ -46,7 +46,7 @@ struct Named {
   }
 };
 
-// Where oneDNN takes the order as it is given: those that suit pictures, along two axes and along three.
+// Orders for primitives of oneDNN that need an explicit one: those that suit images, along two axes and along three.
 struct PictureOrder {
   memory::format_tag two, three;
   const char* name;
@@ -57,7 +57,7 @@ const PictureOrder picture_orders[] = {
     {memory::format_tag::nChw8c, memory::format_tag::nCdhw8c, " blocks of 8 channels"},
     {memory::format_tag::nChw16c, memory::format_tag::nCdhw16c, " blocks of 16 channels"}};
 
-// The one engine and its queue.
+// The only engine and its queue.
 dnnl::engine& engine() {
   static dnnl::engine it(dnnl::engine::kind::cpu, 0);
   return it;
@@ -86,7 +86,7 @@ Tensor read_back(memory from, const memory::desc& order, const Shape& shape) {
 // Collects the calls of oneDNN: each is a primitive with its arguments.
 struct Calls {
   const OperatorCall& call;
-  memory::desc out;  // how the caller's result lies in memory
+  memory::desc out;  // the storage of the caller's result
   std::vector<LibraryCall> found{};
 
   struct Argument {
@@ -95,8 +95,8 @@ struct Calls {
     memory::desc given, wanted;
   };
 
-  // The primitive that `desc` describe; no call is added for one that oneDNN does not have or has already offered.
-  // `how`, in the name: what it has been told.
+  // The primitive that `desc` describe; adds no call if oneDNN does not have it or has already offered it. `how`, in
+  // the name: the explicit order.
   template <class Primitive, class... Desc>
   void add(const char* how,
            const std::function<std::vector<Argument>(const typename Primitive::primitive_desc&)>& arguments,
@@ -105,7 +105,7 @@ struct Calls {
       typename Primitive::primitive_desc chosen(desc..., engine());
       std::string name = std::string("oneDNN ") + chosen.impl_info_str() + how;
       bool untuned = std::strstr(chosen.impl_info_str(), "ref") != nullptr;
-      for (const LibraryCall& other : found) untuned |= other.name == name;  // another way to the same
+      for (const LibraryCall& other : found) untuned |= other.name == name;  // the same implementation
       if (untuned) return;
       std::unordered_map<int, memory> bound;
       for (const Argument& a : arguments(chosen)) bound[a.name] = stored(*a.tensor, a.given, a.wanted);
@@ -128,8 +128,9 @@ struct Window {
   memory::dims strides, dilates, before, after;
 };
 
-// `many` windows, of `extents`, lie in `whole`. Behind the data stands what the attributes say, or more where the last
-// window hangs over (ceil_mode). A transposed convolution has its windows in the result, which they cover exactly.
+// `many` windows, of `extents`, in `whole`. The padding after the data is that of the attributes, or more if the last
+// window extends beyond it (ceil_mode). A transposed convolution has its windows in the result, which they cover
+// exactly.
 Window window(const OperatorCall& call, const memory::desc& many, const memory::dims& extents,
               const memory::desc& whole, bool transposed) {
   size_t real = static_cast<size_t>(call.inputs[0].rank()) - 2,
@@ -157,7 +158,8 @@ std::string out_layout(const OperatorCall& call, const char* data_layout) {
   return out.empty() ? call.get<std::string>(data_layout) : out;
 }
 
-// `order`: NCHW, or NCW; data with one such axis may be taken for pictures of one row, for which oneDNN has more.
+// `order`: NCHW, or NCW; data with one such axis may be treated as images of one row, for which oneDNN has more
+// implementations.
 void convolution(Calls& to, const std::string& order, bool transposed) {
   const OperatorCall& call = to.call;
   int64_t groups = call.get<int64_t>("groups");
@@ -168,7 +170,7 @@ void convolution(Calls& to, const std::string& order, bool transposed) {
   memory::desc given = data.as(order), out = Named(call.output, out_layout(call, "data_layout")).as(order);
   to.out = out;
 
-  // The weight with an axis G for the groups, which is a part of the axis that holds the channels of all of them.
+  // The weight with an axis G for the groups, which is a part of the axis with the channels of all groups.
   memory::dims extents;
   for (char c : spatial) extents.push_back(weight.extent[c]);
   char all = transposed ? 'I' : 'O';
@@ -216,7 +218,7 @@ void pooling(Calls& to, algorithm kind, bool global) {
     w = window(call, to.out, extents, given, false);
   }
   if (kind != algorithm::pooling_max && !global) {
-    if (call.get<bool>("ceil_mode")) return;  // another divisor where the last window hangs over
+    if (call.get<bool>("ceil_mode")) return;  // another divisor if the last window extends beyond the data
     if (call.get<bool>("count_include_pad")) kind = algorithm::pooling_avg_include_padding;
   }
   for (const PictureOrder& order : picture_orders) {
@@ -231,7 +233,7 @@ void pooling(Calls& to, algorithm kind, bool global) {
   }
 }
 
-// One matrix product, row-major, of OpenBLAS: (m, k) with (k, n), each perhaps stored transposed.
+// A matrix product, row-major, of OpenBLAS: (m, k) with (k, n), each optionally stored transposed.
 void multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, const float* b,
               float* c) {
   if (m == 1)  // c = op(b)' a
@@ -244,8 +246,8 @@ void multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
                 static_cast<int>(n));
 }
 
-// (batch, m, k) with (batch, k, n), or with one (k, n) for all when the second is a matrix. As oneDNN's inner product
-// too where the second is a weight, (n, k).
+// (batch, m, k) with (batch, k, n), or with one (k, n) for all if the second is a matrix. Also as oneDNN's inner
+// product if the second is a weight, (n, k).
 void contraction(Calls& to, bool transpose_a, bool transpose_b, bool weight) {
   const OperatorCall& call = to.call;
   const Shape &a = call.inputs[0].shape(), &b = call.inputs[1].shape();
@@ -253,7 +255,7 @@ void contraction(Calls& to, bool transpose_a, bool transpose_b, bool weight) {
   if (transpose_a && !batched && a.size() > 2) return;
   int64_t n = call.output.back(), k = b[b.size() - (transpose_b ? 1 : 2)], batch = batched ? call.output[0] : 1;
   int64_t m = batched ? call.output[1] : call.inputs[0].elements() / k;
-  if (batched && (a[0] != batch || b[0] != batch)) return;  // one for all
+  if (batched && (a[0] != batch || b[0] != batch)) return;  // a single one for all
 
   Named left({batch, transpose_a ? k : m, transpose_a ? m : k}, transpose_a ? "BKM" : "BMK");
   Named right({batch, transpose_b ? n : k, transpose_b ? k : n}, transpose_b ? "BNK" : "BKN");
@@ -284,7 +286,7 @@ void contraction(Calls& to, bool transpose_a, bool transpose_b, bool weight) {
                       [c] { return c; }});
 }
 
-// One array in and one out, in the caller's order.
+// A call with one input and one output, in the caller's order.
 template <class Primitive, class... Desc>
 void in_place_of(Calls& to, const Desc&... desc) {
   memory::desc data = plain(to.call.inputs[0].shape());
@@ -331,7 +333,7 @@ void reduction(Calls& to, algorithm kind) {
 
 void binary(Calls& to, algorithm kind) {
   const OperatorCall& call = to.call;
-  if (call.inputs[0].shape() != call.output) return;  // it broadcasts the second only
+  if (call.inputs[0].shape() != call.output) return;  // it broadcasts only the second
   Shape second = call.inputs[1].shape();
   second.insert(second.begin(), call.output.size() - second.size(), 1);
   to.add<dnnl::binary>(
@@ -343,7 +345,7 @@ void binary(Calls& to, algorithm kind) {
       dnnl::binary::desc(kind, to.out, plain(second), to.out));
 }
 
-// A copy from one order to another. The tensor is both the caller's and the library's.
+// A copy from one order to another. The tensor belongs to both the caller and the library.
 void transpose(Calls& to) {
   const OperatorCall& call = to.call;
   const Shape& shape = call.inputs[0].shape();

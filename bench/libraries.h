@@ -1,11 +1,11 @@
-// What the best libraries of the distribution have for a call of an operator: oneDNN and OpenBLAS, ready to run.
+// Implementations of an operator call by the best libraries of the distribution, oneDNN and OpenBLAS, ready to run.
 //
-//   for (LibraryCall& call : library_calls({def, attrs, inputs, output_shape}))  // one for each way that a library has
-//     call.run();                 // computes; call.result() is what came out
+//   for (LibraryCall& call : library_calls({def, attrs, inputs, output_shape}))  // one per implementation
+//     call.run();                 // computes; call.result() returns the result
 //
 // oneDNN chooses its storage orders (format_tag::any) and finds its inputs in them; arguments named weight are packed
-// ahead. Where it wants to be told the order, there is a call for each that suits. Its reference implementations are
-// left out: nobody tuned them. Only float32.
+// ahead. If it needs an explicit order, there is a call for each suitable one. Its reference implementations are left
+// out, since they are not tuned. Only float32.
 //
 // Precondition: prepare_libraries() first.
 #pragma once
@@ -18,8 +18,8 @@
 
 namespace relay::bench {
 
-// Holds the libraries to one thread and to `vector_bytes` (0: all that the machine has). They read that from the
-// environment when they are loaded, so this starts the program anew, once, where the environment says something else.
+// Restricts the libraries to one thread and to vectors of `vector_bytes` (0: all that the machine has). They read that
+// from the environment when they are loaded, so this restarts the program once if the environment differs.
 void prepare_libraries(int vector_bytes, char** argv);
 
 // "oneDNN 2.6.3 (at most AVX2), OpenBLAS 0.3.21 (Haswell)"
@@ -28,7 +28,7 @@ std::string libraries_text();
 struct OperatorCall {
   const op::OpDef* def;
   ir::Attrs attrs;
-  std::vector<Tensor> inputs;  // tuples spread out
+  std::vector<Tensor> inputs;  // tuples flattened
   Shape output;
 
   // An attribute by name.
@@ -48,9 +48,9 @@ struct OperatorCall {
 struct LibraryCall {
   std::string name;  // the library and which of its implementations: "oneDNN jit:avx512_core", "OpenBLAS sgemm"
   std::function<void()> run;
-  std::function<Tensor()> result;  // of the last run, in the caller's order
+  std::function<Tensor()> result;  // of the last run, in the caller's order of dimensions
 };
-// None where neither library has it.
+// Empty if neither library has the operator.
 std::vector<LibraryCall> library_calls(const OperatorCall& call);
 
 }  // namespace relay::bench

@@ -1,16 +1,17 @@
 // relay_operators: the operators' benchmark examples (op/op.h), each compiled as a program of its own and timed on one
-// thread, beside what one core can do at most and beside the best that a library has for the same (libraries.h).
+// thread, and compared with the limit of one core and the best library implementation (libraries.h).
 //
 //   relay_operators                                         all of them
 //   relay_operators --filter 'convolution.*stride'          those whose structure and call match a regular expression
 //   relay_operators --target haswell                        code and libraries with 32-byte vectors
-//   make bench-kernels                                      all for this machine, then what computes most with AVX2
+//   make bench-kernels                                      all for this machine, then the most expensive ones with
+//   AVX2
 //
-// Ours is the whole program: where a kernel wants another storage order than the caller's, the copies too. A library
-// gets its inputs in the order that it wants. Weights are constants, as in a model. Both take turns in short bursts,
-// and their results are compared. Times are of the processor: others may have the core in between. Operations are
-// counted as the formula has them. The ceiling is measured beside each entry, as shared machines change their speed;
-// the share of it is that of the kernels that compute, without copies.
+// Our time is that of the whole program, including copies if a kernel needs another storage order than the caller's. A
+// library gets its inputs in the order that it prefers. Weights are constants, as in a model. Both take turns in short
+// bursts, and their results are compared. Times are processor times: other programs may use the core in between.
+// Operations are counted by the formula. The ceiling is measured with each entry, since shared machines change their
+// speed; the share is that of the kernels that compute, without copies.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -31,7 +32,7 @@ using namespace relay;
 
 namespace {
 
-// What computations look like, in the order of the table.
+// The structures of computations, in the order of the table.
 const std::vector<std::string> structures = {"convolution",   "depthwise convolution", "grouped convolution",
                                              "contraction",   "batched contraction",   "pooling",
                                              "row reduction", "elementwise",           "movement"};
@@ -47,15 +48,16 @@ struct Entry {
   bench::OperatorCall call;
   driver::Compiled compiled;
   std::vector<Tensor> inputs, outputs;  // of a run; inputs without the constants
-  double flops = 0, bytes = 0;          // of a run; bytes of inputs and outputs, once; what picks reads what it writes
+  double flops = 0, bytes = 0;          // of a run; bytes of inputs and outputs, once; selections read as much as they
+                                        // write
 };
 
 struct Row {
   const Entry* entry;
-  double us = 0, copies_us = 0, ceiling = 0;  // copies_us: of us, what kernels take that only move
-  std::string library;                        // empty: none has it
+  double us = 0, copies_us = 0, ceiling = 0;  // copies_us: the part of us in kernels that only move data
+  std::string library;                        // empty if none has it
   double library_us = 0, ratio = 0;
-  std::vector<std::string> wrong;  // libraries whose results are not ours
+  std::vector<std::string> wrong;  // libraries with other results than ours
   double share() const { return entry->flops / (us - copies_us) * 1e-3 / ceiling; }
 };
 
@@ -92,15 +94,15 @@ bool is_heavy(const std::string& structure) {
 
 DType narrow_type(const bench::OperatorCall& call) { return call.inputs[0].dtype(); }
 
-// How many times as many multiply-adds as of float32 one core can do.
+// The number of multiply-adds of one core, relative to float32.
 double products_at_once(const bench::OperatorCall& call, const TargetDesc& t) {
   const DType type = narrow_type(call);
   const double dots = type.bits == 8 ? 4 * t.int8_dots_per_cycle : 2 * t.bfloat16_dots_per_cycle;
   return type.bits == 8 || type == DType::bfloat16() ? std::max(1.0, dots / t.fma_per_cycle) : 1;
 }
 
-// Of convolutions and contractions: two for each element of the weight and each place that it is used at, whatever
-// algorithm computes them.
+// For convolutions and contractions: two for each element of the weight and each place of its use, whatever algorithm
+// computes them.
 double multiply_adds(const bench::OperatorCall& call) {
   double weight = static_cast<double>(call.inputs[1].elements());
   double results = static_cast<double>(element_count(call.output).value());
@@ -111,7 +113,7 @@ double multiply_adds(const bench::OperatorCall& call) {
   return 2 * weight * results / static_cast<double>(batch * call.output.back());
 }
 
-// As small as the weights of a network: whether a form with fewer multiplications is safe depends on it.
+// Values as small as the weights of a network, which affects whether a form with fewer multiplications is safe.
 Tensor small(const Tensor& t) {
   Tensor out = Tensor::empty(t.shape(), t.dtype());
   const float* from = static_cast<const float*>(t.data());
@@ -125,7 +127,7 @@ bool is_weight(const op::OpDef& def, const std::vector<Tensor>& inputs, size_t i
   return def.inputs.size() == inputs.size() && def.inputs[i].name == "weight";
 }
 
-// One result, and inputs that are tensors or one list of them.
+// True for one result, and inputs that are tensors or one list of them.
 bool is_measured_here(const op::OpDef& def, const eval::ExampleCase& c) {
   const bool has_list =
       std::any_of(def.inputs.begin(), def.inputs.end(), [](const op::Input& i) { return i.is_tuple; });
@@ -152,7 +154,7 @@ Entry prepare(const op::OpDef& def, const eval::ExampleCase& c) {
   return entry;
 }
 
-// The call as a program: inputs are its parameters, but for weights.
+// The call as a program: inputs are its parameters, except for weights.
 Result<ir::Module> program(const bench::OperatorCall& call, std::vector<Tensor>& given) {
   std::vector<ir::VarRef> params;
   ir::Exprs values;
@@ -187,15 +189,14 @@ Status compile(Entry& entry, const TargetDesc& target) {
   return entry.compiled.executable->run_into(entry.inputs, entry.outputs);
 }
 
-// Of this thread, so without the time in which others have the core.
+// Seconds of this thread, so that time in which others use the core does not count.
 double processor_seconds() {
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// The times of one run after the other, in microseconds. Asking for the time costs some 0.2, so that short runs are
-// timed many at once.
+// Times consecutive runs, in microseconds. Reading the clock costs about 0.2 us, so short runs are timed in groups.
 measure::Engine engine(const std::string& name, const std::function<Status()>& run) {
   return {name, [run](double seconds) -> Result<std::vector<double>> {
             std::vector<double> us;
@@ -212,7 +213,7 @@ measure::Engine engine(const std::string& name, const std::function<Status()>& r
           }};
 }
 
-// The part of a run that kernels without arithmetic take.
+// The share of a run in kernels without arithmetic.
 Result<double> part_of_copies(const Entry& entry) {
   std::vector<runtime::Value> inputs;
   for (const Tensor& t : entry.inputs) inputs.push_back(runtime::Value::tensor(t));
@@ -272,7 +273,7 @@ void print(const Row& row) {
   std::fflush(stdout);
 }
 
-// The geometric means of the ratios and what stands out.
+// Prints the geometric means of the ratios and the outliers.
 void print_summary(const std::vector<Row>& rows) {
   auto mean = [&](const std::string& title, const std::function<bool(const Row&)>& counts) {
     double logs = 0, count = 0, below = 0;
@@ -304,7 +305,7 @@ void print_summary(const std::vector<Row>& rows) {
       [](const Row& row) { return row.share(); });
 }
 
-// Narrow numbers beside float32 in the same sizes.
+// Prints narrow numbers next to float32 of the same sizes.
 void print_narrow(const std::vector<Row>& rows) {
   auto shapes = [](const Row& row) {
     std::vector<Shape> out;
@@ -347,7 +348,7 @@ Result<std::vector<Entry>> chosen_entries(const std::string& filter) {
   return out;
 }
 
-// Whether all results agreed.
+// Returns true if all results agreed.
 Result<bool> run(const Options& options, char** argv) {
   RELAY_ASSIGN(TargetDesc target, driver::find_target(options.target));
   RELAY_RETURN_IF_ERROR(driver::check_runs_here(target));
@@ -384,7 +385,7 @@ Result<bool> run(const Options& options, char** argv) {
   return agreed;
 }
 
-// Empty if it can be used.
+// The error in a pattern; empty if it is valid.
 std::string wrong_pattern(const std::string& text) {
   try {
     std::regex pattern(text);

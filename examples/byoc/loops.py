@@ -1,8 +1,8 @@
-"""A code generator of one's own: one loop in C for each region of elementwise operators.
+"""A user-defined code generator: a loop in C for each region of elementwise operators.
 
     python examples/byoc/loops.py
 
-The four parts: what it takes, what becomes of a region, partitioning, and running the program.
+The four parts: choosing operators, generating code for a region, partitioning, and running the program.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ FORMULAS = {
 
 
 def takes(call):
-    """float32, and all arguments of the result's shape."""
+    """Returns True for float32 calls whose arguments all have the result's shape."""
     types = [call.checked_type, *(arg.checked_type for arg in call.args)]
     return call.checked_type.dtype == "float32" and all(type == types[0] for type in types)
 

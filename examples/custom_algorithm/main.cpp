@@ -1,5 +1,5 @@
-// An algorithm of one's own, without a change to Relay: reads a program from stdin, prints its groups before and after
-// the algorithm, and compares what they compute.
+// A user-defined algorithm, without a change to Relay: reads a program from stdin, prints its groups before and after
+// the algorithm, and compares their results.
 #include <cmath>
 #include <iostream>
 #include <iterator>
@@ -16,7 +16,7 @@ extern const Algorithm doubling_algorithm;
 
 using namespace relay;
 
-// The largest difference of the results on drawn values.
+// The largest difference of the results on random values.
 static Result<double> difference(const te::Tensors& before, const te::Tensors& after) {
   eval::TensorBindings values;
   for (const te::Tensor& t : te::topological(before)) {

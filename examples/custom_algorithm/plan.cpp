@@ -17,11 +17,11 @@ namespace {
 
 struct Found {
   te::Tensor sum;
-  size_t axis = 0;     // of the results, along which the windows lie
-  int64_t window = 0;  // its elements
+  size_t axis = 0;     // of the results: the axis of the windows
+  int64_t window = 0;  // elements of a window
 };
 
-// One sum of what is read at i + k, for one axis i of the results, and nothing else.
+// Finds a single sum of the elements at i + k, for one axis i of the results.
 std::optional<Found> find(const te::Tensors& outputs) {
   const te::Tensor sum = only_reduction(outputs);
   if (!sum || sum->combiner != te::Combiner::Sum || sum->reduce_axes.size() != 1) return std::nullopt;
@@ -58,7 +58,7 @@ te::Tensors doubled(const te::Tensors& outputs, const Found& found) {
     half = te::compute(format("{}_{}", sum.name, covers), shape,
                        [&](const Exprs& i) { return read(half, i, 0) + read(half, i, covers / 2); });
   }
-  te::TensorNode whole = sum;  // its own axes, so that readers stay as they are
+  te::TensorNode whole = sum;  // keeps its axes, so that readers stay unchanged
   whole.combiner = te::Combiner::None, whole.reduce_axes.clear();
   Exprs at;
   for (const te::Axis& a : whole.axes) at.push_back(a.var);
@@ -71,7 +71,7 @@ struct Steps {
     return site.group().form.schedule ? std::nullopt : find(site.group().te.outputs);
   }
 
-  // Additions that are saved, each in the place of a multiply-add, against halves that are written and read.
+  // Compares the saved additions, each in the place of a multiply-add, with halves that are written and read.
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
     double elements = 1;
     for (const te::Axis& a : found.sum->axes) elements *= static_cast<double>(extent_or(a, usual_rows));
@@ -84,7 +84,7 @@ struct Steps {
   static bool rewrite(Site& site, const Found& found, const Gain& gain) {
     Group& g = site.group();
     g.te.outputs = unique_names(doubled(g.te.outputs, found));
-    g.form.gain = gain;  // no schedule of its own: the rules make one of what they see now
+    g.form.gain = gain;  // has no special schedule: the rules schedule the new stages
     return true;
   }
 

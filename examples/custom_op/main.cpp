@@ -1,5 +1,5 @@
-// An operator of one's own through every stage, without a change to Relay: mean_abs_norm.cpp holds it, as it
-// would stand in op/.
+// A user-defined operator in every stage, without a change to Relay: mean_abs_norm.cpp contains it, as it would be
+// written in op/.
 //
 // A program in memory may call any OpDef. Only names in text and in Python come from op/ops.def.
 #include <algorithm>
@@ -20,7 +20,7 @@ op::OpDef nn_mean_abs_norm();
 
 using namespace relay;
 
-// fn (%x, %weight) { nn.relu(nn.mean_abs_norm(%x, %weight)) }, of any number of rows.
+// fn (%x, %weight) { nn.relu(nn.mean_abs_norm(%x, %weight)) }, for any number of rows.
 static ir::Module program(const op::OpDef& mean_abs_norm) {
   ir::Dim rows = scalar::var("rows");
   ir::VarRef x = ir::var("x", ir::tensor_type({rows, scalar::imm(64)}, DType::float32()));
@@ -32,7 +32,7 @@ static ir::Module program(const op::OpDef& mean_abs_norm) {
   return module;
 }
 
-// The largest difference, in parts of the largest value.
+// The largest difference, relative to the largest value.
 static double difference(const Tensor& a, const Tensor& b) {
   double most = 0, scale = 0;
   for (int64_t i = 0; i < a.elements(); ++i) {
@@ -43,7 +43,7 @@ static double difference(const Tensor& a, const Tensor& b) {
 }
 
 static Status run() {
-  // Never destroyed: calls point to it for as long as the process lives.
+  // Never destroyed: calls point to it until the process ends.
   static const op::OpDef& mean_abs_norm = *new op::OpDef(ops::nn_mean_abs_norm());
 
   std::cout << "Its relation refuses what it should:\n";

@@ -34,7 +34,7 @@ te::Tensors compute(const MeanAbsNormAttrs& a, const te::Tensors& in, const Type
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(data->shape.size())));
   DType wide = accumulator(data->dtype);  // float32 for the half precisions
 
-  // One mean for each of the other indices.
+  // A mean for each of the other indices.
   Exprs rows = data->shape;
   rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(axis));
   te::Tensor sums = te::reduce("sums", rows, {data->shape[axis]}, Combiner::Sum, [&](Exprs i, const Exprs& k) {

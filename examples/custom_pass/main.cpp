@@ -1,4 +1,4 @@
-// A pass of one's own, without a change to Relay: reads a program from stdin, prints it after merge_clip.
+// A user-defined pass, without a change to Relay: reads a program from stdin, prints it after merge_clip.
 #include <iostream>
 #include <iterator>
 

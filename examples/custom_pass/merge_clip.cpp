@@ -1,8 +1,8 @@
-// merge_clip: a clip of a clip is one clip.
+// merge_clip: merges a clip of a clip into one.
 //
 //   clip(clip(%x, a_min=-1f, a_max=4f), a_min=0f, a_max=6f)        becomes        clip(%x, a_min=0f, a_max=4f)
 //
-// The bounds of the inner one go through the outer one, which is monotone.
+// The bounds of the inner clip are passed through the outer one, which is monotone.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"

@@ -2,8 +2,8 @@
 //
 //   sum[j] = sum(i < 200) x[i, j]
 //
-// Lanes run along the rows. A task has as many vectors of columns as there are additions on their way at a time, so
-// that none waits for the one before.
+// Lanes run along the rows. A task has as many vectors of columns as there are additions in flight, so that none waits
+// for the previous one.
 #include "relay/lower/rules/rules.h"
 
 namespace relay::lower {
@@ -11,7 +11,7 @@ namespace relay::lower {
 bool column_sums_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   if (r->combiner != te::Combiner::Sum || r->axes.size() != 1 || r->reduce_axes.size() != 1 || facts.loads.size() != 1)
     return false;
-  // Of more terms results would be less accurate: others split such a sum (split_long_sum).
+  // With more terms, results would be less accurate: other rules split such a sum (split_long_sum).
   if (extent_or(r->reduce_axes[0], usual_row) >= 2 * terms_of_part) return false;
   const LoadFact& x = facts.loads[0];
   const int contiguous = contiguous_dim(*x.tensor, draft.layout(x.tensor));

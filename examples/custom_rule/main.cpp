@@ -1,5 +1,5 @@
-// A rule of one's own, without a change to Relay: reads a program from stdin, prints the schedules that the rule makes
-// of its groups, and compares what the program computes with them and without.
+// A user-defined rule, without a change to Relay: reads a program from stdin, prints the schedules that the rule makes
+// for its groups, and compares the program's results with and without them.
 #include <cmath>
 #include <iostream>
 #include <iterator>
@@ -16,7 +16,7 @@ bool column_sums_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tenso
 
 using namespace relay;
 
-// The schedule of a group of one reduction with work behind it, as text; "": the rule makes none.
+// The schedule of a group with one reduction and its epilogue, as text; "" if the rule makes none.
 static std::string schedule_of(const lower::Group& group, const TargetDesc& target) {
   const te::Tensor sum = lower::only_reduction(group.te.outputs), result = group.te.outputs[0];
   if (!sum || sum == result) return "";

@@ -1,4 +1,4 @@
-// RISC-V processors with long vectors, as they would stand in target/riscv/riscv.cpp.
+// RISC-V processors with long vectors, as they would be written in target/riscv/riscv.cpp.
 #include "relay/codegen/codegen.h"
 #include "relay/target/rows.h"
 

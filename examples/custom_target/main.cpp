@@ -1,4 +1,5 @@
-// A processor of one's own, without a change to Relay: long_vectors.cpp describes it, as it would stand in target/.
+// A user-defined processor, without a change to Relay: long_vectors.cpp describes it, as it would be written in
+// target/.
 //
 // compile() takes any description. Only names after --target come from driver/targets.def.
 #include <iostream>

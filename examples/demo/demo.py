@@ -25,13 +25,13 @@ OUT = ROOT / "build" / "demo"
 
 
 def to_input(picture: Image.Image) -> np.ndarray:
-    """What the network was trained on: 320 x 240 pixels, channels first, values around zero."""
+    """The input format of the network: 320 x 240 pixels, channels first, values around zero."""
     pixels = np.asarray(picture.resize((320, 240), Image.BILINEAR), np.float32)
     return ((pixels - 127) / 128).transpose(2, 0, 1)[None].copy()
 
 
 def best_boxes(scores: np.ndarray, boxes: np.ndarray, threshold: float = 0.7) -> list[tuple[float, np.ndarray]]:
-    """(score, [left, top, right, bottom] in parts of the picture), best first, without those that overlap a better
+    """(score, [left, top, right, bottom] as fractions of the picture), best first, without those that overlap a better
     one."""
     found = []
     for i in np.argsort(-scores):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Classifies a picture with a vision transformer of random weights: relay.hf beside transformers itself.
+"""Classifies a picture with a vision transformer of random weights: compares relay.hf with transformers.
 
 .venv/bin/python examples/pytorch/classify_picture.py [PICTURE]
 """

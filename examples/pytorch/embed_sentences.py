@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Embeds sentences with a BERT of random weights, and prints how alike they are.
+"""Embeds sentences with a BERT of random weights, and prints their similarities.
 
 .venv/bin/python examples/pytorch/embed_sentences.py
 """

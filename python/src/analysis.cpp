@@ -1,4 +1,4 @@
-// Questions about expressions and types.
+// Queries on expressions and types.
 #include <pthread.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace relay::python {
 
 using namespace ir;
 
-// The parts of a program in the order of its text, each shared node once: nodes that are no variables before what is in
-// them, and variables where they are bound and where they are used.
+// The parts of a program in the order of its text, each shared node once: nodes other than variables before their
+// parts, variables at their bindings and uses.
 static void read(const Expr& root, const std::function<void(const Expr&)>& node,
                  const std::function<void(const VarRef&)>& variable) {
   struct Part {
@@ -55,7 +55,7 @@ static void read(const Expr& root, const std::function<void(const Expr&)>& node,
   }
 }
 
-// Each once.
+// Without duplicates.
 static std::vector<VarRef> all_vars(const Expr& e) {
   std::vector<VarRef> out;
   NodeSet seen;
@@ -139,7 +139,7 @@ static TypeVars type_vars(nb::handle of) {
   return out;
 }
 
-// --- whatever is given: expressions, types, modules, lists of such; plain values -------------------------------------
+// --- for expressions, types, modules, lists of these, and plain values -----------------------------------------------
 static bool structural_equal(nb::handle a, nb::handle b, bool map_free) {
   if (nb::isinstance<TypeNode>(a) && nb::isinstance<TypeNode>(b)) return equal(nb::cast<Type>(a), nb::cast<Type>(b));
   if (nb::isinstance<PyModule>(a) && nb::isinstance<PyModule>(b))

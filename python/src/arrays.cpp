@@ -1,4 +1,4 @@
-// Arrays cross by DLPack, without a copy where the memory allows it: row-major, aligned, on the CPU.
+// Arrays are exchanged by DLPack, without a copy if the memory allows it: row-major, aligned, on the CPU.
 #include <nanobind/ndarray.h>
 
 #include "core.h"
@@ -8,7 +8,7 @@ namespace relay::python {
 
 static constexpr const char *plain_name = "dltensor", *versioned_name = "dltensor_versioned";
 
-// What __dlpack__ of another framework gives.
+// The array in a __dlpack__ capsule of another framework.
 static Array from_capsule(nb::object capsule) {
   PyObject* p = capsule.ptr();
   if (PyCapsule_IsValid(p, versioned_name)) {
@@ -24,7 +24,7 @@ static Array from_capsule(nb::object capsule) {
   throw nb::type_error("this is not a DLPack capsule, or it was used before");
 }
 
-// A capsule that nobody takes frees what it holds.
+// A capsule that was not consumed frees its contents.
 template <class Managed>
 static void drop(PyObject* capsule, const char* name) {
   if (!PyCapsule_IsValid(capsule, name)) return;
@@ -55,13 +55,13 @@ static nb::dlpack::dtype dtype_of(DType type) {
   return out;
 }
 
-// What NumPy does not have comes as unsigned integers; the package gives it the type of ml_dtypes.
+// Types that NumPy lacks are passed as unsigned integers; the package views them as those of ml_dtypes.
 static nb::object to_numpy(const Array& array) {
   Tensor* keep = new Tensor(array.value);
   nb::capsule owner(keep, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
   std::vector<size_t> shape(array.value.shape().begin(), array.value.shape().end());
   void* data = const_cast<void*>(array.value.data());
-  static uint64_t nothing;  // of an array without elements
+  static uint64_t nothing;  // for an array without elements
   if (!data) data = &nothing;
   if (array.writable)
     return nb::cast(
@@ -73,7 +73,7 @@ static nb::object to_numpy(const Array& array) {
 }
 
 static std::optional<DType> plain_type(const char* format) {
-  if (!format || !format[0] || format[1]) return std::nullopt;  // of another byte order, or records
+  if (!format || !format[0] || format[1]) return std::nullopt;  // other byte orders, or records
   switch (format[0]) {
     case '?': return DType::boolean();
     case 'b': return DType::int8();
@@ -93,7 +93,7 @@ static std::optional<DType> plain_type(const char* format) {
   }
 }
 
-// A capsule of DLPack takes longer to make and to read than a small model to run; a buffer does not.
+// A DLPack capsule takes longer to make and read than a small model to run; a buffer does not.
 std::optional<Tensor> plain_numpy(nb::handle value) {
   static const nb::handle array_type = nb::object(nb::module_::import_("numpy").attr("ndarray")).release();
   if (!value.type().is(array_type)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Functions of Python that the compiler and compiled programs call, from threads of their own.
+// Python functions that the compiler and compiled programs call from their own threads.
 #pragma once
 
 #include <exception>
@@ -7,10 +7,10 @@
 
 namespace relay::python {
 
-// What an exception says, in a line: "ValueError: no negative numbers (mine.py, line 12)". With the GIL held.
+// The text of an exception in a line: "ValueError: no negative numbers (mine.py, line 12)". Needs the GIL.
 std::string one_line(nb::python_error& error);
 
-// What `body` gives, with the GIL held; an exception of Python becomes a diagnostic that begins with `who`.
+// Returns body(), called with the GIL held. A Python exception becomes a diagnostic that begins with `who`.
 template <class Body>
 auto called(DiagnosticKind kind, const std::string& who, const std::string& help, Body body) -> decltype(body()) {
   nb::gil_scoped_acquire held;
@@ -20,12 +20,12 @@ auto called(DiagnosticKind kind, const std::string& who, const std::string& help
     return Diagnostic{kind, format("{}: {}", who, one_line(e)), {}, {}, {}, help};
   } catch (const CompileError& e) {
     return e.diagnostics;
-  } catch (const std::exception& e) {  // of a cast, such as of something that is not a tensor
+  } catch (const std::exception& e) {  // from a cast, such as of something that is not a tensor
     return Diagnostic{kind, format("{}: it gives something of a wrong kind ({})", who, e.what()), {}, {}, {}, help};
   }
 }
 
-// A Python object that the compiler keeps: it is given back with the GIL held.
+// A Python object that the compiler keeps. It is released with the GIL held.
 class Kept {
  public:
   explicit Kept(nb::object object) : object_(std::make_shared<Holder>(std::move(object))) {}

@@ -23,16 +23,16 @@ namespace relay::python {
 namespace {
 struct PyCompiled {
   std::shared_ptr<runtime::Executable> executable;
-  std::optional<driver::Compiled> compiled;   // none: loaded from an artifact ...
+  std::optional<driver::Compiled> compiled;   // unset if loaded from an artifact,
   std::optional<runtime::Artifact> artifact;  // ... which is this
-  std::vector<std::string> files{};           // that the model was read from
-  std::string cached{};                       // the file of the cache that it was loaded from; else ""
+  std::vector<std::string> files{};           // files that the model was read from
+  std::string cached{};                       // the cache file that it was loaded from, or ""
 };
-// Name, dtype, dimensions; of what is not a tensor: name, "", none, type.
+// Name, dtype, dimensions; if it is not a tensor: name, "", none, type.
 using Port = std::tuple<std::string, std::string, std::vector<std::string>, std::string>;
 }  // namespace
 
-// An attribute of @main that is a list; an empty one where there is none.
+// A list attribute of @main; empty if absent.
 template <typename List>
 static List list_of_main(const ir::Module& module, const char* name) {
   auto main = module.functions.find("main");
@@ -42,24 +42,24 @@ static List list_of_main(const ir::Module& module, const char* name) {
   return list ? *list : List();
 }
 
-// The list of strings that stand for numbers, and the names of the inputs and outputs whose elements they are.
+// The list of strings that numbers stand for, and the names of the inputs and outputs with such elements.
 static std::tuple<ir::Strings, ir::Strings, ir::Strings> strings_of(const ir::Module& module) {
   return {list_of_main<ir::Strings>(module, "strings"), list_of_main<ir::Strings>(module, "string_inputs"),
           list_of_main<ir::Strings>(module, "string_outputs")};
 }
 
-// The places of the inputs and outputs whose last axis is a complex number's two parts.
+// The positions of the inputs and outputs whose last axis holds a complex number's two parts.
 static std::pair<ir::Ints, ir::Ints> complex_of(const ir::Module& module) {
   return {list_of_main<ir::Ints>(module, "complex_inputs"), list_of_main<ir::Ints>(module, "complex_outputs")};
 }
 
-// A module whose @main has the parameters and attributes of what is compiled.
+// A module whose @main has the parameters and attributes of the compiled model.
 static ir::Module interface_of(const PyCompiled& self) {
   if (self.compiled) return self.compiled->module;
   return take(text::parse(take(driver::note(*self.artifact, driver::interface_note))));
 }
 
-// None of "compiled", which is whatever suits.
+// Unset for "compiled", which stands for any suitable executor.
 static std::optional<runtime::Executor> executor_of(const std::string& name) {
   for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
     if (name == runtime::name(known)) return known;
@@ -87,7 +87,7 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
   return {compiled.executable, std::move(compiled), {}, m.files, {}};
 }
 
-// The model of a file, through the cache; and what is to be said of it.
+// The model of a file, through the cache, and its messages.
 static std::pair<PyCompiled, std::vector<std::string>> compile_file(
     const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& target,
     int threads, const std::string& numerics, int opt_level, const std::string& mode,
@@ -141,13 +141,13 @@ static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& 
   nb::gil_scoped_release released;
   std::vector<bool> owned;
   std::vector<Tensor> values = take(self.executable->run(tensors(inputs), {.threads = threads, .owned = &owned}));
-  // Results that are inputs or constants given back share memory with those, and are not for writing.
+  // Results that are inputs or constants share their memory, and are read-only.
   std::vector<Array> out;
   for (size_t i = 0; i < values.size(); ++i) out.push_back({std::move(values[i]), owned[i]});
   return out;
 }
 
-// The results of a run on NumPy arrays: one, or a tuple. None where an input has to be converted first.
+// The results of a run on NumPy arrays: one, or a tuple. None if an input has to be converted first.
 static nb::object run_numpy(const PyCompiled& self, const nb::tuple& inputs, int threads) {
   std::vector<Tensor> values;
   for (nb::handle input : inputs) {
@@ -165,7 +165,7 @@ static nb::object run_numpy(const PyCompiled& self, const nb::tuple& inputs, int
   return values.size() == 1 ? nb::object(out[0]) : nb::object(nb::tuple(out));
 }
 
-// Kernel, microseconds, tasks, threads; of a run after two that warm up.
+// Kernel, microseconds, tasks, threads; for a run after two that warm up.
 using Steps = std::vector<std::tuple<std::string, double, int64_t, int>>;
 static Steps steps_of(const std::function<void(const runtime::RunOptions&)>& run) {
   for (int i = 0; i < 2; ++i) run({});

@@ -33,6 +33,6 @@ NB_MODULE(_core, m) {
         return relay::cli::run_command_line(static_cast<int>(argv.size()), argv.data());
       },
       nb::arg("argv"), "The command line: runs it, gives the exit status.");
-  // Operators, types and diagnostics live as long as the process; Python's shutdown need not find them gone.
+  // Operators, types and diagnostics live as long as the process; they may still exist at Python's shutdown.
   nb::set_leak_warnings(false);
 }

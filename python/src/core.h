@@ -1,4 +1,4 @@
-// The extension relay._core: the compiler behind a few classes and functions. python/relay makes the API of it.
+// The extension relay._core: the compiler behind a few classes and functions. python/relay builds the API on it.
 //
 // Every file here adds its part to the module. C++ functions that fail throw relay::CompileError, which becomes
 // relay.CompileError; the GIL is released while anything is read, compiled or run.
@@ -28,25 +28,25 @@ namespace relay::python {
 
 namespace nb = nanobind;
 
-// A tensor in Python. `writable` when nobody else has it: a result of a run.
+// A tensor in Python. `writable` if it has no other owner: a result of a run.
 struct Array {
   Tensor value;
   bool writable = false;
 };
 
-// `value` where it lies, if it is a NumPy array (of no subclass) with elements that are used as they are: row-major,
-// aligned, of a type that NumPy has. Else nothing: relay.arrays.array says what becomes of it.
+// `value` without a copy, if it is a NumPy array (not of a subclass) whose elements can be used directly: row-major,
+// aligned, of a type that NumPy has. Otherwise unset; relay.arrays.array documents the conversion.
 std::optional<Tensor> plain_numpy(nb::handle value);
-// As a NumPy array that shares memory; of a type that NumPy does not have with that of ml_dtypes.
+// A NumPy array that shares memory, with a dtype of ml_dtypes if NumPy lacks the type.
 nb::object numpy_result(Array array);
 
 struct PyModule {
   ir::Module module;
   std::vector<std::string> output_names;
-  std::vector<std::string> files{};  // that it was read from
+  std::vector<std::string> files{};  // the files that it was read from
 };
 
-// The value, or the exception.
+// Returns the value or throws the exception.
 template <class T>
 T take(Result<T> result) {
   if (!result) throw CompileError(result.errors());

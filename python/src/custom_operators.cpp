@@ -1,4 +1,4 @@
-// Operators that are defined in Python: python/relay/op/custom.py makes the arguments of these.
+// Operators defined in Python: python/relay/op/custom.py prepares the arguments of these functions.
 #include <algorithm>
 
 #include "callback.h"
@@ -26,7 +26,7 @@ static nb::dict attributes_of(const op::OpDef& def, const Attrs& attrs) {
   return out;
 }
 
-// As load() of relay/callbacks.py reads it.
+// In the format of load() in relay/callbacks.py.
 static std::string payload_of(const op::OpDef& def, const Attrs& attrs) {
   nb::gil_scoped_acquire held;
   return nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(attributes_of(def, attrs)));
@@ -53,8 +53,7 @@ static Result<ir::Type> infer(const op::OpDef& def, const Kept& relation, const 
 
 // --- tensor expressions ----------------------------------------------------------------------------------------------
 
-// The same stage, which reads nothing outside of its inputs: an index that is not provably inside is the nearest that
-// is.
+// The same stage without reads outside of its inputs: an index that is not provably inside is clamped.
 static te::Tensor inside(const te::Tensor& stage) {
   scalar::Bounds bounds;
   for (const std::vector<te::Axis>* axes : {&stage->axes, &stage->reduce_axes})
@@ -93,7 +92,7 @@ static te::Tensors all_inside(const te::Tensors& outputs) {
   return out;
 }
 
-// Whether the stages are what the fusion class says; passes rely on it.
+// The reason why the stages do not fit the fusion class, if any; passes rely on it.
 static std::optional<std::string> not_of_class(op::Fusion fusion, const te::Tensors& outputs) {
   if (fusion > op::Fusion::Injective) return std::nullopt;
   for (const te::Tensor& t : te::topological(outputs)) {
@@ -123,7 +122,7 @@ static bool same_shape(const Exprs& a, const Exprs& b) {
   return true;
 }
 
-// Lowering has no way to say that compute() failed but an exception, which the caller in Python gets.
+// Lowering can only report a failure of compute() by an exception, which the Python caller receives.
 static te::Tensors compute(const op::OpDef& def, const Kept& body, const Attrs& attrs, const te::Tensors& in,
                            const ir::Type& out) {
   Result<te::Tensors> made = called(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<te::Tensors> {
@@ -170,8 +169,8 @@ static Result<ir::Type> type_of(const ir::Expr& e) {
   return typed.functions.at("main")->body->type;
 }
 
-// The function gives a list with an expression or None for each input (python/relay/op/custom.py). As compute() it can
-// fail with an exception only.
+// The function returns a list with an expression or None for each input (python/relay/op/custom.py). Like compute(), it
+// can only fail with an exception.
 static ir::Exprs gradient(const op::OpDef& def, const Kept& function, const Attrs& attrs, const op::Adjoint& of) {
   Result<ir::Exprs> made = called(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<ir::Exprs> {
     nb::list inputs;
@@ -228,7 +227,7 @@ static ir::Expr define(const std::string& name, const std::string& doc,
                        const std::vector<std::tuple<std::string, std::string, nb::object, bool>>& attributes,
                        const std::string& fusion, nb::callable relation, nb::object body, nb::object callback,
                        nb::object of_gradient) {
-  // As OpDefs live: the functions refer to it. A copy is what the registry keeps.
+  // Lives like all OpDefs: the functions refer to it. The registry keeps a copy.
   op::OpDef* def = new op::OpDef;
   def->name = name, def->doc = doc, def->fusion = find_fusion(fusion);
   for (const auto& [input, what, is_tuple] : inputs) def->inputs.push_back({input, what, is_tuple});

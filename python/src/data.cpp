@@ -69,7 +69,7 @@ static TypeDef type_def(const Ref<const DataTypeName>& header, Types type_vars,
     if (c->tag >= 0 && c->tag != tag)
       throw nb::value_error(
           printable(readable(format("{} is number {} of another definition", c->name, c->tag))).c_str());
-    const_cast<Constructor&>(*c).tag = tag;  // made for this definition, which completes it
+    const_cast<Constructor&>(*c).tag = tag;  // created for this definition, which completes it
     out.constructors.push_back(c);
   }
   return out;

@@ -7,7 +7,7 @@
 
 namespace relay::python {
 
-// The first line of what an exception says that is not empty.
+// The first non-empty line of an exception's text.
 static std::string first_line(nb::handle exception) {
   const std::string text = nb::cast<std::string>(nb::str(exception));
   for (std::string_view line : split(text, '\n'))
@@ -54,7 +54,7 @@ static DType dtype_of(const relay_external_array& a) {
   return {codes[a.type_code], a.type_bits};
 }
 
-// A tensor of its own, so that a function may keep what it is given.
+// A separate tensor, so that a function may keep its argument.
 static Array copied(const relay_external_array& a, bool with_contents) {
   Tensor made = Tensor::empty(Shape(a.shape, a.shape + a.rank), dtype_of(a));
   if (with_contents && made.bytes() > 0) std::memcpy(made.mutable_data(), a.data, made.bytes());

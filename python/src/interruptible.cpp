@@ -23,7 +23,7 @@ struct Job {
   bool done = false;
   std::shared_ptr<std::atomic<bool>> stop = std::make_shared<std::atomic<bool>>(false);
 };
-// Of all jobs: never destroyed, since a job that was left may outlive everything else.
+// Data of all jobs: never destroyed, since an abandoned job may outlive everything else.
 struct Shared {
   std::mutex mutex;
   std::condition_variable changed;
@@ -62,14 +62,14 @@ void run_interruptibly(std::function<void()> work) {
   std::shared_ptr<Job> job = std::make_shared<Job>();
   job->work = std::move(work);
   bool started = false;
-  if (on_main_thread()) {  // no other thread gets signals
+  if (on_main_thread()) {  // other threads do not get signals
     std::lock_guard<std::mutex> lock(shared().mutex);
     try {
       std::thread([job] { run(job); }).detach();
       ++shared().running;
       started = true;
     } catch (const std::system_error&) {
-      // No thread can be created: it is done here, and Ctrl-C waits.
+      // No thread can be created: the work is done here, and Ctrl-C waits.
     }
   }
   if (!started) {

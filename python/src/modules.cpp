@@ -39,7 +39,7 @@ static std::string module_text(const PyModule& m, bool types, bool version, bool
   return text::str(m.module, options);
 }
 
-// Functions of Python that decide for passes, by name; those that are not there are None.
+// Python functions that decide for passes, by name; missing ones are None.
 static transform::Hooks hooks_of(const nb::dict& given) {
   transform::Hooks hooks;
   auto callable = [&](const char* name) -> std::optional<nb::object> {
@@ -68,7 +68,7 @@ static transform::Hooks hooks_of(const nb::dict& given) {
   return hooks;
 }
 
-// As warnings of Python.
+// Reports diagnostics as Python warnings.
 static void warn(const Diagnostics& diagnostics) {
   for (const Diagnostic& d : diagnostics)
     if (PyErr_WarnEx(PyExc_UserWarning, printable(format("{}; {}", d.message, d.help)).c_str(), 1) < 0)
@@ -104,7 +104,7 @@ static std::vector<std::pair<std::string, std::string>> passes() {
   return out;
 }
 
-// Name, default and what it does; of texts the default is a string.
+// Name, default and documentation of pass options; the default of a text is a string.
 static std::vector<std::tuple<std::string, std::variant<int64_t, std::string>, std::string>> pass_options() {
   std::vector<std::tuple<std::string, std::variant<int64_t, std::string>, std::string>> out;
   for (const transform::OptionInfo& option : transform::all_options()) {

@@ -1,6 +1,6 @@
 // The nodes of the language as classes: relay.Call(relay.op.get("add"), [x, y]).args
 //
-// They cannot be changed; a pass makes new ones. Names of constructors and fields are those that Relay's Python users
+// They are immutable; a pass creates new ones. Names of constructors and fields are those that Relay's Python users
 // know.
 #include <algorithm>
 
@@ -28,7 +28,7 @@ static Type checked_type(const ExprNode& e) {
 }
 
 // --- arithmetic ------------------------------------------------------------------------------------------------------
-// A number beside an expression gets the expression's element type, where that can be told.
+// A number next to an expression gets the expression's element type, if that is known.
 static Expr operand(nb::handle value, const Expr& other) {
   if (nb::isinstance<ExprNode>(value) || nb::hasattr(value, "__relay_expr__")) return nb::cast<Expr>(value);
   double number = PyFloat_AsDouble(value.ptr());

@@ -1,4 +1,4 @@
-// The operators, and building calls of them.
+// The operators, and calls of them.
 #include "convert.h"
 #include "relay/op/registry.h"
 
@@ -34,7 +34,7 @@ struct Place {
   std::optional<uint32_t> line, column, end_line, end_column;
 };
 
-// Of a text; or of "name:1:2-1:9", as Span(name, 1, 1, 2, 9) writes it.
+// A place in a text, or that of "name:1:2-1:9", as Span(name, 1, 1, 2, 9) writes it.
 static Place place_of(const Span& s) {
   if (s.source) {
     auto [line, column] = line_column(*s.source, s.begin);

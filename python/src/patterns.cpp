@@ -1,4 +1,4 @@
-// Dataflow patterns as objects; python/relay/dataflow_pattern.py makes the language of them.
+// Dataflow patterns as objects; python/relay/dataflow_pattern.py builds their language.
 #include "convert.h"
 #include "relay/pattern/pattern.h"
 #include "relay/transform/pass.h"
@@ -10,7 +10,7 @@ namespace {
 using pattern::Pattern;
 using pattern::Patterns;
 
-// {pattern: [expression, ...]} for all nodes of a match; several where a redirected wildcard repeats.
+// {pattern: [expression, ...]} for all nodes of a match; several if a redirected wildcard repeats.
 nb::dict found(const pattern::Match& match) {
   nb::dict out;
   for (const pattern::Match::Entry& entry : match.entries) {
@@ -46,7 +46,7 @@ ir::Expr partition(const Pattern& p, const ir::Expr& e, nb::handle attrs, const 
   return take(pattern::partition(p, e, to_dict_attrs(attrs), holds, module ? &module->module : nullptr));
 }
 
-// One of the passes for compilers of others.
+// A pass for external compilers.
 PyModule partition_pass(const PyModule& m, const std::string& pass,
                         const std::vector<std::tuple<std::string, Pattern, nb::object>>& composites,
                         const std::vector<std::pair<std::string, nb::callable>>& compilers,

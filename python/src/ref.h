@@ -1,9 +1,9 @@
 // Nodes of the compiler as Python objects. A Python object refers to one node and counts as one of its owners; as long
-// as it lives, every way to the node gives the same object, so `a is b` and hash(a) are identity of nodes:
+// as it lives, every access to the node returns the same object, so `a is b` and hash(a) are identity of nodes:
 //
 //   call.args[0] is call.args[0]
 //
-// An expression may also be given as any object with a method __relay_expr__() (relay.TupleWrapper).
+// An expression may also be passed as any object with a method __relay_expr__() (relay.TupleWrapper).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,7 +11,7 @@
 #include "relay/ir/expr.h"
 
 namespace relay::python {
-// The classes of patterns in Python; in C++ one struct stands for all.
+// The classes of patterns in Python; C++ has one struct for all.
 struct PatternWildcard : ir::PatternNode {};
 struct PatternVar : ir::PatternNode {};
 struct PatternConstructor : ir::PatternNode {};

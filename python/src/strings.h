@@ -1,6 +1,5 @@
-// std::string as str, whatever bytes it has: names of a model need not be UTF-8. Bytes that are not become lone
-// surrogates ("surrogateescape", as in file names), and come back as they were. It stands in the place of
-// nanobind/stl/string.h.
+// std::string as str, with any bytes: names of a model need not be UTF-8. Invalid bytes become lone surrogates
+// ("surrogateescape", as in file names), and are restored on the way back. Replaces nanobind/stl/string.h.
 #pragma once
 
 #include <nanobind/nanobind.h>

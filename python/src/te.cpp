@@ -1,4 +1,4 @@
-// Tensor expressions in Python: python/relay/te.py makes the language of these.
+// Tensor expressions in Python: python/relay/te.py builds their language.
 #include "relay/te/te.h"
 
 #include "callback.h"

@@ -7,7 +7,7 @@ namespace relay::python {
 
 using namespace ir;
 
-// Names of shape variables mean the same variable wherever they are said in Python, as in the text of one function.
+// Equal names of shape variables mean the same variable everywhere in Python, as in the text of one function.
 static text::DimNames* names() {
   static text::DimNames* const all = new text::DimNames;
   return all;

@@ -50,19 +50,20 @@ static Value make_data(const DataTypes& types, const std::string& constructor, s
   throw CompileError({std::move(d)});
 }
 
-// `alone`: the caller has the only value. Then the array may be written, unless its memory is that of an input or a
+// `alone`: the caller is the only owner. Then the array may be written, unless its memory is that of an input or a
 // constant.
 static Array array_of(const Value& v, bool alone) {
   return {v.tensor(), alone && !runtime::as_tensor(v.get())->is_shared()};
 }
 
-// How Python builds the value with a stack, step by step; parts come first:
-//   ("tensor", array)  ("tuple", count)  ("data", count, constructor, type)  ("closure", value)  ("again", what that step made)
+// The steps by which Python builds the value with a stack; parts come first:
+//   ("tensor", array)  ("tuple", count)  ("data", count, constructor, type)  ("closure", value)  ("again", number of an
+//   earlier step)
 //   ("reference",)  an empty one; its content; then ("fill",)
 static nb::list steps(const Value& value) {
   struct Item {
     runtime::Object* object;
-    bool alone, done;  // nobody else has it; its parts are made
+    bool alone, done;  // it has no other owner; its parts are made
   };
   nb::list out;
   std::unordered_map<const runtime::Object*, size_t> made;

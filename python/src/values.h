@@ -1,4 +1,4 @@
-// The data types that values given to a program are made of.
+// The data types of values passed to a program.
 #pragma once
 
 #include <map>

@@ -14,7 +14,7 @@ using runtime::Batching;
 
 namespace {
 
-// Who may call whom. A closure may be any function that is made one: all of them are called by a node of its own.
+// The call graph. A closure may be any function that becomes a closure: a separate node calls all of them.
 class CallGraph {
  public:
   explicit CallGraph(const ir::Module& module) {
@@ -37,8 +37,8 @@ class CallGraph {
     find_components();
   }
 
-  // The functions that may be active many times without one waiting for the other: those that reach themselves by two
-  // calls on one way, and what they reach.
+  // The functions that may be active many times independently: those that reach themselves by two calls on one path,
+  // and those that they reach.
   std::vector<ir::FunctionRef> repeated() const {
     std::vector<bool> branching(calls_.size()), reached(calls_.size());
     for (size_t i = 0; i < functions_.size(); ++i) branching[i] = calls_inside(i) > 1;
@@ -66,7 +66,7 @@ class CallGraph {
     return call->callee->kind == ir::ExprKind::Var ? closure_ : -1;
   }
 
-  // Functions that reach each other have one component: depth-first, then along reversed calls in order of leaving.
+  // Functions that reach each other share a component: depth-first, then along reversed calls in order of leaving.
   void find_components() {
     std::vector<std::vector<int>> callers(calls_.size());
     std::vector<int> left, work;
@@ -97,13 +97,13 @@ class CallGraph {
       }
   }
 
-  // The most calls of functions of its own component on one way through it.
+  // The largest number of calls of functions of its own component on one path through it.
   int64_t calls_inside(size_t function) const {
     ir::NodeMap<int64_t> most;
     ir::visit(functions_[function]->body, [&](const ir::Expr& e) {
       int to = callee(e);
       int64_t own = to >= 0 && component_[static_cast<size_t>(to)] == component_[function], sum = 0, best = 0;
-      const ir::Expr* first = nullptr;  // of a branching node: what is evaluated on all ways
+      const ir::Expr* first = nullptr;  // the operand of a branching node that is evaluated on all paths
       if (const ir::If* i = ir::as<ir::If>(e)) first = &i->condition;
       if (const ir::Match* m = ir::as<ir::Match>(e)) first = &m->data;
       ir::for_each_child(e, [&](const ir::Expr& child) {
@@ -121,11 +121,11 @@ class CallGraph {
   std::map<std::string, int> number_;
   std::vector<ir::FunctionRef> functions_;
   int closure_ = 0;
-  std::vector<std::set<int>> calls_;  // of each function, and of closures
+  std::vector<std::set<int>> calls_;  // by function, and of closures
   std::vector<int> component_;
 };
 
-// Nothing if its sizes are not constants.
+// Unset if its sizes are not constants.
 std::optional<int64_t> bytes_of(const lower::Array& a) {
   int64_t bytes = a.dtype.bytes();
   for (const scalar::Expr& e : a.shape) {
@@ -162,9 +162,8 @@ CallCost cost_of(const lower::LoweredFunction& f) {
     std::vector<int> constants;
     for (int r : step.reads)
       if (constant.count(r)) constants.push_back(r), bytes += bytes_of(f.arrays[static_cast<size_t>(r)]).value_or(0);
-    // A multiply-add is 2 operations. A look-up in a table uses few elements, a convolution each of its weights many
-    // times.
-    constexpr double least = 0.25, most = 4;  // operations a byte
+    // A multiply-add is 2 operations. A table lookup uses few elements, a convolution each of its weights many times.
+    constexpr double least = 0.25, most = 4;  // operations per byte
     double a_byte = step.flops / static_cast<double>(std::max<int64_t>(bytes, 1));
     if (a_byte < least || a_byte > most) continue;
     for (int c : constants)
@@ -187,12 +186,12 @@ ir::NodeSet repeated_segments(const ir::Module& module) {
 }
 
 bool CallCost::pays() const {
-  constexpr int64_t worth_waiting = 32 << 10;  // bytes of constants: more than L1 keeps while a call does other things
+  constexpr int64_t worth_waiting = 32 << 10;  // bytes of constants: more than L1 keeps while a call does other work
   return illegal.empty() && constant_bytes >= worth_waiting && bytes <= constant_bytes / 4;
 }
 
 bool CallCost::may_wait() const {
-  constexpr int64_t max_copied = 16 << 10;  // bytes of a call that only joins
+  constexpr int64_t max_copied = 16 << 10;  // bytes of a call that only joins others
   return pays() || (illegal.empty() && bytes <= max_copied);
 }
 

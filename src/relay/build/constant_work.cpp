@@ -13,9 +13,9 @@ using lower::Step;
 
 namespace {
 
-// What a program may ask for when it is built: so much for any, and so much more for each byte of its constants. Work
-// is operations, and bytes that are read and written: 2^34 take a core from one to some seconds. What models do is far
-// below: Winograd's form of a weight takes some tens of operations a byte, the product of two weights of 4096 x 4096 a
+// Limits on the work of building a program: a fixed amount, and an amount for each byte of its constants. Work is the
+// number of operations plus bytes read and written: 2^34 take one to a few seconds on a core. Models need far less:
+// Winograd's form of a weight takes some tens of operations per byte, the product of two weights of 4096 x 4096 a
 // thousand. Bytes are those of results, of which an import may make as many (docs/security.md).
 constexpr double any_work = static_cast<double>(int64_t{1} << 34), work_a_byte = 4096;
 constexpr double any_bytes = static_cast<double>(int64_t{256} << 20), bytes_a_byte = 64;
@@ -29,8 +29,8 @@ class Limit {
   }
 
   void apply(LoweredFunction& f) {
-    std::set<int> late;  // arrays that steps write which are left to runs
-    // The writers of one array are left together, and with them what reads it.
+    std::set<int> late;  // arrays written by steps that are left to runs
+    // The writers of one array are left together, and so are its readers.
     for (bool more = true; more;) {
       more = false;
       for (Step& s : f.steps) {
@@ -58,7 +58,7 @@ class Limit {
     return true;
   }
 
-  // As stored; steps on constants have arrays of known sizes.
+  // Bytes as stored; steps on constants have arrays of known sizes.
   static double bytes(const Array& a) {
     double out = a.dtype.bytes();
     for (const scalar::Expr& e : a.layout.physical_shape(a.shape)) {

@@ -13,7 +13,7 @@
 
 namespace relay::build {
 
-// Results are named as the model names them; without names "output", or "output0" and on.
+// Names the results as the model does; without names "output", or "output0" and so on.
 static void name_outputs(lower::LoweredFunction& lowered, const std::vector<std::string>& names) {
   int64_t count = std::count_if(lowered.arrays.begin(), lowered.arrays.end(),
                                 [](const lower::Array& a) { return a.kind == lower::Array::Kind::Output; });
@@ -26,7 +26,7 @@ static void name_outputs(lower::LoweredFunction& lowered, const std::vector<std:
   }
 }
 
-// Tensors of known sizes, or a tuple of such.
+// Tensors of known sizes, or a tuple of these.
 static bool is_known(const ir::Type& type) {
   if (const ir::TupleType* t = ir::as<ir::TupleType>(type))
     return std::all_of(t->fields.begin(), t->fields.end(), is_known);
@@ -34,7 +34,8 @@ static bool is_known(const ir::Type& type) {
   return t && std::none_of(t->shape.begin(), t->shape.end(), scalar::is_any);
 }
 
-// What a graph can give: a tensor or several. (A tuple of one, and tuples in tuples, are made by code over values.)
+// Results that a graph can have: a tensor or several. (A tuple of one, and nested tuples, are made by code over
+// values.)
 static bool is_graph_result(const ir::Type& type) {
   const ir::TupleType* t = ir::as<ir::TupleType>(type);
   return is_known(type) &&
@@ -43,7 +44,7 @@ static bool is_graph_result(const ir::Type& type) {
                  })));
 }
 
-// Kernel calls on tensors, and nothing else: one segment that the graph runner can run.
+// True if it has only kernel calls on tensors: one segment that the graph runner can run.
 static bool is_graph(const ir::FunctionRef& main) {
   if (!is_graph_result(main->body->type)) return false;
   for (const ir::VarRef& p : main->params)
@@ -70,7 +71,7 @@ static bool is_graph(const ir::FunctionRef& main) {
   return graph;
 }
 
-// @main as the one segment that it calls with its parameters; null when it does anything else.
+// The one segment that @main calls with its parameters; null if @main does anything else.
 static ir::FunctionRef as_segment(const ir::FunctionRef& main) {
   const ir::Call* call = ir::as<ir::Call>(main->body);
   const ir::Function* segment = call ? ir::as<ir::Function>(call->callee) : nullptr;
@@ -113,7 +114,7 @@ Result<runtime::Signature> entry_signature(const ir::Module& module) {
   return runtime::without_fields(std::move(s));
 }
 
-// The conditions over the variables of `main`, which are those of other nodes after the passes.
+// The conditions over the variables of `main`, which are different nodes after the passes.
 static std::vector<op::Condition> conditions_at(const Entry& entry, const ir::Function& main) {
   std::vector<ir::Dims> before, after;
   auto shape = [](const ir::Type& type) {
@@ -136,7 +137,7 @@ static std::vector<op::Condition> conditions_at(const Entry& entry, const ir::Fu
   return out;
 }
 
-// The first of them are @main's.
+// @main's segments come first.
 static std::vector<ir::FunctionRef> segments_of(const ir::Module& module) {
   std::vector<ir::FunctionRef> segments;
   ir::NodeSet seen;

@@ -1,12 +1,12 @@
-// A module after the passes, as lowered segments: what exec/ makes a program of.
+// Lowers a module after the passes to segments, from which exec/ makes a program.
 //
 //   const Entry entry = entry_of(typed);                              before the passes
 //   RELAY_ASSIGN(LoweredProgram lowered,
 //                lower_program(optimised, entry, {.lowering = lowering, .passes = program_passes()}));
 //
-// A module that is kernel calls on tensors and nothing else is one segment. Any other goes through `passes`, which form
-// segments; work that is ready earlier becomes a segment of its own (split_segments.h); then it is decided which of
-// them take many calls at once (batch_calls.h).
+// A module that consists of kernel calls on tensors only is one segment. Any other goes through `passes`, which form
+// segments; work that is ready earlier becomes a separate segment (split_segments.h); then the segments that take many
+// calls at once are chosen (batch_calls.h).
 #pragma once
 
 #include <functional>
@@ -17,22 +17,22 @@
 
 namespace relay::build {
 
-// What a run checks before it begins: of the sizes of @main's parameters, as the module says them before the passes, so
-// that every executor asks for the same.
+// The checks at the beginning of a run: constraints on the sizes of @main's parameters, taken from the module before
+// the passes, so that every executor checks the same.
 struct Entry {
   ir::Types params;
   std::vector<op::Condition> conditions;
 };
-// Of a typed module.
+// The entry of a typed module.
 Entry entry_of(const ir::Module& module);
-// The signature of @main, which checks them; of data types only the names.
+// The signature of @main, with its checks. Data types have only their names.
 Result<runtime::Signature> entry_signature(const ir::Module& module);
 
 struct ProgramOptions {
   lower::LowerOptions lowering;  // of each segment; `calls` is filled in
   BatchCalls batch_calls = BatchCalls::Automatic;
-  std::vector<std::string> passes{};        // of a program with control flow, functions or data
-  std::vector<std::string> output_names{};  // of @main's results; without: "output", or "output0" and on
+  std::vector<std::string> passes{};        // for a program with control flow, functions or data
+  std::vector<std::string> output_names{};  // names of @main's results; if empty, "output", or "output0" and so on
   bool verify = false;
   std::function<void(const transform::PassTrace&)> trace{};
 };
@@ -40,18 +40,18 @@ struct ProgramOptions {
 struct SegmentReport {
   std::string name;
   runtime::Batching batching;
-  std::string why;  // for people
+  std::string why;  // reason, as a text
 };
 
 // Groups and kernels of a module after the passes.
 struct LoweredProgram {
   bool graph = true;                 // @main is one segment and nothing else
-  ir::Module module;                 // else: after `passes`
+  ir::Module module;                 // if not a graph: the module after `passes`
   std::vector<op::Condition> entry;  // of that module's @main
   std::vector<exec::LoweredSegment> segments;
   std::vector<SegmentReport> batching;
 };
-// `entry`: of the module before the passes.
+// `entry`: belongs to the module before the passes.
 Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const ProgramOptions& options);
 
 }  // namespace relay::build

@@ -39,7 +39,7 @@ void Provenance::see(const std::string& pass, const ir::Module& module) {
   ++passes_;
   for_each_place(module, [&](const Span& place) {
     auto found = index_.find(key(place));
-    if (found == index_.end()) return;  // of a definition that the pass brought along
+    if (found == index_.end()) return;  // of a definition that the pass added
     nodes_[found->second].seen = passes_, nodes_[found->second].removed_by.clear();
   });
   for (Node& node : nodes_)
@@ -57,7 +57,7 @@ static void for_each_step(std::span<const lower::LoweredFunction> segments,
 }
 
 namespace {
-// As place_text(), for many places of one long text: where its lines begin is found once.
+// Equivalent to place_text(), for many places of one long text: line starts are found once.
 class PlaceTexts {
  public:
   std::string operator()(const Span& place) {

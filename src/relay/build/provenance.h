@@ -1,12 +1,12 @@
-// Where the nodes of a model went: which kernels compute each of them, and which pass removed those that none computes.
+// Provenance: the kernels that compute each node of a model, and the pass that removed it if none does.
 //
-//   Provenance nodes(typed);                              the model as it was given
+//   Provenance nodes(typed);                              the model as it was read
 //   nodes.see("backward_fold_scale_axis", better);                 after each pass
 //   for (const NodeReport& node : nodes.report(lowered))
 //     "BatchNormalization 'bn1'", removed_by "backward_fold_scale_axis"
 //
 // A node is a place in the model: a node of a foreign file, or a call in a text. Calls of operators carry their place
-// through all passes (ir::ExprNode::span); a node is there as long as a call of its place is.
+// through all passes (ir::ExprNode::span); a node exists as long as a call with its place does.
 #pragma once
 
 #include <span>
@@ -21,17 +21,19 @@ namespace relay::build {
 
 struct NodeReport {
   std::string node;                    // "Conv 'conv_17'", "model.relay:3:14"
-  std::vector<std::string> kernels{};  // that compute it, in the order of their first call; none: ...
-  std::string removed_by{};            // ... the pass behind which no call is of this place, or "import"; empty: ...
-  bool constant = false;               // ... computed once, when the program is built; else stored by its operands
-  std::string why{};                   // the importer left it out
+  std::vector<std::string> kernels{};  // that compute it, in the order of their first call; if empty: ...
+  std::string removed_by{};            // ... the pass that removed the last call of this place, or "import"; if empty:
+                                       // ...
+  bool constant = false;               // ... true: computed once, when the program is built; false: stored by its
+                                       // operands
+  std::string why{};                   // set if the importer left it out: the reason
 };
 
 class Provenance {
  public:
   explicit Provenance(const ir::Module& model);
   void see(const std::string& pass, const ir::Module& module);
-  // In the order of the model; at the end those that the importer left out.
+  // In the order of the model, followed by the nodes that the importer left out.
   std::vector<NodeReport> report(std::span<const lower::LoweredFunction> segments) const;
 
  private:
@@ -46,7 +48,7 @@ class Provenance {
   struct Node {
     Span place;
     std::string removed_by{};
-    size_t seen = 0;  // the last pass behind which it was there, by number
+    size_t seen = 0;  // number of the last pass after which it was present
   };
   static Key key(const Span& place);
 

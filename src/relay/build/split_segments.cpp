@@ -17,7 +17,7 @@ Expr typed(Expr e, const Type& type) {
   return e;
 }
 
-// Operands inside of a segment: functions that are called are none.
+// Operands inside a segment, without callees.
 template <class F>
 void for_each_operand(const Expr& e, F f) {
   for_each_child(e, [&](const Expr& c) {
@@ -25,7 +25,7 @@ void for_each_operand(const Expr& e, F f) {
   });
 }
 
-// What `roots` are computed from inside of a segment, each node once, operands first; not below nodes of `without`.
+// The nodes inside a segment from which `roots` are computed, each once, operands first; not below nodes of `without`.
 Exprs nodes_below(const Exprs& roots, const NodeSet& without) {
   NodeSet seen;
   Exprs out;
@@ -55,19 +55,19 @@ int64_t constant_bytes(const Expr& e) {
   return bytes;
 }
 
-// One of the segments that a segment becomes. Values are numbered: the parameters of that segment, then the results of
-// the pieces before.
+// A part of a split segment. Values are numbered: the parameters of the original segment, then the results of earlier
+// pieces.
 struct Piece {
   FunctionRef segment;
   std::vector<size_t> args;
-  std::vector<Type> results;  // of the last one: what the segment gives
+  std::vector<Type> results;  // of the last one: the segment's results
 };
 
 class Splitter {
  public:
   Splitter(int64_t least, const lower::LowerOptions& lowering) : least_(least), how_(lowering) {}
 
-  // Empty: the segment stays as it is.
+  // Empty if the segment is not split.
   Result<std::vector<Piece>> split(const FunctionRef& segment) {
     std::vector<Piece> pieces;
     body_ = segment->body;
@@ -137,8 +137,8 @@ class Splitter {
     return f;
   }
 
-  // Of the calls by large constants that need only some of what the segment takes, those that need the least. No call
-  // is found twice.
+  // The calls on large constants that need only some of the segment's arguments, limited to those that need the fewest.
+  // No call is found twice.
   Exprs find_heavy() {
     const size_t all = params_of({body_}).size();
     std::vector<size_t> least;
@@ -154,8 +154,8 @@ class Splitter {
     return heavy;
   }
 
-  // What the rest of the segment reads of these calls and of what they are computed from. What depends on no argument,
-  // it computes itself. Empty if something is not a tensor.
+  // The values that the rest of the segment reads of these calls and their operands. The rest computes values without
+  // arguments itself. Empty if a value is not a tensor.
   Exprs results_of(const Exprs& heavy) const {
     NodeSet varying, part;
     const Exprs all = nodes_below({body_}, {});
@@ -166,7 +166,7 @@ class Splitter {
     }
     for (const Expr& e : nodes_below(heavy, {}))
       if (e->kind != ExprKind::Var && varying.contains(e.get())) part.insert(e.get());
-    for (const Expr& e : all)  // a field of a call's results comes with the call
+    for (const Expr& e : all)  // a field of a call's results belongs to the call
       if (const TupleGetItem* item = as<TupleGetItem>(e); item && part.contains(item->tuple.get()))
         part.insert(e.get());
     Exprs results;
@@ -228,7 +228,8 @@ Expr flat(const Expr& e) {
 
 Result<Module> split_segments(const Module& module, BatchCalls batch, const lower::LowerOptions& lowering) {
   if (batch == BatchCalls::Never) return module;
-  constexpr int64_t worth = 128 << 10;  // bytes of constants; reading so many takes several times what a call costs
+  constexpr int64_t worth = 128 << 10;  // bytes of constants; reading this much takes several times the overhead of a
+                                        // call
   NodeSet repeated = repeated_segments(module);
   Splitter splitter(batch == BatchCalls::WhereverLegal ? 1 : worth, lowering);
   NodeMap<std::vector<Piece>> pieces;

@@ -24,7 +24,7 @@ namespace relay::cache {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// --- where, how much -------------------------------------------------------------------------------------------------
+// --- location and size -----------------------------------------------------------------------------------------------
 
 std::optional<std::string> default_cache_folder() {
   auto given = [](const char* name) {
@@ -66,7 +66,7 @@ Result<std::unique_ptr<Cache>> open_default_cache() {
 
 namespace {
 
-// A prepared statement. Texts and numbers are bound in order; columns are read while step() says so.
+// A prepared statement. Texts and numbers are bound in order; columns may be read while step() returns true.
 class Statement {
  public:
   Statement(sqlite3* index, const char* sql) : index_(index) {
@@ -146,20 +146,20 @@ static const char* const schema =
     "CREATE TABLE IF NOT EXISTS models(key TEXT PRIMARY KEY, model TEXT, how TEXT, notes TEXT, bytes INTEGER,"
     " compile_ms REAL, made REAL, used REAL);";
 
-// The index of this version, or none; `useless`: what is there is none, or another version's.
+// The index of this version, or null; `useless`: the existing file is not an index, or is that of another version.
 static sqlite3* open_index(const std::string& path, bool& useless) {
   sqlite3* index = nullptr;
   bool good = sqlite3_open_v2(path.c_str(), &index, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX,
                               nullptr) == SQLITE_OK;
   sqlite3_busy_timeout(index, 5000);
-  // What a crash of the machine may lose is compiled again.
+  // Models lost in a crash of the machine are recompiled.
   good = good && sqlite3_exec(index, "PRAGMA synchronous = OFF", nullptr, nullptr, nullptr) == SQLITE_OK;
   int64_t version = -1;
   if (good) {
     Statement ask(index, "PRAGMA user_version");
     if (ask.step()) version = ask.number(0);
   }
-  int code = sqlite3_errcode(index);  // one that is locked is none of these
+  int code = sqlite3_errcode(index);  // a locked index has none of these codes
   useless = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || (version > 0 && version != index_version);
   if (version == index_version) return index;
   if (version == 0 && sqlite3_exec(index, schema, nullptr, nullptr, nullptr) == SQLITE_OK &&
@@ -234,7 +234,7 @@ static Result<std::string> hash_of_file(const std::string& path, size_t bytes) {
   return hash;
 }
 
-// This build of the compiler: the identity of the file that holds this function.
+// The identity of this build of the compiler: that of the file that contains this function.
 static const std::string& compiler_identity() {
   static const std::string made = [] {
     std::string path = "/proc/self/exe";
@@ -310,7 +310,7 @@ Result<std::optional<CachedModel>> Cache::find(const std::string& given, const s
   RELAY_RETURN_IF_ERROR(ask.status());
   if (files.empty()) files.push_back(model);
   Result<std::string> key = key_of(files, request);
-  if (!key) return std::optional<CachedModel>();  // reading the model will say what is wrong
+  if (!key) return std::optional<CachedModel>();  // reading the model reports the error
   Statement look(index_, format("SELECT {} FROM models WHERE key = ?", columns).c_str());
   look.bind(*key);
   if (!look.step()) {
@@ -384,7 +384,7 @@ Result<std::vector<CachedModel>> Cache::list() {
 
 Status Cache::remove(const CachedModel& model) {
   RELAY_RETURN_IF_ERROR(Statement(index_, "DELETE FROM models WHERE key = ?").bind(model.key).run());
-  std::error_code ignored;  // one that is mapped stays readable until it is not
+  std::error_code ignored;  // a mapped artifact stays readable until it is unmapped
   fs::remove(model.artifact, ignored);
   return ok();
 }
@@ -421,7 +421,7 @@ Result<Cache::Pruned> Cache::prune(int64_t max_bytes, double unused_for) {
     RELAY_RETURN_IF_ERROR(remove(m));
     out.models += 1, out.bytes += m.bytes;
   }
-  // Drafts of processes that died, and artifacts of an index that was lost.
+  // Drafts of processes that died, and artifacts of a lost index.
   RELAY_ASSIGN(std::vector<Stray> strays, this->strays());
   std::error_code ignored;
   for (const Stray& stray : strays)

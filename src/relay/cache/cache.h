@@ -4,11 +4,10 @@
 //   if (std::optional<CachedModel> found = cache->find("net.onnx", request)) load_executable(found->artifact);
 //   else compile ..., cache->store(...)
 //
-// A folder with artifacts and index.db, which says what they are (SQLite: any number of processes may use it at once).
-// The name of an artifact is a hash of the contents of the model's files, of what compile() was asked for, and of this
-// build of the compiler. The hash of a file's contents is kept with the file's identity (device, inode, size, time of
-// change) and computed again only when that is another. An index that is damaged is begun anew; the artifacts check
-// themselves.
+// A folder with artifacts and index.db, which describes them (SQLite: any number of processes may use it at once). The
+// name of an artifact is a hash of the contents of the model's files, of the options of compile(), and of this build of
+// the compiler. The hash of a file's contents is kept with the file's identity (device, inode, size, time of change)
+// and recomputed only if that changes. A damaged index is replaced by an empty one; the artifacts check themselves.
 #pragma once
 
 #include <functional>
@@ -23,28 +22,29 @@ struct sqlite3;
 
 namespace relay::cache {
 
-// RELAY_CACHE names a folder, or is "off"; else relay/ in XDG_CACHE_HOME or ~/.cache. None: there is to be no cache.
+// RELAY_CACHE names a folder, or is "off"; the default is relay/ in XDG_CACHE_HOME or ~/.cache. Unset if caching is
+// off.
 std::optional<std::string> default_cache_folder();
-// RELAY_CACHE_SIZE, as "2G"; 8 GiB without.
+// RELAY_CACHE_SIZE, such as "2G"; the default is 8 GiB.
 Result<int64_t> default_cache_bytes();
 // The bytes of "500M", "2G", "0".
 Result<int64_t> parse_bytes(std::string_view text);
 
 struct CachedModel {
-  std::string key, artifact;       // the path of the file
-  std::string model;               // the path it was made from
-  std::string options;             // for people: "zen4, fp32, O2, 2 threads"
-  std::vector<std::string> notes;  // what was said when it was compiled
+  std::string key, artifact;       // artifact: the path of the file
+  std::string model;               // the path of its source
+  std::string options;             // text for the user: "zen4, fp32, O2, 2 threads"
+  std::vector<std::string> notes;  // notes of its compilation
   int64_t bytes = 0;
   double compile_ms = 0;
   double made = 0, used = 0;  // seconds since 1970
 };
 
-// What is to be kept.
+// A model to be stored.
 struct NewModel {
-  std::string model;               // the path it was made from
-  std::vector<std::string> files;  // that were read: the path, and those with weights
-  double read_since = 0;           // not before (seconds since 1970)
+  std::string model;               // the path of its source
+  std::vector<std::string> files;  // the files that were read: the path, and those with weights
+  double read_since = 0;           // the earliest time of reading, seconds since 1970
   std::string options;
   std::vector<std::string> notes;
   double compile_ms = 0;
@@ -59,12 +59,12 @@ class Cache {
   Cache(const Cache&) = delete;
 
   Result<std::optional<CachedModel>> find(const std::string& model, const std::string& request);
-  // Writes the artifact, and says what is there now; a diagnostic when it cannot be kept: files that changed since they
-  // were read, weights larger than the cache may be. Then removes what was not used for longest, until all take at most
+  // Writes the artifact and returns its entry. Fails if it cannot be kept: because files changed since they were read,
+  // or the weights are larger than the cache. Then removes the least recently used models until all take at most
   // max_bytes. `request`: the same text for the same options of reading and compiling.
   Result<CachedModel> store(const NewModel& model, const std::string& request);
-  Result<std::vector<CachedModel>> list();  // the last used first
-  // Files of the cache that its index does not know: what processes write now, and what those left that were killed.
+  Result<std::vector<CachedModel>> list();  // the most recently used first
+  // Files of the cache that are not in its index: those being written now, and those left by killed processes.
   struct Stray {
     std::string path;
     int64_t bytes = 0;
@@ -74,10 +74,10 @@ class Cache {
   struct Pruned {
     int64_t models = 0, bytes = 0;
   };
-  // Removes those not used for `seconds`, then the least recently used until the rest takes at most `max_bytes`, and
-  // strays that are not in use.
+  // Removes models that were unused for `unused_for` seconds, then the least recently used ones until the rest takes at
+  // most `max_bytes`, and strays that are not in use.
   Result<Pruned> prune(int64_t max_bytes, double unused_for);
-  Status remove(const CachedModel& model);  // one that cannot be loaded
+  Status remove(const CachedModel& model);  // for a model that cannot be loaded
 
  private:
   Cache(std::string folder, int64_t max_bytes, sqlite3* index);
@@ -87,7 +87,7 @@ class Cache {
   sqlite3* index_;
 };
 
-// The one that the environment names; null if there is to be none.
+// The cache that the environment names; null if caching is off.
 Result<std::unique_ptr<Cache>> open_default_cache();
 
 // Seconds since 1970.

@@ -8,7 +8,8 @@ loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc&) {
   return loop::hoist(loop::simplify(loop::expand_math(loop::vectorise(loop::unroll(kernel)))));
 }
 
-// Arrays nest: one that is declared inside another's scope lies behind it. In a vectorised loop each lane has its own.
+// Arrays nest: one that is declared inside another's scope is stored behind it. In a vectorised loop each lane has its
+// own.
 static int64_t scratch_bytes(const loop::Stmt& s, int64_t lanes) {
   int64_t inside = 0, mine = 0;
   if (s->kind == loop::StmtKind::For && s->for_kind == loop::ForKind::Vectorised)
@@ -35,7 +36,7 @@ Status check(const loop::Kernel& kernel, const TargetDesc& target) {
         registers = registers || (s->kind == loop::StmtKind::Alloc && s->buffer->scope == loop::Scope::Register);
       },
       [](const scalar::Expr&) {});
-  // The other passes only remove accesses: what fits without them fits. They are expensive.
+  // The other passes, which are expensive, only remove accesses: if it fits without them, it fits with them.
   if (!registers || plan_registers(loop::vectorise(loop::unroll(kernel)), target)) return ok();
   RELAY_RETURN_IF_ERROR(plan_registers(prepare(kernel, target), target));
   return ok();

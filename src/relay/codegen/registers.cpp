@@ -41,7 +41,7 @@ static Diagnostic illegal(std::string message, std::string help) {
   return {.kind = DiagnosticKind::illegal_schedule, .message = std::move(message), .help = std::move(help)};
 }
 
-// Vector registers that the groups of one buffer occupy. Scalar integers live in general registers.
+// Vector registers that the groups of one buffer occupy. Scalar integers are in general registers.
 static int64_t vectors_of(const Buffer& buffer, const std::vector<RegisterGroup>& groups, const TargetDesc& target) {
   int64_t bytes = buffer.dtype.is_float() && buffer.dtype.bits == 16 ? 4 : buffer.dtype.bytes();
   int64_t count = 0;
@@ -52,7 +52,7 @@ static int64_t vectors_of(const Buffer& buffer, const std::vector<RegisterGroup>
   return count;
 }
 
-// The most vectors alive at once in s: an array lives as long as its alloc.
+// The largest number of live vectors in s: an array lives as long as its alloc.
 static int64_t live_vectors(const Stmt& s, const RegisterPlan& plan, const TargetDesc& target) {
   int64_t inside = 0;
   for (const Stmt& b : s->body) inside = std::max(inside, live_vectors(b, plan, target));

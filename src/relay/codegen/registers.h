@@ -1,11 +1,11 @@
-// Register buffers: which parts of them are values of their own.
+// Register buffers: the division of register buffers into separate SSA values.
 //
 //   acc[0, ramp(0, 1, 16)], acc[0, ramp(16, 1, 16)], acc[1, ramp(0, 1, 16)], ... of acc: float32[14, 32]
 //   -> 28 groups of 16 lanes, each one SSA value
 //
-// A group is a run of elements that is always accessed as a whole or by parts that lie inside it (a horizontal sum
-// reads halves and single lanes). Loads may also go across groups, t[ramp(0, 1, 16), 3]: the groups are rows of a tile,
-// and its column is read. Precondition: loops are unrolled and vectorised, so that all indices are constant.
+// A group is a run of elements that is always accessed as a whole or by parts inside it (a horizontal sum reads halves
+// and single lanes). Loads may also go across groups, t[ramp(0, 1, 16), 3]: the groups are rows of a tile, and a column
+// of it is read. Precondition: loops are unrolled and vectorised, so that all indices are constant.
 #pragma once
 
 #include <unordered_map>
@@ -30,7 +30,7 @@ struct RegisterAccess {
   int lanes;
   int64_t stride = 1;
 };
-// Nothing when the indices are not constant.
+// Unset if the indices are not constant.
 std::optional<RegisterAccess> register_access(const loop::Buffer& buffer, const scalar::Exprs& indices);
 
 // Refuses (illegal_schedule) indices that are not constant, stores across groups, runs that overlap in part, and more

@@ -1,4 +1,4 @@
-// For every kind of diagnostic an example and the way out: what `relay explain` and docs/diagnostics.md show.
+// An example and a remedy for every kind of diagnostic, as `relay explain` and docs/diagnostics.md show them.
 #pragma once
 
 #include "relay/base/diagnostics.h"

@@ -60,7 +60,7 @@ std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Compi
     for (const std::string& name : pipeline(options.opt_level, options.mode).passes)
       out.push_back(*transform::find_pass(name));
   out.insert(out.end(), options.more_passes.begin(), options.more_passes.end());
-  // Behind all passes, which leave functions for other compilers as they are.
+  // After all passes, which leave functions for other compilers unchanged.
   const bool has_external = std::any_of(module.functions.begin(), module.functions.end(),
                                         [](const auto& f) { return f.second->attrs.count("Compiler") != 0; });
   if (has_external) out.push_back(*transform::find_pass("external_calls"));
@@ -99,7 +99,7 @@ static lower::LowerOptions lower_options(const CompileOptions& options) {
           .schedules = options.schedules,
           .check_code = [machine,
                          fine = std::make_shared<std::unordered_set<std::string>>()](loop::Kernel kernel) -> Status {
-            // Most kernels of a network are equal in all but their name: the layers of a transformer.
+            // Most kernels of a network, such as the layers of a transformer, differ only in name.
             kernel.name = "kernel";
             std::string text = loop::str(kernel);
             if (fine->contains(text)) return ok();
@@ -130,7 +130,7 @@ static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
   return {target.name, target.triple, target.cpu, target.features};
 }
 
-// Which kernels a run calls, and how often.
+// Counts the calls of each kernel in a run.
 static void count_calls(const runtime::Program& program, std::span<const lower::LoweredFunction> lowered,
                         CompileReport& report) {
   std::unordered_map<std::string, std::vector<std::string>> nodes = build::nodes_by_kernel(lowered);
@@ -253,8 +253,8 @@ Status make_executable(Compiled& compiled, const CompileOptions& options) {
   return ok();
 }
 
-// @main with its parameters and nothing to do, what its attributes say of strings and complex numbers, and the data
-// types: what an artifact says of its inputs.
+// The inputs of an artifact: @main with its parameters and an empty body, its attributes about strings and complex
+// numbers, and the data types.
 static std::string interface_text(const ir::Module& module) {
   ir::Module out;
   out.types = module.types;

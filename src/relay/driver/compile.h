@@ -1,4 +1,4 @@
-// compile(): a module to something that runs, with a report of what was done.
+// compile(): turns a module into an executable, with a report.
 //
 //   RELAY_ASSIGN(TargetDesc target, find_target("native"));
 //   RELAY_ASSIGN(Compiled model, compile(module, {.target = target}));
@@ -21,24 +21,26 @@ Result<lower::Numerics> find_numerics(const std::string& text);
 
 struct CompileOptions {
   TargetDesc target;
-  int threads = 0;  // of the program that comes out; 0: all cores this process may use
+  int threads = 0;  // threads of the resulting program; 0: all cores this process may use
   lower::Numerics numerics = lower::Numerics::Fp32;
   int opt_level = default_opt_level;
   Mode mode = Mode::Inference;
-  std::optional<runtime::Executor> executor{};  // none: graphs are run as such, functions by the VM
-  int64_t memory_limit = 0;                     // of a run, in bytes (runtime/executable.h); 0: none
+  std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
+  int64_t memory_limit = 0;                     // bytes per run (runtime/executable.h); 0: unlimited
   build::BatchCalls batch_calls = build::BatchCalls::Automatic;
-  bool run_here = true;                             // make the executable; without: only what a file needs
+  bool run_here = true;                             // make the executable; if false, only what a file needs
   bool strict = false;                              // a schedule rule that fails is an error, not a slower kernel
   lower::RuleSet refused_rules{};                   // for tests: LowerOptions::refused
   lower::Mutation planted = lower::Mutation::None;  // for tests: LowerOptions::planted
-  std::vector<transform::PassInfo> more_passes{};   // behind those of the level
-  int codegen_registers = 0;                     // for tests: kernels that need more are refused; 0: as the target has
-  bool verify = false;                           // well-formedness and types after every pass
-  bool is_optimised = false;                     // the passes of opt_level have run, or what stands for them
-  std::string external{};                        // parts of the program go to this compiler (external/compilers.def)
+  std::vector<transform::PassInfo> more_passes{};   // after those of the level
+  int codegen_registers = 0;                        // for tests: kernels that need more are refused; 0: the target's
+                                                    // number
+  bool verify = false;                              // well-formedness and types after every pass
+  bool is_optimised = false;                        // the passes of opt_level, or equivalent ones, have already run
+  std::string external{};                        // a compiler that takes parts of the program (external/compilers.def),
+                                                 // or ""
   std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
-  Donated donate{};                              // inputs that the caller gives away with each run
+  Donated donate{};                              // inputs that the caller donates with each run
   std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
   std::function<void(const transform::PassTrace&)> trace;
 };
@@ -50,25 +52,25 @@ struct PassReport {
 
 struct KernelReport {
   std::string name;
-  int64_t calls = 0;                 // a run
-  std::vector<std::string> nodes{};  // of the model, that these calls compute (provenance.h)
+  int64_t calls = 0;                 // per run
+  std::vector<std::string> nodes{};  // nodes of the model that these calls compute (provenance.h)
 };
 
 struct GroupReport {
   std::string name, rule;
   double flops = 0;
   bool scheduled_by_hand = false;
-  std::string algorithm{};  // that gave the group its form; of what its cost model expects of it:
-  double saved_ms = 0;      // in a run
-  int64_t added_bytes = 0;  // of constants that are stored in another form too
+  std::string algorithm{};  // the algorithm that gave the group its form, or ""; by its cost model:
+  double saved_ms = 0;      // per run
+  int64_t added_bytes = 0;  // of constants that are stored in another form as well
 };
 
-// A function outside of Relay that the program calls (runtime/relay_external.h).
+// An external function that the program calls (runtime/relay_external.h).
 struct ExternalReport {
   std::string library, symbol;
-  int64_t steps = 0;    // that call it
-  int64_t payload = 0;  // bytes of it and ...
-  int64_t bytes = 0;    // ... of its constants
+  int64_t steps = 0;    // number of steps that call it
+  int64_t payload = 0;  // its bytes, and
+  int64_t bytes = 0;    // ... the bytes of its constants
 };
 
 struct CompileReport {
@@ -80,23 +82,23 @@ struct CompileReport {
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;
   std::vector<ExternalReport> externals;
-  std::vector<build::NodeReport> nodes;        // of the model, in its order
-  std::vector<build::SegmentReport> batching;  // of a program with functions, by segment
+  std::vector<build::NodeReport> nodes;        // nodes of the model, in its order
+  std::vector<build::SegmentReport> batching;  // by segment, for a program with functions
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
   double constant_ms = 0;               // compiling and running the work on constants
-  int64_t constant_steps = 0;           // kernel calls on weights that were done once
+  int64_t constant_steps = 0;           // kernel calls on weights that were run once, here
   int64_t constant_bytes = 0;           // in the file
-  int64_t prepared_bytes = 0;           // more, that are made of those when it is loaded
+  int64_t prepared_bytes = 0;           // of further constants, which are computed from those when it is loaded
   int64_t model_bytes = 0;              // of the model's own constants
-  int64_t functions = 0, segments = 0;  // of a program with functions; else 0 and 1
+  int64_t functions = 0, segments = 0;  // of a program with functions; otherwise 0 and 1
   runtime::Executor executor = runtime::Executor::Graph;
   std::vector<DonationReport> donations;
-  std::vector<std::string> notes;     // warnings of passes and the like
-  std::vector<std::string> refusals;  // groups that are slower than they could be, and why (lower::Refusal)
+  std::vector<std::string> notes;     // warnings of passes and similar messages
+  std::vector<std::string> refusals;  // groups that are slower than they could be, with the reason (lower::Refusal)
   double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }
 };
-// The report as JSON, for tools and Python.
-// Without times they are null: an artifact has the same bytes however long it took.
+// The report as JSON, for tools and Python. Without `times`, times are null, so that an artifact's bytes do not depend
+// on them.
 std::string json(const CompileReport& report, bool times = true);
 
 struct Compiled {
@@ -109,34 +111,33 @@ struct Compiled {
 
 Status check_options(const CompileOptions& options);
 
-// What the passes get: typed, with the parts for options.external in functions of their own.
+// The input of the passes: typed, with the parts for options.external in separate functions.
 Result<ir::Module> before_passes(const ir::Module& module, const CompileOptions& options);
-// Those that optimise() runs on such a module, in order.
+// The passes that optimise() runs on such a module, in order.
 std::vector<transform::PassInfo> passes_of(const ir::Module& module, const CompileOptions& options);
-// The passes of the level, on a module typed or not. Adds to `report`.
+// Runs the passes of the level on a module, typed or not. Adds to `report`.
 Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report = nullptr);
-// Groups and kernels of a module after the passes.
-// `entry`: of the module before the passes.
+// Groups and kernels of a module after the passes. `entry`: belongs to the module before the passes.
 Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry,
                                             const CompileOptions& options);
-// The program of them: work on constants is done (for another machine, with this one's instructions). `module`: what
-// was lowered.
+// Builds the program from them and does the work on constants (for another machine, with this one's instructions).
+// `module`: the lowered module.
 Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
                                   const CompileOptions& options);
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
-// What compile() does at its end if `run_here`: machine code in this process.
+// The last step of compile() if `run_here`: machine code in this process.
 Status make_executable(Compiled& compiled, const CompileOptions& options);
 // incompatible_artifact if this machine cannot run code for the target.
 Status check_runs_here(const TargetDesc& target);
 
-// The notes of an artifact (runtime/artifact.h): the report as JSON, and a program that has @main's parameters and the
-// data types.
+// The notes of an artifact (runtime/artifact.h): the report as JSON, and a program with @main's parameters and the data
+// types.
 constexpr const char *report_note = "report", *interface_note = "interface";
 
-// What compile() made, as a file.
+// File formats for a compiled model.
 enum class FileForm : uint8_t {
-  Artifact,       // the whole program, its code and constants: what `relay run` and the C interface load
-  SharedLibrary,  // the kernels alone
+  Artifact,       // the whole program, its code and constants, as loaded by `relay run` and the C interface
+  SharedLibrary,  // only the kernels
   Object,
   CSource,  // as C99
 };

@@ -1,4 +1,4 @@
-// The reference evaluator, from the outside: @main of a module on given inputs, slowly and obviously.
+// The interface to the reference evaluator: evaluates @main of a module on given inputs, slowly and obviously.
 #pragma once
 
 #include "relay/eval/eval.h"
@@ -9,10 +9,10 @@ namespace relay::driver {
 
 enum class EvalPrecision : uint8_t {
   Native,   // every operation in its own type
-  Float64,  // floats are computed and given back in double: the oracle
+  Float64,  // floats are computed and returned in double: the oracle
 };
 
-// `inputs` by parameter; the result as the evaluator has it (values.h makes a runtime::Value of it).
+// `inputs` by parameter. Returns the evaluator's value (values.h converts it to a runtime::Value).
 Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<runtime::Value>& inputs,
                                   EvalPrecision precision);
 

@@ -1,4 +1,4 @@
-// What wrong programs are told. Each file of test/diagnostics holds small programs, each followed by its messages:
+// Messages for wrong programs. Each file of test/diagnostics holds small programs, each followed by its messages:
 //
 //   ### an if without an else
 //   def @main(%c: bool) { if (%c) { 1 } }
@@ -6,8 +6,7 @@
 //   error[R0101]: expected 'else': an if has two branches, found '}'
 //   ...
 //
-// RELAY_BLESS=1 writes the messages anew; read them then. Every message names a place, and says the way out
-// (its help).
+// RELAY_BLESS=1 rewrites the messages; review them then. Every message has a place and a remedy (its help).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -44,7 +43,7 @@ std::vector<Program> programs_of(const fs::path& path) {
   return out;
 }
 
-// The program as it is read: programs begin with their version, which is left out here.
+// The program with its version line, which is left out in the files.
 std::string source_text(const Program& program) {
   return starts_with(program.text, "#[") ? program.text : "#[version = \"0.0.5\"]\n" + program.text;
 }

@@ -9,7 +9,7 @@ bool within(const Differences& all, double tolerance) {
   return std::all_of(all.begin(), all.end(), [&](const Difference& d) { return d.within(tolerance); });
 }
 
-// Both are tensors of one shape.
+// Compares two tensors of one shape.
 static void compare_elements(const Tensor& got, const Tensor& want, double tolerance, Difference& d) {
   double largest = 0;
   for (int64_t i = 0; i < want.elements(); ++i)
@@ -20,7 +20,7 @@ static void compare_elements(const Tensor& got, const Tensor& want, double toler
     const double a = got.at(i), b = want.at(i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     if (!std::isfinite(a) || !std::isfinite(b)) {
-      // A float32 may overflow where a double does not.
+      // A float32 may overflow although a double does not.
       if (std::isinf(a) && std::abs(b) > static_cast<double>(std::numeric_limits<float>::max())) continue;
       ++d.elements;
       continue;

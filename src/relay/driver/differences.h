@@ -1,4 +1,4 @@
-// Two results beside each other.
+// Comparison of results.
 #pragma once
 
 #include <limits>
@@ -9,21 +9,21 @@
 
 namespace relay::driver {
 
-// Of one result. Of integers and booleans `absolute` is the largest difference.
+// The difference of one result. For integers and booleans `absolute` is the largest difference.
 struct Difference {
   std::string output;  // "logits", "output1"
   double absolute = 0;
-  double relative = 0;     // of the largest absolute value of the reference
-  double ulps = 0;         // of float32 at the reference's value; of results in floating point
-  int64_t elements = 0;    // that differ beyond the tolerance, in not being a number, or in an infinity
-  std::string other = {};  // why the two cannot be compared: another shape, no tensor
+  double relative = 0;     // relative to the largest absolute value of the reference
+  double ulps = 0;         // in units of float32 at the reference's value; for floating-point results
+  int64_t elements = 0;    // number that differ beyond the tolerance, or in being NaN or infinite
+  std::string other = {};  // the reason why the two cannot be compared: another shape, no tensor
   bool within(double tolerance) const { return other.empty() && elements == 0 && relative <= tolerance; }
 };
 using Differences = std::vector<Difference>;
 bool within(const Differences& all, double tolerance);
 
-// Results in order, tuples spread out. An element counts as different where it is off by more than `tolerance` of the
-// largest value.
+// Compares results in order, with tuples flattened. An element counts as different if its error exceeds `tolerance`
+// times the largest value.
 Differences compare(const runtime::Value& got, const runtime::Value& reference, double tolerance);
 
 }  // namespace relay::driver

@@ -12,7 +12,7 @@ static std::string names(const std::vector<runtime::Port>& ports) {
   return format("{}", join(all, ", "));
 }
 
-// Sizes that are known only when it runs are compared then.
+// Sizes that are known only at run time are compared then.
 static bool may_be_one_type(const runtime::Port& input, const runtime::Port& result) {
   if (!input.is_tensor || !result.is_tensor || input.dtype != result.dtype || input.shape.size() != result.shape.size())
     return false;

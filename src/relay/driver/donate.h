@@ -1,4 +1,4 @@
-// Inputs that a program's caller gives away, so that results may lie in their storage.
+// Inputs that a program's caller donates, so that results may lie in their storage.
 #pragma once
 
 #include <map>
@@ -11,18 +11,18 @@
 
 namespace relay::driver {
 
-// By name of an input: the result that is to lie in its storage after each run; none: whichever can.
+// By input name: the result that is stored there after each run; unset if any may be.
 using Donated = std::map<std::string, std::optional<int64_t>>;
 
 struct DonationReport {
   std::string input;
-  std::string result{};   // that lies in its storage; empty: none
-  bool in_place = false;  // computed there, not copied
-  std::string why{};      // not
+  std::string result{};   // the result in its storage; empty if none
+  bool in_place = false;  // computed in place, not copied
+  std::string why{};      // the reason why not
 };
 
-// The donations of a program; bad_option where there is no such input or result, or their types differ. `graph`: what
-// its one segment was lowered to; null: a program with functions.
+// The donations of a program; bad_option if there is no such input or result, or their types differ. `graph`: the
+// lowered function of its only segment; null for a program with functions.
 Result<std::vector<runtime::Donation>> donations(const runtime::Program& program, const Donated& donated);
 std::vector<DonationReport> donation_report(const runtime::Program& program, const lower::LoweredFunction* graph);
 

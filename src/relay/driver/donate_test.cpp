@@ -1,4 +1,4 @@
-// Which results of compiled programs lie in the memory of which inputs, why others do not, and what they compute.
+// The results of compiled programs that take the memory of inputs, the reasons why others do not, and their values.
 #include "relay/driver/donate.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Compiled compiled(const std::string& main, Donated donate = {}) {
   return *std::move(made);
 }
 
-// "output 0 updates cache", "output 1 in place of w"; then why other inputs keep their memory.
+// "output 0 updates cache", "output 1 in place of w"; then the reasons why other inputs keep their memory.
 std::string placed(const std::string& main) {
   const Compiled made = compiled(main);
   const lower::LoweredFunction& l = made.lowered[0];
@@ -98,7 +98,7 @@ TEST(Donate, TheReportSaysWhatIsInPlace) {
   EXPECT_EQ(report.arena_bytes, 0);
 }
 
-// A loop that carries a cache: nothing but the first copy of what the caller keeps.
+// A loop that carries a cache: only the caller's array, which is kept, is copied once.
 TEST(Donate, ALoopUpdatesWhatItCarries) {
   Compiled made = compiled(
       "def @loop(%i: Tensor[(), int64], %c: Tensor[(1000, 8), float32], %r: Tensor[(1, 8), float32]) {\n"

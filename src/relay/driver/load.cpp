@@ -19,7 +19,7 @@
 
 namespace relay::driver {
 
-// How a compiled artifact begins.
+// The first bytes of a compiled artifact.
 static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
@@ -35,7 +35,7 @@ const char* name(ModelForm form) {
 }
 
 Result<ModelForm> form_of(const std::string& path) {
-  // What has no end is not a model; of a pipe load_model() says what it is.
+  // Infinite files are not models; load_model() reads pipes to determine their form.
   std::error_code unknown;
   if (std::filesystem::file_status about = std::filesystem::status(path, unknown);
       std::filesystem::exists(about) && !std::filesystem::is_regular_file(about))
@@ -46,7 +46,7 @@ Result<ModelForm> form_of(const std::string& path) {
         {},
         {},
         "give the path of a model: an .onnx file, a Relay program or an artifact"};
-  // read_file says what is wrong with a path; only the first bytes matter here.
+  // read_file reports errors of a path; only the first bytes matter here.
   std::ifstream file(path, std::ios::binary);
   char bytes[64] = {};
   file.read(bytes, sizeof bytes);
@@ -164,7 +164,7 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
                         near ? format("did you mean `{}`?", *near) : format("the inputs are: {}", join(names, ", "))};
     }
 
-  // Numbers for the variables everywhere; then for each `?` that was given.
+  // Numbers for the variables everywhere; then for each specified `?`.
   RELAY_ASSIGN(ir::FunctionRef bound, ir::substitute_dims(main->second, bindings));
   ir::VarMap replaced;
   std::vector<ir::VarRef> params = bound->params;
@@ -270,9 +270,9 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
                       "give the bytes of a model"};
   if (starts_with(bytes, artifact_magic)) return ModelForm::Artifact;
   for (const char* begin :
-       {"#[version", "def @", "import \"", "type ", "extern ", "//", "/*"})  // the parser wants the version
+       {"#[version", "def @", "import \"", "type ", "extern ", "//", "/*"})  // the parser needs the version
     if (starts_with(trim(bytes.substr(0, 256)), begin)) return ModelForm::Relay;
-  // The fields of an ONNX model that files begin with: ir_version, producer_name, graph, opset_import.
+  // The first fields of ONNX model files: ir_version, producer_name, graph, opset_import.
   if (std::string_view("\x08\x12\x3a\x42").find(bytes[0]) != std::string_view::npos) return ModelForm::Onnx;
   const std::optional<input::ForeignFile> foreign = input::foreign_file(bytes.substr(0, 64));
   return Diagnostic{DiagnosticKind::bad_option,
@@ -284,7 +284,7 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
                     foreign ? foreign->to_use : "export the model to ONNX"};
 }
 
-// What cannot be loaded, in messages that name `to` and not the file it was read from, and the way out.
+// Problems of loading, with messages that name `to` instead of the file that was read, and a remedy.
 static Diagnostics no_artifact(Diagnostics problems, const std::string& from, const std::string& to) {
   auto rename = [&](std::string& text) {
     for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())

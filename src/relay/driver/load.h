@@ -1,4 +1,4 @@
-// Reading a model, whatever it is: an ONNX file, a Relay program or a compiled artifact.
+// Reads a model of any form: an ONNX file, a Relay program or a compiled artifact.
 //
 //   Result<Model> model = load_model("net.onnx", {.shapes = {{"input", {8, 3, 224, 224}}}});
 #pragma once
@@ -13,9 +13,9 @@
 namespace relay::driver {
 
 struct LoadOptions {
-  std::map<std::string, std::vector<int64_t>> shapes;  // by input; -1 leaves a dimension as it is
-  runtime::ExecutableOptions run;                      // of an artifact
-  // Of a foreign model; frontend/common/import.h says what they mean.
+  std::map<std::string, std::vector<int64_t>> shapes;  // by input; -1 leaves a dimension unchanged
+  runtime::ExecutableOptions run;                      // for an artifact
+  // For a foreign model; see frontend/common/import.h.
   std::map<std::string, DType> dtypes = {};
   std::optional<int64_t> opset = {};
   bool freeze_params = true;
@@ -29,29 +29,29 @@ const char* name(ModelForm form);
 
 struct Model {
   std::string path;
-  std::vector<std::string> files;  // that were read: the path, and those with weights
+  std::vector<std::string> files;  // the files that were read: the path, and those with weights
   ModelForm form = ModelForm::Relay;
   ir::Module module;                                // Relay, Onnx
   std::vector<std::string> output_names;            // Onnx; else empty
-  std::vector<std::string> output_nodes;            // Onnx with all_values: which node gives each output
+  std::vector<std::string> output_nodes;            // Onnx with all_values: the node that computes each output
   std::shared_ptr<runtime::Executable> executable;  // Artifact; also:
   runtime::Artifact artifact;
-  ir::Module interface;  // @main with its parameters and nothing to do, and the data types
+  ir::Module interface;  // @main with its parameters and an empty body, and the data types
   Diagnostics warnings;
-  double ms = 0;  // reading it
-  // What says of which types the inputs are (inputs.h).
+  double ms = 0;  // time of reading it
+  // The module with the types of the inputs (inputs.h).
   const ir::Module& types() const { return form == ModelForm::Artifact ? interface : module; }
 };
 
-// The form by content and extension; a diagnostic when it cannot be told.
+// The form by content and extension; a diagnostic if it cannot be determined.
 Result<ModelForm> form_of(const std::string& path);
 Result<Model> load_model(const std::string& path, const LoadOptions& options = {});
-// The model that these bytes are. `name` is for messages; weights in other files are looked for beside it.
+// Reads a model from bytes. `name` is for messages; weights in other files are searched for next to it.
 Result<Model> load_model(const std::string& name, std::string_view bytes, const LoadOptions& options = {});
 // The form of these bytes, by content alone.
 Result<ModelForm> form_of(const std::string& name, std::string_view bytes);
 
-// Fills in what a model has that is an artifact.
+// Fills in the fields of a model that is an artifact.
 Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options);
 // The text of a note of an artifact; corrupt_file if it has none.
 Result<std::string> note(const runtime::Artifact& artifact, const std::string& name);

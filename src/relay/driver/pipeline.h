@@ -1,9 +1,9 @@
-// The default pipelines: which passes a program goes through at each optimisation level.
+// The default pipelines: the passes of each optimisation level.
 //
-//   O0  as written, one kernel an operator: the first thing to compare with when an answer looks wrong
-//   O1  fused, nothing rewritten
+//   O0  as written, one kernel per operator: the first thing to compare with when an answer looks wrong
+//   O1  fused, without rewrites
 //   O2  the default: every rewrite that keeps the answer within rounding
-//   O3  O2, and what costs more time to compile
+//   O3  O2, and passes that take more time to compile
 #pragma once
 
 #include "relay/transform/pass.h"
@@ -12,9 +12,9 @@ namespace relay::driver {
 
 constexpr int default_opt_level = 2, max_opt_level = 3;
 
-// What batch_norm and dropout mean.
+// The meaning of batch_norm and dropout.
 enum class Mode : uint8_t {
-  Inference,  // statistics that are given; nothing is dropped
+  Inference,  // stored statistics; nothing is dropped
   Training,   // statistics and masks of the batch (training_forms)
 };
 const char* name(Mode mode);  // "inference", "training"
@@ -27,7 +27,8 @@ struct Pipeline {
 // 0 <= level <= max_opt_level
 Pipeline pipeline(int level, Mode mode = Mode::Inference);
 
-// What a program with control flow, functions or data goes through after them: from Relay to what exec/ makes code of.
+// The passes that a program with control flow, functions or data goes through afterwards: from Relay to the form from
+// which exec/ makes code.
 const std::vector<std::string>& program_passes();
 
 }  // namespace relay::driver

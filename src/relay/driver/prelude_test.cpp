@@ -1,4 +1,4 @@
-// Every function of the prelude, on small programs whose results are written beside them.
+// Tests every function of the prelude on small programs, with their results next to them.
 #include "relay/prelude/prelude.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace relay::eval {
 namespace {
 
-// For people: 3, [1, 2] for a list, (1, 2) for a tuple, Some(1), tensor (2, 1) {1, 2}.
+// Values as text: 3, [1, 2] for a list, (1, 2) for a tuple, Some(1), tensor (2, 1) {1, 2}.
 std::string show(const Value& v) {
   auto all = [](const Values& fields) {
     std::string out;
@@ -110,7 +110,7 @@ TEST(Prelude, options_and_trees) {
          {"@size(Rose(1, Cons(Rose(2, Nil), Cons(Rose(3, Cons(Rose(4, Nil), Nil)), Nil))))", "4"}});
 }
 
-// Held back to front: the sequence 1, 2, 3 is Cons(3, Cons(2, Cons(1, Nil))).
+// Stored in reverse order: the sequence 1, 2, 3 is Cons(3, Cons(2, Cons(1, Nil))).
 TEST(Prelude, sequences) {
   std::string three = "Cons(3, Cons(2, Cons(1, Nil)))";
   check("import \"sequence\"",
@@ -172,7 +172,7 @@ TEST(Prelude, gradient_cells) {
                                 {both("@AddGradCell", plus, "Raw(3f)", "Raw(4f)"), "7"},
                                 {both("@AddGradCell", plus, zero, "Raw(4f)"), "4"},
                                 {both("@AddGradCell", plus, one, one), "2"}});
-  // Known zeros and ones are not multiplied and not made.
+  // Known zeros and ones are neither multiplied nor materialised.
   check("import \"gradient\"", {{"@MultiplyGradCell(" + times + ", " + one + ", Raw(3f))", "Raw(3)"},
                                 {"@AddGradCell(" + plus + ", Raw(3f), " + zero + ")", "Raw(3)"}});
 }
@@ -264,7 +264,7 @@ TEST(Prelude, parts_of_every_element_type) {
 }
 
 TEST(Prelude, imports) {
-  // Twice, in any order, with what it needs: one definition each. What is printed needs no import.
+  // Imported twice, in any order, with its dependencies: one definition each. Printed text needs no import.
   Result<ir::Module> a = text::parse(
       "#[version = \"0.0.5\"]\nimport \"tree\"\nimport \"list\"\nimport \"prelude.rly\"\ndef @main(%x: Tree[int32]) { "
       "@size(%x) }");
@@ -274,7 +274,7 @@ TEST(Prelude, imports) {
   EXPECT_TRUE(ir::equal(*a, *b));
   EXPECT_EQ(a->types.size(), 3u);
   EXPECT_EQ(a->functions.size(), 25u);
-  // Into a module that has it, and one that has another of the name.
+  // Into a module that already has it, and into one with another definition of the name.
   Result<ir::Module> again = text::import_prelude(*a, "list");
   ASSERT_TRUE(again);
   EXPECT_TRUE(ir::equal(*a, *again));

@@ -1,4 +1,5 @@
-// Whole programs, each construct of the language: the reference evaluator and the compiled program give equal values.
+// Whole programs for each construct of the language: the reference evaluator and the compiled program return equal
+// values.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -47,7 +48,7 @@ Tensor f32(Shape shape, double first = 0.25) {
   return t;
 }
 
-// "" when a and b are equal up to rounding, else what differs.
+// "" if a and b are equal up to rounding, else the difference.
 std::string difference(const Value& a, const Value& b) {
   std::vector<std::pair<Value, Value>> work{{a, b}};
   while (!work.empty()) {

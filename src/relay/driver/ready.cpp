@@ -13,8 +13,8 @@ namespace relay::driver {
 
 using Json = nlohmann::ordered_json;
 
-// Each list below names every field of its struct: with a new one it does not compile before it is decided whether the
-// field is part of the key.
+// Each list below names every field of its struct: a new field does not compile until it is decided if it is part of
+// the key.
 
 static Json key_of(const OperationCycles& cycles) {
   const auto& [division, root, exp] = cycles;
@@ -59,7 +59,7 @@ static Json key_of(const CompileOptions& options) {
                donate, output_names, trace] = options;
   Json donated = Json::object();
   for (const auto& [input, result] : donate) donated[input] = result.value_or(-1);
-  // These decide how a model is compiled or run, and nothing in its artifact. With `more_passes` there is no key.
+  // These affect how a model is compiled or run, but not its artifact. With `more_passes` there is no key.
   (void)memory_limit, (void)run_here, (void)verify, (void)trace, (void)more_passes;
   return {{"target", key_of(target)},
           {"threads", threads},
@@ -81,7 +81,7 @@ static Json key_of(const CompileOptions& options) {
 
 static Json key_of(const LoadOptions& options) {
   const auto& [shapes, run, dtypes, opset, freeze_params, all_values, without_attributes, import_limits] = options;
-  (void)import_limits;  // decide whether there is an artifact, not what is in it
+  (void)import_limits;  // decide if there is an artifact, but not its contents
   (void)run;            // of an artifact
   Json types = Json::object();
   for (const auto& [name, dtype] : dtypes) types[name] = dtype.str();
@@ -116,7 +116,8 @@ static cache::NewModel to_keep(const Ready& ready, const CompileOptions& options
           .write_artifact = [&](const std::string& path) { return save(*ready.compiled, FileForm::Artifact, path); }};
 }
 
-// It calls operators, or functions for code generators, that this process has defined: another may define others.
+// True if it calls operators, or functions for code generators, that this process has defined: another process may
+// define different ones.
 static bool means_something_here_only(const ir::Module& module) {
   bool found = false;
   for (const auto& [name, f] : module.functions)
@@ -132,7 +133,7 @@ static bool means_something_here_only(const ir::Module& module) {
 Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
                             cache::Cache* cache, Diagnostics& warnings) {
   Ready out;
-  // Passes have no text that says what they do, nor have generators that this process has added.
+  // Passes have no text that identifies them, nor do generators that this process has added.
   if (input::is_pipe(path) || !options.more_passes.empty() ||
       (!options.external.empty() && external::has_added_generators())) {
     cache = nullptr;
@@ -173,7 +174,7 @@ Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, Co
     out.executable = out.compiled->executable;
     return out;
   }
-  // Compiled to a file, which is then loaded: code is generated once.
+  // Compiles to a file, which is then loaded, so that code is generated once.
   RELAY_RETURN_IF_ERROR(check_runs_here(options.target));
   options.run_here = false;
   RELAY_ASSIGN(out.compiled, compile(out.model.module, options));

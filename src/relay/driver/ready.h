@@ -10,18 +10,19 @@
 
 namespace relay::driver {
 
-// What an artifact is made of besides the model's files: the same text for the same options, another for others.
+// Everything besides the model's files that determines an artifact: equal texts for equal options, different texts for
+// different options.
 std::string cache_request(const LoadOptions& load, const CompileOptions& options);
 
-// A model ready to run: from the cache, or read, compiled and put there.
+// A model ready to run: from the cache, or read, compiled and stored there.
 struct Ready {
-  Model model;  // its executable is set where it was an artifact or came from the cache
+  Model model;  // its executable is set if it was an artifact or came from the cache
   std::shared_ptr<runtime::Executable> executable;
-  std::optional<Compiled> compiled;  // none: an artifact, or `cached`
+  std::optional<Compiled> compiled;  // unset: an artifact, or `cached`
   std::optional<cache::CachedModel> cached;
   std::vector<std::string> notes;  // about the cache
 };
-// `cache` may be null. `warnings` of reading the model are filled in even if that, or compiling, fails.
+// `cache` may be null. `warnings` of reading the model are filled in even if reading or compiling fails.
 Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
                             cache::Cache* cache, Diagnostics& warnings);
 

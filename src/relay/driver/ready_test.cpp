@@ -5,8 +5,8 @@
 namespace relay::driver {
 namespace {
 
-// Every field that changes an artifact changes the request. That none is forgotten is checked by the compiler: the lists in
-// ready.cpp name each field.
+// Every field that changes an artifact changes the request. The compiler checks completeness: the lists in ready.cpp
+// name each field.
 TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
   const std::string plain = cache_request({}, {});
   EXPECT_EQ(cache_request({}, {}), plain);
@@ -38,7 +38,7 @@ TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
   }
 }
 
-// Only where a compilation happens, not what it makes.
+// Options that affect only the place of a compilation, not its result.
 TEST(CacheRequest, IsTheSameWhereTheArtifactIs) {
   CompileOptions options;
   options.run_here = false, options.verify = true, options.memory_limit = 1 << 20;

@@ -25,7 +25,7 @@ namespace {
 
 const FunctionRef& main_of(const Part& part) { return part.module.functions.at("main"); }
 
-// Calls whose value is a tensor and that need nothing but @main's parameters, in order of evaluation.
+// Calls with a tensor result that need only @main's parameters, in order of evaluation.
 Exprs calls_that_stand_alone(const FunctionRef& main) {
   Exprs out;
   NodeSet params, bound;
@@ -41,8 +41,8 @@ Exprs calls_that_stand_alone(const FunctionRef& main) {
   return out;
 }
 
-// The program that computes `target`, an expression of `whole`, with inputs in the place of `cuts`, which have the
-// values that the evaluator finds. None where it has no type by itself.
+// The program that computes `target`, an expression of `whole`, with inputs in place of `cuts`, which have the values
+// that the evaluator computes. Unset if it has no type by itself.
 std::optional<Part> part_of(const Part& whole, const Expr& target, const NodeSet& cuts) {
   const FunctionRef& main = main_of(whole);
   std::vector<VarRef> inputs;
@@ -54,7 +54,7 @@ std::optional<Part> part_of(const Part& whole, const Expr& target, const NodeSet
     inputs.push_back(v), cut.push_back(before);
     return v;
   });
-  NodeSet used;  // what was replaced below another replacement is not
+  NodeSet used;  // excludes replacements below another replacement
   for (const VarRef& v : free_vars(body)) used.insert(v.get());
   std::vector<VarRef> params;
   Exprs wanted;
@@ -85,7 +85,7 @@ std::optional<Part> part_of(const Part& whole, const Expr& target, const NodeSet
 
 using Test = std::function<bool(const Part&)>;
 
-// By halves over the calls: one that is wrong, and the one before it in order of evaluation is not.
+// Bisects the calls: finds one that is wrong while the one before it in order of evaluation is not.
 Part cut_behind(const Part& whole, const Test& is_wrong) {
   const Exprs calls = calls_that_stand_alone(main_of(whole));
   Part best = whole;
@@ -111,14 +111,14 @@ std::vector<std::pair<Expr, size_t>> distances(const Expr& result) {
     if (!seen.insert(e.get())) continue;
     out.emplace_back(e, distance);
     transform::for_each_open_child(e, [&, d = distance](const Expr& child) {
-      // A tuple or a projection is no step of its own.
+      // A tuple or a projection is not a separate step.
       child->kind == ExprKind::Call ? work.emplace_back(child, d + 1) : work.emplace_front(child, d);
     });
   }
   return out;
 }
 
-// The result with the calls that are nearer to it than some depth, the least that is wrong.
+// The result with the calls up to some distance from it, the smallest at which it is wrong.
 Part cut_in_front(const Part& whole, const Test& is_wrong) {
   const Expr result = main_of(whole)->body;
   NodeSet alone;
@@ -135,7 +135,7 @@ Part cut_in_front(const Part& whole, const Test& is_wrong) {
   return whole;
 }
 
-// One call after another becomes an input, far ones first; `tries` counts down.
+// Turns one call after another into an input, far ones first; `tries` counts down.
 std::optional<Part> cut_one_call(const Part& whole, const Test& is_wrong, int& tries) {
   const Expr result = main_of(whole)->body;
   for (const Expr& e : calls_that_stand_alone(main_of(whole))) {

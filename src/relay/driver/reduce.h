@@ -18,9 +18,10 @@ struct Part {
 };
 size_t count_calls(const Part& part);  // in @main
 
-// `whole`: is_wrong holds for it. Of what comes out it holds too: an expression of @main and calls that it is computed
-// from; others have become inputs, with the values that the evaluator finds. The result is cut first, by halves, then
-// the depth below it, then single calls. What is bound by a `let`, a function or a clause is not cut apart.
+// `whole`: is_wrong holds for it. It also holds for the returned part: an expression of @main and calls from which it
+// is computed; other values have become inputs, with the values that the evaluator computes. The result is reduced
+// first, by bisection, then the depth below it, then single calls. Bodies of a `let`, a function or a clause are not
+// split.
 Result<Part> reduce(const Part& whole, const std::function<bool(const Part&)>& is_wrong);
 
 }  // namespace relay::driver

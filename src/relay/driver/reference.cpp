@@ -12,7 +12,7 @@ namespace relay::driver {
 
 namespace {
 
-// A folder for what goes to another process and comes back.
+// A folder for files exchanged with another process.
 class Scratch {
  public:
   Scratch() {
@@ -31,7 +31,7 @@ class Scratch {
   std::string path_;
 };
 
-// What reference.py is told, as a file: which values of which model, and the names of its inputs.
+// Writes the request to reference.py as a file: the model, the names of its inputs and of the requested values.
 Status write_request(const Scratch& scratch, const std::string& model, const std::vector<std::string>& names,
                      const std::vector<input::Port>& ports, const std::vector<runtime::Value>& inputs) {
   if (!scratch.is_there())

@@ -1,5 +1,5 @@
-// Every schedule rule in turn is made to refuse: each program still compiles, computes the same, and says what it lost;
-// in strict mode it is an error that says whose.
+// Makes each schedule rule refuse in turn: each program still compiles, computes the same, and reports the loss; in
+// strict mode that is an error that names the rule.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +32,7 @@ Outcome run(const Network& c, const CompileOptions& options) {
   return {(*out)[0], compiled->report.refusals};
 }
 
-// The largest difference, in parts of the largest value.
+// The largest difference, relative to the largest value.
 double difference(const Tensor& a, const Tensor& b) {
   double most = 0, largest = 0;
   for (int64_t i = 0; i < a.elements(); ++i) {
@@ -61,7 +61,7 @@ TEST(RefusedRules, EveryProgramCompilesIsRightAndSaysWhatItLost) {
   }
 }
 
-// On a named target, so that every rule is used whatever this machine is.
+// On a named target, so that every rule is used on any machine.
 TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
   for (lower::Rule rule : lower::all_rules()) {
     SCOPED_TRACE(name(rule));
@@ -87,7 +87,7 @@ TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
 }
 
 // Code generation refuses register tiles that do not fit, after the nest has accepted them: with fewer registers than
-// the rules think that there are, every tile gives way to the next simpler schedule.
+// the rules assume, every tile is replaced by the next simpler schedule.
 TEST(RefusedRules, WhatCodeGenerationRefusesGivesWayToo) {
   std::set<std::string> refused;
   for (const Network& c : networks) {

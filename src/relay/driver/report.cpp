@@ -96,7 +96,7 @@ std::string json(const CompileReport& report, bool times) {
   return out.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-// Where a span points, added to `out`.
+// Adds the place of a span to `out`.
 static void add_place(Json& out, const Span& span) {
   out["node"] = span.node ? Json(*span.node) : Json();
   out["file"] = span.source ? Json(span.source->name) : Json();

@@ -1,7 +1,7 @@
-// What lowering decides, as text: test/schedules has a file for each small network (test_networks.h), with the
-// schedules of all its groups for three processors. A change of a rule is read as a difference of these files.
+// Decisions of lowering, as text: test/schedules has a file for each small network (test_networks.h), with the
+// schedules of all its groups for three processors. A change of a rule shows as a difference of these files.
 //
-//   RELAY_BLESS=1 build/release/bin/relay_test_driver --gtest_filter=Schedules.*        writes them anew
+//   RELAY_BLESS=1 build/release/bin/relay_test_driver --gtest_filter=Schedules.*        rewrites them
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path folder = fs::path(RELAY_SOURCE_DIR) / "test" / "schedules";
-// Vectors of 8 and 16 lanes, one and two multiply-adds a cycle.
+// Vectors of 8 and 16 lanes, one and two multiply-adds per cycle.
 constexpr const char* processors[] = {"haswell", "zen4", "sapphirerapids"};
 
 std::string schedules_of(const Network& network, const TargetDesc& target) {
@@ -51,7 +51,7 @@ TEST(Schedules, AreAsTheyWere) {
   }
 }
 
-// A figure of the machine's description, with another one in its place.
+// A figure of the machine's description, with a replacement.
 struct Figure {
   const char* name;
   void (*scale)(TargetDesc&, double by);
@@ -62,7 +62,7 @@ void scale(TargetDesc& t, double by) {
   t.*field = static_cast<std::remove_reference_t<decltype(t.*field)>>(static_cast<double>(t.*field) * by);
 }
 constexpr Figure figures[] = {
-    {"vector_bytes", scale<&TargetDesc::vector_bytes>, 0.25, 0.5},  // there are none of 128 bytes
+    {"vector_bytes", scale<&TargetDesc::vector_bytes>, 0.25, 0.5},  // vectors of 128 bytes do not exist
     {"vector_registers", scale<&TargetDesc::vector_registers>},
     {"fma_per_cycle", scale<&TargetDesc::fma_per_cycle>},
     {"fma_latency", scale<&TargetDesc::fma_latency>},
@@ -72,7 +72,7 @@ constexpr Figure figures[] = {
     {"float64_cycles.division", [](TargetDesc& t, double by) { t.float64_cycles.division *= by; }},
     {"float64_cycles.root", [](TargetDesc& t, double by) { t.float64_cycles.root *= by; }},
     {"float64_cycles.exp", [](TargetDesc& t, double by) { t.float64_cycles.exp *= by; }},
-    // A dot product is four multiply-adds, or two: only such a difference makes it the slower way.
+    // A dot product is four multiply-adds, or two: only a factor like this makes it slower.
     {"int8_dots_per_cycle", scale<&TargetDesc::int8_dots_per_cycle>, 0.25, 4},
     {"bfloat16_dots_per_cycle", scale<&TargetDesc::bfloat16_dots_per_cycle>, 0.25, 4},
     {"ghz", scale<&TargetDesc::ghz>},
@@ -87,12 +87,12 @@ constexpr Figure figures[] = {
     {"prefetch_weights", [](TargetDesc& t, double by) { t.prefetch_weights = by > 0; }, 0, 1},
 };
 
-// Of neighbours along rows of 1024: two read each element of `value`, which is stored or computed for both.
+// Neighbours along rows of 1024: two read each element of `value`, which is stored or computed for both.
 #define RELAY_DIFFERENCES(value, rows)                                      \
   "let %q = " value "; subtract(strided_slice(%q, begin=[0, 1], end=[" rows \
   ", 1024], strides=[1, 1]), strided_slice(%q, begin=[0, 0], end=[" rows ", 1023], strides=[1, 1]))"
 
-// Networks for which two ways cost about as much.
+// Networks for which two alternatives cost about the same.
 const std::vector<Network> near_a_border = {
     {"deep convolution",
      {1, 512, 7, 7},
@@ -161,8 +161,8 @@ const std::vector<Network> near_a_border = {
 };
 #undef RELAY_DIFFERENCES
 
-// Rules choose by figures of the machine: which networks are scheduled otherwise where one is half or twice as large,
-// or as much smaller and larger as stands beside it.
+// Rules choose by figures of the machine: counts the networks whose schedules change if a figure is halved or doubled,
+// or scaled by the factors next to it.
 TEST(Schedules, FollowTheMachine) {
   const TargetDesc machine = *find_target("zen4");
   std::vector<std::pair<const Network*, std::string>> usual;

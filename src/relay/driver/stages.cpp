@@ -22,8 +22,8 @@ static Diagnostic unknown_name(const std::string& which, const std::vector<std::
                                         : format("give a number from 0 to {}, or a name", names.size() - 1)};
 }
 
-// The names at which `which` points: all for "", one by number, or every one of that name (or with that prefix and a
-// suffix _N).
+// The indices of the names that `which` selects: all for "", one by number, or every one of that name (or with that
+// prefix and a suffix _N).
 static Result<std::vector<size_t>> choose(const std::string& which, const std::vector<std::string>& names,
                                           const char* what) {
   std::vector<size_t> chosen;
@@ -37,7 +37,7 @@ static Result<std::vector<size_t>> choose(const std::string& which, const std::v
 }
 
 namespace {
-// The groups and kernels of all segments, kernels of one name once.
+// The groups and kernels of all segments, without duplicate kernels.
 struct All {
   explicit All(std::span<const lower::LoweredFunction> segments) {
     for (const lower::LoweredFunction& f : segments) {
@@ -64,7 +64,7 @@ struct All {
 };
 }  // namespace
 
-// te and schedules are of groups.
+// Text of groups: te and schedules.
 static Result<std::string> group_text(const All& all, Stage stage, const std::string& which) {
   std::vector<std::string> names;
   for (const lower::LoweredGroup* group : all.groups) names.push_back(group->name);
@@ -72,7 +72,7 @@ static Result<std::string> group_text(const All& all, Stage stage, const std::st
   std::string out;
   for (size_t i : chosen) {
     const lower::LoweredGroup& group = *all.groups[i];
-    // A schedule alone is what --schedule takes: no heading then.
+    // A single schedule is printed without a heading, as --schedule expects it.
     if (chosen.size() > 1 || stage == Stage::Te)
       out += format("{}# group {} {}\n", out.empty() ? "" : "\n", i, group.name);
     out += stage == Stage::Te ? te::str(group.stages) : group.schedule;
@@ -81,7 +81,7 @@ static Result<std::string> group_text(const All& all, Stage stage, const std::st
   return out;
 }
 
-// Loops, LLVM and assembly are of kernels. A group's name gives the kernels of its steps.
+// Selects kernels, for loops, LLVM and assembly. A group's name selects the kernels of its steps.
 static Result<std::vector<size_t>> choose_kernels(const All& all, const std::string& which) {
   std::vector<std::string> names;
   for (const loop::Kernel* kernel : all.kernels) names.push_back(kernel->name);
@@ -99,7 +99,7 @@ Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments,
   All all(segments);
   if (stage == Stage::Te || stage == Stage::Schedule) return group_text(all, stage, which);
   RELAY_ASSIGN(std::vector<size_t> chosen, choose_kernels(all, which));
-  if (stage == Stage::C) {  // one file
+  if (stage == Stage::C) {  // a single file
     std::vector<loop::Kernel> kernels;
     for (size_t i : chosen) kernels.push_back(*all.kernels[i]);
     return codegen::c_source(kernels);

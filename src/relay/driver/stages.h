@@ -1,4 +1,5 @@
-// The stages below Relay as text: te, schedule, loops, C, LLVM, assembly, of all groups of all segments or of one.
+// The stages below Relay as text: te, schedule, loops, C, LLVM, assembly, of one group, or of all groups of all
+// segments.
 //
 //   RELAY_ASSIGN(std::string text, stage_text(lowered, target, Stage::Schedule, "fused_nn_conv2d"));
 #pragma once
@@ -11,7 +12,7 @@ namespace relay::driver {
 
 enum class Stage : uint8_t { Te, Schedule, Loop, C, Llvm, Assembly };
 
-// `which`: a group's or a kernel's name or number; empty: all. An unknown one is a diagnostic that lists them.
+// `which`: a group's or a kernel's name or number; empty for all. An unknown one is a diagnostic that lists them.
 Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments, const TargetDesc& target, Stage stage,
                                const std::string& which);
 

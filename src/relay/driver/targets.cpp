@@ -40,7 +40,7 @@ static Result<TargetDesc> described_target(std::string_view text) {
   for (size_t i = 1; !first && i < all_targets().size(); ++i)
     if (Result<TargetDesc> other = all_targets()[i].describe(text)) return other;
   if (first) return first;
-  // If none does: what x86 says of its own processors, and all there are of another.
+  // If none does: an error with x86's processors and those of all others.
   const std::string name(trim(split(text, ',')[0]));
   std::vector<std::string> all, known;
   for (const codegen::TargetDef& target : all_targets()) {

@@ -1,4 +1,4 @@
-// Small networks that between them use every schedule rule, for the tests of lowering.
+// Small networks that together use every schedule rule, for the tests of lowering.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct Network {
   const char* body;            // of %x and %w0, %w1
 };
 
-// Between them they use every rule.
+// Together they use every rule.
 inline const std::vector<Network> networks = {
     {"winograd",
      {1, 64, 16, 16},
@@ -74,7 +74,7 @@ inline const std::vector<Network> networks = {
     {"programs", {3, 100}, {}, "cumsum(sort(%x, axis=-1), axis=0)"},
 };
 
-// Small numbers of both signs, others for each `step`.
+// Small numbers of both signs, different for each `step`.
 inline Tensor values(const Shape& shape, int64_t step) {
   Tensor t = Tensor::full(shape, DType::float32(), 0);
   float* v = static_cast<float*>(t.mutable_data());
@@ -82,7 +82,7 @@ inline Tensor values(const Shape& shape, int64_t step) {
   return t;
 }
 
-// Typed, with @main of %x.
+// A typed module with @main of %x.
 inline ir::Module module_of(const Network& c) {
   auto type = [](const Shape& shape) { return format("Tensor[({}), float32]", join(shape, ", ")); };
   std::string params = "%x: " + type(c.input);

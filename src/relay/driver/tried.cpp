@@ -32,7 +32,7 @@ static Outcome without_results(std::string fault, const std::string& message) {
 
 Outcome refused(const Diagnostics& errors) { return without_results(info(errors[0].kind).code, errors[0].message); }
 
-// CBOR keeps infinities, which JSON as text has not.
+// CBOR keeps infinities, unlike JSON as text.
 static std::vector<uint8_t> to_bytes(const Outcome& outcome) {
   Json all = Json::array();
   for (const Difference& d : outcome.differences)
@@ -54,7 +54,7 @@ static Outcome from_bytes(const std::vector<uint8_t>& bytes) {
 }
 
 namespace {
-// Where a child is, in memory that its parent sees.
+// The progress of a child, in memory shared with its parent.
 class Place {
  public:
   Place() : text_(static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
@@ -88,7 +88,7 @@ Outcome tried(const std::function<Outcome(const At&)>& step) {
   place.set("starting");
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-  return run(step, place);  // it allows no threads after a fork
+  return run(step, place);  // threads are not allowed after a fork
 #endif
 #endif
   int ends[2];

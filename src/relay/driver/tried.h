@@ -1,5 +1,5 @@
-// A step of a compilation, tried in a process of its own: a crash of the compiler or of a kernel is an outcome like
-// another, and what the step took of memory is given back.
+// A step of a compilation that runs in a separate process: a crash of the compiler or of a kernel is an ordinary
+// outcome, and the memory of the step is freed.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@
 namespace relay::driver {
 
 struct Outcome {
-  Differences differences{};     // beside the reference; where there are no results, one that says why
-  std::string fault{};           // why there are none: "R0304", "SIGSEGV", "internal error"; else empty
-  transform::Applied applied{};  // rules, where the step is a pass
+  Differences differences{};     // from the reference; without results, a single one with the reason
+  std::string fault{};           // reason why there are no results: "R0304", "SIGSEGV", "internal error"; else empty
+  transform::Applied applied{};  // rules applied, if the step is a pass
 };
 bool is_right(const Outcome& outcome, double tolerance);
-// Both are wrong in the same way: another result, the same diagnostic, the same signal.
+// True if both are wrong in the same way: another result, the same diagnostic, the same signal.
 bool is_same_fault(const Outcome& a, const Outcome& b, double tolerance);
 std::string str(const Outcome& outcome, double tolerance);  // "right", "different", "refused (R0304)", "SIGSEGV"
 
-// There is no result but diagnostics.
+// An outcome with diagnostics instead of results.
 Outcome refused(const Diagnostics& errors);
 
-// Says where a step is, for a message in case that it ends there: "compiling", "running".
+// Reports the progress of a step, for a message if it ends there: "compiling", "running".
 using At = std::function<void(const std::string&)>;
 Outcome tried(const std::function<Outcome(const At&)>& step);
 

@@ -66,7 +66,7 @@ Result<size_t> first_wrong(size_t programs, const std::function<Result<bool>(siz
   return wrong;
 }
 
-// --- steps, each tried in a process of its own ---------------------------------------------------------------------
+// --- steps, each tried in a separate process -------------------------------------------------------------------------
 static Outcome compiled_outcome(const Case& c, const CompileOptions& options) {
   return tried([&](const At& at) -> Outcome {
     at("compiling");
@@ -81,7 +81,7 @@ static Outcome compiled_outcome(const Case& c, const CompileOptions& options) {
   });
 }
 
-// Of the last pass: the rules that it applied.
+// Runs passes; returns the rules that the last one applied.
 static Result<ir::Module> run(const std::vector<transform::PassInfo>& passes, const ir::Module& module,
                               const CompileOptions& options, transform::Applied* applied = nullptr) {
   transform::PassContext context;
@@ -92,7 +92,7 @@ static Result<ir::Module> run(const std::vector<transform::PassInfo>& passes, co
   return after;
 }
 
-// What the evaluator makes of the module behind the passes, in each operation's own type.
+// The evaluator's result for the module after the passes, in each operation's own type.
 static Outcome outcome_behind(const std::vector<transform::PassInfo>& passes, const ir::Module& module, const Case& c,
                               const CompileOptions& options) {
   return tried([&](const At& at) -> Outcome {
@@ -111,15 +111,16 @@ static Outcome outcome_behind(const std::vector<transform::PassInfo>& passes, co
   });
 }
 
-// --- what is to blame -----------------------------------------------------------------------------------------------
+// --- blame
+// ------------------------------------------------------------------------------------------------------------
 namespace {
 using Passes = std::vector<transform::PassInfo>;
 
-// A step that is to blame, how it shows, and what it did to which program.
+// A step that is to blame, its outcome, and the program that it changed.
 struct Suspect {
   Blame blame;
   Outcome found;
-  Passes pass{};           // the one, if it is one
+  Passes pass{};           // the pass, if it is one
   lower::RuleSet rules{};  // those without which the compiled program is right
 };
 
@@ -146,11 +147,11 @@ class Bisection {
     say_(format("{}: {}", what, str(outcome, case_.tolerance)));
   }
 
-  // The pass to blame, if the evaluator sees a fault behind the last one.
+  // The pass to blame, if the evaluator sees a fault after the last one.
   Result<std::optional<Suspect>> pass() const {
     RELAY_ASSIGN(ir::Module right, before_passes(case_.module, options_));
     const Passes passes = passes_of(right, options_);
-    size_t done = 0;  // passes that are behind `right`
+    size_t done = 0;  // number of passes up to `right`
     auto between = [&](size_t from, size_t to) {
       return Passes(passes.begin() + static_cast<ptrdiff_t>(from), passes.begin() + static_cast<ptrdiff_t>(to));
     };
@@ -161,7 +162,7 @@ class Bisection {
     };
     Outcome found = look(passes.size());
     if (is_right(found) || passes.empty()) return std::optional<Suspect>{};
-    // Taking the parts for another compiler apart is no pass.
+    // Partitioning for another compiler is not a pass.
     if (!options_.external.empty() && !is_right(look(0))) return std::optional<Suspect>{};
     RELAY_ASSIGN(const size_t at, first_wrong(passes.size() + 1, [&](size_t to) -> Result<bool> {
                    Outcome outcome = look(to);
@@ -202,7 +203,7 @@ class Bisection {
     return out;
   }
 
-  // What the suspect makes of a part.
+  // The suspect's outcome for a part.
   Outcome outcome_of(const Suspect& suspect, const Part& part) const {
     const Result<Case> c = make_case(part.module, part.inputs, case_.tolerance);
     if (!c) return {};
@@ -223,7 +224,7 @@ class Bisection {
       return true;
     };
     const Part whole{suspect.pass.empty() ? case_.module : blame.before, case_.inputs};
-    if (!is_wrong(whole)) return blame;  // only together with other passes
+    if (!is_wrong(whole)) return blame;  // wrong only together with other passes
     RELAY_ASSIGN(blame.smallest, reduce(whole, is_wrong));
     return blame;
   }

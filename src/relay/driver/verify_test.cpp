@@ -1,4 +1,4 @@
-// What is behind a wrong result: planted faults are named.
+// Finding the cause of a wrong result: planted faults are named.
 #include "relay/driver/verify.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(Bisect, AWrongImportIsNamed) {
   Result<Blame> nothing = blame_import(*right, inputs, reference, 1e-4);
   ASSERT_TRUE(nothing) << render(nothing.errors());
   EXPECT_EQ(nothing->kind, Blame::Kind::Nothing);
-  // A converter that does not read its attributes.
+  // A converter that ignores its attributes.
   Result<Model> wrong =
       load_model(file.path, {.shapes = {}, .run = {}, .all_values = true, .without_attributes = {"LeakyRelu"}});
   ASSERT_TRUE(wrong) << render(wrong.errors());
@@ -99,8 +99,8 @@ TEST(Bisect, TheFirstWrongProgramIsFoundByHalves) {
   }
 }
 
-// A case whose reference is that of another program: as if a pass had changed it. The evaluator and the compiler agree
-// with each other then, and no step is to blame.
+// A case whose reference is that of another program, as if a pass had changed it. The evaluator and the compiler then
+// agree with each other, and no step is to blame.
 TEST(Bisect, AWrongReferenceIsNotBlamedOnAPass) {
   Case c = case_of(*network("rows"));
   c.reference = runtime::Value::tensor(values({32, 300}, 31));
@@ -126,7 +126,7 @@ TEST(Bisect, AFaultOfOneAlgorithmIsNamed) {
   EXPECT_LE(count_calls(blame->smallest), 5u) << text::str(blame->smallest.module);
 }
 
-// A rule of a pass that is wrong: relu(x) becomes x.
+// A wrong rule of a pass: relu(x) becomes x.
 Result<ir::Module> without_relu(const ir::Module& module, transform::PassContext& context) {
   return transform::for_each_function(module, [&](const ir::FunctionRef& f) {
     return ir::FunctionRef(ir::as<ir::Function>(ir::rewrite(f, [&](const ir::Expr& e) -> ir::Expr {
@@ -147,7 +147,7 @@ TEST(Bisect, AWrongRuleOfAPassIsNamedWithTheSmallestProgram) {
   const Network deep{"deep", {1, 8, 6, 6}, {{8, 8, 3, 3}}, body.c_str()};
   CompileOptions options = native();
   options.more_passes = {{"without_relu", "nn.relu(x) becomes x", without_relu}};
-  options.opt_level = 0;  // whose last pass makes a function of each call: the relu is called
+  options.opt_level = 0;  // its last pass makes a function of each call, including the relu
   Result<Blame> blame = bisect(case_of(deep), options, [](const std::string&) {});
   ASSERT_TRUE(blame) << render(blame.errors());
   EXPECT_EQ(blame->kind, Blame::Kind::Pass);

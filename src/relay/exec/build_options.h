@@ -1,4 +1,4 @@
-// How a lowered program is built, and what its executable is like.
+// Options for building a lowered program and its executable.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,12 @@ namespace relay::exec {
 
 struct BuildOptions {
   TargetDesc target;
-  // What compiles and runs the work on constants when `target` is another machine; none: the target is this machine.
+  // The machine that compiles and runs the work on constants if `target` is another machine; unset if the target is
+  // this machine.
   std::optional<TargetDesc> host{};
-  int threads = 0;                              // of the executable and of compilation; 0: all
-  std::optional<runtime::Executor> executor{};  // none: graphs are run as such, functions by the VM
-  int64_t memory_limit = 0;                     // of a run, in bytes (runtime/executable.h); 0: none
+  int threads = 0;                              // of the executable and of compilation; 0: all cores
+  std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
+  int64_t memory_limit = 0;                     // bytes per run (runtime/executable.h); 0: unlimited
 };
 
 }  // namespace relay::exec

@@ -227,7 +227,7 @@ TEST(Build, ProgramsOverValuesThroughTheCInterface) {
   EXPECT_GT(relay_value_text(again, text, sizeof(text)), sizeof(text));
   EXPECT_EQ(std::string(text), "Cons(Tensor[(4)");
 
-  // What is wrong is said.
+  // Errors are reported.
   relay_value* bad = nullptr;
   EXPECT_EQ(relay_value_data(model, "Tree", "Leaf", nullptr, 0, &bad), RELAY_WRONG_INPUT);
   EXPECT_NE(std::string(relay_last_error()).find("no data type `Tree`\n  help: its data types are: List"),
@@ -244,7 +244,7 @@ TEST(Build, ProgramsOverValuesThroughTheCInterface) {
   EXPECT_EQ(relay_value_tuple(nullptr, 1, &bad), RELAY_BAD_ARGUMENT);
   EXPECT_EQ(bad, nullptr);
 
-  // Memory that is used where it lies is given back when the last value of it goes.
+  // Memory that is used in place is released with its last value.
   shape[0] = 32;
   relay_value *shared = nullptr, *reference = nullptr, *content = nullptr;
   ASSERT_EQ(

@@ -47,7 +47,7 @@ void Code::switch_tag(uint32_t of, uint32_t type, const std::vector<Label>& targ
   for (Label l : targets) item.list.push_back(l.id);
 }
 
-// A register that one move writes is the register it is moved from, if that is written once too.
+// A register that is written by one move is merged with the source of the move, if that is written once too.
 void Code::merge_copies() {
   std::vector<uint32_t> writes(registers_, 0), same(registers_);
   for (uint32_t r = 0; r < registers_; ++r) same[r] = r, writes[r] = r < parameters_;
@@ -57,7 +57,7 @@ void Code::merge_copies() {
     if (item.op == Op::RunSegment)
       for (uint32_t r : item.list) ++writes[r];
   }
-  for (Item& item : items_) {  // what is moved was written before
+  for (Item& item : items_) {  // the source of a move was written before
     if (item.is_place) continue;
     for (uint32_t& r : item.args) r = same[r];
     if (item.op != Op::Move || writes[item.to] != 1 || writes[item.args[0]] != 1) continue;
@@ -66,7 +66,7 @@ void Code::merge_copies() {
   }
 }
 
-// Backwards over the code, which jumps forward only, with the set of registers whose values are used later.
+// Walks the code backwards, which only jumps forward, with the set of registers whose values are used later.
 Code::Registers Code::find_last_uses() {
   std::set<uint32_t> live;
   std::vector<std::set<uint32_t>> live_at(labels_);

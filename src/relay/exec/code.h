@@ -1,13 +1,13 @@
-// Code: the instructions of a function while they are being written, over as many registers as values.
+// Code: the instructions of a function under construction, with a register for each value.
 //
 //   Code code(1);                                   %0: a list
 //   uint32_t tail = code.field(0, 1);               %1 = field 1 of %0
 //   code.tail_call(length, {tail});
 //   runtime::Function f = code.finish("length");    %1 = field 1 of %0!; tail call length(%1!)
 //
-// Jumps go forward only (loops are calls), and a label that a branch or switch names is reached in no other way.
-// finish() finds the last use of each value, where it is moved, drops values where no way onwards uses them, and leaves
-// out what is never used. A register is written once, or by moves at the ends of branches.
+// Jumps only go forward (loops are calls), and a label that a branch or switch names is reached in no other way.
+// finish() finds the last use of each value, where it is moved, drops values as soon as no path uses them any more, and
+// leaves out unused instructions. A register is written once, or by moves at the ends of branches.
 #pragma once
 
 #include "relay/runtime/program/program_builder.h"
@@ -40,7 +40,7 @@ class Code {
   // args[0] is the closure.
   uint32_t call_closure(Registers args) { return value(runtime::Op::CallClosure, std::move(args)); }
   void tail_call_closure(Registers args) { put(runtime::Op::TailCallClosure, std::move(args)); }
-  // As FunctionBuilder::tensor_of_shape() takes them.
+  // The arguments of FunctionBuilder::tensor_of_shape().
   uint32_t tensor_of_shape(Registers args, std::vector<std::string> about);
   uint32_t reference(uint32_t content) { return value(runtime::Op::MakeReference, {content}); }
   uint32_t read(uint32_t reference) { return value(runtime::Op::ReadReference, {reference}); }
@@ -62,7 +62,7 @@ class Code {
     uint32_t tag = 0, index = 0, to = 0;
     Registers args, list;  // list: results of a segment, labels of a switch
     std::vector<std::string> messages;
-    // Found by finish().
+    // Set by finish():
     bool unused = false;
     std::vector<bool> last;  // of args
     Registers drops_after;
@@ -71,7 +71,7 @@ class Code {
   Item& put(runtime::Op op, Registers args, uint32_t index = 0);
   uint32_t value(runtime::Op op, Registers args, uint32_t index = 0);
   void merge_copies();
-  Registers find_last_uses();  // the parameters that nothing uses
+  Registers find_last_uses();  // returns the unused parameters
 
   uint32_t parameters_, registers_, labels_ = 0;
   std::vector<Item> items_;

@@ -1,4 +1,5 @@
-// Functions as machine code: what the VM's tests ask of all executors, and what only machine code can get wrong.
+// Functions as machine code: the requirements of the VM's tests on all executors, and the failures that only machine
+// code can have.
 #include "relay/exec/test_functions.h"
 #include "relay/runtime/function_tests.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 // --- operations that fail --------------------------------------------------------------------------------------------
 
-// The runtime's operations; the one that `fails_at` counts down to fails, as it would without memory.
+// The runtime's operations; the one at which `fails_at` reaches zero fails, as if out of memory.
 int fails_at = -1;
 bool fails() { return fails_at >= 0 && fails_at-- == 0; }
 relay_operations failing_operations() {
@@ -65,7 +66,7 @@ TEST(Aot, WhateverFailsNothingLeaks) {
       Object* args[] = {Value(x).detach()};
       context.begin(session, nullptr);
       Object* result = functions.call(0, args);
-      bool done = fails_at >= 0;  // fewer operations than that
+      bool done = fails_at >= 0;  // there were fewer operations
       EXPECT_EQ(result != nullptr, done) << "operation " << ways;
       if (result) release(result);
       context.end();
@@ -120,7 +121,7 @@ TEST(Aot, TheCodeMustBeForThisProgramAndRuntime) {
             "the program's functions are not machine code");
   EXPECT_EQ(Executable::create(sum_program(), hand_library(), {.executor = Executor::Graph}).errors()[0].message,
             "the program has branches or calls, which the graph executor cannot run");
-  // A graph has no functions; the VM runs what is machine code too.
+  // A graph has no functions; the VM also runs programs with machine code.
   Result<std::shared_ptr<Executable>> graph =
       Executable::create(chain_program(2), hand_library(), {.executor = Executor::Aot});
   ASSERT_TRUE(graph);

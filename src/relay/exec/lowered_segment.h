@@ -1,4 +1,4 @@
-// What the segments of a program are, before they are written.
+// The segments of a program before they are written.
 #pragma once
 
 #include "relay/ir/expr.h"
@@ -7,11 +7,11 @@
 
 namespace relay::exec {
 
-// A segment of a module (a function with the attribute Segment) and what it was lowered to.
+// A segment of a module (a function with the attribute Segment) and its lowered function.
 struct LoweredSegment {
   ir::FunctionRef function;
   lower::LoweredFunction lowered;
-  runtime::Batching batching = runtime::Batching::None;  // else it is lowered for many calls
+  runtime::Batching batching = runtime::Batching::None;  // if not None, it is lowered for many calls
 };
 
 }  // namespace relay::exec

@@ -61,7 +61,7 @@ class Decider {
     return types_.at(c->data_type);
   }
 
-  // Patterns are as deep as they are written, and the reader limits that: this recurses.
+  // Patterns are as deep as written, which the reader limits: this recurses.
   void add(Row* row, int place, const Pattern& p) {
     switch (p->kind) {
       case PatternKind::Wildcard: return;

@@ -93,7 +93,7 @@ TEST(Match, tuples_and_types_of_one_constructor_need_no_test) {
 }
 
 TEST(Match, too_many_tests_are_refused) {
-  // Row i asks for Cons at places i and i + 1 of a tuple: every combination of the others has to be told apart.
+  // Row i tests for Cons at places i and i + 1 of a tuple: every combination of the others has to be distinguished.
   Patterns p;
   std::vector<Pattern> rows;
   constexpr size_t n = 40;
@@ -143,7 +143,7 @@ TEST(Code, values_are_moved_at_the_last_use_and_dropped_where_no_way_needs_them)
 }
 
 TEST(Code, what_nobody_uses_is_left_out) {
-  // f(l, unused): a tuple and a field that are not needed, a call that is made for what it does
+  // f(l, unused): an unneeded tuple and field, and a call with side effects
   Code code(2);
   code.tuple({code.field(0, 0), 0});
   code.call(0, {0});

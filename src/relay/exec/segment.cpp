@@ -37,7 +37,7 @@ Diagnostic not_supported(std::string message) {
           "run the passes in the default order, or use the debug executor (--executor debug)"};
 }
 
-// At 64 bytes, as kernels may read it.
+// A copy aligned to 64 bytes, as kernels may expect.
 Tensor aligned(const Tensor& t) {
   if (reinterpret_cast<uintptr_t>(t.data()) % 64 == 0) return t;
   Tensor copy = Tensor::empty(t.shape(), t.dtype());
@@ -74,7 +74,7 @@ class SegmentWriter {
   }
 
  private:
-  // --- what is needed ---
+  // --- liveness ---
 
   // The array that holds an output's value, through any number of aliases.
   void resolve_aliases() {
@@ -96,7 +96,7 @@ class SegmentWriter {
     }
   }
 
-  // A check is live, and a step if a later live step or the result reads what it writes.
+  // A check is live, and so is a step if a later live step or the result reads its outputs.
   void find_live() {
     std::vector<bool> needed(lowered_.arrays.size());
     for (int output : outputs_)
@@ -127,7 +127,7 @@ class SegmentWriter {
     return t;
   }
 
-  // Bytes of an array of known size as stored; 0: its size is not known.
+  // Bytes of an array of known size as stored; 0 if its size is unknown.
   int64_t stored_bytes(int array) const {
     const lower::Array& a = lowered_.arrays[static_cast<size_t>(array)];
     int64_t bytes = a.dtype.bytes();
@@ -139,10 +139,10 @@ class SegmentWriter {
     return bytes;
   }
 
-  // Steps on constants whose result is larger than what would have to be stored for them to run when the program is
-  // linked.
+  // Finds steps on constants whose result is larger than the constants that would have to be stored to run them when
+  // the program is linked.
   void find_prepared() {
-    constexpr int64_t least = 64 << 10;  // below, a file's size does not matter
+    constexpr int64_t least = 64 << 10;  // a file's size does not matter below this
     prepared_.resize(lowered_.steps.size());
     std::map<int, int> writers;
     std::map<int, bool> kept;  // arrays that are stored anyway
@@ -154,7 +154,7 @@ class SegmentWriter {
       if (!lowered_.steps[s].constant)
         for (int r : lowered_.steps[s].reads) kept[r] = true;
     }
-    std::map<int, size_t> makers;  // steps of arrays that are prepared
+    std::map<int, size_t> makers;  // steps that write prepared arrays
     for (size_t s = 0; s < lowered_.steps.size(); ++s) {
       const Step& step = lowered_.steps[s];
       if (!live_[s] || !step.constant || step.writes.size() != 1) continue;
@@ -174,7 +174,7 @@ class SegmentWriter {
       prepared_[s] = true, makers[result] = s;
       for (int r : step.reads) kept[r] = true;
     }
-    // What is made when the program is built is made of what is there then; the last steps come first.
+    // A step that runs when the program is built needs inputs that exist then; the last steps come first.
     for (size_t s = lowered_.steps.size(); s-- > 0;)
       if (live_[s] && lowered_.steps[s].constant && !prepared_[s])
         for (int r : lowered_.steps[s].reads)
@@ -182,8 +182,8 @@ class SegmentWriter {
     if (!may_prepare()) prepared_.assign(prepared_.size(), false);
   }
 
-  // Whether what all preparations of the program so far and these make stays below its limit (Preparation::may_make).
-  // What they read counts once, and only where no other constant can be the same (Parts::constant).
+  // True if all preparations of the program so far and these stay below its limit (Preparation::may_make). Their inputs
+  // count once, and only if no other constant can be identical (Parts::constant).
   bool may_prepare() {
     int64_t made = parts_.bytes_prepared, stored = parts_.bytes_prepared_of;
     std::set<int> reads, results;
@@ -274,12 +274,12 @@ class SegmentWriter {
     int threads = options_.threads > 0 ? options_.threads : ThreadPool::global().size();
     RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
                  codegen::jit(loops, options_.host.value_or(options_.target), threads));
-    // Reads that later constant steps do not repeat are dropped at once: transformed weights are large.
+    // Inputs without later readers among constant steps are dropped immediately: transformed weights are large.
     std::map<int, size_t> last_read;
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
       if (live_[s])
         for (int r : lowered_.steps[s].reads) last_read[r] = s;
-    // What a run reads, wherever its step stands among these, and what is read when the program is linked.
+    // Constants that a run reads, wherever its step is among these, and those read when the program is linked.
     for (size_t s = 0; s < lowered_.steps.size(); ++s)
       if (live_[s] && (!lowered_.steps[s].constant || prepared_[s]))
         for (int r : lowered_.steps[s].reads) last_read[r] = lowered_.steps.size();
@@ -437,7 +437,7 @@ class SegmentWriter {
     return builder_.constant(name, parts_.constant(value), value);
   }
 
-  // The program's array, made when it is first used.
+  // The program's array, created at its first use.
   Result<uint32_t> array(int index) {
     if (std::map<int, uint32_t>::iterator it = id_.find(index); it != id_.end()) return it->second;
     const lower::Array& a = lowered_.arrays[static_cast<size_t>(index)];
@@ -486,7 +486,7 @@ class SegmentWriter {
 
   Status steps() {
     std::optional<lower::StepRepeat> repeat;
-    uint32_t repeated = 0;  // of its steps
+    uint32_t repeated = 0;  // number of its steps
     auto end_repeat = [&]() -> Status {
       if (!repeat) return ok();
       RELAY_ASSIGN(SizeExpr times, size_(repeat->times));
@@ -555,7 +555,7 @@ uint32_t Parts::kernel(const loop::Kernel& kernel) {
 }
 
 uint32_t Parts::constant(const Tensor& value) {
-  // Equal ones are one; the bytes of large ones are compared only when they are the same memory.
+  // Equal constants are merged; large ones are only merged if they are the same memory.
   bool small = value.bytes() <= small_bytes;
   uint64_t key = small ? hash(value) : reinterpret_cast<uintptr_t>(value.data());
   auto [begin, end] = constant_numbers_.equal_range(key);

@@ -1,4 +1,4 @@
-// Lowered functions as segments of a program, and what the segments and functions of a program share.
+// Lowered functions as segments of a program, and the parts that segments and functions of a program share.
 #pragma once
 
 #include <map>
@@ -12,21 +12,22 @@
 
 namespace relay::exec {
 
-// A program in the making: kernels by name, constants once.
+// A program under construction: kernels by name, constants without duplicates.
 struct Parts {
   runtime::Program program;
   std::vector<loop::Kernel> kernels;                  // of program.kernels
-  std::vector<std::vector<int>> lowered_steps;        // of each segment that was written
-  static constexpr size_t small_bytes = 4096;         // of constants that are one if they have the same elements
-  std::set<const void*> prepared_of;                  // the model's constants that preparations read, ...
-  int64_t bytes_prepared_of = 0, bytes_prepared = 0;  // ... their bytes, and those that preparations make
-  int64_t constant_steps = 0;                         // done here
+  std::vector<std::vector<int>> lowered_steps;        // by segment written so far
+  static constexpr size_t small_bytes = 4096;         // constants up to this size are merged if they have the same
+                                                      // elements
+  std::set<const void*> prepared_of;                  // the model's constants that preparations read,
+  int64_t bytes_prepared_of = 0, bytes_prepared = 0;  // their bytes, and the bytes that preparations produce
+  int64_t constant_steps = 0;                         // run here
   double constant_ms = 0;
 
-  uint32_t kernel(const loop::Kernel& kernel);  // kernels of one name are one
+  uint32_t kernel(const loop::Kernel& kernel);  // kernels of the same name are merged
   uint32_t constant(const Tensor& value);
   uint32_t prepared_constant(const Tensor& type);
-  uint32_t external(const lower::ExternalCode& code, uint32_t inputs, uint32_t outputs);  // equal ones are one
+  uint32_t external(const lower::ExternalCode& code, uint32_t inputs, uint32_t outputs);  // equal functions are merged
 
  private:
   std::unordered_map<std::string, uint32_t> kernel_numbers_;

@@ -71,7 +71,7 @@ class Signer {
     uint32_t of = 0, index = 0;  // of a field
   };
 
-  // The parameters, then the fields of each that is a tuple, of which some may be tuples.
+  // The parameters, followed by the fields of each tuple, some of which may be tuples.
   void find_ports(const ir::Function& main) {
     for (const ir::VarRef& p : main.params) ports_.push_back({p->name, p->type});
     for (uint32_t of = 0; of < ports_.size(); ++of) {
@@ -96,7 +96,7 @@ class Signer {
     return variables_.back();
   }
 
-  // A size that cannot be computed from other sizes is a variable of its own.
+  // A size that cannot be computed from other sizes becomes a separate variable.
   void bind(uint32_t input, uint32_t dim) {
     Expr& e = shapes_[input][dim];
     bool computed = !scalar::is_any(e);

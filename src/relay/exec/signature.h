@@ -1,5 +1,5 @@
-// What @main takes and gives, for a program with functions: types as text, and the shapes of tensors, which are checked
-// when a run begins.
+// Parameters and results of @main, for a program with functions: types as text, and the shapes of tensors, which are
+// checked at the beginning of a run.
 #pragma once
 
 #include "relay/ir/expr.h"
@@ -8,9 +8,8 @@
 
 namespace relay::exec {
 
-// `output_names`: of the results, the fields of a tuple one by one; those that have none get names.
-// `types`: those of the program, by number.
-// `conditions`: what is checked of the sizes of its parameters.
+// `output_names`: names of the results, with tuples flattened; unnamed ones get names. `types`: the data types of the
+// program, by number. `conditions`: constraints on the sizes of its parameters.
 Result<runtime::Signature> signature(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
                                      const std::vector<runtime::DataType>& types,
                                      const std::vector<op::Condition>& conditions);

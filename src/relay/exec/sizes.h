@@ -11,13 +11,14 @@
 
 namespace relay::exec {
 
-// Translates expressions over the variables it was told of.
+// Translates expressions over the given variables.
 class SizeTranslator {
  public:
   explicit SizeTranslator(const scalar::Exprs& variables);
-  // Refuses (not_supported) what the runtime cannot evaluate: unknown dimensions, other variables, loads, floats.
+  // Refuses (not_supported) expressions that the runtime cannot evaluate: unknown dimensions, other variables, loads,
+  // floats.
   Result<runtime::SizeExpr> operator()(const scalar::Expr& e) const;
-  // A condition as the runtime checks it; nothing where it cannot be computed from these variables.
+  // A condition in the runtime's form; unset if it cannot be computed from these variables.
   std::optional<runtime::Check> check(const op::Condition& condition) const;
   size_t count() const { return index_.size(); }
 
@@ -25,8 +26,8 @@ class SizeTranslator {
   std::unordered_map<scalar::Expr, int64_t> index_;
 };
 
-// How a shape variable is read off inputs of these shapes: from a dimension that is the variable, else from one that is
-// affine in it alone. Nothing when there is none. (The number of the variable is left to the caller.)
+// The way to read a shape variable off inputs of these shapes: from a dimension that is the variable, else from one
+// that is affine in it alone. Unset if there is neither. (The caller sets the variable's number.)
 std::optional<runtime::VariableBinding> find_binding(const scalar::Expr& variable,
                                                      const std::vector<scalar::Exprs>& input_shapes);
 

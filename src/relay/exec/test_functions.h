@@ -1,4 +1,4 @@
-// Programs made by hand (runtime/test_programs.h) with their functions as machine code: for tests and benchmarks.
+// Hand-written programs (runtime/test_programs.h) with their functions as machine code, for tests and benchmarks.
 //
 //   Result<std::shared_ptr<const KernelLibrary>> library = with_functions(*program, hand_library());
 #pragma once

@@ -20,7 +20,7 @@ Numbers::Numbers(const Module& module, const std::vector<LoweredSegment>& segmen
     : module_(module), parts_(parts) {
   uint32_t next = 1;
   for (const auto& [name, f] : module.functions) functions_[name] = name == "main" ? 0 : next++;
-  for (const auto& [name, definition] : module.types) type(name);  // values of any of them may come from outside
+  for (const auto& [name, definition] : module.types) type(name);  // values of all types may come from outside
   for (const LoweredSegment& s : segments) segments_[s.function.get()] = static_cast<uint32_t>(segments_.size());
 }
 
@@ -65,7 +65,7 @@ class Writer {
   }
 
  private:
-  // Where the value of a scope goes: it is returned, or moved to a register before a jump.
+  // The destination of a scope's value: it is returned, or moved to a register before a jump.
   struct To {
     bool returned = true;
     uint32_t reg = 0;
@@ -76,7 +76,7 @@ class Writer {
     DecisionTree tree;
     const Match* match = nullptr;
     To to;
-    std::vector<Code::Label> clauses;  // of those that several decisions choose
+    std::vector<Code::Label> clauses;  // of clauses that several decisions choose
   };
   using Places = std::map<int, uint32_t>;  // the register that holds a place
   struct Task {
@@ -117,7 +117,7 @@ class Writer {
     code_.jump(to.join);
   }
 
-  // A chain of lets and what it ends in. A branching value ends this walk: the rest of the scope is left as work.
+  // A chain of lets with its final value. A branching value ends this walk: the rest of the scope is left as work.
   Status scope(Expr body, const To& to) {
     for (; const Let* let = as<Let>(body); body = let->body) {
       const Expr& value = let->value;
@@ -163,7 +163,7 @@ class Writer {
     return args;
   }
 
-  // A value that does not branch. `var`: what it is bound to, or null.
+  // A value that does not branch. `var`: the variable that it is bound to, or null.
   Result<uint32_t> value(const Expr& e, const Var* var) {
     switch (e->kind) {
       case ExprKind::Tuple: return tuple(operands(as<Tuple>(e)->elements), var);
@@ -186,7 +186,7 @@ class Writer {
     }
   }
 
-  // The fields are known by themselves; the tuple is made too, and left out when nobody asks for it.
+  // The fields are known separately; the tuple is created too, and dropped if unused.
   uint32_t tuple(Code::Registers fields, const Var* var) {
     if (var) fields_[var] = fields;
     return code_.tuple(std::move(fields));
@@ -230,13 +230,13 @@ class Writer {
     return unexpected(Expr(&call), format("a call of a {}", name(call.callee->kind)));
   }
 
-  // `user`: the operator whose result has the shape, null when nobody knows; the other arguments are its inputs.
+  // `user`: the operator whose result has the shape, or null if unknown; the other arguments are its inputs.
   uint32_t tensor_of_shape(const Call& call, const op::OpDef* user) {
     Code::Registers args{operand(call.args[0])};
     if (!user) return code_.tensor_of_shape(std::move(args), {});
     std::vector<std::string> about{user->name, place_text(call.span)};
     for (size_t i = 1; i < call.args.size(); ++i) {
-      // A large constant would be stored for messages alone.
+      // A large constant would only be stored for messages.
       const Constant* constant = as<Constant>(call.args[i]);
       if (!as<TensorType>(call.args[i]->type) || (constant && constant->value.elements() > most_elements_told))
         continue;
@@ -260,8 +260,8 @@ class Writer {
     std::shared_ptr<Deciding> d = std::make_shared<Deciding>();
     RELAY_ASSIGN(d->tree, exec::decide(*match, numbers_.module().types));
     d->match = match, d->to = to;
-    // A clause that one decision chooses stands where it is chosen. The others stand after the tree, and their
-    // variables get registers that each decision fills.
+    // A clause that one decision chooses is placed there. The others come after the tree, and their variables get
+    // registers that each decision fills.
     d->clauses.resize(match->clauses.size());
     for (size_t c = match->clauses.size(); c-- > 0;) {
       if (d->tree.uses[c] <= 1) continue;
@@ -275,7 +275,7 @@ class Writer {
     return ok();
   }
 
-  // The register of a place of the value, taken out of the value when it is asked for first on this way.
+  // The register of a place of the value, which is extracted at its first use on this path.
   uint32_t reach(const DecisionTree& tree, int place, Places* places) {
     std::vector<int> path;
     for (; !places->count(place); place = tree.places[static_cast<size_t>(place)].of) path.push_back(place);

@@ -8,8 +8,8 @@
 //       },                                                       4: %1 = segment 0(%1!, %2!)
 //       Nil => %acc } }                                          5: tail call sum(%3!, %1!)
 //
-// Calls in tail position replace the frame; values are moved at their last use and dropped as soon as no way onwards
-// uses them (code.h); a match becomes a decision tree (match.h).
+// Calls in tail position replace the frame; values are moved at their last use and dropped as soon as no path uses them
+// any more (code.h); a match becomes a decision tree (match.h).
 #pragma once
 
 #include <unordered_map>
@@ -20,8 +20,8 @@
 
 namespace relay::exec {
 
-// Numbers for what code refers to. Functions: @main, then by name. Segments: in the order given. Constants and types:
-// in order of first use.
+// Numbers of the entities that code refers to. Functions: @main, then by name. Segments: in the order passed. Constants
+// and types: in order of first use.
 class Numbers {
  public:
   Numbers(const ir::Module& module, const std::vector<LoweredSegment>& segments, Parts& parts);
@@ -39,7 +39,8 @@ class Numbers {
   std::unordered_map<const ir::ExprNode*, uint32_t> segments_;
 };
 
-// `function`: as the passes of driver/pipeline.h leave it: in a-normal form, lifted, its kernel calls in segments.
+// `function`: as the passes of driver/pipeline.h leave it: in a-normal form, lambda-lifted, with its kernel calls in
+// segments.
 Result<runtime::Function> value_code(const std::string& name, const ir::FunctionRef& function, Numbers& numbers);
 
 }  // namespace relay::exec

@@ -1,12 +1,13 @@
-// dnnl: gives contractions, with what is computed on their results, to oneDNN (github.com/uxlfoundation/oneDNN).
+// dnnl: offloads contractions, with operations on their results, to oneDNN (github.com/uxlfoundation/oneDNN).
 //
-// What a region computes is written down as JSON, which the plugin (dnnl/) makes primitives of:
+// A region is described in JSON, from which the plugin (dnnl/) makes primitives:
 //
 //   {"inputs": [[1, 3, 224, 224]], "constants": 2, "outputs": [5], "shapes": [[1, 64, 112, 112]],
 //    "steps": [{"op": "conv2d", "in": [0, 1], "bias": 2, "out": 3, "strides": [2, 2], "padding": [3, 3, 3, 3],
 //               "dilation": [1, 1], "groups": 1, "activation": "relu"}, ..]}
 //
-// Values are numbered: the inputs, then the constants, then what steps compute. A size of -1 is known at run time only.
+// Values are numbered: the inputs, then the constants, then the results of steps. A size of -1 is known at run time
+// only.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -188,8 +189,8 @@ Compiler dnnl() {
           "Contractions and what follows them, by oneDNN.",
           generate_dnnl,
           dnnl_partitioning,
-          // Constant scales of norms go into weights, whatever their size; values become dataflow. simplify_expr
-          // would take gelu apart.
+          // Constant scales of norms are folded into weights of any size; values become dataflow. simplify_expr would
+          // break up gelu.
           {"remove_unused_functions", "simplify_inference", "to_graph_normal_form", "propagate_constants",
            "fold_constant", "fold_scale_axis", "fold_constant", "common_subexpr", "dead_code"},
           {{"fold_constant.max_elements", int64_t{1} << 28}, {"simplify_inference.norms", int64_t{0}}}};

@@ -37,7 +37,8 @@ static bool same_shape(const Dims& a, const Dims& b) {
   return true;
 }
 
-// One value for each index of axis `axis` of `shape`, and stretched along the others: (C, 1, 1), (1, C, 1, 1), (C,).
+// True if there is one value for each index of axis `axis` of `shape`, broadcast along the others: (C, 1, 1), (1, C, 1,
+// 1), (C,).
 static bool runs_along(const Dims& bias, const Dims& shape, size_t axis) {
   if (bias.size() > shape.size()) return false;
   const size_t missing = shape.size() - bias.size();
@@ -83,7 +84,7 @@ static bool is_number(const Expr& e, double value) {
 }
 
 namespace {
-// x * 0.5 * (1 + erf(x / sqrt(2))), in the orders that it is written in.
+// x * 0.5 * (1 + erf(x / sqrt(2))), in its usual orders of factors.
 struct Gelu {
   Pattern x = pattern::wildcard();
   Pattern root2 = pattern::constant(), half_root2 = pattern::constant(), one = pattern::constant(),
@@ -98,7 +99,7 @@ struct Gelu {
                            pattern::either(call("multiply", {call("multiply", {value, half}), factor}),
                                            call("multiply", {value, call("multiply", {factor, half})})));
   }
-  // The argument, where the constants are those of the function.
+  // The argument, if the constants are those of the function.
   std::optional<Expr> argument(const Expr& root) const {
     pattern::Matcher matcher(of(x));
     const pattern::Match* match = matcher.match(root);
@@ -118,7 +119,7 @@ static const Gelu& gelu() {
   return *one;
 }
 
-// Takes the activation off `e`.
+// Removes the activation from `e`.
 static void read_activation(Expr& e, Chain& chain) {
   const std::pair<const char*, const char*> simple[] = {{"nn.relu", "relu"}, {"sigmoid", "logistic"}, {"tanh", "tanh"}};
   for (const auto& [op, name] : simple)
@@ -185,7 +186,7 @@ std::optional<Chain> read_chain(const Expr& root) {
   if (!is_float32(e)) return std::nullopt;
   read_activation(e, chain);
   if (!read_sums(e, chain) || !chain.head) return std::nullopt;
-  // Several rows of batches share a bias only where it is the last axis of a matrix.
+  // Several rows of batches share a bias only if it is the last axis of a matrix.
   if (chain.bias && call_of(Expr(chain.head), "nn.batch_matmul")) return std::nullopt;
   return chain;
 }

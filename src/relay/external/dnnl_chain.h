@@ -1,4 +1,4 @@
-// A contraction with what is computed on its result, as oneDNN takes it in one primitive:
+// A contraction with the operations on its result, as one primitive of oneDNN:
 //
 //   activation(contraction(data, weight) + bias + summand)         all but the contraction may be missing
 #pragma once
@@ -13,19 +13,20 @@ namespace relay::external {
 
 struct Chain {
   const ir::Call* head = nullptr;  // nn.conv2d, nn.dense, nn.matmul, nn.batch_matmul
-  ir::Expr bias, summand;          // null: none
-  std::string activation;          // "relu", "clip", "logistic", "tanh", "gelu", "swish"; empty: none
-  double low = 0, high = 0;        // of clip
+  ir::Expr bias, summand;          // null if missing
+  std::string activation;          // "relu", "clip", "logistic", "tanh", "gelu", "swish"; empty if missing
+  double low = 0, high = 0;        // bounds of clip
 };
 
-// A float32 contraction that oneDNN computes as the program says; typed.
+// True for a float32 contraction that oneDNN computes as the program specifies. The call must be typed.
 bool is_taken_contraction(const ir::Call& call);
-// The chain that ends in `root`, typed. Nothing: something in it is of another form.
+// The chain that ends in `root`, which is typed. Unset if a part of it has another form.
 std::optional<Chain> read_chain(const ir::Expr& root);
-// What looks like one; read_chain() says whether it is.
+// Matches candidates for chains; read_chain() decides.
 pattern::Pattern chain_pattern();
 
-// Other calls that oneDNN takes, so that images stay in its layouts between convolutions: of relu, additions, pools.
+// True for other calls that oneDNN takes, so that images stay in its layouts between convolutions: relu, additions,
+// pools.
 bool is_taken(const ir::Call& call);
 
 }  // namespace relay::external

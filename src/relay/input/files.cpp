@@ -18,7 +18,7 @@ bool is_pipe(const std::string& path) {
   return stat(path.c_str(), &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode));
 }
 
-// The bytes, at most one more than a pipe may have.
+// The bytes, at most one more than the limit of a pipe.
 static std::string read_pipe(std::ifstream& file) {
   std::string bytes;
   std::vector<char> block(1 << 20);
@@ -30,7 +30,7 @@ static std::string read_pipe(std::ifstream& file) {
   return bytes;
 }
 
-// The way out where there is no file: one beside it that is named nearly so.
+// The advice if there is no file: a file next to it with a similar name.
 static std::string where_instead(const std::string& path) {
   if (path == "-") return "what comes through a pipe is /dev/stdin";
   const std::filesystem::path given(path);
@@ -67,7 +67,8 @@ Result<std::string> read_file(const std::string& path) {
       bytes.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     else
       bytes = read_pipe(file);
-  } catch (const std::ios_base::failure&) {  // an error of the device, which the buffer throws whatever is asked of it
+  } catch (const std::ios_base::failure&) {  // an error of the device, which the buffer throws regardless of its
+                                             // exception mask
     file.setstate(std::ios::failbit);
   }
   if (!file)

@@ -1,4 +1,4 @@
-// Files that people give in the place of a model or an array: what they are, and what to do with them.
+// Files of other formats passed as a model or an array: their kind, and advice.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@ namespace relay::input {
 
 struct ForeignFile {
   const char* what;      // "an image"
-  const char* to_use;    // the way out, where a model is wanted
-  const char* as_array;  // ... and where an array is
+  const char* to_use;    // advice if a model is expected,
+  const char* as_array;  // ... and if an array is
 };
 
-// By the first bytes (64 are enough), and by the extension where those say nothing (".py").
+// Recognised by the first bytes (64 are enough), or by the extension if those are not conclusive (".py").
 std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view extension = "");
 
 }  // namespace relay::input

@@ -109,7 +109,7 @@ Result<NamedShape> parse_named_shape(const std::string& text) {
   return out;
 }
 
-// What is to become of one input.
+// The source of one input.
 struct InputSource {
   enum class Kind : uint8_t { Random, Number, Tensor, Value } kind = Kind::Random;
   uint64_t seed = 0;
@@ -225,7 +225,7 @@ static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSou
         format("input `{}` would have shape ({}), more than 2^36 elements", port.name, join(*shape, ", ")),
         "give smaller sizes: --shape");
   if (source.kind == InputSource::Kind::Number) return Tensor::full(*shape, port.dtype, source.number);
-  // A model's integers are often indices, of words or of their kinds: 0 and 1 are nearly always in range.
+  // A model's integers are often indices of words or of types: 0 and 1 are nearly always in range.
   return random_tensor(*shape, port.dtype, source.seed * 1000003 + index, 1);
 }
 
@@ -240,7 +240,7 @@ Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values
   return out;
 }
 
-// A value for an input that is not a tensor and not given; nothing where its type is not known or has none.
+// A value for an unspecified input that is not a tensor; empty if its type is unknown or has no random values.
 static Result<runtime::Value> random_input(const ir::Module& types, size_t index, uint64_t seed) {
   std::map<std::string, ir::FunctionRef>::const_iterator main = types.functions.find("main");
   if (main == types.functions.end()) return runtime::Value();
@@ -262,7 +262,7 @@ static Status check_value(const Port& port, const InputSource& source) {
                      format("as an expression of the language: --input '{}=expr:...'", port.name));
 }
 
-// A thousand inputs that are not given are not a thousand lines.
+// A thousand unspecified inputs must not print a thousand lines.
 static void keep_first_notes(std::vector<std::string>& notes) {
   constexpr size_t shown = 20;
   if (notes.size() <= shown + 1) return;

@@ -18,7 +18,7 @@ static Diagnostic corrupt(const std::string& name, std::string what) {
                     "write it with np.save(path, array)"};
 }
 
-// "<f4", "|b1", "<i8": NumPy's names of the types we have.
+// "<f4", "|b1", "<i8": NumPy's names of supported types.
 static std::optional<DType> dtype_of(std::string_view descr) {
   if (descr.size() != 3 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) return std::nullopt;
   int bytes = descr[2] - '0';
@@ -33,7 +33,7 @@ static std::optional<DType> dtype_of(std::string_view descr) {
   }
 }
 
-// Of storage types the bytes, as np.save() writes those of ml_dtypes.
+// Storage types are written as bytes, as np.save() writes those of ml_dtypes.
 static std::string descr_of(DType dtype) {
   if (dtype.is_storage()) return "|V1";
   char code = dtype.is_bool()                   ? 'b'
@@ -43,7 +43,7 @@ static std::string descr_of(DType dtype) {
   return format("{}{}{}", dtype.bytes() == 1 ? '|' : '<', code, dtype.bytes());
 }
 
-// The text after "'key':" in the header's dictionary; empty when it is not there.
+// The text after "'key':" in the header's dictionary; empty if absent.
 static std::string_view value_of(std::string_view header, std::string_view key) {
   for (char quote : {'\'', '"'}) {
     size_t at = header.find(format("{}{}{}", quote, key, quote));
@@ -168,12 +168,12 @@ static uint32_t check_of(std::string_view bytes) {
   return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// What was deflated; nothing when that is damaged or is not `size` bytes.
+// The inflated data; unset if it is damaged or is not `size` bytes.
 static std::optional<std::string> inflated(std::string_view packed, size_t size) {
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return std::nullopt;
   std::string out;
-  // Grows with what comes out: a damaged directory may promise anything.
+  // Grows with the output: a damaged directory may promise any size.
   constexpr size_t most = size_t{1} << 26;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   int state = Z_OK;
@@ -202,7 +202,7 @@ static uint64_t get(std::string_view in, size_t at, int bytes) {
   return value;
 }
 
-// What a local header and a directory entry have in common: version, flags, method 0, a fixed date, check, sizes.
+// The common part of a local header and a directory entry: version, flags, method 0, a fixed date, check, sizes.
 static void put_common(std::string& out, uint32_t crc, size_t size, size_t name_size) {
   put(out, 20, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0x21, 2);
   put(out, crc, 4), put(out, size, 4), put(out, size, 4), put(out, name_size, 2), put(out, 0, 2);

@@ -2,8 +2,8 @@
 //
 //   \x93NUMPY 1 0 <length> {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }\n  then the bytes
 //
-// Arrays in Fortran's order and big-endian ones become row-major and little-endian. Nothing in a header is
-// trusted: length, rank, element count and bytes are checked against the file before they are used.
+// Arrays in Fortran's order and big-endian ones become row-major and little-endian. Headers are untrusted: length,
+// rank, element count and bytes are checked against the file before they are used.
 #pragma once
 
 #include <utility>
@@ -18,10 +18,10 @@ Result<Tensor> read_npy(const std::string& path);
 Result<Tensor> parse_npy(std::string_view bytes, const std::string& name);
 
 using NamedArrays = std::vector<std::pair<std::string, Tensor>>;
-// Members that are stored or deflated (np.savez, np.savez_compressed), each checked against its sum.
+// Reads stored and deflated members (np.savez, np.savez_compressed) and verifies their checksums.
 Result<NamedArrays> read_npz(const std::string& path);
 
-// bfloat16, which NumPy's format does not have, is written as float32.
+// bfloat16, which NumPy's format lacks, is written as float32.
 std::string npy_bytes(const Tensor& tensor);
 Status write_npy(const std::string& path, const Tensor& tensor);
 Status write_npz(const std::string& path, const NamedArrays& arrays);

@@ -6,7 +6,7 @@
 
 namespace relay::input {
 
-// splitmix64: every call gives the next 64 bits.
+// splitmix64: every call returns the next 64 bits.
 static uint64_t next(uint64_t& state) {
   uint64_t z = state += 0x9E3779B97F4A7C15u;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -27,7 +27,7 @@ Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed, uint64_t mo
     uint64_t bits = next(state);
     if (dtype.is_float())
       tensor.set(i, static_cast<double>(bits >> 40) * 0x1p-23 - 1.0);
-    else if (dtype.is_storage())  // all that two bits hold, and what is between them
+    else if (dtype.is_storage())  // all values of two bits, and values between them
       tensor.set(i, static_cast<double>(bits >> 40) * 0x1p-22 - 2.0);
     else
       tensor.set_int(i, static_cast<int64_t>(dtype.is_bool() ? bits >> 63 : (bits >> 32) % (most + 1)));
@@ -68,7 +68,7 @@ class Generator {
     }
     const ir::TypeCall* call = ir::as<ir::TypeCall>(type);
     const ir::DataTypeName* name = ir::as<ir::DataTypeName>(call ? call->callee : type);
-    if (!name || depth > deepest) return std::nullopt;  // a type that has itself as its argument has no end
+    if (!name || depth > deepest) return std::nullopt;  // a type that has itself as its argument is infinite
     const ir::TypeDef& definition = types_.types.at(name->name);
     const Ref<const ir::Constructor>* constructor = choose(definition, depth);
     if (!constructor) return std::nullopt;
@@ -106,7 +106,7 @@ class Generator {
     return fitting[static_cast<size_t>(state_ >> 33) % fitting.size()];
   }
 
-  // How many constructors stand above each other at least; what a type variable stands for does not count.
+  // The least nesting of constructors, not counting the values of type variables.
   int depth_of(const ir::Constructor& c) const {
     int depth = 0;
     for (const ir::Type& input : c.inputs) depth = std::max(depth, depth_of(input));

@@ -16,13 +16,13 @@ Diagnostic cannot_cross(const char* what) {
           "give and take tensors, tuples and data values"};
 }
 
-// Makes Out of In, children first, each object once. A Node is the address of an object of In; fields(in) are the parts
-// of a tuple, data value or reference; make(in, parts) makes the whole.
+// Converts In to Out, children first, each object once. A Node is the address of an object of In; fields(in) returns
+// the parts of a tuple, data value or reference; make(in, parts) makes the whole.
 template <class Out, class In, class Node, class Fields, class Make>
 Result<Out> convert(const In& root, Node node, Fields fields, Make make) {
   struct Frame {
     In value;
-    size_t first;  // of its parts in `made`
+    size_t first;  // index of its first part in `made`
     bool entered = false;
   };
   std::unordered_map<const void*, Out> done;
@@ -102,7 +102,7 @@ static std::vector<runtime::Value> parts_of(const runtime::Value& v) {
   return parts;
 }
 
-// Of a data value, by the names of its type and constructor.
+// The constructor of a data value, by the names of its type and constructor.
 static Result<Ref<const ir::Constructor>> constructor_of(const runtime::Value& v, const ir::Module& module) {
   const std::string& type = runtime::data_type(v.type()).name;
   std::map<std::string, ir::TypeDef>::const_iterator found = module.types.find(type);

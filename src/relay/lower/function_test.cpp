@@ -1,4 +1,4 @@
-// Whole functions: which groups there are, where arrays lie and how, what is fetched, what is said of given schedules.
+// Whole functions: groups, layouts and views of arrays, prefetches, messages about user-specified schedules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,8 +32,8 @@ ir::Expr weight(Shape shape) {
   return e;
 }
 
-// Between two convolutions nothing is copied: the first writes channels-last into an array with the halo that the
-// second one's padding reads.
+// No copy between two convolutions: the first writes channels-last into an array with the halo that the second one's
+// padding reads.
 TEST(Function, PaddingBecomesTheBorderOfItsInput) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 3, 32, 32}, f32));
   x->type = x->annotation;
@@ -48,15 +48,15 @@ TEST(Function, PaddingBecomesTheBorderOfItsInput) {
   bool bordered = false;
   for (const Array& array : l->arrays) bordered |= array.layout.str() == "0,2,3,1 halo 2:1+1 3:1+1";
   EXPECT_TRUE(bordered);
-  for (const LoweredGroup& g : l->groups) {  // what is printed can be fed back
+  for (const LoweredGroup& g : l->groups) {  // printed schedules can be parsed
     Result<Schedule> again = parse_schedule(g.schedule, g.stages);
     ASSERT_TRUE(again) << render(again.errors());
     EXPECT_EQ(str(*again, g.stages), g.schedule);
   }
 }
 
-// Two convolutions and a copy of what the caller gives write into one array, with a halo for its reader, which the
-// second of them reads at once.
+// Two convolutions and a copy of an input write into one array, with a halo for its reader, which the second of them
+// reads at once.
 TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 32, 30, 30}, f32));
   x->type = x->annotation;
@@ -82,8 +82,8 @@ TEST(Function, WhatIsConcatenatedIsComputedInItsPlace) {
             "40 of 136, 0,2,3,1 halo 1:0+104 2:1+1 3:1+1 ");
 }
 
-// A result of the function is written part by part: a copy of each input, or what a kernel makes, where runs of a part
-// are long; else one kernel chooses for each element.
+// A result of the function is written part by part, by a copy of each input or by a producer, if runs of a part are
+// long; otherwise one kernel selects for each element.
 TEST(Function, ResultsAreWrittenPartByPart) {
   auto groups = [](int64_t width, bool computed) {
     ir::VarRef x = ir::var("x", ir::tensor_type({8, width}, f32)), y = ir::var("y", ir::tensor_type({8, width}, f32));
@@ -105,8 +105,8 @@ TEST(Function, ResultsAreWrittenPartByPart) {
   EXPECT_EQ(groups(64, false), "concatenate ");
 }
 
-// What is made element by element of an array that nothing else reads any more lies in its place; not where it is read
-// again, nor where the caller has it.
+// An elementwise result takes the place of its data if nothing else reads that later; not if it is read later or the
+// caller has it.
 TEST(Function, ResultsLieInThePlaceOfTheirData) {
   auto parts = [](bool again, bool returned) {
     ir::VarRef x = ir::var("x", ir::tensor_type({scalar::var("n"), imm(32), imm(14), imm(14)}, f32));
@@ -134,7 +134,7 @@ TEST(Function, ResultsLieInThePlaceOfTheirData) {
   EXPECT_EQ(parts(false, true), "");
 }
 
-// Of %a only the shape is read: what has it is computed once, when the program is built, and nothing lies in its place.
+// Only the shape of %a is read: the result is computed once, when the program is built, and nothing takes its place.
 TEST(Function, WhatReadsOnlyAShapeIsAConstant) {
   ir::VarRef x = ir::var("x", ir::tensor_type({8, 32}, f32));
   x->type = x->annotation;
@@ -167,11 +167,11 @@ TEST(Function, PixelsThatLieTooFarApartHaveAGap) {
     return found;
   };
   EXPECT_EQ(gaps(32, 512), std::set<std::string>{"512 0,2,3,1 row_padding 16"});
-  EXPECT_EQ(gaps(1024, 32), std::set<std::string>{"1024 0,2,3,1 row_padding 16"});  // a copy of what is given
+  EXPECT_EQ(gaps(1024, 32), std::set<std::string>{"1024 0,2,3,1 row_padding 16"});  // a copy of an input
   EXPECT_EQ(gaps(32, 480), std::set<std::string>{});
 }
 
-// The arrays that the kernels of an operator fetch ahead. `pays`: for weights, as the machine's description says.
+// The arrays that an operator's kernels prefetch. `pays`: for weights, as the machine's description has it.
 std::string fetched(const char* op, const Shape& data, const Shape& weights, const op::AttrValues& attrs, bool pays,
                     int64_t l3_bytes) {
   ir::Dims dims;
@@ -194,9 +194,9 @@ std::string fetched(const char* op, const Shape& data, const Shape& weights, con
 }
 constexpr int64_t large = int64_t{1} << 30;
 
-// Weights that do not stay in L3, or where the machine's description says that it pays, are fetched a part ahead. So are
-// data and results that do not stay in L2. `data` and `copy`, if not small, are transposed to be stored by channels
-// last, and first again.
+// Weights that do not stay in L3, or for which it pays by the machine's description, are fetched a part ahead. So are
+// data and results that do not stay in L2. `data` and `copy`, if not small, are transposed between channels last and
+// channels first.
 TEST(Function, WeightsDataAndResultsAreFetched) {
   auto strided = [&](bool pays, int64_t l3) {
     return fetched("nn.conv2d", {1, 512, 7, 7}, {512, 512, 3, 3}, {{"strides", ir::Ints{2, 2}}}, pays, l3);
@@ -212,7 +212,7 @@ TEST(Function, WeightsDataAndResultsAreFetched) {
             "conv2d_out copy data data_nhwc");
 }
 
-// What is copied to be stored by channels last has the axes of the convolution that reads it.
+// A copy to channels-last storage has the axes of the convolution that reads it.
 TEST(Function, CopiesAreOfImagesOrOfWeights) {
   for (const int64_t batch : {1, 3}) {
     const ir::VarRef x = ir::var("x", ir::tensor_type({batch, 32, 14, 14}, f32)),
@@ -229,10 +229,10 @@ TEST(Function, CopiesAreOfImagesOrOfWeights) {
   }
 }
 
-// Tests of one algorithm have its name: dev/without_algorithm leaves them out.
+// Tests of one algorithm have its name: dev/without_algorithm skips them.
 TEST(Function, WinogradFetchesWhatItReads) {
   EXPECT_EQ(fetched("nn.conv2d", {1, 256, 16, 16}, {256, 256, 3, 3}, {}, true, large),
-            "conv2d_weight data data_nhwc weight");  // the direct form's too
+            "conv2d_weight data data_nhwc weight");  // includes those of the direct form
   EXPECT_EQ(fetched("nn.conv2d", {1, 64, 114, 114}, {64, 64, 3, 3}, {}, false, large),
             "conv2d conv2d_out copy data data_nhwc");
   EXPECT_EQ(fetched("nn.conv2d", {1, 256, 58, 58}, {256, 256, 3, 3}, {}, false, large),
@@ -244,7 +244,7 @@ TEST(Function, StrassenFetchesWhatItReads) {
   EXPECT_EQ(fetched("nn.dense", {128, 768}, {768, 768}, {}, false, large), "");
 }
 
-// Queries, keys and values of attention are products of one array: Strassen's sums of it are made once.
+// Queries, keys and values of attention are products of one array, whose sums for Strassen's form are computed once.
 TEST(Function, StrassenMakesSumsOfOneArrayOnce) {
   ir::VarRef x = ir::var("x", ir::tensor_type({128, 768}, f32));
   x->type = x->annotation;
@@ -262,7 +262,7 @@ TEST(Function, StrassenMakesSumsOfOneArrayOnce) {
   EXPECT_EQ(calls["_weights"], 3);
 }
 
-// Images that are given channels-last are stored so already: nothing is copied but what padding adds.
+// Channels-last inputs keep their storage: only padding is copied.
 TEST(Function, ChannelsLastStaysAsItIs) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 30, 30, 64}, f32));
   x->type = x->annotation;
@@ -294,7 +294,7 @@ TEST(Function, ImagesStayChannelsLastBesideVectors) {
   EXPECT_EQ(between->rule.find("transposed along"), std::string::npos) << between->rule;
 }
 
-// Lanes run along the channels, whatever order the caller's data is in: it is copied first.
+// Lanes run along the channels in any storage order of the caller's data, which is copied first.
 TEST(Function, PoolingRunsOverChannels) {
   ir::VarRef x = ir::var("x", ir::tensor_type({1, 40, 32, 32}, f32));
   x->type = x->annotation;
@@ -317,7 +317,7 @@ TEST(Function, UnknownScheduleNameIsReported) {
   EXPECT_NE(render(l.errors()).find("did you mean 'nn_relu'?"), std::string::npos) << render(l.errors());
 }
 
-// nn.rnn of so many units along a sequence.
+// nn.rnn of `units` units along a sequence.
 Result<LoweredFunction> lower_rnn(int64_t units, const Expr& steps) {
   ir::VarRef x = ir::var("x", ir::tensor_type({steps, imm(1), imm(8)}, f32));
   x->type = x->annotation;
@@ -334,7 +334,7 @@ Result<LoweredFunction> lower_rnn(int64_t units, const Expr& steps) {
                {.target = target, .schedules = {}});
 }
 
-// The product of all inputs is in front; a short step is in a loop of one kernel.
+// The product of all inputs is computed in front; a short step is in a loop of one kernel.
 TEST(Function, ShortStepsOfARecurrenceAreOneKernel) {
   for (const Expr& steps : {imm(7), scalar::var("n")}) {
     Result<LoweredFunction> l = lower_rnn(16, steps);
@@ -355,7 +355,7 @@ TEST(Function, ShortStepsOfARecurrenceAreOneKernel) {
   }
 }
 
-// A long one is repeated, so that threads share its kernels; packing the weight is no part of it.
+// A long step is repeated, so that threads share its kernels; packing the weight is not part of it.
 TEST(Function, LongStepsOfARecurrenceAreRepeated) {
   const Expr steps = scalar::var("n");
   Result<LoweredFunction> l = lower_rnn(1024, steps);

@@ -18,8 +18,8 @@ namespace relay::lower {
 
 namespace {
 
-// The elements that a reduction has along `axis`: one number, or on average where it depends on another axis of the
-// stage (the last block of keys is shorter than the others).
+// The elements of a reduction along `axis`: their number, or the average if it depends on another axis of the stage
+// (the last block of keys is shorter than the others).
 double mean_extent(const te::TensorNode& stage, const te::Axis& axis) {
   if (scalar::is_int(axis.extent)) return static_cast<double>(axis.extent->ivalue);
   for (const te::Axis& other : stage.axes) {
@@ -40,7 +40,7 @@ struct KernelFlops {
   std::vector<SymbolicFlops> symbolic{};
 };
 
-// The part of a stage's steps that its `inside` loops do not leave out.
+// The fraction of a stage's steps that its :skip_padding loops execute.
 double part_inside(const te::TensorNode& stage, const StageSchedule& scheduled) {
   std::set<std::string> inside;
   for (const Loop& l : scheduled.loops)
@@ -55,7 +55,7 @@ double part_inside(const te::TensorNode& stage, const StageSchedule& scheduled) 
   return part;
 }
 
-// Of combining an element of a reduction with others.
+// The operations that combine an element of a reduction with others.
 double count_combining(const te::TensorNode& stage) {
   if (stage.combiner == te::Combiner::None) return 0;
   double operations = 0;
@@ -65,10 +65,10 @@ double count_combining(const te::TensorNode& stage) {
   return std::max(operations, 1.0);
 }
 
-// One operation an element of each reduction (of several values, those of its merge), and one a node of each body; of
-// `part` of them.
+// Counts one operation per element of each reduction (for several values, those of its merge), and one per node of each
+// body; scaled by `part`.
 void count_flops(const te::TensorNode& stage, double part, const TargetDesc& target, KernelFlops& flops) {
-  if (stage.is_program()) return;  // it moves data: what it does depends on values
+  if (stage.is_program()) return;  // moves data: its operations depend on values
   SymbolicFlops own{part * (count_combining(stage) + count_operations(stage.body, target)), {}};
   auto multiply = [&](const te::Axis& a, double extent) {
     if (extent > 0 || scalar::is_int(scalar::simplify(a.extent)))
@@ -87,8 +87,8 @@ void count_flops(const te::TensorNode& stage, double part, const TargetDesc& tar
 // The operations of each kernel, by its root stage: its own, and those of the stages inside it.
 std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const Schedule& schedule,
                                                 const TargetDesc& target) {
-  std::map<std::string, std::string> kernel_of;  // of each stage; consumers come first
-  std::map<std::string, double> part_of;         // of each stage's steps, those that are not left out
+  std::map<std::string, std::string> kernel_of;  // by stage; consumers come first
+  std::map<std::string, double> part_of;         // by stage: the fraction of its steps that is executed
   std::map<std::string, KernelFlops> flops;
   for (size_t i = stages.size(); i-- > 0;) {
     const te::TensorNode& t = *stages[i];
@@ -117,10 +117,9 @@ class Lowering {
     for (size_t i = 0; i < out_.arrays.size(); ++i) is_constant_[i] = out_.arrays[i].kind == Array::Kind::Constant;
     for (size_t i = 0; i < out_.arrays.size(); ++i)
       if (out_.arrays[i].view) is_shared_.insert(stored_in(out_.arrays, static_cast<int>(i)));
-    // Weights come from memory in each run when they do not stay in L3, of which temporaries and other cores want their
-    // part.
+    // Weights come from memory in each run if they do not stay in L3, which temporaries and other cores use as well.
     streams_weights_ = options_.target.prefetch_weights || weight_bytes() > part_of_l3(options_.target, 4);
-    // Of two forms of which one runs, that with weights as they are given comes first: the other's are made of them.
+    // The form with the original weights comes first: the other form's weights are computed from them.
     for (size_t i = 0; i + 1 < plan_.groups.size(); ++i)
       if (!plan_.groups[i].form.weight.empty() && plan_.groups[i + 1].form.weight.empty() &&
           plan_.groups[i].outputs == plan_.groups[i + 1].outputs)
@@ -133,11 +132,11 @@ class Lowering {
     check_in_place();
     return ok();
   }
-  // The function has to be lowered again without this: a group's schedule in this form could not be built.
+  // The function has to be lowered without this rule: a group's schedule in its form could not be built.
   std::optional<Rule> gives_up() const { return gives_up_; }
 
  private:
-  // Of all constants, as kernels read them: an algorithm's form of a weight may be larger than the weight.
+  // Bytes of all constants as kernels read them: an algorithm's form of a weight may be larger than the weight.
   int64_t weight_bytes() const {
     int64_t bytes = 0;
     for (const Array& a : out_.arrays)
@@ -156,14 +155,16 @@ class Lowering {
     return static_cast<int>(out_.arrays.size()) - 1;
   }
 
-  // Whether readers choose the array's layout: constants, and what is made of them when the program is built.
+  // True if readers choose the array's layout: for constants, and for arrays computed from them when the program is
+  // built.
   bool is_packable(int array) const {
     const Array& a = out_.arrays[array];
     if (a.kind == Array::Kind::Constant) return true;
     return a.kind == Array::Kind::Temporary && is_constant_[array] && !a.layout.has_halo() && a.layout.row_padding == 0;
   }
 
-  // The constant `array` in the layout a kernel asks for. One that has no value yet is copied by a step on constants.
+  // The constant `array` in the layout that a kernel requests. One that has no value yet is copied by a step on
+  // constants.
   Result<int> packed(const Group& user, int array, const Layout& layout) {
     if (out_.arrays[array].layout == layout) return array;
     const auto [known, fresh] = packed_.try_emplace({array, layout.str()}, static_cast<int>(out_.arrays.size()));
@@ -183,7 +184,7 @@ class Lowering {
     return n ? format("{}_{}", name, n) : name;
   }
 
-  // Several kernels may make one output, and each read the input in whose place it would lie.
+  // Several kernels may compute one output, each reading the input whose place it would take.
   void check_in_place() {
     std::map<int, int> taken;  // by input: the output
     for (size_t a = 0; a < out_.arrays.size(); ++a)
@@ -258,7 +259,7 @@ class Lowering {
     draft = std::move(scheduled.draft);
     const te::Tensors& stages = scheduled.stages;
     const std::vector<BuiltKernel>& built = scheduled.kernels;
-    // The stages that stand for outputs, by place: rules may put copies in front.
+    // The stages that represent outputs, by position: rules may put copies in front.
     for (size_t o = 0; o < draft.outputs.size(); ++o) array_of[draft.outputs[o]->name] = g.outputs[o];
     for (const std::string& c : draft.constants)
       if (auto at = array_of.find(c); at != array_of.end()) {
@@ -286,7 +287,7 @@ class Lowering {
     return ok();
   }
 
-  // A call of the kernel, which writes `results`; only `when` that array says so, if there is one (-1: none).
+  // Adds a call of the kernel, which writes `results`; conditional on the array `when`, or unconditional if that is -1.
   void add_step(const BuiltKernel& b, const te::Tensors& results, const std::unordered_map<std::string, int>& array_of,
                 const KernelFlops& flops, int when) {
     Step step;
@@ -302,8 +303,8 @@ class Lowering {
       (written ? step.writes : step.reads).push_back(stored_in(out_.arrays, id));
       if (!written) step.constant &= is_constant_[id];
     }
-    // A copy of a constant into a part is not: the rest of the array is computed in each run. Nor is one in whose place
-    // others lie.
+    // A copy of a constant into a part is not constant, since the rest of the array is computed in each run. Nor is one
+    // whose place others take.
     for (const te::Tensor& t : results) {
       const Array& made = out_.arrays[array_of.at(t->name)];
       step.constant &= made.kind == Array::Kind::Temporary && !made.view && step.shape_values.empty() &&
@@ -318,19 +319,19 @@ class Lowering {
     out_.steps.push_back(std::move(step));
   }
 
-  // The group as people see it.
+  // The group as reported to users.
   void add_lowered(const Group& g, const std::string& name, const te::Tensors& stages, const ScheduleDraft& draft,
                    const std::map<std::string, KernelFlops>& flops) {
     LoweredGroup group;
     group.name = name, group.stages = stages, group.rule = draft.schedule.rule;
     group.schedule = str(draft.schedule, stages), group.sources = g.te.sources;
-    if (g.form.schedule && draft.used.count(g.form.schedule->rule))  // its loops may have had another form
+    if (g.form.schedule && draft.used.count(g.form.schedule->rule))  // its loops may have another form
       group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
     for (const auto& [kernel, count] : flops) group.flops += count.known;
     out_.groups.push_back(std::move(group));
   }
 
-  // How a tensor of the group lies in an array, of which it may be one of the values of a state.
+  // The layout of a tensor of the group in an array, which may hold all values of a state.
   Layout layout_in(const Group& g, const te::Tensor& tensor, int array) const {
     const size_t rank = tensor->shape.size();
     return g.steps && rank + 1 == out_.arrays[array].shape.size() ? Layout::row_major(static_cast<int>(rank))
@@ -363,7 +364,7 @@ class Lowering {
     }
   }
 
-  // Those of a kernel in `times` steps of a recurrence; the group has those of one step already.
+  // Adds the operations of a kernel in `times` steps of a recurrence; the group already has those of one step.
   void add_flops(Step& step, const KernelFlops& own, const Expr& times) {
     double& of_group = out_.groups.back().flops;
     if (scalar::is_int(times)) {
@@ -387,7 +388,7 @@ class Lowering {
     out_.steps.push_back(std::move(step));
   }
 
-  // Equal kernels are compiled once: equal in all but their name.
+  // Equal kernels, which differ only in name, are compiled once.
   int add_kernel(loop::Kernel k) {
     std::string wanted = std::exchange(k.name, "kernel");
     auto [name, fresh] = names_.kernel_of_text.try_emplace(loop::str(k));
@@ -412,9 +413,9 @@ class Lowering {
   bool streams_weights_ = false;
   std::optional<Rule> gives_up_;
   std::map<std::pair<int, std::string>, int> packed_;
-  std::map<int, Layout> asked_;  // of constants: the layout that the first group wanted
-  std::set<int> is_shared_;      // arrays in which others lie
-  std::set<int> with_halo_;      // arrays whose halo is written, by a step before the first that writes into them
+  std::map<int, Layout> asked_;  // by constant: the layout that the first group requested
+  std::set<int> is_shared_;      // arrays that hold others
+  std::set<int> with_halo_;      // arrays whose halo is written, by a step before the first writer
   int repeats_ = 0;
   LowerNames own_names_;
   LowerNames& names_;
@@ -440,7 +441,7 @@ Status check_schedules(const std::map<std::string, std::string>& schedules, cons
   return ok();
 }
 
-// As options.without says.
+// Lowers with the forms that options.without allows.
 static Result<LoweredFunction> lower_in_forms(const ir::FunctionRef& function, const std::string& name,
                                               const LowerOptions& options, LowerNames* names,
                                               std::optional<Rule>& gives_up) {

@@ -1,4 +1,4 @@
-// A whole function to kernels: groups and layouts (plan_function), then for each group te -> schedule -> loops.
+// Lowers a whole function to kernels: groups and layouts (plan_function), then for each group te -> schedule -> loops.
 #pragma once
 
 #include "relay/lower/plan/function.h"
@@ -6,11 +6,11 @@
 
 namespace relay::lower {
 
-// A schedule is given for a group that the program does not have: a diagnostic.
+// Fails if a schedule is specified for a group that the program does not have.
 Status check_schedules(const std::map<std::string, std::string>& schedules, const std::vector<LoweredFunction>& all);
 
 // `function`: typed, fused (calls of primitive functions only; see transform fuse_ops), first-order, straight-line.
-// `names`: those of the functions of the program that were lowered before; null: it has no others.
+// `names`: the names used by functions of the program that were lowered before; null if it has no others.
 Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options,
                               LowerNames* names = nullptr);
 

@@ -1,5 +1,5 @@
-// Layouts, schedules as text, the loop builder on groups of several heavy stages, refusals. Whole functions:
-// function_test.cpp; random groups and schedules: test/fuzz/fuzz_schedules.cpp.
+// Layouts, schedules as text, the loop builder on groups of several heavy stages, refusals. Whole functions are in
+// function_test.cpp, random groups and schedules in test/fuzz/fuzz_schedules.cpp.
 #include "relay/lower/lower.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::vector<float> ramp(int64_t n, int modulo) {
   return v;
 }
 
-// Runs kernels in the loop interpreter; arrays by name, row-major and as large as their layout says.
+// Runs kernels in the loop interpreter; arrays by name, row-major, with the sizes of their layouts.
 void run(const std::vector<BuiltKernel>& kernels, std::map<std::string, std::vector<float>>& arrays) {
   for (const BuiltKernel& k : kernels) {
     std::vector<void*> params;
@@ -150,7 +150,7 @@ TEST(Placing, SoftmaxIsOneKernel) {
   }
 }
 
-// A product of two inputs, b perhaps given as [n, k], at sizes that no tile divides. The rule that was chosen.
+// The rule chosen for a product of two inputs, b optionally as [n, k], at sizes that no tile divides.
 std::string rule_of_product(int64_t m, int64_t n, int64_t k, bool rows_of_b) {
   te::Tensor a = te::placeholder("a", {imm(m), imm(k)}, f32),
              b = te::placeholder("b", rows_of_b ? Exprs{imm(n), imm(k)} : Exprs{imm(k), imm(n)}, f32);
@@ -179,7 +179,8 @@ std::string rule_of_product(int64_t m, int64_t n, int64_t k, bool rows_of_b) {
   return plan.schedule.rule;
 }
 
-// The rule of c[i, t, j] = sum(k) a[i, k] * b[step * k + t, j], of three t: as the weight's gradient of a convolution.
+// The rule of c[i, t, j] = sum(k) a[i, k] * b[step * k + t, j], for three t, as in the weight gradient of a
+// convolution.
 std::string rule_of_windows(int64_t step) {
   te::Tensor a = te::placeholder("a", {imm(137), imm(70)}, f32),
              b = te::placeholder("b", {imm(69 * step + 3), imm(83)}, f32);
@@ -194,14 +195,14 @@ std::string rule_of_windows(int64_t step) {
   return plan.schedule.rule;
 }
 
-// A panel holds what windows read, unless a stride would let each tap read a part of it.
+// A panel holds the elements that windows read, unless a stride would let each tap read a part of it.
 TEST(Rules, ProductsOfWindows) {
   EXPECT_NE(rule_of_windows(1).find("panels packed"), std::string::npos);
   EXPECT_EQ(rule_of_windows(2).find("panels packed"), std::string::npos);
 }
 
-// The right factor of a product need not be a constant: it is packed in front of many rows, and read as it lies for
-// few, or for more if it lies along the lanes.
+// The right factor of a product need not be a constant: it is packed in front of many rows, and read in place for few,
+// or for more if it is contiguous along the lanes.
 TEST(Rules, ProductsOfTwoInputs) {
   auto uses = [](const std::string& rule, const char* what) {
     return rule.find(what) == std::string::npos ? rule : std::string(what);
@@ -209,7 +210,7 @@ TEST(Rules, ProductsOfTwoInputs) {
   EXPECT_EQ(uses(rule_of_product(37, 41, 70, true), "panels packed"), "panels packed");
   EXPECT_EQ(uses(rule_of_product(137, 83, 70, false), "panels packed"), "panels packed");
   EXPECT_NE(uses(rule_of_product(37, 83, 70, false), "panels packed"), "panels packed");
-  // A panel that does not stay in L2 is better than elements that are gathered, and no better than what lies in rows.
+  // A panel that does not stay in L2 is better than gathered elements, and no better than elements in rows.
   EXPECT_EQ(uses(rule_of_product(17, 33, 1500, true), "panels packed"), "panels packed");
   EXPECT_NE(uses(rule_of_product(33, 33, 1500, false), "panels packed"), "panels packed");
   EXPECT_EQ(uses(rule_of_product(1, 41, 70, true), "inner products, 4 x 1 sums"), "inner products, 4 x 1 sums");
@@ -220,7 +221,7 @@ TEST(Rules, ProductsOfTwoInputs) {
   EXPECT_EQ(uses(rule_of_product(28, 32, 1024, true), "rows copied"), "rows copied");
 }
 
-// What is one value a row is computed once a row, beside the reductions.
+// Values of a row are computed once per row, next to the reductions.
 TEST(Rules, ValuesOfARowAreComputedOnce) {
   te::Tensor x = te::placeholder("x", {imm(5), imm(100)}, f32);
   te::Tensor sum = te::reduce("sum", {imm(5)}, {imm(100)}, te::Combiner::Sum,
@@ -248,7 +249,7 @@ TEST(Rules, ValuesOfARowAreComputedOnce) {
   }
 }
 
-// Ten stages that read the one before at two places: inlined, all of them would be 1,024 loads an element.
+// Ten stages that read the previous one at two places: inlined, all of them would be 1,024 loads per element.
 TEST(Rules, WhatIsReadAtSeveralPlacesIsNotInlinedForEver) {
   te::Tensor t = te::placeholder("x", {imm(1024)}, f32);
   for (int64_t step = 1; step < 1024; step *= 2)
@@ -268,7 +269,7 @@ TEST(Rules, WhatIsReadAtSeveralPlacesIsNotInlinedForEver) {
   for (int i = 0; i < 1024; ++i) ASSERT_EQ(arrays["s512"][i], static_cast<float>(i + 1));
 }
 
-// A concatenation along the lanes' axis is written out: each vector knows from which input it comes.
+// A concatenation along the lanes' axis is written out: each vector has a known input.
 TEST(Rules, ConcatenationsReadOneInput) {
   te::Tensor a = te::placeholder("a", {imm(6), imm(32)}, f32), b = te::placeholder("b", {imm(6), imm(21)}, f32);
   ScheduleDraft plan;
@@ -325,8 +326,7 @@ layout w: 3/16,0,1,2,3%16
   EXPECT_EQ(str(*s, te::topological({g.out})), text);
 }
 
-// A tile's place and what it reads besides the sum are asked for before the sum: a line for each row of two vectors of
-// 8.
+// A tile's place and its inputs besides the sum are prefetched before the sum: a line for each row of two vectors of 8.
 TEST(Placing, ArraysOfATileAreFetchedEarly) {
   te::Tensor a = te::placeholder("a", {imm(6), imm(20)}, f32), b = te::placeholder("b", {imm(20), imm(40)}, f32),
              skip = te::placeholder("skip", {imm(6), imm(40)}, f32);
@@ -353,8 +353,8 @@ stage c: at out.2 registers
       << text;
 }
 
-// The next tile's rows are asked for a cache line at a time, in the loop that cuts the sum into lines; weights at each
-// of its steps.
+// The next tile's rows are prefetched a cache line at a time, in the loop that splits the sum into lines; weights at
+// each of its steps.
 TEST(Placing, WhatIsStoredAlongASumIsFetchedByLines) {
   te::Tensor a = te::placeholder("a", {imm(6), imm(32)}, f32), b = te::placeholder("b", {imm(32), imm(64)}, f32);
   te::Tensor c = te::reduce("c", {imm(6), imm(64)}, {imm(32)}, te::Combiner::Sum,
@@ -560,8 +560,8 @@ TEST(Nest, RefusesWhatProgramsCannotBe) {
   EXPECT_NE(refused("root\n  loops i0/1", "inline").find("the program 'sums' reads it"), std::string::npos);
 }
 
-// Taps 8 apart over 4 elements that are padded by 8: but for the middle one they read nothing but padding, and what
-// they would be multiplied with is not read.
+// Taps 8 apart over 4 elements that are padded by 8: all but the middle one read only padding, and their factors are
+// not read.
 TEST(Nest, LoopsInsideLeavePaddingOut) {
   te::Tensor x = te::placeholder("x", {imm(4)}, f32), w = te::placeholder("w", {imm(3)}, f32);
   te::Tensor padded = te::compute("padded", {imm(20)}, [&](const Exprs& i) {

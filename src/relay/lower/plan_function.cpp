@@ -35,7 +35,7 @@ class Planner {
     add_outputs(values_.at(body.get()));
     apply_algorithms(plan_, options_, Point::BeforeOrders);
     choose_order();
-    // Where windows are is known now; halos are chosen later, since whole tiles read further.
+    // The places of windows are known now; halos are chosen later, since whole tiles read further.
     apply_algorithms(plan_, options_, Point::AfterOrders);
     apply_algorithms(plan_, options_, Point::Last);
     split_outputs();
@@ -93,7 +93,7 @@ class Planner {
     return ok();
   }
 
-  // How many tensors a value has, in tuples or alone.
+  // The number of tensors in a value, in tuples or alone.
   static size_t tensors_of(const ir::Type& type) {
     const ir::TupleType* tuple = ir::as<ir::TupleType>(type);
     if (!tuple) return 1;
@@ -147,7 +147,7 @@ class Planner {
     RELAY_CHECK(!options_.calls, "{} is called for many calls at once", external.code.symbol);
     Group g;
     for (const ir::Expr& a : external.args) {
-      if (!values_.count(a.get())) RELAY_RETURN_IF_ERROR(add(a));  // a constant that stands inside
+      if (!values_.count(a.get())) RELAY_RETURN_IF_ERROR(add(a));  // a constant inside the call
       g.params.insert(g.params.end(), values_.at(a.get()).begin(), values_.at(a.get()).end());
     }
     g.te = opaque_stages(plan_, external, g.params);
@@ -173,7 +173,7 @@ class Planner {
       plan_.arrays[id].value = value;
       g.constants.push_back(id);
     }
-    // What is checked is computed as the outputs are.
+    // Checked values are computed like the outputs.
     for (const CheckedTe& c : g.te.checks)
       if (c.indices) g.te.outputs.push_back(c.indices);
     te::Tensors outputs = g.te.outputs;
@@ -193,7 +193,7 @@ class Planner {
       g.outputs.push_back(new_array(Array::Kind::Temporary, g.te.name, t->shape, t->dtype));
       if (options_.calls && varies[o]) plan_.arrays[g.outputs[o]].rows = rows_for(outputs[o]->shape);
     }
-    // A small result that depends on nothing, such as zeros, is computed when the program is built.
+    // A small result without inputs, such as zeros, is computed when the program is built.
     if (g.params.empty())
       for (int o : g.outputs)
         if (is_small(plan_.arrays[o])) computed_ahead_.insert(o);
@@ -229,9 +229,9 @@ class Planner {
     return true;
   }
 
-  // Whether the group works on images: a convolution, a window over spatial dimensions, a reduction of all of them.
-  // Channels are dimension 1, or the last one where dimension 1 has a window. What reduces whole images runs along
-  // rows or along channels, and goes with its input.
+  // The relation of the group to images: a convolution, a window over spatial dimensions, a reduction of all of them.
+  // Channels are dimension 1, or the last one if dimension 1 has a window. A reduction of whole images runs along rows
+  // or along channels, and follows its input.
   enum class Images : uint8_t { No, Whole, ChannelsFirst, ChannelsLast };
   static Images images_of(const Group& g) {
     if (g.form.schedule || has_program(g.te.outputs)) return Images::No;  // blocks of keys look like windows
@@ -276,7 +276,8 @@ class Planner {
     return whole ? Images::Whole : Images::No;
   }
 
-  // Every load reads dimension d by axis d only, or a vector along one axis: storage order does not matter to it.
+  // True if every load reads dimension d by axis d only, or a vector along one axis: storage order does not matter to
+  // it.
   static bool keeps_dimensions(const Group& g) {
     for (const te::Tensor& t : te::topological(g.te.outputs)) {
       if (t->is_placeholder()) continue;
@@ -294,7 +295,7 @@ class Planner {
     return true;
   }
 
-  // Every same-rank load reads neighbouring channels for neighbouring channels, whatever it does with the other
+  // True if every same-rank load reads neighbouring channels for neighbouring channels, whatever it does with the other
   // dimensions: a depth_to_space of interleaved images, which lanes along rows would gather.
   static bool keeps_channels(const Group& g) {
     constexpr int64_t least = 8;  // with fewer, most lanes are empty
@@ -322,7 +323,7 @@ class Planner {
   }
   void set_channels_last(int array) {
     Array& a = plan_.arrays[array];
-    if (is_constant(array)) return;  // a weight, of which kernels choose the layout
+    if (is_constant(array)) return;  // a weight, whose layout kernels choose
     if (a.kind == Array::Kind::Temporary && a.shape.size() >= 3 && !plan_.by_channels.count(array))
       a.layout = Layout::channels_last(static_cast<int>(a.shape.size()));
   }
@@ -339,7 +340,7 @@ class Planner {
         images = given ? Images::ChannelsFirst : Images::No;
       }
       g.on_images = images != Images::No;
-      if (images == Images::ChannelsLast) continue;  // stored so as it is
+      if (images == Images::ChannelsLast) continue;  // already stored so
       if (images == Images::ChannelsFirst &&
           std::any_of(keep.begin(), keep.end(), [gi](Application& a) { return a.at(gi); }))
         continue;
@@ -356,7 +357,7 @@ class Planner {
     }
   }
 
-  // A reader's wish: the halo of dimension d that its padding reaches.
+  // A reader's request: the halo of dimension d that its padding reaches.
   struct HaloRequest {
     size_t group;
     std::string stage;
@@ -373,7 +374,7 @@ class Planner {
         if (!guard) continue;
         for (size_t p = 0; p < g.params.size(); ++p) {
           if (guard->value->source.get() != static_cast<const scalar::Source*>(g.te.params[p].get())) continue;
-          // One that wants another order copies, and pads what it copies.
+          // A reader that prefers another order copies its data, and pads the copy.
           const int array = g.params[p];
           if ((plan_.by_channels.count(array) > 0) != g.form.by_channels) continue;
           std::optional<HaloRequest> w = halo_request(gi, *t, *guard, *g.te.params[p]);
@@ -384,7 +385,7 @@ class Planner {
     for (auto& [array, all] : wishes) {
       Array& a = plan_.arrays[array];
       if (a.kind != Array::Kind::Temporary) continue;
-      // The value that most readers want; the others keep their guards.
+      // The value that most readers request; the others keep their guards.
       double value = all[0].value;
       a.layout.low.assign(a.shape.size(), 0), a.layout.high.assign(a.shape.size(), 0), a.layout.halo_value = value;
       for (const HaloRequest& w : all) {
@@ -399,7 +400,7 @@ class Planner {
     }
   }
 
-  // Where a part would have its halo another one lies.
+  // Another view may be where a part would have its halo.
   bool reaches_other_views(int array, const HaloRequest& w) const {
     for (const Array* a = &plan_.arrays[array]; a->view; a = &plan_.arrays[a->view->base])
       if (w.low[a->view->dim] || w.high[a->view->dim]) return true;
@@ -433,13 +434,13 @@ class Planner {
       Expr low = scalar::simplify(padded.axes[d].var - guard.value->args[d]);
       if (!scalar::is_int(low)) return std::nullopt;
       Expr high = scalar::simplify(padded.axes[d].extent - data.shape[d] - low);
-      constexpr int64_t widest = 64;  // of padding in memory; wider padding is rare, and was not measured
+      constexpr int64_t widest = 64;  // of padding in memory; wider padding is rare and unmeasured
       if (!scalar::is_int(high) || low->ivalue < 0 || high->ivalue < 0 || low->ivalue > widest || high->ivalue > widest)
         return std::nullopt;
       w.low.push_back(low->ivalue), w.high.push_back(high->ivalue);
       in_range.set_range(padded.axes[d].var, low, data.shape[d]);
     }
-    // A guard that leaves out elements of the data, a triangle or a mask, is no padding.
+    // A guard that leaves out elements of the data, a triangle or a mask, is not padding.
     if (scalar::prove(guard.condition, in_range) != true) return std::nullopt;
     return w;
   }
@@ -470,7 +471,7 @@ class Planner {
   FunctionPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
   std::set<int> computed_ahead_;     // results that are constants
-  std::set<int> made_of_constants_;  // and of nothing else
+  std::set<int> made_of_constants_;  // and have no other inputs
   int constants_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What single rules choose, and that it computes the right thing.
+// The choices of single rules, and the correctness of their results.
 #include "relay/lower/rules/rules.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TargetDesc vectors(int bytes, int registers, double fma_per_cycle) {
   return t;
 }
 
-// Kernels of the plan, run on ramps; arrays by name.
+// Runs the kernels of the plan on ramps; arrays by name.
 std::map<std::string, std::vector<float>> results(const ScheduleDraft& draft) {
   Result<std::vector<BuiltKernel>> kernels =
       build_kernels(draft.stages(), draft.schedule, draft.layouts, *draft.target, "kernel");
@@ -42,7 +42,7 @@ std::map<std::string, std::vector<float>> results(const ScheduleDraft& draft) {
   return arrays;
 }
 
-// Where a tile of one vector would wait for its loads, narrower ones of more vectors are better, and rows are cut
+// If a tile of one vector would wait for its loads, narrower ones of more vectors are better, and rows are split
 // evenly.
 TEST(RegisterTile, LoadsAndRows) {
   auto text = [](const TargetDesc& target, int64_t n, int64_t rows) {
@@ -85,8 +85,8 @@ TEST(LongSum, PartsAreRunsOfTheInnermostLoop) {
     }
 }
 
-// Sums and maxima over windows that overlap: along columns first, whatever the distance of the taps. Not over windows
-// that share no column.
+// Sums and maxima over overlapping windows: along columns first, for any distance of the taps. Not for windows that do
+// not share columns.
 TEST(SplitWindow, ColumnsFirst) {
   struct Case {
     te::Combiner combiner;
@@ -127,8 +127,8 @@ TEST(SplitWindow, ColumnsFirst) {
   }
 }
 
-// Rows are computed together where their windows read the same ones: not across a dilation, nor where the tile of
-// columns is more than registers hold.
+// Rows are computed together if their windows read the same rows: not across a dilation, nor if registers cannot hold
+// the tile of columns.
 TEST(Window, RowsThatOverlap) {
   struct Case {
     int64_t window, stride, dilation;  // of rows
@@ -164,7 +164,7 @@ struct TapSumsCase {
   int64_t groups, of_group, window, stride, rows, columns;
   bool channels_last;
   std::string lanes;
-  int64_t taps;  // that a tile has on vectors of 16
+  int64_t taps;  // taps of a tile on vectors of 16
 };
 
 ScheduleDraft tap_sums(const TapSumsCase& c, const TargetDesc& target) {
@@ -221,7 +221,7 @@ float tap_sum(const TapSumsCase& c, std::map<std::string, std::vector<float>>& a
   return sum;
 }
 
-// Lanes are what lies side by side; as many taps are summed together as registers hold; rows shorter than a vector have
+// Lanes are adjacent elements; as many taps are summed together as registers hold; rows shorter than a vector have
 // shorter ones.
 TEST(TapSums, OfRowsAndOfChannels) {
   for (const TapSumsCase& c :
@@ -250,7 +250,7 @@ TEST(TapSums, OfRowsAndOfChannels) {
   }
 }
 
-// Neither where there are no taps, nor where it is not known how many.
+// Refused if there are no taps, or if their number is unknown.
 TEST(TapSums, NeedsTaps) {
   for (const Expr& taps : {imm(0), scalar::var("taps")}) {
     const te::Tensor g = te::placeholder("g", {imm(4), imm(40)}, f32),
@@ -266,7 +266,7 @@ TEST(TapSums, NeedsTaps) {
   }
 }
 
-// Nor where both factors are read along the axis of the tap.
+// Refused if both factors are read along the axis of the tap.
 TEST(TapSums, NeedsTapsOfOneFactor) {
   const te::Tensor g = te::placeholder("g", {imm(4), imm(40)}, f32), x = te::placeholder("x", {imm(43)}, f32);
   const te::Tensor sum = te::reduce("sum", {imm(4)}, {imm(40)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
@@ -279,7 +279,7 @@ TEST(TapSums, NeedsTapsOfOneFactor) {
   EXPECT_EQ(draft.used.count(Rule::TapSums), 0u) << str(draft.schedule, draft.stages());
 }
 
-// Height and width are one axis; what else reads the data reads it so too.
+// Height and width become one axis, also for other readers of the data.
 TEST(MergeSums, HeightAndWidth) {
   const int64_t channels = 3, height = 5, width = 7;
   te::Tensor x = te::placeholder("x", {imm(channels), imm(height), imm(width)}, f32);
@@ -308,7 +308,7 @@ TEST(MergeSums, HeightAndWidth) {
   }
 }
 
-// All sums over both are, whatever they read besides.
+// All sums over both are merged, whatever else they read.
 TEST(MergeSums, AllOfThem) {
   const int64_t channels = 3, height = 5, width = 7, plane = height * width;
   const Exprs shape = {imm(channels), imm(height), imm(width)};
@@ -340,7 +340,7 @@ TEST(MergeSums, AllOfThem) {
   }
 }
 
-// Results of one row whose length nobody knows are stored side by side by each task.
+// Results of one row of unknown length are stored together by each task.
 TEST(SeveralResults, TasksOfALongRow) {
   const Expr n = scalar::var("n");
   const te::Tensor x = te::placeholder("x", {n}, f32);
@@ -359,8 +359,8 @@ TEST(SeveralResults, TasksOfALongRow) {
   ASSERT_EQ(kernels->size(), 1u);
 }
 
-// Channels-last images are put behind each other as rows of channels: the result is viewed with channels as an axis,
-// and squares are transposed.
+// Channels-last images are concatenated as rows of channels: the result is viewed with channels as an axis, and squares
+// are transposed.
 TEST(Elementwise, FlattensChannelsLastImages) {
   const int64_t images = 2, channels = 37, height = 7, width = 5, pixels = height * width, row = channels * pixels;
   te::Tensor x = te::placeholder("x", {imm(images), imm(channels), imm(height), imm(width)}, f32);
@@ -385,8 +385,7 @@ TEST(Elementwise, FlattensChannelsLastImages) {
             << n << ", " << c << ", " << p;
 }
 
-// Two images, one stored by channels and one channels-last, put together and enlarged: the first is copied, turned
-// around.
+// Two images, one stored by channels and one channels-last, concatenated and enlarged: the first is copied, transposed.
 TEST(Elementwise, CopiesWhatWouldBeGathered) {
   const int64_t channels = 19, height = 3, width = 21, both = 2 * channels;
   te::Tensor x = te::placeholder("x", {imm(1), imm(channels), imm(height), imm(width)}, f32),
@@ -416,7 +415,7 @@ TEST(Elementwise, CopiesWhatWouldBeGathered) {
       }
 }
 
-// Short rows are joined, but for those of a step, which are part of a larger array.
+// Short rows are joined, except those of a step, which are part of a larger array.
 TEST(Elementwise, StepsKeepTheirAxes) {
   const TargetDesc target = vectors(64, 32, 1);
   for (bool is_step : {false, true}) {
@@ -429,8 +428,8 @@ TEST(Elementwise, StepsKeepTheirAxes) {
   }
 }
 
-// Rows that fill no whole vectors are joined where all indices then go on as they began after a block, of which each
-// vector knows where its lanes lie; the others are left as they are.
+// Rows that do not fill whole vectors are joined if all indices then repeat their pattern after a block, so that each
+// vector of it has known lanes; others are unchanged.
 TEST(LaneBlocks, PeriodsOfIndices) {
   using Body = std::function<Expr(const te::Tensor&, const te::Tensor&, const Exprs&)>;
   struct Case {
@@ -485,7 +484,7 @@ TEST(LaneBlocks, PeriodsOfIndices) {
   }
 }
 
-// Of sums over short rows as many are taken at once as a vector has lanes; over long ones the row has lanes.
+// Sums over short rows are computed one per lane; for long rows the lanes are along the row.
 TEST(Window, ShortRowsAreSummedSideBySide) {
   const TargetDesc target = vectors(64, 32, 1);
   for (const auto& [terms, near] : {std::pair(4, true), std::pair(40, false)}) {
@@ -527,7 +526,7 @@ TEST(Window, SumsOfWholeImagesAreAddedInParts) {
   }
 }
 
-// Arrays in one order are one row, whatever their shapes; what stands otherwise keeps its axes.
+// Arrays in the same order become one row, whatever their shapes; other stages keep their axes.
 TEST(JoinRows, OrderOfElements) {
   const TargetDesc target = vectors(64, 32, 1);
   const Expr n = scalar::var("n"), m = scalar::var("m"), k = scalar::var("k");
@@ -557,7 +556,7 @@ TEST(JoinRows, OrderOfElements) {
   EXPECT_TRUE(is_kept({n, m}, [&](const Exprs& i) { return (*y)(i) - (*y)({imm(0), imm(0)}); })) << "one for all";
 }
 
-// A copy for one kernel leaves others what they were scheduled for: `y` reads x as it is, squares transposed.
+// A copy for one kernel leaves the schedules of others unchanged: `y` reads x in place, squares transposed.
 TEST(Elementwise, CopiesForOneKernelOnly) {
   const int64_t channels = 19, height = 3, width = 21;
   const Exprs shape{imm(1), imm(channels), imm(height), imm(width)};

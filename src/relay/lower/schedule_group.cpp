@@ -6,7 +6,7 @@ namespace relay::lower {
 
 namespace {
 
-// One try, with its reason where it was refused.
+// An attempt, with the reason if it was refused.
 struct Attempt {
   ScheduledGroup group;
   std::optional<Diagnostic> refused{};

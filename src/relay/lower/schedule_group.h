@@ -1,6 +1,6 @@
-// A group's schedule and kernels. The rules' schedule is built; where the nest or code generation refuses it, it gives
-// way to the next simpler one: without one of the rules that made it, without all of them, plain loops at last. So a
-// mistake in a rule costs speed, which is said, and never a compilation.
+// A group's schedule and kernels. The rules' schedule is built. If the nest or code generation refuses it, the next
+// simpler one is used: without one of the rules that made it, without all of them, finally plain loops. So a mistake in
+// a rule costs speed, which is reported, but never makes a compilation fail.
 #pragma once
 
 #include "relay/lower/nest/nest.h"
@@ -15,19 +15,19 @@ struct ScheduledGroup {
   te::Tensors stages;
   std::vector<BuiltKernel> kernels;
   std::optional<Refusal> refusal;  // of the rules' first schedule
-  // The refused schedule is of a form that the function's plan decides: it has to be planned again without. Nothing is
-  // built.
+  // Set if the refused schedule has a form that the function's plan decides: the function has to be planned without it.
+  // Nothing is built.
   std::optional<Rule> gives_up{};
 };
 
-// How an output is stored, unless a rule computes it in a view of other dimensions.
+// The storage of an output, unless a rule computes it in a view of other dimensions.
 struct OutputLayout {
   size_t rank = 0;
   Layout layout;
 };
 
-// `start`: a group with nothing scheduled. An error only if a schedule that was given by hand cannot be built, or any
-// if options.strict.
+// `start`: a group with nothing scheduled. Fails only if a user-specified schedule cannot be built or, with
+// options.strict, if any cannot.
 Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
                                       const std::string& name, const LowerOptions& options);
 

@@ -16,7 +16,7 @@ namespace {
 
 using ArrayOf = std::unordered_map<std::string, int>;
 
-// A kernel in the making, over arrays of the function.
+// A kernel under construction, over arrays of the function.
 class Maker {
  public:
   Maker(std::string name, const std::vector<Array>& arrays, const ArrayOf& array_of)
@@ -25,9 +25,9 @@ class Maker {
   }
 
   void writes(int array, const std::string& root) { made_.written.push_back(array), made_.roots.push_back(root); }
-  // After all that it writes is known.
+  // Called once all arrays that it writes are known.
   loop::BufferRef buffer(int array);
-  // What a kernel does, on these arrays: `rows` says which row of an array a parameter is, or is null.
+  // The body of a kernel on these arrays: `row_of` returns the row of an array that a parameter is, or null.
   Stmt body_of(const BuiltKernel& k, const std::function<Expr(const te::Tensor&)>& row_of);
   Stmt copy_initial(const Exprs& shape, int from, int to);
   void size(const Expr& e) {
@@ -52,7 +52,7 @@ loop::BufferRef Maker::buffer(int array) {
   if (made) return made;
   const Array& a = arrays_[static_cast<size_t>(array)];
   loop::Buffer b;
-  for (const auto& [tensor, id] : array_of_)  // the first in the alphabet, so that it is always the same
+  for (const auto& [tensor, id] : array_of_)  // the first in alphabetical order, so that it is deterministic
     if (id == array && (b.name.empty() || tensor < b.name)) b.name = tensor;
   if (b.name.empty()) b.name = "initial";
   while (!names_.insert(b.name).second) b.name += "_";
@@ -132,14 +132,14 @@ Expr StepsBuilder::row_of(const te::Tensor& tensor) const {
 
 bool StepsBuilder::is_worth_sharing(const TargetDesc& target, const std::vector<Array>& arrays, const ArrayOf& array_of,
                                     double flops) const {
-  // Handing work to a second thread and waiting for it: an empty region costs a fraction of a microsecond
+  // Nanoseconds to hand work to a second thread and wait for it: an empty region costs a fraction of a microsecond
   // (runtime/thread_pool.h).
   constexpr double region_ns = 500;
   if (target.cores < 2) return false;
-  std::unordered_set<int> weights;  // read again in each step
+  std::unordered_set<int> weights;  // read in each step
   for (const Taken& t : taken_) {
     const loop::Kernel& k = t.kernel->kernel;
-    std::unordered_set<const scalar::Source*> by_step;  // of which each step reads another part
+    std::unordered_set<const scalar::Source*> by_step;  // arrays of which each step reads another part
     loop::visit(
         k.body, [](const Stmt&) {},
         [&](const Expr& root) {

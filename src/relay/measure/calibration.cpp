@@ -19,8 +19,8 @@ namespace relay::measure {
 
 using Json = nlohmann::ordered_json;
 
-// What is measured, the figure of the description that it stands in for, and the range in which it is believed: of any
-// core that there is, emulated and busy ones included.
+// The measured figures, the figure of the description that each replaces, and its plausible range: that of any existing
+// core, including emulated and busy ones.
 struct Figure {
   const char* name;
   double least, most;
@@ -52,8 +52,8 @@ std::string processor_name() {
   return "unknown";
 }
 
-// Seconds of processor time: that all have used since the system started (what a virtual machine was denied included),
-// and that this process has used.
+// Seconds of processor time: used by all since the system started (including time stolen from a virtual machine), and
+// used by this process.
 static double seconds_of_all() {
   std::ifstream file("/proc/stat");
   std::string word;
@@ -91,7 +91,7 @@ Calibrated calibrate(const TargetDesc& native) {
   char date[16] = "";
   const std::time_t today = std::time(nullptr);
   if (tm parts{}; gmtime_r(&today, &parts)) std::strftime(date, sizeof date, "%F", &parts);
-  const double operations = 2 * native.fma_per_cycle * native.vector_bytes / 4;  // a cycle
+  const double operations = 2 * native.fma_per_cycle * native.vector_bytes / 4;  // per cycle
   const double ghz = best[0] / operations, bytes_a_ns = ghz * native.vector_bytes;
   auto cycles = [&](size_t first, int bytes) {
     const double lanes_a_ns = bytes_a_ns / bytes;
@@ -112,12 +112,12 @@ Status save(Calibration c) {
   RELAY_ASSIGN(const std::string path, calibration_file());
   Json kept = {{"processor", c.processor}, {"cpu", c.cpu}, {"date", c.date}};
   for (const Figure& f : figures) kept[f.name] = f.measured(c);
-  std::error_code ignored;  // what is wrong with the folder, writing says
+  std::error_code ignored;  // writing reports errors of the folder
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   return write_file(path, kept.dump(2) + "\n");
 }
 
-// What is wrong with a file's text; "": nothing, and `c` is what it says.
+// Returns the error in a file's text, or "" with its values in `c`.
 static std::string read_calibration(const std::string& text, Calibration& c) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return "is not a JSON object";
@@ -136,7 +136,7 @@ static std::string read_calibration(const std::string& text, Calibration& c) {
 
 SavedCalibration saved_calibration(const TargetDesc& native) {
   const Result<std::string> path = calibration_file();
-  std::error_code ignored;  // a folder that may not be looked into
+  std::error_code ignored;  // an unreadable folder
   if (!path || !std::filesystem::is_regular_file(*path, ignored)) return {};
   const Result<std::string> text = input::read_file(*path);
   if (!text) return {{}, "cannot be read"};

@@ -1,5 +1,5 @@
-// What `relay doctor --calibrate` measured, kept for this machine beside the cache of compiled models: "native" then
-// has these figures in place of the described ones.
+// The figures measured by `relay doctor --calibrate`, kept for this machine next to the cache of compiled models. The
+// target "native" then has these figures instead of the described ones.
 #pragma once
 
 #include "relay/base/diagnostics.h"
@@ -8,37 +8,37 @@
 namespace relay::measure {
 
 struct Calibration {
-  std::string processor, cpu;                      // whose figures these are: the system's name of it, and LLVM's
+  std::string processor, cpu;                      // of the processor: the system's name and LLVM's name
   std::string date;                                // "2026-11-23"
-  double ghz = 0;                                  // at which multiply-adds are done
+  double ghz = 0;                                  // clock rate while multiply-adds run
   double l2_gbps = 0, l3_gbps = 0, dram_gbps = 0;  // read by one core
   OperationCycles float32_cycles, float64_cycles;
 };
 
 struct Calibrated {
   Calibration figures;
-  double busy_cores = 0;  // that others kept busy meanwhile
-  double spread = 0;      // the most by which a figure's median was below its best sample, in parts of it
+  double busy_cores = 0;  // kept busy by others meanwhile
+  double spread = 0;      // the largest relative distance of a figure's median below its best sample
 };
-// Some seconds. The best of several samples each, since machines are shared.
+// Takes a few seconds. Uses the best of several samples for each figure, since machines are shared.
 Calibrated calibrate(const TargetDesc& native);
 
-// bad_option: there is to be no cache folder.
+// bad_option if there is no cache folder.
 Result<std::string> calibration_file();
 Status save(Calibration calibration);
 
 struct SavedCalibration {
   std::optional<Calibration> figures;
-  std::string ignored;  // why a file that is there is not used: "has no ghz"; "" where none is there, or it is used
+  std::string ignored;  // reason why an existing file is ignored: "has no ghz"; "" if there is none or it is used
 };
-// Of this machine, which `native` describes.
+// The calibration of this machine, which `native` describes.
 SavedCalibration saved_calibration(const TargetDesc& native);
 
 void apply(Calibration calibration, TargetDesc& target);
-// True if the target has the figures that are saved.
+// True if the target has the saved figures.
 bool is_calibrated(TargetDesc target);
 
-// As /proc/cpuinfo has it: "AMD EPYC".
+// The name in /proc/cpuinfo: "AMD EPYC".
 std::string processor_name();
 
 }  // namespace relay::measure

@@ -1,4 +1,4 @@
-// What this machine can do at most, measured or as it is described.
+// Limits of this machine's speed, measured or as described.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,21 @@
 
 namespace relay::measure {
 
-// Of this machine. Memory of all cores is that of one times their number, except for what no cache holds.
+// Ceilings of this machine. The bandwidth of all cores is the number of cores times that of one, except for data beyond
+// all caches.
 struct Ceilings {
-  double fma_gflops = 0;  // of one core
+  double fma_gflops = 0;  // per core
   double l2_gbps = 0, l3_gbps = 0, memory_gbps = 0;
   int64_t l2_bytes = 0, l3_bytes = 0;
   struct Aged {
     double us, gbps;
   };
-  std::vector<Aged> l3_after{};  // of L3 after that time without use, which others may have used
+  std::vector<Aged> l3_after{};  // L3 after that time without use, during which others may have used it
 };
 Ceilings measure_ceilings(const TargetDesc& target);
-// Adds `l3_after`: a tenth of a second more.
+// Adds `l3_after`, which takes another tenth of a second.
 void measure_ageing(Ceilings& ceilings);
-// As the target's description has them: what schedule rules reckon with.
+// The figures of the target's description, which schedule rules use.
 Ceilings described_ceilings(const TargetDesc& target);
 
 }  // namespace relay::measure

@@ -26,7 +26,7 @@ static const char* const bootstrap =
     "runpy.run_path(str(pathlib.Path(list(spec.submodule_search_locations)[0]) / sys.argv.pop(1)), "
     "run_name='__main__')\n";
 
-// RELAY_PYTHON, the interpreter beside our program (a virtual environment), that of the source tree, or python3 of the
+// RELAY_PYTHON, the interpreter next to our program (a virtual environment), that of the source tree, or python3 of the
 // path.
 static std::string find_python(const std::string& program) {
   namespace fs = std::filesystem;
@@ -86,7 +86,7 @@ static Result<PythonProcess> start_python(const std::string& program, const std:
     close(to[1]), close(from[0]);
     return failure(std::strerror(errno));
   }
-  signal(SIGPIPE, SIG_IGN);  // a process that has ended is a diagnostic
+  signal(SIGPIPE, SIG_IGN);  // the end of the process is reported as a diagnostic
   return PythonProcess{pid, to[1], from[0]};
 }
 
@@ -137,7 +137,7 @@ Diagnostic ExternalEngine::failed(const std::string& what) const {
   return failure(format("{} cannot be measured: {}", name_, what));
 }
 
-// One line of its stdout; none in this time is a failure.
+// A line of its stdout; fails after `seconds` without one.
 Result<std::string> ExternalEngine::read_line(int seconds) {
   while (pending_.find('\n') == std::string::npos) {
     struct pollfd ready{out_, POLLIN, 0};
@@ -167,7 +167,7 @@ Result<ExternalEngine> ExternalEngine::start(const ExternalEngineOptions& option
                                                    {options.engine, options.model, std::to_string(options.threads),
                                                     inputs_file, outputs_file}));
   engine.pid_ = process.pid, engine.in_ = process.in, engine.out_ = process.out;
-  RELAY_ASSIGN(std::string line, engine.read_line(1200));  // some compile for minutes
+  RELAY_ASSIGN(std::string line, engine.read_line(1200));  // some engines compile for minutes
   Json ready = Json::parse(line, nullptr, false);
   if (!ready.is_object() || !ready.contains("version"))
     return engine.failed(ready.is_object() && ready.contains("error") && ready["error"].is_string()

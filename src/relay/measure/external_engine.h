@@ -1,11 +1,10 @@
-// Another engine on the same model, in a Python process of its own (python/relay/bench.py), for measuring side by side.
+// Another engine on the same model, in a separate Python process (python/relay/bench.py), for paired measurements.
 //
 //   RELAY_ASSIGN(ExternalEngine engine,
 //                ExternalEngine::start({.engine = "onnxruntime", .model = "net.onnx", .threads = 1}, inputs));
-//   RELAY_ASSIGN(std::vector<double> us, engine.run(0.1));      // it runs for 0.1 s; the time of every run
+//   RELAY_ASSIGN(std::vector<double> us, engine.run(0.1));      // runs for 0.1 s; returns the time of every run
 //
-// It is stopped (SIGSTOP) whenever it is not running for us, so that neither its spinning threads nor ours disturb the
-// other.
+// It is stopped (SIGSTOP) between measurements, so that neither its spinning threads nor ours disturb the other.
 #pragma once
 
 #include <sys/types.h>
@@ -14,21 +13,22 @@
 
 namespace relay::measure {
 
-// What can be measured beside us, and the reference of everybody's errors: the model in double precision, by PyTorch.
+// Engines that can be measured next to Relay, and the reference for all errors: the model in double precision, by
+// PyTorch.
 inline const std::vector<std::string> external_engines{"onnxruntime", "openvino", "torch", "torch-compile"};
 inline constexpr const char* float64_engine = "torch-float64";
-// Where the PyTorch engines find the model: what torch.export.save wrote, net.pt2 beside net.onnx.
+// The model file of the PyTorch engines, written by torch.export.save: net.pt2 next to net.onnx.
 std::string torch_program(const std::string& model);
 
-// A file of the Python package, run with these arguments in the Python that these engines run in, until it ends; what
-// it printed.
+// Runs a file of the Python package with these arguments, in the Python that runs the engines, until it ends. Returns
+// its output.
 Result<std::string> run_package_file(const std::string& program, const std::string& file,
                                      const std::vector<std::string>& arguments);
 
 struct ExternalEngineOptions {
   std::string engine, model;
   int threads = 1;
-  std::string program;  // argv[0] of ours: the Python beside it is tried
+  std::string program;  // our argv[0]: the Python next to it is tried
 };
 
 class ExternalEngine {
@@ -41,7 +41,7 @@ class ExternalEngine {
   const std::string& version() const { return version_; }          // "onnxruntime 1.31.1"
   const std::vector<Tensor>& outputs() const { return outputs_; }  // of one run
   double ready_ms() const { return ready_ms_; }                    // reading, compiling and the first run
-  int64_t peak_bytes() const { return peak_bytes_; }               // of its process until then
+  int64_t peak_bytes() const { return peak_bytes_; }               // peak memory of its process so far
   Result<std::vector<double>> run(double seconds);
 
  private:

@@ -16,7 +16,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 // Keeps a value that the optimiser would otherwise find unused.
 static volatile float sink;
 
-// Twelve independent chains hide the latency of a multiply-add (4 cycles, two a cycle) and fit every register file.
+// Twelve independent chains hide the latency of a multiply-add (4 cycles, two per cycle) and fit in every register
+// file.
 #define RELAY_FMA_LOOP(name, bytes, features)                                                      \
   typedef float name##_vector __attribute__((vector_size(bytes)));                                 \
   features __attribute__((noinline)) static void name(int64_t rounds) {                            \
@@ -68,7 +69,7 @@ double measure_fma_gflops(int vector_bytes) {
 double measure_fma_gflops_now(int vector_bytes, int threads) {
   const FmaLoop loop = fma_loop(vector_bytes);
   runtime::ThreadPool::Session session(runtime::ThreadPool::global());
-  constexpr int64_t rounds = 20000;  // some 70 us
+  constexpr int64_t rounds = 20000;  // about 70 us
   double best = 1e30;
   for (int sample = 0; sample < 3; ++sample) {
     double begin = now();
@@ -98,7 +99,7 @@ RELAY_READ_LOOP(read_16, 16, )
 #undef RELAY_READ_LOOP
 
 namespace {
-// Memory that is read as fast as a core can, all of it or a part: with the widest vectors, as kernels do.
+// Memory that is read at a core's full speed, all of it or a part: with the widest vectors, as kernels do.
 class ReadLoop {
  public:
   static constexpr int64_t step = 512;  // bytes
@@ -127,7 +128,7 @@ class ReadLoop {
 
 std::vector<double> measure_machine_runs(int vector_bytes, int threads, double us, int64_t bytes, double seconds) {
   const FmaLoop multiply_add = fma_loop(vector_bytes);
-  const ReadLoop read(std::min<int64_t>(bytes, int64_t{1} << 26));  // no cache holds more
+  const ReadLoop read(std::min<int64_t>(bytes, int64_t{1} << 26));  // larger than any cache
   runtime::ThreadPool::Session session(runtime::ThreadPool::global());
   auto run = [&](int64_t steps, int64_t rounds) {
     const double begin = now();
@@ -154,7 +155,7 @@ std::vector<double> measure_machine_runs(int vector_bytes, int threads, double u
 
 double measure_read_gbps(int64_t bytes) {
   const ReadLoop read(bytes);
-  // Small buffers are read several times a sample, so that the clock does not count.
+  // Small buffers are read several times per sample, so that the clock does not matter.
   int repeat = static_cast<int>(std::max<int64_t>(1, (1 << 20) / bytes));
   double best = 1e30;
   for (double end = now() + 0.2; now() < end;) {
@@ -190,12 +191,12 @@ double measure_region_us() {
     double begin = now();
     for (int i = 0; i < regions; ++i) session.parallel(pool.size(), [](int64_t, int64_t, int) {});
     double took = now() - begin;
-    if (pool.stolen() == stolen) best = std::min(best, took);  // else a worker was not there
+    if (pool.stolen() == stolen) best = std::min(best, took);  // otherwise a worker was missing
   }
   return best / regions * 1e6;
 }
 
-// Not getrusage(): a process begins with the peak of the one that started it there.
+// Does not use getrusage(), where a process begins with the peak of its parent.
 int64_t peak_memory_bytes() {
   std::ifstream file("/proc/self/status");
   for (std::string word; file >> word;) {

@@ -23,7 +23,7 @@ static loop::Kernel elementwise(const std::string& name, const char* value, DTyp
   return *kernel;
 }
 
-// Results a nanosecond, in the best of many short samples.
+// Results per nanosecond, in the best of many short samples.
 template <class T>
 static double speed(codegen::KernelFn kernel) {
   std::vector<T> x(elements, T(1.7)), y(elements);

@@ -1,4 +1,5 @@
-// How fast kernels divide, take roots and compute exp on this machine: they are compiled, as those of a model are.
+// Measures how fast kernels divide, take roots and compute exp on this machine. The kernels are compiled like those of
+// a model.
 #pragma once
 
 #include <optional>
@@ -7,14 +8,14 @@
 
 namespace relay::measure {
 
-// Results a nanosecond, of one core; arguments and results lie in L1.
+// Results per nanosecond on one core; arguments and results are in L1.
 struct OperationSpeeds {
   double divisions = 0, roots = 0, exps = 0;
 };
 struct Speeds {
   OperationSpeeds float32, float64;
 };
-// Nothing where kernels for `target` do not run on this machine.
+// Unset if kernels for `target` do not run on this machine.
 std::optional<Speeds> measure_operations(const TargetDesc& target);
 Speeds described_operations(const TargetDesc& target);
 

@@ -11,8 +11,8 @@ static constexpr size_t min_rounds = 6;  // fewer have no interval (statistics.h
 
 namespace {
 struct Round {
-  double speed = 0, seconds = 0;           // the machine's least, before, between and after the bursts
-  std::vector<std::vector<double>> times;  // of each engine
+  double speed = 0, seconds = 0;           // the machine's lowest speed before, between and after the bursts
+  std::vector<std::vector<double>> times;  // by engine
 };
 }  // namespace
 

@@ -7,7 +7,7 @@
 
 namespace relay::measure {
 
-// Engines that say what they are told; the order in which they are called is written down.
+// Engines that report fixed times, and record the order of calls.
 static Engine told(const std::string& name, double us, std::string& order) {
   return {name, [us, &order, name](double) -> Result<std::vector<double>> {
             order += name;

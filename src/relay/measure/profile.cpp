@@ -84,7 +84,7 @@ void describe(Profile& profile, std::span<const lower::LoweredFunction> segments
   }
 }
 
-// The time in microseconds that moving an array takes at least, and what binds it.
+// The least time in microseconds to move an array, and its bottleneck.
 static std::pair<double, Bound> moving(const Residency& array, const Ceilings& c, double cores) {
   double gbps = c.memory_gbps;
   Bound bound = Bound::Memory;

@@ -1,4 +1,4 @@
-// Where the time of a run goes: by kernel, beside what the machine could do at most.
+// The time of a run by kernel, compared with the machine's limits.
 //
 //   RELAY_ASSIGN(Profile profile, measure_profile(*compiled.executable, inputs, {.seconds = 1}));
 //   describe(profile, compiled.lowered, compiled.built.lowered_steps);    operations and rules, which only a compiled
@@ -6,9 +6,9 @@
 //   find_ceilings(profile, measure_ceilings(target));          the share of what is possible
 //
 // A kernel needs at least the time of its operations at the speed of multiply-adds, and at least the time of reading
-// and writing each of its arrays once at the speed of the memory where it lies when the kernel begins (the roofline
-// model; residency.h). The larger of both, in parts of the time that it takes, is its share. Winograd's form counts the
-// operations that it does, and a lookup counts the whole table.
+// and writing each of its arrays once at the speed of the memory that holds it when the kernel begins (the roofline
+// model; residency.h). Its share is the larger of both divided by its measured time. Winograd's form counts its own
+// operations, and a lookup counts the whole table.
 #pragma once
 
 #include <span>
@@ -24,15 +24,15 @@ enum class Bound : uint8_t { Unknown, Arithmetic, L2, L3, Memory };
 const char* name(Bound bound);
 
 struct KernelProfile {
-  std::string name, rule;            // rule: what made its schedule, and why
-  std::vector<std::string> nodes{};  // of the model, that it computes
-  int64_t calls = 0;                 // a run
-  int threads = 1;                   // at most
-  double us = 0;                     // of all calls of a run: the median over runs
-  double flops = 0;                  // of all calls; 0: not known
+  std::string name, rule;            // rule: the maker of its schedule, and the reason
+  std::vector<std::string> nodes{};  // nodes of the model that it computes
+  int64_t calls = 0;                 // per run
+  int threads = 1;                   // the largest number
+  double us = 0;                     // of all calls of a run, in microseconds: the median over runs
+  double flops = 0;                  // of all calls; 0 if unknown
   int64_t bytes = 0;                 // of all calls
   double min_us = 0;                 // of all calls at the ceiling
-  double estimate_us = 0;  // the same by the target's description; arrays lie where they lay in the measured run
+  double estimate_us = 0;  // the same by the target's description; arrays are where they were in the measured run
   Bound bound = Bound::Unknown;
   double share() const { return us > 0 ? min_us / us : 0; }
 };
@@ -47,15 +47,15 @@ struct Profile {
 
 struct ProfileOptions {
   int threads = 0;
-  double seconds = 1;  // of runs, three at least; those that plan and choose numbers of threads come before
+  double seconds = 1;  // of runs, at least three; runs that plan and choose numbers of threads come before
 };
 Result<Profile> measure_profile(runtime::Executable& executable, const std::vector<runtime::Value>& inputs,
                                 const ProfileOptions& options);
-// `lowered_steps`: of exec::Built.
+// `lowered_steps`: exec::Built::lowered_steps.
 void describe(Profile& profile, std::span<const lower::LoweredFunction> segments,
               const std::vector<std::vector<int>>& lowered_steps);
 void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& described);
-// Of the kernels' estimated times with their measured ones; none with fewer than three kernels.
+// The correlation of the kernels' estimated times with their measured ones. Unset with fewer than three kernels.
 std::optional<double> estimate_rank_correlation(const Profile& profile);
 
 // The last run for chrome://tracing and ui.perfetto.dev: a JSON list of events with times in microseconds.

@@ -11,7 +11,7 @@ using Memory = runtime::StepTime::Memory;
 
 namespace {
 
-// Which step used each byte last, and how many bytes were used last by each of the steps.
+// The last step that used each byte, and the number of bytes last used by each step.
 class LastUse {
  public:
   explicit LastUse(size_t steps) : sums_(steps + 1) {}
@@ -29,8 +29,8 @@ class LastUse {
     add(step, m.bytes);
   }
 
-  // The last step after which at least half of the range was used; none: it never was. The range was other arrays'
-  // before: they count.
+  // The last step after which at least half of the range was used; unset if never. Earlier use of the range by other
+  // arrays counts.
   std::optional<size_t> of(const Memory& m) {
     split(m.begin), split(m.begin + static_cast<uintptr_t>(m.bytes));
     std::map<size_t, int64_t, std::greater<>> bytes;  // by step
@@ -42,7 +42,7 @@ class LastUse {
     return std::nullopt;
   }
 
-  // All that was used by this step or a later one, each byte once.
+  // Bytes used by this step or a later one, each byte once.
   int64_t bytes_since(size_t step) const {
     int64_t sum = 0;
     for (size_t i = sums_.size() - 1 - step; i > 0; i -= i & -i) sum += sums_[i];
@@ -58,7 +58,7 @@ class LastUse {
 
   static int64_t size_of(Pieces::iterator it) { return static_cast<int64_t>(it->second.end - it->first); }
 
-  // No piece goes on over `at`.
+  // Splits the piece across `at`.
   void split(uintptr_t at) {
     auto it = pieces_.lower_bound(at);
     if (it == pieces_.begin()) return;
@@ -101,7 +101,7 @@ std::vector<std::vector<Residency>> residencies(std::span<const runtime::StepTim
       const runtime::StepTime& user = all[*node.mapped().second];
       const int64_t bytes = last_use.bytes_since(*node.mapped().second);
       found.level = bytes <= caches.l2_bytes ? Level::L2 : bytes <= caches.l3_bytes ? Level::L3 : Level::Memory;
-      found.age_us = std::max(0.0, step.begin_us - user.begin_us - user.us / 2);  // it was used all that time
+      found.age_us = std::max(0.0, step.begin_us - user.begin_us - user.us / 2);  // it was in use all that time
     }
   }
   return out;

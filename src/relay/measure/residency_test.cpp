@@ -33,16 +33,16 @@ TEST(Residency, WhatWasUsedSinceDecides) {
 }
 
 TEST(Residency, MemoryThatOtherArraysHad) {
-  // A range whose first half was another array's; one that nobody had.
+  // A range whose first half was another array's, and an unused one.
   const std::vector<runtime::StepTime> before{step(0, 2, {{0, 64 * kb}})},
       last{step(10, 2, {{0, 128 * kb}, {mb, 64 * kb}, {0, 128 * kb}})};
   const std::vector<std::vector<Residency>> found = residencies(before, last, caches);
-  ASSERT_EQ(found[0].size(), 2u);  // each once
+  ASSERT_EQ(found[0].size(), 2u);  // without duplicates
   EXPECT_EQ(found[0][0].level, Level::L2);
   EXPECT_EQ(found[0][1].level, Level::Memory);
 }
 
-// Many small arrays that are used once a run each: the time grows with their number, not with its square.
+// Many small arrays that are used once per run each: the time grows linearly with their number.
 TEST(Residency, ManySteps) {
   constexpr int64_t steps = 100000;
   std::vector<runtime::StepTime> before, last;

@@ -12,7 +12,7 @@ TEST(Statistics, Quantiles) {
   EXPECT_EQ(median({7}), 7);
 }
 
-// Which order statistics: the table of any book on the sign test.
+// The order statistics, as in textbooks on the sign test.
 TEST(Statistics, TheIntervalOfAMedian) {
   std::vector<double> values;
   for (int n = 0; n <= 100; ++n) {

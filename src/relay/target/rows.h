@@ -1,5 +1,4 @@
-// Descriptions of processors that are rows of a table: for targets that kernels are compiled for and that do not run
-// here.
+// Descriptions of processors as rows of a table, for targets that kernels are compiled for but that do not run here.
 //
 //   "neoverse-n1"     the row of that name
 #pragma once
@@ -20,8 +19,8 @@ struct Row {
   double fma_per_cycle, ghz;
   double division_cycles, root_cycles, exp_cycles;                       // of a vector of float32
   double double_division_cycles, double_root_cycles, double_exp_cycles;  // of float64
-  int64_t l1, l2, l3;                                                    // KiB, of one core; the last one shared
-  double l2_gbps, l3_gbps, dram_gbps;  // of one core; estimates of published figures, measured by nobody here
+  int64_t l1, l2, l3;                                                    // KiB, per core; L3 is shared
+  double l2_gbps, l3_gbps, dram_gbps;  // per core; estimates from published figures, never measured
 };
 
 inline std::vector<std::string> names_of(std::span<const Row> rows) {

@@ -9,7 +9,7 @@ using scalar::BinaryOp;
 using scalar::Kind;
 using scalar::UnaryOp;
 
-// Compilers bound how deep parentheses nest (clang: 256), and people stop much earlier.
+// Compilers limit the nesting of parentheses (clang: 256), and readers far earlier.
 constexpr int max_depth = 16;
 
 std::string CKernelWriter::in(const Text& text, Binding least) {
@@ -153,7 +153,7 @@ CKernelWriter::Text CKernelWriter::unary(const Expr& e) {
   }
 }
 
-// Sums, differences and products. Of integers that were loaded they wrap around, as unsigned numbers do in C.
+// Sums, differences and products. Those of loaded integers wrap around, as unsigned numbers do in C.
 CKernelWriter::Text CKernelWriter::arithmetic(const Expr& e) {
   const DType t = e->dtype;
   const Text a = value(e->args[0]), b = value(e->args[1]);
@@ -197,7 +197,7 @@ CKernelWriter::Text CKernelWriter::binary(const Expr& e) {
   return rounded(call(helpers_.binary(op, is_half(t) ? DType::float32() : t), {a, b}), t);
 }
 
-// Only the chosen side is evaluated: what it needs is written inside of a branch, if it needs lines of its own.
+// Only the chosen side is evaluated: if it needs lines of its own, these are written inside a branch.
 CKernelWriter::Text CKernelWriter::select(const Expr& e) {
   const Text condition = value(e->args[0]);
   Text side[2];

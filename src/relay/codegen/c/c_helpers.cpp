@@ -27,8 +27,8 @@ static std::string suffix(DType t) {
   return format("{}{}", code, t.bits);
 }
 
-// `text` with $T, $U and $f replaced: the type, the unsigned integer of its size, and what ends the names of C's
-// functions on it.
+// `text` with $T, $U and $f replaced: the type, the unsigned integer of its size, and the suffix of C's functions on
+// it.
 static std::string filled(std::string text, DType t) {
   const std::string type = c_value_type(t), wide = format("uint{}_t", std::max<int>(t.bits, 32));
   const std::string end = t == DType::float64() ? "" : "f";

@@ -1,4 +1,5 @@
-// Helpers: the functions that C has no operator for, each written into the source once, and only if a kernel uses it.
+// Functions for operations that C has no operator for. Each is written into the source once, and only if a kernel uses
+// it.
 #pragma once
 
 #include <string>
@@ -9,16 +10,16 @@
 
 namespace relay::codegen {
 
-// What a value is computed in: float for 16-bit floats, int for Bool.
+// The C type in which a value is computed: float for 16-bit floats, int for Bool.
 std::string c_value_type(DType t);
-// What an array holds: uint16_t for 16-bit floats, uint8_t for Bool.
+// The C type of array elements: uint16_t for 16-bit floats, uint8_t for Bool.
 std::string c_stored_type(DType t);
 inline bool is_half(DType t) { return t.is_float() && t.bits == 16; }
 
 class CHelpers {
  public:
   // Each returns the name of a function.
-  std::string binary(scalar::BinaryOp op, DType t);  // of two values of t; not of 16-bit floats
+  std::string binary(scalar::BinaryOp op, DType t);  // of two values of t, which is not a 16-bit float
   std::string unary(scalar::UnaryOp op, DType t);    // Sign; Abs of integers
   std::string to_integer(DType t);                   // of a double: truncates, saturates, 0 for NaN
   std::string bits_of(DType t);                      // of a float or double: uint32_t or uint64_t
@@ -27,13 +28,13 @@ class CHelpers {
   std::string load(DType half);                      // of a uint16_t: a float
   std::string store(DType half);                     // of a float that is a value of the type: a uint16_t
 
-  // Those that `code` uses, and what they use.
+  // The functions that `code` uses, and those that they use.
   std::string text_for(const std::string& code) const;
 
  private:
   std::string add(const std::string& name, const std::string& text);
 
-  std::vector<std::pair<std::string, std::string>> all_;  // name and text, each behind what it uses
+  std::vector<std::pair<std::string, std::string>> all_;  // name and text, each after the functions that it uses
 };
 
 }  // namespace relay::codegen

@@ -11,7 +11,7 @@ using loop::Scope;
 using loop::Stmt;
 using loop::StmtKind;
 
-// Words of C99, and what the source uses from the C library.
+// Keywords of C99, and names that the source uses from the C library.
 static const char* const taken[] = {
     "auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
     "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
@@ -115,7 +115,7 @@ void CKernelWriter::stmt(const Stmt& s) {
   }
 }
 
-// Left out where nothing uses it.
+// Left out if unused.
 void CKernelWriter::let(const Stmt& s) {
   statement_begins({s->value});
   if (!is_index(s->value)) of_loads_.insert(s->var.get());

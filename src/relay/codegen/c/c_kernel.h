@@ -1,4 +1,4 @@
-// CKernelWriter: one kernel as a C function. Internal to codegen/c; statements are in c_kernel.cpp, expressions in
+// CKernelWriter: writes a kernel as a C function. Internal to codegen/c; statements are in c_kernel.cpp, expressions in
 // c_expr.cpp.
 #pragma once
 
@@ -17,14 +17,15 @@ class CKernelWriter {
 
  private:
   using Expr = scalar::Expr;
-  // How tightly an expression binds: parentheses go around what binds less than its place asks for.
+  // The precedence of an expression: parentheses go around an expression that binds less tightly than its context
+  // requires.
   enum Binding : uint8_t { Atom, Prefix, Product, Sum, Comparison, Conjunction, Disjunction };
   struct Text {
     std::string text;
     Binding binding = Atom;
     int depth = 0;  // of parentheses and calls
   };
-  // What is computed once in the lines of a block.
+  // Expressions that are computed once, in the lines of a block.
   struct Block {
     std::string lines;
     std::unordered_map<const scalar::Node*, std::string> known;
@@ -35,7 +36,7 @@ class CKernelWriter {
   void let(const loop::Stmt& s);
   void store(const loop::Stmt& s);
   void alloc(const loop::Stmt& s);
-  void statement_begins(const scalar::Exprs& exprs);  // what it uses more than once is computed once
+  void statement_begins(const scalar::Exprs& exprs);  // expressions that it uses more than once are computed once
   void line(const std::string& text) { lines() += std::string(static_cast<size_t>(2 * indent_), ' ') + text + "\n"; }
   void nested(const loop::Stmt& s);
   std::string unique(const std::string& name);
@@ -43,7 +44,7 @@ class CKernelWriter {
 
   // --- expressions
   Text value(const Expr& e);
-  std::string top(const Expr& e) { return value(e).text; }  // where a whole expression may stand
+  std::string top(const Expr& e) { return value(e).text; }  // for a place that takes any expression
   Text compute(const Expr& e);
   Text unary(const Expr& e);
   Text float_unary(const Expr& e);
@@ -70,10 +71,10 @@ class CKernelWriter {
   std::set<std::string> used_names_;
   std::set<const void*> used_;                             // variables and arrays that are read or written
   std::unordered_map<const void*, std::string> names_;     // of variables and arrays
-  std::unordered_map<const scalar::Node*, int> uses_;      // in the statement that is written
+  std::unordered_map<const scalar::Node*, int> uses_;      // in the current statement
   std::unordered_map<const scalar::Node*, bool> indices_;  // is_index()
-  std::set<const scalar::Node*> of_loads_;                 // variables that a loaded value went into
-  scalar::Exprs kept_;                                     // what indices_ knows lives as long
+  std::set<const scalar::Node*> of_loads_;                 // variables that depend on a loaded value
+  scalar::Exprs kept_;                                     // keeps the expressions in indices_ alive
 };
 
 }  // namespace relay::codegen

@@ -31,7 +31,7 @@ static const llvm::Target* back_end(const TargetDesc& target, std::string& error
   return llvm::TargetRegistry::lookupTarget(llvm::Triple(target.triple), error);
 }
 
-// Whether the back end is linked in; what is not, llc compiles.
+// True if the back end is linked in; llc compiles for the others.
 static bool is_linked(const TargetDesc& target) {
   std::string ignored;
   return back_end(target, ignored) != nullptr;
@@ -110,7 +110,7 @@ Result<std::string> object_file(std::span<const loop::Kernel> kernels, const Tar
 Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> kernels,
                                                  const runtime::Program* functions, const TargetDesc& target,
                                                  int threads, bool jit) {
-  // The number of threads must not show in what comes out.
+  // The number of threads must not affect the result.
   size_t batch = std::clamp<size_t>(kernels.size() / 8, 1, 16), kernel_batches = (kernels.size() + batch - 1) / batch,
          batches = std::max<size_t>(kernel_batches + (functions != nullptr), 1);
   std::vector<std::string> objects(batches);
@@ -139,7 +139,7 @@ Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> k
   for (size_t i = 1; i < std::min<size_t>(static_cast<size_t>(std::max(threads, 1)), batches); ++i) try {
       helpers.emplace_back(work);
     } catch (const std::system_error&) {
-      break;  // no thread can be created: the others do its share
+      break;  // no thread can be created: the others take over its share
     }
   work();
   for (std::thread& t : helpers) t.join();

@@ -1,5 +1,5 @@
-// Kernels for processors whose back ends are not linked in: LLVM's language as a file, and llc of the same LLVM makes
-// code of it. A back end that fails ends that process and not this one.
+// Kernels for processors whose back ends are not linked in: writes LLVM's language to a file, and llc of the same LLVM
+// compiles it. If a back end crashes, it ends that process and not this one.
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Module.h>
@@ -47,7 +47,7 @@ Result<std::string> foreign_code(const llvm::Module& module, const TargetDesc& t
   std::string error;
   const int status = llvm::sys::ExecuteAndWait(*program, words, std::nullopt, streams, seconds, 0, &error);
   if (status == 0) return read_file(output);
-  // A back end that fails says a lot; one line has the reason.
+  // A failing back end prints a lot; one line has the reason.
   const std::string all = read_file(said);
   std::string why;
   for (std::string_view line : split(all, '\n'))

@@ -1,14 +1,14 @@
-// KernelEmitter: one prepared kernel to one LLVM function. Internal to codegen/; the statements and expressions are in
-// llvm_kernel.cpp, loads and stores in llvm_memory.cpp.
+// KernelEmitter: turns a prepared kernel into an LLVM function. Internal to codegen/; the statements and expressions
+// are in llvm_kernel.cpp, loads and stores in llvm_memory.cpp.
 //
-// Where values go. Statements nest in *scopes*: the body of a loop, of a branch, or the straight line after a let. An
-// integer expression without loads is placed at the outermost loop level that defines its variables (at the end of the
-// block before the next loop), and remembered there, so that index arithmetic leaves loops and is never repeated. An
-// address is a chain of such steps, one a loop level, and then a constant, which becomes the instruction's
+// Placement of values. Statements nest in *scopes*: the body of a loop, of a branch, or the straight line after a let.
+// An integer expression without loads is placed at the outermost loop level that defines its variables (at the end of
+// the block before the next loop), and remembered there, so that index arithmetic leaves loops and is never repeated.
+// An address is a chain of such steps, one per loop level, and then a constant, which becomes the instruction's
 // displacement. Loads of arrays that the kernel never stores are remembered in their scope. Everything else is
 // remembered within its statement only.
 //
-// Guards. Where an expression is evaluated for some lanes only (under a select or a masked store), loads are masked: a
+// Guards. If an expression is evaluated for some lanes only (under a select or a masked store), loads are masked: a
 // vector load by the lanes, a scalar load by reading zeros from a safe place instead.
 #pragma once
 
@@ -34,11 +34,10 @@ class KernelEmitter {
 
   struct Remembered {
     scalar::Expr expr;
-    Value* tag;  // what else the value depends on: a base pointer, a guard
+    Value* tag;  // the other dependency of the value: a base pointer, a guard
     Value* value;
   };
-  // A register buffer's rows (groups) from `offset` on, `stride` apart, turned around: result[j] holds element j of
-  // each.
+  // A register buffer's rows (groups) from `offset` on, `stride` apart, transposed: values[j] holds element j of each.
   struct Columns {
     const loop::Buffer* buffer;
     int64_t offset, stride;
@@ -51,7 +50,7 @@ class KernelEmitter {
     std::unordered_multimap<uint64_t, Remembered> memo{}, runs{};
     std::vector<Columns> columns{};
   };
-  struct Local {  // a value of this statement, and under which guard
+  struct Local {  // a value of this statement, and its guard
     scalar::Expr expr;
     Value* guard;
     Value* value;
@@ -94,8 +93,8 @@ class KernelEmitter {
   struct Address {
     Value* pointer = nullptr;      // of lane 0
     int64_t stride = 0;            // between lanes, in elements; 0: one element for all
-    Value* pointers = nullptr;     // of each lane, where there is no stride
-    std::vector<int64_t> offsets;  // from `pointer`, of each lane, where they are constants that near_lanes takes
+    Value* pointers = nullptr;     // of each lane, if there is no stride
+    std::vector<int64_t> offsets;  // constant offsets of the lanes from `pointer`, if near_lanes takes them
   };
   void setup_buffers();
   Value* base_of(const loop::Buffer* buffer);
@@ -121,7 +120,7 @@ class KernelEmitter {
   Value* load_across(const loop::Buffer* buffer, const RegisterAccess& access);
   const std::vector<Value*>& columns(const loop::Buffer* buffer, const RegisterAccess& rows, int width);
   void store_register(const loop::Buffer* buffer, const scalar::Exprs& indices, Value* value, Value* mask);
-  // The group that holds an element, and its value; null where no group does.
+  // The group that holds an element, and its value; null if no group does.
   std::pair<const RegisterGroup*, llvm::AllocaInst*> register_of(const loop::Buffer* buffer, int64_t element);
   void annotate(Value* access, const loop::Buffer* buffer);
 
@@ -140,24 +139,26 @@ class KernelEmitter {
   std::unordered_map<const scalar::Node*, std::pair<Value*, int>> vars_;  // value and depth
   std::unordered_map<const scalar::Node*, std::pair<scalar::Expr, bool>> is_index_, loads_memory_;
   scalar::Bounds bounds_;
-  Value* guard_ = nullptr;  // an i1 or one a lane: where the expression is evaluated; null: everywhere
+  Value* guard_ = nullptr;  // the lanes for which the expression is evaluated: an i1 or one per lane; null if always
   scalar::Expr guard_expr_;
-  // Whether the expression is one of two that read arrays, of which most vectors take one only. The other's address is
-  // far from its array then, where a masked load costs hundreds of cycles though it reads nothing.
+  // True if the expression is one of two that read arrays, and most vectors use only one of the two. The address of the
+  // other is then far from its array, where a masked load costs hundreds of cycles although it reads nothing.
   bool one_of_two_ = false;
-  std::unordered_map<Value*, Value*> around_;        // of a guard inside of another one: that
-  std::unordered_map<Value*, Value*> loaded_under_;  // of what was read from memory: the guard
+  std::unordered_map<Value*, Value*> around_;        // by guard: the guard around it
+  std::unordered_map<Value*, Value*> loaded_under_;  // by value read from memory: its guard
 
   std::unordered_map<const loop::Buffer*, Value*> bases_;
   std::unordered_map<Value*, Value*> opaque_;  // of bases
-  bool reads_for_itself_ = false;              // the load that is emitted: no other one's value will do
+  bool reads_for_itself_ = false;              // the load that is emitted must not reuse the value of another load
   std::unordered_map<const loop::Buffer*, llvm::MDNode*> scopes_of_, others_of_;  // alias scopes
   std::unordered_map<const scalar::Source*, bool> stored_;
   std::unordered_map<const loop::Buffer*, std::vector<llvm::AllocaInst*>> register_values_;
-  std::vector<llvm::AllocaInst*> promoted_;  // all of those, in the order in which they were made: so are phi nodes
+  std::vector<llvm::AllocaInst*> promoted_;  // all register values in the order of creation, which determines the order
+                                             // of phi nodes
   std::map<std::pair<llvm::Type*, bool>, llvm::AllocaInst*> lane_copies_;  // of lane_by_lane: data, flags
-  llvm::GlobalVariable* zeros_ = nullptr;                                  // what a load reads where its guard is false
-  std::unordered_map<Value*, Value*> any_;                                 // of masks: whether any lane is set
+  llvm::GlobalVariable* zeros_ = nullptr;                                  // read by a load whose guard is false
+  std::unordered_map<Value*, Value*> any_;                                 // by mask: a flag that is true if any lane
+                                                                           // is set
   Value* scratch_ = nullptr;
   int64_t scratch_used_ = 0;
 };

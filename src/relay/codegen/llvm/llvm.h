@@ -1,4 +1,4 @@
-// Loops and functions to machine code, through LLVM. The headers of LLVM stay in this folder's .cpp files and in
+// Compiles loops and functions to machine code through LLVM. LLVM's headers stay in this folder's .cpp files and in
 // target/.
 #pragma once
 
@@ -10,17 +10,16 @@
 
 namespace relay::codegen {
 
-// Compiles in process (ORC), up to `threads` kernels at a time. Kernels are as lowering made them: prepare() is called.
-// Refuses what check() does.
-// `functions`: a valid program whose functions are compiled too.
+// Compiles in process (ORC), up to `threads` kernels at a time. Kernels are passed as lowering made them; prepare() is
+// called here. Refuses the same kernels as check(). `functions`: a valid program whose functions are compiled too.
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                            int threads = 1, const runtime::Program* functions = nullptr);
-// A relocatable object file / a shared library image (linked by lld, no undefined symbols; compiled by so many
+// A relocatable object file / a shared library image (linked by lld, no undefined symbols; compiled by `threads`
 // threads).
 Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target);
 Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                    const runtime::Program* functions = nullptr, int threads = 1);
-// Text for people, of a kernel or of all functions.
+// Readable text of a kernel or of all functions.
 Result<std::string> llvm_text(const loop::Kernel& kernel, const TargetDesc& target);
 Result<std::string> assembly_text(const loop::Kernel& kernel, const TargetDesc& target);
 Result<std::string> llvm_text(const runtime::Program& functions, const TargetDesc& target);

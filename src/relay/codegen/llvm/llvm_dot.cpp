@@ -1,10 +1,10 @@
 // Dot products of narrow numbers (scalar::Kind::Dot) by the machine's instructions, which take vectors in which the
-// numbers of each lane lie side by side:
+// numbers of each lane are adjacent:
 //
 //   sum[lane] + a[4 lane] * b[4 lane] + ... + a[4 lane + 3] * b[4 lane + 3]
 //
-// Numbers that lie so in memory are one load; those that are the same for all lanes one load that is spread. Whatever
-// else is put together from vectors of the first, second, ... numbers.
+// Numbers that are adjacent in memory are one load; numbers that are the same for all lanes are one load that is
+// broadcast. All others are assembled from vectors of the first, second, ... numbers.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "relay/codegen/llvm/kernel_emitter.h"
@@ -25,7 +25,7 @@ const Buffer* buffer_of(const Expr& load) { return static_cast<const Buffer*>(lo
 
 bool is_bfloat(const Expr& e) { return e->dtype.element() == DType::bfloat16(); }
 
-// The instruction for a vector of results; none where the machine has none.
+// The instruction for a vector of results; not_intrinsic if the machine has none.
 llvm::Intrinsic::ID instruction(const TargetDesc& target, const Expr& dot) {
   const size_t n = dot->args.size() / 2;
   const int bytes = dot->dtype.lanes * dot->dtype.element().bytes();
@@ -46,7 +46,7 @@ llvm::Intrinsic::ID instruction(const TargetDesc& target, const Expr& dot) {
 
 }  // namespace
 
-// Loads of elements that lie one behind the other.
+// True for loads of consecutive elements.
 bool KernelEmitter::is_run(std::span<const Expr> of) {
   const Buffer* buffer = buffer_of(of[0]);
   if (buffer->scope == Scope::Register || of[0]->args.empty()) return false;
@@ -63,7 +63,7 @@ bool KernelEmitter::is_run(std::span<const Expr> of) {
   return true;
 }
 
-// One load of all of them, if each lane's follow those of the lane before; null: they do not.
+// A single load of all of them, if each lane's follow those of the lane before; null otherwise.
 llvm::Value* KernelEmitter::load_run(std::span<const Expr> of) {
   const Buffer* buffer = buffer_of(of[0]);
   const int lanes = of[0]->dtype.lanes, n = static_cast<int>(of.size());
@@ -85,7 +85,7 @@ llvm::Value* KernelEmitter::load_run(std::span<const Expr> of) {
   return v;
 }
 
-// A vector in which the numbers of each lane lie side by side, as memory holds them.
+// A vector in which the numbers of each lane are adjacent, as in memory.
 llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
   const Expr& first = of[0];
   const int lanes = first->dtype.lanes;
@@ -112,7 +112,7 @@ llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
     return b_.CreateXor(side_by_side(arguments(0)), side_by_side(arguments(1)));
   if (alike && first->kind == Kind::Reinterpret && !first->dtype.is_float() && !first->args[0]->dtype.is_float())
     return side_by_side(arguments(0));
-  // Vectors of the first numbers, of the second, ...; put together by doubling.
+  // Vectors of the first numbers, of the second, ...; combined by doubling.
   std::vector<llvm::Value*> parts;
   for (const Expr& e : of) {
     llvm::Value* v = values_.to_memory(emit(e), e->dtype);
@@ -120,7 +120,7 @@ llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
       v = b_.CreateInsertElement(llvm::PoisonValue::get(llvm::FixedVectorType::get(v->getType(), 1)), v, uint64_t{0});
     parts.push_back(v);
   }
-  for (size_t i = 1; i < parts.size(); ++i) {  // the parts so far behind one another
+  for (size_t i = 1; i < parts.size(); ++i) {  // the parts so far, concatenated
     const int known = lanes * static_cast<int>(i), all = known + lanes;
     std::vector<int> widen(static_cast<size_t>(all), -1), both;
     for (int l = 0; l < lanes; ++l) widen[static_cast<size_t>(l)] = l;
@@ -136,7 +136,7 @@ llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
   return b_.CreateShuffleVector(parts[0], order);
 }
 
-// `sum` (null: zero) and the products of a dot product.
+// `sum` (null: zero) plus the products of a dot product.
 llvm::Value* KernelEmitter::dot(const Expr& e, const Expr& sum) {
   const llvm::Intrinsic::ID id = instruction(target_, e);
   if (id == llvm::Intrinsic::not_intrinsic) {

@@ -2,17 +2,17 @@
 //
 //   fn length(2 parameters, 4 registers)      ->      tailcc ptr @"1 length"(ptr %run, ptr %0, ptr %1)
 //
-// Registers are SSA values. What a register may hold is known at every instruction (Contents), so no register is tested
-// where it need not be. A function owns its arguments; when something fails it hands all that it holds to give_up(),
-// which is one call in a block of its own, and returns null, which its caller does with what it holds, and so on.
+// Registers are SSA values. The possible contents of a register are known at every instruction (Contents), so registers
+// are only tested if necessary. A function owns its arguments; if an operation fails, it passes all objects that it
+// holds to give_up(), which is one call in a separate block, and returns null; its caller then does the same.
 //
-// Tail calls run in constant stack: one of the function itself is a jump to its begin, all others are `musttail` calls
-// with the calling convention tailcc. Arguments are in machine registers, those beyond `in_registers` in the run's
-// `arguments`, from where the callee takes them at once, and never on the stack: LLVM 22.1 drops stack arguments of
-// musttail calls on x86 (llvm/llvm-project issue 199224). Other calls nest on the stack; a function that makes such
-// calls compares the stack's address with the run's stack_end first.
+// Tail calls run in constant stack: one of the function itself is a jump to its beginning, all others are `musttail`
+// calls with the calling convention tailcc. Arguments are in machine registers, those beyond `in_registers` in the
+// run's `arguments`, from where the callee takes them immediately, and never on the stack: LLVM 22.1 drops stack
+// arguments of musttail calls on x86 (llvm/llvm-project issue 199224). Other calls nest on the stack; a function that
+// makes such calls compares the stack's address with the run's stack_end first.
 //
-// A call of a closure gives `k` arguments and knows nothing else. What is called is not the function but an opener for
+// A call of a closure passes `k` arguments and knows nothing else. It does not call the function but an opener for
 // closures with n captures, tailcc ptr (ptr %run, ptr %closure, k arguments), which calls the function with the
 // captures. It is found in a table for this k, by the function's index: its address and n, which the closure must have.
 #include <llvm/IR/Dominators.h>
@@ -42,11 +42,11 @@ using runtime::Program;
 
 namespace {
 
-// What registers may hold at a place in the code.
+// The possible contents of registers at a place in the code.
 enum Content : uint8_t { Nothing = 1, AnObject = 2, Either = 3 };
 using Contents = std::vector<uint8_t>;
 
-// What they hold at the begin of each block: by the block's first instruction.
+// The contents at the beginning of each block, by the block's first instruction.
 std::map<uint32_t, Contents> find_contents(const Function& f) {
   std::set<uint32_t> begins = {0};
   for (uint32_t at = 0; at < f.code.size(); ++at) {
@@ -93,7 +93,7 @@ std::map<uint32_t, Contents> find_contents(const Function& f) {
   return known;
 }
 
-// What all functions of a module share.
+// Data shared by all functions of a module.
 struct Shared {
   const Program& program;
   const TargetDesc& target;
@@ -104,7 +104,7 @@ struct Shared {
   std::map<uint32_t, llvm::GlobalVariable*> tables;                  // of openers, by arguments
 };
 
-// An opener's place in a table; no closure has so many captures as an empty one says.
+// Marks an empty entry of a table of openers: more captures than any closure has.
 constexpr uint32_t no_captures = UINT32_MAX;
 llvm::StructType* opener_type(llvm::LLVMContext& context) {
   return llvm::StructType::get(llvm::PointerType::get(context, 0), Type::getInt32Ty(context));
@@ -201,7 +201,7 @@ class FunctionCode : ObjectCode {
     b_.CreateStore(null(), registers_[reg]);
     contents_[reg] = Nothing;
   }
-  // A value with a count of its own.
+  // A value with its own reference.
   Value* take(Operand o) {
     Value* v = read(o.reg);
     if (o.last)
@@ -245,7 +245,7 @@ class FunctionCode : ObjectCode {
 
   // --- failure ---
 
-  // Ends the function: what it holds are the registers and `held`.
+  // Ends the function, which holds the registers and `held`.
   void give_up(const std::vector<Value*>& held, uint32_t function) {
     std::vector<Value*> args = {run_, b_.getInt32(function), nullptr};
     args.insert(args.end(), held.begin(), held.end());
@@ -262,7 +262,7 @@ class FunctionCode : ObjectCode {
     give_up(held, index_);
     b_.SetInsertPoint(good);
   }
-  // An operation that finds out again what is wrong, and fails.
+  // Calls an operation that repeats the failing test, reports the error, and fails.
   void fail_by(BasicBlock* bad, uint64_t offset, Type* result, const std::vector<Value*>& args) {
     BasicBlock* good = b_.GetInsertBlock();
     b_.SetInsertPoint(bad);
@@ -323,7 +323,7 @@ class FunctionCode : ObjectCode {
     uint64_t offset = fields_at + uint64_t{in.index} * sizeof(void*);
     Value* field = nullptr;
     if (from.last) {
-      // An object that nobody else has goes, so its field is ours.
+      // The last owner of an object destroys it, so its field is ours.
       BasicBlock *mine = block("mine"), *others = block("others"), *done = block("got");
       llvm::LoadInst* uses = b_.CreateLoad(b_.getInt32Ty(), o);
       uses->setAtomic(llvm::AtomicOrdering::Acquire);
@@ -381,7 +381,7 @@ class FunctionCode : ObjectCode {
     b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), calls), b_.getInt64(1)), calls);
   }
 
-  // `callee` with the run and `args`, which are ours no more.
+  // Calls `callee` with the run and `args`, whose ownership passes on.
   void call(const Instruction& in, Value* callee, const std::vector<Value*>& args) {
     bool tail = in.op == Op::TailCall || in.op == Op::TailCallClosure;
     if (tail) release_all();
@@ -492,12 +492,12 @@ class FunctionCode : ObjectCode {
   const Function& f_;
   uint32_t index_, site_;
   std::vector<llvm::AllocaInst*> registers_;
-  Value *given_ = nullptr, *results_ = nullptr;  // arrays of objects that operations are given
+  Value *given_ = nullptr, *results_ = nullptr;  // arrays of objects that are passed to operations
   std::map<uint32_t, BasicBlock*> blocks_;       // by their first instruction
   Contents contents_;
 };
 
-// --- ways into functions ---------------------------------------------------------------------------------------------
+// --- entries of functions --------------------------------------------------------------------------------------------
 
 class WayIn : ObjectCode {
  public:
@@ -505,7 +505,7 @@ class WayIn : ObjectCode {
       : ObjectCode(to), f_(shared.program.functions[index]), function_(shared.functions[index]) {
     b_.SetInsertPoint(block("entry"));
   }
-  // Of the C type relay_function.
+  // Has the C type relay_function.
   void from_outside() {
     std::vector<Value*> args;
     for (uint32_t i = 0; i < f_.parameters; ++i) args.push_back(load(b_.getPtrTy(), to_->getArg(1), i * sizeof(void*)));
@@ -549,7 +549,7 @@ void emit_functions(const Program& program, const TargetDesc& target, llvm::Modu
                                        function_type(context, functions[i].parameters), llvm::CallingConv::Tail));
   }
 
-  // Openers, and the tables of those that calls look in.
+  // Openers, and the tables of those that calls look up.
   std::set<uint32_t> arguments;  // of calls of closures
   for (const Function& f : functions)
     for (const Instruction& in : f.code) {
@@ -578,7 +578,7 @@ void emit_functions(const Program& program, const TargetDesc& target, llvm::Modu
   }
   for (uint32_t i = 0; i < functions.size(); ++i) FunctionCode(shared, i).write();
 
-  // The table that the runtime looks in.
+  // The table that the runtime uses.
   std::set<uint32_t> called = {0};
   for (const auto& [key, opener] : shared.openers) called.insert(key.first);
   std::vector<llvm::Constant*> entries(functions.size(), llvm::ConstantPointerNull::get(pointer));

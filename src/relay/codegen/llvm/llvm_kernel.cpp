@@ -73,7 +73,7 @@ void KernelEmitter::run() {
 
   llvm::DominatorTree dominators(*function_);
   llvm::PromoteMemToReg(promoted_, dominators);
-  // What sums and maxima begin with is known now: max(-inf, x) is x.
+  // The initial values of sums and maxima are known now: max(-inf, x) is x.
   for (llvm::BasicBlock& block : *function_) llvm::SimplifyInstructionsInBlock(&block);
 }
 
@@ -115,8 +115,8 @@ void KernelEmitter::stmt(const Stmt& s) {
 }
 
 // for (var = begin; var < end; ++var): tested once before the loop (unless it surely runs) and then at the bottom. LLVM
-// takes some thirty iterations for every loop that it does not know, and gives registers to the deepest one; it is told
-// what is known.
+// assumes about thirty iterations for every loop of unknown length, and gives registers to the deepest one; known
+// lengths are passed on.
 void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, Interval extent, Interval range,
                              function_ref<void()> body) {
   const bool runs = extent.min && *extent.min > 0;
@@ -206,7 +206,7 @@ llvm::Value* KernelEmitter::place(const Expr& e, Value* tag, int depth, function
   llvm::Instruction* before = nullptr;
   for (int s = depth + 1; s <= top && !before; ++s)
     if (scopes_[s].kind == Frame::Loop) before = scopes_[s].before, scope = s - 1;
-  // The straight lines around the place share what is in it.
+  // The straight lines around the place share its contents.
   while (scope > depth && scopes_[scope].kind == Frame::Straight) --scope;
   uint64_t key = scalar::hash(e);
   auto [first, last] = scopes_[scope].memo.equal_range(key);
@@ -285,10 +285,10 @@ llvm::Value* KernelEmitter::binary(const Expr& e) {
   return values_.binary(e->binary, x, y, e->args[0]->dtype, negative);
 }
 
-// A sum or difference with a product in it as one multiply-add. Where both a whole vector and what is left behind the
-// last one are multiplied by one number, LLVM reads that once and spreads it to a register: on Zen 4 that and the
-// multiply-add take 1.4 cycles, a multiply-add that takes the number from memory one. So the narrow one reads it for
-// itself.
+// A sum or difference with a product in it as one multiply-add. If a whole vector and the remainder after the last one
+// are multiplied by the same number, LLVM reads that once and broadcasts it to a register: on Zen 4 that and the
+// multiply-add take 1.4 cycles, while a multiply-add that takes the number from memory takes one. So the narrow one
+// loads it separately.
 llvm::Value* KernelEmitter::contracted(const Expr& e) {
   if (e->binary != BinaryOp::Add && e->binary != BinaryOp::Sub) return nullptr;
   auto is_product = [](const Expr& x) { return x->kind == Kind::Binary && x->binary == BinaryOp::Mul; };
@@ -309,8 +309,8 @@ llvm::Value* KernelEmitter::contracted(const Expr& e) {
   return values_.fma(subtract ? b_.CreateFNeg(p) : p, q, sum);               // other +- p * q
 }
 
-// What is known in every lane, but for one number that all lanes have: a condition, or quotients and remainders of
-// which LLVM does not see that they are constants.
+// Values that are known in every lane, except for one number that all lanes share: a condition, or quotients and
+// remainders that LLVM does not recognise as constants.
 llvm::Value* KernelEmitter::known_in_lanes(const Expr& e) {
   const int lanes = e->dtype.lanes;
   if (e->dtype.is_bool()) {
@@ -352,8 +352,8 @@ llvm::Value* KernelEmitter::lane_comparison(const Expr& e) {
 }
 
 // Quotient or remainder of an index vector by a constant, in lanes of 32 bits. Vector units have no product of 64-bit
-// lanes that gives the upper half, so LLVM would divide lane by lane. Of base + stride * lane only the remainder of the
-// base plus stride * lane is divided.
+// lanes that returns the upper half, so LLVM would divide lane by lane. In base + stride * lane only the remainder of
+// the base plus stride * lane is divided.
 llvm::Value* KernelEmitter::lane_division(const Expr& e) {
   constexpr int64_t limit = std::numeric_limits<int32_t>::max();
   const int lanes = e->dtype.lanes;
@@ -414,7 +414,7 @@ llvm::Value* KernelEmitter::both(Value* guard, Value* condition) {
   return result;
 }
 
-// What was computed under `tag` can be used under the guard: it is the guard, or one of those around it.
+// True if a value computed under `tag` can be used under the guard: it is the guard, or one of those around it.
 bool KernelEmitter::holds_under(Value* tag) const {
   for (Value* guard = guard_; guard != tag;) {
     auto outer = around_.find(guard);
@@ -424,7 +424,7 @@ bool KernelEmitter::holds_under(Value* tag) const {
   return true;
 }
 
-// Computed once, where the mask is.
+// Computed once, at the mask.
 llvm::Value* KernelEmitter::any_lane(Value* mask) {
   if (!mask->getType()->isVectorTy()) return mask;
   Value*& any = any_[mask];
@@ -441,7 +441,7 @@ llvm::Value* KernelEmitter::any_lane(Value* mask) {
 
 llvm::Value* KernelEmitter::select(const Expr& e) {
   const Expr &condition = e->args[0], &then = e->args[1], &otherwise = e->args[2];
-  // The guard says it already. An index is computed once for all guards.
+  // The guard already implies it. An index is computed once for all guards.
   if (guard_expr_ && !is_index(e) && scalar::equal(guard_expr_, condition)) return emit(then);
   Value* c = emit(condition);
   bool guard_then = loads_memory(then), guard_else = loads_memory(otherwise);
@@ -455,7 +455,7 @@ llvm::Value* KernelEmitter::select(const Expr& e) {
   }
   Value *x = emit(then), *inside = guard_;
   guard_ = outer, guard_expr_ = outer_expr;
-  // A load under this guard (not one around it) reads zeros where it is not wanted.
+  // A load under this guard (not one around it) reads zeros where it is masked.
   auto loaded = loaded_under_.find(x);
   if (guard_then && loaded != loaded_under_.end() && loaded->second == inside && is_zero(otherwise)) return x;
   if (guard_else) guard_ = both(outer, b_.CreateNot(c)), guard_expr_ = {};

@@ -44,7 +44,7 @@ static llvm::SmallVector<int, 64> lane_list(int begin, int count) {
 
 // --- buffers ---------------------------------------------------------------------------------------------------------
 
-// Different params are different arrays, and a local array is none of them: alias scopes say so.
+// Alias scopes: different params are different arrays, and a local array is none of them.
 void KernelEmitter::setup_buffers() {
   std::vector<const Buffer*> buffers;
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
@@ -110,7 +110,7 @@ llvm::Value* KernelEmitter::base_of(const Buffer* buffer) {
   return it->second;
 }
 
-// The same address, which LLVM does not know to be the same.
+// The same address, hidden from LLVM's alias analysis.
 llvm::Value* KernelEmitter::opaque(Value* base) {
   Value*& copy = opaque_[base];
   if (copy) return copy;
@@ -132,8 +132,8 @@ static void collect_terms(const Expr& e, bool negative, Exprs& terms, int64_t& c
   }
 }
 
-// The address of element `flat`: base, plus what each loop level adds, plus a constant. The steps on the way may point
-// outside the array, so none of them is "inbounds".
+// The address of element `flat`: base, plus the offset of each loop level, plus a constant. The intermediate steps may
+// point outside the array, so none of them is "inbounds".
 llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
   Type* element = values_.memory_type(buffer->dtype.element());
   Value* pointer = reads_for_itself_ ? opaque(base_of(buffer)) : base_of(buffer);
@@ -152,7 +152,7 @@ llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
   return constant == 0 ? pointer : b_.CreateGEP(element, pointer, b_.getInt64(static_cast<uint64_t>(constant)));
 }
 
-// The place in memory of each lane, of indices of which each has a constant distance for each lane.
+// The offset of each lane, for indices that have constant distances between lanes.
 std::optional<loop::LaneTable> KernelEmitter::table_of(const Exprs& indices, const Exprs& steps, int lanes) const {
   loop::LaneTable table{scalar::imm(0), std::vector<int64_t>(static_cast<size_t>(lanes), 0)};
   const std::vector<int64_t> zeros = table.offsets;
@@ -170,7 +170,7 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
   size_t rank = indices.size();
   RELAY_CHECK(rank == buffer->shape.size(), "array {} has {} dimensions, {} indices are given", buffer->name,
               buffer->shape.size(), rank);
-  Exprs steps(rank);  // elements from one index to the next in each dimension
+  Exprs steps(rank);  // elements between neighbours in each dimension
   Expr step = scalar::imm(1);
   for (size_t d = rank; d-- > 0;) steps[d] = step, step = scalar::simplify(step * buffer->shape[d]);
   Expr flat = scalar::imm(0);
@@ -219,9 +219,9 @@ KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs&
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-// Whether a vector may be read whatever its guard is: its lanes lie at known places, all of them within the array.
-// Under one guard and another it is read once then, and whole vectors of lanes that are not side by side. What is
-// side by side costs as much under a mask that is known at run time only.
+// True if a vector may be read regardless of its guard: its lanes are at known places, all of them within the array.
+// Then it is read once under different guards, and as whole vectors if lanes are not adjacent. Adjacent lanes cost as
+// much under a mask that is known at run time only.
 bool KernelEmitter::is_free_of_guards(const Expr& e) const {
   if (!guard_ || e->dtype.lanes == 1) return false;
   const Buffer* buffer = buffer_of(e);
@@ -266,7 +266,7 @@ llvm::Value* KernelEmitter::load(const Expr& e) {
   return value;
 }
 
-// `pointer` where the guard holds (in any lane), a place full of zeros where not.
+// `pointer` if the guard holds (in any lane), else the address of zeros.
 llvm::Value* KernelEmitter::guarded(Value* pointer) {
   if (!guard_) return pointer;
   if (!zeros_) {
@@ -281,13 +281,13 @@ llvm::Value* KernelEmitter::guarded(Value* pointer) {
 // The guard as a mask of `lanes` lanes; null: all of them.
 llvm::Value* KernelEmitter::mask_of(int lanes) { return guard_ ? values_.splat(guard_, lanes) : nullptr; }
 
-// Whether the machine loads and stores vectors of such elements under a mask in one instruction.
+// True if the machine loads and stores vectors of such elements under a mask in one instruction.
 bool KernelEmitter::has_masked_access(int bytes) const {
   return target_.has_masks || (target_.vector_bytes >= 32 && bytes >= 4);
 }
 
 // A masked vector load (zeros elsewhere), or the store of `stored`, as a small loop over the lanes between the array
-// and a copy on the stack. LLVM would make a branch a lane of it.
+// and a copy on the stack. LLVM would generate a branch per lane.
 llvm::Value* KernelEmitter::lane_by_lane(Type* type, Value* pointer, Value* mask, Value* stored) {
   unsigned lanes = llvm::cast<llvm::FixedVectorType>(type)->getNumElements();
   Type *one = type->getScalarType(), *flag = b_.getInt8Ty(), *flags = llvm::FixedVectorType::get(flag, lanes);
@@ -392,7 +392,7 @@ void KernelEmitter::store(const Stmt& s) {
   guard_ = nullptr, guard_expr_ = {};
 }
 
-// How many of the first lanes a constant mask lets through; nothing if it is not constant, or lets others through.
+// The number of first lanes that a constant mask enables; unset if it is not constant, or enables others.
 static std::optional<unsigned> first_lanes(Value* mask, unsigned lanes) {
   const llvm::Constant* constant = mask ? llvm::dyn_cast<llvm::Constant>(mask) : nullptr;
   if (!constant) return std::nullopt;
@@ -405,8 +405,8 @@ static std::optional<unsigned> first_lanes(Value* mask, unsigned lanes) {
   return count;
 }
 
-// The first `count` lanes as vectors of 8, 4, 2 and one lane: without predicate registers, some processors take tens of
-// cycles for a store under a mask.
+// Stores the first `count` lanes as vectors of 8, 4, 2 and one lane: without predicate registers, some processors take
+// tens of cycles for a masked store.
 void KernelEmitter::store_first(const Buffer* buffer, Value* v, Value* pointer, Align align, unsigned count) {
   Type* one = v->getType()->getScalarType();
   for (unsigned done = 0, size; done < count; done += size) {
@@ -477,7 +477,7 @@ std::pair<const RegisterGroup*, llvm::AllocaInst*> KernelEmitter::register_of(co
   return {&groups[g], values[g]};
 }
 
-// The rows of a tile are registers; a column of it. Where a row lies outside of the buffer, the lane is of no interest.
+// A column of a tile whose rows are registers. If a row is outside of the buffer, the lane is irrelevant.
 llvm::Value* KernelEmitter::load_across(const Buffer* buffer, const RegisterAccess& access) {
   auto [first, slot] = register_of(buffer, access.offset);
   const int width = first ? first->lanes : 0;
@@ -503,7 +503,7 @@ llvm::Value* KernelEmitter::load_across(const Buffer* buffer, const RegisterAcce
     return result;
   }
   const size_t column = static_cast<size_t>(access.offset - first->offset);
-  std::vector<Value*> parts;  // of squares of `width` rows side by side
+  std::vector<Value*> parts;  // of adjacent squares of `width` rows
   for (int row = 0; row < access.lanes; row += width) {
     const RegisterAccess rows{first->offset + row * access.stride, std::min(width, access.lanes), access.stride};
     parts.push_back(columns(buffer, rows, width)[column]);
@@ -518,13 +518,13 @@ llvm::Value* KernelEmitter::load_across(const Buffer* buffer, const RegisterAcce
   return parts[0];
 }
 
-// All columns at once, remembered until the buffer is stored to.
+// All columns at once, remembered until the next store to the buffer.
 const std::vector<llvm::Value*>& KernelEmitter::columns(const Buffer* buffer, const RegisterAccess& rows, int width) {
   for (size_t s = scopes_.size(); s-- > 0;) {
     for (const Columns& c : scopes_[s].columns)
       if (c.buffer == buffer && c.offset == rows.offset && c.stride == rows.stride && c.lanes == rows.lanes)
         return c.values;
-    if (scopes_[s].kind != Frame::Straight) break;  // a loop may store to it before it comes back here
+    if (scopes_[s].kind != Frame::Straight) break;  // a loop may store to it before it returns here
   }
   std::vector<Value*> square;
   for (int i = 0; i < width; ++i) {

@@ -1,5 +1,5 @@
-// Loads of vectors whose lanes are not side by side, but at constant distances and near each other: whole vectors are
-// loaded and their elements put into place, which costs less than a gather.
+// Loads of vectors whose lanes are not adjacent, but at constant distances and near each other: whole vectors are
+// loaded and their elements permuted, which costs less than a gather.
 //
 //   x[2 * l], 16 lanes             two vectors, every other element
 //   x[l % 2, l // 2], 16 lanes     eight elements of each of two rows, in turn
@@ -16,7 +16,7 @@ using llvm::Align;
 using llvm::Type;
 using llvm::Value;
 
-// Runs of the offsets that fit a vector each: first and last, in order.
+// Runs of the offsets, each within a vector: first and last, in order.
 static std::vector<std::pair<int64_t, int64_t>> runs_of(std::vector<int64_t> offsets) {
   const int64_t lanes = static_cast<int64_t>(offsets.size());
   std::sort(offsets.begin(), offsets.end());
@@ -29,8 +29,8 @@ static std::vector<std::pair<int64_t, int64_t>> runs_of(std::vector<int64_t> off
   return runs;
 }
 
-// The offsets, if what the active lanes read lies within two vectors, in few runs or at few places; those of other
-// lanes become one of these. Empty if not.
+// The offsets, if the reads of active lanes are within two vectors, in few runs or at few places; other lanes get one
+// of these offsets. Empty otherwise.
 std::vector<int64_t> KernelEmitter::near_lanes(std::vector<int64_t> offsets, int bytes) const {
   const llvm::Constant* mask = guard_ ? llvm::dyn_cast<llvm::Constant>(guard_) : nullptr;
   if (guard_ && (!mask || !mask->getType()->isVectorTy())) return {};
@@ -50,8 +50,7 @@ std::vector<int64_t> KernelEmitter::near_lanes(std::vector<int64_t> offsets, int
   return offsets;
 }
 
-// Lanes that lie in a few runs: a vector of each, as short as it can be; their elements are put into place one after
-// the other.
+// Lanes in a few runs: a vector of each, as short as possible; their elements are inserted one after the other.
 llvm::Value* KernelEmitter::load_runs(Type* type, Value* pointer, const std::vector<int64_t>& offsets, Align align) {
   Type* one = type->getScalarType();
   const std::vector<std::pair<int64_t, int64_t>> runs = runs_of(offsets);
@@ -59,7 +58,7 @@ llvm::Value* KernelEmitter::load_runs(Type* type, Value* pointer, const std::vec
   Value* result = nullptr;
   for (const auto& [first, last] : runs) {
     const int64_t size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(last - first + 1)));
-    const int64_t begin = std::min(first, runs.back().second - size + 1);  // what lies behind the last need not exist
+    const int64_t begin = std::min(first, runs.back().second - size + 1);  // elements past the last one need not exist
     Value* v = b_.CreateAlignedLoad(llvm::FixedVectorType::get(one, static_cast<unsigned>(size)),
                                     b_.CreateGEP(one, pointer, b_.getInt64(static_cast<uint64_t>(begin))), align);
     llvm::SmallVector<int, 64> wide, from;
@@ -75,8 +74,8 @@ llvm::Value* KernelEmitter::load_runs(Type* type, Value* pointer, const std::vec
   return result;
 }
 
-// Lanes that lie within two vectors: these are loaded, and their elements put into place. Else a few runs, or the few
-// places one by one.
+// Lanes within two vectors: these are loaded, and their elements permuted. Otherwise a few runs, or the few places one
+// by one.
 llvm::Value* KernelEmitter::load_near(Type* type, Value* pointer, const std::vector<int64_t>& offsets, Align align) {
   Type* one = type->getScalarType();
   const auto [first, last] = std::minmax_element(offsets.begin(), offsets.end());
@@ -96,7 +95,7 @@ llvm::Value* KernelEmitter::load_near(Type* type, Value* pointer, const std::vec
     }
     return low;
   }
-  if (count < lanes) {  // what lies behind need not exist
+  if (count < lanes) {  // elements past it need not exist
     std::vector<llvm::Constant*> exists;
     for (int64_t l = 0; l < lanes; ++l) exists.push_back(b_.getInt1(l < count));
     low = b_.CreateMaskedLoad(type, at(*first), align, llvm::ConstantVector::get(exists),

@@ -1,4 +1,4 @@
-// Kernels as files: a relocatable object, or a shared library that needs no other.
+// Kernels as files: a relocatable object, or a self-contained shared library.
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -26,7 +26,7 @@ Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const 
   }
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  static std::mutex one_at_a_time;  // the linker keeps state of the process
+  static std::mutex one_at_a_time;  // the linker has global state
   {
     std::lock_guard<std::mutex> lock(one_at_a_time);
     std::vector<const char*> arguments = {"ld.lld",           "-shared",       "--no-undefined", "--build-id=none",

@@ -16,15 +16,15 @@
 
 namespace relay::codegen {
 
-// Where things lie in objects.
+// Offsets in objects.
 constexpr uint64_t id_at = offsetof(runtime::Object, id), kind_at = offsetof(runtime::Object, kind),
                    tag_at = offsetof(runtime::Object, tag), size_at = offsetof(runtime::Object, size),
                    fields_at = sizeof(runtime::Object),
-                   data_at = sizeof(runtime::Object);  // of a tensor: the first member of TensorObject
+                   data_at = sizeof(runtime::Object);  // in a tensor: the first member of TensorObject
 static_assert(offsetof(runtime::Object, count) == 0 && sizeof(std::atomic<uint32_t>) == 4);
 static_assert(sizeof(runtime::TensorObject) == data_at + 2 * sizeof(void*));
 
-// A function of so many objects. Its type has those that are passed in machine registers, besides the run.
+// The type of a function of `objects` objects. It has those that are passed in machine registers, besides the run.
 constexpr size_t in_registers = 5;
 inline llvm::FunctionType* function_type(llvm::LLVMContext& context, size_t objects) {
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
@@ -47,14 +47,14 @@ class ObjectCode {
     return offset ? b_.CreateConstGEP1_64(b_.getInt8Ty(), base, offset) : base;
   }
   Value* load(Type* type, Value* base, uint64_t offset) { return b_.CreateLoad(type, at(base, offset)); }
-  // Of what does not change during a run.
+  // Loads a value that does not change during a run.
   Value* constant_load(Type* type, Value* base, uint64_t offset) {
     llvm::LoadInst* made = b_.CreateLoad(type, at(base, offset));
     made->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
     return made;
   }
 
-  // Goes on in a new block when the condition holds, which it mostly does; else to the block that is returned.
+  // Continues in a new block if the condition holds, which is the likely case. Returns the block for the other case.
   BasicBlock* expect(Value* condition) {
     BasicBlock *good = block("good"), *bad = block("bad");
     b_.CreateCondBr(condition, good, bad, llvm::MDBuilder(context_).createLikelyBranchWeights());
@@ -62,7 +62,7 @@ class ObjectCode {
     return bad;
   }
 
-  // Of relay_operations.
+  // Calls one of relay_operations.
   llvm::CallInst* operation(uint64_t offset, Type* result, const std::vector<Value*>& args, bool variadic = false) {
     Value* table = constant_load(b_.getPtrTy(), run_, offsetof(relay_run, operations));
     std::vector<Type*> types;
@@ -74,7 +74,7 @@ class ObjectCode {
   void retain(Value* o) {
     b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, o, b_.getInt32(1), llvm::Align(4), llvm::AtomicOrdering::Monotonic);
   }
-  void release(Value* o) {  // as value.h does
+  void release(Value* o) {  // like release() in value.h
     BasicBlock *shared = block("shared"), *dead = block("dead"), *done = block("released");
     llvm::LoadInst* count = b_.CreateLoad(b_.getInt32Ty(), o);
     count->setAtomic(llvm::AtomicOrdering::Acquire);
@@ -90,7 +90,7 @@ class ObjectCode {
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
   }
-  // What to_ was called with, which comes before anything else.
+  // The arguments of to_. Must come before any other code.
   std::vector<Value*> arguments(size_t count) {
     std::vector<Value*> objects;
     for (unsigned i = 0; i < std::min(count, in_registers); ++i) objects.push_back(to_->getArg(i + 1));
@@ -98,7 +98,7 @@ class ObjectCode {
       objects.push_back(load(b_.getPtrTy(), more_arguments(), (i - in_registers) * sizeof(void*)));
     return objects;
   }
-  // Nothing may come between the arguments and the call.
+  // No code may come between storing the arguments and the call.
   llvm::CallInst* call_with(Value* callee, const std::vector<Value*>& objects) {
     std::vector<Value*> args = {run_};
     args.insert(args.end(), objects.begin(),

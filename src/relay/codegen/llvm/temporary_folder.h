@@ -1,4 +1,4 @@
-// A place for files that other programs read and write.
+// A temporary folder for files that other programs read and write.
 #pragma once
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 namespace relay::codegen {
 
-// A folder of its own, removed with what is in it.
+// A new folder, removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -48,7 +48,7 @@ class Square {
  private:
   using Mask = llvm::SmallVector<int, 16>;
 
-  // Of each group: runs of `size` elements from a and b in turn, from their lower or upper halves.
+  // For each group: runs of `size` elements from a and b in turn, from their lower or upper halves.
   Value* interleave(Value* a, Value* b, int size, bool upper) {
     Mask mask;
     for (int g = 0; g < lanes_; g += group_)

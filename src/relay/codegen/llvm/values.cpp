@@ -81,7 +81,7 @@ Value* Values::to_memory(Value* v, DType t) {
   return half_bits(v);
 }
 
-// Rounds to a narrower float. Without "contract", which lets LLVM merge two roundings into one.
+// Rounds to a narrower float. Has no "contract" flag, which lets LLVM merge two roundings into one.
 Value* Values::narrow(Value* v, Type* type) {
   llvm::IRBuilderBase::FastMathFlagGuard restore(b);
   b.clearFastMathFlags();
@@ -108,7 +108,7 @@ Value* Values::half_bits(Value* v) {
   Value* bits = b.CreateBitCast(v, wide);
   Value* sign = b.CreateLShr(b.CreateAnd(bits, int_like(wide, 0x80000000u)), int_like(wide, 16));
   Value* magnitude = b.CreateAnd(bits, int_like(wide, 0x7FFFFFFF));
-  // Normal results: rebias by -112 and round the 13 lost bits. A carry runs into the exponent, as it should.
+  // Normal results: rebias by -112 and round the 13 lost bits. A carry runs into the exponent, as intended.
   Value* odd = b.CreateAnd(b.CreateLShr(magnitude, int_like(wide, 13)), int_like(wide, 1));
   Value* rebiased = b.CreateSub(magnitude, int_like(wide, 112u << 23));
   Value* normal = b.CreateLShr(b.CreateAdd(rebiased, b.CreateAdd(odd, int_like(wide, 0xFFF))), int_like(wide, 13));
@@ -123,8 +123,8 @@ Value* Values::half_bits(Value* v) {
 
 Value* Values::round16(Value* v, DType t) { return is_small_float(t) ? from_memory(to_memory(v, t), t) : v; }
 
-// A double as a float whose last bit is set when the conversion is not exact: rounding that to 16 bits gives what
-// rounding the double at once gives.
+// A double as a float whose last bit is set if the conversion is not exact: rounding that to 16 bits yields the same as
+// rounding the double directly.
 Value* Values::to_odd_float(Value* v) {
   Type *wide = like(v, b.getInt32Ty()), *single = like(v, b.getFloatTy());
   Value* near = narrow(v, single);
@@ -178,7 +178,7 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
       if (real) return intrinsic(llvm::Intrinsic::fabs);
       return is_signed(t) ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b.getFalse()) : a;
     case UnaryOp::Sign:
-      if (real) {  // NaN and zeros stay what they are
+      if (real) {  // NaN and zeros are unchanged
         Value* one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, ConstantFP::get(type, 1.0), a);
         return b.CreateSelect(b.CreateFCmpONE(a, zero), one, a);
       }
@@ -207,8 +207,8 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
   RELAY_CHECK(false, "{} of {} has no instruction; expand_math() replaces it", scalar::name(op), t.str());
 }
 
-// A NaN operand gives NaN. x86's min and max give their second operand when either is NaN, so with a second operand
-// that may be NaN and a first that cannot, one instruction does; otherwise it is computed in the lanes where the first
+// A NaN operand yields NaN. x86's min and max return their second operand if either is NaN, so one instruction is
+// enough if the second operand may be NaN and the first cannot; otherwise it is computed in the lanes where the first
 // is a number.
 Value* Values::float_minmax(bool max, Value* x, Value* y) {
   auto never_nan = [](Value* v) {
@@ -224,9 +224,10 @@ Value* Values::float_minmax(bool max, Value* x, Value* y) {
   return b.CreateSelect(b.CreateFCmpORD(x, x), chosen, x);
 }
 
-// x / y for vectors, cut towards zero, as floats that hold both exactly: vector units divide those, and integers lane
-// by lane. A quotient below n + 1 is at least 1 / y below it, which is more than rounding moves it: y * (n + 1) is at
-// most x + y, which has no more bits than the float. Null where no such float is at hand. y is neither 0 nor -1.
+// x / y for vectors, truncated towards zero, through floats that hold both exactly: vector units divide those, but
+// divide integers lane by lane. A quotient below n + 1 is at least 1 / y below it, which is more than rounding moves
+// it: y * (n + 1) is at most x + y, which has no more bits than the float. Null if there is no such float. y is neither
+// 0 nor -1.
 Value* Values::lane_quotient(Value* x, Value* y, DType t) {
   if (!x->getType()->isVectorTy() || (t.bits == 64 && !(is_signed(t) && long_lanes_to_float_))) return nullptr;
   llvm::IRBuilderBase::FastMathFlagGuard restore(b);
@@ -241,9 +242,9 @@ Value* Values::lane_quotient(Value* x, Value* y, DType t) {
   return b.CreateFPToUI(b.CreateFDiv(b.CreateUIToFP(x, real), b.CreateUIToFP(y, real)), x->getType());
 }
 
-// x / y of numbers up to 2^63: doubles give the upper 51 bits of the quotient, what is left is divided once more, and
-// the second quotient, rounded, may be one off. No step leaves 64 bits: where y is above 2^62 the first quotient is
-// 0, 1 or 2, and of x = 2^63 it is not too small, since 1 / y is not below 2^-63.
+// x / y of numbers up to 2^63: doubles provide the upper 51 bits of the quotient, the remainder is divided once more,
+// and the second quotient, rounded, may be one off. No step exceeds 64 bits: if y is above 2^62 the first quotient is
+// 0, 1 or 2, and for x = 2^63 it is not too small, since 1 / y is not below 2^-63.
 Value* Values::long_quotient(Value* x, Value* y) {
   Type *type = x->getType(), *real = like(x, b.getDoubleTy());
   Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
@@ -269,7 +270,7 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
   Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
   if (divisor && divisor->isZero()) return zero;
   bool positive = divisor && divisor->getValue().isStrictlyPositive();
-  // A known divisor becomes a multiplication, of which no vector unit gives the upper 64 bits.
+  // A known divisor becomes a multiplication, whose upper 64 bits no vector unit returns.
   const bool multiplies = divisor && (t.bits < 64 || divisor->getValue().abs().isPowerOf2());
   if (!is_signed(t) || (positive && !x_negative)) {
     Value* safe = divisor ? y : b.CreateSelect(b.CreateICmpEQ(y, zero), one, y);
@@ -302,8 +303,8 @@ Value* Values::int_division(BinaryOp op, Value* x, Value* y, DType t, bool x_neg
   return q;
 }
 
-// With m = ceil(2^s / c), x * m >> s is x / c for all x <= largest where largest * (m * c - 2^s) < 2^s (Hacker's
-// Delight, 10-9). With 32 bits for x * m that is one multiplication that every vector unit has.
+// With m = ceil(2^s / c), x * m >> s is x / c for all x <= largest if largest * (m * c - 2^s) < 2^s (Hacker's Delight,
+// 10-9). If x * m has 32 bits, that is one multiplication that every vector unit has.
 Value* Values::small_division(Value* x, int64_t c, int64_t largest, bool quotient) {
   Value* q = nullptr;
   for (unsigned s = 31; s > 0 && !q; --s) {
@@ -317,7 +318,7 @@ Value* Values::small_division(Value* x, int64_t c, int64_t largest, bool quotien
 }
 
 // By squaring, over all bits of the exponent, so that it wraps around as repeated multiplication does. A negative
-// exponent gives 1 for base 1, +-1 for base -1, else 0.
+// exponent yields 1 for base 1, +-1 for base -1, else 0.
 Value* Values::int_power(Value* x, Value* y, DType t) {
   Type* type = x->getType();
   Constant *zero = Constant::getNullValue(type), *one = ConstantInt::get(type, 1);
@@ -389,7 +390,7 @@ Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative)
       const llvm::APInt* mask = nullptr;
       if (llvm::PatternMatch::match(y, llvm::PatternMatch::m_And(llvm::PatternMatch::m_Value(),
                                                                  llvm::PatternMatch::m_APInt(mask))) &&
-          mask->ult(t.bits)) {  // never that far
+          mask->ult(t.bits)) {  // never that large
         if (op == BinaryOp::Shl) return b.CreateShl(x, y);
         return sign ? b.CreateAShr(x, y) : b.CreateLShr(x, y);
       }
@@ -432,12 +433,12 @@ Value* Values::cast(Value* v, DType from, DType to) {
   return float_to_int(v, from, to);
 }
 
-// Towards zero, saturating, NaN to 0. LLVM's intrinsics for it go element by element.
+// Truncates towards zero, saturates, and converts NaN to 0. LLVM's intrinsics for it work element by element.
 Value* Values::float_to_int(Value* v, DType from, DType to) {
   Type* target = type(to.with_lanes(from.lanes));
   const int digits = to.bits - is_signed(to), exact = from.bits == 64 ? 53 : 24;
   const double low = is_signed(to) ? -std::ldexp(1, digits) : 0;
-  // The greatest number of the float that the integer has too.
+  // The largest number of the float that the integer can hold.
   const double high = std::ldexp(1, digits) - std::ldexp(1, std::max(digits - exact, 0));
   Value* number = b.CreateSelect(b.CreateFCmpUNO(v, v), Constant::getNullValue(v->getType()), v);
   number = float_minmax(true, number, ConstantFP::get(v->getType(), low));

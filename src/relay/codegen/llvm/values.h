@@ -1,6 +1,6 @@
 // Scalar and vector arithmetic of loop bodies as LLVM instructions. Internal to codegen/.
 //
-// A value of dtype float16 or bfloat16 is held as a float that lies on the grid of its type: it is widened when loaded
+// A value of dtype float16 or bfloat16 is held as a float that is representable in its type: it is widened when loaded
 // and every operation is rounded back, which gives the same bits as rounding once after an exact operation (float has
 // more than twice the digits). A Bool is an i1; in memory it is a byte.
 #pragma once
@@ -27,7 +27,7 @@ class Values {
   llvm::Value* iota(llvm::Type* element, int lanes, int64_t stride = 1) const;
 
   llvm::Value* unary(scalar::UnaryOp op, llvm::Value* a, DType t);
-  // `a_negative`: a may be negative (integers; saves instructions in divisions when not).
+  // `a_negative`: a may be negative (integers; if false, divisions take fewer instructions).
   llvm::Value* binary(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative = true);
   // x / c, or x % c, of 32-bit vectors with 0 <= x <= largest and 1 < c, both below 2^31.
   llvm::Value* small_division(llvm::Value* x, int64_t c, int64_t largest, bool quotient);
@@ -50,7 +50,7 @@ class Values {
   llvm::Value* half_value(llvm::Value* bits);
 
   llvm::IRBuilder<>& b;
-  bool f16c_, long_lanes_to_float_;  // conversions in one instruction: of halves, of lanes of 64 bits
+  bool f16c_, long_lanes_to_float_;  // conversions in one instruction: of halves, of 64-bit lanes
 };
 
 }  // namespace relay::codegen

@@ -1,9 +1,9 @@
-// relay bench: how fast a model runs, by itself or beside other engines on the same machine and inputs
+// relay bench: measures the speed of a model, alone or compared with other engines on the same machine and inputs
 // (measure/paired_benchmark.h).
 //
-// Another engine is a process of its own, stopped while others run. Everybody's results are compared with those in
-// double precision, where there is a way to them: PyTorch for a model that comes from it, the reference evaluator for a
-// small one.
+// Each other engine is a separate process, stopped while others run. All results are compared with those in double
+// precision, if these are available: by PyTorch for a model exported from it, by the reference evaluator for a small
+// one.
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -41,17 +41,17 @@ struct BenchOptions : ModelOptions {
   std::optional<int64_t> random_net;
 };
 
-// What is measured: a compiled model and its inputs.
+// The subject of a benchmark: a compiled model and its inputs.
 struct Subject {
   std::shared_ptr<runtime::Executable> executable;
   std::vector<runtime::Value> values;        // the inputs
-  std::vector<Tensor> inputs, outputs;       // of a graph, or to be compared with theirs
+  std::vector<Tensor> inputs, outputs;       // of a graph, or for comparison with other engines
   std::optional<std::vector<Tensor>> exact;  // in double precision
   double ready_ms = 0;                       // reading, compiling and the first run
   int64_t peak_bytes = 0;                    // of the process until then
 };
 
-// Of one engine with one number of threads.
+// The results of one engine with one number of threads.
 struct Row {
   std::string name, version;
   measure::Engine times;
@@ -65,8 +65,8 @@ struct Measured {
   int threads = 1;
   std::vector<Row> rows;  // ours first
   measure::Rounds rounds;
-  // The machine's own: 99th percentile over median of a plain loop that is as long as a run of ours and reads the
-  // weights' bytes.
+  // The machine's own jitter: 99th percentile over median of a plain loop that is as long as one of our runs and reads
+  // the weights' bytes.
   double jitter = 1;
 };
 }  // namespace
@@ -81,7 +81,7 @@ static Result<std::vector<Tensor>> tensors_of_result(const runtime::Value& value
   return input::tensors_of(values);
 }
 
-// The evaluator does some ten million operations a second; longer than a few seconds nobody waits for it.
+// The evaluator does about ten million operations per second; this limits it to a few seconds.
 static constexpr double max_evaluated_flops = 5e7;
 
 static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptions& options, const driver::Model& model,
@@ -124,8 +124,8 @@ static Result<std::vector<double>> burst(const Subject& subject, int threads, do
 
 static constexpr int widest_bytes = 64;
 static int cores_of(int threads) { return std::min(threads, runtime::ThreadPool::global().size()); }
-// Its multiply-adds with the same number of threads. Together, cores are slower than one alone for their shared clock
-// and power, but not by a fifth.
+// The machine's multiply-adds with the same number of threads. All cores together are slower than one alone because of
+// their shared clock and power, but by less than a fifth.
 static measure::MachineSpeed machine_speed(int threads) {
   constexpr double shared = 0.8;
   const int cores = cores_of(threads);
@@ -133,9 +133,9 @@ static measure::MachineSpeed machine_speed(int threads) {
           .expected = shared * measure::measure_fma_gflops(widest_bytes) * cores};
 }
 
-// Memory that nobody used for a while is handed out slowly where the machine is a virtual one (compiling BERT-base took
-// 3.3 s instead of 1.4): nobody's time to be ready holds that. Another process takes as much as an engine does, in huge
-// pages, which are handed out apart from others, and ends.
+// Memory that was unused for a while is handed out slowly on a virtual machine (compiling BERT-base took 3.3 s instead
+// of 1.4 s), which must not count in any engine's time. A separate process allocates as much as an engine does, in huge
+// pages, which are allocated separately, and ends.
 static void touch_memory(const std::string& model) {
   std::error_code ignored;
   const uintmax_t file = std::filesystem::file_size(model, ignored);
@@ -343,7 +343,7 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
   return ok();
 }
 
-// Into the page cache: nobody's time to be ready holds a wait for the disk.
+// Reads the file into the page cache: no engine's time should include a wait for the disk.
 static void read_once(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> part(1 << 20);
@@ -359,7 +359,7 @@ static Status bench(const BenchOptions& options) {
   return bench(options, model, options.shapes);
 }
 
-// A folder for a while.
+// A temporary folder.
 struct Scratch {
   std::string path;
   ~Scratch() {
@@ -368,7 +368,7 @@ struct Scratch {
   }
 };
 
-// The batch stays symbolic in the model; the inputs say how large it is.
+// The batch stays symbolic in the model; the inputs determine it.
 static Status bench_random_net(BenchOptions options) {
   char folder[] = "/tmp/relay-net-XXXXXX";
   if (!mkdtemp(folder))

@@ -1,4 +1,4 @@
-// relay cache: what the cache of compiled models holds, and removing from it.
+// relay cache: lists the cache of compiled models, and removes models from it.
 #include "relay/cache/cache.h"
 
 #include <chrono>

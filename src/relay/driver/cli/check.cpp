@@ -1,4 +1,4 @@
-// relay check: what stands in the way of importing and compiling a model, all of it at once, and what it consists of.
+// relay check: reports all obstacles to importing and compiling a model at once, and its contents.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -20,18 +20,18 @@ struct Findings {
   std::vector<frontend::OperatorUse> operators;
   Diagnostics problems, warnings;
   bool has_main = true;           // a text without @main is a library: it is read and typed
-  std::string stage = "compile";  // the stage that the problems are from: "import", "compile"
+  std::string stage = "compile";  // the stage of the problems: "import", "compile"
   size_t groups = 0, kernels = 0;
-  std::vector<std::string> entry_checks;  // what a run checks of its inputs' sizes
+  std::vector<std::string> entry_checks;  // checks of inputs' sizes at the beginning of a run
 };
 
-// Of a larger constant only its type and size are looked at.
+// Only the type and size of larger constants are read.
 constexpr int64_t largest_read = 64 << 10;
 constexpr int exit_unsupported = 3;
 }  // namespace
 
-// "ok"; "unsupported": nothing is wrong with the model, but Relay cannot do it; "malformed": it contradicts its format;
-// "refused": for another reason, such as an option that does not fit, or a limit.
+// "ok"; "unsupported": the model is valid, but Relay cannot run it; "malformed": it contradicts its format; "refused":
+// for another reason, such as an option that does not fit, or a limit.
 static const char* verdict(const Diagnostics& problems) {
   if (problems.empty()) return "ok";
   const bool ours = std::all_of(problems.begin(), problems.end(), [](const Diagnostic& d) {
@@ -50,8 +50,8 @@ static std::vector<std::string> entry_checks(const runtime::Program& program) {
   return out;
 }
 
-// Import, then everything up to kernels (no machine code): the first stage with problems gives all of its own.
-// `piped`: the model, where it came through a pipe.
+// Import, then everything up to kernels (no machine code): the first stage with problems reports all of its own.
+// `piped`: the model, if it came through a pipe.
 static Result<Findings> find_problems(const CheckOptions& options, driver::ModelForm form,
                                       const std::optional<std::string>& piped) {
   Findings out;
@@ -93,7 +93,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";
   RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model->output_names));
-  compilation.run_here = false;  // everything but machine code, which refuses nothing
+  compilation.run_here = false;  // without machine code, which refuses nothing
   Result<driver::Compiled> compiled = driver::compile(model->module, compilation);
   if (!compiled) {
     out.problems = compiled.errors();

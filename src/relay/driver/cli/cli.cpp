@@ -39,7 +39,7 @@ static const char* const first_steps =
 
 static const char* const own_options[] = {"-q", "--quiet"};
 
-// Whether the first word is a verb; options of the program may stand before it.
+// Checks that the first word is a verb; options of the program may precede it.
 static Status check_verb(int argc, const char* const* argv, const CLI::App& app) {
   int at = 1;
   while (at < argc &&
@@ -50,13 +50,13 @@ static Status check_verb(int argc, const char* const* argv, const CLI::App& app)
   return ok();
 }
 
-// What CLI11 says, in our words and not longer than a person reads. `word`: the first one of the command line.
+// CLI11's message, in our words and shortened. `word`: the first one of the command line.
 static Diagnostic misunderstood(const CLI::ParseError& e, const CLI::App& app, const std::string& word) {
   Result<const CLI::App*> found = find_verb(app, {word});
   const CLI::App& verb = found ? **found : app;
   Diagnostic d{DiagnosticKind::bad_option, shortened(e.what()), {}, {}, {}, ""};
   d.help = format("`relay {}--help` says how it is used", found ? word + " " : "");
-  const std::vector<std::string> left = app.remaining(true);  // what nothing takes, the last words first
+  const std::vector<std::string> left = app.remaining(true);  // unrecognised words, the last ones first
   const bool wants_verb = verb.get_require_subcommand_min() > 0;
   for (const std::string& one : left) {
     if (wants_verb && one[0] != '-') {

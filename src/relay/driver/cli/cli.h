@@ -1,8 +1,8 @@
-// The command line. Every verb is one file that adds its subcommand; see `relay --help`.
+// The command line. Every verb is a file that adds its subcommand; see `relay --help`.
 //
-// What every verb keeps to: results go to stdout, everything said about them to stderr, in lines that start with
-// "relay:"; the last of them says what ran where. Any error is rendered on stderr and makes the exit status 1 (a
-// command line that cannot be understood: 2).
+// Conventions of every verb: results go to stdout, messages to stderr, in lines that start with "relay:"; the last of
+// them names the program and the machine that ran it. Errors are rendered on stderr and make the exit status 1 (2 for a
+// command line that cannot be parsed).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -24,13 +24,13 @@ struct Planted {
   std::function<void(driver::CompileOptions&)> in_compiler{};
 };
 
-// The whole program: parses, runs, gives the exit status. Also what `python -m relay` calls.
+// The whole program: parses, runs and returns the exit status. Also called by `python -m relay`.
 int run_command_line(int argc, const char* const* argv, const Planted& planted = {});
 
-// What the chosen subcommand does.
+// The action of the chosen subcommand.
 struct Chosen {
   std::function<Status()> run;
-  int failure = 1;      // the exit status when it fails
+  int failure = 1;      // the exit status if it fails
   std::string program;  // argv[0]
   Planted planted;
 };
@@ -39,10 +39,10 @@ struct Chosen {
 #include "relay/driver/cli/verbs.def"
 #undef RELAY_VERB
 
-// Adds a subcommand with its help; `examples` are shown at the end of --help, one a line.
+// Adds a subcommand with its help; `examples` are shown at the end of --help, one per line.
 CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char* examples);
 
-// Milliseconds for people: "0.42 ms", "310 ms", "2.4 s".
+// Milliseconds as text: "0.42 ms", "310 ms", "2.4 s".
 std::string milliseconds(double ms);
 
 }  // namespace relay::cli

@@ -1,4 +1,4 @@
-// relay compile: a model to a file that runs without the compiler.
+// relay compile: compiles a model to a file that runs without the compiler.
 #include <sys/stat.h>
 
 #include <iostream>

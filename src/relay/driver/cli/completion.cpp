@@ -1,4 +1,4 @@
-// relay completion: what a shell reads to complete command lines.
+// relay completion: prints a shell's completion script.
 #include <iostream>
 
 #include "relay/driver/cli/cli.h"

@@ -18,15 +18,15 @@ using runtime::Segment;
 using runtime::Step;
 
 namespace {
-// What is found out about a constant on the way through the program.
+// Facts about a constant, collected on the way through the program.
 struct Facts {
-  std::string name;              // "constant_3 as 0/32,1,0%32": lower.cpp names packed ones so
-  std::set<std::string> origin;  // names of the weights it is made of
-  bool always = false;           // a step that always runs reads it ...
+  std::string name;              // "constant_3 as 0/32,1,0%32": the name of a packed one in lower.cpp
+  std::set<std::string> origin;  // names of its source weights
+  bool always = false;           // true if a step that always runs reads it,
   std::set<std::string> when;    // ... or one that runs if an array of this name is set
 };
 
-// Where a weight's name ends and the layout that it was packed to begins.
+// Splits a weight's name from the layout that it was packed to.
 std::pair<std::string, std::string> split_name(const std::string& name) {
   const size_t at = name.find(" as ");
   if (at == std::string::npos) return {name, ""};
@@ -44,7 +44,7 @@ class Finder {
     for (const runtime::ExternalEntry& e : program_.externals)
       for (uint32_t c : e.constants)
         rows_[c].readers.push_back(format("{} of {}", e.symbol, e.library)), facts_[c].always = true;
-    // Readers of what is made are readers of the weights' other form.
+    // Readers of prepared constants are readers of the weights' other form.
     for (const Preparation& p : program_.preparations) preparation(p);
     for (uint32_t i = 0; i < rows_.size(); ++i) describe(i);
     for (uint32_t i = 0; i < rows_.size(); ++i) rows_[i].why = why(i);
@@ -119,7 +119,7 @@ class Finder {
     return rows_[i].form == "as in the model" ? "kernels read it as it is" : "kernels read it in another order";
   }
 
-  // Made on the way to others: no run reads it.
+  // True for an intermediate of preparations: no run reads it.
   bool is_given_back(uint32_t i) const { return !rows_[i].stored && facts_[i].when.empty() && !facts_[i].always; }
 
   const Program& program_;

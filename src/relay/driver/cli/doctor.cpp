@@ -1,4 +1,4 @@
-// relay doctor: what this machine is, what the compiler believes of it, and whether that is so.
+// relay doctor: compares this machine with the compiler's description of it.
 #include <unistd.h>
 
 #include <cmath>
@@ -29,8 +29,8 @@ struct DoctorOptions {
 
 static void row(const char* what, const std::string& value) { std::cout << format("{:<13} {}\n", what, value); }
 
-// One measured figure beside the described one. Shared machines measure low; twice off in either direction is worth a
-// word.
+// A measured figure next to the described one. Shared machines measure low; a factor of two in either direction is
+// reported.
 static int compare(const char* what, const std::string& unit, double measured, double described) {
   double ratio = measured / described;
   bool agree = ratio > 0.5 && ratio < 2;

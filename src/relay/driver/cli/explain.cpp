@@ -1,4 +1,4 @@
-// relay explain: what a diagnostic's code means, an example of it and the way out.
+// relay explain: explains a diagnostic's code, with an example and a remedy.
 #include <iostream>
 
 #include "relay/driver/catalogue.h"

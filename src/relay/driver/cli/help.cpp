@@ -1,4 +1,4 @@
-// relay help: the help of a verb, or the man page.
+// relay help: prints the help of a verb, or the man page.
 #include <iostream>
 
 #include "relay/driver/cli/cli.h"
@@ -14,7 +14,7 @@ static Status help(const CLI::App& app, const std::vector<std::string>& words, b
   RELAY_ASSIGN(const CLI::App* verb, find_verb(app, words));
   std::string before = "relay";
   for (size_t i = 0; i + 1 < words.size(); ++i) before += " " + words[i];
-  // A verb that was chosen on the command line, as this one, would answer for the program.
+  // A verb chosen on the command line, such as this one, would answer for the program.
   std::cout << CLI::Formatter().make_help(verb, words.empty() ? "relay" : before + " " + words.back(),
                                           CLI::AppFormatMode::Normal);
   return ok();

@@ -1,6 +1,7 @@
-// relay inspect: what a compiled model takes, gives and holds; with --memory where every array lies and when.
+// relay inspect: shows the inputs, outputs and contents of a compiled model; with --memory, the place and lifetime of
+// every array.
 //
-// Nothing is run and no machine code is made. Sizes that depend on shape variables are told for the shapes given by
+// Does not run the model or make machine code. Sizes that depend on shape variables are shown for the shapes of
 // --shape, and for 1 without.
 #include <algorithm>
 #include <iostream>
@@ -33,7 +34,7 @@ struct SegmentMemory {
   int64_t inputs = 0, outputs = 0, arena = 0, lower_bound = 0, scratch = 0;
   uint32_t steps = 0, peak_step = 0;
   std::string peak_kernel;
-  std::vector<Buffer> buffers;  // in the order of their lives
+  std::vector<Buffer> buffers;  // in the order of their lifetimes
 };
 }  // namespace
 
@@ -70,7 +71,7 @@ static Result<SegmentMemory> memory_of(const runtime::Program& program, const ru
   return out;
 }
 
-// When a buffer is alive, in at most 48 characters: "..####......".
+// The lifetime of a buffer, in at most 48 characters: "..####......".
 static std::string life(const Buffer& b, uint32_t steps) {
   uint32_t width = std::min<uint32_t>(48, steps);
   std::string out(width, '.');
@@ -115,7 +116,7 @@ static Json as_json(const SegmentMemory& m) {
           {"buffers", buffers}};
 }
 
-// "target zen4, calibrated": by the report of the compilation, which an artifact keeps.
+// "target zen4, calibrated": from the report of the compilation, which an artifact keeps.
 static void print_target(const Json& target) {
   if (!target.is_object() || !target.contains("name") || !target["name"].is_string()) return;
   const bool calibrated = target.contains("calibrated") && target["calibrated"] == true;

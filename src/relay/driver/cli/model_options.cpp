@@ -106,7 +106,8 @@ Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::E
   return model;
 }
 
-// Says why native has its described figures although there is a calibration. An artifact is not compiled for anything.
+// Reports why native has its described figures although there is a calibration. Artifacts are not compiled, so they
+// have none.
 static void say_ignored_calibration(const ModelOptions& options, const TargetDesc& target) {
   if (!driver::is_native(options.target)) return;
   const std::string why = measure::saved_calibration(target).ignored;

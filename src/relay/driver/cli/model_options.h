@@ -1,4 +1,4 @@
-// The options that most verbs share: which model, which shapes, for which machine, how hard to try.
+// The options that most verbs share: the model, shapes, the machine and the level of optimisation.
 #pragma once
 
 #include "relay/driver/cli/cli.h"
@@ -25,20 +25,20 @@ struct ModelOptions {
 void add_model(CLI::App& verb, ModelOptions& options, const char* what = "ONNX file or Relay program");
 void add_compile_options(CLI::App& verb, ModelOptions& options);
 
-// The options among those that have no effect on an artifact, which is compiled already, and are given.
+// The specified options that have no effect on an artifact, which is already compiled.
 std::vector<std::string> given_compile_options(const CLI::App& verb);
-// Refuses them for an artifact. `form`: of a model that was read; none: looks at the file. Of a pipe nothing is known
-// before.
+// Refuses these options for an artifact. `form`: of a model that was read; if unset, the file is inspected. The form of
+// a pipe is not known before it is read.
 Status refuse_for_artifact(const std::string& model, const std::vector<std::string>& given,
                            std::optional<driver::ModelForm> form = {});
 
-// Of --import-limit, by name.
+// Values of --import-limit, by name.
 Result<std::map<std::string, int64_t>> import_limits(const ModelOptions& options);
 
-// Reads the model; warnings go to stderr. Shapes given by --shape are bound.
+// Reads the model and binds the shapes of --shape. Warnings go to stderr.
 Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::Executor> executor = {});
 Result<driver::LoadOptions> load_options(const ModelOptions& options, std::optional<runtime::Executor> executor = {});
-// What compile() takes. The names of the outputs are the model's.
+// The options of compile(). Output names are the model's.
 Result<driver::CompileOptions> compile_options(const ModelOptions& options,
                                                const std::vector<std::string>& output_names = {});
 
@@ -46,7 +46,7 @@ Result<driver::CompileOptions> compile_options(const ModelOptions& options,
 std::string summary(const driver::CompileReport& report);
 // "graph executor", "virtual machine", "aot executor".
 const char* in_words(runtime::Executor executor);
-// The notes and warnings of a compilation, a line each.
+// Prints the notes and warnings of a compilation, a line each.
 void say_notes(const driver::CompileReport& report);
 
 }  // namespace relay::cli

@@ -1,4 +1,4 @@
-// relay ops: the operators; of one, its inputs, attributes, formula, types and constraints, by its own examples.
+// relay ops: lists the operators; shows the inputs, attributes, formula, types and constraints of one, by its examples.
 #include <iostream>
 
 #include "relay/driver/cli/cli.h"
@@ -57,7 +57,7 @@ static Status print_examples(const op::OpDef& def) {
   return ok();
 }
 
-// What is refused, by constraint, and how the diagnostic says it.
+// Refused examples, by constraint, with their diagnostics.
 static void print_constraints(const op::OpDef& def) {
   if (!def.rejects.empty()) std::cout << "\nConstraints, with a call that breaks each:\n";
   for (size_t i = 0; i < def.rejects.size(); ++i) {

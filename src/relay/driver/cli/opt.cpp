@@ -1,4 +1,5 @@
-// relay opt: the program after passes, or any stage below it, as text that people can read, change and feed back.
+// relay opt: prints the program after passes, or any stage below it, as text that can be read, changed and used as
+// input.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ struct OptOptions : ModelOptions {
 };
 }  // namespace
 
-// " (256)"; of a text nothing.
+// " (256)"; empty for texts.
 static std::string usual_value(const transform::OptionInfo& option) {
   if (option.type == transform::OptionInfo::Text) return "";
   return format(" ({})", ir::str(option.otherwise));
@@ -44,15 +45,15 @@ static Status list_passes() {
   return ok();
 }
 
-// The program as the log of passes shows it: by itself it is read again only with --inline-weights.
+// The program in the log of passes: it can only be read back with --inline-weights.
 static std::string logged_text(const ir::Module& module, const OptOptions& options) {
   if (options.inline_weights) return text::str(module, {.types = options.types});
   NamedTensors left_out;
   return text::str(module, {.version = false, .types = options.types, .weights = &left_out});
 }
 
-// The program as text. A terminal is spared the large weights; a file or a pipe gets them, so that the text can be read
-// again.
+// The program as text. Large weights are not printed on a terminal, but are written to a file or a pipe, so that the
+// text can be read back.
 static std::string module_text(const ir::Module& module, const OptOptions& options) {
   NamedTensors left_out;
   bool whole = options.inline_weights || isatty(STDOUT_FILENO) == 0;
@@ -67,7 +68,7 @@ static std::string module_text(const ir::Module& module, const OptOptions& optio
   return text;
 }
 
-// Each of them is of a pass that runs; fold_scale_axis has those of its two halves.
+// Each option must belong to a pass that runs; fold_scale_axis has those of its two halves.
 static Status read_pass_options(const OptOptions& options, const std::vector<std::string>& passes,
                                 transform::PassContext* context) {
   for (const std::string& text : options.pass_options) {
@@ -93,7 +94,7 @@ static Result<ir::Module> transformed(const OptOptions& options, const ir::Modul
   if (!options.has_passes) {
     driver::Pipeline usual = driver::pipeline(compilation.opt_level, compilation.mode);
     names = usual.passes, context.options = usual.options;
-  } else if (!trim(options.passes).empty()) {  // else none
+  } else if (!trim(options.passes).empty()) {  // else empty
     for (std::string_view name : split(options.passes, ',')) names.emplace_back(trim(name));
   }
   RELAY_RETURN_IF_ERROR(read_pass_options(options, names, &context));

@@ -19,7 +19,7 @@ static Diagnostic refused(const std::string& path, const std::string& why, std::
       DiagnosticKind::file_not_found, format("{} cannot be written: {}", path, why), {}, {}, {}, std::move(help)};
 }
 
-// The folder that the path lies in.
+// The folder that contains the path.
 static std::string folder_of(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   size_t slash = path.rfind('/');
@@ -78,7 +78,7 @@ Status check_outputs(const std::string& path) {
   return check_place(path, exists);
 }
 
-// All values, the last axis a line.
+// All values, one line per index of all axes but the last.
 static std::string as_text(const input::NamedArrays& outputs) {
   std::string out;
   for (const auto& [name, value] : outputs) {

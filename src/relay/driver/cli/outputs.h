@@ -1,4 +1,4 @@
-// Where results go: checked before the work is done, written after it.
+// Output files: checked before the work is done, written after it.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace relay::cli {
 
-// Whether a file could be written there; nothing is written yet.
+// Checks that a file could be written at `path`, without writing it.
 Status check_output_file(const std::string& path);
 
-// The folder with those around it, unless it is there.
+// Creates the folder and its parents unless they exist.
 Status make_folder(const std::string& path);
 
-// Of `relay run --output`: a file .npz, .npy or .txt, or a folder of .npy (no extension, or a / at the end).
+// The argument of `relay run --output`: a .npz, .npy or .txt file, or a folder for .npy files (no extension, or a / at
+// the end).
 Status check_outputs(const std::string& path);
 Status write_outputs(const std::string& path, const input::NamedArrays& outputs);
 

@@ -1,5 +1,5 @@
-// What passes did to a program: numbered texts in a folder, differences, a table of times (relay opt --trace, --diff,
-// --timings).
+// The effects of passes on a program: numbered texts in a folder, differences, a table of times (relay opt --trace,
+// --diff, --timings).
 #pragma once
 
 #include <functional>
@@ -14,20 +14,20 @@ namespace relay::cli {
 class PassLog {
  public:
   struct Options {
-    std::string folder;  // of the texts and their index; empty: none
+    std::string folder;  // for the texts and their index; if empty, none are written
     bool diff = false;   // a unified difference on stdout for every pass that changed the program
     bool each = false;   // the program on stdout after every pass
   };
-  // `text`: a module as the log shows it.
+  // `text`: prints a module for the log.
   PassLog(Options options, std::function<std::string(const ir::Module&)> text)
       : options_(std::move(options)), text_(std::move(text)) {}
 
-  // `given`: the program that no pass has seen. Makes the folder.
+  // `given`: the program before all passes. Creates the folder.
   Status begin(const ir::Module& given);
   void add(const transform::PassTrace& trace);
-  // Writes the index; says what could not be written.
+  // Writes the index. Fails if a file could not be written.
   Status end();
-  // A line for each pass: its time, the nodes before and after it, and what it changed.
+  // A line for each pass: its time, the nodes before and after it, and its changes.
   std::string table() const;
 
  private:
@@ -36,7 +36,7 @@ class PassLog {
     double ms = 0;
     size_t before = 0, after = 0;  // nodes
     bool changed = false;
-    std::string what;  // calls of operators that came and went, and rules that were applied
+    std::string what;  // operator calls that were removed and added, and rules that were applied
     std::string file;
   };
   Status write(const std::string& name, const std::string& text);
@@ -44,7 +44,7 @@ class PassLog {
   Options options_;
   std::function<std::string(const ir::Module&)> text_;
   std::vector<Row> rows_;
-  std::string before_;  // the text of the program that the last pass made
+  std::string before_;  // the text of the program after the last pass
   Status status_ = ok();
 };
 

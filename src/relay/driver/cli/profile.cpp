@@ -1,4 +1,4 @@
-// relay profile: where the time of a run goes, by kernel, beside what the machine could do at most (measure/profile.h).
+// relay profile: shows the time of a run by kernel, compared with the machine's limits (measure/profile.h).
 #include "relay/measure/profile.h"
 
 #include <iostream>
@@ -24,10 +24,10 @@ struct ProfileOptions : ModelOptions {
 static double gflops(const measure::KernelProfile& k) { return k.flops / k.us * 1e-3; }
 static double gbps(const measure::KernelProfile& k) { return static_cast<double>(k.bytes) / k.us * 1e-3; }
 
-// More than all is possible: caches keep what was written, and a lookup reads little of its table.
+// Shares above the limit are possible: caches keep written data, and a lookup reads little of its table.
 static std::string percent(double share) { return share > 1.5 ? ">150" : format("{:.0f}", 100 * share); }
 
-// "; of Conv 'a', Relu 'b', Add 'c' and 2 more": what of the model the kernel computes.
+// "; of Conv 'a', Relu 'b', Add 'c' and 2 more": the nodes of the model that the kernel computes.
 static std::string of_nodes(const std::vector<std::string>& nodes) {
   constexpr size_t most = 3;
   if (nodes.empty()) return "";

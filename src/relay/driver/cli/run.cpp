@@ -1,4 +1,4 @@
-// relay run: compile a model (or load an artifact) and run it once, on given or random inputs.
+// relay run: compiles a model (or loads an artifact) and runs it once, on specified or random inputs.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -21,14 +21,14 @@ struct RunOptions : ModelOptions {
   std::string output;
   std::string executor = "compiled", memory_limit;
   bool no_cache = false, json = false;
-  std::vector<std::string> for_compiling;  // those given
+  std::vector<std::string> for_compiling;  // those specified
 };
 using Json = nlohmann::ordered_json;
 }  // namespace
 
-constexpr int64_t max_json_values = 1000;  // of one result
+constexpr int64_t max_json_values = 1000;  // per result
 
-// JSON has no infinities and no NaN: they are strings.
+// JSON has no infinities and no NaN: they become strings.
 static Json json_value(const Tensor& value, int64_t i) {
   if (value.dtype().is_bool()) return value.int_at(i) != 0;
   if (!value.dtype().is_float()) return value.int_at(i);
@@ -39,7 +39,7 @@ static Json json_value(const Tensor& value, int64_t i) {
 static Json json_output(const std::string& name, const runtime::Value& value) {
   if (!value.is_tensor()) return {{"name", name}, {"value", runtime::str(value, 100)}};
   const Tensor& tensor = value.tensor();
-  Json values;  // null where there are too many: --output writes them all
+  Json values;  // null if there are too many: --output writes them all
   if (tensor.elements() <= max_json_values) {
     values = Json::array();
     for (int64_t i = 0; i < tensor.elements(); ++i) values.push_back(json_value(tensor, i));
@@ -76,7 +76,7 @@ static std::vector<std::string> output_names(const std::vector<std::string>& nam
   return out;
 }
 
-// The results of a run: tuples spread out, each with its name.
+// The results of a run: tuples flattened, each with its name.
 static std::vector<runtime::Value> spread(const runtime::Value& result) {
   std::vector<runtime::Value> out, work{result};
   while (!work.empty()) {
@@ -138,7 +138,7 @@ static Status run_debug(const RunOptions& options) {
     Json about = {{"model", options.model}, {"executor", "debug"}, {"read_ms", model.ms}, {"run_ms", ms}};
     RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, values.size()), values, about));
   } else {
-    std::cout << printable_line(eval::str(result)) << "\n";  // a function is in it
+    std::cout << printable_line(eval::str(result)) << "\n";  // it contains a function
     if (!options.output.empty()) say("the result holds functions: nothing was written");
   }
   say(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}",
@@ -146,7 +146,7 @@ static Status run_debug(const RunOptions& options) {
   return ok();
 }
 
-// The results do not overwrite what was read.
+// Checks that results do not overwrite input files.
 static Status check_output(const RunOptions& options) {
   std::vector<std::string> read = {options.model};
   for (const std::string& input : options.inputs) read.push_back(input.substr(input.find('=') + 1));
@@ -191,7 +191,7 @@ static Status run(const RunOptions& options) {
   show(warnings);
   if (!made) return made.errors();
   driver::Ready& ready = *made;
-  if (input::is_pipe(options.model))  // of which nothing was known before
+  if (input::is_pipe(options.model))  // whose form was unknown before
     RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling, ready.model.form));
   for (const std::string& note : ready.notes) say(note);
   if (ready.compiled) say_notes(ready.compiled->report);

@@ -31,7 +31,7 @@ static void clear_line() {
 
 void say(const std::string& line) {
   if (quiet) return;
-  std::cout.flush();  // in order, also when both go to one file
+  std::cout.flush();  // in order, even if both go to one file
   clear_line();
   std::fprintf(stderr, "relay: %s\n", printable(readable(line)).c_str());
 }
@@ -69,7 +69,7 @@ Progress::Progress(std::string what) : what_(std::move(what)) {
   try {
     thread_ = std::thread([this] { show_until_done(); });
   } catch (const std::system_error&) {
-    // No thread can be created: the work goes on without the line.
+    // No thread can be created: the work continues without the line.
   }
 }
 

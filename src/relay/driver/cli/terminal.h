@@ -1,5 +1,4 @@
-// What is said beside the results, on stderr: lines, diagnostics (in colour on a terminal), and how long work takes
-// already.
+// Messages on stderr: lines, diagnostics (in colour on a terminal), and the duration of running work.
 #pragma once
 
 #include <chrono>
@@ -13,21 +12,21 @@
 
 namespace relay::cli {
 
-// After this, only errors are said.
+// Suppresses all messages but errors from now on.
 void set_quiet(bool quiet);
-// "relay: ..." on stderr.
+// Prints "relay: ..." on stderr.
 void say(const std::string& line);
-// A line of a result on stdout. Names in it may hold anything: they are shown escaped, and not beyond 200 bytes.
+// Prints a line of a result on stdout. Names in it are untrusted: they are escaped and cut after 200 bytes.
 void print(const std::string& line);
-// Diagnostics on stderr. Coloured where stderr is a terminal, NO_COLOR is not set and TERM is not "dumb".
+// Prints diagnostics on stderr, in colour if stderr is a terminal, NO_COLOR is unset and TERM is not "dumb".
 void show(const Diagnostics& diagnostics);
 void show(const Diagnostic& diagnostic);
-// Whether what goes to this descriptor is coloured.
+// True if output to this descriptor is coloured.
 bool use_colour(int descriptor);
 // The rendered text in colours.
 std::string coloured(const std::string& text);
 
-// While it lives: after 2 s a line on the terminal that says what is being done and for how long, gone at the end.
+// Shows, after 2 s, a line on the terminal with the current work and its duration, until destroyed.
 class Progress {
  public:
   explicit Progress(std::string what);
@@ -41,7 +40,7 @@ class Progress {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
-  std::thread thread_;  // none where stderr is no terminal
+  std::thread thread_;  // not started unless stderr is a terminal
 };
 
 }  // namespace relay::cli

@@ -10,7 +10,7 @@ namespace relay::cli {
 
 namespace {
 
-// A line as it is compared: without the numbers of values (%0) and of constants (meta[relay.Constant][0]).
+// A line for comparison: without the numbers of values (%0) and of constants (meta[relay.Constant][0]).
 std::string key_of(std::string_view line) {
   std::string key;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -23,21 +23,21 @@ std::string key_of(std::string_view line) {
 
 struct Lines {
   explicit Lines(const std::string& whole) : text(split(whole, '\n')) {
-    if (text.back().empty()) text.pop_back();  // behind the end of the last line
+    if (text.back().empty()) text.pop_back();  // after the end of the last line
     for (std::string_view line : text) keys.push_back(key_of(line));
   }
   std::vector<std::string_view> text;
   std::vector<std::string> keys;
 };
 
-// One line of the difference: of `before` at `a` (' ' and '-'), of `after` at `b` (' ' and '+').
+// A line of the difference: of `before` at `a` (' ' and '-'), of `after` at `b` (' ' and '+').
 struct Edit {
   char kind;
   size_t a, b;
 };
 
-// The shortest edits that turn a[a0, a1) into b[b0, b1); they come out last first. Furthest points of each diagonal are
-// kept for every number of edits, and walked back from the end.
+// The shortest edits that turn a[a0, a1) into b[b0, b1), last first. Furthest points of each diagonal are kept for
+// every number of edits, and walked back from the end.
 bool shortest_edits(const Lines& a, size_t a0, size_t a1, const Lines& b, size_t b0, size_t b1,
                     std::vector<Edit>& out) {
   constexpr int64_t most = 2000;
@@ -47,7 +47,8 @@ bool shortest_edits(const Lines& a, size_t a0, size_t a1, const Lines& b, size_t
     if (edits < 0 || std::abs(diagonal) > edits) return -1;
     return furthest[static_cast<size_t>(edits)][static_cast<size_t>(diagonal + edits)];
   };
-  // Where the path with `edits` edits reaches `diagonal` before it follows equal lines, and whether by an added line.
+  // The point at which the path with `edits` edits reaches `diagonal` before it follows equal lines, and true if an
+  // added line led there.
   auto step = [&](int64_t edits, int64_t diagonal) -> std::pair<int64_t, bool> {
     const int64_t added = at(edits - 1, diagonal + 1), removed = at(edits - 1, diagonal - 1);
     return added > removed ? std::pair{added, true} : std::pair{removed + 1, false};
@@ -105,7 +106,7 @@ std::string difference(const std::string& before, const std::string& after, bool
   std::string out;
   for (size_t i = 0; i < edits.size(); ++i) {
     if (edits[i].kind == ' ') continue;
-    // A hunk goes on while the next change is not further than the context of both.
+    // A hunk continues while the next change is within the context of both.
     size_t last = i;
     for (size_t j = i; j < edits.size() && j <= last + 2 * context; ++j)
       if (edits[j].kind != ' ') last = j;

@@ -9,10 +9,10 @@ namespace relay::cli {
 
 namespace {
 struct Choice {
-  std::vector<std::string> names;   // "-o", "--output"; none: by position
+  std::vector<std::string> names;   // "-o", "--output"; empty for a positional one
   std::string position;             // "MODEL"
   std::string help, type;           // "FILE"
-  std::vector<std::string> values;  // where only these are right
+  std::vector<std::string> values;  // the only valid values, if limited
   bool flag = false;
 };
 }  // namespace
@@ -32,7 +32,7 @@ static std::vector<Choice> choices_of(const CLI::App& verb) {
     one.help = option->get_description();
     one.type = option->get_type_name();
     one.flag = option->get_items_expected_max() == 0;
-    // "TEXT:{graph,vm}" is what CLI::IsMember makes of a type.
+    // "TEXT:{graph,vm}" is CLI::IsMember's text for a type.
     size_t begin = one.type.find(":{"), end = one.type.rfind('}');
     if (begin != std::string::npos && end != std::string::npos)
       for (std::string_view value : split(std::string_view(one.type).substr(begin + 2, end - begin - 2), ','))
@@ -55,7 +55,7 @@ static std::vector<std::string> names_of(const std::vector<const CLI::App*>& ver
   return out;
 }
 
-// What a shell does not take for a part of its syntax, between single quotation marks.
+// Text that a shell does not interpret, between single quotation marks.
 static std::string escaped(std::string_view text, std::string_view special, std::string_view quotation) {
   std::string out;
   for (char c : text) {

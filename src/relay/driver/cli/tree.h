@@ -1,4 +1,4 @@
-// The verbs and options as shell completion, as a man page and as help: all of it from the tree that parses them.
+// Generates shell completion, a man page and help from the tree that parses verbs and options.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@ std::string man_page(const CLI::App& app);
 // "-o", "--output", ...
 std::vector<std::string> option_names(const CLI::App& verb);
 
-// The verb that these words name ("cache", "prune"); without words the program itself.
+// The verb that these words name ("cache", "prune"); the program itself if there are no words.
 Result<const CLI::App*> find_verb(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace relay::cli

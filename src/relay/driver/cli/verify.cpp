@@ -1,5 +1,5 @@
-// relay verify: a compiled program beside the evaluator in double precision.  relay bisect: which step of the
-// compilation makes them differ.
+// relay verify: compares a compiled program with the evaluator in double precision.  relay bisect: finds the step of
+// the compilation that makes them differ.
 #include "relay/driver/verify.h"
 
 #include <filesystem>
@@ -24,11 +24,11 @@ struct VerifyOptions : ModelOptions {
   double tolerance = 1e-4;
   bool json = false;
   std::string output;     // of bisect
-  std::string reference;  // an engine or a file, instead of the evaluator
+  std::string reference;  // an engine or a file that replaces the evaluator
   std::string program;
   Planted planted{};
 };
-// What is compared: a case, the ports that its inputs are for, and how it is compiled.
+// The subject of a comparison: a case, the ports of its inputs, and the options of its compilation.
 struct Question {
   driver::Case c;
   std::vector<input::Port> ports;
@@ -62,7 +62,7 @@ static Json json_of(const driver::Differences& all, const VerifyOptions& options
   return out;
 }
 
-// What --reference says the results are, instead of the evaluator.
+// The results by --reference, which replace the evaluator's.
 static Result<runtime::Value> results_of_reference(const VerifyOptions& options, const driver::Model& model,
                                                    const std::vector<input::Port>& ports,
                                                    const std::vector<runtime::Value>& inputs) {
@@ -81,7 +81,7 @@ static Result<runtime::Value> results_of_reference(const VerifyOptions& options,
   return runtime::Value::tuple(std::move(results));
 }
 
-// The model; `all_values`: of each node, not of its outputs alone (LoadOptions).
+// The model; `all_values`: the values of each node, not only its outputs (LoadOptions).
 static Result<driver::Model> load_model(const VerifyOptions& options, bool all_values) {
   RELAY_ASSIGN(driver::LoadOptions how, load_options(options));
   how.all_values = all_values;
@@ -170,7 +170,7 @@ static std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// The command that repeats it in the folder of `options`, where the inputs and schedules are written.
+// The command that repeats it in the folder of `options`, which has the inputs and schedules.
 static Result<std::string> command_for(const driver::Part& part, const VerifyOptions& options,
                                        const driver::CompileOptions& compilation) {
   std::string out =
@@ -233,7 +233,7 @@ static void print_smallest(const driver::Blame& blame) {
                       text::str(blame.smallest.module, {.version = false, .weights = &left_out}));
 }
 
-// Whether the import of a node is to blame: with --reference this is looked at first.
+// Blames the import of a node, if it is wrong: with --reference this is checked first.
 static Result<driver::Blame> bisect_import(const VerifyOptions& options, const Question& question) {
   RELAY_ASSIGN(const driver::Model model, load_model(options, true));
   RELAY_ASSIGN(driver::ValuesByName values,

@@ -21,7 +21,7 @@ static int64_t product(Dims::const_iterator begin, Dims::const_iterator end) {
   return all;
 }
 
-// What is computed on the result of a contraction.
+// Operations on the result of a contraction.
 static primitive_attr attributes(const Json& j) {
   post_ops after;
   if (j.contains("sum")) after.append_sum(1.0f);
@@ -88,7 +88,7 @@ size_t Builder::reordered(size_t value, const Desc& wanted) {
   return made;
 }
 
-// A value of its own, which a primitive may add to.
+// A separate copy, which a primitive may add to.
 size_t Builder::copied(size_t number, const Desc& wanted) {
   const size_t made = add_value({Value::Kind::Inside, 0, wanted});
   const Desc from = plan_.values_[at_.at(number)].desc;
@@ -111,7 +111,7 @@ void Builder::arg(Step& step, int name, size_t number, const Desc& as, const Des
     step.args.push_back({name, reordered(value, wanted), wanted});
     return;
   }
-  // Seen with other dimensions or transposed: then it lies row-major.
+  // Viewed with other dimensions or transposed, it is row-major.
   const size_t plain = reordered(value, row_major(v.desc.dims()));
   if (as == wanted) {
     step.args.push_back({name, plain, as});
@@ -147,7 +147,7 @@ void Builder::step(const Json& j) {
   throw std::runtime_error("a step is unknown: " + op);
 }
 
-// Before and after, of padding that is written as all befores and then all afters.
+// Pads before and after, from padding with all befores first.
 static std::pair<Dims, Dims> sides(const Dims& padding) {
   return {{padding.at(0), padding.at(1)}, {padding.at(2), padding.at(3)}};
 }
@@ -156,7 +156,7 @@ static int64_t places(int64_t in, int64_t k, int64_t stride, int64_t before, int
   return (in + before + after - dilation * (k - 1) - 1) / stride + 1;
 }
 
-// oneDNN counts what lies between two taps.
+// oneDNN counts the elements between two taps.
 static Dims gaps(Dims dilation) {
   for (int64_t& d : dilation) --d;
   return dilation;
@@ -197,7 +197,7 @@ void Builder::matmul(const Json& j) {
   const size_t a = j.at("in").at(0), b = j.at("in").at(1);
   const bool ta = j.at("transpose_a"), tb = j.at("transpose_b"), batched = j.at("op") == "batch_matmul";
   const Dims da = dims(a), db = dims(b);
-  // Rows of all leading axes are one axis, but of batches.
+  // Rows of all leading axes are one axis, except for batches.
   const Dims batch_a = batched ? Dims{da.at(0)} : Dims(), batch_b = batched ? Dims{db.at(0)} : Dims();
   const int64_t columns = da.back(), rows = batched ? da.at(1) : product(da.begin(), da.end() - 1);
   const int64_t m = ta ? columns : rows, k = ta ? rows : columns;
@@ -277,7 +277,7 @@ void Builder::relu(const Json& j) {
 
 void Builder::sum(const Json& j) {
   const size_t a = j.at("in").at(0), b = j.at("in").at(1);
-  // As the one that oneDNN has computed is stored, so that it needs no reorder.
+  // Stored like the operand that oneDNN has computed, which then needs no reorder.
   const size_t first = plan_.values_[at_.at(a)].kind == Value::Kind::Inside ? a : b;
   const Desc as = plan_.values_[at_.at(first)].desc;
   const ::dnnl::binary::desc desc(algorithm::binary_add, as, as, as);

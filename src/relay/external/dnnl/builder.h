@@ -1,4 +1,4 @@
-// Steps of a plan, from those of the program.
+// Builds the steps of a plan from those of the program.
 #pragma once
 
 #include "relay/external/dnnl/plan.h"
@@ -9,7 +9,7 @@ class Builder {
  public:
   Builder(Plan& plan, PackedConstants& constants, const std::vector<Dims>& inputs);
   void step(const Json& step);
-  // `number` of the program becomes output `index`.
+  // Makes `number` of the program output `index`.
   void output(size_t number, size_t index, const Dims& dims);
 
  private:
@@ -20,7 +20,7 @@ class Builder {
   size_t reordered(size_t value, const Desc& wanted);
   size_t copied(size_t number, const Desc& wanted);
   void add(::dnnl::primitive primitive, const Desc& scratchpad, Step step);
-  // The value of the program as `wanted`, whose elements lie in row-major order as `as`.
+  // Adds the program's value in layout `wanted` as an argument; its elements have row-major order as `as`.
   void arg(Step& step, int name, size_t number, const Desc& as, const Desc& wanted);
 
   void convolution(const Json& j);
@@ -31,7 +31,7 @@ class Builder {
 
   Plan& plan_;
   PackedConstants& constants_;
-  std::vector<size_t> at_;  // the value of each number of the program
+  std::vector<size_t> at_;  // by number of the program: the value
   struct Reordered {
     size_t from, to;
   };

@@ -31,7 +31,7 @@ Desc row_major(const Dims& dims) {
   return made;
 }
 
-// Buffers of values inside: one that is free and large enough, else the largest free one made larger, else another.
+// Buffers of intermediate values: a free one that is large enough, else the largest free one, enlarged, else a new one.
 void Plan::place() {
   std::vector<size_t> last(values_.size());
   for (size_t s = 0; s < steps_.size(); ++s)

@@ -1,7 +1,7 @@
 // A function of the dnnl compiler (external/dnnl.cpp) as primitives of oneDNN for inputs of given sizes.
 //
 // Between convolutions values stay in the layouts that oneDNN chooses; inputs, constants and results are row-major as
-// Relay has them, and reorders stand between. Values whose lives do not meet share memory.
+// in Relay, with reorders in between. Values whose lifetimes do not overlap share memory.
 #pragma once
 
 #include <memory>
@@ -21,13 +21,13 @@ using Desc = ::dnnl::memory::desc;
 // Dense and row-major, of float32.
 Desc row_major(const Dims& dims);
 
-// Constants in the layouts that primitives ask for, each reordered once for all plans of a function.
+// Constants in the layouts that primitives request, each reordered once for all plans of a function.
 class PackedConstants {
  public:
   explicit PackedConstants(std::vector<std::pair<Dims, void*>> given) : given_(std::move(given)) {}
   size_t size() const { return given_.size(); }
   const Dims& dims(size_t constant) const { return given_[constant].first; }
-  // `as`: how the given elements are to be seen: the same memory with other dimensions or strides.
+  // `as`: a view of the constant's elements: the same memory with other dimensions or strides.
   ::dnnl::memory packed(size_t constant, const Desc& as, const Desc& wanted);
 
  private:
@@ -41,19 +41,19 @@ class PackedConstants {
   std::mutex mutex_;
 };
 
-// What steps read and write; `desc`: how it is stored.
+// An operand of steps; `desc`: its storage.
 struct Value {
   enum class Kind : uint8_t { Input, Constant, Inside, Output } kind = Kind::Inside;
   size_t index = 0;  // of inputs, constants or outputs
   Desc desc;
-  int buffer = -1;  // Inside: of the workspace
+  int buffer = -1;  // Inside: the buffer of the workspace
 };
 
 struct Step {
   struct Arg {
     int name;  // DNNL_ARG_SRC, ..
     size_t value;
-    Desc desc;  // how the primitive sees it
+    Desc desc;  // the primitive's view of it
   };
   ::dnnl::primitive primitive;
   std::vector<Arg> args;
@@ -62,10 +62,10 @@ struct Step {
 
 class Plan {
  public:
-  // `inputs`, `outputs`: their sizes. Throws std::exception with a reason, dnnl::error among them.
+  // `inputs`, `outputs`: their sizes. Throws std::exception with a reason, possibly a dnnl::error.
   Plan(const Json& program, PackedConstants& constants, const std::vector<Dims>& inputs,
        const std::vector<Dims>& outputs);
-  // Any number of threads at once.
+  // May be called by any number of threads at once.
   void run(const std::vector<void*>& inputs, const std::vector<void*>& outputs);
 
  private:
@@ -73,11 +73,11 @@ class Plan {
   struct Free {
     void operator()(void* memory) const;
   };
-  // What one run at a time needs.
+  // The memory of one run at a time.
   struct Workspace {
     std::vector<std::unique_ptr<void, Free>> buffers;
     std::vector<std::unordered_map<int, ::dnnl::memory>> args;          // of steps
-    std::vector<std::pair<::dnnl::memory, const Value*>> from_outside;  // whose memory is given
+    std::vector<std::pair<::dnnl::memory, const Value*>> from_outside;  // whose memory the caller passes
     ::dnnl::stream stream;
   };
   std::unique_ptr<Workspace> make_workspace() const;

@@ -1,7 +1,7 @@
 // The plugin librelay_external_dnnl.so: runs functions of the dnnl compiler with oneDNN.
 //
-// Of functions whose sizes are all known everything is made when they are loaded, weights in oneDNN's layouts included;
-// of others when they meet new sizes. Plans of the last sizes are kept.
+// Functions with known sizes are prepared when they are loaded, including weights in oneDNN's layouts; others when they
+// see new sizes. Plans of the most recent sizes are kept.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Function {
   Function(Json program, std::vector<std::pair<Dims, void*>> constants)
       : program_(std::move(program)), constants_(std::move(constants)) {}
 
-  // For the number of threads that is set: oneDNN divides work when a primitive is made.
+  // For the current number of threads: oneDNN divides work when a primitive is created.
   std::shared_ptr<Plan> plan(const std::vector<Dims>& inputs, const std::vector<Dims>& outputs, int threads) {
     std::lock_guard<std::mutex> lock(mutex_);
     const Key key{inputs, threads};
@@ -47,7 +47,8 @@ bool is_float32(const relay_external_array& a) { return a.type_code == 2 && a.ty
 
 Dims dims_of(const relay_external_array& a) { return {a.shape, a.shape + a.rank}; }
 
-// OpenMP's, where oneDNN was built with it; of the calling thread. 0: as many as there are. Gives how many.
+// Sets OpenMP's number of threads for the calling thread, if oneDNN was built with it; 0: all cores. Returns the
+// number.
 int use_threads(int32_t threads) {
   using Set = void (*)(int);
   using Get = int (*)();

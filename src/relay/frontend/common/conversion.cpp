@@ -201,12 +201,12 @@ std::optional<ir::Ints> Conversion::axes(ir::Ints axes, int64_t rank) {
   return axes;
 }
 
-// --- making ----------------------------------------------------------------------------------------------------------
+// --- making expressions ----------------------------------------------------------------------------------------------
 
 Expr Conversion::emit(const char* op, ir::Exprs args, const EmitAttrs& attrs) {
   for (const Expr& a : args)
     if (!a) {
-      failed_ = true;  // what made it null has been reported
+      failed_ = true;  // the cause of the null has been reported
       return nullptr;
     }
   if (!import_.may_call(place_)) {
@@ -230,7 +230,7 @@ Expr Conversion::choose(const Expr& condition, const Expr& then_side, const Expr
   return emit_if(condition, then_side, else_side, place_);
 }
 
-// Of two instances of one data type.
+// The common type of two instances of one data type.
 static ir::Type joined_data(const ir::TypeCall& a, const ir::TypeCall& b) {
   if (!equal(a.callee, b.callee) || a.args.size() != b.args.size()) return {};
   ir::Types args;
@@ -274,7 +274,7 @@ Expr Conversion::widened(const Expr& e, const ir::Type& type) {
   return let(wide, e, wide);
 }
 
-// Both sides go through one function, whose parameter says what they have in common.
+// Both sides go through one function, whose parameter has their common type.
 Expr Conversion::choose_as(const ir::Type& type, const Expr& condition, const Expr& then_side, const Expr& else_side) {
   if (!condition || !then_side || !else_side) return nullptr;
   if (equal(then_side->type, type) && equal(else_side->type, type)) return choose(condition, then_side, else_side);
@@ -289,7 +289,7 @@ Expr Conversion::choose_as(const ir::Type& type, const Expr& condition, const Ex
   return let(join, function, choose(condition, through(then_side), through(else_side)));
 }
 
-// There is one row to take, and `failed` would take the next.
+// There is only row 0 to take; a non-zero `failed` would take the next.
 Expr Conversion::require(const Expr& e, const Expr& failed, const std::string& refusal) {
   Expr row = broadcast_to(integer_scalar(0), {scalar::imm(1)});
   row = emit("take", {row, failed}, {{"axis", int64_t{0}}, {"mode", "checked"}, {"refusal", refusal}});
@@ -333,7 +333,7 @@ Expr Conversion::add(Expr a, double b) { return b == 0 ? a : emit("add", {a, sca
 
 Expr Conversion::cast(const Expr& e, DType to) { return e && dtype(e) == to ? e : emit("cast", {e}, {{"dtype", to}}); }
 
-// Lists of sizes are written as plain numbers where they are numbers.
+// Lists of constant sizes are written as plain numbers.
 static ir::AttrValue dims_attribute(const ir::Dims& dims) {
   ir::Ints numbers;
   for (const ir::Dim& d : dims) {
@@ -349,7 +349,8 @@ Expr Conversion::reshape(const Expr& e, const ir::Dims& to, const ir::Ints& code
   bool same = from.size() == to.size();
   for (size_t i = 0; same && i < to.size(); ++i) same = scalar::prove_equal(from[i], to[i]) == true;
   if (same) return e;
-  // For Relay a 0 is "as before", unless told otherwise. One size that only the run knows is what the others leave.
+  // In Relay a 0 keeps the input's size, unless configured otherwise. A single size that is known only at run time is
+  // inferred from the others.
   const bool zero = std::any_of(to.begin(), to.end(), [](const ir::Dim& d) { return is_int(d, 0); });
   ir::Dims sizes = to;
   const int64_t open = std::count_if(to.begin(), to.end(), scalar::is_any);
@@ -385,7 +386,8 @@ Expr Conversion::expand(const Expr& e, int64_t axis) {
   return emit("expand_dims", {e}, {{"axis", axis}, {"num_newaxis", int64_t{1}}});
 }
 
-// reshape's -4 splits the axis into 1 and the extent, and asks that they multiply to it, whatever the other axes are.
+// reshape's -4 splits the axis into 1 and the extent, and checks that their product matches it, whatever the other axes
+// are.
 Expr Conversion::with_extent(const Expr& e, int64_t axis, int64_t size) {
   if (!e || extent(e, axis) == size) return e;
   ir::Ints codes(static_cast<size_t>(axis), 0);
@@ -415,7 +417,7 @@ Expr Conversion::pad(Expr e, ir::IntLists width, const Expr& value, const std::s
       if (!e) return nullptr;
       if (size && first > *size + std::min<int64_t>(after, 0))
         return bad("padding axis {} by {} and {} cuts more than there is of {}", i, before, after, ir::str(e->type));
-      // Of a size that is open, an end below 0 counts from there.
+      // For an unknown size, a negative end counts from the end.
       const int64_t last = size        ? *size + std::min<int64_t>(after, 0)
                            : after < 0 ? after
                                        : std::numeric_limits<int32_t>::max();

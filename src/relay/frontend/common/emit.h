@@ -1,5 +1,5 @@
-// Expressions with their types: what an importer makes is typed at once, so that shape and element type of every value
-// can be asked for while the next node is converted. Arguments must be typed and not null.
+// Typed expressions: an importer's expressions are typed immediately, so that the shape and element type of every value
+// are available while the next node is converted. Arguments must be typed and not null.
 #pragma once
 
 #include "relay/ir/expr.h"
@@ -16,7 +16,7 @@ ir::Expr emit_constant(Tensor value, Span place);
 ir::Expr emit_tuple(ir::Exprs elements, const Span& place);
 // Field `index` of a tuple, which must have it.
 ir::Expr emit_get(const ir::Expr& tuple, int64_t index, const Span& place);
-// An `if`; both sides are of one type.
+// An `if`; both sides must have the same type.
 ir::Expr emit_if(const ir::Expr& condition, const ir::Expr& then_side, const ir::Expr& else_side, const Span& place);
 
 }  // namespace relay::frontend

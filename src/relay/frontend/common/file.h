@@ -12,7 +12,7 @@ namespace relay::frontend {
 class MappedFile {
  public:
   // Directories, devices and unreadable files are diagnostics (file_not_found) with this help. The mapping lives as
-  // long as its owners, tensors that share its bytes among them.
+  // long as its owners, which include tensors that share its bytes.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, const char* help = "check the path");
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -65,7 +65,7 @@ bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
   return true;
 }
 
-// A size that is given for a named dimension holds for the name everywhere.
+// A size specified for a named dimension applies to every use of the name.
 bool ImportState::bind_given_shape(const TensorInfo& input, const Span& place) {
   const std::vector<int64_t>* given = given_shape(input.name);
   if (!given) return true;
@@ -88,7 +88,7 @@ bool ImportState::bind_given_shape(const TensorInfo& input, const Span& place) {
                  chosen
                      ? std::string("one name is one size, in all inputs: give the same size")
                      : format("the model says that they are one size; it is {} wherever no shape is given", *before)};
-    // Exporters give several inputs one name that have several sizes in a run: what is given holds for its input.
+    // Exporters use one name for sizes of several inputs that differ in a run: the specified size applies to its input.
     if (!chosen) {
       warn(std::move(d));
     } else {
@@ -110,7 +110,7 @@ Type ImportState::input_type(const TensorInfo& input, const Span& place) {
       shape.push_back(scalar::imm((*given)[axis]));
     else if (dim.value && *dim.value >= 0)
       shape.push_back(scalar::imm(*dim.value));
-    else  // a name, or a variable of its own (some exporters write -1 for it)
+    else  // a name, or a separate variable (some exporters write -1 for it)
       shape.push_back(dim.value || dim.name.empty() ? sizes_.fresh(format("d{}_{}", params_.size(), axis))
                                                     : sizes_.named(dim.name));
   }
@@ -167,7 +167,7 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
               {format("inputs: {}", join(names, ", "))},
               "give it for one of these"});
   auto place_of = [&](const TensorInfo& input) { return span(format("input '{}'", input.name)); };
-  // First, because a shape given for a later input can bind a dimension's name.
+  // First, because a shape specified for a later input can bind a dimension's name.
   bool right = true;
   for (const TensorInfo& input : inputs) right = right && (is_list(input) || bind_given_shape(input, place_of(input)));
   for (const TensorInfo& input : inputs) {
@@ -236,7 +236,7 @@ ir::Dim ImportState::agreed(const ir::Dim& size) {
 }
 
 void ImportState::conditionally(function_ref<void()> f) {
-  agreed(scalar::imm(0));  // what was found before
+  agreed(scalar::imm(0));  // collects earlier findings
   const size_t known = agreed_names_.size();
   f();
   looked_at_ = assumed_.found().size();
@@ -267,7 +267,7 @@ std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& 
   return complete ? std::optional(std::move(outputs)) : std::nullopt;
 }
 
-// A sequence is given as a tuple.
+// A sequence is returned as a tuple.
 Expr ImportState::result(const Value& value, const Span& place) {
   if (!value.list) return value.none ? expression(value, place) : value.expr;
   ir::Exprs elements;
@@ -308,7 +308,7 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
   const bool is_agreed = std::any_of(assumed.begin(), assumed.end(),
                                      [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; });
   if (!is_agreed && definitions_.functions.empty()) return made;
-  // Two names are one size: types of all of the model say so.
+  // Two names are one size: types in the whole model must reflect that.
   if (is_agreed) typing::forget_types(made.module);
   Result<ir::Module> typed = typing::infer(made.module, &made.warnings);
   if (typed) made.module = *std::move(typed);

@@ -22,7 +22,7 @@ size_t tree_size(const Expr& e, size_t limit) {
   return size;
 }
 
-// Expressions that grow beyond reason (a model that squares a size a hundred times) are not known.
+// Expressions that grow without bound (a model that squares a size a hundred times) are not known.
 KnownRef make(Shape shape, DType dtype, Exprs values) {
   constexpr size_t limit = 200;
   for (const Expr& e : values)
@@ -43,7 +43,7 @@ bool not_negative(const Expr& e) {
   return range.min && *range.min >= 0;
 }
 
-// A float expression over sizes as numerator / denominator, for roundings to be exact: h * 0.5 is h / 2.
+// A float expression over sizes as numerator / denominator, so that rounding is exact: h * 0.5 is h / 2.
 struct Ratio {
   Expr numerator;
   int64_t denominator;
@@ -87,7 +87,7 @@ std::optional<Ratio> as_ratio(const Expr& e) {
   }
 }
 
-// floor or ceil of a float expression as an integer one; null when it is not of that form.
+// floor or ceil of a float expression as an integer one; null if it has another form.
 Expr rounded(const Expr& e, bool up) {
   std::optional<Ratio> r = as_ratio(e);
   if (!r) return {};
@@ -196,7 +196,7 @@ KnownRef cast(const Known& known, DType dtype) {
         if (!(std::abs(d) < 9e15)) return nullptr;
         value = scalar::imm(dtype.is_bool() ? e->fvalue != 0 : static_cast<int64_t>(d));
       } else {
-        // Truncation is floor for what is not negative.
+        // Truncation is floor for non-negative values.
         value = dtype.is_bool() ? Expr() : rounded(e, false);
         if (!value || !not_negative(value)) return nullptr;
       }
@@ -223,7 +223,7 @@ KnownRef picked(const Known& known, const std::vector<int64_t>& indices, Shape s
   return make(std::move(shape), known.dtype, std::move(values));
 }
 
-// Row-major: how many elements one step along each axis passes.
+// Row-major strides: the number of elements that a step along each axis passes.
 static Shape steps_of(const Shape& shape) {
   Shape steps(shape.size(), 1);
   for (size_t d = shape.size(); d-- > 1;) steps[d - 1] = steps[d] * shape[d];
@@ -265,7 +265,7 @@ KnownRef sliced(const Known& known, size_t axis, int64_t begin, int64_t end, int
   return picked(known, indices, std::move(shape));
 }
 
-// The shape of two or more broadcast together, and where each element of the result reads `from`.
+// The shape of two or more broadcast together, and the place that each element of the result reads `from`.
 static std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   Shape out(std::max(a.size(), b.size()), 1);
   for (size_t i = 0; i < out.size(); ++i) {

@@ -38,10 +38,10 @@ TEST(Known, ArithmeticStretchesAndSimplifies) {
   KnownRef list = ints({n, n + h}), one = known_scalar(n, DType::int64());
   EXPECT_EQ(str(binary(BinaryOp::Sub, *list, *one)), "int64[2] [0, h]");
   EXPECT_EQ(str(binary(BinaryOp::Add, *list, *ints({n, n, n}))), "not known");
-  // Division is the type's: towards zero, which is floor for what is not negative.
+  // Division is the type's: towards zero, which is floor for non-negative values.
   EXPECT_EQ(str(binary(BinaryOp::Div, *ints({scalar::imm(-7)}), *ints({scalar::imm(2)}))), "int64[1] [-3]");
   EXPECT_EQ(str(binary(BinaryOp::Div, *ints({n}), *ints({scalar::imm(0)}))), "not known");
-  // Comparisons are known when they are proven.
+  // Comparisons are known if they can be proved.
   EXPECT_EQ(str(binary(BinaryOp::Eq, *one, *one)), "bool[] [1]");
   EXPECT_EQ(str(binary(BinaryOp::Eq, *one, *known_scalar(h, DType::int64()))), "not known");
   EXPECT_EQ(str(where(*binary(BinaryOp::Eq, *one, *one), *list, *ints({h, h}))), str(list));

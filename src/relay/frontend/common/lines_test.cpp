@@ -1,6 +1,7 @@
-// A whole importer of a made-up format, as docs/add-an-importer.md explains it, and what comes with every importer.
+// A complete importer of a made-up format, as docs/add-an-importer.md explains it, with the features of every importer.
 //
-// The format has one line a node: its result, "=", its operator, inputs that are names, attributes that are key=value.
+// The format has one line per node: its result, "=", its operator, inputs that are names, attributes that are
+// key=value.
 #include <gtest/gtest.h>
 
 #include "relay/frontend/common/conversion.h"
@@ -9,7 +10,7 @@
 namespace relay::frontend {
 namespace {
 
-// --- 1. the file, as it says it --------------------------------------------------------------------------------------
+// --- 1. the file, as written -----------------------------------------------------------------------------------------
 struct Line {
   std::vector<std::string_view> results, inputs, attributes;  // one result
   std::string_view op;
@@ -34,7 +35,7 @@ Line read_line(std::string_view text) {
   return line;
 }
 
-// --- 2. what a converter sees ----------------------------------------------------------------------------------------
+// --- 2. the interface of converters ----------------------------------------------------------------------------------
 class LineConversion final : public Conversion {
  public:
   LineConversion(ImportState& import, const Span& place, const Values& inputs, const Line& line)
@@ -56,7 +57,7 @@ Values leaky(LineConversion& c) { return {c.emit("nn.leaky_relu", {c.input(0)}, 
 Values add(LineConversion& c) { return {c.add(c.input(0), c.input(1))}; }
 Values rows(LineConversion& c) { return {known_ints({c.shape(c.input(0))[0], scalar::imm(-1)})}; }
 
-// The data in the shape of its second input, which must be known at import; -1 takes what the other axes leave over.
+// The data in the shape of its second input, which must be known at import; -1 takes the remaining elements.
 Values reshape(LineConversion& c) {
   ir::Expr x = c.input(0);
   std::optional<ir::Dims> shape = c.dims(1, "the new shape");
@@ -110,7 +111,7 @@ Result<ImportedModel> import_lines(const std::string& path, const std::vector<Te
   return *std::move(model);
 }
 
-// --- what every importer does ----------------------------------------------------------------------------------------
+// --- features of every importer --------------------------------------------------------------------------------------
 
 // x: (n, 4, 2)
 std::vector<TensorInfo> one_input() {
@@ -140,7 +141,7 @@ TEST(Lines, SizesAreKnownAtImport) {
             "fn (Tensor[(3, 4, 2), float32]) -> Tensor[(3, 8), float32]");
   EXPECT_EQ(type_of(import_lines("net.lines", one_input(), text, {.shapes = {}, .dims = {{"n", 7}}})),
             "fn (Tensor[(7, 4, 2), float32]) -> Tensor[(7, 8), float32]");
-  // As data they are computed when the model runs.
+  // Used as data, they are computed at run time.
   EXPECT_EQ(type_of(import_lines("net.lines", one_input(), "s = rows x")),
             "fn (Tensor[(n, 4, 2), float32]) -> Tensor[(2), int64]");
 }

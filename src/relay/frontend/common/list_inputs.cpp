@@ -1,7 +1,8 @@
-// Inputs that are sequences or optional. How many tensors they hold is told with the shapes: NAME.0, NAME.1, ...; NAME
-// alone, without sizes, holds none. A sequence is then a parameter that is a tuple, an optional tensor that is there a
-// tensor, and what is absent no parameter. Where it is not told, and the axes of the tensors are (by the model, or as
-// NAME.*), the parameter is a list or an optional value of the prelude, for any number of them.
+// Inputs that are sequences or optional. The number of their tensors is specified with the shapes: NAME.0, NAME.1, ...;
+// NAME alone, without sizes, holds none. A sequence is then a parameter that is a tuple, an optional tensor that is
+// present is a tensor, and an absent one has no parameter. If the number is not specified, but the axes of the tensors
+// are known (from the model, or as NAME.*), the parameter is a list or an optional value of the prelude, for any number
+// of tensors.
 #include "relay/frontend/common/emit.h"
 #include "relay/frontend/common/import_state.h"
 
@@ -16,12 +17,12 @@ std::vector<TensorInfo> ImportState::told_elements(const TensorInfo& input) cons
     element.name = told->first;
     element.form = TensorInfo::Form::Tensor;
     if (element.shape)
-      for (DimInfo& dim : *element.shape) dim.name = {};  // each tensor has sizes of its own
+      for (DimInfo& dim : *element.shape) dim.name = {};  // each tensor has separate sizes
     elements.push_back(std::move(element));
   }
 }
 
-// List[T], Option[T] or Option[List[T]]; null: the axes of its tensors are not known.
+// List[T], Option[T] or Option[List[T]]; null if the axes of its tensors are not known.
 ir::Type ImportState::untold_type(const TensorInfo& input, const Span& place) {
   TensorInfo element = input;
   const std::string any = format("{}.*", input.name);
@@ -29,7 +30,7 @@ ir::Type ImportState::untold_type(const TensorInfo& input, const Span& place) {
   element.form = TensorInfo::Form::Tensor;
   const bool is_told = given_shape(any) != nullptr;
   if (!is_told && !element.shape) return {};
-  // A writer that knows nothing of the tensors in a sequence may call them scalars.
+  // An exporter that knows nothing about the tensors in a sequence may declare them scalars.
   if (is_told && element.shape && element.shape->empty()) element.shape.reset();
   if (is_told && !can_be_input(element, place)) return {};
   if (!element.dtype) return {};

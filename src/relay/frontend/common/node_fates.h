@@ -1,5 +1,5 @@
-// What becomes of the nodes of a foreign model that are no call of an operator in the module. The others say themselves
-// where they come from: every call has the place of its node.
+// The fates of nodes of a foreign model that are not operator calls in the module. Calls record their own origin: every
+// call has the place of its node.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@ namespace relay::frontend {
 
 class NodeFates {
  public:
-  // A node at `place` was converted; its fate is decided by all of its conversions (a loop's body has several).
-  // `has_nodes`: it has nodes of its own, which are converted too.
+  // Records that a node at `place` was converted. Its fate depends on all of its conversions (a loop's body has
+  // several). `has_nodes`: it contains nodes, which are converted too.
   void converted(const Span& place, const Values& inputs, const Values& results, bool has_nodes);
-  // A node that no conversion reached.
+  // Records a node that was not converted.
   void not_reached(const std::string& node);
   // Adds the two lists of ir/import_notes.h to the module's attributes.
   void note(ir::Module& module) const;

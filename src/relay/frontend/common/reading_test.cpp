@@ -1,4 +1,4 @@
-// Reading a file: protobuf's wire format, tensors, files beside the model.
+// Reading a file: protobuf's wire format, tensors, files next to the model.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ TEST(Wire, FieldsAreViews) {
   EXPECT_EQ(all, (std::vector<int64_t>{1, -2, 3, 7}));
 }
 
-// What `read` throws over these bytes, as the user sees it.
+// The error that `read` throws for these bytes, as the user sees it.
 template <class F>
 std::string refused(std::string_view bytes, F read) {
   try {
@@ -83,7 +83,7 @@ TEST(Wire, LimitsHold) {
             "R0405 'net.x' cannot be read as a model: the model has more than 2 nodes (at byte 0 of 0)");
 }
 
-// A folder with sub/data.bin (the floats 1 2 3 4), and a file beside it that must not be read.
+// A folder with sub/data.bin (the floats 1 2 3 4), and a file next to it that must not be read.
 struct Folder : ::testing::Test {
   fs::path folder = fs::path(::testing::TempDir()) / format("relay_frontend_{}", ::getpid());
   fs::path outside = folder.string() + ".outside";

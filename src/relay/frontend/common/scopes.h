@@ -1,12 +1,12 @@
-// The names of a model: what each stands for, in scopes that lie in one another (a graph, the branches and bodies
-// inside its nodes, which see the names outside).
+// The names of a model and their values, in nested scopes (a graph, and the branches and bodies inside its nodes, which
+// see the names outside).
 //
 //   Scopes scopes;                               // with the outermost scope
-//   scopes.define("x", value);                   // false: this scope has an x
-//   { Scopes::Inner body(scopes); ... }          // a scope of its own until the end of the block
+//   scopes.define("x", value);                   // false: this scope already has an x
+//   { Scopes::Inner body(scopes); ... }          // a new scope until the end of the block
 //   const Value* x = scopes.lookup("x");         // innermost scope first; null: not defined (yet)
 //
-// Names are views: the model that holds them must outlive the scopes. Values that lookup() gives live as long as their
+// Names are views: the model that holds them must outlive the scopes. Values returned by lookup() live as long as their
 // scope.
 #pragma once
 
@@ -23,7 +23,7 @@ class Scopes {
  public:
   Scopes() { scopes_.emplace_back(); }
 
-  // What becomes of a value that is found outside of a scope and used inside.
+  // Converts a value that is found outside of a scope and used inside.
   using Enter = std::function<Value(const Value&)>;
   enum class Sees : uint8_t { Outside, Nothing };
 
@@ -39,9 +39,9 @@ class Scopes {
     Scopes& scopes_;
   };
 
-  // In the innermost scope. An empty value is that of a node that failed: what uses it is passed over in silence.
+  // Defines a name in the innermost scope. An empty value belongs to a node that failed: its uses are skipped silently.
   bool define(std::string_view name, Value value);
-  // The same for a value that is made when it is first looked up, such as a weight that is read from the file.
+  // The same for a value that is made at its first lookup, such as a weight that is read from the file.
   bool define_lazily(std::string_view name, std::function<Value()> make);
   bool is_defined_here(std::string_view name) const { return scopes_.back().entries.count(name) != 0; }
   const Value* lookup(std::string_view name);
@@ -49,23 +49,23 @@ class Scopes {
  private:
   struct Entry {
     Value value;
-    std::function<Value()> make;  // not called yet
+    std::function<Value()> make;  // set until it is called
   };
   struct Scope {
     std::unordered_map<std::string_view, Entry> entries;
-    Enter enter;             // null: as it is
-    bool is_closed = false;  // what is outside is not seen
+    Enter enter;             // null if values enter unchanged
+    bool is_closed = false;  // outer scopes are invisible
   };
   std::vector<Scope> scopes_;
 };
 
-// Foreign names as identifiers of Relay's text form: readable, and each given out once.
+// Foreign names as identifiers of Relay's text form: readable and unique.
 //
 //   names("seq length")   is seq_length
 //   names("seq.length")   is seq_length_2
 class UniqueNames {
  public:
-  // `prefix` goes in front of a name that is empty or begins with a digit.
+  // `prefix` is put in front of a name that is empty or begins with a digit.
   explicit UniqueNames(std::string prefix) : prefix_(std::move(prefix)) {}
   std::string operator()(std::string_view wanted);
 

@@ -38,7 +38,7 @@ TEST(Scopes, LazyValuesAreMadeOnceAndWhenUsed) {
   EXPECT_EQ(made, 1);
 }
 
-// There, and of a node that failed: not the same as not there.
+// Defined, by a node that failed: different from undefined.
 TEST(Scopes, FailedValuesAreDefined) {
   Scopes scopes;
   scopes.define("x", Value());
@@ -62,7 +62,7 @@ TEST(ShapeVariables, OneForEachName) {
   EXPECT_EQ(sizes.named("n"), sizes.named("n"));
   EXPECT_NE(sizes.fresh("n")->name, sizes.named("n")->name);
   EXPECT_FALSE(sizes.value("n"));
-  // A variable that no parameter has cannot be read at run time.
+  // A variable that occurs in no parameter cannot be read at run time.
   EXPECT_FALSE(sizes.expression(sizes.named("n") + 1, {}, DType::float32()));
   ir::Type type = ir::tensor_type({scalar::imm(3), sizes.named("n")}, DType::float32());
   ir::VarRef x = ir::var("x", type);
@@ -71,7 +71,7 @@ TEST(ShapeVariables, OneForEachName) {
   ir::Expr value = sizes.expression(sizes.named("n") * 2 + 1, {}, DType::float32());
   ASSERT_TRUE(value);
   EXPECT_EQ(ir::str(value->type), "int64");
-  // What is a float in it, a scale of two sizes, is of the type that is asked for.
+  // Floats in it, such as a scale of two sizes, have the requested type.
   const scalar::Expr size = scalar::cast(DType::float64(), sizes.named("n"));
   const scalar::Expr half = scalar::binary(scalar::BinaryOp::Div, size, scalar::fimm(2, DType::float64()));
   value = sizes.expression(half, {}, DType::float32());

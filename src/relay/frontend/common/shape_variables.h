@@ -1,5 +1,5 @@
-// The sizes of a model's inputs that are not numbers: one shape variable for each name, and one of its own for each
-// size without a name.
+// The sizes of a model's inputs that are not numbers: one shape variable per name, and a separate one for each size
+// without a name.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@ namespace relay::frontend {
 
 class ShapeVariables {
  public:
-  // The value that stands for a name instead of a variable; given before the name is first asked for.
+  // Sets the value that replaces a name's variable. Must be called before the name is first requested.
   void bind(std::string_view name, int64_t value) { dims_[std::string(name)] = scalar::imm(value); }
   std::optional<int64_t> value(std::string_view name) const;
   // The dimension of a name: the same wherever the name occurs.
   ir::Dim named(std::string_view name);
-  // A variable of its own, called after `wanted`.
+  // A new variable, named after `wanted`.
   ir::Dim fresh(std::string_view wanted) { return scalar::var(names_(wanted)); }
 
   // The variables in the type of this parameter are read from it at run time.
   void add_parameter(const ir::VarRef& param);
-  // A size as an int64 scalar that is computed at run time; null when one of its variables cannot be read. What is a
-  // float in it has the type `real`.
+  // A size as an int64 scalar that is computed at run time; null if one of its variables cannot be read. Floats in it
+  // have the type `real`.
   ir::Expr expression(const ir::Dim& size, const Span& place, DType real) const;
 
  private:

@@ -38,7 +38,7 @@ namespace {
 Type int64_scalar() { return ir::tensor_type({}, DType::int64()); }
 Type bool_scalar() { return ir::tensor_type({}, DType::boolean()); }
 
-// One loop while it is made.
+// A loop under construction.
 class Loop {
  public:
   Loop(Conversion& c, const Steps& steps, Captures& outside) : c_(c), steps_(steps), outside_(outside) {}
@@ -58,7 +58,7 @@ class Loop {
   }
 
  private:
-  // Converts the step with ever wider types of the state, until it gives what it takes.
+  // Converts the step with less and less specific types of the state, until its results have the same types.
   bool find_types(MakeStep make) {
     for (const Expr& e : steps_.state) {
       if (!e) return false;
@@ -137,7 +137,7 @@ class Loop {
     Expr first = start(loop, params, body, result, arguments(c_.integer_scalar(0), steps_.condition, steps_.state));
     if (step_.condition || !steps_.condition || !first) return first;
     fields_ = types_;
-    return c_.choose(steps_.condition, first, widened_tuple(steps_.state));  // no step at all
+    return c_.choose(steps_.condition, first, widened_tuple(steps_.state));  // without any step
   }
 
   Expr widened_tuple(const Exprs& values) {
@@ -146,7 +146,7 @@ class Loop {
     return c_.tuple(all);
   }
 
-  // fn (%step, %steps, state..) -> (state.., outputs.., goes on): of one step, or of the first half and the second.
+  // fn (%step, %steps, state..) -> (state.., outputs.., goes on): for one step, or for the first half and the second.
   Expr by_halves() {
     for (const Expr& y : step_.outputs) {
       ir::Dims shape = c_.shape(y);
@@ -209,14 +209,14 @@ class Loop {
     return count && count->value.int_at(0) > 0;
   }
 
-  // No outputs at all; what is not known of their sizes is 0.
+  // No outputs at all; their unknown sizes are 0.
   Expr empty(const Expr& y) {
     ir::Dims shape{scalar::imm(0)};
     for (const ir::Dim& d : c_.shape(y)) shape.push_back(is_any(d) ? scalar::imm(0) : d);
     return c_.broadcast_to(c_.scalar(0, c_.dtype(y)), shape);
   }
 
-  // The number of steps is the extent, where nothing ends them early.
+  // The number of steps is the extent, unless the condition may end them early.
   Expr sized(const Expr& y) {
     if (step_.condition || steps_.condition || !steps_.size || is_any(*steps_.size)) return y;
     ir::Dims shape = c_.shape(y);
@@ -224,7 +224,7 @@ class Loop {
     for (const ir::Dim& d : shape)
       if (is_any(d)) return y;
     if (is_int(shape[0])) return c_.reshape(y, shape);
-    // A size with a name: as many rows as it says, which are all.
+    // A named size: slices that many rows, which are all.
     Expr ones = c_.broadcast_to(c_.integer_scalar(1), {shape[0]});
     Expr rows = c_.emit("cumsum", {ones}, {{"axis", int64_t{0}}, {"exclusive", true}});
     return c_.emit("take", {y, rows}, {{"axis", int64_t{0}}, {"mode", "clip"}});
@@ -233,7 +233,7 @@ class Loop {
   Conversion& c_;
   const Steps& steps_;
   Captures& outside_;
-  Types types_, fields_;  // of the state; of what a call gives
+  Types types_, fields_;  // of the state; of a call's results
   ir::VarRef index_;
   std::vector<ir::VarRef> variables_;
   Step step_;

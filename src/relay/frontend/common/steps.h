@@ -1,5 +1,5 @@
-// What is done again and again: a state that is taken through steps, each of which may give outputs that are stacked.
-// It becomes a recursive function of Relay.
+// Repetition: a state is taken through steps, each of which may produce outputs that are stacked. It becomes a
+// recursive function of Relay.
 //
 //   Captures outside(c);
 //   std::optional<Stepped> all = repeat(c, {.count = count, .size = size, .state = {h}}, outside,
@@ -8,21 +8,21 @@
 //         return Step{.state = {h}, .outputs = {h}};
 //       });
 //
-// Without outputs the function calls itself in tail position. With outputs it halves the steps, so that what is stacked
-// is copied once for each halving, not once for each step.
+// Without outputs the function calls itself in tail position. With outputs it halves the steps, so that stacked outputs
+// are copied once per halving, not once per step.
 #pragma once
 
 #include "relay/frontend/common/conversion.h"
 
 namespace relay::frontend {
 
-// What steps use from outside: computed once, before the first.
+// Values from outside that steps use: computed once, before the first step.
 class Captures {
  public:
   explicit Captures(Conversion& c) : c_(c) {}
   ir::Expr hold(const ir::Expr& e);
   Value hold(const Value& value);
-  // `e` with everything that is held named in front of it.
+  // `e` inside `let`s of all held values.
   ir::Expr wrap(ir::Expr e) const;
 
  private:
@@ -31,25 +31,25 @@ class Captures {
 };
 
 struct Steps {
-  ir::Expr count;               // how many, an int64 scalar; null: until the condition ends them
-  std::optional<ir::Dim> size;  // the same as a size, where it is one
-  ir::Expr condition;           // whether there is a first step, a bool scalar; null: yes
+  ir::Expr count;               // number of steps, an int64 scalar; null if the condition ends them
+  std::optional<ir::Dim> size;  // the same as a size, if it is one
+  ir::Expr condition;           // true if there is a first step, a bool scalar; null means true
   ir::Exprs state;
 };
 
 struct Step {
-  ir::Expr condition;  // whether another step follows; null: yes
+  ir::Expr condition;  // true if another step follows; null means true
   ir::Exprs state, outputs;
 };
 
 struct Stepped {
-  ir::Exprs state, outputs;  // after the last step; of all steps, along a new first axis
+  ir::Exprs state, outputs;  // state after the last step; outputs of all steps, along a new first axis
 };
 
 using MakeStep = function_ref<std::optional<Step>(const ir::Expr& index, const ir::Exprs& state)>;
 
-// Nothing: reported. A state whose size changes from step to step has `?` there; `make` is called again when that is
-// found out, and so must depend on nothing but its arguments.
+// Unset if a problem was reported. A state whose size changes from step to step has `?` there; `make` is called a
+// second time if that is discovered, and so must depend only on its arguments.
 std::optional<Stepped> repeat(Conversion& c, const Steps& steps, Captures& outside, MakeStep make);
 
 }  // namespace relay::frontend

@@ -1,6 +1,6 @@
-// Reading protobuf's wire format: a checked protozero reader. Each accessor says what the field must be and throws
-// WireError with the byte's position when it is something else or is cut off. Readers of files catch it (unreadable()
-// makes its diagnostic): it does not leave an importer's reading code.
+// Reading protobuf's wire format: a checked protozero reader. Each accessor expects a type of field and throws
+// WireError with the byte's position if the field has another type or is truncated. Readers of files catch it
+// (unreadable() makes its diagnostic): it does not leave an importer's reading code.
 //
 //   for (Wire w(message); w.next();) {
 //     switch (w.field()) {
@@ -9,8 +9,8 @@
 //     }
 //   }
 //
-// Lengths are checked against the bytes present, so memory is bounded by the file's size; WireLimits bounds what small
-// messages become in memory, and how deep messages nest that hold themselves.
+// Lengths are checked against the bytes present, so memory is bounded by the file's size; WireLimits bounds the memory
+// that small messages take, and the nesting of messages that contain their own kind.
 #pragma once
 
 #include <cstring>
@@ -58,7 +58,7 @@ class Wire {
     return {view.data(), view.size()};
   }
 
-  // A repeated field, packed or one by one, at most `limit` values in all.
+  // A repeated field, packed or value by value, at most `limit` values in total.
   void append_ints(std::vector<int64_t>& out, size_t limit = SIZE_MAX, const char* what = "") {
     auto add = [&](int64_t value) {
       if (out.size() >= limit)
@@ -114,14 +114,14 @@ class Wire {
   const char* position_;
 };
 
-// What one file may hold, whatever its size: all its messages share one.
+// Limits on the contents of a file, whatever its size. All messages of a file share one instance.
 class WireLimits {
  public:
   // "more than 1000000 nodes, attributes and tensors"; "graphs are nested deeper than 32".
   WireLimits(size_t max_items, const char* items, int max_depth, const char* nested)
       : max_items_(max_items), items_(items), max_depth_(max_depth), nested_(nested) {}
 
-  // One more item begins at `at`.
+  // Counts one more item, which begins at `at`.
   void count(const Wire& at) {
     if (++count_ > max_items_)
       throw WireError{DiagnosticKind::limit_exceeded, at.position(),
@@ -143,7 +143,7 @@ class WireLimits {
   size_t count_ = 0;
 };
 
-// Why the file of these bytes cannot be read as `form` ("an ONNX model").
+// A diagnostic for a file of these bytes that cannot be read as `form` ("an ONNX model").
 inline Diagnostic unreadable(const std::string& path, std::string_view bytes, const WireError& error, const char* form,
                              const char* help) {
   const char* begin = bytes.data();

@@ -1,4 +1,4 @@
-// What transformers are made of.
+// Building blocks of transformers.
 #include <cmath>
 
 #include "relay/frontend/onnx/heads.h"
@@ -61,13 +61,12 @@ namespace convert {
 
 namespace {
 
-// Each head `times` times, one after the other.
+// Each head repeated `times` times in a row.
 Expr repeated_heads(Convert& c, const Expr& e, int64_t times) {
   return times == 1 ? e : c.emit("repeat", {e}, {{"repeats", times}, {"axis", int64_t{1}}});
 }
 
-// The keys that come before the first query: those of earlier calls; of a cache that is given whole, one number a
-// batch.
+// The number of keys before the first query: those of earlier calls; for a whole cache, one number per batch.
 Expr keys_before(Convert& c, const Expr& scores) {
   if (c.has(4)) return c.size_of(c.input(4), 2);
   if (!c.has(6) || !scores) return c.integer_scalar(0);
@@ -75,7 +74,8 @@ Expr keys_before(Convert& c, const Expr& scores) {
   return c.reshape(before, {c.shape(scores)[0], scalar::imm(1), scalar::imm(1), scalar::imm(1)});
 }
 
-// Where a key may be seen: not later than the query, within the window around it, within the cache. Null: everywhere.
+// The places where a key is visible: not later than the query, within the window around it, within the cache. Null:
+// everywhere.
 Expr visible(Convert& c, const Expr& scores) {
   Expr all, columns = c.count_up(scores, 3);
   auto also = [&](const Expr& condition) { all = all ? c.emit("logical_and", {all, condition}) : condition; };
@@ -92,7 +92,7 @@ Expr visible(Convert& c, const Expr& scores) {
   return all;
 }
 
-// Scores with the mask added, and -inf where a key is not seen.
+// Scores with the mask added, and -inf for invisible keys.
 Expr masked(Convert& c, Expr scores) {
   if (!scores) return nullptr;
   const DType dtype = c.dtype(scores);
@@ -101,7 +101,7 @@ Expr masked(Convert& c, Expr scores) {
     Expr mask = c.input(3);
     const bool logical = c.dtype(mask).is_bool();
     if (!logical) mask = c.cast(mask, dtype);
-    // A mask may be of fewer keys; the others are not seen.
+    // A mask may have fewer keys; the others are invisible.
     std::optional<int64_t> given = c.extent(mask, c.rank(mask) - 1), wanted = c.extent(scores, 3);
     if (given && wanted && *given < *wanted) {
       ir::IntLists width(static_cast<size_t>(c.rank(mask)), ir::Ints{0, 0});
@@ -115,8 +115,8 @@ Expr masked(Convert& c, Expr scores) {
 
 }  // namespace
 
-// softmax(Q K' * scale + mask) V for each head; keys and values may come after those of earlier calls, and fewer heads
-// of them than of queries are used several times.
+// softmax(Q K' * scale + mask) V for each head; keys and values may be appended to those of earlier calls, and may have
+// fewer heads than queries, each used several times.
 Values Attention(Convert& c) {
   const bool flat = c.rank(c.input(0)) == 3;
   Expr q = by_heads(c, c.input(0), c.integer("q_num_heads", 0), "Q");
@@ -142,14 +142,15 @@ Values Attention(Convert& c) {
   scores = masked(c, scores);
   if (mode == 2) shown = scores;
   Expr weights = c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
-  // A query that sees nothing gives zeros.
+  // A query without visible keys yields zeros.
   if (scores != before) weights = c.emit("where", {c.emit("isnan", {weights}), c.scalar(0, dtype), weights});
   if (mode == 3) shown = weights;
   Expr y = head_products(c, weights, repeated_heads(c, v, times), false);
   return {flat ? joined_heads(c, y) : y, k, v, shown};
 }
 
-// Pairs of elements turned by angles that depend on the place in the sequence; the caches have their cosines and sines.
+// Pairs of elements rotated by angles that depend on the place in the sequence; the caches have their cosines and
+// sines.
 Values RotaryEmbedding(Convert& c) {
   const bool flat = c.rank(c.input(0)) == 3;
   Expr x = by_heads(c, c.input(0), c.integer("num_heads", 0), "X");

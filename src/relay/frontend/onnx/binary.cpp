@@ -1,5 +1,5 @@
-// Operators of two or more tensors, element by element: arithmetic, comparison, logic, selection. On sizes (known
-// elements) they are computed at import.
+// Operators of two or more tensors, element by element: arithmetic, comparison, logic, selection. Those on sizes (known
+// elements) are computed at import.
 #include <limits>
 
 #include "relay/frontend/onnx/convert.h"
@@ -11,7 +11,7 @@ using scalar::BinaryOp;
 
 namespace {
 
-// Before opset 7 the second operand was stretched only on request, from a given axis on: reshaped so that it stretches
+// Before opset 7 the second operand was broadcast only on request, from a given axis on: reshaped so that it broadcasts
 // by itself.
 Expr second_operand(Convert& c, const Expr& a) {
   Expr b = c.input(1);
@@ -28,7 +28,7 @@ Values binary(Convert& c, const char* op) {
   return {c.emit(op, {a, second_operand(c, a)})};
 }
 
-// The same, computed now when both operands are known.
+// The same, computed now if both operands are known.
 Values binary(Convert& c, const char* op, BinaryOp folded, bool swap = false) {
   KnownRef a = c.known(0), b = c.known(1);
   if (a && b)
@@ -56,7 +56,7 @@ Values chain(Convert& c, const char* op, BinaryOp folded) {
 Values Add(Convert& c) { return binary(c, "add", BinaryOp::Add); }
 Values Sub(Convert& c) { return binary(c, "subtract", BinaryOp::Sub); }
 Values Mul(Convert& c) { return binary(c, "multiply", BinaryOp::Mul); }
-Values Div(Convert& c) { return binary(c, "divide", BinaryOp::Div); }  // of integers: towards zero, in both
+Values Div(Convert& c) { return binary(c, "divide", BinaryOp::Div); }  // for integers: towards zero, in both
 Values Max(Convert& c) { return chain(c, "maximum", BinaryOp::Max); }
 Values Min(Convert& c) { return chain(c, "minimum", BinaryOp::Min); }
 Values Sum(Convert& c) { return chain(c, "add", BinaryOp::Add); }
@@ -67,7 +67,7 @@ Values Mean(Convert& c) {
   return {c.multiply(sum[0].expr, 1.0 / static_cast<double>(c.inputs()))};
 }
 
-// The remainder of floats with the dividend's sign; beside an infinite divisor it is the dividend.
+// The remainder of floats with the dividend's sign; for an infinite divisor it is the dividend.
 static Expr float_rest(Convert& c, const Expr& a, const Expr& b) {
   Expr infinite = c.scalar(std::numeric_limits<double>::infinity(), c.dtype(a));
   Expr divisor = c.emit("equal", {c.emit("abs", {b}), infinite});
@@ -76,7 +76,7 @@ static Expr float_rest(Convert& c, const Expr& a, const Expr& b) {
   return c.emit("where", {is_left, a, c.emit("trunc_mod", {a, b})});
 }
 
-// The same with the divisor's sign, which a remainder of zero has too.
+// The same with the divisor's sign, which a zero remainder has too.
 static Expr float_mod(Convert& c, const Expr& a, const Expr& b) {
   Expr zero = c.scalar(0, c.dtype(a));
   Expr rest = float_rest(c, a, b), below = c.emit("less", {b, zero});
@@ -103,7 +103,7 @@ Values Pow(Convert& c) {
   if (x && y && x->dtype == y->dtype)
     if (KnownRef result = frontend::binary(BinaryOp::Pow, *x, *y)) return {result};
   Expr base = c.input(0), exponent = second_operand(c, base);
-  // An integer to a power that is not one is computed in floats.
+  // An integer to a floating-point power is computed in floats.
   if (!c.dtype(base).is_float() && c.dtype(exponent).is_float()) {
     Expr power = c.emit("power", {c.cast(base, c.dtype(exponent)), exponent});
     return {c.cast(power, c.dtype(base))};
@@ -127,7 +127,7 @@ Values BitwiseAnd(Convert& c) { return binary(c, "bitwise_and"); }
 Values BitwiseOr(Convert& c) { return binary(c, "bitwise_or"); }
 Values BitwiseXor(Convert& c) { return binary(c, "bitwise_xor"); }
 
-// X moved by Y bits, to the left or to the right.
+// X shifted by Y bits, to the left or to the right.
 Values BitShift(Convert& c) {
   std::string direction = c.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") return c.bad("direction is '{}', not LEFT or RIGHT", direction);

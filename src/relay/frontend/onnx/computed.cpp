@@ -36,7 +36,7 @@ Expr checked_places(Convert& c, const Expr& places, int64_t count, const char* w
                        format("give one from {} to {}; below 0 it counts from the end", -count, count - 1));
 }
 
-// Axes that a run tells: each of them there, and named once.
+// Axes computed at run time. A run fails unless each is in range and occurs once.
 static Expr checked_axes(Convert& c, const Expr& axes, int64_t rank) {
   if (!axes) return nullptr;
   const Expr there = checked_places(c, axes, rank, "a value in axes");
@@ -46,8 +46,8 @@ static Expr checked_axes(Convert& c, const Expr& axes, int64_t rank) {
   return refused_where(c, there, twice, "axes name one axis twice", "name each axis once");
 }
 
-// The elements of a list of sizes as far as they are constants: of what is joined of several lists, one by one, so many
-// operators deep. Of a list that no shape is as long as: none.
+// The elements of a list of sizes, as far as they are constants: those of joined lists one by one, up to `depth`
+// operators deep. Empty if the list is longer than any shape.
 static std::vector<std::optional<int64_t>> partly_known(const Expr& list, int depth = 8) {
   constexpr int64_t max_sizes = 1024;
   const ir::TensorType* type = ir::as<ir::TensorType>(list->type);
@@ -68,7 +68,7 @@ static std::vector<std::optional<int64_t>> partly_known(const Expr& list, int de
   return elements;
 }
 
-// e, whose sizes have no expression, with those that are numbers.
+// e, whose sizes have no expression, with those sizes that are numbers.
 static Expr narrowed(Convert& c, const Expr& e, const std::vector<std::optional<int64_t>>& sizes) {
   Ints codes;
   for (const std::optional<int64_t>& size : sizes) codes.push_back(size && *size > 0 ? *size : 0);
@@ -81,7 +81,7 @@ Expr computed_reshape(Convert& c, const Expr& x, const Expr& shape, bool allowze
   return narrowed(c, c.emit("dyn.reshape", {x, shape}, {{"allowzero", allowzero}}), partly_known(shape));
 }
 
-// The shape counts from the last axis, and what is stretched in it may be more than 1 in the data.
+// The shape counts from the last axis, and axes that are 1 in it keep the data's size.
 Expr computed_expand(Convert& c, const Expr& x, const Expr& shape) {
   Expr wanted = c.cast(shape, DType::int64());
   if (!x || !wanted) return nullptr;
@@ -127,14 +127,15 @@ Expr slice_of_size(Convert& c, const Expr& x, int64_t axis, const ir::Dim& begin
 namespace {
 
 Expr between(Convert& c, const Expr& e, const Expr& low, const Expr& high) {
-  return c.emit("minimum", {c.emit("maximum", {e, low}), high});  // of an empty axis, high is below low
+  return c.emit("minimum", {c.emit("maximum", {e, low}), high});  // for an empty axis, high is below low
 }
 
 Expr picked(Convert& c, const Expr& x, const Expr& places, int64_t axis) {
   return c.emit("take", {x, places}, {{"axis", axis}, {"mode", "clip"}});
 }
 
-// A list of one value for each of some axes, as a value for each axis there is; `otherwise` where it is not named.
+// A list of one value for each of some axes, as a value for each existing axis; `otherwise` for axes that are not in
+// the list.
 struct ByAxis {
   Convert& c;
   Expr axes;  // null: the first ones in order
@@ -184,7 +185,8 @@ Values computed_slice(Convert& c) {
     if (!by.axes && axis >= *count) break;
     Expr size = c.size_of(x, axis), last = c.add(size, -1), step = steps ? by.value(steps, axis, one) : one;
     Expr up = c.emit("greater", {step, zero});
-    // Below zero from the end, then cut to the axis; a backward slice may end before the first element.
+    // Negative bounds count from the end, then all are clamped to the axis; a backward slice may end before the first
+    // element.
     auto bound = [&](const Expr& list, const Expr& otherwise, const Expr& least) {
       Expr at = by.value(list, axis, otherwise);
       Expr front = c.emit("where", {c.emit("less", {at, zero}), c.add(at, size), at});
@@ -228,14 +230,14 @@ Values computed_split(Convert& c, const Expr& x, const Expr& given, int64_t axis
   return results;
 }
 
-// The amount in front of an axis, where both amounts together leave something to pad with. What is cut goes first.
+// The amount in front of an axis, after checking that both amounts leave enough to pad with. Elements are cut first.
 static Expr checked_pad(Convert& c, const Expr& size, const Expr& front, const Expr& back, const std::string& mode) {
   const Expr zero = c.integer_scalar(0);
   Expr wrong = c.emit("less", {c.add(size, c.add(front, back)), zero});
   if (mode != "constant") {
     auto cut = [&](const Expr& amount) { return c.emit("minimum", {amount, zero}); };
     const Expr left = c.emit("maximum", {c.add(size, c.add(cut(front), cut(back))), zero});
-    // Of one element nothing is reflected; edges and repetitions need one.
+    // A single element cannot be reflected; edges and repetitions need one.
     const Expr most = mode == "reflect" ? c.emit("maximum", {c.add(left, -1), zero})
                                         : c.multiply(left, c.integer_scalar(int64_t{INT32_MAX}));
     wrong = c.emit("logical_or", {wrong, c.emit("greater", {c.emit("maximum", {front, back}), most})});

@@ -1,5 +1,5 @@
-// Forms of operators whose axes, bounds or amounts are computed while the model runs: the number of axes is known,
-// sizes are not.
+// Forms of operators whose axes, bounds or amounts are computed at run time: the number of axes is known, sizes are
+// not.
 #pragma once
 
 #include "relay/frontend/onnx/convert.h"
@@ -8,39 +8,39 @@ namespace relay::onnx {
 
 // Element i of a list, as a scalar.
 ir::Expr element(Convert& c, const ir::Expr& list, int64_t i);
-// e, unless an element of the bools `wrong` is true: then a run ends, with a message and a help.
+// e, unless an element of the bools `wrong` is true: then a run ends with a message and a help.
 ir::Expr refused_where(Convert& c, const ir::Expr& e, const ir::Expr& wrong, const std::string& message,
                        const std::string& help);
-// Which integers are not from `least` to `most`.
+// True for integers that are not from `least` to `most`.
 ir::Expr not_within(Convert& c, const ir::Expr& e, const ir::Expr& least, const ir::Expr& most);
-// The sizes of the parts of an axis, which a run refuses where they are not those of all of it.
+// The sizes of the parts of an axis. A run fails if they do not add up to `extent`.
 ir::Expr checked_parts(Convert& c, const ir::Expr& sizes, const ir::Expr& extent);
-// Places that count from either end, of which a run refuses those that are not among `count`.
+// Indices that count from either end. A run fails if one is not within `count`.
 ir::Expr checked_places(Convert& c, const ir::Expr& places, int64_t count, const char* what);
-// x under a shape that is a list of known length with elements that a run tells. Those that are constants are extents
-// of its type.
+// x reshaped to a list of known length with elements computed at run time. Constant elements become extents of its
+// type.
 ir::Expr computed_reshape(Convert& c, const ir::Expr& x, const ir::Expr& shape, bool allowzero);
 ir::Expr computed_expand(Convert& c, const ir::Expr& x, const ir::Expr& shape);
-// 0, 1, .. before a scalar, as int64.
+// 0, 1, .. below a scalar, as int64.
 ir::Expr numbers_to(Convert& c, const ir::Expr& end);
-// So many elements of x along an axis, `step` places from one to the next; the size has a name or is made of some.
+// `size` elements of x along an axis, `step` places apart; the size is a name or an expression of names.
 ir::Expr slice_of_size(Convert& c, const ir::Expr& x, int64_t axis, const ir::Dim& begin, const ir::Dim& size,
                        int64_t step = 1);
-// Elements of x along an axis, and `value`, a scalar, at places that it does not have.
+// Elements of x along an axis, with `value`, a scalar, for places outside of it.
 ir::Expr filled(Convert& c, const ir::Expr& x, const ir::Expr& places, int64_t axis, const ir::Expr& value);
 
-// The different elements of a tensor, their first places, which of them each element is, and how often each stands.
+// The distinct elements of a tensor, their first places, the index of each element among them, and their counts.
 Values unique_elements(Convert& c, const ir::Expr& x, bool sorted);
 
 Values computed_slice(Convert& c);
 Values computed_unsqueeze(Convert& c, const ir::Expr& x, const ir::Expr& axes);
 Values computed_split(Convert& c, const ir::Expr& x, const ir::Expr& sizes, int64_t axis);
-// `pads`: before every axis of `axes`, then after; null axes: all. mode: constant, edge, reflect or wrap.
+// `pads`: before every axis of `axes`, then after; null axes: all axes. mode: constant, edge, reflect or wrap.
 Values computed_pad(Convert& c, const ir::Expr& x, const ir::Expr& pads, const ir::Expr& axes, const ir::Expr& value,
                     const std::string& mode);
 Values computed_crop(Convert& c, const ir::Expr& x, const ir::Expr& shape, const ir::Ints& axes);
 Values computed_affine_grid(Convert& c, const ir::Expr& theta, const ir::Expr& size);
-// What `along` gives for the axis that a scalar says; all of them have as many axes.
+// The result of `along` for the axis in a scalar; all results have the same number of axes.
 ir::Expr along_computed(Convert& c, const ir::Expr& axis, int64_t rank, function_ref<ir::Expr(int64_t axis)> along);
 
 }  // namespace relay::onnx

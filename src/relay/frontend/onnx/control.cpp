@@ -1,4 +1,4 @@
-// Graphs inside nodes: If, and what is repeated.
+// Graphs inside nodes: If, and loops.
 #include <algorithm>
 
 #include "relay/frontend/common/steps.h"
@@ -17,13 +17,13 @@ namespace {
 // A tensor of one element as a scalar.
 Expr as_scalar(Convert& c, const Expr& e) { return e && c.rank(e) > 0 ? c.reshape(e, {}) : e; }
 
-// Nothing: not one number.
+// Unset unless it is a single number.
 std::optional<int64_t> known_number(const KnownRef& known) {
   if (!known || known->values.size() != 1 || !is_int(known->values[0])) return std::nullopt;
   return known->values[0]->ivalue;
 }
 
-// As the body declares it: some exporters make lists of one element of the scalars that a loop gives.
+// A scalar as the body declares it: some exporters make lists of one element of a loop's scalars.
 Value declared(Convert& c, const ValueInfo& info, const Expr& scalar) {
   return info.shape && info.shape->size() == 1 ? c.reshape(scalar, {scalar::imm(1)}) : scalar;
 }
@@ -36,7 +36,7 @@ Expr with_first_at(Convert& c, const Expr& e, int64_t axis) {
   return c.transpose(e, order);
 }
 
-// A loop whose state has sequences: its steps one after the other. Nothing, and nothing reported: their number is not
+// A loop whose state has sequences: its steps one after the other. Unset, without a report, if their number is not
 // known at import.
 std::optional<Values> unrolled(Convert& c, const Graph& body) {
   std::optional<int64_t> count = known_number(c.known(0)), on = c.has(1) ? known_number(c.known(1)) : 1;
@@ -63,8 +63,8 @@ std::optional<Values> unrolled(Convert& c, const Graph& body) {
 
 namespace {
 
-// What exporters write of a squeeze: if a size is 1, the axis goes; else all stays. The program is then one of fewer
-// axes, and that the size is 1 is checked when it is called: the squeeze needs it.
+// True for an exporter's form of squeeze: if a size is 1, the axis is removed; otherwise all stays. The program then
+// has the version with fewer axes, and checks on entry that the size is 1: the squeeze requires it.
 bool is_squeezed(const Value& condition, const Values& then_values, const Values& else_values) {
   if (!condition.known && !ir::call_of(condition.expr, "equal")) return false;
   if (then_values.size() != 1 || else_values.size() != 1) return false;
@@ -82,7 +82,7 @@ Dim size_read(const Expr& e) {
   return type && at < type->shape.size() ? type->shape[at] : Dim();
 }
 
-// Whether the condition is that a size is some number, and the nodes so far need it to be that.
+// True if the condition is that a size equals some number, and the nodes so far require it.
 bool is_needed(Convert& c, const Expr& condition) {
   const ir::Call* equal = ir::call_of(condition, "equal");
   if (!equal) return false;
@@ -99,7 +99,8 @@ bool is_needed(Convert& c, const Expr& condition) {
 
 namespace {
 
-// An if of one type or of a tuple, and its fields. `like`: the values of a branch, which say what is of strings.
+// An if with a single type or a tuple, and its fields. `like`: the values of a branch, which determine the results that
+// are strings.
 Values chosen_of(Convert& c, const ir::Types& types, const Expr& condition, const Exprs& then_side,
                  const Exprs& else_side, const Values& like) {
   const bool one = types.size() == 1;
@@ -112,8 +113,9 @@ Values chosen_of(Convert& c, const ir::Types& types, const Expr& condition, cons
   return fields;
 }
 
-// The values of one branch, where no run can take the other one, which may have results of other kinds: a run that
-// would ends there with `refusal`. `wrong` holds (true or false) when it is taken. Nothing: reported.
+// The values of one branch, if no run can take the other one, which may have results of other kinds: a run that would
+// take it ends with `refusal`. `wrong` is the condition's value (true or false) in that case. Unset if a problem was
+// reported.
 std::optional<Values> only_branch(Convert& c, const Expr& condition, bool wrong, const Values& values,
                                   const std::string& refusal) {
   const Expr one = c.integer_scalar(1), zero = c.integer_scalar(0);
@@ -136,7 +138,7 @@ bool are_tensors(const Values& values) {
   return std::all_of(values.begin(), values.end(), [](const Value& v) { return !v.list && !v.none; });
 }
 
-// The same, where the other branch contradicts its operators for the shapes that were given.
+// The same if the other branch contradicts its operators for the specified shapes.
 std::optional<Values> only_branch_that_fits(Convert& c, const Expr& condition, bool wrong, const Values& values,
                                             Diagnostics contradictions) {
   if (!are_tensors(values) || !condition) return c.report_again(std::move(contradictions)), std::nullopt;
@@ -151,8 +153,8 @@ std::optional<Values> only_branch_that_fits(Convert& c, const Expr& condition, b
 
 }  // namespace
 
-// A condition that is known at import leaves one branch, and so does one that the nodes before need to hold. Else both
-// branches become the sides of an `if`; where their sizes differ, the result has `?`.
+// A condition that is known at import selects one branch, and so does one that earlier nodes require. Otherwise both
+// branches become the sides of an `if`; sizes that differ are `?` in the result.
 Values If(Convert& c) {
   if (std::optional<int64_t> condition = known_number(c.known(0))) {
     const Graph* chosen = c.graph(*condition ? "then_branch" : "else_branch");
@@ -197,7 +199,7 @@ Values If(Convert& c) {
           "make the condition a constant of the model, so that one branch is imported, or give both results one number "
           "of axes (Unsqueeze, Reshape) and one type (Cast)");
     if (!ir::is_complete(both)) return c.unsupported("nothing says which tensors output {} holds", i);
-    // What is of the kind already stays as it is: the if says what both have in common.
+    // Values that already have the kind are unchanged: the if finds the common type.
     auto side = [&](const Value& v, const ir::Type& own) {
       if (v.expr && own->kind == both->kind && lists::is_option(v) == (lists::element_of_option(both) != nullptr))
         return v.expr;
@@ -210,8 +212,8 @@ Values If(Convert& c) {
 
 namespace {
 
-// A sequence or an optional value of a loop's state, as it is at first. Of which tensors an empty one is, what the body
-// declares says, or what a first step makes of it.
+// A sequence or an optional value of a loop's state, in its first form. The tensors of an empty one are determined by
+// the body's declaration, or by the result of a first step.
 Expr first_state(Convert& c, const Graph& body, size_t place) {
   const Value& value = c.value(place + 2);
   ir::Type type = lists::type_of(c, value);
@@ -237,7 +239,7 @@ Expr first_state(Convert& c, const Graph& body, size_t place) {
   return c.unsupported("nothing says which tensors value {} of its state holds", place);
 }
 
-// What a step gives for a value that is `before` it.
+// The step's result for a value that is `before` it.
 Expr next_state(Convert& c, const Expr& before, const Value& after) {
   ir::Type type = lists::type_of(c, after);
   if (!type) return nullptr;
@@ -248,17 +250,17 @@ Expr next_state(Convert& c, const Expr& before, const Value& after) {
   return c.unsupported("a value of its state is {} at first and {} after a step", ir::str(before->type), ir::str(type));
 }
 
-// A value of the same elements as another: strings are numbers, which say nothing of it.
+// A value with the same kind of elements as another: strings are numbers, whose types do not show that.
 Value like(const Expr& e, const Value& other) {
   Value value(e);
   value.carried = other.carried;
   return value;
 }
 
-// What the outputs of a loop's body are of.
+// The kinds of the outputs of a loop's body.
 class Kinds {
  public:
-  // The first outputs are the state of the next step, which is as before.
+  // The first outputs are the state of the next step, with unchanged kinds.
   bool take(Convert& c, const Values& outputs, const Values& state) {
     for (size_t i = 0; i < state.size() && i < outputs.size(); ++i)
       if (outputs[i].carried != state[i].carried) {
@@ -280,9 +282,9 @@ class Kinds {
 
 }  // namespace
 
-// Inputs: the greatest number of steps, whether there is a first one (each may be absent), and the state. The body
-// takes the step's number, a condition that holds, and the state; it gives whether to go on, the state, and what is
-// stacked.
+// Inputs: the largest number of steps, a condition for the first one (each may be absent), and the state. The body
+// takes the step's number, a condition that holds, and the state; it returns the condition for the next step, the
+// state, and stacked outputs.
 Values Loop(Convert& c) {
   const Graph* body = c.graph("body");
   if (!body) return {};
@@ -361,8 +363,8 @@ std::optional<Lanes> lanes(Convert& c, const char* axes, const char* directions,
 
 namespace {
 
-// Scan before opset 9: the lengths of the sequences (all the same, and left out), states and tensors with a batch as
-// their first axis and, of tensors, steps as their second. One sequence after the other.
+// Scan before opset 9: the lengths of the sequences (all equal, and left out), states and tensors with a batch as their
+// first axis and, in tensors, steps as their second. One sequence after the other.
 Values batched_scan(Convert& c, const Graph& body) {
   const int64_t scanned = c.integer("num_scan_inputs", 0);
   if (c.has(0)) return c.unsupported("sequences of different lengths (sequence_lens)");
@@ -416,8 +418,8 @@ Values batched_scan(Convert& c, const Graph& body) {
 
 }  // namespace
 
-// The state, then tensors that the steps go along, one slice each. The body takes the state and the slices; it gives
-// the state, and what is stacked.
+// Inputs: the state, then tensors of which each step takes one slice. The body takes the state and the slices; it
+// returns the state, and stacked outputs.
 Values Scan(Convert& c) {
   const Graph* body = c.graph("body");
   if (!body) return {};

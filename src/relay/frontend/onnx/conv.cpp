@@ -10,7 +10,7 @@ namespace relay::onnx {
 using ir::Expr;
 using ir::Ints;
 
-// A list with one value an axis, checked.
+// A list with one value per axis, checked.
 static std::optional<Ints> per_axis(Convert& c, const char* attribute, size_t axes, int64_t otherwise, int64_t least) {
   Ints values = c.ints(attribute, Ints(axes, otherwise));
   if (values.empty()) values.assign(axes, otherwise);
@@ -50,7 +50,7 @@ std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel, Expr* 
   if (mode == "VALID") {
     w.pads.assign(2 * axes, 0);
   } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    // As much padding as makes the output ceil(input / stride) wide; the odd one goes to the upper or the lower side.
+    // The padding that makes the output ceil(input / stride) wide; an odd element goes to the upper or the lower side.
     for (size_t i = 0; i < axes; ++i) {
       int64_t taps = (w.kernel[i] - 1) * w.dilations[i] + 1, stride = w.strides[i], total = taps - 1;
       if (stride > 1) {
@@ -79,7 +79,7 @@ std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel, Expr* 
 
 namespace convert {
 
-// The weight's window: kernel_shape, else the weight's own axes, which it must agree with.
+// The weight's window: kernel_shape, else the weight's own axes, which must match it.
 static std::optional<Ints> kernel_of(Convert& c, const Expr& weight) {
   if (!c.expect_rank(weight, 3, 5, "the weight")) return std::nullopt;
   Ints kernel;
@@ -98,7 +98,7 @@ static Expr with_bias(Convert& c, const Expr& result) {
   return c.has(2) ? c.emit("nn.bias_add", {result, c.input(2)}, {{"axis", int64_t{1}}}) : result;
 }
 
-// Padding is not negative in Relay's operators; a negative one (rare) cuts the data.
+// Padding in Relay's operators is not negative; a negative one (rare) crops the data.
 static Expr product(Convert& c, const Expr& x, const Expr& weight, const EmitAttrs& more) {
   std::optional<Ints> kernel = kernel_of(c, weight);
   Expr data = x;
@@ -117,13 +117,13 @@ static Expr product(Convert& c, const Expr& x, const Expr& weight, const EmitAtt
 
 Values Conv(Convert& c) { return {with_bias(c, product(c, c.input(0), c.input(1), {}))}; }
 
-// Integers less their zero points, multiplied and summed as int32.
+// Integers minus their zero points, multiplied and summed as int32.
 Values ConvInteger(Convert& c) {
   auto centred = [&](const Expr& e, size_t zero, bool channels_first) {
     Expr wide = c.cast(e, DType::int32());
     if (!c.has(zero)) return wide;
     Expr point = c.cast(c.input(zero), DType::int32());
-    // One zero point an output channel.
+    // A zero point per output channel.
     if (channels_first && c.rank(point) == 1 && !is_int(c.shape(point)[0], 1)) {
       ir::Dims shape = c.shape(point);
       shape.resize(static_cast<size_t>(c.rank(e)), scalar::imm(1));
@@ -147,7 +147,7 @@ Values ConvTranspose(Convert& c) {
   Ints shape = c.ints("output_shape");
   if (mode == "VALID") pads->assign(2 * axes, 0);
   if (!shape.empty() || mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    // The output's size is given, as such or as input * stride: the padding follows from it.
+    // The output's size is specified, as such or as input * stride: the padding follows from it.
     if (!shape.empty() && shape.size() < axes)
       return c.bad("output_shape is [{}], but the window has {} axes", join(shape, ", "), axes);
     for (size_t i = 0; i < axes; ++i) {
@@ -159,12 +159,12 @@ Values ConvTranspose(Convert& c) {
                                ir::str(x->type));
         total = (*extent - 1) * (*strides)[i] + (*extra)[i] + taps - shape[shape.size() - axes + i];
       }
-      if (total < 0) (*extra)[i] -= total, total = 0;  // larger than the kernel reaches: zeros behind
+      if (total < 0) (*extra)[i] -= total, total = 0;  // larger than the kernel reaches: zeros after it
       (*pads)[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
       (*pads)[axes + i] = total - (*pads)[i];
     }
   }
-  // One axis is a picture of one line.
+  // A single axis is an image of one line.
   const bool line = axes == 1;
   if (line) {
     auto flat = [&](const Expr& e) {

@@ -6,7 +6,7 @@ namespace relay::onnx {
 
 using ir::Expr;
 
-// --- what ONNX has besides -------------------------------------------------------------------------------------------
+// --- additions of ONNX -----------------------------------------------------------------------------------------------
 
 Convert::Convert(ConverterHost& host, const Node& node, std::span<const Value> inputs, int64_t opset, Span place)
     : Conversion(host, std::move(place), inputs, node.inputs), node(node), opset(opset), host_(host) {}

@@ -1,4 +1,4 @@
-// Every family of operators: one node each, the Relay calls it becomes, and the type it gets.
+// Every family of operators: a node each, the Relay calls it becomes, and its type.
 #include <unistd.h>
 
 #include "relay/frontend/onnx/import.h"
@@ -226,7 +226,7 @@ TEST(OnnxConvert, Resizing) {
             "image.resize2d : " + f32("1, 3, 8, 10"));
   EXPECT_EQ(imported("Resize", 13, {in("1,3,8"), none(), floats({1, 1, 2})}),
             "reshape image.resize2d reshape : " + f32("1, 3, 16"));
-  // A scale that leads to no whole number of elements, and a size that is known all the same.
+  // A scale that does not yield a whole number of elements, but a known size.
   EXPECT_EQ(imported("Resize", 13, {x, none(), floats({1, 1, 0.3f, 1})}),
             "cast add cast take divide add add ceil cast take : " + f32("1, 3, 1, 5"));
   EXPECT_EQ(imported("Resize", 13, {x, none(), floats({1, 1, 0x1p90f, 1})}),

@@ -1,4 +1,4 @@
-// Curves that several operators have in them.
+// Curves that several operators contain.
 #pragma once
 
 #include "relay/frontend/onnx/convert.h"

@@ -1,4 +1,4 @@
-// What detectors of objects need: boxes that overlap are dropped, regions of images become tensors of one size.
+// Parts of object detectors: overlapping boxes are dropped, regions of images become tensors of one size.
 #include "relay/frontend/common/steps.h"
 #include "relay/frontend/onnx/convert.h"
 #include "relay/scalar/simplify.h"
@@ -14,7 +14,7 @@ struct Corners {
   Expr y1, x1, y2, x2;
 };
 
-// (.., 4) as four tensors, the lesser corner first.
+// (.., 4) as four tensors, the smaller corner first.
 Corners corners(Convert& c, const Expr& boxes, int64_t axis) {
   auto side = [&](int64_t i) { return c.squeeze(c.slice(boxes, axis, i, i + 1), axis); };
   Expr a = side(0), b = side(1), d = side(2), e = side(3);
@@ -31,8 +31,8 @@ Expr area(Convert& c, const Corners& b) { return c.multiply(c.subtract(b.y2, b.y
 
 }  // namespace
 
-// For each batch and class: boxes by falling score, each kept that overlaps with none kept before. All batches and
-// classes go through the boxes together, one box a step.
+// For each batch and class: boxes by descending score, keeping each that does not overlap a kept one. All batches and
+// classes go through the boxes together, one box per step.
 Values NonMaxSuppression(Convert& c) {
   Expr boxes = c.input(0), scores = c.input(1);
   if (!c.expect_rank(boxes, 3, 3, "boxes") || !c.expect_rank(scores, 3, 3, "scores")) return {};
@@ -68,7 +68,7 @@ Values NonMaxSuppression(Convert& c) {
     };
     Expr both = c.multiply(shared(b.y1, b.y2), shared(b.x1, b.x2));
     Expr either = c.subtract(c.add(areas, here(areas)), both);
-    // Boxes without area overlap with nothing.
+    // Boxes without area do not overlap.
     Expr ratio = c.emit("where", {c.emit("greater", {either, zero}), c.divide(both, either), zero});
     Expr covered = c.emit("logical_and", {chosen, c.emit("greater", {ratio, overlap})});
     Step step;
@@ -78,8 +78,7 @@ Values NonMaxSuppression(Convert& c) {
     return std::optional(step);
   });
   if (!all) return {};
-  // (K, 3): batch, class, and the box at the place among scores in order. What is kept is found in all of them, in a
-  // row.
+  // (K, 3): batch, class, and the box at the place among sorted scores. Kept boxes are found in all of them, in a row.
   auto in_a_row = [&](const Expr& e) {
     const ir::Dims& s = c.shape(e);
     return c.reshape(e, {scalar::simplify(s[0] * s[1] * s[2])});
@@ -117,7 +116,7 @@ Values MaxRoiPool(Convert& c) {
 
 namespace {
 
-// Of each channel what every tap of the window reads, times how much it counts: (N, C * taps, H', W').
+// For each channel, the reads of every tap of the window, times the tap's weight: (N, C * taps, H', W').
 Expr masked_taps(Convert& c, const Expr& x, const Expr& mask, const EmitAttrs& geometry, int64_t channels, int64_t taps,
                  int64_t offset_groups, const ir::Ints& kernel) {
   Tensor ones = Tensor::full({channels * taps, 1, kernel[0], kernel[1]}, c.dtype(x), 0);
@@ -135,7 +134,7 @@ Expr masked_taps(Convert& c, const Expr& x, const Expr& mask, const EmitAttrs& g
 
 }  // namespace
 
-// Inputs: X, W, the offsets of the taps, a bias, and how much each tap counts.
+// Inputs: X, W, the offsets of the taps, a bias, and the weight of each tap.
 Values DeformConv(Convert& c) {
   Expr x = c.input(0), weight = c.input(1);
   if (!c.expect_rank(x, 4, 4, "X") || !c.expect_rank(weight, 4, 4, "W")) return {};

@@ -2,8 +2,8 @@
 //
 //   "bij,bjk->bik"     one matrix product for each b
 //
-// Operands are taken one after another. Each product is a batch of matrix products: names of both that stay are the
-// batch, names of both that go are contracted, the others are rows and columns.
+// Operands are taken one after another. Each product is a batch of matrix products: names of both that remain are the
+// batch, names of both that vanish are contracted, the others are rows and columns.
 #include <algorithm>
 
 #include "relay/frontend/onnx/convert.h"
@@ -33,7 +33,7 @@ Expr in_order(Convert& c, const Named& t, const std::string& axes) {
 
 ir::Dim size_of(Convert& c, const Named& t, char name) { return c.shape(t.value)[t.axes.find(name)]; }
 
-// A name that stands twice: the diagonal of its two axes.
+// A name that occurs twice: the diagonal of its two axes.
 bool take_diagonals(Convert& c, Named& t) {
   for (size_t i = 0; i < t.axes.size(); ++i) {
     const size_t second = t.axes.find(t.axes[i], i + 1);
@@ -55,7 +55,7 @@ bool take_diagonals(Convert& c, Named& t) {
   return true;
 }
 
-// Without the axes that nothing else names.
+// Sums out the axes that occur nowhere else.
 void sum_out(Convert& c, Named& t, const std::string& needed) {
   Ints axes;
   std::string kept;
@@ -103,7 +103,7 @@ Named product(Convert& c, Named a, Named b, const std::string& needed) {
   return {c.reshape(matrices, shape), batch + rows + columns};
 }
 
-// The names of one term, the ellipsis written out as `digits` names.
+// The names of one term, with the ellipsis as `digits` names.
 std::optional<std::string> names(Convert& c, std::string_view term, size_t digits) {
   std::string axes;
   for (size_t i = 0; i < term.size(); ++i) {
@@ -157,7 +157,7 @@ Values Einsum(Convert& c) {
     if (!axes) return {};
     result = *axes;
   } else {
-    // In alphabetical order, those that stand once.
+    // Names that occur once, in alphabetical order.
     for (size_t k = most; k-- > 0;) result += static_cast<char>('0' + k);
     std::string sorted = left;
     std::sort(sorted.begin(), sorted.end());

@@ -1,4 +1,4 @@
-// Functions of a model's own: their nodes are converted where they are called.
+// Functions of a model: their nodes are converted at each call.
 #include <algorithm>
 
 #include "relay/frontend/onnx/importer.h"
@@ -49,7 +49,7 @@ const Node* Importer::resolved(const Node& node, Node& copy, const Span& place) 
   return &copy;
 }
 
-// The names that a graph uses and does not define, also those of graphs inside.
+// The names that a graph uses and does not define, including those of graphs inside.
 static std::set<std::string_view> names_from_outside(const Graph& graph) {
   std::set<std::string_view> own, used;
   for (const ValueInfo& input : graph.inputs) own.insert(input.name);
@@ -70,7 +70,7 @@ std::vector<const Graph*> Importer::pass_graphs(const Node& call) {
   std::vector<const Graph*> added;
   for (const Attribute& a : call.attributes) {
     const auto* graph = std::get_if<std::shared_ptr<const Graph>>(&a.value);
-    if (!graph || passed_.count(graph->get())) continue;  // or a function passes on what it was given
+    if (!graph || passed_.count(graph->get())) continue;  // or a function passes on its own argument
     Passed& passed = passed_[graph->get()];
     passed.frames = frames_.size() - 1;
     for (std::string_view name : names_from_outside(**graph))
@@ -86,7 +86,7 @@ std::optional<Values> Importer::body(const Graph& graph, const Values& inputs, S
     Scopes::Inner scope(scopes(), Scopes::Sees::Outside, std::move(enter));
     return own_body(graph, inputs, place);
   }
-  // It stands in a function, and belongs to who called that.
+  // It is inside a function, and belongs to the caller of that.
   const Passed at = passed->second;
   Scopes::Inner outside(scopes(), Scopes::Sees::Nothing);
   for (const auto& [name, value] : at.names) define(name, enter ? enter(value) : value, place);
@@ -99,7 +99,7 @@ std::optional<Values> Importer::body(const Graph& graph, const Values& inputs, S
   return results;
 }
 
-// Checks a call and makes its frame.
+// Checks a call and creates its frame.
 bool Importer::enter(const Function& function, const Node& node, const Values& inputs, const Span& place) {
   auto refuse = [&](DiagnosticKind kind, std::string what, std::string help) {
     report({kind, format("{}: {}", node_label(node), what), place, {}, {}, std::move(help)});
@@ -134,7 +134,7 @@ bool Importer::enter(const Function& function, const Node& node, const Values& i
   return true;
 }
 
-// The function's nodes, converted where the call stands. They see the call's inputs and attributes, and nothing else.
+// The function's nodes, converted at the call. They see only the call's inputs and attributes.
 Values Importer::expand(const Function& function, const Node& node, const Values& inputs, const Span& place) {
   if (!enter(function, node, inputs, place)) return {};
   const std::vector<const Graph*> passed = pass_graphs(node);

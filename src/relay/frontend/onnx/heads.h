@@ -5,14 +5,14 @@
 
 namespace relay::onnx {
 
-// (N, L, H * D) as (N, H, L, D); what has four axes stays. Null: reported, as of `what`.
+// (N, L, H * D) as (N, H, L, D); tensors of four axes stay. Null if a problem of `what` was reported.
 ir::Expr by_heads(Convert& c, const ir::Expr& e, int64_t heads, const char* what);
 // (N, H, L, D) as (N, L, H * D).
 ir::Expr joined_heads(Convert& c, const ir::Expr& e);
 // Products of the matrices in the last two axes of (N, H, .., ..); `transposed`: the second one's transposes.
 ir::Expr head_products(Convert& c, const ir::Expr& a, const ir::Expr& b, bool transposed);
-// x (N, L, H, D) with the first `turned` elements of each head turned, in pairs, by the angles whose cosines and sines
-// are (.., L, 1, turned / 2). Pairs are neighbours where they are interleaved, else halves apart.
+// x (N, L, H, D) with the first `turned` elements of each head rotated, in pairs, by the angles whose cosines and sines
+// are (.., L, 1, turned / 2). Pairs are neighbours if interleaved, otherwise half of them apart.
 ir::Expr rotated(Convert& c, const ir::Expr& x, const ir::Expr& cos, const ir::Expr& sin, int64_t turned,
                  bool interleaved);
 

@@ -20,7 +20,7 @@ static Result<Model> read(const std::string& path, const ImportOptions& options)
   return model;
 }
 
-// The first problem of an operator's nodes is the reason that stands in the table.
+// The first problem of an operator's nodes is the reason in the table.
 static void blame(std::vector<OperatorUse>& uses, const Diagnostic& d) {
   if (!d.span.node) return;
   const std::string_view op = std::string_view(*d.span.node).substr(0, d.span.node->find(' '));
@@ -35,8 +35,8 @@ static void blame(std::vector<OperatorUse>& uses, const Diagnostic& d) {
   }
 }
 
-// A squeeze without axes means one thing where a size that is a name is 1, and another where it is not. It is not,
-// unless the outputs have the ranks that the model says only where it is.
+// A squeeze without axes depends on a named size being 1. Assumes that it is not, unless the outputs have the declared
+// ranks only if it is.
 static std::optional<ImportedModel> run(Importer& importer, const Model& model, ImportOptions options) {
   std::optional<ImportedModel> imported = importer.run();
   if (!imported || !importer.ranks_differ()) return imported;

@@ -2,7 +2,7 @@
 //
 //   Result<ImportedModel> model = load("net.onnx", {.shapes = {{"input", {1, 3, 224, 224}}}});
 //
-// The module is as frontend/common/import.h says. Operators of ONNX are converted by the functions listed in
+// The module is described in frontend/common/import.h. Operators of ONNX are converted by the functions listed in
 // operators.def.
 #pragma once
 
@@ -11,14 +11,14 @@
 namespace relay::onnx {
 
 using frontend::CheckReport;
-using frontend::ImportedModel;  // @main has the attribute `producer` too
+using frontend::ImportedModel;  // @main also has the attribute `producer`
 using frontend::ImportOptions;
 
-// All the diagnostics that can be found: every operator that cannot be imported, then every node that fails for a
-// reason of its own.
+// Reports all diagnostics that can be found: every operator that cannot be imported, then every node that fails for
+// another reason.
 Result<ImportedModel> load(const std::string& path, const ImportOptions& options = {});
 
-// What load() would report, and the operators that the model uses.
+// The diagnostics of load(), and the operators that the model uses.
 Result<CheckReport> check(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace relay::onnx

@@ -1,4 +1,4 @@
-// What is imported, and what is said when it cannot be.
+// Imports, and the messages of those that fail.
 #include "relay/frontend/onnx/import.h"
 
 #include <unistd.h>
@@ -35,7 +35,7 @@ TEST(OnnxImport, NamesAndDimensionsSurvive) {
       ir::str(main_of(*m).type),
       "fn (Tensor[(batch, seq_length), int64], Tensor[(batch, seq_length), float32], Tensor[(d2_0, 4), float32]) -> "
       "(Tensor[(batch, seq_length), float32], Tensor[(d2_0, 2), float32])");
-  // Each node knows where it comes from.
+  // Each node knows its origin.
   const ir::Tuple* outputs = ir::as<ir::Tuple>(main_of(*m).body);
   ASSERT_TRUE(outputs);
   EXPECT_EQ(*outputs->elements[0]->span.node, "Mul that makes 'the \"output\" 0'");
@@ -60,7 +60,7 @@ TEST(OnnxImport, ShapesCanBeGiven) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.errors()[0].kind, DiagnosticKind::bad_option) << render(refused.errors());
   }
-  // One name of two sizes is the exporter's mistake, unless the nodes need it to be one.
+  // A single name for two sizes is the exporter's mistake, unless the nodes require one size.
   m = load(file.path, {.shapes = {{"a", {3, 4}}, {"b", {1, 4}}}, .dims = {}});
   ASSERT_TRUE(m) << render(m.errors());
   ASSERT_EQ(m->warnings.size(), 1u);
@@ -79,7 +79,7 @@ TEST(OnnxImport, NodesInAnyOrder) {
   EXPECT_TRUE(m) << render(m.errors());
 }
 
-// Nodes that become no call are listed with the reason.
+// Nodes that do not become a call are listed with the reason.
 TEST(OnnxImport, NodesThatAreLeftOut) {
   TestGraph then_graph, else_graph, g;
   then_graph.output("t").node("Neg", {"x"}, {"t"}, {}, "taken");
@@ -99,7 +99,7 @@ TEST(OnnxImport, NodesThatAreLeftOut) {
                          "nothing uses its result", "it stands in a branch that is never taken"}));
 }
 
-// Sizes are followed through arithmetic, whether they are numbers or names.
+// Sizes are tracked through arithmetic, whether they are numbers or names.
 TEST(OnnxImport, ShapeArithmeticDisappears) {
   for (const auto& [type, expected] :
        {std::pair{"n,3,h,8", "Tensor[(n, h * 24), float32]"}, {"2,3,4,8", "Tensor[(2, 96), float32]"}}) {
@@ -123,7 +123,7 @@ TEST(OnnxImport, ShapeArithmeticDisappears) {
 }
 
 TEST(OnnxImport, SizesInFloats) {
-  // floor(h * 0.5) * 2 through Cast, as old exporters of Upsample wrote it.
+  // floor(h * 0.5) * 2 through Cast, as in old exporters' Upsample.
   TestGraph g;
   g.input("x", "1,1,h,w").output("y").ints("two", {2}).ints("four", {4});
   g.initializer(raw_tensor<float>("half", {1}, 1, {0.5f}))
@@ -144,7 +144,7 @@ TEST(OnnxImport, SizesInFloats) {
   EXPECT_EQ(ir::str(main_of(*m).body->type), "Tensor[(1, 1, h // 2, w // 2), float32]");
 }
 
-// A size that is used as data is computed when the model runs.
+// A size that is used as data is computed at run time.
 TEST(OnnxImport, SizesAsData) {
   TestGraph g;
   g.input("x", "n,4").output("y");
@@ -165,7 +165,7 @@ TEST(OnnxImport, Branches) {
   Result<ImportedModel> m = load(file.path);
   ASSERT_TRUE(m) << render(m.errors());
   EXPECT_TRUE(ir::as<ir::If>(main_of(*m).body));
-  // A condition that is known leaves one branch.
+  // A known condition selects one branch.
   TestGraph known;
   known.input("x", "2,4")
       .initializer(raw_tensor<uint8_t>("c", {}, 9, {0}))
@@ -177,7 +177,7 @@ TEST(OnnxImport, Branches) {
   EXPECT_TRUE(ir::as<ir::Call>(main_of(*m).body));
 }
 
-// --- what cannot be imported -----------------------------------------------------------------------------------------
+// --- imports that fail -----------------------------------------------------------------------------------------------
 
 TEST(OnnxImport, AllUnsupportedOperatorsAtOnce) {
   TestGraph g;
@@ -343,7 +343,7 @@ TEST(OnnxImport, SparseTensorsThatAreNone) {
   }
 }
 
-// Two faults that have nothing to do with each other are both told; what follows from them is not.
+// Two unrelated faults are both reported; their consequences are not.
 TEST(OnnxImport, EveryFaultOnce) {
   TestGraph g;
   g.input("x", "2,4").weight("w", {5, 5}).output("y").output("z");

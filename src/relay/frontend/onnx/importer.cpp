@@ -58,7 +58,7 @@ void Importer::report_unsupported_operators() {
   });
 }
 
-// A value computed from sizes can be an output where it is a list or a number.
+// A value computed from sizes can be an output if it is a list or a number.
 static bool can_be_output(const Value& v) {
   if (v.list || v.none || v.carried) return false;
   if (v.expr) return ir::as<ir::TensorType>(v.expr->type) != nullptr;
@@ -264,7 +264,7 @@ std::map<std::string_view, DimInfo> Importer::map_widths(const Graph& graph) con
       const Attribute *form = node.find("map_form"), *most = node.find("max_map");
       const auto* sparse = form ? std::get_if<std::string_view>(&form->value) : nullptr;
       const auto* width = most ? std::get_if<int64_t>(&most->value) : nullptr;
-      DimInfo& size = widths[node.inputs[0]];  // without a value: of any size
+      DimInfo& size = widths[node.inputs[0]];  // unset for any size
       if (sparse && *sparse == "SPARSE") size.value = width ? *width : 1;
     }
   }
@@ -300,7 +300,7 @@ void Importer::report_undefined(const Graph& graph, size_t node, std::string_vie
   report(std::move(d));
 }
 
-// What a node's inputs stand for, as far as they are defined.
+// The values of a node's inputs, as far as they are defined.
 Values Importer::given_values(const Node& node) {
   Values values;
   for (std::string_view name : node.inputs)
@@ -337,7 +337,7 @@ void Importer::stand_in_for_failed(const Node& node, Values& results, const Span
 std::optional<Value> Importer::recomputed(const Node& user, std::string_view name,
                                           const std::map<std::string_view, Value>& given, const Span& place) {
   const Graph& graph = *graphs_.back();
-  // Forward, which nodes depend on what is given; then back, which of them the name depends on.
+  // Forward: the nodes that depend on the given names; then backward: those on which the name depends.
   std::set<std::string_view> changed, wanted{name};
   std::vector<size_t> dependent, needed;
   for (const auto& [input, value] : given) changed.insert(input);

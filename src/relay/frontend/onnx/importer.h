@@ -1,4 +1,4 @@
-// The state of one import of an ONNX model. Converters see it through Convert.
+// The state of one import of an ONNX model. Converters access it through Convert.
 #pragma once
 
 #include "relay/frontend/common/node_fates.h"
@@ -7,16 +7,16 @@
 namespace relay::onnx {
 
 inline constexpr int64_t newest_opset = 28;
-// About two come in a year: beyond this it is a damaged number, and not a model of a few years later.
+// About two are published per year: a larger number is damaged, rather than a model of a few years later.
 inline constexpr int64_t newest_possible = newest_opset + 20;
 
 class Importer final : public ConverterHost {
  public:
   Importer(const Model& model, const ImportOptions& options) : ConverterHost(model.path, options), model_(model) {}
 
-  // The module, or nothing when something was reported.
+  // The module; unset if a problem was reported.
   std::optional<ImportedModel> run();
-  // The operators of the model, those of graphs inside nodes included.
+  // The operators of the model, including those of graphs inside nodes.
   OperatorUses operator_uses() const;
 
   // --- for Convert ---------------------------------------------------------------------------------------------------
@@ -29,14 +29,14 @@ class Importer final : public ConverterHost {
   std::optional<Values> body(const Graph& graph, const Values& inputs, Scopes::Enter enter, const Span& place) override;
 
  private:
-  // A call of a function of the model's, while its nodes are converted.
+  // A call of one of the model's functions, while its nodes are converted.
   struct Frame {
     const Function* function;
     std::map<std::string_view, Attribute> attributes;
-    std::set<std::string_view> absent;  // inputs that the call leaves out
+    std::set<std::string_view> absent;  // inputs that the call omits
   };
 
-  // A graph that a call gives to a function: its names are those of where the call stands, and so are its frames.
+  // A graph that a call passes to a function. Its names and frames are those at the place of the call.
   struct Passed {
     size_t frames;
     std::map<std::string_view, Value> names;  // from outside of the graph
@@ -49,28 +49,29 @@ class Importer final : public ConverterHost {
   // An initialiser, as a constant or as a parameter.
   Value weight(std::string_view name, Tensor tensor, const Span& place);
   void convert_nodes(const Graph& graph);
-  // The names of all tensors that the graph's nodes give, and the nodes.
+  // The names of all tensors that the graph's nodes compute, and the nodes.
   std::vector<std::string_view> all_values(const Graph& graph, std::vector<std::string>& nodes);
   Values given_values(const Node& node);
-  // Whether the operator knows what to do with inputs of element types that bytes carry.
+  // True if the operator supports inputs of element types that are carried as bytes.
   bool takes_elements(const Node& node, const Values& inputs, const Span& place);
   bool counts_fit(const Node& node, const Operator& op, const Span& place);
-  // Results that a failed node did not give, of the types that the model says.
+  // Fills in missing results of a failed node, with the types that the model declares.
   void stand_in_for_failed(const Node& node, Values& results, const Span& place);
   Values convert_node(const Graph& graph, size_t index, const Span& place);
-  // Of inputs that are maps, how many words the vocabulary of the node has that reads them.
+  // For inputs that are maps: the size of the vocabulary of the node that reads them.
   std::map<std::string_view, DimInfo> map_widths(const Graph& graph) const;
-  // Calls f with every node of the model, also of graphs inside nodes and, once, of functions that are called.
+  // Calls f with every node of the model, including those in graphs inside nodes and, once, those of functions that are
+  // called.
   using Opsets = std::map<std::string_view, int64_t>;
   void for_each_node(function_ref<void(const Node&, const Opsets&)> f) const;
-  // What the attributes of @main say of strings; nothing where the model has none.
+  // Adds the attributes of @main that describe strings, if the model has any.
   void describe_strings(const Graph& graph, const Values& results, ir::DictAttrs& attrs) const;
-  // The node with its call's attributes and inputs in place; null: reported.
+  // The node with its call's attributes and inputs substituted; null if a problem was reported.
   const Node* resolved(const Node& node, Node& copy, const Span& place);
-  // Counts one more node, and the depth; false when that is beyond a limit, which is reported once.
+  // Counts one more node, and the depth; false if a limit is exceeded, which is reported once.
   bool may_convert(const Span& place);
   Values expand(const Function& function, const Node& node, const Values& inputs, const Span& place);
-  // Keeps what the graphs of a call use from where it stands; those of which it was not known before.
+  // Keeps the values that the graphs of a call use from its place. Returns the graphs that were not known before.
   std::vector<const Graph*> pass_graphs(const Node& call);
   std::optional<Values> own_body(const Graph& graph, const Values& inputs, const Span& place);
   bool enter(const Function& function, const Node& node, const Values& inputs, const Span& place);
@@ -85,8 +86,9 @@ class Importer final : public ConverterHost {
   NodeFates fates_;
   std::vector<Frame> frames_;  // innermost last
   std::map<const Graph*, Passed> passed_;
-  std::vector<const Graph*> graphs_;                       // whose nodes are being converted, innermost last
-  std::map<std::string_view, const ValueInfo*> declared_;  // what the model says of its values, once one failed
+  std::vector<const Graph*> graphs_;                       // graphs whose nodes are being converted, innermost last
+  std::map<std::string_view, const ValueInfo*> declared_;  // the model's declarations of its values, filled in once a
+                                                           // node failed
   int64_t converted_ = 0;
   int depth_ = 0;  // of graphs and functions
 };

@@ -1,4 +1,4 @@
-// Operators that pick elements by index: slices, gathers, one-hot, ranges, sorting.
+// Operators that select elements by index: slices, gathers, one-hot, ranges, sorting.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ using ir::Ints;
 
 namespace {
 
-// Indices below zero count from the end of `depth` classes: constants are corrected now, others when the model runs.
+// Negative indices count from the end of `depth` classes: constants are corrected now, others at run time.
 Expr from_the_front(Convert& c, const Expr& indices, int64_t depth) {
   DType dtype = c.dtype(indices);
   if (dtype.code == DType::Code::UInt) return indices;
@@ -34,7 +34,7 @@ struct Bounds {
   int64_t begin, end, step;
 };
 
-// One axis of a slice: bounds from the end made positive and clamped to the axis.
+// An axis of a slice: bounds from the end made positive and clamped to the axis.
 Bounds clamped(int64_t begin, int64_t end, int64_t step, int64_t extent) {
   auto front = [&](int64_t i) { return i < 0 ? (i < -extent ? -1 : i + extent) : std::min(i, extent); };
   Bounds r{front(begin), front(end), step};
@@ -48,7 +48,7 @@ Bounds clamped(int64_t begin, int64_t end, int64_t step, int64_t extent) {
   return r;
 }
 
-// A slice of elements that are known; null if they or the bounds are not.
+// A slice of known elements; null if the elements or the bounds are not known.
 KnownRef slice_known(KnownRef known, const Dims& starts, const Dims& ends, const Ints& axes, const Ints& steps) {
   for (size_t i = 0; known && i < starts.size(); ++i) {
     if (!is_int(starts[i]) || !is_int(ends[i]) || steps[i] == 0) return nullptr;
@@ -61,18 +61,18 @@ KnownRef slice_known(KnownRef known, const Dims& starts, const Dims& ends, const
 
 }  // namespace
 
-// A bound of a forward slice as a place in 0 .. extent: below zero it counts from the end.
+// A bound of a forward slice as a place in 0 .. extent: negative bounds count from the end.
 static Dim place_of(const Dim& bound, const Dim& extent) {
   const Dim zero = scalar::imm(0), one = scalar::imm(1);
   Dim front = bound;
   if (scalar::prove(scalar::le(zero, bound)) != true) {
-    const Dim below = scalar::max(scalar::min(zero - bound, one), zero);  // 1 where it is
+    const Dim below = scalar::max(scalar::min(zero - bound, one), zero);  // 1 if it is negative
     front = scalar::max(bound + below * extent, zero);
   }
   return scalar::simplify(scalar::min(front, extent));
 }
 
-// A forward slice whose bounds are not both numbers, or of an axis of any size: as many elements as there are.
+// A forward slice whose bounds are not both numbers, or of an axis of any size: its size is the number of elements.
 static Expr slice_to_size(Convert& c, const Expr& x, int64_t axis, const Dim& first, const Dim& last, int64_t step) {
   const Dim& extent = c.shape(x)[static_cast<size_t>(axis)];
   const Dim begin = place_of(first, extent), end = place_of(last, extent);
@@ -81,10 +81,10 @@ static Expr slice_to_size(Convert& c, const Expr& x, int64_t axis, const Dim& fi
   return slice_of_size(c, x, axis, begin, size, step);
 }
 
-// A backward slice between two numbers, of an axis whose size is none.
+// A backward slice between two numbers, of an axis of unknown size.
 static Expr slice_backward(Convert& c, const Expr& x, int64_t axis, int64_t first, int64_t last, int64_t step) {
   const Dim extent = c.shape(x)[static_cast<size_t>(axis)], top = scalar::simplify(extent - 1);
-  Dim begin = top;  // and below zero, where there is nothing
+  Dim begin = top;  // and negative if there are no elements
   if (first < -1) begin = scalar::min(scalar::max(scalar::simplify(extent + first), scalar::imm(0)), top);
   if (first >= 0 && first < INT32_MAX) begin = scalar::min(scalar::imm(first), top);
   Dim size = begin + 1;
@@ -96,7 +96,7 @@ static Expr slice_backward(Convert& c, const Expr& x, int64_t axis, int64_t firs
   return slice_of_size(c, x, axis, scalar::simplify(begin), size, -each);
 }
 
-// Bounds are attributes before opset 10 and inputs since.
+// Bounds are attributes before opset 10 and inputs since then.
 Values Slice(Convert& c) {
   std::optional<Dims> starts, ends;
   std::optional<Ints> axes, steps;
@@ -137,7 +137,7 @@ Values Slice(Convert& c) {
     int64_t step = (*steps)[i];
     if (step == 0) return c.bad("a step is 0");
     Dim first = (*starts)[i], last = (*ends)[i];
-    // To the end of the axis, however it is written.
+    // To the end of the axis, in any of its forms.
     bool open = is_int(last) ? last->ivalue >= INT32_MAX : scalar::prove(scalar::le(extent, last)) == true;
     const bool is_number = is_int(first) && (is_int(last) || open);
     const bool backward = step < 0 && is_int(first) && is_int(last) && !is_int(extent);
@@ -167,7 +167,7 @@ Values Slice(Convert& c) {
       if (!is_int(first) || !is_int(last)) return computed_slice(c);  // backward
       Bounds r = clamped(first->ivalue, last->ivalue, step, extent->ivalue);
       if (step == 1 && r.begin == 0 && r.end == extent->ivalue) continue;
-      // "Before the first element" is written so that it is not taken for the last one.
+      // "Before the first element" is written so that it does not mean the last one.
       begin.push_back(r.begin), end.push_back(step < 0 && r.end < 0 ? -extent->ivalue - 1 : r.end),
           strides.push_back(step);
     }
@@ -207,7 +207,7 @@ Values GatherElements(Convert& c) {
   return {c.emit("gather", {x, c.input(1)}, {{"axis", *axis}})};
 }
 
-// ONNX keeps a place in the last axis of the indices, Relay in the first.
+// ONNX keeps an index tuple in the last axis of the indices, Relay in the first.
 Values GatherND(Convert& c) {
   Expr x = c.input(0), indices = c.input(1);
   int64_t rank = c.rank(indices);
@@ -246,8 +246,8 @@ Values OneHot(Convert& c) {
                  {{"depth", static_cast<int64_t>(*depth)}, {"axis", axis}, {"dtype", dtype}})};
 }
 
-// Range of whole numbers where start or limit is an expression over shape variables: sums of delta, as many as there
-// are.
+// Range of whole numbers whose start or limit is an expression over shape variables: multiples of delta, as many as
+// fit.
 static Expr range_of_sizes(Convert& c) {
   const KnownRef start = c.known(0), limit = c.known(1), delta = c.known(2);
   for (const KnownRef& k : {start, limit, delta})
@@ -289,7 +289,7 @@ Values Range(Convert& c) {
   return {c.constant(std::move(values))};
 }
 
-// All in order, then as many as are computed while the model runs.
+// Sorts all, then takes the number that is computed at run time.
 static Values computed_topk(Convert& c) {
   Expr x = c.input(0), k = c.reshape(c.cast(c.input(1), DType::int64()), {});
   std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
@@ -339,7 +339,7 @@ static Values running(Convert& c, const char* op) {
 Values CumSum(Convert& c) { return running(c, "cumsum"); }
 Values CumProd(Convert& c) { return running(c, "cumprod"); }
 
-// What is kept is known at import: a mask of bools, one for all matrices.
+// The kept elements are known at import: a mask of bools, one for all matrices.
 Values Trilu(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 2, 32, "the data")) return {};

@@ -38,7 +38,7 @@ class Along {
     return e;
   }
 
-  // For each new element, where it lies among the old ones.
+  // For each new element, its place among the old ones.
   Expr places() {
     const Expr i = real(numbers_to(c_, to_.size));
     const Expr half = c_.add(c_.divide(c_.add(i, 0.5), to_.scale), -0.5);
@@ -69,10 +69,10 @@ class Along {
     return c_.bad("nearest_mode is '{}'", how_.nearest);
   }
 
-  // Beyond the ends the first and the last element go on.
+  // Beyond the ends, the first and the last element repeat.
   Expr picked(const Expr& places) { return c_.emit("take", {x_, places}, {{"axis", to_.axis}, {"mode", "clip"}}); }
 
-  // How much an element counts at a distance.
+  // The weight of an element at a distance.
   Expr weight(const Expr& distance) {
     const Expr d = c_.emit("abs", {distance});
     if (how_.mode == "linear") return c_.emit("maximum", {c_.subtract(number(1), d), number(0)});
@@ -111,7 +111,7 @@ class Along {
     return c_.cast(sum, dtype);
   }
 
-  // The filter against aliasing where a run says how far it reaches: a matrix of all weights, (new, old).
+  // The filter against aliasing if its reach is known at run time only: a matrix of all weights, (new, old).
   Expr filtered(const Expr& at) {
     const DType dtype = c_.dtype(x_), exact = dtype == DType::float64() ? dtype : DType::float32();
     const Expr narrow = c_.emit("minimum", {to_.scale, number(1)}), last = c_.add(extent_, -1);

@@ -1,5 +1,5 @@
-// Resizing along one axis after another, in any form that ONNX has: scales that give no whole number of elements, sizes
-// that are computed while the model runs, filters against aliasing, any axes.
+// Resizing along one axis after another, in any form that ONNX has: scales that do not yield whole numbers of elements,
+// sizes that are computed at run time, filters against aliasing, any axes.
 #pragma once
 
 #include "relay/frontend/onnx/convert.h"
@@ -13,12 +13,12 @@ struct Interpolation {
   double extrapolation = 0;
 };
 
-// One axis of the data. Scalars: the new size (int64), how many new elements there are to an old one (float64), and of
-// tf_crop_and_resize where the region starts and ends (float64; else null).
+// A resized axis of the data. Scalars: the new size (int64), the number of new elements per old one (float64), and for
+// tf_crop_and_resize the start and end of the region (float64; else null).
 struct ResizedAxis {
   int64_t axis;
   ir::Expr size, scale, start, end;
-  std::optional<double> known_scale = {};  // a filter against aliasing is then of few elements
+  std::optional<double> known_scale = {};  // if set, a filter against aliasing has few elements
 };
 
 ir::Expr interpolated(Convert& c, const ir::Expr& x, const Interpolation& how, const std::vector<ResizedAxis>& axes);

@@ -11,11 +11,11 @@ namespace convert {
 using ir::Dims;
 using ir::Expr;
 
-// alpha * A' * B' + beta * C, where A' and B' are perhaps transposed. A weight that is used transposed is Relay's
+// alpha * A' * B' + beta * C, where A' and B' are optionally transposed. A weight that is used transposed is Relay's
 // nn.dense.
 Values Gemm(Convert& c) {
   Expr a = c.input(0), b = c.input(1);
-  // The oldest exporters give A more axes and mean a matrix.
+  // The oldest exporters pass A with more axes and mean a matrix.
   if (c.opset < 7 && c.rank(a) > 2) a = c.emit("nn.batch_flatten", {a});
   if (!c.expect_rank(a, 2, 2, "A") || !c.expect_rank(b, 2, 2, "B")) return {};
   if (c.integer("transA", 0)) a = c.transpose(a, {1, 0});
@@ -34,10 +34,10 @@ Values Gemm(Convert& c) {
 using ir::Dims;
 using ir::Expr;
 
-// How many sizes only the run knows.
+// The number of sizes that are known only at run time.
 static int64_t unknown(const Dims& sizes) { return std::count_if(sizes.begin(), sizes.end(), scalar::is_any); }
 
-// All axes but the last two as one, without a word of their sizes.
+// All axes but the last two as one, without naming their sizes.
 static Expr first_axes_joined(Convert& c, Expr e) {
   for (int64_t axes = c.rank(e); e && axes > 3; --axes) {
     ir::Ints codes(static_cast<size_t>(axes - 1), 0);
@@ -49,7 +49,7 @@ static Expr first_axes_joined(Convert& c, Expr e) {
 
 Expr matrix_product(Convert& c, Expr a, Expr b) {
   if (!c.expect_rank(a, 1, 32, "A") || !c.expect_rank(b, 1, 32, "B")) return {};
-  // A vector is a row on the left, a column on the right; the added axis is taken away from the result.
+  // A vector is a row on the left, a column on the right; the added axis is removed from the result.
   bool row = c.rank(a) == 1, column = c.rank(b) == 1;
   if (row) a = c.reshape(a, {scalar::imm(1), c.shape(a)[0]});
   if (column) b = c.reshape(b, {c.shape(b)[0], scalar::imm(1)});
@@ -67,7 +67,7 @@ Expr matrix_product(Convert& c, Expr a, Expr b) {
       batch.push_back(is_int(batch_a[i], 1) ? batch_b[i] : batch_a[i]);
       count = count * batch[i];
     }
-    // The batch, and the last two axes of e, where only the run knows some of them.
+    // The batch, and the last two axes of e, if some are known only at run time.
     auto computed_shape = [&](const Expr& e) {
       ir::Exprs sizes;
       for (size_t i = 0; i < rank; ++i) {
@@ -79,7 +79,7 @@ Expr matrix_product(Convert& c, Expr a, Expr b) {
       for (Expr& size : sizes) size = c.expand(size, 0);
       return c.concatenate(sizes, 0);
     };
-    // Each operand as (batch, m, k): stretched only where it is neither whole nor one matrix for all.
+    // Each operand as (batch, m, k): broadcast only if it is neither whole nor one matrix for all.
     auto flat = [&](const Expr& e, const Dims& own) {
       Dims matrix(c.shape(e).end() - 2, c.shape(e).end());
       bool one = true, whole = true;
@@ -120,7 +120,7 @@ Values MatMulInteger(Convert& c) {
   Expr a = c.cast(c.input(0), DType::int32()), b = c.cast(c.input(1), DType::int32());
   if (c.has(2)) {
     Expr zero = c.cast(c.input(2), DType::int32());
-    // One zero point a row of A.
+    // A zero point per row of A.
     if (c.rank(zero) == 1 && !is_int(c.shape(zero)[0], 1)) zero = c.reshape(zero, {c.shape(zero)[0], scalar::imm(1)});
     a = c.subtract(a, zero);
   }
@@ -128,8 +128,8 @@ Values MatMulInteger(Convert& c) {
   return {matrix_product(c, a, b)};
 }
 
-// Of (.., M, M), by elimination: in each step the row with the largest first element comes first, and what is below it
-// loses its first column.
+// Determinants of (.., M, M), by elimination: each step puts the row with the largest first element first, and the rows
+// below it lose their first column.
 Values Det(Convert& c) {
   Expr x = c.input(0);
   constexpr int64_t limit = 64;

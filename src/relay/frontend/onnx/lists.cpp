@@ -78,7 +78,7 @@ Expr as(Convert& c, const Value& value, const Type& type) {
   return made;
 }
 
-// Through a function, whose parameter says it: a name's type is lost where passes put its value in its place.
+// Through a function, whose parameter has the type: a name's type is lost if passes replace it by its value.
 Expr widened(Convert& c, const Expr& e, const Type& type) {
   if (!e || ir::equal(e->type, type)) return e;
   ir::VarRef value = c.variable("any_size", type), join = c.variable("join", ir::func_type({type}, type));
@@ -97,7 +97,7 @@ Expr call(Convert& c, const char* name, Exprs args, const Type& result) {
   return made;
 }
 
-// The variable says what nothing else does: of which tensors there are none.
+// The variable records the type of tensors, which nothing else does.
 Expr empty(Convert& c, const Type& list) {
   ir::VarRef none = c.variable("none", list);
   return c.let(none, construct(c, "Nil", {}, list), none);

@@ -1,4 +1,4 @@
-// Losses, as graphs that were exported for training have them.
+// Losses, as in graphs exported for training.
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx::convert {

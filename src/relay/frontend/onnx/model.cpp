@@ -1,4 +1,4 @@
-// Reading onnx.proto. Each function reads one message and nothing else; field numbers are those of onnx.proto.
+// Reading onnx.proto. Each function reads only one message; field numbers are those of onnx.proto.
 #include "relay/frontend/onnx/model.h"
 
 #include <algorithm>
@@ -101,7 +101,7 @@ SparseData Reader::sparse(std::string_view message) {
 Attribute Reader::attribute(std::string_view message, int depth) {
   Attribute a;
   int64_t type = 0;
-  // `value` becomes a T (keeping what a repeated field has so far).
+  // Turns `value` into a T (keeping the elements of a repeated field so far).
   auto value = [&]<class T>(T*) -> T& {
     if (!std::holds_alternative<T>(a.value)) a.value.emplace<T>();
     return std::get<T>(a.value);
@@ -123,7 +123,7 @@ Attribute Reader::attribute(std::string_view message, int depth) {
       default: w.skip();
     }
   }
-  // A writer leaves out what is zero or empty; the type says what it would have been.
+  // Writers omit zero or empty values; the type determines them.
   if (a.value.index() == 0) {
     switch (type) {
       case 1: a.value = 0.0f; break;
@@ -159,7 +159,7 @@ Node Reader::node(std::string_view message, int depth) {
   return n;
 }
 
-// "?" and "-1" are written for sizes that are not known, several in one shape, which are not one size.
+// "?" and "-1" are written for unknown sizes; several in one shape are different sizes.
 bool names_something(std::string_view name) {
   return std::any_of(name.begin(), name.end(),
                      [](unsigned char c) { return std::isalpha(c) != 0 || c == '_' || c >= 0x80; });
@@ -189,7 +189,7 @@ std::vector<DimInfo> Reader::shape(std::string_view message) {
   return dims;
 }
 
-// What a sequence or an optional value holds.
+// The type of the elements of a sequence or an optional value.
 std::string_view held_type(std::string_view message) {
   std::string_view held;
   for (Wire w(message); w.next();) {
@@ -201,12 +201,12 @@ std::string_view held_type(std::string_view message) {
   return held;
 }
 
-// `depth`: of sequences and optional values around it. An optional sequence of tensors is the deepest that is read.
+// `depth`: of the sequences and optional values around it. An optional sequence of tensors is the deepest that is read.
 Form Reader::type(std::string_view message, ValueInfo& info, int depth) {
   Form form = Form::Other;
   for (Wire w(message); w.next();) {
     const uint32_t field = w.field();
-    if (field == 5 && depth == 0) {  // a map: its values' type
+    if (field == 5 && depth == 0) {  // a map: the type of its values
       for (Wire m(w.bytes()); m.next();) {
         if (m.field() == 2)
           info.is_map = type(m.bytes(), info, depth + 1) == Form::Tensor;

@@ -1,13 +1,13 @@
-// An ONNX file in memory, as it says it: graphs, nodes, attributes, tensors, in the words of onnx.proto.
+// An ONNX file in memory, as written: graphs, nodes, attributes, tensors, in the words of onnx.proto.
 //
 //   Result<Model> model = read_model("net.onnx");
 //   for (const Node& node : model->graph.nodes) ... node.op, node.inputs, node.find("strides") ...
 //   Result<Tensor> weight = tensor_value(*model, model->graph.initializers[0]);
 //
-// Everything is read from a mapping of the file: names are views into it, weights stay in it until they are asked for
-// (and after that too, when their place is aligned). A file from a stranger is safe: lengths are checked against the
-// bytes present, counts and nesting against limits, and nothing is allocated that the bytes present do not pay for.
-// Unknown fields are skipped. Contradictions between fields (a graph that is no graph) are for the importer to find.
+// Everything is read from a mapping of the file: names are views into it, weights stay in it until they are requested
+// (and afterwards too, if they are aligned). Untrusted files are safe: lengths are checked against the bytes present,
+// counts and nesting against limits, and allocations are bounded by the bytes present. Unknown fields are skipped.
+// Contradictions between fields are left to the importer.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 
 namespace relay::onnx {
 
-// Limits on what a file may hold; real models are far below.
-inline constexpr size_t max_items = 1'000'000;  // nodes, attributes, initialisers and value infos, all together
+// Limits on the contents of a file, far above those of real models.
+inline constexpr size_t max_items = 1'000'000;  // nodes, attributes, initialisers and value infos, in total
 inline constexpr int max_depth = 32;            // of graphs in attributes, and of calls of functions
 inline constexpr size_t max_rank = 32;
 
@@ -62,10 +62,10 @@ enum class ElementType : int32_t {
   Float6E3M2
 };
 std::string element_name(int32_t type);    // "float16", "string", "number 77"
-std::string element_remedy(int32_t type);  // what helps where Relay has no tensors of it
-// Nothing for those that Relay has no tensors of.
+std::string element_remedy(int32_t type);  // advice if Relay has no tensors of it
+// Unset for types of which Relay has no tensors.
 std::optional<DType> element_dtype(int32_t type);
-// The same, and of strings, which are places in a list (strings.h), int64.
+// The same, with int64 for strings, which are places in a list (strings.h).
 std::optional<DType> array_dtype(int32_t type);
 
 // A TensorProto. Its values are decoded by tensor_value().
@@ -73,14 +73,14 @@ struct TensorData {
   std::string_view name;
   int32_t type = 0;
   Shape dims;
-  std::string_view message;  // the whole TensorProto: where the typed fields are
+  std::string_view message;  // the whole TensorProto, for the typed fields
   std::string_view raw;      // raw_data
   bool has_raw = false;
   bool is_external = false;
   std::map<std::string_view, std::string_view> external;  // location, offset, length
 };
 
-// A SparseTensorProto: the elements that are not 0, and their places. Its name is that of the values.
+// A SparseTensorProto: the non-zero elements and their places. Its name is that of the values.
 struct SparseData {
   TensorData values, indices;
   Shape dims;
@@ -88,14 +88,14 @@ struct SparseData {
 
 struct Graph;
 
-// What an attribute holds; monostate: a kind that no supported operator has (lists of tensors or graphs, types).
+// The value of an attribute; monostate for kinds that no supported operator has (lists of tensors or graphs, types).
 using AttributeValue = std::variant<std::monostate, float, int64_t, std::string_view, std::shared_ptr<const TensorData>,
                                     std::shared_ptr<const Graph>, std::vector<float>, std::vector<int64_t>,
                                     std::vector<std::string_view>, std::shared_ptr<const SparseData>>;
 struct Attribute {
   std::string_view name;
   AttributeValue value;
-  std::string_view ref = {};  // in a function: the attribute of the call whose value this one has
+  std::string_view ref = {};  // in a function: the attribute of the call that provides the value
 };
 const char* kind_name(const AttributeValue& value);  // "float", "ints", "graph"
 
@@ -112,7 +112,7 @@ struct ValueInfo {
   frontend::TensorInfo::Form form = frontend::TensorInfo::Form::Other;
   int32_t type = 0;
   std::optional<std::vector<frontend::DimInfo>> shape;
-  bool is_map = false;  // of numbers or strings to tensors of `type`
+  bool is_map = false;  // a map of numbers or strings to tensors of `type`
 };
 
 struct Graph {
@@ -123,7 +123,7 @@ struct Graph {
   std::vector<ValueInfo> inputs, outputs, values;
 };
 
-// A function of the model's own: nodes that stand for each node that calls it.
+// A function of the model: nodes that replace each node that calls it.
 struct Function {
   std::string_view domain, name, overload;
   std::vector<std::string_view> inputs, outputs;
@@ -142,24 +142,24 @@ struct Model {
   Graph graph;
   std::vector<Function> functions;
   std::map<std::array<std::string_view, 3>, size_t> function_places;  // by domain, name and overload
-  int64_t largest_read = INT64_MAX;                // bytes of a tensor whose values are read; 0 for those of others
-  mutable frontend::ExternalFiles external_files;  // of external data, opened when they are first used
+  int64_t largest_read = INT64_MAX;                // bytes of a tensor whose values are read; larger ones are 0
+  mutable frontend::ExternalFiles external_files;  // of external data, opened at their first use
 
-  // The function that a node calls; null: none of the model's own.
+  // The function that a node calls; null if it is not one of the model's.
   const Function* function_of(const Node& node) const;
 };
 
-// `content`: the file that holds it, if it is not `path`.
+// `content`: the file with the model, if it is not `path`.
 Result<Model> read_model(const std::string& path, const std::string& content = {});
 
-// The elements of a tensor of strings, views into the file. bad_model: as many as its shape says are not there.
+// The elements of a tensor of strings, views into the file. bad_model if their number contradicts its shape.
 Result<std::vector<std::string_view>> string_values(const TensorData& data);
 
-// The tensor's value. Shares the mapping when the bytes are aligned for its type; decodes otherwise.
+// The tensor's value. Shares the mapping if the bytes are aligned for its type; decodes otherwise.
 Result<Tensor> tensor_value(const Model& model, const TensorData& data);
 
-// The same of a sparse tensor, with all its elements: `may_make` is asked before they take memory (limit_exceeded).
-// bad_model: indices that are not in order, or not of elements.
+// The dense value of a sparse tensor. `may_make` is called before memory is allocated (limit_exceeded). bad_model if
+// indices are out of order or out of range.
 Result<Tensor> dense_value(const Model& model, const SparseData& data, function_ref<bool(int64_t bytes)> may_make);
 
 }  // namespace relay::onnx

@@ -1,4 +1,4 @@
-// Reading files: good ones, and every kind of bad one.
+// Reading files: valid ones, and every kind of invalid one.
 #include "relay/frontend/onnx/model.h"
 
 #include <sys/resource.h>
@@ -109,7 +109,7 @@ TEST(OnnxModel, TensorsThatContradictThemselves) {
   }
 }
 
-// Which files may be read is tested in frontend/common.
+// The choice of files that may be read is tested in frontend/common.
 TEST(OnnxModel, ExternalData) {
   namespace fs = std::filesystem;
   fs::path folder = fs::path(::testing::TempDir()) / format("relay_onnx_external_{}", ::getpid());
@@ -198,7 +198,7 @@ TEST(OnnxModel, RandomBytesChanged) {
     Bytes bytes = whole;
     for (int i = 0; i <= round % 4; ++i) bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
     TestFile file(bytes);
-    Result<ImportedModel> m = load(file.path);  // either is right; crashing or throwing is not
+    Result<ImportedModel> m = load(file.path);  // both are right; crashing or throwing is not
     if (!m) EXPECT_FALSE(m.errors().empty());
   }
 }

@@ -4,7 +4,7 @@
 
 namespace relay::onnx {
 
-// The names that a node uses, last first: its inputs, and what graphs inside it use.
+// The names that a node uses, last first: its inputs, and those used by graphs inside it.
 static std::vector<std::string_view> used_names(const Node& node) {
   std::vector<std::string_view> names;
   std::vector<const Node*> work{&node};
@@ -29,7 +29,8 @@ std::vector<size_t> in_order(const Graph& graph) {
   std::vector<size_t> order;
   enum class State : uint8_t { Fresh, Open, Done };
   std::vector<State> states(graph.nodes.size(), State::Fresh);
-  std::vector<std::pair<size_t, std::vector<std::string_view>>> open;  // nodes, and what they use that is not looked at
+  std::vector<std::pair<size_t, std::vector<std::string_view>>> open;  // nodes, and their used names that have not been
+                                                                       // looked at
   auto begin = [&](size_t i) {
     states[i] = State::Open;
     open.emplace_back(i, used_names(graph.nodes[i]));

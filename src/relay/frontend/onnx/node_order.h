@@ -5,8 +5,8 @@
 
 namespace relay::onnx {
 
-// Each node behind those whose results it uses, else as they stand: some converters put nodes at the end that belong in
-// front, and ONNX Runtime sorts them. What a circle holds stays where it is, and is reported there.
+// Sorts each node after those whose results it uses, keeping the file's order otherwise: some converters put nodes at
+// the end that belong in front, and ONNX Runtime sorts them. Nodes of a cycle stay in place, and are reported there.
 std::vector<size_t> in_order(const Graph& graph);
 
 }  // namespace relay::onnx

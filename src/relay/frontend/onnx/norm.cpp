@@ -25,7 +25,7 @@ Expr rms_normalised(Convert& c, const Expr& x, const Ints& axes, double epsilon)
 
 namespace convert {
 
-// Mean and variance are those of the batch; the second and third result are the old ones moved towards them.
+// Mean and variance are those of the batch; the second and third result are the running ones updated with them.
 static Values training_batch_norm(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 2, 32, "the data")) return {};
@@ -50,7 +50,7 @@ Values BatchNormalization(Convert& c) {
   if (c.integer("training_mode", 0)) return training_batch_norm(c);
   if (c.opset < 9 && !c.integer("spatial", 1)) return c.unsupported("spatial is 0: one mean for every element");
   ir::Exprs inputs = c.all_inputs();
-  // Data, scale and statistics may have types of their own: the widest of them computes.
+  // Data, scale and statistics may have different types: the widest of them is used.
   const DType dtype = c.dtype(c.input(0));
   DType widest = dtype;
   for (const Expr& e : inputs)
@@ -65,14 +65,14 @@ Values InstanceNormalization(Convert& c) {
                  {{"axis", int64_t{1}}, {"epsilon", c.real("epsilon", 1e-5)}})};
 }
 
-// The axes from `axis` on are normalised together: taken as one axis when they are several.
+// The axes from `axis` on are normalised together: as one axis if there are several.
 Values LayerNormalization(Convert& c) {
   Expr x = c.input(0), gamma = c.input(1), beta = c.input(2);
   int64_t rank = c.rank(x);
   std::optional<int64_t> axis = c.axis(c.integer("axis", -1), rank);
   if (!axis) return {};
   bool center = beta != nullptr;
-  if (!center) beta = c.multiply(gamma, 0.0);  // not used
+  if (!center) beta = c.multiply(gamma, 0.0);  // unused
   ir::Dims shape = c.shape(x), flat(shape.begin(), shape.begin() + *axis);
   scalar::Expr count = scalar::imm(1);
   for (int64_t i = *axis; i < rank; ++i) count = count * shape[i];
@@ -87,7 +87,7 @@ Values LayerNormalization(Convert& c) {
                        {{"axis", *axis}, {"epsilon", c.real("epsilon", 1e-5)}, {"center", center}});
   Values results{c.reshape(normal, shape)};
   if (c.node.outputs.size() == 1) return results;
-  // The mean and 1 / sqrt(variance + epsilon), asked for by training graphs.
+  // The mean and 1 / sqrt(variance + epsilon), requested by training graphs.
   Ints axes;
   for (int64_t i = *axis; i < rank; ++i) axes.push_back(i);
   Expr mean = c.reduce("mean", x, axes, true), centred = c.subtract(x, mean);
@@ -104,7 +104,7 @@ Values MeanVarianceNormalization(Convert& c) {
   return {standardised(c, x, *axes, 1e-9)};
 }
 
-// (N, C, ...) with C taken as groups of channels. Scale and bias are one a channel, one a group before opset 21.
+// (N, C, ...) with C in groups of channels. Scale and bias are one per channel, one per group before opset 21.
 Values GroupNormalization(Convert& c) {
   Expr x = c.input(0);
   int64_t groups = c.integer("num_groups", 0), rank = c.rank(x);
@@ -135,7 +135,7 @@ Values LpNormalization(Convert& c) {
   if (p != 1 && p != 2) return c.bad("p is {}; it must be 1 or 2", p);
   Expr sum = c.reduce("sum", p == 1 ? c.emit("abs", {x}) : c.multiply(x, x), Ints{*axis}, true);
   Expr norm = p == 1 ? sum : c.emit("sqrt", {sum}), zero = c.scalar(0, c.dtype(x));
-  // Where all is zero it stays so.
+  // All zeros stay zeros.
   return {c.divide(x, c.emit("where", {c.emit("equal", {norm, zero}), c.scalar(1, c.dtype(x)), norm}))};
 }
 
@@ -149,10 +149,10 @@ Values RMSNormalization(Convert& c) {
   return {c.multiply(rms_normalised(c, x, axes, c.real("epsilon", 1e-5)), c.input(1))};
 }
 
-// The same under the name that ONNX Runtime's optimiser gives it, without a domain of its own.
+// The same under the name that ONNX Runtime's optimiser writes in ONNX's own domain.
 Values SimplifiedLayerNormalization(Convert& c) { return RMSNormalization(c); }
 
-// An even window reaches one place further behind than in front, in Relay the other way round.
+// An even window reaches one place further to the end than to the front; in Relay it is the reverse.
 Values LRN(Convert& c) {
   const int64_t size = c.integer("size", 0);
   auto turned = [&](Expr x) { return size % 2 == 0 ? c.emit("reverse", {x}, {{"axis", int64_t{1}}}) : x; };
@@ -164,7 +164,8 @@ Values LRN(Convert& c) {
                          {"beta", c.real("beta", 0.75)}}))};
 }
 
-// Outside of training nothing is dropped: the mask, if asked for, keeps everything. In training what is kept is scaled.
+// Outside of training nothing is dropped: the mask, if requested, keeps everything. In training the kept elements are
+// scaled.
 Values Dropout(Convert& c) {
   Expr x = c.input(0);
   const bool with_mask = c.node.outputs.size() > 1 && !c.node.outputs[1].empty();
@@ -182,7 +183,7 @@ Values Dropout(Convert& c) {
   if (!u) return {};
   Expr share = c.has(1) ? c.cast(c.input(1), c.dtype(u)) : c.scalar(0.5, c.dtype(u));
   Expr kept = c.emit("greater_equal", {u, share});
-  // Where it is not training, all is kept as it is.
+  // Without training, everything is kept unchanged.
   Expr is_training = c.input(2);
   Expr mask = c.emit("logical_or", {kept, c.emit("logical_not", {is_training})});
   Expr scale = c.divide(c.scalar(1, c.dtype(u)), c.subtract(c.scalar(1, c.dtype(u)), share));

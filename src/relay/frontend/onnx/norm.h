@@ -1,4 +1,4 @@
-// What normalisations share.
+// Helpers of normalisations.
 #pragma once
 
 #include "relay/frontend/onnx/convert.h"

@@ -1,4 +1,4 @@
-// The operators of all domains, from their lists; nothing else includes these.
+// The operators of all domains, from their lists, which are included only here.
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx {
@@ -37,7 +37,7 @@ static Table table() {
 }  // namespace convert
 #undef RELAY_ONNX
 
-// The other domains' lists have the attributes too.
+// The other domains' lists also have the attributes.
 #define RELAY_ONNX(name, min_inputs, max_inputs, max_outputs, attributes) \
   {#name, {#name, min_inputs, max_inputs, max_outputs, attributes, name}},
 namespace microsoft {
@@ -63,7 +63,7 @@ static Table table() {
 }  // namespace preview
 #undef RELAY_ONNX
 
-// Null: a domain that nothing is known of.
+// Null for an unknown domain.
 static const Table* table_of(std::string_view domain) {
   static const std::map<std::string_view, Table> tables = {
       {"", convert::table()},

@@ -1,4 +1,4 @@
-// Pools over the axes behind (N, C), and what takes windows back: Col2Im, MaxUnpool.
+// Pools over the axes after (N, C), and the inverses of windows: Col2Im, MaxUnpool.
 #include <cmath>
 #include <numeric>
 
@@ -14,7 +14,7 @@ using ir::Ints;
 
 static bool rounds_up(Convert& c) { return c.integer("ceil_mode", 0) != 0; }
 
-// One axis is pooled as a picture of one line.
+// A single axis is pooled as an image of one line.
 static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* three_dimensional, bool average,
                    bool count_padding, bool ceil) {
   Ints kernel = c.ints("kernel_shape");
@@ -50,7 +50,7 @@ Values average_pool(Convert& c, const Expr& x) {
 
 namespace convert {
 
-// The greatest element of each window and where it stands in the flat data: window by window, place after place.
+// The largest element of each window and its place in the flat data: window by window, place after place.
 static Values max_pool_places(Convert& c, const Expr& x) {
   const Ints kernel = c.ints("kernel_shape");
   std::optional<Window> w = read_window(c, x, kernel);
@@ -69,7 +69,7 @@ static Values max_pool_places(Convert& c, const Expr& x) {
     if (free < 0) return c.bad("the window is larger than the data along axis {}", i + 2);
     const int64_t stride = w->strides[i];
     int64_t count = free / stride + 1;
-    // A window more where one begins in front of what is padded behind.
+    // Adds a window if it begins before the padding at the end.
     if (c.integer("ceil_mode", 0) && free % stride && count * stride < sizes[i + 2] + w->pads[i]) ++count;
     results.push_back(count);
     taps *= w->kernel[i];
@@ -149,7 +149,7 @@ Expr root(Convert& c, const Expr& x, double p) {
   return p == 2 ? c.emit("sqrt", {x}) : c.emit("power", {x, c.scalar(1 / p, c.dtype(x))});
 }
 
-// x with zeros behind it, so that the windows that ceil_mode adds are whole.
+// x with zeros after it, so that the windows that ceil_mode adds are complete.
 Expr with_last_windows(Convert& c, Expr x) {
   const Ints kernel = c.ints("kernel_shape");
   std::optional<Window> w = read_window(c, x, kernel);
@@ -161,7 +161,7 @@ Expr with_last_windows(Convert& c, Expr x) {
     const int64_t padded = *extent + w->pads[i] + w->pads[kernel.size() + i], stride = w->strides[i],
                   reach = (kernel[i] - 1) * w->dilations[i] + 1;
     const int64_t rest = padded >= reach ? (padded - reach) % stride : 0;
-    // A window that would begin behind the data and the padding in front of it is none.
+    // A window that would begin after the data and the padding in front of it does not count.
     const bool begins = (padded - reach) / stride * stride + stride < *extent + w->pads[i];
     width.push_back({0, rest && begins ? stride - rest : 0});
   }
@@ -172,7 +172,7 @@ double exponent(Convert& c) { return c.opset < 2 ? c.real("p", 2) : static_cast<
 
 }  // namespace
 
-// The p-norm of each window: the mean of the powers, zeros of the padding counted, times their number.
+// The p-norm of each window: the mean of the powers, including zeros of the padding, times their number.
 Values LpPool(Convert& c) {
   Expr x = c.input(0);
   const double p = exponent(c);
@@ -198,8 +198,8 @@ Values GlobalLpPool(Convert& c) {
 
 namespace {
 
-// For each tap of a window and each element of an image, which of taps x places holds the element; taps x places where
-// none does. Sizes along each axis.
+// For each tap of a window and each element of an image: the number among taps x places that holds the element; taps x
+// places if none does. Sizes along each axis.
 struct Fold {
   Ints image, taps, places, strides, dilations, before;
 };
@@ -224,8 +224,8 @@ Expr ints_constant(Convert& c, const Ints& values) {
   return c.constant(Tensor::from_ints({std::ssize(values)}, DType::int64(), values));
 }
 
-// Of shapes that a run tells: where each element of the data (rows, columns) is added in the flat (C, image); `end`
-// where it lies outside. All are int64.
+// For shapes known at run time: the place in the flat (C, image) to which each element of the data (rows, columns) is
+// added; `end` if it is outside. All are int64.
 struct FoldPlaces {
   Expr places, end;
   Expr taps, windows;  // rows of one map, and columns
@@ -264,7 +264,7 @@ FoldPlaces fold_places(Convert& c, const Expr& image, const Expr& block, const E
   return {c.emit("where", {inside, flat, end}), end, all_taps, all_windows};
 }
 
-// What the windows have is added up; one element more takes what lies outside.
+// Adds up the elements of windows; an extra element takes those that are outside.
 Values computed_fold(Convert& c, const Ints& strides, const Ints& dilations, const Ints& pads) {
   const DType i64 = DType::int64();
   const Expr image = c.cast(c.input(1), i64), block = c.cast(c.input(2), i64), one = c.integer_scalar(1);
@@ -288,7 +288,7 @@ Values computed_fold(Convert& c, const Ints& strides, const Ints& dilations, con
 
 }  // namespace
 
-// (N, C * taps, places) to (N, C, image): each element is the sum of what the windows have for it.
+// (N, C * taps, places) to (N, C, image): each element is the sum of its values in the windows.
 Values Col2Im(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 3, 3, "the data")) return {};
@@ -339,8 +339,8 @@ Values Col2Im(Convert& c) {
   return {c.reshape(c.reduce("sum", picked, {2}, false), shape)};
 }
 
-// X where the indices say, zeros elsewhere. Indices count through all of the result that the window makes; an
-// output_shape has more zeros behind it along each axis.
+// X at the places of the indices, zeros elsewhere. Indices count through the whole result of the window; an
+// output_shape adds zeros after it along each axis.
 Values MaxUnpool(Convert& c) {
   Expr x = c.input(0);
   const Ints kernel = c.ints("kernel_shape");

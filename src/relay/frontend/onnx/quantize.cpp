@@ -31,7 +31,7 @@ Expr centred(Convert& c, const Expr& e, const Expr& zero, int64_t axis) {
 
 Expr quantised(Convert& c, const Expr& real, const Expr& scale, const Expr& zero) {
   if (!real || !zero) return nullptr;
-  // A sum of 16 bits would be no longer whole; the division is of the type that the model says.
+  // A sum in 16 bits would not stay integral; the division has the type in the model.
   const DType wide = c.dtype(real).bits < 32 ? DType::float32() : c.dtype(real);
   Expr steps = c.add(c.emit("round", {c.cast(c.divide(real, scale), wide)}), c.cast(zero, wide));
   auto [low, high] = range(c.dtype(zero));
@@ -58,13 +58,14 @@ namespace convert {
 namespace {
 
 std::optional<int64_t> channel_axis(Convert& c, const Expr& x) {
-  // Of no meaning, and often out of range, where there is one scale, which quantisers also write as a vector of one.
+  // The axis is meaningless, and often out of range, if there is one scale, which quantisers also write as a vector of
+  // one.
   const ir::Dims& scales = c.shape(c.input(1));
   if (scales.empty() || (scales.size() == 1 && is_int(scales[0], 1))) return 0;
   return c.axis(c.integer("axis", 1), c.rank(x));
 }
 
-// A scale or zero point for the elements of x: one value, one a place along `axis`, or one a block of places.
+// A scale or zero point for the elements of x: one value, one per place along `axis`, or one per block of places.
 Expr spread(Convert& c, const Expr& e, const Expr& x, int64_t axis) {
   const int64_t block = c.integer("block_size", 0);
   if (!block || !e || c.rank(e) <= 1) return along_axis(c, e, x, axis);
@@ -81,7 +82,7 @@ Expr quantised_storage(Convert& c, const Expr& steps, const Expr& zero, DType to
     return c.emit("cast", {steps}, {{"dtype", to}, {"saturate", c.integer("saturate", 1) != 0}});
   Expr whole = c.emit("round", {steps});
   if (zero) whole = c.add(whole, c.cast(zero, c.dtype(steps)));
-  return c.cast(whole, to);  // which saturates
+  return c.cast(whole, to);  // saturates
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ Values DequantizeLinear(Convert& c) {
   if (c.integer("output_dtype", 0)) to = element_dtype(static_cast<int32_t>(c.integer("output_dtype", 0)));
   if (!to || !to->is_float())
     return c.unsupported("it gives elements of {}", element_name(static_cast<int32_t>(c.integer("output_dtype", 0))));
-  // The product is of float32, of which one of fewer bits is the rounded one where its factors fit.
+  // The product is computed in float32; for a type of fewer bits it is the rounded one, if its factors fit.
   const DType real =
       c.dtype(scale).bits < 32 && (*to != c.dtype(scale) || from.bits > 8) ? DType::float32() : c.dtype(scale);
   if (from.is_storage() && !is_storage_integer(from)) {
@@ -111,8 +112,8 @@ Values DequantizeLinear(Convert& c) {
   return {c.cast(c.multiply(value, spread(c, c.cast(scale, real), x, *axis)), *to)};
 }
 
-// The type of QuantizeLinear's division: what the node says, or that of the scale. Of scales that nothing is computed
-// with, and of integers, it is float32.
+// The type of QuantizeLinear's division: that of the node, or that of the scale. It is float32 for integer scales and
+// for types that support no arithmetic.
 static std::optional<DType> division_type(Convert& c) {
   const int32_t wanted = static_cast<int32_t>(c.integer("precision", 0));
   if (!wanted) return c.dtype(c.input(1)).is_float() ? c.dtype(c.input(1)) : DType::float32();
@@ -140,7 +141,7 @@ Values QuantizeLinear(Convert& c) {
   return {quantised(c, x, spread(c, scale, x, *axis), zero)};
 }
 
-// To uint8 with the scale and zero point that the data's own range gives.
+// To uint8 with the scale and zero point of the data's own range.
 Values DynamicQuantizeLinear(Convert& c) {
   DynamicallyQuantised q = dynamically_quantised(c, c.input(0));
   return {q.values, q.scale, q.zero};
@@ -148,7 +149,7 @@ Values DynamicQuantizeLinear(Convert& c) {
 
 namespace {
 
-// Sums of products as integers of y: times the scales of both factors, over that of the result.
+// Sums of products as integers of y: times the scales of both factors, divided by that of the result.
 Expr requantised(Convert& c, const Expr& sums, const Expr& scale, const Expr& y_scale, const Expr& y_zero) {
   // Sums do not fit into floats of 16 bits.
   const DType real = c.dtype(scale).bits < 32 ? DType::float32() : c.dtype(scale), to = c.dtype(y_zero);
@@ -171,7 +172,7 @@ Values QLinearConv(Convert& c) {
 }
 
 Values QLinearMatMul(Convert& c) {
-  // Scales and zero points of one row of A, or of one column of B.
+  // Scales and zero points, one per row of A or per column of B.
   auto rows = [&](const Expr& e) {
     return c.rank(e) == 1 && !is_int(c.shape(e)[0], 1) ? c.reshape(e, {c.shape(e)[0], scalar::imm(1)}) : e;
   };

@@ -1,5 +1,5 @@
-// Operators that draw numbers. The first state of the generator is a constant, so that a compiled model draws the same
-// numbers in each run: it is that of `seed`, or without one of the name of the node's result.
+// Operators that draw random numbers. The first state of the generator is a constant, so that a compiled model draws
+// the same numbers in each run: it is derived from `seed`, or else from the name of the node's result.
 #include "relay/frontend/onnx/random.h"
 
 #include <bit>
@@ -24,11 +24,11 @@ uint64_t seed_of(Convert& c) {
 Expr first_state(Convert& c) {
   Tensor state = Tensor::full({10}, DType::uint64(), 0);
   state.set_int(3, static_cast<int64_t>(seed_of(c)));
-  state.set_int(8, INT64_MIN);  // the highest bit: where the path of splits begins
+  state.set_int(8, INT64_MIN);  // the highest bit: the beginning of the path of splits
   return c.constant(std::move(state));
 }
 
-// Of attribute `dtype`, which counts as `otherwise` when it is not there.
+// The type of attribute `dtype`, which defaults to `otherwise`.
 std::optional<DType> drawn_type(Convert& c, DType otherwise) {
   if (!c.has_attribute("dtype")) return otherwise;
   const int32_t code = static_cast<int32_t>(c.integer("dtype", 0));
@@ -40,7 +40,7 @@ std::optional<DType> drawn_type(Convert& c, DType otherwise) {
 // The generator has float32 and float64; other floats are rounded from float32.
 DType generated(DType dtype) { return dtype == DType::float64() ? dtype : DType::float32(); }
 
-// Of what the node says (`shape`), or of the shape of `like`, whose sizes need not be known.
+// Has the node's `shape`, or of the shape of `like`, whose sizes need not be known.
 Expr distribution(Convert& c, const std::string& op, double first, double second, const Expr& like, DType dtype) {
   if (!dtype.is_float()) return c.bad("it draws floats, but makes elements of {}", dtype.str());
   const DType drawn = generated(dtype);
@@ -78,7 +78,7 @@ Values RandomUniformLike(Convert& c) { return RandomUniform(c); }
 Values RandomNormal(Convert& c) { return drawn(c, "random.normal", c.real("mean", 0), c.real("scale", 1)); }
 Values RandomNormalLike(Convert& c) { return RandomNormal(c); }
 
-// One where a number in [0, 1) lies below the input.
+// 1 where a number in [0, 1) is below the input.
 Values Bernoulli(Convert& c) {
   Expr x = c.input(0);
   std::optional<DType> dtype = drawn_type(c, c.dtype(x));
@@ -87,7 +87,7 @@ Values Bernoulli(Convert& c) {
   return {c.cast(c.emit("less", {u, c.cast(x, c.dtype(u))}), *dtype)};
 }
 
-// Classes, drawn with the probabilities whose logarithms the rows have, up to a summand.
+// Classes, drawn with probabilities whose logarithms, up to a constant, are in the rows.
 Values Multinomial(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 2, 2, "the data")) return {};

@@ -1,4 +1,4 @@
-// Layers of models whose memory is a state and not a cache: LinearAttention and the convolution in front of it.
+// Layers of models whose memory is a state instead of a cache: LinearAttention and the convolution in front of it.
 #include <cmath>
 
 #include "relay/frontend/common/steps.h"
@@ -12,7 +12,7 @@ using ir::Dims;
 using ir::Expr;
 using ir::Exprs;
 
-// A depthwise convolution along time whose window ends at its place; what it reads before the first is the state.
+// A depthwise convolution along time whose window ends at its place; elements before the first are the state.
 Values CausalConvWithState(Convert& c) {
   Expr x = c.input(0), weight = c.input(1);
   const std::string activation = c.text("activation", "none");
@@ -32,7 +32,7 @@ Values CausalConvWithState(Convert& c) {
   if (c.has(2)) y = c.emit("nn.bias_add", {y, c.input(2)}, {{"axis", int64_t{1}}});
   if (activation != "none") y = c.multiply(y, c.emit("sigmoid", {y}));
   if (!all) return {};
-  // The last taps - 1 of all: as many as the data is long are left out in front.
+  // The last taps - 1 of all: as many as the data's length are left out in front.
   if (*taps == 1) return {y, past};
   if (std::optional<int64_t> length = c.extent(all, 2)) return {y, c.slice(all, 2, *length - *taps + 1, *length)};
   Expr latest = c.emit("reverse", {c.slice(c.emit("reverse", {all}, {{"axis", int64_t{2}}}), 2, 0, *taps - 1)},
@@ -55,7 +55,7 @@ Expr unpacked(Convert& c, const Expr& e, int64_t heads) {
   return c.transpose(split, {1, 0, 2, 3});
 }
 
-// Heads and their sizes; nothing: reported.
+// Heads and their sizes; unset if a problem was reported.
 std::optional<Heads> read_heads(Convert& c) {
   Heads h{c.integer("q_num_heads", 0), c.integer("kv_num_heads", 0), 0, 0};
   if (h.of_query < 1 || h.of_key < 1 || h.of_query % h.of_key != 0)
@@ -75,8 +75,8 @@ std::optional<Heads> read_heads(Convert& c) {
 
 }  // namespace
 
-// S = exp(g) S + k (v - S' k) beta and o = scale q' S, step by step; without decay g, or without the correction of v by
-// what S gives for k, as update_rule says. S is (B, heads, key size, value size).
+// S = exp(g) S + k (v - S' k) beta and o = scale q' S, step by step; without decay g, or without correcting v by S' k,
+// depending on update_rule. S is (B, heads, key size, value size).
 Values LinearAttention(Convert& c) {
   const std::string rule = c.text("update_rule", "gated_delta");
   const bool gated = rule == "gated" || rule == "gated_delta", corrected = rule == "delta" || rule == "gated_delta";

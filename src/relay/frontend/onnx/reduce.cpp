@@ -11,11 +11,12 @@ using ir::Ints;
 
 namespace {
 
-// Axes, an attribute before opset 13 (ReduceSum) or 18 and an input since, and whether they stay with extent 1.
+// Axes, an attribute before opset 13 (ReduceSum) or 18 and an input since then, and a flag that keeps them with extent
+// 1.
 struct Reduction {
   bool none = false;  // noop_with_empty_axes
-  Ints axes;          // empty: all
-  Expr computed;      // axes that are known when the model runs; null: those above
+  Ints axes;          // empty: all axes
+  Expr computed;      // axes that are computed at run time; null: those above
   bool keepdims = true;
 };
 
@@ -43,16 +44,16 @@ std::optional<Reduction> read(Convert& c, const Expr& x) {
 
 using Reducer = function_ref<Expr(const Expr& x, const Ints& axes, bool keepdims)>;
 
-// Over axes that are computed while the model runs: along each in turn, or not.
+// Over axes that are computed at run time: reduces along each in turn, or not.
 Expr over_computed(Convert& c, Reducer reducer, Expr x, const Reduction& r) {
   const int64_t rank = c.rank(x);
   for (int64_t i = 0; i < rank; ++i) {
     auto names = [&](int64_t axis) { return c.emit("equal", {r.computed, c.integer_scalar(axis)}); };
     Expr here = c.emit("any", {c.emit("logical_or", {names(i), names(i - rank)})});
-    if (!c.extent(r.computed, 0))  // no axes are all of them
+    if (!c.extent(r.computed, 0))  // an empty list means all axes
       here = c.emit("logical_or", {here, c.emit("equal", {c.size_of(r.computed, 0), c.integer_scalar(0)})});
     if (!x) return nullptr;
-    // Nothing along another axis: there is no element to compute, and any slice has the shape.
+    // Nothing is read along another axis: there is no element to compute, and any slice has the shape.
     const ir::Dims& shape = c.shape(x);
     const bool nothing = c.extent(x, i).value_or(0) > 0 &&
                          std::any_of(shape.begin(), shape.end(), [](const ir::Dim& d) { return is_int(d, 0); });
@@ -86,7 +87,7 @@ Values ReduceMean(Convert& c) { return reduce(c, "mean"); }
 Values ReduceMax(Convert& c) { return reduce(c, c.dtype(c.input(0)).is_bool() ? "any" : "max"); }
 Values ReduceMin(Convert& c) { return reduce(c, c.dtype(c.input(0)).is_bool() ? "all" : "min"); }
 
-// Of a list of sizes: the number of elements, known at import.
+// The product of a list of sizes, the number of elements, is known at import.
 Values ReduceProd(Convert& c) {
   KnownRef sizes = c.known(0);
   bool all = sizes && sizes->shape.size() == 1;
@@ -123,11 +124,11 @@ Values ReduceLogSum(Convert& c) {
   return sum.empty() ? sum : Values{c.emit("log", {sum[0].expr})};
 }
 
-// log(sum(exp(x))), the largest element taken out so that nothing overflows.
+// log(sum(exp(x))), with the largest element factored out so that nothing overflows.
 static Expr log_sum_exp(Convert& c, const Expr& x, const Ints& axes, bool keepdims) {
   const DType dtype = c.dtype(x);
   const Expr largest = c.reduce("max", x, axes, true);
-  // Where all is -inf nothing is taken out.
+  // If all elements are -inf, nothing is factored out.
   const Expr infinite = c.emit("equal", {c.emit("abs", {largest}), c.scalar(INFINITY, dtype)});
   const Expr shift = c.emit("where", {infinite, c.scalar(0, dtype), largest});
   const Expr sum = c.add(c.emit("log", {c.reduce("sum", c.emit("exp", {c.subtract(x, shift)}), axes, true)}), shift);
@@ -145,7 +146,7 @@ Values ReduceLogSumExp(Convert& c) {
   return {over(c, reducer, x, *r)};
 }
 
-// The place of the greatest (least) element along an axis, as int64.
+// The place of the largest (smallest) element along an axis, as int64.
 static Values place(Convert& c, const char* op) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));

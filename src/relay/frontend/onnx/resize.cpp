@@ -1,5 +1,5 @@
-// Images made larger and smaller: Resize and its forerunner Upsample; read at the places of a grid; channels turned
-// into space and back.
+// Enlarging and shrinking images: Resize and its predecessor Upsample; sampling at the places of a grid; channels to
+// space and back.
 #include <cmath>
 
 #include "relay/frontend/onnx/computed.h"
@@ -18,11 +18,12 @@ struct Resizing {
   std::string mode = "nearest", transformation = "asymmetric", nearest = "floor";
   double cubic_alpha = -0.75;
   bool exclude_outside = false;
-  std::vector<double> roi;  // of tf_crop_and_resize, for the axes that change: where each starts, where each ends
+  std::vector<double> roi;  // of tf_crop_and_resize, for the axes that change: all starts, then all ends
   double extrapolation = 0;
 };
 
-// x resized to `size` (all axes). Two or three axes in a row may change: those behind (N, C), or those between N and C.
+// x resized to `size` (all axes). Two or three consecutive axes may change: those after (N, C), or those between N and
+// C.
 Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
   int64_t rank = c.rank(x);
   auto changes = [&](int64_t axis) { return scalar::prove_equal(c.shape(x)[axis], size[axis]) != true; };
@@ -36,7 +37,7 @@ Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
     return c.reshape(image ? resized(c, image, wide, r) : image, size);
   }
   if (rank == 3) {
-    // One axis: a picture of one line.
+    // A single axis: an image of one line.
     Dims from{c.shape(x)[0], c.shape(x)[1], scalar::imm(1), c.shape(x)[2]},
         to{size[0], size[1], scalar::imm(1), size[2]};
     Resizing line = r;
@@ -76,8 +77,8 @@ Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
   return c.emit(names[rank - 4], {x}, attrs);
 }
 
-// floor(size * scale) for every axis. Positions are computed from the sizes, so the scale must be their ratio: nothing
-// when it is not, and the result would not be ONNX's.
+// floor(size * scale) for every axis. Positions are computed from the sizes, so the scale must be their ratio: unset
+// otherwise, since the result would not be ONNX's.
 std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>& scales) {
   if (static_cast<int64_t>(scales.size()) != c.rank(x))
     return c.bad("there are {} scales for the data {}", scales.size(), ir::str(x->type));
@@ -115,12 +116,12 @@ bool is_given(Convert& c, size_t input) {
   return !known || !known->values.empty();
 }
 
-// What Resize says, before it is decided how it is done.
+// The inputs and attributes of Resize, before an implementation is chosen.
 struct ResizeForm {
   Interpolation how;
-  Ints axes;              // those that are resized
-  size_t scales_at = 2;   // input
-  bool by_sizes = false;  // else by scales
+  Ints axes;              // resized axes
+  size_t scales_at = 2;   // number of the input
+  bool by_sizes = false;  // false: by scales
   std::string policy = "stretch";
 };
 
@@ -157,7 +158,7 @@ std::optional<ResizeForm> read_resize(Convert& c, const Expr& x) {
   return f;
 }
 
-// All that ONNX has, axis by axis.
+// All forms of ONNX, axis by axis.
 Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
   const size_t at = f.by_sizes ? 3 : f.scales_at;
   Expr list = c.cast(c.input(at), f.by_sizes ? DType::int64() : DType::float64());
@@ -176,13 +177,13 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
                          "give the new sizes, 1 or more; an axis without elements stays without");
   }
   if (!known && !f.by_sizes) {
-    const Expr positive = c.emit("greater", {list, c.scalar(0, DType::float64())});  // which NaN is not
+    const Expr positive = c.emit("greater", {list, c.scalar(0, DType::float64())});  // false for NaN
     list = refused_where(c, list, c.emit("logical_not", {positive}), "a value in scales is not above 0",
                          "give the ratio of the new size to the old one for each axis");
   }
   auto real = [&](const Expr& e) { return c.cast(e, DType::float64()); };
   auto extent = [&](int64_t i) { return c.size_of(x, f.axes[static_cast<size_t>(i)]); };
-  Expr common;  // one scale for all axes
+  Expr common;  // a single scale for all axes
   for (int64_t i = 0; f.policy != "stretch" && f.by_sizes && i < n; ++i) {
     Expr scale = c.divide(real(element(c, list, i)), real(extent(i)));
     common = !common ? scale : c.emit(f.policy == "not_larger" ? "minimum" : "maximum", {common, scale});
@@ -204,7 +205,7 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
       to.size = c.cast(c.emit("floor", {c.multiply(to.scale, real(extent(i)))}), DType::int64());
       if (known) to.known_scale = known->at(i);
     }
-    if (known && before && !common) {  // the result's size is known with the list
+    if (known && before && !common) {  // the result's size is known if the list is
       const double scaled = f.by_sizes ? 0 : std::floor(known->at(i) * static_cast<double>(*before));
       if (scaled > 0x1p53) return c.bad("scale {} of {} elements is {}", i, *before, known->at(i));
       to.size = c.integer_scalar(f.by_sizes ? known->int_at(i) : static_cast<int64_t>(scaled));
@@ -215,7 +216,7 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
   return interpolated(c, x, f.how, axes);
 }
 
-// Whether Relay's operators for images do it: sizes that are known, and scales that lead to whole ones.
+// True if Relay's operators for images apply: known sizes, and scales that yield whole ones.
 bool suits_images(Convert& c, const Expr& x, const ResizeForm& f) {
   const int64_t rank = c.rank(x);
   const std::string& how = f.how.transformation;
@@ -247,15 +248,15 @@ bool suits_images(Convert& c, const Expr& x, const ResizeForm& f) {
 
 }  // namespace
 
-// Inputs: data, scales (opset 10); data, roi, scales, sizes (since 11), of which roi is rarely meant and one of the
-// last two is empty or absent. Since opset 18 they may be those of some axes only.
+// Inputs: data, scales (opset 10); data, roi, scales, sizes (since 11), where roi is rarely used and one of the last
+// two is empty or absent. Since opset 18 they may be those of some axes only.
 Values Resize(Convert& c) {
   Expr x = c.input(0);
   std::optional<ResizeForm> f = read_resize(c, x);
   if (!f) return {};
   if (!suits_images(c, x, *f)) return {resized_by_axis(c, x, *f)};
   Resizing r{f->how.mode, f->how.transformation, f->how.nearest, f->how.cubic_alpha, f->how.exclude_outside, {}, 0};
-  if (r.transformation == "half_pixel_symmetric") r.transformation = "half_pixel";  // the same where sizes are exact
+  if (r.transformation == "half_pixel_symmetric") r.transformation = "half_pixel";  // equivalent if sizes are exact
   if (r.transformation == "tf_crop_and_resize") {
     std::optional<std::vector<double>> roi = numbers(c, 1, "roi");
     if (!roi) return {};
@@ -286,7 +287,7 @@ Values Resize(Convert& c) {
   return {resized(c, x, *size, r)};
 }
 
-// Scales are an attribute before opset 9 and an input since.
+// Scales are an attribute before opset 9 and an input since then.
 Values Upsample(Convert& c) {
   Expr x = c.input(0);
   Resizing r;
@@ -351,8 +352,8 @@ Values SpaceToDepth(Convert& c) {
   return {c.reshape(blocks, {s[0], scalar::simplify(s[1] * block * block), h, w})};
 }
 
-// Where each element of a picture of this size looks at under the affine map theta: from -1 to 1 along each axis, x
-// first. (N, 2, 3) gives (N, H, W, 2), (N, 3, 4) gives (N, D, H, W, 3).
+// The place that each element of an image of this size reads under the affine map theta: from -1 to 1 along each axis,
+// x first. (N, 2, 3) yields (N, H, W, 2), (N, 3, 4) yields (N, D, H, W, 3).
 Values AffineGrid(Convert& c) {
   Expr theta = c.input(0);
   if (!c.expect_rank(theta, 3, 3, "theta")) return {};
@@ -391,7 +392,7 @@ Values AffineGrid(Convert& c) {
       c.reshape(c.transpose(c.reshape(grid, {scalar::imm(*elements), batch, scalar::imm(axes)}), {1, 0, 2}), shape)};
 }
 
-// Cut or filled with zeros on both sides, one more behind where the difference is odd.
+// Crops or pads with zeros on both sides, one more at the end if the difference is odd.
 Values CenterCropPad(Convert& c) {
   Expr x = c.input(0);
   std::optional<Ints> axes = c.optional_ints("axes");

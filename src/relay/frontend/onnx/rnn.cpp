@@ -12,10 +12,10 @@ struct Network {
   const char* op;
   int64_t gates;
   size_t states;
-  std::vector<std::string> activations;  // of a direction, unless the model says others
+  std::vector<std::string> activations;  // of a direction, unless the model has others
 };
 
-// An activation in ONNX and in Relay, with its parameters where none are given.
+// An activation in ONNX and in Relay, with its default parameters.
 struct Activation {
   std::string_view onnx, relay;
   std::vector<double> parameters;
@@ -36,8 +36,8 @@ const std::vector<Activation>& known_activations() {
   return known;
 }
 
-// "leaky_relu(0.01), tanh", or "" for those of the network. Parameters are listed for those activations only that have
-// some. Nothing: reported.
+// "leaky_relu(0.01), tanh", or "" for those of the network. Parameters are listed only for activations that have some.
+// Unset if a problem was reported.
 std::optional<std::string> activations_of(Convert& c, const Network& n, size_t directions) {
   const std::vector<std::string_view>* names = c.value_of<std::vector<std::string_view>>("activations");
   if (!names || names->empty()) return "";

@@ -1,4 +1,4 @@
-// Operators that look for elements, or put them at given places.
+// Operators that search for elements, or put them at specified places.
 #include "relay/frontend/onnx/computed.h"
 #include "relay/scalar/simplify.h"
 
@@ -11,10 +11,10 @@ namespace convert {
 
 namespace {
 
-// The indices, one a row, of what is not zero: (K, rank) int64.
+// The indices of non-zero elements, one per row: (K, rank) int64.
 Expr places(Convert& c, const Expr& e) { return c.cast(c.emit("argwhere", {e}), DType::int64()); }
 
-// What reductions of ONNX are called in Relay; "": there is none of the name.
+// Relay's name of an ONNX reduction; "" if there is none.
 std::string reduction(Convert& c) {
   const std::string name = c.text("reduction", "none");
   if (name == "none") return "update";
@@ -24,7 +24,7 @@ std::string reduction(Convert& c) {
   return "";
 }
 
-// ONNX keeps a place in the last axis of indices, Relay in the first.
+// ONNX keeps an index tuple in the last axis of indices, Relay in the first.
 Expr places_first(Convert& c, const Expr& indices) {
   Ints order{c.rank(indices) - 1};
   for (int64_t i = 0; i < c.rank(indices) - 1; ++i) order.push_back(i);
@@ -39,7 +39,8 @@ Values NonZero(Convert& c) {
   return {c.transpose(places(c, x), {1, 0})};
 }
 
-// The slices along an axis (or elements, without one) for which the condition holds; it may be shorter than the axis.
+// The slices along an axis (or elements, without one) for which the condition holds, which may be shorter than the
+// axis.
 Values Compress(Convert& c) {
   Expr x = c.input(0), condition = c.input(1);
   if (!c.expect_rank(condition, 1, 1, "the condition")) return {};
@@ -66,7 +67,7 @@ Values ScatterND(Convert& c) {
   return {c.emit("scatter_nd", {c.input(0), places_first(c, indices), c.input(2)}, {{"mode", how}})};
 }
 
-// Equal slices along an axis once. All pairs of slices are compared, element by element in order.
+// Distinct slices along an axis. Compares all pairs of slices, element by element in order.
 static Values unique_slices(Convert& c, const Expr& x) {
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
@@ -84,7 +85,7 @@ static Values unique_slices(Convert& c, const Expr& x) {
     if (i != *axis) order.push_back(i);
   const Expr rows = c.reshape(c.transpose(x, order), {scalar::imm(slices), scalar::imm(size)});
   const Expr left = c.expand(rows, 1), right = c.expand(rows, 0), differs = c.emit("not_equal", {left, right});
-  // (slices, slices): which two are equal, and which is less at the first place where they differ.
+  // (slices, slices): pairs that are equal, and pairs whose first is less at their first difference.
   const Expr same = c.emit("logical_not", {c.reduce("any", differs, {2}, false)});
   auto first_of = [&](const Expr& e, int64_t along) {
     return c.cast(c.emit("argmax", {c.cast(e, DType::int32())}, {{"axis", Ints{along}}}), DType::int64());
@@ -92,7 +93,8 @@ static Values unique_slices(Convert& c, const Expr& x) {
   const Expr less = c.cast(c.emit("less", {left, right}), DType::int32());
   const Expr place = c.expand(first_of(differs, 2), 2);
   const Expr is_less = c.squeeze(c.emit("gather", {less, place}, {{"axis", int64_t{2}}}), 2);
-  const Expr rank = c.reduce("sum", c.cast(is_less, DType::int64()), {0}, false);  // how many are less than it
+  const Expr rank = c.reduce("sum", c.cast(is_less, DType::int64()), {0}, false);  // the number of slices that are less
+                                                                                   // than it
   const Expr first = first_of(same, 1), counts = c.reduce("sum", c.cast(same, DType::int64()), {1}, false);
   auto take = [&](const Expr& e, const Expr& at, int64_t along) {
     return c.emit("take", {e, at}, {{"axis", along}, {"mode", "clip"}});
@@ -115,7 +117,7 @@ Values unique_elements(Convert& c, const Expr& x, bool sorted) {
   Expr all = c.emit("unique", {flat}, {{"sorted", sorted}, {"return_counts", true}});
   if (!all) return {};
   auto part = [&](int64_t which) { return c.cast(c.get(all, which), DType::int64()); };
-  // Only as many as there are different elements mean something.
+  // Only the first entries, one per distinct element, are valid.
   Expr at = numbers_to(c, c.squeeze(part(3), 0));
   auto cut = [&](const Expr& e) { return c.emit("take", {e, at}, {{"axis", int64_t{0}}, {"mode", "clip"}}); };
   return {cut(c.get(all, 0)), cut(part(1)), part(2), cut(part(4))};
@@ -123,7 +125,7 @@ Values unique_elements(Convert& c, const Expr& x, bool sorted) {
 
 namespace convert {
 
-// Equal elements once, in order of size or of their first place.
+// Distinct elements, in ascending order or in that of their first places.
 Values Unique(Convert& c) {
   Expr x = c.input(0);
   const bool sorted = c.integer("sorted", 1) != 0;
@@ -136,7 +138,7 @@ Values Unique(Convert& c) {
   return results;
 }
 
-// The first elements of each sequence turned around, as many as its length says.
+// Reverses the first elements of each sequence, up to its length.
 Values ReverseSequence(Convert& c) {
   Expr x = c.input(0), lengths = c.cast(c.input(1), DType::int64());
   const int64_t time = c.integer("time_axis", 0), batch = c.integer("batch_axis", 1);
@@ -152,7 +154,7 @@ Values ReverseSequence(Convert& c) {
   return {c.emit("gather", {x, c.emit("broadcast_to_like", {indices, x})}, {{"axis", time}})};
 }
 
-// 1 at the first greatest element along an axis, 0 elsewhere. Before opset 13 the axes behind are one with it.
+// 1 at the first largest element along an axis, 0 elsewhere. Before opset 13 the axes after it are merged with it.
 Values Hardmax(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = c.axis(c.integer("axis", c.opset < 13 ? 1 : -1), c.rank(x));
@@ -170,8 +172,8 @@ Values Hardmax(Convert& c) {
   return {c.reshape(c.cast(c.emit("equal", {c.emit("broadcast_to_like", {place, x}), best}), c.dtype(x)), shape)};
 }
 
-// Data with rows replaced from a place on, one for each batch, as caches of attention are; "circular" begins anew at
-// the end.
+// Data with rows replaced from a place on, one place for each batch, as in caches of attention; "circular" wraps around
+// at the end.
 Values TensorScatter(Convert& c) {
   Expr x = c.input(0), update = c.input(1);
   std::optional<int64_t> axis = c.axis(c.integer("axis", -2), c.rank(x));

@@ -1,5 +1,5 @@
-// Sequences: lists of tensors, made and taken apart at import where their number is known there, and else when the
-// model runs (lists.h). Optional values.
+// Sequences: lists of tensors, made and split at import if their number is known, and otherwise at run time (lists.h).
+// Optional values.
 #include "relay/frontend/common/steps.h"
 #include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/lists.h"
@@ -18,7 +18,7 @@ std::optional<List> list_of(Convert& c, size_t i) {
   return c.bad("input {} is not a sequence", i);
 }
 
-// Whether input 0, or a place in it, is known only when the model runs; then input 0 becomes such a list.
+// True if input 0, or a place in it, is known only at run time; then input 0 becomes such a list.
 bool is_computed(Convert& c, size_t place_input) {
   if (!c.has(0)) return false;
   const bool known_place = !c.has(place_input) || c.known(place_input);
@@ -42,7 +42,7 @@ Value made(Convert& c, List list) {
   return Value(std::make_shared<const List>(std::move(list)));
 }
 
-// A place in a list of `size`, from input i; the end when it is absent.
+// A place in a list of `size`, from input i; `otherwise` if absent.
 std::optional<size_t> place(Convert& c, size_t i, size_t size, size_t otherwise) {
   if (!c.has(i)) return otherwise;
   std::optional<ir::Ints> at = c.ints(i, "the place in the sequence");
@@ -118,7 +118,7 @@ Values SequenceErase(Convert& c) {
 
 namespace {
 
-// The tensors of a list in one, joined by halves so that each is copied once for each halving. The last come first:
+// The tensors of a list in one, joined by halves so that each is copied once per halving. The last come first:
 //   fn (%count, %list) -> (%count tensors as one, the rest of the list)
 Expr joined_by_halves(Convert& c, const Expr& list, int64_t axis, bool stack) {
   ir::Type element = lists::element_of_list(list->type);
@@ -182,7 +182,7 @@ Values ConcatFromSequence(Convert& c) {
 
 namespace {
 
-// How many parts, and where each begins and ends: int64 scalars.
+// The number of parts, and the beginning and end of each: int64 scalars.
 struct Parts {
   Expr count;
   std::function<std::pair<Expr, Expr>(const Expr& index)> range;
@@ -212,7 +212,7 @@ std::optional<Parts> parts_of(Convert& c, const Expr& extent, Captures& outside)
                }};
 }
 
-// Where the axis, or the sizes of the parts, are known only when the model runs.
+// For an axis, or sizes of parts, that are known only at run time.
 Values computed_parts(Convert& c, const Expr& x, int64_t axis) {
   const bool drops_axis = !c.has(1) && !c.integer("keepdims", 1);
   Captures outside(c);
@@ -244,7 +244,7 @@ Values computed_parts(Convert& c, const Expr& x, int64_t axis) {
 
 }  // namespace
 
-// Parts of given sizes, of one size, or of 1.
+// Parts of specified sizes, of one size, or of size 1.
 Values SplitToSequence(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
@@ -276,8 +276,8 @@ Values SplitToSequence(Convert& c) {
 
 namespace {
 
-// SequenceMap where a sequence is known only when the model runs: from the first elements on, each result in front of
-// those before.
+// SequenceMap if a sequence is known only at run time: from the first elements on, each result in front of the previous
+// ones.
 Values computed_map(Convert& c, const Graph& body) {
   Captures outside(c);
   Steps steps;
@@ -298,7 +298,7 @@ Values computed_map(Convert& c, const Graph& body) {
     for (size_t k = 0; k < sequences.size(); ++k) given[sequences[k]] = Value(elements[k]);
     return c.tensors_of(body, given, enter);
   };
-  // What the body gives says of which tensors there are none at first.
+  // The body's results determine the type of the initially empty lists.
   Exprs examples;
   for (const Expr& list : steps.state) examples.push_back(c.variable("element", lists::element_of_list(list->type)));
   std::optional<Values> types = results(examples);
@@ -325,7 +325,8 @@ Values computed_map(Convert& c, const Graph& body) {
 
 }  // namespace
 
-// The body for each element of the first sequence, beside the same element of the others, and tensors as they are.
+// Applies the body to each element of the first sequence, together with the same element of the others, and unchanged
+// tensors.
 Values SequenceMap(Convert& c) {
   const Graph* body = c.graph("body");
   for (size_t i = 0; body && i < c.inputs(); ++i)
@@ -350,7 +351,7 @@ Values SequenceMap(Convert& c) {
   return all;
 }
 
-// A value that is there is as good as the value itself.
+// A value that is present is represented by itself.
 Values Optional(Convert& c) { return {c.has(0) ? c.value(0) : Value::absent()}; }
 Values OptionalGetElement(Convert& c) {
   if (lists::is_option(c.value(0)))

@@ -1,4 +1,4 @@
-// Operators that make shapes or change them. What they do to known elements (sizes) is done at import.
+// Operators that make shapes or change them. Those on known elements (sizes) are computed at import.
 #include <algorithm>
 
 #include "relay/frontend/onnx/computed.h"
@@ -17,7 +17,7 @@ static bool has_unknown(const Dims& shape) {
   return std::any_of(shape.begin(), shape.end(), [](const Dim& d) { return is_any(d); });
 }
 
-// Since opset 15 of the axes from `start` to before `end`.
+// Since opset 15 only the axes from `start` to before `end`.
 Values Shape(Convert& c) {
   Expr x = c.input(0);
   int64_t rank = c.rank(x);
@@ -46,7 +46,7 @@ Values Size(Convert& c) {
 
 // --- the same elements in another shape ------------------------------------------------------------------------------
 
-// A known value in the shape of its converted form, when that is of numbers.
+// A known value in the shape of its converted form, if that consists of numbers.
 static KnownRef known_in(Convert& c, const Dims& shape) {
   KnownRef known = c.known(0);
   if (!known) return nullptr;
@@ -58,7 +58,7 @@ static KnownRef known_in(Convert& c, const Dims& shape) {
   return reshaped(*known, extents);
 }
 
-// Known values keep being known; others go through `op`.
+// Known values stay known; others go through `op`.
 template <class F>
 static Values reshaped_value(Convert& c, const Dims& shape, F otherwise) {
   if (KnownRef known = known_in(c, shape)) return {known};
@@ -73,7 +73,7 @@ static Dims shape_of_input(Convert& c) {
   return shape;
 }
 
-// 0 keeps an axis (unless allowzero), -1 is what is left over. Before opset 5 the shape is an attribute.
+// 0 keeps an axis (unless allowzero), -1 takes the remaining elements. Before opset 5 the shape is an attribute.
 Values Reshape(Convert& c) {
   Dims from = shape_of_input(c), to;
   if (c.opset < 5 && c.has_attribute("shape")) {
@@ -87,11 +87,11 @@ Values Reshape(Convert& c) {
     to = *shape;
   }
   bool allowzero = c.integer("allowzero", 0) != 0;
-  Ints codes;  // what Relay's reshape says the same with
+  Ints codes;  // equivalent codes of Relay's reshape
   for (const Dim& d : to)
     if (is_int(d) && !(allowzero && is_int(d, 0))) codes.push_back(d->ivalue);
   if (codes.size() != to.size()) codes.clear();
-  Dims left = from;  // without the axes that stay where they are
+  Dims left = from;  // without the axes that keep their place
   std::vector<bool> is_kept(to.size());
   std::optional<size_t> rest;
   for (size_t i = 0; i < to.size(); ++i) {
@@ -106,7 +106,7 @@ Values Reshape(Convert& c) {
     }
   }
   if (rest) {
-    // What the other axes leave over; factors that occur on both sides cancel.
+    // The size that the other axes leave; factors that occur on both sides cancel.
     Dim over = scalar::imm(1);
     for (size_t i = 0; i < to.size(); ++i) {
       if (i == *rest || (is_kept[i] && !is_int(to[i], 0))) continue;
@@ -158,7 +158,7 @@ Values Squeeze(Convert& c) {
     if (!std::binary_search(axes->begin(), axes->end(), i)) to.push_back(from[i]);
   return reshaped_value(c, to, [&] {
     Expr x = c.input(0);
-    // Without axes, one of any size stays, for which it must not be 1.
+    // Without axes, one of any size stays, and must not be 1.
     for (int64_t i = 0; i < rank && !given; ++i)
       if (!is_int(c.agreed(from[i])) && !std::binary_search(axes->begin(), axes->end(), i))
         x = c.emit("annotation.bounded", {x}, {{"axis", i}, {"least", int64_t{2}}});
@@ -215,7 +215,7 @@ Values Expand(Convert& c) {
     if (is_int(to[i], 1)) to[i] = from[i];
   }
   if (KnownRef known = c.known(0); known && !known->dtype.is_bool()) {
-    // Plus zeros: the stretching of addition.
+    // Adds zeros, which broadcasts.
     relay::Shape extents;
     for (const Dim& d : to)
       if (is_int(d)) extents.push_back(d->ivalue);
@@ -246,7 +246,7 @@ Values Tile(Convert& c) {
     for (const Dim& r : *reps) counts.push_back(r->ivalue);
     return {c.emit("tile", {x}, {{"reps", counts}})};
   }
-  // Sizes of inputs among them: an axis in front of each one is stretched.
+  // Sizes of inputs among them: an axis in front of each one is broadcast.
   Dims apart, wide, joined;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (!is_int((*reps)[d], 1)) apart.push_back(scalar::imm(1)), wide.push_back((*reps)[d]);
@@ -270,7 +270,7 @@ Values Concat(Convert& c) {
   return {c.emit("concatenate", {c.tuple(all)}, {{"axis", *axis}})};
 }
 
-// Equal parts of an axis of any size, the last of them smaller where it does not divide.
+// Equal parts of an axis of any size, with a smaller last one if it does not divide.
 static Values split_unevenly(Convert& c, const Expr& x, int64_t axis, int64_t parts) {
   const Dim& extent = c.shape(x)[static_cast<size_t>(axis)];
   if (is_any(extent)) {
@@ -289,7 +289,7 @@ static Values split_unevenly(Convert& c, const Expr& x, int64_t axis, int64_t pa
   return results;
 }
 
-// Into as many parts as there are outputs: of given sizes (an attribute before opset 13, an input since) or equal ones.
+// A part for each output: of specified sizes (an attribute before opset 13, an input since then) or equal ones.
 Values Split(Convert& c) {
   if (c.node.outputs.empty()) return c.bad("it has no outputs");
   Dims shape = shape_of_input(c);
@@ -303,7 +303,7 @@ Values Split(Convert& c) {
     return c.bad("split is [{}], but there are {} outputs", join(*given, ", "), parts);
   const Dim& extent = shape[*axis];
   if (is_int(extent) && !given) {
-    // Equal parts; the last is smaller when the axis does not divide (since opset 18).
+    // Equal parts; the last is smaller if the axis does not divide (since opset 18).
     int64_t size = (extent->ivalue + parts - 1) / parts;
     if (extent->ivalue % parts && c.opset < 18)
       return c.bad("axis {} of {} elements does not split into {} equal parts", *axis, extent->ivalue, parts);
@@ -415,7 +415,8 @@ Values ConstantOfShape(Convert& c) {
 
 // --- padding ---------------------------------------------------------------------------------------------------------
 
-// Amounts are an attribute before opset 11 and an input since, for the named axes since 18. A negative amount cuts.
+// Amounts are an attribute before opset 11 and an input since then, for the named axes since 18. A negative amount
+// crops.
 Values Pad(Convert& c) {
   Expr x = c.input(0);
   int64_t rank = c.rank(x);

@@ -42,7 +42,7 @@ Values window(Convert& c, double a, double b, double d) {
 }
 
 struct Complex {
-  Expr real, imaginary;  // null: zero
+  Expr real, imaginary;  // null means zero
 };
 
 // cos and sin of 2 pi i k / n, (rows, columns).
@@ -62,7 +62,7 @@ std::optional<Waves> circle(Convert& c, int64_t n, int64_t columns, DType dtype)
   return Waves{c.constant(std::move(cosine)), c.constant(std::move(sine))};
 }
 
-// The same for n that a run tells; the lists are 0, 1, .. before n and before the number of columns.
+// The same for n computed at run time; the lists are 0, 1, .. below n and below the number of columns.
 Waves computed_circle(Convert& c, const Expr& n, const Expr& rows, const Expr& columns, DType dtype) {
   const DType exact = DType::float64();
   Expr step = c.emit("floor_mod", {c.multiply(c.expand(rows, 1), c.expand(columns, 0)), n});
@@ -109,7 +109,7 @@ Expr stacked(Convert& c, const Complex& x) {
   return c.concatenate({c.expand(x.real, rank), c.expand(x.imaginary, rank)}, rank);
 }
 
-// The axis as the last one: where axis and last change places.
+// A permutation that exchanges the axis with the last one.
 Ints with_last(int64_t rank, int64_t axis) {
   Ints order;
   for (int64_t i = 0; i < rank; ++i) order.push_back(i);
@@ -169,19 +169,19 @@ Expr scalar_input(Convert& c, size_t i) {
   return e && c.rank(e) > 0 ? c.reshape(e, {}) : e;
 }
 
-// The same, where a run refuses what is below 1.
+// The same; a run fails if it is below 1.
 Expr positive_input(Convert& c, size_t i, const char* what) {
   const Expr e = scalar_input(c, i);
   return refused_where(c, e, c.emit("less", {e, c.integer_scalar(1)}), format("{} is below 1", what), "give 1 or more");
 }
 
-// 0, 1, .. before a size, which `size` says where its dimension does not.
+// 0, 1, .. below a size, which is `size` if its dimension is not known.
 Expr count_to(Convert& c, const ir::Dim& dim, const Expr& size) {
   if (is_any(dim)) return numbers_to(c, size);
   return c.emit("cumsum", {c.broadcast_to(c.integer_scalar(1), {dim})}, {{"axis", int64_t{0}}, {"exclusive", true}});
 }
 
-// Where the length of the signal, or dft_length, is not a number at import.
+// If the length of the signal, or dft_length, is not a number at import.
 Values computed_transform(Convert& c, Expr x, int64_t axis, bool inverse, bool onesided) {
   const DType dtype = c.dtype(x);
   const Expr one = c.integer_scalar(1), two = c.integer_scalar(2);
@@ -217,7 +217,7 @@ Values computed_transform(Convert& c, Expr x, int64_t axis, bool inverse, bool o
   return {stacked(c, {c.transpose(y.real, order), c.transpose(y.imaginary, order)})};
 }
 
-// A product with the matrix of the transform along one axis, which is cut or filled with zeros to dft_length.
+// A product with the matrix of the transform along one axis, which is cropped or padded with zeros to dft_length.
 Values transform_along(Convert& c, Expr x, int64_t axis) {
   const bool inverse = c.integer("inverse", 0) != 0, onesided = c.integer("onesided", 0) != 0;
   std::optional<int64_t> extent = c.extent(x, axis);
@@ -256,7 +256,7 @@ Values DFT(Convert& c) {
   int64_t where = c.opset >= 20 ? -2 : c.integer("axis", 1);
   if (c.opset >= 20 && c.has(2)) {
     if (!c.known(2)) {
-      // Below zero it counts from the axis of parts on, which is none of those to choose from.
+      // A negative axis counts from the axis of parts on, which cannot be chosen.
       Expr at = c.cast(c.rank(c.input(2)) > 0 ? c.reshape(c.input(2), {}) : c.input(2), DType::int64());
       at = c.emit("where", {c.emit("less", {at, c.integer_scalar(0)}), c.add(at, static_cast<double>(rank)), at});
       return {along_computed(c, at, rank - 1, [&](int64_t axis) -> Expr {
@@ -276,14 +276,14 @@ Values DFT(Convert& c) {
 
 namespace {
 
-// (frames, n): where the elements of each frame stand along axis 1. `within`: 0, 1, .. before n.
+// (frames, n): the places of each frame's elements along axis 1. `within`: 0, 1, .. below n.
 Expr computed_places(Convert& c, const Expr& x, const Expr& n, const Expr& within) {
   const Expr by = positive_input(c, 1, "frame_step");
   Expr last = c.emit("floor_divide", {c.subtract(c.size_of(x, 1), n), by});
   return c.add(c.expand(c.multiply(numbers_to(c, c.add(last, 1)), by), 1), within);
 }
 
-// The same for an n that is known; null: reported.
+// The same for a known n; null if a problem was reported.
 Expr frame_places(Convert& c, const Expr& x, int64_t n) {
   std::optional<int64_t> length = c.extent(x, 1);
   if (n < 1 || n > length.value_or(INT32_MAX)) return c.bad("frames of {} elements of {}", n, ir::str(x->type));
@@ -304,16 +304,16 @@ Expr frame_places(Convert& c, const Expr& x, int64_t n) {
 
 }  // namespace
 
-// Not above the length of the signal.
+// Checks that it is not above the length of the signal.
 static Expr checked_frame(Convert& c, const Expr& x, const Expr& length) {
   return refused_where(c, length, c.emit("greater", {length, c.size_of(x, 1)}), "frame_length is more than the signal",
                        "give a longer signal, or shorter frames");
 }
 
-// Transforms of pieces of a signal (N, length, 1 or 2), each frame_step behind the one before, times a window.
+// Transforms of pieces of a signal (N, length, 1 or 2), frame_step elements apart, times a window.
 Values STFT(Convert& c) {
   Expr x = c.input(0);
-  if (c.rank(x) == 2) x = c.expand(x, 2);  // of real numbers, as PyTorch's exporter writes it
+  if (c.rank(x) == 2) x = c.expand(x, 2);  // real numbers, in the form of PyTorch's exporter
   if (!c.expect_rank(x, 3, 3, "the signal")) return {};
   if (!c.has(2) && !c.has(3)) return c.bad("it has neither a window nor a frame_length");
   std::optional<int64_t> n = c.has(2) ? c.extent(c.input(2), 0) : std::nullopt;
@@ -349,7 +349,7 @@ Values STFT(Convert& c) {
 
 namespace {
 
-// The same weights of numbers that a run tells.
+// The same weights for numbers computed at run time.
 Values computed_mel_weights(Convert& c, DType dtype) {
   const DType exact = DType::float64();
   auto real = [&](size_t i) {
@@ -384,7 +384,7 @@ Values computed_mel_weights(Convert& c, DType dtype) {
 
 }  // namespace
 
-// Weights (dft_length / 2 + 1, num_mel_bins) that take frequencies to the mel scale, 2595 log10(1 + f / 700): triangles
+// Weights (dft_length / 2 + 1, num_mel_bins) that map frequencies to the mel scale, 2595 log10(1 + f / 700): triangles
 // between neighbouring bins.
 Values MelWeightMatrix(Convert& c) {
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
@@ -401,7 +401,7 @@ Values MelWeightMatrix(Convert& c) {
   auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const int64_t bins = static_cast<int64_t>(*given[0]), rows = static_cast<int64_t>(dft_length) / 2 + 1;
   const double low = mel(*given[3]), high = mel(*given[4]), step = (high - low) / static_cast<double>(bins + 2);
-  std::vector<int64_t> edges;  // the row that each bin begins at
+  std::vector<int64_t> edges;  // the first row of each bin
   for (int64_t i = 0; i < bins + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);
     const double row = std::floor((dft_length + 1) * hertz / rate);

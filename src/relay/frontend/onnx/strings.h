@@ -1,9 +1,9 @@
-// Strings of an import. Relay has no tensors of strings: their elements are int64, places in one list of all strings
-// that the model holds. Equal strings have one place, so that what moves and compares strings works on their places.
+// Strings of an import. Relay has no tensors of strings: their elements are int64, places in one list of all strings of
+// the model. Equal strings have one place, so that moving and comparing strings works on their places.
 //
-// The list goes with the module (`strings` of @main's attributes, with the names of the inputs and outputs that are of
-// strings), so that who runs it can say which numbers strings have. A string that the list lacks has any number beyond
-// its end, equal strings the same.
+// The list is part of the module (`strings` of @main's attributes, with the names of the inputs and outputs that are
+// strings), so that callers can convert strings to numbers. A string that is not in the list gets any number beyond its
+// end, equal strings the same.
 #pragma once
 
 #include <map>
@@ -15,20 +15,20 @@
 
 namespace relay::onnx {
 
-// What an operator does with an input of strings: refuses it, moves its elements without looking at them, or knows
-// them.
+// The way that an operator handles an input of strings: refuses it, moves its elements without looking at them, or
+// knows them.
 enum class StringUse : uint8_t { Refuses, Moves, Knows };
 StringUse string_use(std::string_view op);
 
 class Strings {
  public:
-  // The place of a string, which is put at the end of the list if it is not there yet.
+  // The place of a string, which is appended to the list if it is new.
   int64_t code(std::string_view text) {
     auto [it, is_new] = places_.try_emplace(std::string(text), static_cast<int64_t>(list_.size()));
     if (is_new) list_.emplace_back(text);
     return it->second;
   }
-  // The places of several, as a tensor of rank 1.
+  // The places of several strings, as a tensor of rank 1.
   Tensor codes(const std::vector<std::string_view>& strings) {
     std::vector<int64_t> all;
     for (std::string_view text : strings) all.push_back(code(text));

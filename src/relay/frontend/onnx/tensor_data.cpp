@@ -1,4 +1,4 @@
-// The values of TensorProto: raw bytes, typed fields, or bytes of another file beside the model.
+// The values of TensorProto: raw bytes, typed fields, or bytes of another file next to the model.
 #include <charconv>
 #include <cstring>
 
@@ -97,7 +97,7 @@ Result<Tensor> external_value(const Model& model, const TensorData& data, DType 
   return frontend::unread_tensor(data.name, data.dims, dtype);
 }
 
-// Which field of TensorProto carries values of a type.
+// The field of TensorProto with values of a type.
 uint32_t typed_field(DType dtype) {
   if (dtype == DType::float32()) return 4;
   if (dtype == DType::float64()) return 10;
@@ -130,13 +130,13 @@ Result<Tensor> typed_value(const TensorData& data, DType dtype) {
   return frontend::tensor_of(data.name, ints, data.dims, dtype);
 }
 
-// How many bytes hold `count` elements, one behind the other without gaps.
+// Bytes that hold `count` elements, stored without gaps.
 int64_t packed_bytes(int64_t count, DType dtype) {
   const int64_t bits = dtype.width();
   return count / 8 * bits + (count % 8 * bits + 7) / 8;
 }
 
-// Elements of 8, 6, 4 or 2 bits, from a byte's lowest bits on; those of 6 may go over into the next byte.
+// Elements of 8, 6, 4 or 2 bits, from a byte's lowest bits on; those of 6 bits may continue in the next byte.
 Result<Tensor> unpacked(const TensorData& data, std::string_view bytes, int64_t count, DType dtype) {
   if (static_cast<int64_t>(bytes.size()) != packed_bytes(count, dtype))
     return frontend::tensor_problem(
@@ -221,7 +221,7 @@ Result<Tensor> tensor_value(const Model& model, const TensorData& data) {
 
 // --- sparse tensors --------------------------------------------------------------------------------------------------
 
-// The places of the elements in the flat tensor: indices has one number each, or one for each axis.
+// The places of the elements in the flat tensor: indices have one number each, or one for each axis.
 static Result<std::vector<int64_t>> places(const Model& model, const SparseData& data, int64_t elements) {
   const std::string_view name = data.values.name;
   auto bad = [&](const std::string& what) { return frontend::tensor_problem(DiagnosticKind::bad_model, name, what); };

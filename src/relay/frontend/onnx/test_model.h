@@ -110,7 +110,7 @@ inline Bytes value_info(const std::string& name, std::string type) {
 class TestGraph {
  public:
   TestGraph& input(const std::string& name, const std::string& type) { return add(11, value_info(name, type)); }
-  // Without a type the graph does not say what it is.
+  // Without a type, the graph does not declare one.
   TestGraph& output(const std::string& name, const std::string& type = "?") {
     if (type != "?") return add(12, value_info(name, type));
     Bytes untyped;
@@ -167,7 +167,7 @@ inline Bytes model_bytes(const TestGraph& graph, int64_t opset) {
   return out;
 }
 
-// A file that is removed when the test is done with it.
+// A file that is removed after the test.
 struct TestFile {
   explicit TestFile(const Bytes& bytes) : path(write_file(bytes)) {}
   TestFile(const TestGraph& graph, int64_t opset) : path(write_file(model_bytes(graph, opset))) {}

@@ -11,7 +11,7 @@ using ir::Ints;
 
 namespace {
 
-// The n-grams of one length: their tokens in a row, and their columns in the result.
+// The n-grams of one length: their consecutive tokens, and their columns in the result.
 struct Grams {
   Ints tokens, columns;
 };
@@ -38,7 +38,7 @@ std::optional<std::map<int64_t, Grams>> read_grams(Convert& c, const Ints& colum
   return all;
 }
 
-// A number that is no token of the n-grams.
+// A number that is not a token of the n-grams.
 int64_t no_token(const Grams& grams) {
   const std::set<int64_t> tokens(grams.tokens.begin(), grams.tokens.end());
   int64_t none = -1;
@@ -46,16 +46,17 @@ int64_t no_token(const Grams& grams) {
   return none;
 }
 
-// How often each n-gram stands in each row of x (N, C), tokens up to `skips` apart: (N, grams).
+// The count of each n-gram in each row of x (N, C), with tokens up to `skips` apart: (N, grams).
 Expr occurrences(Convert& c, const Expr& x, const Grams& grams, int64_t length, int64_t skips) {
   const int64_t count = static_cast<int64_t>(grams.columns.size());
   const std::optional<int64_t> tokens = c.extent(x, 1);
   Expr sum;
   for (int64_t skip = 0; skip <= (length == 1 ? 0 : skips); ++skip) {
-    const int64_t behind = (length - 1) * (skip + 1);  // where the last token of an n-gram is behind its first
+    const int64_t behind = (length - 1) * (skip + 1);  // distance of an n-gram's last token from its first
     if (tokens && *tokens <= behind) break;
     if (!tokens && behind > max_known) return c.over_limit("n-grams go over {} tokens", behind + 1);
-    // Each place of a row may begin one where nobody knows how many there are: those that go beyond it are none.
+    // If the number of places is unknown, each place of a row may begin an n-gram; those that exceed the row do not
+    // count.
     const Expr row =
         tokens || behind == 0 ? x : c.pad(x, {{0, 0}, {0, behind}}, c.integer_scalar(no_token(grams)), "constant");
     Expr found;
@@ -75,7 +76,7 @@ Expr occurrences(Convert& c, const Expr& x, const Grams& grams, int64_t length, 
 
 }  // namespace
 
-// How often n-grams of tokens stand in rows of tokens.
+// The counts of n-grams of tokens in rows of tokens.
 Values TfIdfVectorizer(Convert& c) {
   const bool is_strings = c.value(0).carried == static_cast<int32_t>(ElementType::String);
   if (is_strings != (c.node.find("pool_strings") != nullptr))
@@ -98,7 +99,7 @@ Values TfIdfVectorizer(Convert& c) {
                 skips = c.integer("max_skip_count", 0);
   if (skips < 0 || skips > 1024) return c.bad("max_skip_count is {}", skips);
   if (!c.may_make(width, DType::float32())) return {};
-  // Columns that no n-gram has are 0: the first of all.
+  // Columns without an n-gram are 0: the first of all.
   const Expr first = c.emit("full_like", {c.reduce("sum", x, {1}, true), c.integer_scalar(0)});
   ir::Exprs parts{c.cast(first, DType::float32())};
   Ints order(static_cast<size_t>(width), 0);

@@ -10,7 +10,7 @@ namespace relay::onnx {
 using ir::Expr;
 using scalar::UnaryOp;
 
-// A curve in which numbers cancel: of floats of 16 bits in float32.
+// A curve with cancellation: 16-bit floats are computed in float32.
 static Expr in_float32(Convert& c, const Expr& x, function_ref<Expr(const Expr&)> curve) {
   const DType dtype = c.dtype(x);
   if (!x || !dtype.is_float() || dtype.bits >= 32) return curve(x);
@@ -38,7 +38,7 @@ namespace {
 
 Values unary(Convert& c, const char* op) { return {c.emit(op, {c.input(0)})}; }
 
-// Computed now when the operand is known.
+// Computed now if the operand is known.
 Values unary(Convert& c, const char* op, UnaryOp folded) {
   if (KnownRef a = c.known(0))
     if (KnownRef result = frontend::unary(folded, *a)) return {result};
@@ -96,7 +96,7 @@ static Values cast_to(Convert& c, DType dtype) {
     if (KnownRef result = frontend::cast(*a, dtype)) return {result};
   Expr x = c.input(0);
   if (!dtype.is_storage()) return {c.cast(x, dtype)};
-  // To short integers the lowest bits, as of other integers.
+  // Conversion to narrow integers keeps the lowest bits, as for other integers.
   if (is_storage_integer(dtype)) return {c.cast(c.cast(x, DType::int32()), dtype)};
   return {c.emit("cast", {x},
                  {{"dtype", dtype},
@@ -234,7 +234,8 @@ Values Shrink(Convert& c) {
   return {c.emit("where", {c.emit("less", {x, c.scalar(-lambd, c.dtype(x))}), c.add(x, bias), above})};
 }
 
-// Slopes stretch to the data. One axis of them (the usual (C, 1, 1)) is nn.prelu; before opset 7 it was always axis 1.
+// Slopes are broadcast to the data. One axis of them (the usual (C, 1, 1)) is nn.prelu; before opset 7 it was always
+// axis 1.
 Values PRelu(Convert& c) {
   Expr x = c.input(0), slope = c.input(1);
   int64_t rank = c.rank(x), missing = rank - c.rank(slope);
@@ -251,7 +252,7 @@ Values PRelu(Convert& c) {
   return {c.emit("where", {c.emit("less", {x, c.scalar(0, c.dtype(x))}), c.multiply(x, slope), x})};
 }
 
-// Bounds are attributes before opset 11 and optional inputs since.
+// Bounds are attributes before opset 11 and optional inputs since then.
 Values Clip(Convert& c) {
   Expr x = c.input(0);
   if (c.opset < 11) {
@@ -270,7 +271,7 @@ Values Clip(Convert& c) {
   return {x};
 }
 
-// Since opset 13 along one axis. Before, the data was taken as a matrix: the axes from `axis` on are one.
+// Along one axis since opset 13. Before, the data was treated as a matrix: the axes from `axis` on are one.
 static Values softmax(Convert& c, const char* op) {
   Expr x = c.input(0);
   int64_t rank = c.rank(x);

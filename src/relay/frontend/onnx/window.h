@@ -1,5 +1,4 @@
-// The geometry that convolutions and pools share: extents, steps and paddings of a window that moves over the last
-// axes.
+// The window geometry of convolutions and pools: extents, steps and paddings of a window that moves over the last axes.
 #pragma once
 
 #include "relay/frontend/onnx/convert.h"
@@ -11,20 +10,20 @@ struct Window {
   ir::Ints pads;  // before every axis, then after every axis: the order of ONNX and of Relay
 };
 
-// Reads strides, dilations, pads and auto_pad for a window of `kernel` over x (N, C, ...). Nothing: reported. What
-// auto_pad asks for may depend on a size that has a name only: then `padded` becomes x with that much of `value` around
-// it, and the window has no pads there; without `padded` it is reported.
+// Reads strides, dilations, pads and auto_pad for a window of `kernel` over x (N, C, ...). Unset if a problem was
+// reported. The amount of auto_pad may depend on a size that has only a name: then `padded` becomes x with that much of
+// `value` around it, and the window has no pads there; if `padded` is null, that is reported.
 std::optional<Window> read_window(Convert& c, const ir::Expr& x, ir::Ints kernel, ir::Expr* padded = nullptr,
                                   double value = 0);
 
-// A line (N, C, W) as a picture of one row, and back: codes of reshape, for sizes that nobody knows.
+// A line (N, C, W) as an image of one row, and back: reshape codes for unknown sizes.
 inline const ir::Ints one_row{0, 0, -4, 1, -1}, no_row{0, 0, -3};
 
-// A convolution of x by weight with the node's attributes; null: reported.
+// A convolution of x by weight with the node's attributes; null if a problem was reported.
 ir::Expr convolution(Convert& c, const ir::Expr& x, const ir::Expr& weight, const frontend::EmitAttrs& more);
-// The average of each window that the node's attributes say; empty: reported.
+// The average over each window of the node's attributes; empty if a problem was reported.
 Values average_pool(Convert& c, const ir::Expr& x);
-// The product of matrices in the last two axes, the other axes stretched to each other as in numpy.
+// The product of matrices in the last two axes; the other axes are broadcast as in numpy.
 ir::Expr matrix_product(Convert& c, ir::Expr a, ir::Expr b);
 
 }  // namespace relay::onnx

@@ -1,11 +1,12 @@
-// An algorithm computes what groups of a function compute in another form: with fewer operations, or less memory.
+// An algorithm rewrites groups of a function into an equivalent form that takes fewer operations or less memory.
 //
-// One folder here, and one line of schedule/schedule_rules.def. Its file plan.cpp says where it applies, in four steps:
+// Each is a folder here and a line of schedule/schedule_rules.def. Its file plan.cpp decides where it applies, in four
+// steps:
 //
-//   match     by structure: what there is to rewrite at a group of the plan
-//   estimate  by the numbers of the machine: what that brings; nothing where it does not pay
+//   match     by structure: finds something to rewrite at a group of the plan
+//   estimate  by the machine's numbers: the gain, or none if the form is not faster
 //   rewrite   tensor expressions to tensor expressions, and the plan's groups with them
-//   schedule  how the groups in its form become loops (rules/form.h)
+//   schedule  turns the groups in its form into loops (rules/form.h)
 #pragma once
 
 #include <optional>
@@ -17,15 +18,16 @@
 
 namespace relay::lower {
 
-// When the plan of a function asks.
+// The points of planning at which algorithms are applied.
 enum class Point : uint8_t {
-  BeforeOrders,  // of dimensions are chosen: groups that become one
-  AtOrder,       // of a convolution or pooling over images: whether its result stays stored by channels
+  BeforeOrders,  // before orders of dimensions are chosen: groups that become one
+  AtOrder,       // at the choice for a convolution or pooling over images: decides if its result stays stored by
+                 // channels
   AfterOrders,   // groups in other forms
   Last,          // groups that stay in their form and become one
 };
 
-// One group of a plan, where an algorithm looks.
+// The group of a plan that an algorithm looks at.
 struct Site {
   FunctionPlan& plan;
   const LowerOptions& options;
@@ -46,17 +48,17 @@ struct InForm {
 struct Algorithm {
   Rule rule;
   Point point;
-  // Whether functions for many calls at once take it. What is decided for whole arrays they do not: one call must not
-  // see another.
+  // True if functions for many calls at once may use it. Choices that depend on whole arrays are not allowed there: one
+  // call must not see another.
   bool for_calls;
-  bool (*take)(Site&);  // false: the group is left as it is
-  // All forms of a group that the structure allows, whether they pay or not: what the fuzzers try.
+  bool (*take)(Site&);  // returns false if it leaves the group as it is
+  // All forms of a group that the structure allows, profitable or not, for the fuzzers.
   std::vector<InForm> (*forms)(const te::Tensors& outputs, const std::set<std::string>& constants, const TargetDesc&);
 };
 std::vector<const Algorithm*> algorithms();
 
 // The algorithm that `Steps` describes: match(site) -> optional<Found>; estimate(Found&, target) -> optional<Gain>;
-// rewrite(site, Found&, gain) -> bool, false where values of constants forbid it; forms().
+// rewrite(site, Found&, gain) -> bool, false if values of constants forbid it; forms().
 template <class Steps>
 constexpr Algorithm algorithm(Rule rule, Point point, bool for_calls = false) {
   return {rule, point, for_calls,
@@ -69,12 +71,12 @@ constexpr Algorithm algorithm(Rule rule, Point point, bool for_calls = false) {
           Steps::forms};
 }
 
-// One algorithm over the groups of a plan.
+// Applies one algorithm to the groups of a plan.
 class Application {
  public:
   Application(FunctionPlan& plan, const LowerOptions& options, const Algorithm& algorithm);
-  bool at(size_t group);  // whether the group took the form
-  void finish();          // puts in groups that were added, and takes out those that are part of others
+  bool at(size_t group);  // returns true if the group took the form
+  void finish();          // inserts the added groups and removes those that are part of others
 
  private:
   FunctionPlan& plan_;
@@ -82,12 +84,12 @@ class Application {
   const Algorithm& algorithm_;
   const Uses uses_;
   std::vector<bool> gone_;
-  std::vector<std::vector<Group>> before_, behind_;  // of each group; empty: of none
+  std::vector<std::vector<Group>> before_, behind_;  // by group; empty if none were added
 };
 
-// Those that may be used at this point, in order.
+// The algorithms that may be used at this point, in order.
 std::vector<const Algorithm*> algorithms_at(Point point, const LowerOptions& options);
-// Applies them to all groups, one algorithm after the other.
+// Applies the algorithms of this point to all groups, one algorithm after the other.
 void apply_algorithms(FunctionPlan& plan, const LowerOptions& options, Point point);
 
 }  // namespace relay::lower

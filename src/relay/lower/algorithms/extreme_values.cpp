@@ -31,8 +31,8 @@ te::Tensor largest_values(const te::Tensor& data, bool images) {
                  [](const Exprs& i, const Exprs& r) { return Exprs{i[0], r[1], i[1], r[0]}; });
 }
 
-// The bits of a positive float32, as an integer, are 2^23 (127 + its logarithm to base 2), but for at most 0.09 of the
-// logarithm, and those of infinity and NaN are above all others.
+// The bits of a positive float32, read as an integer, are 2^23 (127 + its logarithm to base 2), within 0.09 of the
+// logarithm; those of infinity and NaN are larger than all others.
 ExtremeValues extreme_values(const te::Tensor& largest, bool images) {
   const Exprs wholes = images ? Exprs{largest->shape[0]} : Exprs{imm(1)},
               rows = images ? Exprs{largest->shape[1]} : largest->shape;
@@ -51,7 +51,7 @@ ExtremeValues extreme_values(const te::Tensor& largest, bool images) {
                                      [&](Expr bits) { return scalar::cast(f32, scalar::ne(bits, imm(0, i32))); });
   const te::Tensor extreme = te::compute("extreme", wholes, [&](const Exprs& i) {
     const Expr max = scalar::cast(f32, (*largest_bits)(i));
-    const Expr others = scalar::max((*count)(i)-fimm(1), fimm(1));  // rows, of which the mean is not divided by
+    const Expr others = scalar::max((*count)(i)-fimm(1), fimm(1));  // number of rows by which the mean is divided
     const Expr sticks_out = scalar::lt((*sum)(i)-max, (max - fimm(unit * std::log2(max_ratio))) * others);
     const auto bits_of_huge = static_cast<int64_t>(unit * (exponent_bias + std::log2(huge)));
     return scalar::logical_or(scalar::le(imm(bits_of_huge, i32), (*largest_bits)(i)), sticks_out);
@@ -76,7 +76,7 @@ bool has_large_weights(const FunctionPlan& plan, const Group& g) {
   bool large = false;
   each_array(plan, g, [&](const te::Tensor&, const Array& a) {
     if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
-    constexpr int64_t lanes = 8;  // so that the compiler makes vectors of them
+    constexpr int64_t lanes = 8;  // so that the compiler vectorises
     double sums[lanes] = {};
     const float* values = static_cast<const float*>(a.value.data());
     const int64_t count = a.value.elements();

@@ -41,13 +41,13 @@ Consumers consumers_of(const te::Tensors& stages) {
 }
 
 te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
-  constexpr int64_t max_reads = 16;  // of t, for each of which its readers' code stands again
+  constexpr int64_t max_reads = 16;  // of t, each of which repeats its readers' code
   const te::Tensors stages = te::topological(outputs);
   const Consumers consumers = consumers_of(stages);
   te::Tensors region{t};
-  std::unordered_map<const te::TensorNode*, int64_t> reads{{t.get(), 1}};  // of t, with all between inlined
+  std::unordered_map<const te::TensorNode*, int64_t> reads{{t.get(), 1}};  // of t, with all stages between inlined
   WrittenSize written;
-  size_t ends = 1;  // the longest part of the region that nothing leaves but at its last stage
+  size_t ends = 1;  // the longest part of the region that is only left at its last stage
   for (const te::Tensor& stage : stages) {
     if (stage->is_placeholder() || reads.count(stage.get())) continue;
     int64_t count = 0;
@@ -62,10 +62,10 @@ te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, co
     if (count > 0 && count <= max_reads && pointwise && written.add(*stage) <= max_written)
       region.push_back(stage), reads[stage.get()] = count;
   }
-  // Nothing leaves before stage `end` if every reader of the earlier ones is among those up to it.
+  // The region is not left before stage `end` if every reader of the earlier ones is among the stages up to it.
   std::unordered_map<const te::TensorNode*, size_t> position;
   for (size_t i = 0; i < region.size(); ++i) position[region[i].get()] = i;
-  size_t reach = 0;  // no end before this one
+  size_t reach = 0;  // a lower bound of the end
   for (size_t i = 0; i < region.size(); ++i) {
     if (reach <= i) ends = i + 1;
     if (std::find(outputs.begin(), outputs.end(), region[i]) != outputs.end()) break;
@@ -115,7 +115,7 @@ static std::vector<LoadFact> loads_in(const Expr& e, const Exprs& vars) {
   return out;
 }
 
-// The constant c of axis // c, if that is all that these loads have of the axis; 0: it is not.
+// The constant c of axis // c, if that is the only use of the axis in these loads; 0 otherwise.
 static int64_t group_of(const std::vector<LoadFact>& loads, const Expr& axis) {
   int64_t group = 0;
   for (const LoadFact& l : loads)
@@ -135,7 +135,7 @@ static int64_t group_of(const std::vector<LoadFact>& loads, const Expr& axis) {
   return group;
 }
 
-// The load of the first group.
+// The load for the first group.
 static Expr first_group(const Expr& load, const Expr& axis) {
   return scalar::simplify(scalar::rewrite(load, [&](const Expr& e) {
     return e->kind == scalar::Kind::Binary && e->binary == scalar::BinaryOp::FloorDiv && e->args[0] == axis

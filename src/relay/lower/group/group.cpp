@@ -51,7 +51,7 @@ static te::Tensor renamed_placeholder(const te::Tensor& p, const std::string& na
 }
 
 namespace {
-// Builds the te of one group; keeps the tensors of each expression.
+// Builds the te of a group; keeps the tensors of each expression.
 class Translator {
  public:
   explicit Translator(GroupTe& group) : group_(group) {}
@@ -141,7 +141,7 @@ class Translator {
 };
 }  // namespace
 
-// What the parameter is called by the first operator that uses it: "data", "weight".
+// The parameter's name in the first operator that uses it: "data", "weight".
 static std::string parameter_name(const ir::Var& var, const ir::Expr& body) {
   std::string name;
   ir::visit(body, [&](const ir::Expr& e) {
@@ -200,7 +200,7 @@ Result<GroupTe> group_of(const ir::Call& call) {
   return group;
 }
 
-// A name is a symbol of an object file and a column of a profile: longer ones end in a hash of the whole.
+// A name is a symbol of an object file and a column of a profile: longer ones end in a hash of the whole name.
 std::string short_name(std::string name) {
   constexpr size_t longest = 120, kept = 100;  // characters
   if (name.size() <= longest) return name;
@@ -221,7 +221,7 @@ void make_names_unique(GroupTe& group) {
   };
   for (te::Tensor& p : group.params) rename(p);
   for (auto& [p, value] : group.constants) rename(p);
-  // What is checked stays the same tensors as what is computed with.
+  // Checks use the same tensors as the computation.
   te::Tensors all = group.outputs;
   for (const CheckedTe& c : group.checks)
     if (c.indices) all.push_back(c.indices);
@@ -316,7 +316,7 @@ te::Tensors redirect(const te::Tensors& outputs, const te::Tensor& from, const t
       if (n->kind != scalar::Kind::Load) return n;
       const te::TensorNode* source = dynamic_cast<const te::TensorNode*>(n->source.get());
       if (!source) return n;
-      // What `to` is made of keeps its own inputs; only stages outside of it are redirected.
+      // Inputs of `to` are kept; only stages outside of it are redirected.
       te::Tensor next = source == from.get() ? to : done.count(source) ? done.at(source) : te::Tensor(source);
       return next.get() == source ? n : scalar::load(next, n->args);
     });

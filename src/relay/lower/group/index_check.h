@@ -1,4 +1,4 @@
-// What a step checks of indices before kernels read by them.
+// A check of indices, made before kernels read by them.
 #pragma once
 
 #include "relay/base/diagnostics.h"
@@ -7,11 +7,13 @@
 namespace relay::lower {
 
 struct IndexCheck {
-  std::string op;  // whose indices they are: "take"
+  std::string op;  // the operator that reads by them: "take"
   Span span;
   std::vector<scalar::Expr>
-      extents;                // an index is in [-extent, extent): one for all, or one a slice of the first dimension
-  std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened; no_axis: it is in [0, extent)
+      extents;                // an index is in [-extent, extent): one extent for all, or one per slice of the first
+                              // dimension
+  std::vector<int64_t> axes;  // axes of the data, one per extent; -1: all axes, flattened; no_axis: the index is in [0,
+                              // extent)
 };
 
 }  // namespace relay::lower

@@ -16,14 +16,14 @@ namespace {
 struct Operations {
   double plain = 0, divisions = 0, roots = 0;
 };
-// On elements of at most 32 bits, and on wider ones.
+// Elements of at most 32 bits, and wider ones.
 enum Width : size_t { Narrow, Wide };
 using ByWidth = std::array<Operations, 2>;
 Width width_of(DType t) { return t.bits > DType::float32().bits ? Wide : Narrow; }
 
 ByWidth of_nodes(const Expr& e) {
   ByWidth all;
-  std::unordered_set<const scalar::Node*> computed;  // of elements, unlike indices and tests of them
+  std::unordered_set<const scalar::Node*> computed;  // on elements, unlike indices and conditions on them
   scalar::visit(e, [&](const Expr& n) {
     using scalar::Kind;
     if (n->kind == Kind::Load) computed.insert(n.get());
@@ -37,7 +37,7 @@ ByWidth of_nodes(const Expr& e) {
     } else if (n->kind == Kind::Binary) {
       using scalar::BinaryOp;
       const BinaryOp op = n->binary;
-      // A comparison goes with its choice, and several operations on bits are one instruction.
+      // A comparison is counted with its select, and several bit operations are one instruction.
       if (n->dtype.is_bool() || op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor) return;
       const bool divides = op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::FloorMod ||
                            op == BinaryOp::TruncDiv || op == BinaryOp::TruncMod;
@@ -49,7 +49,7 @@ ByWidth of_nodes(const Expr& e) {
   return all;
 }
 
-// Those that stand in the polynomial of exp.
+// The operations of exp's polynomial.
 double operations_of_exp(DType type) {
   const Expr x = (*te::placeholder("x", {scalar::imm(1)}, type))({scalar::imm(0)});
   return of_nodes(scalar::expand(scalar::UnaryOp::Exp, x))[width_of(type)].plain;
@@ -63,9 +63,9 @@ double count(const Expr& e, const TargetDesc& t) {
     const OperationCycles& cycles = width == Wide ? t.float64_cycles : t.float32_cycles;
     const Operations& done = all[width];
     const double in_functions = std::max(0.0, done.plain - written[width].plain);
-    // Operations in polynomials: those of exp take as long as the machine's description says.
+    // Operations in polynomials, scaled so that exp takes the time of the machine's description.
     const double weight = additions_in(t, cycles.exp) / of_exp[width];
-    // A vector has half as many lanes where a narrow element is computed in double, as a sine is.
+    // A vector has half as many lanes if a narrow element is computed in double, as for sine.
     const double vectors = width > width_of(e->dtype) ? 2 : 1;
     additions +=
         vectors * (done.plain + in_functions * (weight - 1) + done.divisions * additions_in(t, cycles.division) +

@@ -33,12 +33,12 @@ TEST(Operations, TakeTheirTimeInAdditions) {
   EXPECT_EQ(count_operations(quotient, haswell), 56);
   EXPECT_EQ(count_operations(root, zen4), 20);
   EXPECT_EQ(count_operations(root + quotient, haswell), 56 + 56 + 1);
-  // Vector units divide integers as the floats that hold them.
+  // Vector units divide integers by way of floats that hold them.
   EXPECT_EQ(count_operations(floordiv(scalar::cast(DType::int32(), a), imm(5, DType::int32())), zen4), 12);
   EXPECT_EQ(count_operations(floordiv(scalar::cast(DType::int64(), a), imm(5)), zen4), 16);
 }
 
-// Of wider elements a vector holds fewer: their operations are counted in additions of such elements.
+// A vector holds fewer wide elements: their operations are counted in additions of such elements.
 TEST(Operations, OfDoublesInAdditionsOfDoubles) {
   const Expr x = scalar::cast(DType::float64(), a), y = scalar::cast(DType::float64(), b);
   EXPECT_EQ(count_operations(x * y, zen4), 1);
@@ -52,14 +52,14 @@ TEST(Operations, IndicesAndTestsOfThemAreFree) {
   EXPECT_EQ(count_operations(scalar::select(scalar::lt(i * 2 + 1, imm(7)), a, scalar::fimm(0, f32)), zen4), 0);
 }
 
-// Of a choice the dearest: one is evaluated.
+// A select costs its most expensive branch: only one is evaluated.
 TEST(Operations, OfAChoiceTheDearest) {
   const Expr i = scalar::var("i");
   const Expr e = scalar::select(scalar::lt(i, imm(3)), a + b, scalar::binary(BinaryOp::Div, a, b));
   EXPECT_EQ(count_operations(e, zen4), 12);
 }
 
-// Other functions are to exp as their polynomials are; their divisions take a division's time.
+// Other functions relate to exp as their polynomials do; their divisions take a division's time.
 TEST(Operations, FunctionsFollowExp) {
   auto of = [](UnaryOp op, const TargetDesc& t) { return count_operations(scalar::unary(op, a), t); };
   EXPECT_NEAR(of(UnaryOp::Exp, zen4), additions_in(zen4, 12), 1);
@@ -71,7 +71,7 @@ TEST(Operations, FunctionsFollowExp) {
   EXPECT_NEAR(of(UnaryOp::Tanh, slow) - 12, 2 * without_division, 2);
 }
 
-// What is divided by a constant within is multiplied (scalar/math.h): no division.
+// Divisions by constants are multiplications (scalar/math.h): no division.
 TEST(Operations, NoDivisionWhereCodeHasNone) {
   const Expr scaled = scalar::binary(BinaryOp::Div, a, scalar::fimm(1.5, f32));
   TargetDesc slow = zen4;
@@ -80,7 +80,7 @@ TEST(Operations, NoDivisionWhereCodeHasNone) {
             count_operations(scalar::unary(UnaryOp::Erf, scaled), zen4));
 }
 
-// A quotient that two read is stored where a division takes longer than going through the cache.
+// A quotient with two readers is stored if a division takes longer than a round trip through the cache.
 TEST(Operations, WhatPaysToBeStored) {
   TargetDesc t = zen4;
   t.vector_bytes = 64, t.ghz = 4, t.l2_gbps = 100, t.dram_gbps = 20;
@@ -90,7 +90,7 @@ TEST(Operations, WhatPaysToBeStored) {
   EXPECT_FALSE(pays_to_store(t, 24, 2, 4, 1e9));
   EXPECT_TRUE(pays_to_store(t, 24, 9, 4, row));
   EXPECT_FALSE(pays_to_store(t, 24, 1, 4, row));
-  // Twice as many bytes of half as many elements a vector: the same.
+  // Twice as many bytes with half as many elements per vector: the same.
   for (double additions : {3.0, 9.0, 24.0})
     EXPECT_EQ(pays_to_store(t, additions, 2, 4, row), pays_to_store(t, additions, 2, 8, row));
 }

@@ -4,13 +4,13 @@
 
 namespace relay::lower {
 
-// What a step of a tile of `rows` x `nb` takes, in vector multiply-adds: at least the latency of the chain of each
-// accumulator, and the loads, of which a cycle does as many as of multiply-adds; plus the loads of the weights.
+// The cost of a step of a tile of `rows` x `nb`, in vector multiply-adds: at least the latency of each accumulator's
+// chain, and at least the loads, as many of which fit in a cycle as multiply-adds; plus the loads of the weights.
 static double tile_cost(int64_t rows, int nb, double latency) {
   return std::max({static_cast<double>(rows * nb), static_cast<double>(rows + nb), latency}) + 0.5 * nb + 1;
 }
 
-// The part of the taps that tiles of `t` rows read: the sum over the whole ones, and of what is left.
+// The fraction of the taps that tiles of `t` rows read: the sum over the whole tiles, and that of the rest.
 struct Cover {
   double whole = 0, rest = 0;
   int64_t left = 0;
@@ -19,7 +19,7 @@ struct Cover {
 static Cover cover(const TileRows& rows, int64_t t) {
   Cover out{static_cast<double>(rows.extent / t), 1, rows.extent % t};
   if (!rows.taps) return out;
-  // Of very many tiles, equally distant ones stand for all.
+  // Very many tiles are represented by equally distant ones.
   constexpr int64_t max_asked = 4096;
   const int64_t tiles = rows.extent / t, asked = std::min(tiles, max_asked);
   double read = 0;
@@ -45,13 +45,13 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
     if (nb > 1 && (nb - 1) * lanes >= n_extent) break;
     int64_t max_rows = (registers - 1 - nb) / nb;
     if (max_rows < 1) break;
-    auto over_n = [&](auto cost_of) {  // whole blocks of nb vectors and what is left
+    auto over_n = [&](auto cost_of) {  // whole blocks of nb vectors and the rest
       double c = static_cast<double>(n_vectors / nb) * cost_of(nb);
       if (int64_t rest = n_vectors % nb) c += cost_of(static_cast<int>(rest));
       return c;
     };
     for (int64_t tx = 1; tx <= std::min(x.extent, max_rows); ++tx) {
-      if (!x.is_static && tx > 8) break;  // of a size that is not known, a larger tile leaves more over
+      if (!x.is_static && tx > 8) break;  // if the size is unknown, a larger tile has a larger rest
       const bool extends = tx == x.extent || (x.taps && y.taps);
       int64_t max_y = extends && y.is_static ? max_rows / tx : 1;
       const Cover along_x = cover(x, tx);
@@ -62,8 +62,8 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
           if (!along_y.left) return whole;
           return whole + along_y.rest * cover_cost(along_x, tx, along_y.left, blocks, latency);
         });
-        if (nb == 1 && x.extent * y.extent > 1) cost *= 1.08;  // every multiply-add carries a broadcast of its own
-        // Of equal ones the first, whatever the rounding.
+        if (nb == 1 && x.extent * y.extent > 1) cost *= 1.08;  // every multiply-add has its own broadcast
+        // The first of equal ones, whatever the rounding.
         if (cost < best.cost * 0.999) best = {nb, tx, ty, cost};
       }
     }

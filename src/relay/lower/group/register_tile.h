@@ -1,4 +1,4 @@
-// Which register tile a contraction uses: rows of the left factor times vectors of the right one, all sums in
+// The choice of a contraction's register tile: rows of the left factor times vectors of the right one, all sums in
 // registers.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace relay::lower {
 
-// The register tile of a contraction: rows along x and perhaps y times `nb` vectors of N.
+// The register tile of a contraction: rows along x and optionally y times `nb` vectors of N.
 struct RegisterTile {
   int nb = 1;
   int64_t tx = 1, ty = 1;
@@ -16,10 +16,10 @@ struct RegisterTile {
 struct TileRows {
   int64_t extent = 1;
   bool is_static = true;
-  PartOfTaps taps{};  // of a window that these rows read; empty: all
+  PartOfTaps taps{};  // the taps of a window that these rows read; empty if all
 };
-// The best tile for n_extent x (y x x) results. y extends the tile only where it holds all of x, or where taps are left
-// out. Of rows whose extent is not constant a tile holds at most 8.
+// The best tile for n_extent x (y x x) results. y extends the tile only if the tile holds all of x, or if taps are left
+// out. A tile holds at most 8 rows if their extent is not constant.
 RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y);
 
 }  // namespace relay::lower

@@ -1,4 +1,4 @@
-// What the nest makes of one root stage.
+// The kernel of one root stage.
 #pragma once
 
 #include "relay/loop/loop.h"
@@ -10,7 +10,7 @@ struct BuiltKernel {
   loop::Kernel kernel;
   te::Tensor root;     // the stage it computes
   te::Tensors params;  // in the order of kernel.params; root is the last
-  te::Tensors also;    // of params: stages that are stored in its loops, each into an array of its own
+  te::Tensors also;    // of params: stages that are stored in its loops, each in its own array
 };
 
 }  // namespace relay::lower

@@ -9,7 +9,7 @@ namespace relay::lower {
 
 using scalar::imm;
 
-// Stores the value over `extents` from `begin`, lanes along the innermost dimension when it is whole.
+// Stores the value over `extents` from `begin`, lanes along the innermost dimension if it is whole.
 static loop::Stmt fill(const loop::BufferRef& out, const Exprs& begin, const Exprs& extents, const Expr& value,
                        int lanes) {
   size_t n = begin.size();

@@ -77,7 +77,7 @@ Exprs KernelBuilder::shape_vars(const BuiltKernel& k) {
   for (const te::Tensor& t : k.params)
     for (const Expr& e : t->shape) add(e);
   add(k.kernel.tasks);
-  // Bodies may hold shape variables of tensors they do not load: a mean divides by n, shape_of gives n.
+  // Bodies may hold shape variables of tensors they do not load: a mean divides by n, shape_of returns n.
   std::unordered_set<const scalar::Node*> inside{k.kernel.task.get()};
   loop::visit(
       k.kernel.body,
@@ -131,7 +131,7 @@ loop::Stmt KernelBuilder::tasks(Ranges& ranges, loop::Kernel& kernel) {
       bounds_.set_range(digits[i].var, imm(0), digits[i].count);
   }
   kernel.tasks = scalar::simplify(kernel.tasks);
-  for (const te::Axis& axis : root_->axes)  // without elements there is nothing to do, however long another axis is
+  for (const te::Axis& axis : root_->axes)  // without elements there is no work, however long another axis is
     if (scalar::is_int(axis.extent, 0)) kernel.tasks = imm(0);
   for (const Digit& d : digits) parallel_digits_.push_back(d.var);
   loop::Stmt body = loops(root_, 0, ranges);
@@ -139,7 +139,7 @@ loop::Stmt KernelBuilder::tasks(Ranges& ranges, loop::Kernel& kernel) {
   return body;
 }
 
-// What the last kernel reads, and another one stores beside its root, has been stored.
+// Arrays that the last kernel reads and another one stores next to its root have already been stored.
 static void check_order(const std::vector<BuiltKernel>& kernels, const Schedule& schedule) {
   for (const te::Tensor& t : kernels.back().params) {
     const auto s = schedule.stages.find(t->name);

@@ -1,4 +1,4 @@
-// The one mechanism that builds loops: (stages, schedule) -> kernels. It knows nothing of operators.
+// The only mechanism that builds loops: (stages, schedule) -> kernels. It is independent of operators.
 //
 // Every root stage becomes one kernel. Its parallel loops become the task index. Stages placed At a loop are built
 // inside it, over the region that the loops below need (interval analysis of the index maps); inlined stages are
@@ -13,7 +13,7 @@
 namespace relay::lower {
 
 // `stages`: topological, placeholders included; names unique. `layouts`: one for each placeholder and root stage (by
-// name). `planted`: a mistake that is made on purpose, by tests only.
+// name). `planted`: a deliberate bug, for tests only.
 Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule,
                                                const std::map<std::string, Layout>& layouts, const TargetDesc& target,
                                                const std::string& name, Mutation planted = Mutation::None);

@@ -1,4 +1,4 @@
-// What is computed at one point of the loops: loads of tensors become loads of buffers, with the masks that tails need.
+// The computation at one point of the loops: loads of tensors become loads of buffers, with the masks that tails need.
 #include "relay/lower/nest/nest_builder.h"
 
 namespace relay::lower {
@@ -33,7 +33,7 @@ loop::Stmt KernelBuilder::program(const te::Tensor& stage, const Ranges& ranges)
     bindings.push_back({axis.var, r.min});
   }
   guarded = loop::substitute(guarded, bindings);
-  for (size_t d : stage->batch_axes)  // of an unrolled tile whose last tasks may not exist
+  for (size_t d : stage->batch_axes)  // for an unrolled tile whose last tasks may not exist
     if (const Range& r = ranges.at(stage->axes[d].var.get()); r.limit) guarded = loop::if_(lt(r.min, r.limit), guarded);
   return guarded;
 }
@@ -71,7 +71,7 @@ loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges,
       value = te::combine(stage->combiner, read(buffer, indices), value);
     element = store(buffer, indices, value);
   }
-  for (const te::Axis& a : stage->axes)  // of an unrolled tile whose last rows may not exist
+  for (const te::Axis& a : stage->axes)  // for an unrolled tile whose last rows may not exist
     if (const Range& r = ranges.at(a.var.get()); r.limit) element = loop::if_(lt(r.min, r.limit), element);
   return element;
 }
@@ -110,7 +110,7 @@ Expr KernelBuilder::combined(const te::Tensor& stage, const Exprs& at, const Exp
 }
 
 loop::Stmt KernelBuilder::store_values(const te::Tensor& stage, const Exprs& at, const Expr& element) {
-  std::vector<std::pair<Expr, Expr>> named;  // variables and what they stand for
+  std::vector<std::pair<Expr, Expr>> named;  // variables and their values
   auto as_variables = [&](Exprs values, const char* name) {
     for (size_t v = 0; v < values.size(); ++v) {
       const Expr var = scalar::var(fresh(format("{}_{}{}", stage->name, name, v)), values[v]->dtype);
@@ -199,12 +199,12 @@ Expr KernelBuilder::resolve(const Expr& e) {
     const TensorNode* t = dynamic_cast<const TensorNode*>(n->source.get());
     if (!t) return n;
     auto [buffer, indices] = address(*t, n->args);
-    // In a layout of whole blocks of lanes, filled up with zeros, lanes past the end read what is there, if the vector
+    // In a layout of whole blocks of lanes, padded with zeros, lanes past the end read existing elements if the vector
     // begins at a multiple of the lanes: then it stays in its block.
     bool padded = false;
     if (auto it = layouts_.find(t->name);
         it != layouts_.end() && !locals_.count(t) && !it->second.dims.empty() && lane_) {
-      size_t along = indices.size(), dims = 0;  // the one that the lanes run along, and how many they run along
+      size_t along = indices.size(), dims = 0;  // the dimension of the lanes, and the number of such dimensions
       for (size_t i = 0; i < indices.size(); ++i)
         if (depends_on(indices[i], lane_)) along = i, ++dims;
       if (dims == 1) {

@@ -132,11 +132,11 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
     loads = {{}};
     for (const te::Axis& a : stage->axes) loads[0].push_back(a.var);
   }
-  constexpr size_t most = 64;  // of a larger part, or one that is known at run time only, nothing
+  constexpr size_t most = 64;  // a part that is larger, or of unknown size, is not prefetched
   const Layout& layout = layouts_.at(name);
   const int64_t line = std::max(1, target_.line_bytes / tensor->dtype.bytes());
   std::vector<Exprs> lines;
-  auto add = [](std::vector<Exprs>& to, Exprs point) {  // what windows share is there once
+  auto add = [](std::vector<Exprs>& to, Exprs point) {  // shared by windows: added once
     const bool known = std::any_of(to.begin(), to.end(), [&](const Exprs& other) {
       return std::equal(point.begin(), point.end(), other.begin(), scalar::equal);
     });
@@ -150,7 +150,7 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
         if (std::none_of(load.begin(), load.end(), moves)) continue;
         const Range& r = ranges.at(a.var.get());
         if (!scalar::is_int(r.extent)) return {};
-        // A point for each cache line: along the dimension that is stored last in steps of a line.
+        // A point for each cache line: steps of a line along the dimension that is stored last.
         const int64_t step = !layout.dims.empty() && moves(load[layout.dims.back().dim]) ? line : 1;
         std::vector<Exprs> longer;
         for (int64_t i = 0; i < r.extent->ivalue; i += step)
@@ -221,7 +221,7 @@ loop::Stmt KernelBuilder::skip_padding_loop(const te::Tensor& stage, const te::A
   for (const Expr& e : nonzero_where(*stage)) {
     std::optional<scalar::Affine> affine = scalar::as_affine(e, vars);
     if (!affine || affine->coefficients[0] == 0) continue;
-    // step * axis + most >= 0, where most is the largest that the rest can be.
+    // step * axis + most >= 0, where most is the largest value of the rest.
     const int64_t step = affine->coefficients[0];
     Expr most = affine->rest;
     for (size_t v = 0; v < others.size(); ++v) {
@@ -345,9 +345,9 @@ loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, co
   if (lanes > 64)  // of bytes, in the widest vector
     refuse("split the axis by the number of lanes first", "vector loop {} of stage '{}' has {} lanes", l.axis,
            stage->name, extent);
-  if (extent == 1) return with({range.min, imm(1), range.limit});  // one lane: a condition instead of a mask
+  if (extent == 1) return with({range.min, imm(1), range.limit});  // a single lane: a condition instead of a mask
   Expr var = scalar::var(fresh(l.axis));
-  bounds_.set(var, 0, extent);  // nothing depends on the others
+  bounds_.set(var, 0, extent);  // the others do not matter
   lane_ = var, lanes_ = lanes;
   if (lanes != extent) mask_ = lt(var, imm(extent));
   if (range.limit) {

@@ -1,4 +1,4 @@
-// Stages placed in the loops of others: which part is computed when, into which buffer.
+// Stages placed in the loops of others: the part computed at each point, and its buffer.
 #include <algorithm>
 #include <bit>
 
@@ -19,7 +19,7 @@ std::string KernelBuilder::ring_at(const te::Tensor& stage, size_t level) const 
 
 loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, const Ranges& ranges,
                                       function_ref<loop::Stmt()> rest) {
-  // Rings opened here: stages that slide in the loop that comes next keep their buffer across its iterations.
+  // Rings opened here: stages that slide in the next loop keep their buffer across its iterations.
   std::vector<loop::BufferRef> rings;
   for (const te::Tensor& t : stages_) {
     if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level) + 1 ||
@@ -70,7 +70,7 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
   int64_t lanes = std::max<int64_t>(1, target_.vector_bytes / std::max(1, narrowest));
   for (int d : local.order) {
     Expr extent = d == ring_dim ? imm(ring_size) : region.dims[d].extent;
-    // The most that it can be.
+    // Its upper bound.
     if (std::optional<int64_t> most = scalar::interval(extent, bounds_).max; most && *most <= int64_t{1} << 24)
       extent = imm(std::max<int64_t>(*most, 0));
     if (!scalar::is_int(extent))
@@ -82,7 +82,7 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
                                        std::min<int64_t>(lanes, std::bit_ceil(static_cast<uint64_t>(extent->ivalue)))))
                         : extent);
   }
-  // Rows that lie 1024 bytes apart would meet in a few sets of the L1 cache.
+  // Rows at distances of 1024 bytes would meet in a few sets of the L1 cache.
   constexpr int64_t apart = 1024;
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < b.shape.size(); ++d) rows *= b.shape[d]->ivalue;
@@ -131,7 +131,7 @@ void KernelBuilder::place_in_array(const te::Tensor& t, const te::Tensor& consum
              consumer->name);
     region.dims.push_back(ranges.at(consumer->axes[d].var.get()));
   }
-  // Whoever reads it here reads what has been stored.
+  // Readers here read the stored elements.
   if (const std::optional<Region> read = regions_.required_inside(t, consumer, level, ranges))
     for (size_t d = 0; d < region.dims.size(); ++d) {
       const Range &has = region.dims[d], &needs = read->dims[d];
@@ -167,7 +167,7 @@ KernelBuilder::Buffers KernelBuilder::place(const te::Tensor& t, const te::Tenso
   locals_[t.get()] = local;
   Ranges needed = regions_.region_ranges(t, region);
   bool nothing = std::any_of(t->axes.begin(), t->axes.end(), [&](const te::Axis& a) {
-    return scalar::is_int(needed.at(a.var.get()).extent, 0);  // its reader's guard keeps it from all of it
+    return scalar::is_int(needed.at(a.var.get()).extent, 0);  // its reader's guard excludes all of it
   });
   if (!nothing) before.push_back(loops(t, 0, needed));
   return buffers;
@@ -230,7 +230,7 @@ void KernelBuilder::slide(const te::Tensor& t, const te::Tensor& consumer, size_
       refuse("place it in a loop over its steps, one by one",
              "stage '{}' is a scan, and '{}' does not walk over its steps", t->name, consumer->name);
   }
-  // A loop of one iteration is not there, and the ring is empty in each iteration of the loops around it.
+  // A loop of one iteration is not emitted, and the ring is empty in each iteration of the loops around it.
   if (!t->before && open_.size() > local.loops_around && depends_on(rows.min, open_.back())) {
     Expr v = open_.back();
     Expr before_min = scalar::substitute(rows.min, {{v, v - 1}});

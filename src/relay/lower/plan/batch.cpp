@@ -17,7 +17,7 @@ Exprs with_rows(const Exprs& shape, const Expr& calls) {
   return out;
 }
 
-using Batched = std::unordered_map<const scalar::Source*, te::Tensor>;  // what stands for a tensor, of those that vary
+using Batched = std::unordered_map<const scalar::Source*, te::Tensor>;  // replacements of the tensors that vary
 
 // A program stage with an axis of calls, which is one of its batch axes.
 static void batch_program(te::TensorNode& node, const te::TensorNode& stage, const Batched& batched, bool first) {
@@ -43,7 +43,7 @@ static void batch_program(te::TensorNode& node, const te::TensorNode& stage, con
   if (first) node.program = loop::substitute(node.program, {{stage.axes[0].var, scalar::imm(0)}});
 }
 
-// The stage with an axis of calls, in which it reads its own call's row of what varies.
+// The stage with an axis of calls, in which it reads its own call's row of varying inputs.
 static te::Tensor batched_stage(const te::TensorNode& stage, const Batched& batched, const Expr& calls) {
   te::TensorNode node = stage;
   node.shape = with_rows(stage.shape, calls);
@@ -56,7 +56,7 @@ static te::Tensor batched_stage(const te::TensorNode& stage, const Batched& batc
     batch_program(node, stage, batched, first);
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
-  // Of an axis of one element only the element 0 is computed.
+  // For an axis of one element only element 0 is computed.
   auto single = [&](const Expr& e) { return first ? scalar::substitute(e, {{stage.axes[0].var, scalar::imm(0)}}) : e; };
   for (te::Axis& a : node.reduce_axes) a.extent = single(a.extent);
   node.body = scalar::rewrite(single(stage.body), [&](const Expr& e) -> Expr {

@@ -25,7 +25,7 @@ static int constant_array(FunctionPlan& plan, const Tensor& value) {
   return made;
 }
 
-// The array of a tensor of `g`. What is computed within the group is computed by a group of its own too.
+// The array of a tensor of `g`. Tensors computed within the group are computed by a separate group too.
 static int array_of(FunctionPlan& plan, const Group& g, const te::Tensor& t, Rows rows) {
   for (size_t p = 0; p < g.params.size(); ++p)
     if (g.te.params[p] == t) return g.params[p];

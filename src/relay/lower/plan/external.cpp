@@ -8,7 +8,8 @@
 
 namespace relay::lower {
 
-// The call of an operator with a callback that a primitive function makes, or that no pass has fused; null: none.
+// The call of an operator with a callback that a primitive function makes, or that no pass has fused; null if it is not
+// one.
 static const ir::Call* callback_call(const ir::Call& call) {
   const ir::Function* f = ir::as<ir::Function>(call.callee);
   const ir::Call* inner = f ? ir::as<ir::Call>(f->body) : &call;
@@ -16,7 +17,7 @@ static const ir::Call* callback_call(const ir::Call& call) {
   return op && op->def && op::callback_of(*op->def) ? inner : nullptr;
 }
 
-// Functions outside know the types that machines compute with.
+// External functions only support the types that machines compute with.
 static Status check_types(const ExternalCall& call, const Span& span) {
   ir::Types work{call.result};
   for (const ir::Expr& a : call.args) work.push_back(a->type);

@@ -1,4 +1,4 @@
-// What a code generator made of a function, as lowering needs it.
+// The result of a code generator for a function, as lowering needs it.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace relay::lower {
 
-// A function of a library (runtime/relay_external.h), which makes it of `payload` and `constants`.
+// A function of a library (runtime/relay_external.h), which creates it from `payload` and `constants`.
 struct ExternalCode {
   std::string library, symbol;
   std::string payload;  // any bytes

@@ -17,24 +17,24 @@
 
 namespace relay::lower {
 
-// Of a function that is lowered for many calls at once (batch.h): whether an array has a row for each call, and how.
+// The way that an array of a function that is lowered for many calls at once (batch.h) holds a row for each call.
 enum class Rows : uint8_t {
-  None,   // it is the same for all calls
-  First,  // in the place of a first dimension of one element
-  Added,  // as a dimension in front
+  None,   // the array is the same for all calls
+  First,  // replaces a first dimension of one element
+  Added,  // a new dimension in front
 };
 
-// An array that lies in another, a temporary or an output: `offset` elements into its dimension `dim`.
+// An array that is a part of another, a temporary or an output: it begins `offset` elements into dimension `dim`.
 struct ArrayView {
   int base = -1;
   size_t dim = 0;
   int64_t offset = 0;
 };
 
-// An output that may lie in the storage of an input (in_place.h).
+// An output that may share the storage of an input (in_place.h).
 struct InPlace {
   int input = -1;        // an array
-  bool updates = false;  // its steps write only what changes: it begins with the input's elements
+  bool updates = false;  // its steps write only the changes: it starts with the input's elements
 };
 
 // An array of the lowered function. `shape` is the logical shape, over shape variables.
@@ -48,65 +48,70 @@ struct Array {
   int index = -1;  // Input: of the parameter; Output: of the result
   Rows rows = Rows::None;
   Tensor value;  // Constant: the logical value (exec packs it into `layout`)
-  // Inputs and outputs are row-major. An output may also be an input, a constant or another output returned as it is:
-  // then `alias` is that array and no kernel writes this one.
+  // Inputs and outputs are row-major. If an output is an input, a constant or another output returned unchanged,
+  // `alias` is that array and no kernel writes this one.
   int alias = -1;
-  // It has no storage of its own. What lies behind its elements in its base is a halo in its layout (views.h).
+  // Set if the array has no storage of its own. The rest of its base behind its elements is a halo in its layout
+  // (views.h).
   std::optional<ArrayView> view{};
   std::optional<InPlace> in_place{};  // Output
 };
 
-// The operations of a stage with symbolic sizes: so many times a product of extents over shape variables.
+// The operations of a stage with symbolic sizes: `each` times a product of extents over shape variables.
 struct SymbolicFlops {
   double each = 0;
   Expr times;
 };
 
-// Steps that follow each other and have the same number are called again and again, one after the other. Each takes the
-// number of the time as its first size.
+// Consecutive steps with the same number are called `times` times in turn. Each takes the iteration number as its first
+// size.
 struct StepRepeat {
   int number = 0;
   Expr times;
 };
 
-// One kernel call, or a check.
+// A kernel call, or a check.
 struct Step {
   int kernel = -1;                 // of LoweredFunction::kernels; -1: a check
   std::vector<int> args;           // arrays, in the order of the kernel's params
-  std::vector<int> reads, writes;  // which of them, or what stores them
-  std::vector<Expr> shape_values;  // for each of the kernel's shape_vars: over the function's shape variables
+  std::vector<int> reads, writes;  // arrays of args, or the arrays that store them
+  std::vector<Expr> shape_values;  // one per shape_var of the kernel: over the function's shape variables
   int group = -1;                  // of LoweredFunction::groups
-  int when = -1;                   // an array: the call happens only if it has a byte that is not zero
-  double flops = 0;                // as of Group, of the stages that this kernel computes
-  std::vector<SymbolicFlops> symbolic_flops{};     // of its other stages
+  int when = -1;                   // an array: the call happens only if one of its bytes is not zero; -1 if always
+  double flops = 0;                // see LoweredGroup::flops; of the stages that this kernel computes
+  std::vector<SymbolicFlops> symbolic_flops{};     // of its stages with symbolic sizes
   std::optional<IndexCheck> check{};               // of args[0]
-  std::shared_ptr<const ExternalCode> external{};  // no kernel: it is called with args, those that it reads first
-  bool recurrence = false;                         // it is of one
+  std::shared_ptr<const ExternalCode> external{};  // set if the step calls this instead of a kernel, with args: first
+                                                   // the arrays that it reads
+  bool recurrence = false;                         // part of a recurrence
   std::optional<StepRepeat> repeat{};
   bool constant = false;  // depends on constants only: run once when the program is built
 };
 
-// One fused group, for --emit and for people.
+// A fused group, for --emit and for readers.
 struct LoweredGroup {
   std::string name;      // "fused_nn_conv2d_add_nn_relu"
   te::Tensors stages;    // topological, placeholders included
-  std::string schedule;  // text, as the rule made it or as given
+  std::string schedule;  // text, as the rule made it or as specified
   std::string rule;      // the rule that made it, and why
-  // Multiply-adds count two, exp and its kind as their polynomials; of the stages whose sizes are all known.
+  // Operations of the stages whose sizes are all known. A multiply-add counts as two; exp and similar functions count
+  // as their polynomials.
   double flops = 0;
-  std::optional<Rule> algorithm{};  // that gave the group its form, and what its cost model expects of it
+  std::optional<Rule> algorithm{};  // the algorithm that gave the group its form, with the expected gain
   Gain gain{};
-  std::vector<Span> sources{};  // places of the calls that it computes, each once; of a copy, those that it is for
+  std::vector<Span> sources{};  // places of the calls that it computes, without duplicates; for a copy, of those that
+                                // need it
 };
 
-// A schedule of the rules that could not be built. The group, or all that took the same form, is computed without them.
+// A schedule of the rules that could not be built. The group, or all groups of the same form, are computed without
+// these rules.
 struct Refusal {
   std::string group;
   RuleSet without;
   std::string reason;
 };
 std::string names(const RuleSet& rules);  // 'prefetch', 'rows'
-std::string str(const Refusal& refusal);  // a sentence for people
+std::string str(const Refusal& refusal);  // a sentence for the user
 
 struct LoweredFunction {
   std::string name;
@@ -115,13 +120,13 @@ struct LoweredFunction {
   std::vector<std::string> input_names;
   ir::Type output_type;
   std::vector<Array> arrays;
-  std::vector<loop::Kernel> kernels;  // equal ones once
+  std::vector<loop::Kernel> kernels;  // without duplicates
   std::vector<Step> steps;            // in execution order
   std::vector<LoweredGroup> groups;
   std::vector<Refusal> refusals{};
-  std::map<int, std::string> not_in_place{};  // by input: why no output lies in its storage
-  // What is to be checked of the shape variables before it runs: nothing of a function for many calls, whose sizes are
-  // known.
+  std::map<int, std::string> not_in_place{};  // by input: the reason why no output shares its storage
+  // Constraints on the shape variables that are checked before it runs. Empty for a function for many calls, whose
+  // sizes are known.
   std::vector<op::Condition> conditions{};
 };
 

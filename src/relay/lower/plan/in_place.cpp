@@ -10,7 +10,7 @@ namespace relay::lower {
 
 namespace {
 
-// for i0 in 0..n { .. result[i0, ..] = data[i0, ..] }, over all elements of a task: the data.
+// The data of for i0 in 0..n { .. result[i0, ..] = data[i0, ..] }, over all elements of a task.
 te::Tensor copied(const te::TensorNode& stage, loop::Stmt s) {
   std::vector<std::pair<Expr, Expr>> loops;  // variables and extents
   for (; s->kind == loop::StmtKind::For && s->for_kind == loop::ForKind::Serial; s = s->body[0]) {
@@ -47,7 +47,7 @@ class Taker {
       const Group& group = plan_.groups[g];
       std::set<const te::TensorNode*> read;
       for (const te::Tensor& t : te::topological(group.te.outputs)) read.insert(t.get());
-      for (size_t p = 0; p < group.params.size(); ++p)  // of some, only the shape is read
+      for (size_t p = 0; p < group.params.size(); ++p)  // for some, only the shape is read
         if (group.check || read.count(group.te.params[p].get()))
           last_reader_[at(group.params[p])] = static_cast<int>(g);
       if (group.when >= 0) last_reader_[at(group.when)] = static_cast<int>(g);
@@ -69,14 +69,14 @@ class Taker {
   static size_t at(int array) { return static_cast<size_t>(array); }
   Array& array(int a) { return plan_.arrays[at(a)]; }
 
-  // How a group makes its result of an array that it may overwrite.
+  // A group's result and the array that it may overwrite.
   struct Made {
     size_t group;
     int of;
     std::optional<Update> update;
   };
 
-  // Of `result`, which is to lie where `output` does.
+  // For `result`, which is to share the storage of `output`.
   std::optional<Made> made(int result, int output) {
     if (written_[at(result)] != 1) return std::nullopt;
     const size_t g = static_cast<size_t>(writer_[at(result)]);
@@ -143,7 +143,7 @@ class Taker {
   }
 
   FunctionPlan& plan_;
-  std::vector<int> last_reader_, writer_, written_;  // groups, and how many, by array
+  std::vector<int> last_reader_, writer_, written_;  // by array: groups, and number of writers
   std::vector<bool> is_returned_;
   std::set<int> taken_;
   std::map<int, std::string> why_;  // by array
@@ -162,7 +162,7 @@ std::optional<Update> update_of(const GroupTe& group) {
   const te::Tensor made(changes);
   changes->program = loop::block(loop::Stmts(stage.program->body.begin() + 1, stage.program->body.end()));
   for (const te::Tensor& t : te::topological({made}))
-    if (t == data) return std::nullopt;  // what is read of it is read before it changes
+    if (t == data) return std::nullopt;  // its reads come before its changes
   return Update{static_cast<size_t>(param - group.params.begin()), made};
 }
 
@@ -172,7 +172,7 @@ bool reads_by_elements(const GroupTe& group, size_t param, size_t output) {
   for (const te::Tensor& t : te::topological(group.outputs)) {
     if (t->is_placeholder()) continue;
     for (const te::Tensor& in : te::inputs(t)) {
-      if (!made_of.count(in.get()) || in == result) continue;  // of the result, what is stored is read
+      if (!made_of.count(in.get()) || in == result) continue;  // elements of the result are read as stored
       if (!reads_pointwise(t, in)) return false;
       made_of.insert(t.get());
     }

@@ -46,15 +46,15 @@ class Splitter {
     out_.push_back(std::move(part));
   }
 
-  // A parameter of what is left of the group, which is in `array`.
+  // A parameter of the rest of the group, which is in `array`.
   te::Tensor parameter(const te::Tensor& like, int array) {
     const te::Tensor p = te::placeholder(like->name, like->shape, like->dtype);
     g_.te.params.push_back(p), g_.params.push_back(array);
     return p;
   }
 
-  // The first stage that more than one stage reads, of those that a recurrence reads: both directions of a layer read
-  // what the one before it gives.
+  // The first stage with several readers among those that a recurrence reads: both directions of a layer read the
+  // results of the previous one.
   te::Tensor read_twice(const te::Tensor& recurrence) const {
     const Consumers consumers = consumers_of(te::topological(g_.te.outputs));
     for (const te::Tensor& t : te::topological(te::inputs(recurrence)))
@@ -62,7 +62,7 @@ class Splitter {
     return {};
   }
 
-  // A group each.
+  // A separate group for each.
   void compute(const te::Tensors& stages) {
     Replacements now;
     for (const te::Tensor& t : stages) {

@@ -1,6 +1,6 @@
-// Groups that hold recurrences (te.h), taken apart: after all layouts are chosen each becomes a group for each thing
-// that the steps read, and for what several of these read; the group of one step; and one for each result that is made
-// of the states.
+// Splits groups that hold recurrences (te.h) after all layouts are chosen. Each becomes a group for each value that the
+// steps read, with their common inputs as separate groups; the group of one step; and a group for each result computed
+// from the states.
 #pragma once
 
 #include "relay/lower/plan/graph.h"

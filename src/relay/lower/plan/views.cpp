@@ -51,7 +51,7 @@ int stored_in(const std::vector<Array>& arrays, int array) {
   return array;
 }
 
-// Whether the parts of dimension d lie one behind the other: what is stored outside of it has one element.
+// True if the parts of dimension d are contiguous: the dimensions stored outside of it have one element.
 static bool is_outermost(const Array& whole, size_t d) {
   for (const LayoutDim& dim : whole.layout.dims) {
     if (dim == LayoutDim{static_cast<int>(d)}) return true;
@@ -65,11 +65,11 @@ Layout layout_of_view(const std::vector<Array>& arrays, int array) {
   Layout layout = whole.layout;
   if (layout.low.empty()) layout.low.assign(a.shape.size(), 0), layout.high.assign(a.shape.size(), 0);
   for (const Array* p = &a; p->view; p = &arrays[p->view->base]) {
-    if (p->shape.empty()) continue;  // a number in the place of another
+    if (p->shape.empty()) continue;  // a number in place of another
     const size_t d = p->view->dim;
     if (is_outermost(whole, d)) continue;
     const Expr rest = scalar::simplify(arrays[p->view->base].shape[d] - p->shape[d]);
-    layout.high[d] += scalar::is_int(rest) ? rest->ivalue : 0;  // in place: as long, though that be symbolic
+    layout.high[d] += scalar::is_int(rest) ? rest->ivalue : 0;  // in place: of equal length, even if symbolic
   }
   return layout;
 }
@@ -97,7 +97,7 @@ class Joiner {
       for (const std::vector<int>* arrays : {&plan_.groups[g].params, &plan_.groups[g].outputs})
         for (int array : *arrays) mention(array);
       if (plan_.groups[g].when >= 0) mention(plan_.groups[g].when);
-      // What depends on constants only is computed once, when the program is built.
+      // Constants are computed once, when the program is built.
       const bool varies = depends_on_inputs(plan_.groups[g]);
       for (int o : plan_.groups[g].outputs) lives_[o].written = true, lives_[o].varies |= varies;
     }
@@ -113,7 +113,7 @@ class Joiner {
     if (!alive_.empty()) most_ = *std::max_element(alive_.begin(), alive_.end());
   }
 
-  // From the last to the first, so that what is itself a part lies in its whole already.
+  // From the last to the first, so that a part of a whole that is itself a part is already placed.
   void run() {
     std::vector<std::vector<Group>> instead(plan_.groups.size());
     std::vector<bool> gone(plan_.groups.size(), false);
@@ -130,13 +130,13 @@ class Joiner {
   }
 
  private:
-  // Of an array: the groups that mention it first and last.
+  // By array: the first and the last group that mention it.
   struct Life {
     size_t first = SIZE_MAX, last = 0;
     bool written = false, varies = false, returned = false;
   };
 
-  // Whether elements of what varies are read; of some parameters only the shape is.
+  // True if elements of varying inputs are read; for some parameters only the shape is.
   bool depends_on_inputs(const Group& g) const {
     std::set<const te::TensorNode*> read;
     for (const te::Tensor& t : te::topological(g.te.outputs)) read.insert(t.get());
@@ -154,7 +154,7 @@ class Joiner {
     return bytes;
   }
 
-  // Bytes of a part that lie side by side in the whole. Sizes that are known at run time only count as many.
+  // Contiguous bytes of a part in the whole. Sizes that are known at run time only count as many.
   static int64_t run_bytes(const Exprs& shape, const Array& whole, size_t dim) {
     int64_t bytes = whole.dtype.bytes();
     for (size_t p = whole.layout.dims.size(); p-- > 0;) {
@@ -171,33 +171,33 @@ class Joiner {
 
   bool can_be_view(int array, int whole, size_t dim) const {
     const Array &a = plan_.arrays[array], &w = plan_.arrays[whole];
-    constexpr int64_t min_bytes = 64;  // of shorter runs, who reads the part reads mostly other parts
+    constexpr int64_t min_bytes = 64;  // with shorter runs, a reader of the part mostly reads other parts
     return a.kind == Array::Kind::Temporary && lives_[array].written && lives_[array].varies &&
            !lives_[array].returned && !a.view && a.layout == Layout{.dims = w.layout.dims} &&
            run_bytes(a.shape, w, dim) >= min_bytes;
   }
 
-  // Whether the whole may be written part by part. A result of the function has its storage from the beginning.
+  // True if the whole may be written part by part. A result of the function has its storage from the beginning.
   bool can_have_parts(int whole, size_t dim) const {
     const Array& w = plan_.arrays[whole];
     const bool kind = w.kind == Array::Kind::Temporary || (w.kind == Array::Kind::Output && !w.in_place && w.alias < 0);
     return kind && scalar::is_int(w.shape[dim]) && !is_blocked(w.layout);
   }
 
-  // Whether parts that are all copied are better than one kernel that chooses an input for each vector.
+  // True if copying all parts is better than one kernel that selects an input for each vector.
   bool are_long(const Concatenation& c, int whole) const {
-    constexpr int64_t min_bytes = 1024;  // runs of 256 bytes chosen by one kernel are as fast as copies
+    constexpr int64_t min_bytes = 1024;  // one kernel that selects runs of 256 bytes is as fast as copies
     return std::all_of(c.parts.begin(), c.parts.end(), [&](const Concatenation::Part& part) {
       return run_bytes(part.input->shape, plan_.arrays[whole], c.dim) >= min_bytes;
     });
   }
 
-  // Makes the concatenation `g` go away, but for copies of what cannot be a part.
+  // Removes the concatenation `g`, except for copies of inputs that cannot be a part.
   bool join(size_t g, const Concatenation& c, std::vector<Group>& copies) {
     const Group& group = plan_.groups[g];
     const int whole = group.outputs[0];
     if (!can_have_parts(whole, c.dim) || lives_[whole].first < g) return false;
-    // By place in the concatenation; of an array that stands in it twice, one.
+    // By position in the concatenation; only one for an array that occurs twice.
     std::vector<int> parts(c.parts.size(), -1);
     for (size_t i = 0; i < parts.size(); ++i) {
       const size_t p = static_cast<size_t>(std::find(group.te.params.begin(), group.te.params.end(), c.parts[i].input) -
@@ -207,7 +207,7 @@ class Joiner {
       if (can_be_view(array, whole, c.dim) && std::find(parts.begin(), parts.end(), array) == parts.end())
         parts[i] = array;
     }
-    // The earliest are left out until the whole fits into what is alive while they are made.
+    // The earliest parts are left out until the whole fits into the memory in use while they are computed.
     while (!fits(parts, whole)) {
       int* earliest = nullptr;
       for (int& p : parts)
@@ -232,8 +232,8 @@ class Joiner {
     return life;
   }
 
-  // What stores the whole lives as long as all its parts (a result of the function always does), and these have no
-  // storage: the change of the bytes alive at each group from the first on that mentions one of them.
+  // The storage of the whole lives as long as all its parts (a result of the function always does), and these have no
+  // storage: the change of the bytes in use at each group from the first one that mentions any of them.
   std::vector<int64_t> changes(const std::vector<int>& parts, int whole) const {
     const int stored = stored_in(plan_.arrays, whole);
     const Life now = lives_[stored], then = extended(now, parts);
@@ -252,7 +252,7 @@ class Joiner {
   }
 
   bool fits(const std::vector<int>& parts, int whole) const {
-    constexpr size_t longest = 1000;  // groups that all parts live in
+    constexpr size_t longest = 1000;  // groups in which all parts are alive
     const Life life = extended(lives_[stored_in(plan_.arrays, whole)], parts);
     if (life.last - life.first > longest) return false;
     const std::vector<int64_t> change = changes(parts, whole);
@@ -269,7 +269,7 @@ class Joiner {
     life = then;
   }
 
-  // A group that copies `input` to its place: its array, a part of the whole.
+  // A group that copies `input` to its place; returns its array, a part of the whole.
   int copied(const Group& concatenation, const te::Tensor& input, int whole, std::vector<Group>& copies) {
     Array a = plan_.arrays[whole];
     a.kind = Array::Kind::Temporary, a.index = -1, a.shape = input->shape, a.layout = Layout{.dims = a.layout.dims};
@@ -282,8 +282,8 @@ class Joiner {
     return made;
   }
 
-  // The parameter in whose place the result may lie: a place in `params`, or -1. `g` is told to lie there where it
-  // would copy it first.
+  // The parameter whose place the result may take: an index in `params`, or -1. If `g` would copy it first, it is
+  // changed to compute in place.
   int overwritten(Group& g) const {
     if (g.te.outputs.size() != 1 || g.when >= 0) return -1;
     std::optional<Update> update = update_of(g.te);
@@ -313,7 +313,7 @@ class Joiner {
     if (g.outputs.size() != 1 || lives_[g.outputs[0]].first != at) return;
     const int array = overwritten(g);
     if (array < 0) return;
-    const int stored = stored_in(plan_.arrays, array);  // at once, so that long chains are no long way
+    const int stored = stored_in(plan_.arrays, array);  // resolved now, so that long chains stay cheap
     plan_.arrays[g.outputs[0]].view = ArrayView{stored, 0, 0};
     in_place_.insert(g.outputs[0]);
     Life& life = lives_[stored];
@@ -321,7 +321,7 @@ class Joiner {
   }
 
   FunctionPlan& plan_;
-  std::set<int> in_place_;      // arrays that lie where what they are made of did
+  std::set<int> in_place_;      // arrays that take the place of their data
   std::vector<Life> lives_;     // of each array
   std::vector<int64_t> alive_;  // bytes of temporaries at each group
   int64_t most_ = 0;

@@ -1,5 +1,5 @@
-// Chooses the rules for a group: which stages are kernels of their own, which reduction goes under which epilogue, what
-// is copied into another layout first.
+// Chooses the rules for a group: the stages that become kernels, the epilogue of each reduction, and copies into other
+// layouts.
 #include <algorithm>
 #include <unordered_map>
 
@@ -17,7 +17,7 @@ bool is_output(const ScheduleDraft& draft, const te::Tensor& t) {
          std::find(draft.outputs.begin(), draft.outputs.end(), t) != draft.outputs.end();
 }
 
-// Every output is a stage of its own and every reduction has an epilogue.
+// Makes every output a separate stage and gives every reduction an epilogue.
 void add_copies(ScheduleDraft& draft) {
   for (size_t i = 0; i < draft.outputs.size(); ++i) {
     bool repeated =
@@ -42,7 +42,7 @@ void add_copies(ScheduleDraft& draft) {
   }
 }
 
-// What inlining costs: the operations of bodies with what is inlined into them, and how often stages are read.
+// The cost of inlining: the operations of bodies with the stages inlined into them, and the number of reads of stages.
 class Inlining {
  public:
   Inlining(const te::Tensors& stages, const TargetDesc& target) : target_(target) {
@@ -50,17 +50,17 @@ class Inlining {
       if (!t->is_placeholder())
         te::visit(*t, [&](const Expr& n) {
           if (n->kind != scalar::Kind::Load) return;
-          Exprs& reads = reads_[n->source.get()];  // at one place of one stage: once; more than two are many
+          Exprs& reads = reads_[n->source.get()];  // at one place of one stage: once; more than two count as many
           if (reads.size() < 2 &&
               std::none_of(reads.begin(), reads.end(), [&](const Expr& e) { return scalar::equal(e, n); }))
             reads.push_back(n);
         });
   }
 
-  // Nodes of an expression, indices included, that is short enough to be written twice.
+  // The largest number of nodes, indices included, of an expression that may be written twice.
   static constexpr int64_t max_repeated = 60;
 
-  // In topological order, after the stages that t reads.
+  // Called in topological order, after the stages that t reads.
   bool is_expensive_to_repeat(const te::TensorNode& t) {
     int64_t& nodes = nodes_[&t];
     scalar::visit(t.body, [&](const Expr& n) {
@@ -84,8 +84,8 @@ class Inlining {
   WrittenSize written_;
 };
 
-// What `r` reads of `in` with its own channels (dimension `channels` of the result) goes last, or the same dimension of
-// `in`.
+// The dimension of `in` that `r` reads with its own channels (dimension `channels` of the result) is stored last, or
+// else the same dimension of `in`.
 Layout channels_last(const te::TensorNode& r, const te::TensorNode& in, int channels) {
   int last = channels;
   scalar::visit(r.body, [&](const Expr& n) {
@@ -96,7 +96,7 @@ Layout channels_last(const te::TensorNode& r, const te::TensorNode& in, int chan
   return stored_last(static_cast<int>(in.shape.size()), last);
 }
 
-// Windows from dimension 1 on, and none along the last one: images that are given channels-last.
+// True for windows from dimension 1 on, and none along the last one: images that are passed channels-last.
 bool lies_channels_last(const te::TensorNode& r) {
   bool found = false;
   scalar::visit(r.body, [&](const Expr& n) {
@@ -111,19 +111,19 @@ bool lies_channels_last(const te::TensorNode& r) {
   return found;
 }
 
-// A reduction and the epilogue under which it is computed, by name: stages are made anew when others are added.
+// A reduction and the epilogue under which it is computed, by name: adding stages recreates others.
 struct Pair {
   std::string reduction, epilogue;
 };
 
-// Places: every reduction under its epilogue; what is used by several kernels and expensive is kept; the rest is
+// Places: every reduction under its epilogue; expensive stages with several reading kernels are stored; the rest is
 // inlined.
 std::vector<Pair> place_stages(ScheduleDraft& draft) {
   const te::Tensors stages = draft.stages();
   Inlining inlining(stages, *draft.target);
-  std::set<std::string> claimed, between;  // epilogues, and what leads from a reduction to its own
+  std::set<std::string> claimed, between;  // epilogues, and the stages that lead from a reduction to its own
   std::vector<Pair> pairs;
-  std::set<const te::TensorNode*> of_programs;  // what programs read is stored, and so are they
+  std::set<const te::TensorNode*> of_programs;  // inputs of programs are stored, and so are programs
   for (const te::Tensor& t : stages)
     if (t->is_program()) {
       of_programs.insert(t.get());
@@ -162,7 +162,7 @@ std::vector<Pair> place_stages(ScheduleDraft& draft) {
   return pairs;
 }
 
-// What an inlined stage converts element by element to a wider type: quantised data; else the stage itself.
+// The stage that an inlined stage converts element by element to a wider type: quantised data; else the stage itself.
 te::Tensor widened_from(const ScheduleDraft& draft, const te::Tensor& stage) {
   if (stage->is_placeholder() || draft.schedule.stages.at(stage->name).place != Place::Inline) return stage;
   for (const te::Tensor& in : te::inputs(stage))
@@ -170,7 +170,8 @@ te::Tensor widened_from(const ScheduleDraft& draft, const te::Tensor& stage) {
   return stage;
 }
 
-// A copy of `in` whose axes have the names of those that `r` reads it along, of a window's two that of the result:
+// A copy of `in` whose axes have the names of those along which `r` reads it; a window's two axes get that of the
+// result:
 //
 //   weight_packed[o, c, ky, kx] = weight[o, c, ky, kx]
 //
@@ -181,7 +182,7 @@ te::Tensor copy_for(const ScheduleDraft& draft, const te::TensorNode& r, const t
   if (read == facts.loads.end()) return copy_stage(in, unused_name(draft, in->name + "_copy"));
   std::vector<std::string> axes;
   for (size_t d = 0; d < read->coefficients.size(); ++d) {
-    std::string& name = axes.emplace_back(format("i{}", d));  // what it is called already
+    std::string& name = axes.emplace_back(format("i{}", d));  // its name so far
     if (const auto& of = read->coefficients[d])
       for (const auto& [axis, coefficient] : *of)
         if (of->size() == 1 || !is_reduce_axis(r, axis)) name = axis;
@@ -240,7 +241,7 @@ void give_roots_layouts(ScheduleDraft& draft) {
     if (t->is_placeholder() || draft.schedule.stages[t->name].place == Place::Root) draft.layout(t);
 }
 
-// One element after the other, in the order of storage; of a program, one task after the other.
+// Elements one after the other, in the order of storage; for a program, one task after the other.
 static void plain_loops(ScheduleDraft& draft, const te::Tensor& stage) {
   StageSchedule& s = draft.schedule.stages[stage->name];
   for (size_t d : stage->batch_axes) s.loops.push_back({stage->axes[d].var->name, 1, LoopKind::Parallel});
@@ -262,7 +263,7 @@ void schedule_plainly(ScheduleDraft& draft) {
     s.place = Place::Root;
     plain_loops(draft, t);
   }
-  // A reduction of several values is computed under the one stage that reads it.
+  // A reduction of several values is computed under its only reader.
   for (const te::Tensor& reader : draft.stages())
     if (!reader->is_placeholder())
       for (const te::Tensor& t : te::inputs(reader))
@@ -280,7 +281,7 @@ void schedule_plainly(ScheduleDraft& draft) {
 }
 
 void apply_rules(ScheduleDraft& draft) {
-  // True if the rule may be used and made something; recorded first, so that it is known where one fails within.
+  // True if the rule may be used and made a schedule; it is recorded first, so that it is known if a rule fails inside.
   auto made_by = [&](Rule rule, auto&& make) {
     if (draft.without.count(rule)) return false;
     const bool fresh = draft.used.insert(rule).second;

@@ -86,7 +86,8 @@ void prefetch_weights(ScheduleDraft& draft, const std::string& sum, const std::s
   if (draft.streams_weights) draft.schedule.stages[draft.parts_or(sum)].prefetch.push_back({weight, axis, step});
 }
 
-// With what lies between its elements (a part of another array); extents that are known at run time only count as one.
+// Includes the gaps between its elements (for a part of another array); extents that are known at run time only count
+// as one.
 static int64_t spanned_bytes(ScheduleDraft& draft, const te::Tensor& t) {
   int64_t bytes = t->dtype.bytes();
   for (const Expr& extent : draft.layout(t).physical_shape(t->shape))

@@ -1,13 +1,14 @@
-// Contractions: dense, batched matmul, convolution of any rank. One axis N stands only in the right factor (the weight,
-// as a rule): its lanes are the vectors. A register tile holds MR rows of the left factor times NB vectors of N; the
-// reduction runs over it with one load of NB weight vectors and MR broadcasts a step, so MR * NB + NB + 1 registers are
-// alive. The right factor is packed so that a tile reads it in one contiguous stream: when the program is built if it
-// is constant, else panel by panel while the kernel runs (panel.cpp), if there are rows enough to pay for that.
+// Contractions: dense, batched matmul, convolution of any rank. An axis N that occurs only in the right factor (usually
+// the weight) provides the lanes of the vectors. A register tile holds MR rows of the left factor times NB vectors of
+// N; the reduction runs over it with one load of NB weight vectors and MR broadcasts per step, so MR * NB + NB + 1
+// registers are live. The right factor is packed so that a tile reads it in one contiguous stream: when the program is
+// built if it is constant, else panel by panel while the kernel runs (panel.cpp), if there are enough rows to pay for
+// that.
 //
-// Of images stored by channels (GroupForm::by_channels) the right factor is the data: lanes run along their rows.
+// For images stored by channels (GroupForm::by_channels) the right factor is the data: lanes run along their rows.
 //
 // A grouped convolution is a contraction for each group, if a group has enough outputs to fill vectors; window_rule
-// takes the others.
+// handles the others.
 #include <algorithm>
 #include <cmath>
 
@@ -24,26 +25,26 @@ struct Factor {
   bool has(const std::string& axis) const { return axes.count(axis) > 0; }
 };
 
-// A sum of products on its way to loops, and what the steps below decide about it. Axes without a remark are the sum's.
+// A sum of products on its way to loops, with the decisions of the steps below. Axes without a remark are the sum's.
 struct Contraction {
   te::Tensor sum, result;          // the reduction and its epilogue
   const StageFacts& facts;         // of the sum
   std::vector<std::string> order;  // axes of the result as it is stored, outermost first
-  Factor left, right;              // the right one is the weight, as a rule
+  Factor left, right;              // the right one is usually the weight
   int lanes = 1;
 
   std::string n{};                  // the lanes: an axis that only the right factor has
-  int64_t n_extent = 0;             // of a group, where there are groups
+  int64_t n_extent = 0;             // of a group, if there are groups
   std::vector<std::string> rows{};  // axes that only the left factor has, as they are stored, contiguous ones last
-  std::string x{}, y{};             // the last two of them; "": none
+  std::string x{}, y{};             // the last two of them, or ""
   int64_t row_count = 1;
   std::vector<std::string> reduce{};  // outermost first
   int64_t k_extent = 1;
 
   RegisterTile tile{};
-  std::set<std::string> inside{};      // reduced axes of which taps in the padding are left out
+  std::set<std::string> inside{};      // reduced axes whose taps in the padding are left out
   std::optional<PanelSource> panel{};  // the right factor is packed panel by panel from this
-  bool n_outermost = false;            // the loop over N goes around those over rows
+  bool n_outermost = false;            // the loop over N is outside of those over rows
 
   bool grouped() const { return !facts.grouped.empty(); }
   int64_t block() const { return static_cast<int64_t>(tile.nb) * lanes; }  // of N, in a tile
@@ -58,7 +59,7 @@ bool is_constant(const ScheduleDraft& draft, const Factor& factor) {
                      [&](const LoadFact& l) { return draft.constants.count(l.tensor->name) > 0; });
 }
 
-// True if neighbours along an axis are stored side by side.
+// True if neighbours along an axis are adjacent in memory.
 bool is_contiguous(ScheduleDraft& draft, const LoadFact& load, const std::string& axis) {
   const Layout& layout = draft.layout(load.tensor);
   if (layout.dims.empty()) return false;
@@ -67,7 +68,7 @@ bool is_contiguous(ScheduleDraft& draft, const LoadFact& load, const std::string
 }
 
 // A depthwise or grouped convolution: both factors have the axis along which results are stored, and one has no other
-// of the result. Vectors go along that axis, which is another rule's; the batch, which only the data have, would
+// axis of the result. Vectors along that axis are another rule's work; the batch, which only the data has, would
 // scatter them.
 bool is_stored_along_both(const Contraction& c) {
   auto owns = [&](const Factor& own, const Factor& other) {
@@ -78,7 +79,7 @@ bool is_stored_along_both(const Contraction& c) {
          c.facts.is_batch(same_axis(*c.result, c.order.back(), *c.sum));
 }
 
-// N: the largest data axis that only one factor has, which becomes the right one. False: there is none.
+// Chooses N: the largest data axis that only one factor has, which becomes the right one. False if there is none.
 bool choose_lanes(ScheduleDraft& draft, Contraction& c) {
   constexpr int64_t above_all = 1000000, next_to_it = 1000;  // ranks: full lanes first, then the longest axis
   bool of_left = false;
@@ -92,18 +93,19 @@ bool choose_lanes(ScheduleDraft& draft, Contraction& c) {
     for (const te::Axis& a : c.sum->axes) {
       const std::string& name = a.var->name;
       if (!own.has(name) || other.has(name)) continue;
-      // A dimension of its own in every load: not part of a window (that is a row of a depthwise convolution).
+      // A separate dimension in every load: not part of a window (that is a row of a depthwise convolution).
       const bool plain = std::all_of(own.loads.begin(), own.loads.end(), [&](const LoadFact& l) {
         return std::all_of(l.coefficients.begin(), l.coefficients.end(), [&](const auto& of) {
           return !of || !of->count(name) || (of->size() == 1 && of->at(name) == 1);
         });
       });
-      // Lanes that lie apart and are not packed would be gathered: the batch of a convolution to one output.
+      // Lanes that are apart and not packed would be gathered: the batch of a convolution to one output.
       const bool together = constant || packed ||
                             std::all_of(own.loads.begin(), own.loads.end(),
                                         [&](const LoadFact& l) { return is_contiguous(draft, l, name); });
       if (!plain || !together) continue;
-      // A constant factor is preferred: it can be packed ahead of time. Then the axis along which results are stored.
+      // A constant factor is preferred, since it can be packed ahead of time; then the axis along which results are
+      // stored.
       const int64_t extent = extent_or(a, usual_features),
                     preference = constant                              ? above_all
                                  : c.in_result(name) == c.order.back() ? 2
@@ -125,9 +127,9 @@ bool choose_lanes(ScheduleDraft& draft, Contraction& c) {
   return true;
 }
 
-// False where lanes would be mostly empty: another rule does better, unless the right factor is constant and stored
-// along N anyway. Of a group with many inputs each is read for a vector of outputs of its own here, and by the other
-// rule put together with those of other groups: then half a vector is better.
+// False if lanes would be mostly empty: another rule does better, unless the right factor is constant and stored along
+// N anyway. In a group with many inputs, each input is read for a vector of the group's outputs here, while the other
+// rule combines outputs of several groups: then half a vector is better.
 bool fills_lanes(const ScheduleDraft& draft, const Contraction& c) {
   if (!c.grouped()) return c.n_extent >= (is_constant(draft, c.right) ? 2 : c.lanes / 4);
   const bool many_inputs = std::any_of(c.sum->reduce_axes.begin(), c.sum->reduce_axes.end(), [&](const te::Axis& a) {
@@ -170,7 +172,7 @@ bool is_finite(const ScheduleDraft& draft, const std::vector<LoadFact>& loads) {
     const auto it = draft.values.find(l.tensor->name);
     if (it == draft.values.end()) return false;
     const Tensor& value = it->second;
-    if (value.dtype() == DType::float32()) {  // most are, and may have millions of elements
+    if (value.dtype() == DType::float32()) {  // most are float32, and may have millions of elements
       const float* values = static_cast<const float*>(value.data());
       return std::all_of(values, values + value.elements(), [](float v) { return std::isfinite(v); });
     }
@@ -180,10 +182,9 @@ bool is_finite(const ScheduleDraft& draft, const std::vector<LoadFact>& loads) {
   });
 }
 
-// The register tile. Taps that lie in the padding are left out where that saves enough, and zero times a weight is
-// zero.
+// The register tile. Taps in the padding are left out if that saves enough, and if zero times a weight is zero.
 void shape_tile(const ScheduleDraft& draft, Contraction& c) {
-  // Of one row: as many chains of sums as hide the latency of two multiply-adds a cycle.
+  // For one row: as many chains of sums as hide the latency of two multiply-adds per cycle.
   constexpr int max_chains = 8;
   const int max_vectors = c.rows.empty() ? std::min(max_chains, draft.target->vector_registers / 3) : 4;
   auto rows_along = [&](const std::string& name) -> TileRows {
@@ -202,13 +203,13 @@ void shape_tile(const ScheduleDraft& draft, Contraction& c) {
     c.inside.clear();
 }
 
-// Packs the right factor: [N / block][reduction in loop order][N % block], and behind it what a dot product multiplies
-// at once, for constants of which N is one plain dimension.
+// Packs the right factor: [N / block][reduction in loop order][N % block], followed by the numbers that a dot product
+// multiplies at once, for constants of which N is one plain dimension.
 void pack_constants(ScheduleDraft& draft, const Contraction& c) {
   const int64_t block = c.grouped() ? c.facts.group : c.block();
   for (const LoadFact& l : c.right.loads) {
     if (!draft.constants.count(l.tensor->name)) continue;
-    int n_dim = -1, numbers_dim = -1;         // numbers_dim: of those of a dot product, which lie side by side
+    int n_dim = -1, numbers_dim = -1;         // numbers_dim: of the numbers of a dot product, which are adjacent
     std::vector<std::pair<int, int>> others;  // (loop position, dimension)
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
       const auto& of = l.coefficients[d];
@@ -237,23 +238,23 @@ void pack_constants(ScheduleDraft& draft, const Contraction& c) {
   }
 }
 
-// True if all weights are read for each tile of rows: those that L2 holds beside the data. Those that it holds, but not
-// beside data, too if the data of a window's neighbours would come from further away for each block of N; and larger
-// ones if that is less to read, where weights, which come in one stream, count half.
+// True if all weights are read for each tile of rows: those that L2 holds next to the data. Also those that it holds,
+// but not next to data, if the data of a window's neighbours would come from further away for each block of N; and
+// larger ones if that reads less, where weights, which come in one stream, count half.
 bool weights_fit_cache(const ScheduleDraft& draft, const Contraction& c) {
   const int64_t weight_bytes = c.k_extent * c.n_extent * c.sum->dtype.bytes(), l2 = part_of_l2(*draft.target, 1);
   int64_t data_bytes = 0;
   if (c.facts.window)
     for (const LoadFact& l : c.left.loads) data_bytes += te::bytes(*l.tensor);
   const bool large_data = data_bytes > 2 * l2;
-  constexpr int64_t parts = 8;  // of L2: beside weights that are read for each tile, a tile's data take one
+  constexpr int64_t parts = 8;  // of L2: next to weights that are read for each tile, a tile's data takes one
   if (weight_bytes <= (large_data ? l2 / parts * (parts - 1) : l2 / 2)) return true;
   const int64_t sweeps = c.x.empty() ? c.row_count : c.row_count / extent_or(c.axis(c.x), usual_rows);
   return large_data && sweeps * weight_bytes / 2 < c.n_extent / c.block() * data_bytes;
 }
 
-// A result beyond L2 of sums so short that it takes longer to write than to compute: an outer product. It is written
-// row by row, which a panel for all rows would keep it from (1246 x 5 x 1661: 2.2 ms by panels, 0.56 by rows).
+// True for a result beyond L2 of such short sums that it takes longer to write than to compute: an outer product. It is
+// written row by row, which a panel for all rows would prevent (1246 x 5 x 1661: 2.2 ms by panels, 0.56 ms by rows).
 bool is_written_by_rows(ScheduleDraft& draft, const Contraction& c) {
   const double sums = static_cast<double>(c.row_count * c.n_extent),
                bytes = sums * static_cast<double>(c.sum->dtype.bytes());
@@ -264,9 +265,9 @@ bool is_written_by_rows(ScheduleDraft& draft, const Contraction& c) {
              [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); });
 }
 
-// What is not constant is packed panel by panel, if there are rows enough. What lies along the lanes as it is needs
-// more rows, and a panel that leaves room in L2. Else it would be gathered, so that even a panel that comes from L3
-// again for each tile of rows pays.
+// A non-constant factor is packed panel by panel if there are enough rows. A factor that is contiguous along the lanes
+// needs more rows, and a panel that leaves room in L2. Any other would be gathered, so that even a panel that is read
+// from L3 for each tile of rows pays.
 void choose_panel(ScheduleDraft& draft, Contraction& c) {
   const TargetDesc& target = *draft.target;
   const double bytes = static_cast<double>(c.k_extent * c.sum->dtype.bytes()),
@@ -292,10 +293,10 @@ void add_tile(std::vector<Loop>& loops, const Contraction& c, bool of_result) {
   add_vector(loops, name(c.n), c.lanes);
 }
 
-// Inside so many loops of the result.
+// Numbers of loops of the result.
 struct Levels {
   int tile = 0;
-  int panel = 0;  // what is packed
+  int panel = 0;  // loops around the packed factor
 };
 
 Levels schedule_result(ScheduleDraft& draft, const Contraction& c) {
@@ -318,7 +319,7 @@ Levels schedule_result(ScheduleDraft& draft, const Contraction& c) {
     for (const std::string& name : c.order)
       if (name != n && !is_row(name)) add_loop({name, 1, LoopKind::Parallel});
     if (c.n_extent > c.block()) add_loop({n, c.block(), LoopKind::Parallel});
-    // Too few tasks: some rows each, and a panel of their own.
+    // Too few tasks: a few rows each, with their own panel.
     const te::Axis& first = c.axis(c.rows[0]);
     const int64_t step = c.tile_along(c.rows[0]), inner = c.row_count / extent_or(first, usual_rows);
     if (tasks < enough_tasks && scalar::is_int(first.extent)) {
@@ -335,7 +336,7 @@ Levels schedule_result(ScheduleDraft& draft, const Contraction& c) {
   for (const std::string& name : c.order) {
     if (name == n || (c.panel && !is_row(name))) continue;
     const std::string in_sum = same_axis(*c.result, name, *c.sum);
-    // The row tiles themselves are tasks only when the loops around give too few.
+    // The row tiles become tasks only if the loops around give too few.
     const bool serial = c.panel || (in_sum == c.x && tasks >= enough_tasks);
     add_loop({name, c.tile_along(in_sum), serial ? LoopKind::Serial : LoopKind::Parallel});
   }
@@ -361,7 +362,7 @@ void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
                                                      : LoopKind::Serial;
     s.loops.insert(s.loops.begin(), Loop{k, 1, kind});
   }
-  // Axes of one element left at this level need no loop of their own, but must be ended.
+  // Axes of one element at this level need no loop, but must be finished.
   for (const te::Axis& a : c.sum->axes) {
     const std::string& name = a.var->name;
     if (name != c.n && name != c.x && !(name == c.y && c.tile.ty > 1)) s.loops.push_back({name, 1});
@@ -370,7 +371,7 @@ void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
 }
 
 // An epilogue of polynomials, written out for each row of a tile, is long code and no faster: it becomes a loop over
-// the rows, and the sums lie on the stack.
+// the rows, and the sums are on the stack.
 void loop_over_epilogue(ScheduleDraft& draft, const std::string& sum, const std::string& epilogue) {
   StageSchedule& se = draft.schedule.stages[epilogue];
   const te::Tensor e = draft.stage(epilogue);
@@ -382,7 +383,7 @@ void loop_over_epilogue(ScheduleDraft& draft, const std::string& sum, const std:
     draft.outputs = redirect(draft.outputs, r, stored);
     StageSchedule s = sr;
     s.storage = Storage::Stack;
-    s.prefetch.clear();  // what is read for the sum is fetched where the sum is computed
+    s.prefetch.clear();  // inputs of the sum are fetched where the sum is computed
     std::erase_if(s.loops, [&](const Loop& l) { return is_reduce_axis(*r, l.axis); });
     sr.consumer = stored->name, sr.level = 0;
     draft.schedule.stages[stored->name] = s;
@@ -406,24 +407,24 @@ bool overlaps(const te::TensorNode& r, const LoadFact& load) {
   });
 }
 
-// Data of which every element is read for one row only, and for few blocks of N: the next tile is fetched while this
-// one is used.
+// Data whose elements are read for only one row each, and for few blocks of N: the next tile is fetched while this one
+// is used.
 bool streams_data(const ScheduleDraft& draft, const Contraction& c) {
-  constexpr int64_t max_blocks = 4;  // of N: what is read for more of them stays in L1
+  constexpr int64_t max_blocks = 4;  // of N: data that is read for more of them stays in L1
   return !c.grouped() && !draft.form.by_channels && !c.x.empty() && c.left.loads.size() == 1 &&
          (c.n_outermost || c.n_extent <= max_blocks * c.block()) && !overlaps(*c.sum, c.left.loads[0]);
 }
 
-// Weights that are not in L2 when they are needed: the next block is fetched while this one is used. With more rows
-// than these, waiting for a block once costs less than asking for it again with each tile.
+// Weights that are not in L2 when they are needed: the next block is fetched while this one is used. With more than
+// max_rows rows, waiting for a block once costs less than prefetching it with each tile.
 bool streams_weights(const ScheduleDraft& draft, const Contraction& c) {
   constexpr int64_t max_rows = 512;  // measured with ResNet-50's and BERT's products on Zen 4 and Ice Lake
   return c.n_outermost && !c.panel && !c.rows.empty() && c.row_count <= max_rows && c.n_extent > c.block() &&
          c.right.loads.size() == 1 && is_constant(draft, c.right);
 }
 
-// What is added to the loops: copies of what is packed or lies badly, long sums in parts, fetching ahead. The stages
-// are made anew and keep their names. Returns what was done to rows, in words.
+// Additions to the loops: copies of packed or badly stored factors, long sums in parts, prefetches. The stages are
+// recreated with the same names. Returns the changes to rows, in words.
 std::string refine(ScheduleDraft& draft, const Contraction& c, int panel_level) {
   const std::string sum = c.sum->name, result = c.result->name;
   if (c.panel) add_panel(draft, c.sum, *c.panel, result, panel_level);

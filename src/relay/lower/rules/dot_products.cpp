@@ -4,21 +4,21 @@
 //   becomes
 //   sum[m, n] = sum(k < 64) dot_int32(a[m, 4 k], .., a[m, 4 k + 3], w[n, 4 k], .., w[n, 4 k + 3])
 //
-// The instruction for bytes multiplies unsigned with signed ones. Signed data is moved by 128, by its sign bit; what
-// that adds, and what a zero point adds, does not depend on the data:
+// The instruction for bytes multiplies unsigned with signed ones. Signed data is offset by 128, by its sign bit. The
+// terms that this and a zero point add do not depend on the data:
 //
 //   sum[m, n] = sum(k < 64) dot_int32(as_uint8(a[m, 4 k] ^ -128), .., w[n, 4 k], ..)
 //   sum_offset[n] = sum(k < 256) 128 * int32(w[n, k])          a kernel that runs once, when the program is built
 //   sum_exact[m, n] = sum[m, n] - sum_offset[n]
 //
-// Integers wrap around, so results are those of the sum as it was written, bit by bit.
+// Integers wrap around, so results are bit-identical to those of the original sum.
 //
-// Of 255 products the last four are three, and zero times zero; what is not there is not read:
+// The last four of 255 products are three, and zero times zero; missing elements are not read:
 //
 //   sum[m, n] = sum(k < 64) dot_int32(.., select(4 k + 3 < 255, a[m, 4 k + 3], 0),
 //                                     .., select(4 k + 3 < 255, w[n, 4 k + 3], 0))
 //
-// contraction.cpp peels the last step off the loop, so that no other has a condition.
+// contraction.cpp peels the last step off the loop, so that the others have no condition.
 #include <algorithm>
 
 #include "relay/lower/rules/rules.h"
@@ -33,7 +33,7 @@ using scalar::Kind;
 
 constexpr int64_t sign_bit = 128;  // of a byte
 
-// An instruction for `numbers` products at once, and how often a cycle starts one.
+// An instruction for `numbers` products at once, and the number of them started per cycle.
 struct Instruction {
   int64_t numbers = 0;
   double per_cycle = 0;
@@ -46,7 +46,7 @@ Instruction instruction_for(const TargetDesc& target, DType sum, DType narrow) {
   return {};
 }
 
-// A factor: a narrow number, less a constant.
+// A factor: a narrow number, minus a constant.
 struct Narrow {
   Expr load;
   int64_t offset = 0;
@@ -63,7 +63,7 @@ std::optional<Narrow> narrow_factor(const Expr& e, const std::vector<LoadFact>& 
   return out;
 }
 
-// The dimension that is an axis and nothing else; -1: there is none.
+// The dimension whose index is the plain axis; -1 if none.
 int plain_dim(const LoadFact& load, const std::string& axis) {
   int found = -1;
   for (size_t d = 0; d < load.coefficients.size(); ++d) {
@@ -76,8 +76,8 @@ int plain_dim(const LoadFact& load, const std::string& axis) {
   return found;
 }
 
-// Whether steps of so many numbers pay. A last step that lacks some costs about two others: a convolution 1 x 1 of 6
-// bytes takes 80 us with it and 67 by multiply-adds, a product of 13 bytes 20 and 43 (Zen 4).
+// True if steps of `numbers` products pay. A last step that lacks some costs about two others: a 1 x 1 convolution of 6
+// bytes takes 80 us with it and 67 us by multiply-adds, a product of 13 bytes 20 us and 43 us (Zen 4).
 bool has_enough_steps(int64_t extent, int64_t numbers) { return extent % numbers == 0 || extent >= 2 * numbers; }
 
 struct Form {
@@ -114,7 +114,7 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   return f.k.var ? std::optional(f) : std::nullopt;
 }
 
-// The sum over the weight of what its factor is moved by: one number for each of its rows.
+// The sum over the weight times the offset of its factor: one number for each of its rows.
 te::Tensor offset_of(const te::Tensor& r, const Form& f, int64_t moved_by, const std::string& name) {
   Exprs shape, sums;
   std::vector<Expr> vars;

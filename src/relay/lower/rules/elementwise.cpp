@@ -1,23 +1,21 @@
 // Elementwise work and data movement: walk the output in storage order, lanes along its contiguous axis, a few vectors
-// a step, whole rows to each task.
+// per step, whole rows per task.
 //
-// Where the inputs are contiguous along another axis (a transposition, a change of layout), squares are computed with
+// If the inputs are contiguous along another axis (a transposition, a change of layout), squares are computed with
 // lanes along that one, as `tile` in registers, and transposed there:
 //
 //   for v in steps of 16, for u in steps of 16
 //     tile[v, u] = f(in[.., u])     16 x 16, lanes along u
 //     out[u, v] = tile[v, u]        lanes along v
 //
-// Where an input is contiguous along a part of the output's last axis (rows of channels-last images are put behind each
-// other:
-// i / 45 of out[n, i] is the channel), the output is viewed as an array with that part as an axis of its own, out[n, c,
-// p].
+// If an input is contiguous along a part of the output's last axis (rows of channels-last images are concatenated: i /
+// 45 of out[n, i] is the channel), the output is viewed as an array with that part as a separate axis, out[n, c, p].
 //
-// Where the last axis fills no whole vectors, it is joined with those in front of it (views/lane_blocks.cpp). Where
-// nobody knows how long rows are, views/join_rows.cpp has made one of them all.
+// If the last axis does not fill whole vectors, it is joined with those in front of it (views/lane_blocks.cpp). If the
+// length of rows is unknown, views/join_rows.cpp has joined them all into one.
 //
-// Where only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging
-// an image), these are copied first, transposed, so that no vector is gathered element by element.
+// If only some inputs are contiguous along another axis, or at other places than a square's (u / 2, as in enlarging an
+// image), these are copied first, transposed, so that no vector is gathered element by element.
 #include <algorithm>
 
 #include "relay/lower/rules/rule_functions.h"
@@ -25,7 +23,7 @@
 
 namespace relay::lower {
 
-// Inputs that nothing but v moves have an element for a whole row of u: they are read in any order.
+// Inputs that only v moves have one element for a whole row of u: they are read in any order.
 std::string contiguous_in_inputs(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   std::string u;
   for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
@@ -43,7 +41,7 @@ std::string contiguous_in_inputs(ScheduleDraft& draft, const te::Tensor& e, cons
   return u;
 }
 
-// True if the body chooses by a condition on `v` alone, as a concatenation does.
+// True if the body selects by a condition on `v` alone, as a concatenation does.
 static bool chooses_along(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   bool found = false;
   scalar::visit(draft.expanded(e).body(*e), [&](const Expr& n) {
@@ -56,7 +54,7 @@ static bool chooses_along(ScheduleDraft& draft, const te::Tensor& e, const std::
   return found;
 }
 
-// Of squares transposed along u and v: so many rows at once are more streams than a processor follows, so those of
+// Prefetches for squares transposed along u and v: their rows are more streams than a processor follows, so those of
 // the next place are fetched. A network's own input comes from memory, however small.
 static void fetch_next_place(ScheduleDraft& draft, const te::Tensor& e, const std::string& tile,
                              const std::vector<std::string>& order, const std::string& u, const std::string& v) {
@@ -72,7 +70,8 @@ static void fetch_next_place(ScheduleDraft& draft, const te::Tensor& e, const st
   prefetch_data(draft, e->name, e->name, next, step, parts);
 }
 
-// e becomes a copy, of the same name, of what it was, on registers. False if there is nothing to turn around.
+// Turns e into a copy, of the same name, of its original computation in registers. False if nothing has to be
+// transposed.
 static bool transpose_squares(ScheduleDraft& draft, const te::Tensor& e, const std::vector<std::string>& order,
                               const std::string& v, const std::vector<bool>& parallel) {
   const int lanes = draft.lanes(e->dtype);
@@ -112,7 +111,7 @@ static bool transpose_squares(ScheduleDraft& draft, const te::Tensor& e, const s
 struct Walk {
   std::vector<std::string> order;
   int vector = -1;             // the innermost of more than one element; others would leave the lanes empty
-  std::vector<bool> parallel;  // those with enough below them for a task
+  std::vector<bool> parallel;  // those with enough elements inside for a task
 };
 
 static Walk walk_of(ScheduleDraft& draft, const te::Tensor& e) {
@@ -121,7 +120,7 @@ static Walk walk_of(ScheduleDraft& draft, const te::Tensor& e) {
   w.order = storage_order(*e, draft.layout(e));
   for (int i = static_cast<int>(w.order.size()) - 1; i >= 0 && w.vector < 0; --i)
     if (extent_or(*find_axis(*e, w.order[i]), usual_row) > 1) w.vector = i;
-  int64_t inner = 1;  // elements below the axis looked at, or `least` where there are more
+  int64_t inner = 1;  // elements inside the current axis, or `least` if there are more
   w.parallel.assign(w.order.size(), false);
   for (int i = static_cast<int>(w.order.size()) - 1; i >= 0; --i) {
     w.parallel[i] = inner >= least && i != w.vector;
@@ -136,7 +135,7 @@ struct AxisPart {
   bool operator==(const AxisPart&) const = default;
 };
 
-// The part of v along which all inputs that v moves are contiguous; none if there is no such part.
+// The part of v along which all inputs that v moves are contiguous; unset if there is no such part.
 static std::optional<AxisPart> contiguous_part(ScheduleDraft& draft, const te::Tensor& e, const te::Axis& v) {
   std::optional<AxisPart> found;
   auto is = [](const Expr& x, scalar::BinaryOp op) { return x->kind == scalar::Kind::Binary && x->binary == op; };
@@ -159,8 +158,8 @@ static std::optional<AxisPart> contiguous_part(ScheduleDraft& draft, const te::T
   return found;
 }
 
-// Views the output `e`, stored as it is written, so that a part of its last axis v, along which inputs are contiguous,
-// is an axis of its own, and turns squares around. False, and nothing done, if there is no such part.
+// Views the output `e`, stored as written, so that a part of its last axis v, along which inputs are contiguous, is a
+// separate axis, and transposes squares. Returns false and changes nothing if there is no such part.
 static bool turn_part_around(ScheduleDraft& draft, const te::Tensor& e, const te::Axis& v) {
   if (e->axes.back().var != v.var || !scalar::is_int(v.extent) || !may_be_viewed(draft, e)) return false;
   const std::optional<AxisPart> part = contiguous_part(draft, e, v);
@@ -178,7 +177,7 @@ static bool turn_part_around(ScheduleDraft& draft, const te::Tensor& e, const te
   return true;
 }
 
-// The stage with its own loads of `from` reading `to`.
+// The stage with its own loads of `from` replaced by loads of `to`.
 static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, const te::Tensor& to) {
   te::TensorNode now = stage;
   now.body = scalar::rewrite(stage.body, [&](const Expr& e) {
@@ -189,14 +188,14 @@ static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, c
   return te::Tensor(new te::TensorNode(std::move(now)));
 }
 
-// Copies, transposed, of the inputs whose elements would be gathered along v: each moves with v along one dimension,
-// which is not the contiguous one, and is no larger than the result. They are kernels of their own. Gives e as it is
-// then.
+// Makes transposed copies of the inputs whose elements would be gathered along v: each moves with v along one
+// dimension, which is not the contiguous one, and is not larger than the result. The copies are separate kernels.
+// Returns the new e.
 static te::Tensor copy_what_is_gathered(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   if (!transposes_in_registers(e->dtype) || extent_or(*find_axis(*e, v), 1) < draft.lanes(e->dtype) / 2) return e;
   struct Moves {
     te::Tensor in;
-    int dim;  // that moves with v; -1: several
+    int dim;  // moves with v; -1: several do
   };
   std::map<std::string, Moves> inputs;
   for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
@@ -224,7 +223,7 @@ static te::Tensor copy_what_is_gathered(ScheduleDraft& draft, const te::Tensor& 
         std::any_of(layout.dims.begin(), layout.dims.end(), [](const LayoutDim& d) { return d.block > 0; }))
       continue;
     const te::Tensor now = draft.stage(name);
-    // Other kernels, which may be scheduled for it as it is, go on reading it.
+    // Other kernels, which may be scheduled for the original, continue to read it.
     const Expanded bodies = expand(draft.stages(), draft.schedule);
     bool elsewhere = false;
     for (const te::Tensor& t : draft.stages()) {
@@ -252,7 +251,7 @@ static te::Tensor copy_what_is_gathered(ScheduleDraft& draft, const te::Tensor& 
   return draft.stage(name);
 }
 
-// Of short rows: tasks of so many as one takes to be worth it, where there are or may be several tasks.
+// Makes tasks of short rows: as many as make a task worthwhile, if there are or may be several tasks.
 static void add_task_of_rows(const te::Tensor& e, const std::vector<std::string>& order, int vector,
                              const std::vector<bool>& parallel, std::vector<Loop>& loops) {
   if (vector <= 0 || std::any_of(parallel.begin(), parallel.end(), [](bool p) { return p; })) return;
@@ -278,7 +277,7 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& given) {
   }
   StageSchedule& s = draft.schedule.stages[e->name];
   int lanes = draft.lanes(e->dtype);
-  // A single row that is long, or may be: cut it into tasks.
+  // A single row that is long, or may be: split it into tasks.
   int64_t row = vector < 0 ? 1 : extent_or(*find_axis(*e, order[vector]), usual_row);
   const bool open = order.size() == 1 && !scalar::is_int(e->axes[0].extent);
   bool cut_row = vector >= 0 && (open || row >= 2 * task_elements) &&
@@ -291,9 +290,8 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& given) {
   for (size_t i = 0; i < order.size(); ++i)
     if (!parallel[i] && static_cast<int>(i) != vector) s.loops.push_back({order[i], 1});
   if (vector >= 0) {
-    // With all vectors of a row written out, each knows what it chooses: a concatenation reads one input, not all of
-    // them.
-    constexpr int64_t max_vectors = 64;  // longer code takes longer to fetch than to choose
+    // With all vectors of a row written out, each has a known choice: a concatenation reads one input, not all of them.
+    constexpr int64_t max_vectors = 64;  // fetching longer code takes longer than selecting
     const bool whole_row = !cut_row && row <= max_vectors * lanes &&
                            scalar::is_int(find_axis(*e, order[vector])->extent) &&
                            chooses_along(draft, e, order[vector]);

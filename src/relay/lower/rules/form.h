@@ -1,5 +1,5 @@
-// What is decided of a group before it is scheduled: the form that an algorithm has given it (lower/algorithms), and
-// which padding it reads. The plan of a function fills it in, and schedule rules read it: one struct for both.
+// Decisions about a group before it is scheduled: the form that an algorithm has given it (lower/algorithms), and the
+// padding that it reads from halos. The plan of a function fills it in and schedule rules read it: one struct for both.
 #pragma once
 
 #include <any>
@@ -13,29 +13,31 @@ namespace relay::lower {
 
 struct ScheduleDraft;
 
-// How an algorithm schedules the groups in its form: what differs from the ordinary rules.
+// The schedule of groups in an algorithm's form, as far as it differs from the ordinary rules.
 struct FormSchedule {
   Rule rule;
-  // Schedules the whole group, instead of the rules. False: they do, since their loops have another form.
+  // Schedules the whole group instead of the rules. Returns false if its loops have another form; then the rules do.
   bool (*whole)(ScheduleDraft&) = nullptr;
-  // Before a rule schedules the reduction: what that reads.
+  // Called before a rule schedules the reduction: schedules the reduction's inputs.
   void (*reads)(ScheduleDraft&, const te::Tensor& reduction) = nullptr;
-  // Of several groups that became one: afterwards, with the kernels that the rules made of each. False: they stay.
+  // For several groups that became one: called afterwards, with the kernels that the rules made of each. Returns false
+  // if they stay separate.
   bool (*joined)(ScheduleDraft&) = nullptr;
 };
 
-// What an algorithm is expected to bring, by its cost model.
+// The expected gain of an algorithm, by its cost model.
 struct Gain {
-  double saved_ns = 0;      // of a run
-  int64_t added_bytes = 0;  // of memory: constants that are stored in another form too
+  double saved_ns = 0;      // nanoseconds per run
+  int64_t added_bytes = 0;  // bytes of memory, including constants that are stored in another form as well
 };
 
 struct GroupForm {
-  const FormSchedule* schedule = nullptr;  // of the algorithm that made the form; null: the rules'
-  std::any stages{};                       // how that one names its stages; nobody else reads it
-  std::string weight{};                    // the stage, if there is one, that holds constants in the algorithm's form
+  const FormSchedule* schedule = nullptr;  // schedule of the algorithm that made the form; null if the ordinary rules
+                                           // apply
+  std::any stages{};                       // the algorithm's names for its stages; opaque to all others
+  std::string weight{};                    // the stage that holds constants in the algorithm's form, or ""
   Gain gain{};
-  bool by_channels = false;            // a convolution of images that are stored by channels: lanes along their rows
+  bool by_channels = false;            // a convolution of images stored by channels, with lanes along their rows
   std::set<std::string> reads_halo{};  // padding stages that read the halo of their input
 
   bool is_joined() const { return schedule && schedule->joined; }

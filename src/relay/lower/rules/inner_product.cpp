@@ -5,9 +5,8 @@
 //     acc[m, n, lane] = sum(ko) a[m, ko * L + lane] * b[n, ko * L + lane]      16 accumulators in registers
 //     out[m, n] = the sum of acc[m, n]'s lanes
 //
-// Both factors are read as they are stored; of a constant one the reduction is stored last. With many rows on both
-// sides packing one factor is better, and so it is where that one is constant and its rows fill lanes:
-// contraction_rule.
+// Both factors are read as they are stored; in a constant one the reduction is stored last. Packing one factor
+// (contraction_rule) is better with many rows on both sides, or if one is constant and its rows fill lanes.
 #include <algorithm>
 
 #include "relay/lower/rules/rule_functions.h"
@@ -18,7 +17,7 @@ namespace {
 
 // The rows of a factor: axes that the other one does not have.
 struct Side {
-  std::string axis;  // the longest, of those whose extents are known if there is one; "": none
+  std::string axis;  // the longest, among those whose extents are known if there are any; "" if none
   int64_t rows = 1, longest = 1;
   bool is_static = true, known = false;  // all extents are known; that of `axis` is
 };
@@ -27,10 +26,10 @@ struct Products {
   te::Tensor sum, result;  // the reduction and its epilogue; axes are the sum's
   const StageFacts& facts;
   int lanes = 1;
-  bool constant = false;  // one factor is
-  int k = 0;              // the reduced axis along which both lie
+  bool constant = false;  // one factor is constant
+  int k = 0;              // the reduced axis along which both are contiguous
   Side few{}, many{};
-  int64_t mr = 1, nr = 1;  // rows of few and of many in a tile
+  int64_t mr = 1, nr = 1;  // rows of few and of many per tile
   int64_t chains = 1;      // vectors of partial results of a sum
 };
 
@@ -41,7 +40,7 @@ bool find_sides(ScheduleDraft& draft, Products& p) {
   auto is_constant = [&](const LoadFact& l) { return draft.constants.count(l.tensor->name) > 0; };
   p.constant = std::any_of(facts.loads.begin(), facts.loads.end(), is_constant);
   if (facts.window && !p.constant) return false;
-  StageFacts given = facts;  // what cannot be stored in another order
+  StageFacts given = facts;  // factors that cannot be stored in another order
   std::erase_if(given.loads, is_constant);
   p.k = contiguous_axis(draft, given);
   if (p.k < 0 || extent_or(p.sum->reduce_axes[p.k], usual_row) < (p.constant ? p.lanes / 2 + 1 : 2 * p.lanes))
@@ -64,8 +63,8 @@ bool find_sides(ScheduleDraft& draft, Products& p) {
   return p.many.rows > 1 && p.few.rows >= 1 && p.few.rows < rows_for_packing && p.few.is_static;
 }
 
-// The other way a constant factor's rows would be the lanes, half a vector of them at least. Here each sum ends with
-// that of its lanes, worth about twelve steps.
+// The alternative has a constant factor's rows as lanes, at least half a vector of them. Here each sum ends with that
+// of its lanes, worth about twelve steps.
 bool beats_rows_in_lanes(const ScheduleDraft& draft, const Products& p) {
   double length = 1, steps = 1, rows = 1;  // rows: of the reduction, each along k
   for (size_t i = 0; i < p.sum->reduce_axes.size(); ++i) {
@@ -85,11 +84,11 @@ bool beats_rows_in_lanes(const ScheduleDraft& draft, const Products& p) {
                        length * 0.5 * static_cast<double>(halves);
 }
 
-// A vector of each row; the registers that hold no sums hold what is loaded.
+// A vector of each row; the registers that do not hold sums hold loaded data.
 void shape_tile(const ScheduleDraft& draft, Products& p) {
-  constexpr int many_registers = 32;  // as AVX-512 and AArch64 have them
+  constexpr int many_registers = 32;  // as in AVX-512 and AArch64
   const bool wide = draft.target->vector_registers >= many_registers;
-  // Sums of a tile take half of the registers where constants are read along them, else a quarter.
+  // Sums of a tile take half of the registers if constants are read along them, else a quarter.
   constexpr int64_t wide_rows = 6, wide_sums = 8;
   const int64_t most = p.constant ? (wide ? wide_rows : wide_rows / 2)
                        : wide     ? 4
@@ -100,7 +99,7 @@ void shape_tile(const ScheduleDraft& draft, Products& p) {
   p.chains = p.mr == 1 && extent_or(p.sum->reduce_axes[p.k], usual_row) >= 4 * p.lanes ? 2 : 1;
 }
 
-// Loops of the result around a tile: tasks of enough work, whose rows are multiples of the tile's.
+// Loops of the result around a tile: tasks with enough work, whose rows are multiples of the tile's.
 std::vector<Loop> loops_around(ScheduleDraft& draft, const Products& p, const std::string& n, const std::string& m) {
   std::vector<Loop> loops;
   for (const std::string& name : storage_order(*p.result, draft.layout(p.result)))
@@ -116,7 +115,7 @@ std::vector<Loop> loops_around(ScheduleDraft& draft, const Products& p, const st
   return loops;
 }
 
-// Polynomials take a vector of the sums, which lie on the stack until then.
+// Polynomials take a vector of the sums, which are on the stack until then.
 void loop_over_epilogue(StageSchedule& s, const Products& p) {
   Loop &last = s.loops.back(), &before = s.loops[s.loops.size() - 2];
   if (p.mr > p.nr) std::swap(last.axis, before.axis);

@@ -1,5 +1,5 @@
-// One long row, of which there is one result: a loss, the mean of a whole array. Its parts are tasks, whose results are
-// summed up in the end:
+// A long row with a single result: a loss, the mean of a whole array. Its parts are tasks, whose results are summed
+// up at the end:
 //
 //   part[t] = sum(k < 16384) x[t * 16384 + k]
 //   out = sum(t) part[t]
@@ -11,8 +11,8 @@
 
 namespace relay::lower {
 
-// Elements of a part: a task takes a few microseconds, which a hand-over to another thread does not outweigh. 0: none
-// divides the row.
+// Elements of a part: a task takes a few microseconds, which outweighs the hand-over to another thread. 0 if no such
+// part divides the row.
 static int64_t part_of(int64_t elements) {
   constexpr int64_t least = 2 * task_elements, most = 4 * least;  // sums, which only read, are twice as fast
   constexpr int64_t vectors = 64;                                 // elements: whole vectors of any machine
@@ -38,7 +38,7 @@ bool long_row_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& 
                    return scalar::substitute(r->body, bindings);
                  });
   const te::Tensor parts = copy_stage(part, part->name + "s");
-  te::TensorNode whole = *r;  // its own name and axes, so that readers stay as they are
+  te::TensorNode whole = *r;  // keeps its name and axes, so that readers stay unchanged
   whole.reduce_axes = {{scalar::var("t"), scalar::imm(elements / length)}};
   whole.body = (*parts)({whole.reduce_axes[0].var});
   draft.outputs = te::replace(draft.outputs, {{r, te::Tensor(new te::TensorNode(std::move(whole)))}});

@@ -27,7 +27,7 @@ SumSplit split_sum(const std::vector<te::Axis>& axes, int64_t terms) {
   for (const te::Axis& a : axes) all *= static_cast<double>(extent_or(a, 0));
   SumSplit best;
   if (all < 2 * static_cast<double>(terms)) return best;
-  double best_distance = std::log(4.0);  // further away than four times: not worth it
+  double best_distance = std::log(4.0);  // if more than four times away, it is not worth it
   double inside = 1;                     // terms of the loops inside of the axis
   for (size_t k = axes.size(); k-- > 0;) {
     const int64_t extent = extent_or(axes[k], 0);
@@ -89,7 +89,7 @@ void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms) {
   of_part.consumer = r->name, of_part.level = static_cast<int>(outer.size());
   std::erase_if(of_part.loops,
                 [&](const Loop& l) { return is_reduce_axis(*r, l.axis) && !is_reduce_axis(*part_t, l.axis); });
-  size_t results = 0;  // where the loops over the results begin
+  size_t results = 0;  // number of the first loop over the results
   while (results < of_part.loops.size() && is_reduce_axis(*r, of_part.loops[results].axis)) ++results;
   for (const Loop& l : outer)  // one step each
     of_part.loops.insert(of_part.loops.begin() + static_cast<int64_t>(results++), Loop{l.axis, 1});

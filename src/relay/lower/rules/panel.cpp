@@ -5,12 +5,12 @@
 //     panel[k, n % block] = right[n, k]
 //     for each tile of rows: sum(k) left[m, k] * panel[k, n % block]
 //
-// Where the factor is contiguous along k, squares of it are transposed in registers: `tile` is loaded with lanes
-// along k, and read with lanes along n.
+// If the factor is contiguous along k, squares of it are transposed in registers: `tile` is loaded with lanes along k,
+// and read with lanes along n.
 //
-// The left factor is read as it lies, a row of it for each row of the tile. Where these rows lie so far apart that they
-// meet in a few sets of the L1 cache (4096 bytes: all in one), a part of them is copied together first. If the number
-// of rows is known, what is copied serves several blocks of N, and a part of the right factor all rows:
+// The left factor is read in place, a row of it for each row of the tile. If the distance of these rows makes them meet
+// in a few sets of the L1 cache (4096 bytes: all in one), a part of them is first copied together. If the number of
+// rows is known, the copy serves several blocks of N, and a part of the right factor all rows:
 //
 //   for each few blocks of N, each many rows      (a task; results in scratch memory)
 //     for each part of the sum
@@ -26,7 +26,7 @@ namespace relay::lower {
 
 namespace {
 
-// The axis of `stage` that index is; null when it is another expression.
+// The axis of `stage` that the index is; null for other expressions.
 const te::Axis* axis_of(const te::TensorNode& stage, const Expr& index) {
   for (const std::vector<te::Axis>* axes : {&stage.axes, &stage.reduce_axes})
     for (const te::Axis& a : *axes)
@@ -36,14 +36,14 @@ const te::Axis* axis_of(const te::TensorNode& stage, const Expr& index) {
 
 te::Tensor source_of(const Expr& load) { return te::Tensor(dynamic_cast<const te::TensorNode*>(load->source.get())); }
 
-// The stage with one of its loads reading `now` instead.
+// The stage with one of its loads replaced by a load of `now`.
 te::Tensor reading(const te::TensorNode& stage, const Expr& load, const te::Tensor& now) {
   te::TensorNode out = stage;
   out.body = scalar::rewrite(stage.body, [&](const Expr& e) { return e == load ? scalar::load(now, e->args) : e; });
   return te::Tensor(new te::TensorNode(std::move(out)));
 }
 
-// Bytes between what two neighbours along `axis` read; 0: not constant.
+// Bytes between the elements read by two neighbours along `axis`; 0 if not constant.
 int64_t step_bytes(ScheduleDraft& draft, const LoadFact& l, const std::string& axis) {
   const Layout& layout = draft.layout(l.tensor);
   const Exprs shape = layout.physical_shape(l.tensor->shape);
@@ -53,7 +53,7 @@ int64_t step_bytes(ScheduleDraft& draft, const LoadFact& l, const std::string& a
     if (!c || layout.dims[p].block) return 0;
     if (c->count(axis)) bytes += c->at(axis) * step;
     const Expr extent = scalar::simplify(shape[p]);
-    if (!scalar::is_int(extent)) return bytes;  // of no interest to inner dimensions
+    if (!scalar::is_int(extent)) return bytes;  // irrelevant to inner dimensions
     step *= extent->ivalue;
   }
   return bytes;
@@ -81,7 +81,7 @@ std::string add_rows(ScheduleDraft& draft, const te::Tensor& r, const std::vecto
 }
 
 bool place_rows(ScheduleDraft& draft, const std::string& name, const std::string& sum) {
-  if (!draft.parts.count(sum)) return false;  // whole rows would lie as far apart again
+  if (!draft.parts.count(sum)) return false;  // whole rows would be just as far apart
   const te::Tensor copy = draft.stage(name), part = draft.stage(draft.parts.at(sum));
   StageSchedule& s = draft.schedule.stages[name];
   s.place = Place::At, s.consumer = sum, s.level = 1, s.storage = Storage::Scratch;
@@ -115,8 +115,8 @@ void block_rows(ScheduleDraft& draft, const std::string& sum, const std::string&
     return std::find(rows_in_e.begin(), rows_in_e.end(), axis) != rows_in_e.end();
   };
 
-  // A task: results and copied rows fill half of L2 at most; at least eight tasks, of a few blocks of N.
-  constexpr int64_t widest = 192;  // columns: twelve vectors of 16, that parts of a long sum pass in L1
+  // A task: results and copied rows fill at most half of L2; at least eight tasks, of a few blocks of N.
+  constexpr int64_t widest = 192;  // columns: twelve vectors of 16, which the parts of a long sum keep in L1
   const int64_t n_extent = extent_or(*find_axis(*r, n), usual_features), bytes = r->dtype.bytes();
   int64_t terms = 1, row_count = 1, others = 1;
   for (const te::Axis& k : p->reduce_axes) terms *= extent_or(k, 1);
@@ -129,7 +129,7 @@ void block_rows(ScheduleDraft& draft, const std::string& sum, const std::string&
   while (wide + block <= widest && (n_extent + wide + block - 1) / (wide + block) * chunks * others >= enough_tasks)
     wide += block;
 
-  // The tile's loops are those that the epilogue had inside of the sum's place.
+  // The tile's loops are those of the epilogue inside the sum's place.
   const size_t level = static_cast<size_t>(total.level);
   std::vector<Loop> around(se.loops.begin(), se.loops.begin() + static_cast<int64_t>(level)), outer, of_total;
   std::vector<Loop> finish(se.loops.begin() + static_cast<int64_t>(level), se.loops.end());
@@ -173,7 +173,8 @@ std::optional<PanelSource> panel_source(ScheduleDraft& draft, const te::Tensor& 
       source.n_dim = source.k_dim = static_cast<int>(d);
       continue;
     }
-    // Others may be of a window, which the panel holds as a whole; of one with a stride a tile would read parts of it.
+    // Other dimensions may be those of a window, which the panel holds as a whole; with a stride, a tile would read
+    // only parts of it.
     const Exprs vars = scalar::free_vars(load->args[d]);
     const std::optional<scalar::Affine> index = scalar::as_affine(load->args[d], vars);
     for (size_t v = 0; v < vars.size(); ++v)

@@ -4,10 +4,9 @@
 //   half[m, l]  = acc[m, l] + acc[m, l + W / 2]   and so on, down to two lanes
 //   r[m]        = sum(l < 2) half[m, l]
 //
-// The order of the sum is fixed by this, so the result does not depend on threads. Elements of several values have all
-// of them in each part: arg-max the numbers and their places. The same stages serve a reduction of
-// its own (mean, arg-max), those inside a loop over rows (softmax, layer norm: rows_rule), and products of rows with
-// rows (inner_product_rule).
+// This fixes the order of the sum, so the result does not depend on threads. Each part has all values of an element:
+// for arg-max the numbers and their places. The same stages serve a separate reduction (mean, arg-max), those inside a
+// loop over rows (softmax, layer norm: rows_rule), and products of rows with rows (inner_product_rule).
 #include <algorithm>
 
 #include "relay/lower/rules/rule_functions.h"
@@ -33,8 +32,8 @@ int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts) {
   return -1;
 }
 
-// The element that is combined where `inside` holds, and the neutral one elsewhere. Of a sum of products both factors
-// are 0 there, so that they are multiplied and added by one instruction.
+// The element where `inside` holds, and the neutral one elsewhere. In a sum of products both factors are 0 there, so
+// that they are multiplied and added by one instruction.
 static Expr within(const te::TensorNode& r, const Expr& inside, const Expr& body) {
   if (r.combiner != te::Combiner::Sum || body->kind != scalar::Kind::Binary || body->binary != scalar::BinaryOp::Mul)
     return te::choose(r, inside, body, te::identity(r));
@@ -49,7 +48,7 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, size_t k, int64
   te::Axis lane{scalar::var("lane"), imm(width)},
       outer{scalar::var(row.var->name), scalar::simplify(scalar::floordiv(row.extent + (width - 1), width))};
   Expr at = outer.var * width + lane.var;
-  // The row's own variable, read wherever the body uses it.
+  // The row's own variable, replaced wherever the body uses it.
   acc.body = scalar::substitute(r->body, {{row.var, at}});
   bool whole = scalar::is_int(row.extent) && row.extent->ivalue % width == 0;
   if (!whole) acc.body = within(*r, scalar::lt(at, row.extent), acc.body);
@@ -87,7 +86,7 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, size_t k, int64
 
 LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts, int64_t chains) {
   const int k = contiguous_axis(draft, facts), lanes = draft.lanes(*r);
-  // A short row pays where many are added.
+  // A short row pays if many are summed.
   int64_t rows = 1;
   for (const te::Axis& a : r->reduce_axes) rows *= extent_or(a, usual_row);
   const int64_t row_extent = k < 0 ? 1 : extent_or(r->reduce_axes[k], usual_row);
@@ -96,11 +95,11 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFact
   return split_lanes(draft, r, static_cast<size_t>(k), chains * lanes);
 }
 
-// How many vectors of partial results. Where several short rows are summed, as many as leave the fewest empty lanes and
-// waits: a vector is added in a cycle, and the next can be added to it after three.
+// The number of vectors of partial results. For several short rows, the number that leaves the fewest empty lanes and
+// waits: a vector is added in one cycle, and the next can be added to it three cycles later.
 static int64_t chains_of(const ScheduleDraft& draft, const te::TensorNode& r, int k) {
   const int64_t extent = extent_or(r.reduce_axes[k], usual_row), lanes = draft.lanes(r);
-  // Of several values each part has so many, and the parts are to leave registers for their halves.
+  // Each part has one vector per value, and the parts have to leave registers for their halves.
   const int64_t values = static_cast<int64_t>(te::count_values(r)), most = draft.target->vector_registers / 4 / values;
   if (extent >= long_row_vectors * lanes) return most >= 4 ? 4 : most >= 2 ? 2 : 1;
   if (r.reduce_axes.size() == 1) return 1;
@@ -141,9 +140,9 @@ void place_parts(ScheduleDraft& draft, const LaneParts& parts, const std::string
   }
   const int lanes =
       static_cast<int>(std::min<int64_t>(draft.lanes(*parts.result), extent_or(parts.acc->axes.back(), 0)));
-  // The registers of the parts are free again when the result is there.
+  // The registers of the parts are free once the result is computed.
   StageSchedule& acc = tile.empty() ? at(parts.acc, parts.result->name, 0) : at(parts.acc, consumer, level);
-  // A few steps are written out: each knows whether it is whole.
+  // A few steps are written out, so that each is known to be whole or not.
   const te::Axis& last = parts.acc->reduce_axes.back();
   constexpr int64_t max_written_out = 8;  // of steps
   const bool few = tile.empty() && scalar::is_int(last.extent) && last.extent->ivalue <= max_written_out;

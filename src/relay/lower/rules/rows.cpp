@@ -4,11 +4,11 @@
 //     top[m] = max(k) x[m, k]                       in lanes (row_reduction.cpp)
 //     e[m, k] = exp(x[m, k] - top[m])               kept for the row: expensive, and read twice
 //     sum[m] = sum(k) e[m, k]
-//     scale[m] = 1 / sum[m]                         one value a row: computed once
+//     scale[m] = 1 / sum[m]                         one value per row: computed once
 //     out[m, k] = e[m, k] * scale[m]
 //
-// Where rows are groups of a longer axis, out[c, k] = (x[c, k] - mean[c // 2]) * .., the output is viewed as an array
-// with an axis for the group and one for what is in it.
+// If rows are groups of a longer axis, out[c, k] = (x[c, k] - mean[c // 2]) * .., the output is viewed as an array with
+// an axis for the group and one for its members.
 #include <algorithm>
 
 #include "relay/lower/group/operations.h"
@@ -21,18 +21,18 @@ namespace {
 
 struct Rows {
   te::Tensor out;
-  std::vector<std::string> reductions;  // names: stages are made anew when a reduction is split
+  std::vector<std::string> reductions;  // names, since splitting a reduction recreates stages
   Schedule flat;                        // everything but the reductions and the output inlined
   std::set<std::string> of_rows;        // axes of the output by which it reads reductions; the others run within a row
   std::vector<std::string> order;       // axes of the output as it is stored
   std::string v;                        // the lanes' axis, within a row
-  std::vector<std::string> kept, once;  // stages that are kept for the row, and those of one value a row
+  std::vector<std::string> kept, once;  // stages that are stored for the row, and those of one value per row
 
   bool is_within(const te::Axis& axis) const { return !of_rows.count(axis.var->name); }
 };
 
-// True if `r` reads other reductions only at its own place, and is no product of different tensors (a sum of squares is
-// a contraction of a row with itself).
+// True if `r` reads other reductions only at its own place, and is not a product of different tensors (a sum of squares
+// is a contraction of a row with itself).
 bool stays_in_row(const te::Tensor& r, const te::Tensors& reductions, const Expanded& bodies) {
   const StageFacts facts = facts_of(r, bodies);
   if (facts.contraction && !r->reduce_axes.empty() && !facts.left_loads.empty() && facts.left != facts.right)
@@ -47,7 +47,7 @@ bool stays_in_row(const te::Tensor& r, const te::Tensors& reductions, const Expa
   return true;
 }
 
-// True if each reduction reads of `o`, which has the shape of the output, the row that it is for.
+// True if each reduction reads only its own row of `o`, which has the shape of the output.
 bool is_read_in_row(const te::Tensor& o, const Rows& rows, const te::Tensors& reductions, const Expanded& bodies) {
   for (const te::Tensor& r : reductions)
     for (const Expr& load : bodies.loads(*r, *o))
@@ -105,8 +105,8 @@ std::optional<Rows> find_rows(ScheduleDraft& draft) {
   return rows;
 }
 
-// Views the output with an axis in two, the first of which says what reductions it reads. False if there is no such
-// axis.
+// Views the output with an axis split in two, the first of which selects the reductions that it reads. Returns false if
+// there is none.
 bool split_axis_of_rows(ScheduleDraft& draft) {
   const te::Tensors ends = draft.ends();
   if (ends.size() != 1 || ends[0]->is_placeholder() || ends[0]->combiner != te::Combiner::None ||
@@ -140,8 +140,8 @@ bool split_axis_of_rows(ScheduleDraft& draft) {
   return false;
 }
 
-// Stages between that are better stored for their readers than computed by each, if the length of a row is known and L2
-// has room.
+// Intermediate stages that are better stored for their readers than recomputed by each, if the length of a row is known
+// and L2 has room.
 std::vector<std::string> kept_for_a_row(const ScheduleDraft& draft, const Rows& rows) {
   int64_t elements = 1;
   for (const te::Axis& a : rows.out->axes) {
@@ -155,7 +155,7 @@ std::vector<std::string> kept_for_a_row(const ScheduleDraft& draft, const Rows& 
     if (!t->is_placeholder())
       for (const te::Tensor& in : te::inputs(t)) users[in->name]++;
   std::vector<std::string> kept;
-  std::map<std::string, double> additions;  // of an element, with what is computed anew for it
+  std::map<std::string, double> additions;  // per element, including recomputed stages
   for (const te::Tensor& t : stages) {
     if (t->is_placeholder() || t->combiner != te::Combiner::None) continue;
     double& own = additions[t->name] = count_operations(t->body, *draft.target);
@@ -171,7 +171,7 @@ std::vector<std::string> kept_for_a_row(const ScheduleDraft& draft, const Rows& 
   return kept;
 }
 
-// What is one value a row (a mean, a reciprocal, the logarithm of a sum) is computed once a row.
+// Values of a row (a mean, a reciprocal, the logarithm of a sum) that are computed once per row.
 std::vector<std::string> once_a_row(const ScheduleDraft& draft, const Rows& rows) {
   const te::Tensor first = draft.stage(rows.reductions[0]);
   std::vector<std::string> once;
@@ -190,7 +190,7 @@ std::vector<std::string> once_a_row(const ScheduleDraft& draft, const Rows& rows
   return once;
 }
 
-// Adds the loops of `stage`, which has the output's axes under names of its own, within a row.
+// Adds the loops of `stage`, which has the output's axes under its own names, within a row.
 void add_row(std::vector<Loop>& loops, const Rows& rows, const te::TensorNode& stage, int lanes) {
   auto name = [&](const std::string& axis) { return same_axis(*rows.out, axis, stage); };
   for (const std::string& a : rows.order)
@@ -199,7 +199,7 @@ void add_row(std::vector<Loop>& loops, const Rows& rows, const te::TensorNode& s
   loops.push_back({name(rows.v), 1, LoopKind::Vector});
 }
 
-// Returns how many loops are around a row.
+// Returns the number of loops around a row.
 int schedule_stages(ScheduleDraft& draft, const Rows& rows) {
   const int lanes = draft.lanes(rows.out->dtype);
   std::map<std::string, StageSchedule>& stages = draft.schedule.stages;
@@ -236,7 +236,7 @@ int schedule_stages(ScheduleDraft& draft, const Rows& rows) {
   return level;
 }
 
-// Facts of a reduction as it is now: other reductions, their parts and what is kept are not inlined.
+// Facts of a reduction in its current state: other reductions, their parts and stored stages are not inlined.
 StageFacts facts_now(const ScheduleDraft& draft, const Rows& rows, const te::Tensor& r) {
   Schedule now = rows.flat;
   for (const std::string& name : draft.beside) now.stages[name].place = Place::Root;

@@ -1,10 +1,10 @@
-// Results of a group that read the same are stored in one loop, so that what they read is read once:
+// Results of a group with the same inputs are stored in one loop, so that these are read once:
 //
 //   a[i] = max(x[i], 0);  b[i] = x[i] * s[i]         stage b: root, loops i/16 i/1:vector
 //                                                    stage a: at b.1 array, loops i/1:vector
 //
-// Also where the one is made of the other (a sum that is both a result and normalised, rows.cpp). The last of them, in
-// topological order, is the root: what it reads of the others is stored by then.
+// Also if one is computed from the other (a sum that is both a result and normalised, rows.cpp). The last of them, in
+// topological order, is the root: its inputs among the others are stored by then.
 #include <algorithm>
 
 #include "relay/lower/rules/rule_functions.h"
@@ -25,7 +25,7 @@ bool have_one_shape(ScheduleDraft& draft, const te::Tensor& a, const te::Tensor&
   return true;
 }
 
-// What each element of a stage reads at its own place, through pointwise stages; the stage itself too.
+// The stages that each element of a stage reads at its own place, through pointwise stages; includes the stage itself.
 std::set<const te::TensorNode*> read_in_place(const te::Tensor& stage) {
   std::set<const te::TensorNode*> out{stage.get()};
   te::Tensors work{stage};
@@ -38,7 +38,8 @@ std::set<const te::TensorNode*> read_in_place(const te::Tensor& stage) {
   return out;
 }
 
-// What kernels before that of `root` need; of the results beside it, those that are kernels for that reason too.
+// The stages that kernels before that of `root` need. Includes those of results that would be stored in its loops but
+// become kernels for that reason.
 std::set<std::string> read_by_other_roots(const ScheduleDraft& draft, const te::Tensor& root,
                                           const std::set<std::string>& beside) {
   std::set<std::string> out;
@@ -74,7 +75,7 @@ void find_results_beside(ScheduleDraft& draft) {
     if (o == *last || !is_output(o) || !have_one_shape(draft, o, *last)) continue;
     const std::set<const te::TensorNode*> own = read_in_place(o);
     const bool shares = std::any_of(own.begin(), own.end(), [&](const te::TensorNode* t) { return read.count(t) > 0; });
-    // Reductions that it is made of are computed there for both.
+    // Reductions among its inputs are computed there for both.
     const bool reduces = std::any_of(own.begin(), own.end(), [&](const te::TensorNode* t) {
       return t->combiner != te::Combiner::None && !read.count(t);
     });
@@ -120,7 +121,7 @@ void place_results_beside(ScheduleDraft& draft) {
       is_moved |= s.place == Place::At && s.consumer == root->name && s.storage == Storage::Registers;
     }
   const std::set<std::string> early = read_by_other_roots(draft, root, names);
-  for (const std::string& name : names) {  // rules may make the stages anew
+  for (const std::string& name : names) {  // rules may recreate the stages
     const te::Tensor o = draft.stage(name);
     StageSchedule& s = draft.schedule.stages.at(name);
     if (s.place == Place::At) continue;

@@ -2,14 +2,14 @@
 //
 //   r[o, ky, kx] = sum(n, y, x) g[n, o, y, x] * d[n, o, y + ky, x + kx]
 //
-// Results are few and sums long. The taps of a channel are summed together, so that a vector of g is read once for all
-// of them. Lanes are columns where rows lie in memory, and are added up at the end:
+// There are few results and long sums. The taps of a channel are summed together, so that a vector of g is read once
+// for all of them. Lanes are columns if rows are contiguous in memory, and are added up at the end:
 //
 //   r_acc[o, ky, kx, lane] = sum(n, y, xo) g[n, o, y, xo * W + lane] * d[n, o, y + ky, xo * W + lane + kx]
 //
-// Padded data is copied into scratch memory, with its padding, so that no tap needs a test. Of arrays stored
-// channels-last lanes are channels, and nothing is copied. As of every row reduction the order of a sum is fixed by the
-// loops, not by threads; long ones are added in parts (long_sum.cpp).
+// Padded data is copied into scratch memory, with its padding, so that no tap needs a test. For arrays stored
+// channels-last, lanes are channels, and nothing is copied. As in every row reduction the order of a sum is fixed by
+// the loops, not by threads; long ones are added in parts (long_sum.cpp).
 #include <algorithm>
 
 #include "relay/lower/rules/rule_functions.h"
@@ -23,8 +23,8 @@ namespace {
 struct TapSums {
   te::Tensor sum, result;             // the reduction and its epilogue
   std::vector<LoadFact> image, data;  // loads of the factor without taps, and of the one with them
-  std::vector<std::string> taps{};    // axes that only the data have: of the window, and channels of a group
-  std::string lanes{};                // columns, summed over, or channels
+  std::vector<std::string> taps{};    // axes that only the data has: of the window, and channels of a group
+  std::string lanes{};                // columns, which are summed over, or channels
   bool of_channels = false;
   int64_t step = 1;                       // of channels, from vector to vector
   std::map<std::string, int64_t> tile{};  // taps that are summed together
@@ -42,7 +42,7 @@ int64_t terms_of(const te::TensorNode& r) {
   return terms;
 }
 
-// That some load reads along `axis` and along what is summed over, in one dimension.
+// True if some load reads along `axis` and along a summed axis, in one dimension.
 bool is_tap(const te::TensorNode& r, const std::vector<LoadFact>& loads, const std::string& axis) {
   for (const LoadFact& l : loads)
     for (const auto& of : l.coefficients)
@@ -51,10 +51,10 @@ bool is_tap(const te::TensorNode& r, const std::vector<LoadFact>& loads, const s
   return false;
 }
 
-// False if no factor has taps, both have, they are as many as the terms of a sum, or how many is not known.
+// False if no factor has taps, both have, they are as many as the terms of a sum, or their number is unknown.
 bool find_taps(TapSums& t, const StageFacts& facts) {
   const te::TensorNode& r = *t.sum;
-  std::vector<te::Axis> axes;  // of several results, that one factor has
+  std::vector<te::Axis> axes;  // of several results, in one factor
   for (const te::Axis& a : r.axes)
     if (!scalar::is_int(a.extent, 1) && !facts.is_batch(a.var->name)) axes.push_back(a);
   auto has_taps = [&](const std::vector<LoadFact>& loads) {
@@ -74,7 +74,7 @@ bool find_taps(TapSums& t, const StageFacts& facts) {
   return count < terms_of(r);
 }
 
-// The coefficients of the dimension whose neighbours are stored side by side; null: it is not affine.
+// The coefficients of the dimension whose neighbours are adjacent in memory; null if it is not affine.
 const std::map<std::string, int64_t>* along_memory(ScheduleDraft& draft, const LoadFact& l) {
   const int last = contiguous_dim(*l.tensor, draft.layout(l.tensor));
   if (last < 0) return nullptr;
@@ -82,12 +82,12 @@ const std::map<std::string, int64_t>* along_memory(ScheduleDraft& draft, const L
   return of ? &*of : nullptr;
 }
 
-// Whether columns that are read with a stride, each vector of them put together from several, take less than the taps
-// of a row as lanes would (window_rule).
+// True if reading columns with a stride, combining each vector from several, is faster than taking the taps of a row as
+// lanes (window_rule).
 bool pays_with_stride(const ScheduleDraft& draft, const TapSums& t, const std::map<std::string, int64_t>& along) {
   if (t.of_channels || along.at(t.lanes) == 1) return true;
-  // What such a vector costs where loads cross lines of the cache: 5 x 5 taps by 2 of rows of 14 take 84 us so, and 52
-  // the other way.
+  // The cost of such a vector if loads cross cache lines: 5 x 5 taps at stride 2 of rows of 14 take 84 us this way and
+  // 52 us the other way.
   constexpr int64_t loads = 4;
   const int64_t columns = extent_or(*find_axis(*t.sum, t.lanes), usual_row), lanes = draft.lanes(*t.sum);
   auto vectors = [&](int64_t elements) { return (elements + lanes - 1) / lanes; };
@@ -97,8 +97,8 @@ bool pays_with_stride(const ScheduleDraft& draft, const TapSums& t, const std::m
   return loads * vectors(columns) * in_row <= columns * vectors(in_row);
 }
 
-// Lanes: the axis along which all of the image lies, and the data too: columns with any stride, channels one by one, or
-// those of several groups.
+// Chooses lanes: the axis along which all of the image and the data are contiguous: columns with any stride, single
+// channels, or those of several groups.
 bool find_lanes(ScheduleDraft& draft, TapSums& t, const StageFacts& facts) {
   for (const LoadFact& l : t.image) {
     const auto* of = along_memory(draft, l);
@@ -122,21 +122,21 @@ bool find_lanes(ScheduleDraft& draft, TapSums& t, const StageFacts& facts) {
   });
 }
 
-// As many taps as leave registers for what is loaded, whole rows of them first.
+// The most taps that leave registers for loaded data, whole rows of them first.
 void shape_tile(const ScheduleDraft& draft, TapSums& t) {
-  constexpr int64_t parts = 8;  // of the registers: one for what is loaded
+  constexpr int64_t parts = 8;  // of the registers: one is for loaded data
   const int64_t registers = draft.target->vector_registers;
   int64_t most = std::max<int64_t>(1, registers - registers / parts);
   for (size_t i = t.taps.size(); i-- > 0;) {
     const int64_t extent = find_axis(*t.sum, t.taps[i])->extent->ivalue, at_once = std::min(extent, most),
                   tiles = (extent + at_once - 1) / at_once;
-    t.tile[t.taps[i]] = (extent + tiles - 1) / tiles;  // no smaller at the end than need be
+    t.tile[t.taps[i]] = (extent + tiles - 1) / tiles;  // balances the tiles
     most /= t.tile[t.taps[i]];
   }
 }
 
-// Loops of the result around a tile: channels, which are tasks, then blocks of taps. Then those over a tile. Returns
-// how many are around it.
+// Loops of the result around a tile: channels, which are tasks, then blocks of taps, then those over a tile. Returns
+// the number of loops around it.
 int schedule_result(ScheduleDraft& draft, const TapSums& t) {
   StageSchedule& s = draft.schedule.stages[t.result->name];
   s = {};
@@ -172,8 +172,8 @@ void sum_in_lanes_of_channels(ScheduleDraft& draft, const TapSums& t, int level)
   split_long_sum(draft, t.sum);
 }
 
-// Where the data is computed, padding at least: a copy, which `t.sum` reads then, under its name. "": it is read as it
-// lies.
+// If the data is computed, which includes padding: makes a copy, which `t.sum` then reads, and returns its name. "" if
+// the data is read in place.
 std::string copy_data(ScheduleDraft& draft, TapSums& t) {
   const Expr load = only_load(*t.sum, t.taps[0]);
   const te::Tensor from(load ? dynamic_cast<const te::TensorNode*>(load->source.get()) : nullptr);
@@ -198,7 +198,7 @@ void place_copy(ScheduleDraft& draft, const std::string& name, const std::string
   s.loops.push_back({s.loops.back().axis, 1, LoopKind::Vector});
 }
 
-// Returns whether the data is copied.
+// Returns true if the data is copied.
 bool sum_in_lanes_of_columns(ScheduleDraft& draft, TapSums& t, int level) {
   const std::string copy = copy_data(draft, t);
   const te::TensorNode& r = *t.sum;
@@ -209,7 +209,7 @@ bool sum_in_lanes_of_columns(ScheduleDraft& draft, TapSums& t, int level) {
   while (width / 2 >= std::max<int64_t>(2, columns)) width /= 2;
   const LaneParts parts = split_lanes(draft, t.sum, k, width);
   place_parts(draft, parts, t.result->name, level, {t.taps.begin(), t.taps.end()});
-  // A short row is written out, and each step knows whether it is whole; of a long one the last step does.
+  // A short row is written out, so that each step is known to be whole or not; in a long one, the last step is.
   constexpr int64_t max_written_out = 64;  // vectors
   const int64_t steps = (columns + width - 1) / width;
   for (Loop& l : draft.schedule.stages[parts.acc->name].loops)

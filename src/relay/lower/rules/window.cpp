@@ -1,6 +1,6 @@
 // Reductions that keep a vector axis: depthwise convolution, pooling, global means over channels-last data. Lanes run
 // along the contiguous data axis (channels); a few neighbouring outputs are computed together, so that a load serves
-// several taps; small windows are unrolled. Of a convolution in small groups the lanes are whole groups: each lane
+// several taps; small windows are unrolled. In a convolution with small groups the lanes are whole groups: each lane
 // reads its group's inputs.
 #include <algorithm>
 #include <set>
@@ -12,10 +12,10 @@
 namespace relay::lower {
 
 namespace {
-// What windows that are neighbours along an axis read along it.
+// The reads of neighbouring windows along an axis.
 struct Reach {
-  int64_t stride = 0;  // how much further the next one reads; 0: the axis moves nothing that is read
-  std::vector<std::pair<int64_t, int64_t>> taps;  // extents, and how far apart
+  int64_t stride = 0;  // how much further the next window reads; 0: the axis does not move any read
+  std::vector<std::pair<int64_t, int64_t>> taps;  // extents and distances
 
   int64_t places(int64_t neighbours) const {
     std::set<int64_t> read;
@@ -42,9 +42,9 @@ Reach reach_along(const te::TensorNode& r, const StageFacts& facts, const std::s
   return {};
 }
 
-// Rows and neighbours in a row that are computed together, at most `most` of them: those that load least in all, where
-// a load takes as long as two of the additions that `split_window` leaves to columns. Several rows only if `registers`
-// hold their columns.
+// Rows and neighbours in a row that are computed together, at most `most` of them: the choice with the fewest loads
+// overall, where a load takes as long as two of the additions that `split_window` leaves to columns. Several rows only
+// if `registers` hold their columns.
 std::pair<int64_t, int64_t> tile_of(int64_t rows, const Reach& down, int64_t columns, const Reach& along,
                                     bool only_adds, int64_t most, int64_t registers) {
   if (rows < 1 || columns < 1) return {1, 1};  // nothing to compute
@@ -52,7 +52,7 @@ std::pair<int64_t, int64_t> tile_of(int64_t rows, const Reach& down, int64_t col
   auto reads = [](const Reach& r, int64_t extent, int64_t step) {
     return extent / step * r.places(step) + r.places(extent % step);
   };
-  const int64_t adds = only_adds ? rows * down.places(1) : 0;  // for each column
+  const int64_t adds = only_adds ? rows * down.places(1) : 0;  // per column
   std::pair<int64_t, int64_t> best;
   int64_t least = 0;
   for (int64_t ty = 1; ty <= std::min(rows, most); ++ty) {
@@ -60,7 +60,7 @@ std::pair<int64_t, int64_t> tile_of(int64_t rows, const Reach& down, int64_t col
     const int64_t cost = reads(along, columns, tx) * (2 * reads(down, rows, ty) + adds);
     if (ty == 1 || (cost < least && held <= registers)) least = cost, best = {ty, tx};
   }
-  // No smaller at the end than need be.
+  // No smaller at the end than needed.
   for (auto [t, extent] : {std::pair(&best.first, rows), std::pair(&best.second, columns)})
     *t = tiles(extent, tiles(extent, *t));
   return best;
@@ -72,11 +72,11 @@ struct Windows {
   std::vector<std::string> order;  // as the result is stored, outermost first
   int lanes = 1;
 
-  std::string v{}, x{}, y{};  // the lanes' axis, stored last, and the two stored before it; "": none
-  int64_t taps = 1;           // of a window
+  std::string v{}, x{}, y{};  // the lanes' axis, stored last, and the two stored before it; "" if absent
+  int64_t taps = 1;           // per window
   bool is_static = true;      // taps are known
   bool small = false;         // few enough to be written out
-  bool grouped = false;       // lanes are of whole groups, and what they read, in a vector each
+  bool grouped = false;       // lanes are whole groups, whose inputs are a vector each
   int64_t step = 1;           // from vector to vector
 
   int64_t tx = 1, ty = 1, nb = 1;  // computed together: places along x and y, vectors
@@ -88,8 +88,8 @@ struct Windows {
 
 constexpr int64_t max_taps = 27;  // of a window that is written out: 5 x 5, 3 x 3 x 3
 
-// True if lanes along dimension `d` of the load are so near each other that they are read as a few runs: behind it
-// stand short dimensions only, such as a short row that is summed.
+// True if lanes along dimension `d` of the load are so near each other that they are read as a few runs: only short
+// dimensions follow it, such as a short row that is summed.
 bool is_near(ScheduleDraft& draft, const LoadFact& l, size_t d, int64_t coefficient) {
   if (!draft.layout(l.tensor).is_row_major()) return false;
   int64_t distance = coefficient;
@@ -130,18 +130,18 @@ void measure(Windows& w) {
 void shape_tile(const ScheduleDraft& draft, Windows& w) {
   const Reach along = reach_along(*w.sum, w.facts, w.in_sum(w.x));
   const int64_t v_extent = w.extent(w.v);
-  // Of larger windows only if neighbours share what they read.
+  // Larger windows only if neighbours share reads.
   if (w.x.empty() || !(w.small || w.grouped || (w.is_static && along.stride > 0))) {
     w.nb = std::clamp<int64_t>((v_extent + w.lanes - 1) / w.lanes, 1, 4);  // long reductions: several chains
     return;
   }
   const int64_t registers = draft.target->vector_registers;
   const Reach down = reach_along(*w.sum, w.facts, w.in_sum(w.y));
-  // A pool whose windows share little (strides both ways) reads memory and does little else: neighbouring vectors
-  // first, which come in one stream. Where neighbours share what they read, or weights, neighbours first.
+  // A pool whose windows share little (strides both ways) mostly reads memory: neighbouring vectors come first, in one
+  // stream. If neighbours share reads, or weights, neighbours come first.
   const bool pool = w.facts.loads.size() == 1 && !w.grouped;
   const bool overlap = along.overlap() && down.overlap() && !draft.form.is_joined();
-  constexpr int64_t parts = 8;  // of the registers: sums, and what pools of overlapping windows load besides
+  constexpr int64_t parts = 8;  // of the registers: sums, and the other loads of pools with overlapping windows
   if (pool && along.stride > 1 && down.stride != 1)
     while (w.nb < registers / (overlap ? 2 * parts : parts) && 2 * w.nb * w.lanes <= v_extent) w.nb *= 2;
   std::tie(w.ty, w.tx) = tile_of(overlap ? w.extent(w.y) : 1, down, w.extent(w.x), along, pool && along.stride == 1,
@@ -155,12 +155,12 @@ void add_tile(std::vector<Loop>& loops, const Windows& w, bool of_result) {
   add_vector(loops, name(w.v), static_cast<int>(w.step));
 }
 
-// Returns how many loops are around a tile.
+// Returns the number of loops around a tile.
 int schedule_result(ScheduleDraft& draft, const Windows& w) {
   StageSchedule& s = draft.schedule.stages[w.result->name];
   s = {};
   s.place = Place::Root;
-  constexpr int64_t taps_of_small = 8;  // and below, what stands around a window takes as long as its taps
+  constexpr int64_t taps_of_small = 8;  // up to this number, the work around a window takes as long as its taps
   int64_t tasks = 1, outputs = 1;
   for (const te::Axis& a : w.result->axes) outputs *= extent_or(a, usual_rows);
   for (const std::string& name : w.order) {

@@ -46,8 +46,8 @@ std::optional<Guarded> guarded(const te::TensorNode& stage) {
   return std::nullopt;
 }
 
-// Of the loads among `nodes`, arguments first: the variables in the conditions of selects that they stand under. From
-// the top down, each node once: a concatenation of many arrays is as many selects deep.
+// Finds, for the loads among `nodes`, arguments first: the variables in the conditions of the selects around them. From
+// the top down, each node once: a concatenation of many arrays is equally many selects deep.
 static void find_guards(const Exprs& nodes, Guards& of_loads) {
   Guards guards;
   for (size_t i = nodes.size(); i-- > 0;) {
@@ -58,7 +58,7 @@ static void find_guards(const Exprs& nodes, Guards& of_loads) {
     if (n->kind == scalar::Kind::Load) of_loads[n.get()].insert(under.begin(), under.end());
     for (const Expr& arg : n->args) guards[arg.get()].insert(under.begin(), under.end());
     if (n->kind != scalar::Kind::Select) continue;
-    // A condition on values (x < 0) guards nothing: its loads happen for every index.
+    // A condition on values (x < 0) does not guard: its loads happen for every index.
     const Expr condition = scalar::rewrite(
         n->args[0], [](const Expr& c) { return c->kind == scalar::Kind::Load ? scalar::imm(0, c->dtype) : c; });
     for (const Expr& v : scalar::free_vars(condition))
@@ -122,7 +122,7 @@ const Expr& Expanded::simple(const te::TensorNode& stage) const {
   return body = scalar::simplify(body, bounds_of(stage));
 }
 
-// Writes out what one stage reads. One element of an inlined stage is one expression, however often it is read.
+// Writes out the inputs of one stage. One element of an inlined stage is one expression, however often it is read.
 class Expanded::Writer {
  public:
   explicit Writer(const Expanded& of) : of_(of) {}

@@ -1,4 +1,4 @@
-// The bodies of a group's stages with all inlined stages substituted: what is left are loads of placeholders, of roots
+// The bodies of a group's stages with all inlined stages substituted. The remaining loads are of placeholders, of roots
 // and of stages placed in loops.
 #pragma once
 
@@ -10,19 +10,19 @@
 
 namespace relay::lower {
 
-// Of a load under selects: the variables in their conditions.
+// For each load under selects: the variables in their conditions.
 using Guards = std::unordered_map<const scalar::Node*, std::unordered_set<const scalar::Node*>>;
 
 class Expanded {
  public:
-  // In terms of the stage's own axes, simplified. A program has none.
+  // In terms of the stage's own axes, simplified. Programs have no body.
   const Expr& body(const te::TensorNode& stage) const { return of(stage).body; }
   // The loads of tensor `t` in it.
   const Exprs& loads(const te::TensorNode& stage, const te::TensorNode& t) const;
-  // True if a select whose condition is about a variable of `index` decides whether the load happens: the index may
-  // then lie outside of the tensor.
+  // True if a select whose condition involves a variable of `index` decides if the load happens. The index may then be
+  // outside of the tensor.
   bool is_guarded(const Expr& load, const Expr& index) const;
-  // The tensors it loads, each once, in order of first use.
+  // The tensors that it loads, without duplicates, in order of first use.
   const te::Tensors& loads_of(const te::TensorNode& stage) const { return of(stage).tensors; }
 
  private:
@@ -35,10 +35,10 @@ class Expanded {
   friend Expanded expand(const te::Tensors& stages, const Schedule& schedule);
 
   const Body& of(const te::TensorNode& stage) const;
-  // A stage's own body, simplified with what its axes are bounded by.
+  // A stage's own body, simplified with the bounds of its axes.
   const Expr& simple(const te::TensorNode& stage) const;
   std::unordered_set<const te::TensorNode*> inlined_, reads_halo_;
-  // Written when they are first asked for: a chain of inlined stages is written out once, where it ends.
+  // Written at the first request: a chain of inlined stages is written out once, at its end.
   mutable std::unordered_map<const te::TensorNode*, Body> bodies_;
   mutable std::unordered_map<const te::TensorNode*, Expr> simple_;
   mutable Guards guarded_;
@@ -46,27 +46,27 @@ class Expanded {
 
 // `stages` topological. A stage without a schedule counts as a root.
 Expanded expand(const te::Tensors& stages, const Schedule& schedule);
-// Of one stage only.
+// The same for a single stage.
 Expanded expand(const te::Tensor& stage, const Schedule& schedule);
 
-// How many nodes a body has when all that it reads is written out wherever it is used: doubled by every stage of a
-// chain that uses one value twice. Beyond `max_written` a stage is stored, so that the time to compile a chain grows
-// with its length.
+// The number of nodes of a body with all of its inputs written out at each use: every stage of a chain that uses one
+// value twice doubles it. Beyond `max_written` a stage is stored, so that the time to compile a chain is proportional
+// to its length.
 constexpr int64_t max_written = 2000;
 class WrittenSize {
  public:
-  // In topological order, after the stages that t reads; those unknown here count as stored.
+  // Called in topological order, after the stages that t reads. Unknown stages count as stored.
   int64_t add(const te::TensorNode& t);
   void set(const te::TensorNode& t, int64_t size) { sizes_[&t] = size; }
-  // With what the schedule inlines, no body of `stages` (topological) is larger than that.
+  // True if, with the schedule's inlining, no body of `stages` (topological) is larger than `max_written`.
   static bool is_small(const te::Tensors& stages, const Schedule& schedule);
 
  private:
   std::unordered_map<const scalar::Source*, int64_t> sizes_;
 };
 
-// The value under the guard of a padding stage: `load` of select(in range, load, value); null if it is not of that
-// form.
+// The value under the guard of a padding stage: `load` of select(in range, load, value). Unset if the stage does not
+// have that form.
 struct Guarded {
   Expr condition, value;
   double otherwise = 0;

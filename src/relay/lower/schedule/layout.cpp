@@ -93,7 +93,7 @@ std::string Layout::str() const {
 namespace {
 struct Walk {
   std::vector<std::vector<int64_t>>
-      offset;  // offset[d][i]: what logical index i of dimension d adds to the physical offset
+      offset;  // offset[d][i]: the contribution of logical index i of dimension d to the physical offset
   int64_t physical_elements = 1;
 };
 

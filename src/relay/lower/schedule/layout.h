@@ -1,5 +1,5 @@
-// Layout: how a logical tensor lies in memory. Relay and te speak of logical dimensions (N, C, H, W); the storage
-// order, blocking and halos are chosen for each edge by plan_function and live here.
+// Layout: the storage order of a logical tensor. Relay and te speak of logical dimensions (N, C, H, W); the storage
+// order, blocking and halos are chosen for each edge by plan_function and are kept here.
 //
 //   NHWC of an N x C x H x W tensor:           order {0, 2, 3, 1}
 //   the same with a halo of 1 in H and W:    low {0, 0, 1, 1}, high {0, 0, 1, 1}, halo_value 0
@@ -23,14 +23,14 @@ struct LayoutDim {
 
 struct Layout {
   std::vector<LayoutDim> dims{};       // outermost first
-  std::vector<int64_t> low{}, high{};  // halo before and after each logical dimension; empty: none
-  double halo_value = 0;               // what the halo holds
-  int64_t row_padding = 0;  // elements behind each row of the innermost dimension that nothing reads or writes
+  std::vector<int64_t> low{}, high{};  // halo before and after each logical dimension; empty if none
+  double halo_value = 0;               // the value of the halo
+  int64_t row_padding = 0;             // unused elements behind each row of the innermost dimension
 
   static Layout row_major(int rank);
   static Layout channels_last(int rank);  // dimension 1 moved to the end (rank >= 3); else row-major
   bool has_halo() const;
-  bool is_row_major() const;  // and without a halo or row padding
+  bool is_row_major() const;  // without a halo or row padding
   bool operator==(const Layout&) const = default;
 
   Exprs physical_shape(const Exprs& logical_shape) const;
@@ -39,9 +39,9 @@ struct Layout {
   std::string str() const;  // "0,2,3,1 halo 2:1+1 3:1+1 row_padding 16"
 };
 
-// The row padding that rows of so many elements want; none if their number is known at run time only. A register tile
-// reads a column of rows at once: where these lie 2048 bytes apart or a multiple of it, they would meet in a few sets
-// of the L1 cache, more so at a stride. A cache line spreads them.
+// The row padding for rows of `elements` elements; none if their number is known at run time only. A register tile
+// reads a column of rows at once: rows whose distance is a multiple of 2048 bytes would meet in a few sets of the L1
+// cache, more so at a stride. A cache line spreads them.
 int64_t row_padding_behind(const Expr& elements, DType dtype);
 
 // The physical image of a constant (halos and padding filled), and back.

@@ -1,4 +1,4 @@
-// A mistake planted in the nest, to test that fuzzers and `bisect` find it.
+// A bug planted in the nest, to test that fuzzers and `bisect` find it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class Mutation : uint8_t {
   Race,
   AliasBuffers,
   SkipPaddingShort,
-  OutOfBounds  // far enough for the process to end
+  OutOfBounds  // far enough for the process to crash
 };
 
 }  // namespace relay::lower

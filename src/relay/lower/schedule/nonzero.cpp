@@ -12,7 +12,7 @@ using scalar::Kind;
 
 static bool is_zero(const Expr& e) { return scalar::is_int(e, 0) || (e->kind == Kind::Float && e->fvalue == 0); }
 
-// Adds what is not negative where `condition`, a conjunction of comparisons, holds.
+// Adds expressions that are non-negative where `condition`, a conjunction of comparisons, holds.
 static void add_comparisons(const Expr& condition, Exprs& out) {
   Exprs work{condition};
   while (!work.empty()) {
@@ -60,7 +60,7 @@ Exprs nonzero_where(const te::TensorNode& stage) {
 PartOfTaps taps_inside(const te::TensorNode& r, const std::string& row, std::set<std::string>& sums) {
   const te::Axis* axis = find_axis(r, row);
   if (!axis || !scalar::is_int(axis->extent)) return {};
-  // Tap k of axis `sum` is read by row y where of_row * y + of_tap * k + rest >= 0, for all of these.
+  // Tap k of axis `sum` is read by row y if of_row * y + of_tap * k + rest >= 0, for all of these.
   struct Condition {
     int64_t of_row, of_tap, rest;
   };
@@ -98,7 +98,7 @@ PartOfTaps taps_inside(const te::TensorNode& r, const std::string& row, std::set
 
 double mean_part(const PartOfTaps& taps, int64_t rows) {
   if (!taps || rows <= 0) return 1;
-  // Of very many rows, equally distant ones stand for all.
+  // Very many rows are represented by equally distant ones.
   constexpr int64_t max_asked = 4096;
   const int64_t asked = std::min(rows, max_asked);
   double read = 0;

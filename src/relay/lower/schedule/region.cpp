@@ -24,9 +24,9 @@ Ranges Regions::full_ranges(const TensorNode& stage) const {
   return ranges;
 }
 
-// The part of a region that exists: a guard may keep its reader from the rest, but who computes it has no guard. A
-// limited range stays as it is when lanes run along it, since the mask cuts it at the limit, or when it is unrolled in
-// the end: then a condition does.
+// The part of a region that exists: a guard may keep its reader from the rest, but its producer has no guard. A limited
+// range stays unchanged if lanes run along it, since the mask cuts it at the limit, or if it is finally unrolled: then
+// a condition does.
 Range Regions::within(const Range& range, const te::TensorNode& t, size_t d) const {
   const te::Axis& axis = t.axes[d];
   if (!range.limit && !range.guarded) return range;
@@ -65,7 +65,7 @@ std::optional<Region> Regions::required_inside(const te::Tensor& t, const te::Te
       continue;
     }
     const bool is_array = inside && of(*user).storage == Storage::Array;
-    // It reads what has been stored for the same elements of the consumer, however many are left of a task.
+    // It reads the elements stored for the same elements of the consumer, however many are left of a task.
     if ((user == consumer || is_array) && reads_own_place(*user, *t)) continue;
     if (!region) region.emplace();
     merge(*region,
@@ -116,7 +116,7 @@ Region Regions::required(const te::Tensor& t, const te::Tensor& consumer, size_t
   return region;
 }
 
-// True if `stage` is computed within loops >= level of `consumer` (perhaps through other placed stages).
+// True if `stage` is computed within loops >= level of `consumer` (possibly through other placed stages).
 bool Regions::is_inside(const te::Tensor& stage, const te::Tensor& consumer, size_t level) const {
   const TensorNode* s = stage.get();
   for (size_t steps = 0; steps <= stages_.size(); ++steps) {
@@ -149,7 +149,7 @@ Range Regions::left_of(const te::Axis& axis, const TensorNode& stage, const Rang
   return range;
 }
 
-// The box of t that one load touches while the user's axes run over their ranges.
+// The box of t that a load touches while the user's axes run over their ranges.
 Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& ranges, const TensorNode& t) const {
   Exprs vars;
   std::vector<const te::Axis*> axes;
@@ -171,7 +171,7 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
     }
     Expr min = affine->rest, extent = imm(1);
     bool limited = false,
-         below = false;  // lanes past the limit of a range that is walked backwards lie before the first
+         below = false;  // lanes past the limit of a range that is walked backwards are before the first
     for (size_t v = 0; v < vars.size(); ++v) {
       int64_t c = affine->coefficients[v];
       if (c == 0) continue;
@@ -194,8 +194,8 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
       }
     }
     extent = scalar::simplify(extent, bounds_);
-    if (scalar::is_int(extent) && extent->ivalue < 0) extent = imm(0);  // of an empty range nothing is read
-    // What an axis as long as the dimension reads is there, guarded or not.
+    if (scalar::is_int(extent) && extent->ivalue < 0) extent = imm(0);  // an empty range reads nothing
+    // Reads of an axis as long as the dimension exist, guarded or not.
     bool exists = false;
     for (const te::Axis* a : axes) exists |= index == a->var && scalar::equal(a->extent, t.shape[d]);
     region.dims.push_back({scalar::simplify(min, bounds_), extent, limited ? scalar::simplify(t.shape[d]) : Expr{},
@@ -231,15 +231,14 @@ Ranges Regions::region_ranges(const te::Tensor& t, const Region& region) const {
   for (size_t d = 0; d < t->axes.size(); ++d) {
     const Range& dim = region.dims[d];
     const bool step =
-        t->before && t->axes[d].var->name == of(*t).ring;  // the last one; those before have been computed
+        t->before && t->axes[d].var->name == of(*t).ring;  // the last one; earlier ones have been computed
     r[t->axes[d].var.get()] =
         step ? Range{scalar::simplify(dim.min + dim.extent - 1, bounds_), imm(1)} : within(dim, *t, d);
   }
   return r;
 }
 
-// A scan keeps the step before in its ring; what it loads of itself is one step back along the axis that it folds
-// along.
+// A scan keeps the previous step in its ring: it reads itself one step back along the axis of its fold.
 static void check_scan(const TensorNode& scan, const StageSchedule& s) {
   bool follows = s.place == Place::At && !s.ring.empty();
   scalar::visit(scan.body, [&](const Expr& n) {
@@ -255,7 +254,7 @@ static void check_scan(const TensorNode& scan, const StageSchedule& s) {
            "stage '{}' is a scan: a step of it needs the one before", scan.name);
 }
 
-// A program is a kernel of its own, whose tasks are loops over its batch axes, and reads arrays.
+// A program is a separate kernel, whose tasks are loops over its batch axes, and reads arrays.
 static void check_program(const te::Tensor& stage, const Schedule& schedule) {
   const StageSchedule& s = schedule.stages.at(stage->name);
   if (s.place != Place::Root)
@@ -282,7 +281,7 @@ static void check_program(const te::Tensor& stage, const Schedule& schedule) {
   }
 }
 
-// What can be said of a schedule before any loop is built.
+// Checks a schedule as far as possible before any loop is built.
 void check_places(const te::Tensors& stages, const Schedule& schedule) {
   auto schedule_of = [&](const std::string& name) -> const StageSchedule* {
     auto it = schedule.stages.find(name);

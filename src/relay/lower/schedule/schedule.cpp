@@ -38,7 +38,7 @@ int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule)
 
 std::string str(const Schedule& schedule, const te::Tensors& order) {
   std::string out = format("rule {}\n", schedule.rule);
-  for (size_t i = order.size(); i-- > 0;) {  // consumers first: the way a reader thinks of it
+  for (size_t i = order.size(); i-- > 0;) {  // consumers first, as readers think of it
     const te::TensorNode& stage = *order[i];
     if (stage.is_placeholder()) continue;
     auto it = schedule.stages.find(stage.name);
@@ -73,7 +73,7 @@ namespace {
 constexpr const char* how_to_write =
     "begin with the schedule that `relay opt MODEL --emit schedule` prints; docs/tour.md changes one";
 
-// A line-oriented reader; every complaint points at the word at fault.
+// A line-oriented reader; every diagnostic points at the offending word.
 class Reader {
  public:
   Reader(const std::string& text, const te::Tensors& stages)
@@ -176,7 +176,7 @@ class Reader {
       s.place = Place::Root;
       return ok();
     }
-    constexpr int64_t most_levels = 64;  // no stage has so many loops
+    constexpr int64_t most_levels = 64;  // more than the loops of any stage
     constexpr size_t least_words = 5;    // stage NAME: at STAGE.LEVEL STORAGE
     if (place != "at" || words_.size() < least_words)
       return error(2, "expected inline, root or 'at STAGE.LEVEL registers|stack|scratch|array'");
@@ -266,7 +266,7 @@ class Reader {
       }
       layout.dims.push_back(dim);
     }
-    // Each dimension is there once, whole or as its two parts: then no two elements share a place.
+    // Each dimension occurs once, whole or as its two parts: then no two elements share a place.
     for (size_t d = 0; d < tensor->shape.size(); ++d) {
       int64_t whole = 0, outer = 0, inner = 0, parts = 0;
       for (const LayoutDim& l : layout.dims) {

@@ -11,15 +11,15 @@
 //     prefetch weight o/32
 //   layout weight: 0/32,2,3,1,0%32
 //
-// A loop `x/14` walks what is left of axis x in steps of 14; inside it, 14 are left. `x/1` finishes the axis. A size
-// that does not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). Under :peeled
-// the last iteration is a copy of its own, and the others need no test of what only it lacks. Under :skip_padding a
-// loop over a sum leaves out the steps in which all results that are computed there read nothing but padding with zeros
-// (nonzero.h). `at relu.4` means: computed inside the first four loops of relu, as much as the loops below need.
-// `prefetch weight o/32`: while conv is computed, what is read of weight 32 further along o is fetched into the cache,
-// bit by bit. `prefetch_tile skip relu`: what a tile of relu reads of skip, and where it is stored, is fetched before
-// the tile is computed. `stage sum: at norm.1 array`: sum is a result too, of which each step stores what it stores of
-// norm.
+// A loop `x/14` walks the rest of axis x in steps of 14; inside it, 14 are left. `x/1` finishes the axis. A size that
+// does not divide gets a second, smaller copy of the inner loops (or masked lanes under :vector). Under :peeled the
+// last iteration is a copy of its own, so that the others need no test for the elements that only it lacks. Under
+// :skip_padding a loop over a sum leaves out the steps in which all results that are computed there read nothing but
+// padding with zeros (nonzero.h). `at relu.4` means: computed inside the first four loops of relu, as much as the loops
+// below need. `prefetch weight o/32`: while conv is computed, the elements of weight 32 further along o are fetched
+// into the cache, bit by bit. `prefetch_tile skip relu`: the elements of skip that a tile of relu reads, and the tile's
+// own storage, are fetched before the tile is computed. `stage sum: at norm.1 array`: sum is a result too; each step
+// stores the same part of it as of norm.
 #pragma once
 
 #include <map>
@@ -40,15 +40,15 @@ struct Loop {
 enum class Place : uint8_t {
   Inline,  // computed where it is used, each time
   At,      // inside `level` loops of stage `consumer`, into local storage or an array
-  Root,    // a kernel of its own, into an array
+  Root,    // a separate kernel, into an array
 };
 
-// Array: a result of the group that is stored while `consumer`, a root of the same shape, is computed: in each step of
-// the loops around the same part of it as of `consumer`. So the kernel has several results.
+// Array: a result of the group that is stored while `consumer`, a root of the same shape, is computed: each step of the
+// loops around stores the same part of both. So the kernel has several results.
 enum class Storage : uint8_t { Registers, Stack, Scratch, Array };
 
-// What is read of `array` (a stage or placeholder, or the stage itself) `step` further along `axis` is fetched into the
-// cache.
+// Fetches the elements that are read of `array` (a stage or placeholder, or the stage itself) `step` further along
+// `axis` into the cache.
 struct Prefetch {
   std::string array, axis;
   int64_t step = 0;
@@ -65,17 +65,17 @@ struct StageSchedule {
   // Inline only: the stage is select(in range, load, value), and the loaded array has a halo that holds the value
   // where the guard is false; the guard is dropped.
   bool reads_halo = false;
-  // At each step of the innermost serial loop, over a sum if there is one; of what is stored along the axis of that
-  // loop, at each step of the loop around it over the same axis, whose steps are whole cache lines: c/16 c/1.
+  // Done at each step of the innermost serial loop, over a sum if there is one. For arrays stored along the axis of
+  // that loop, done at each step of the loop around it over the same axis, whose steps are whole cache lines: c/16 c/1.
   std::vector<Prefetch> prefetch;
-  // Arrays that the stage reads, or its own: the part that a tile needs is fetched into the cache before what is placed
-  // innermost in its loops is computed.
+  // Arrays that the stage reads, or its own: the part that a tile needs is fetched into the cache before the innermost
+  // stages placed in its loops are computed.
   std::vector<std::string> prefetch_tile;
-  std::vector<Loop> loops;  // outermost first; parallel ones first of all, and only at Root
+  std::vector<Loop> loops;  // outermost first; parallel loops come first, and only at Root
 };
 
 struct Schedule {
-  std::string rule;                             // which rule made it, and the choice in words
+  std::string rule;                             // the rule that made it, and the choice in words
   std::map<std::string, StageSchedule> stages;  // by stage name, each stage of the group
   std::map<std::string, Layout> layouts;        // requests for placeholders and root stages, by name
 };
@@ -84,10 +84,10 @@ std::string str(const Schedule& schedule, const te::Tensors& order);
 // Checks names of stages and axes against the group, as well as the syntax; diagnostics are illegal_schedule.
 Result<Schedule> parse_schedule(const std::string& text, const te::Tensors& stages);
 
-// The name of an axis in schedules: its variable's name.
+// Looks up an axis by its name in schedules, which is its variable's name.
 const te::Axis* find_axis(const te::TensorNode& stage, const std::string& name);
 bool is_reduce_axis(const te::TensorNode& stage, const std::string& name);
-// The innermost serial loop, peeled or not: over a reduction axis, if there is one; -1: none.
+// The innermost serial loop, peeled or not: over a reduction axis, if there is one; -1 if none.
 int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule);
 
 }  // namespace relay::lower

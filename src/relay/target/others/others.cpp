@@ -4,7 +4,7 @@
 
 namespace relay::target {
 
-// A figure that nobody measured: a middling core's. What matters here are vectors, registers and multiply-adds.
+// Unmeasured figures: those of a mid-range core. Only vectors, registers and multiply-adds matter here.
 #define RELAY_MIDDLING 1, 1.5, 20, 20, 24, 40, 40, 40, 32, 512, 2048, 15, 8, 4
 
 namespace {
@@ -16,8 +16,8 @@ struct Other {
 };
 }  // namespace
 
-// What LLVM has besides makes no kernels: AMDGPU, NVPTX and SPIRV have other memories, BPF no floating point, XCore no
-// object files; of a convolution LLVM 22 itself fails for M68k, VE and Xtensa.
+// LLVM's other targets cannot run kernels: AMDGPU, NVPTX and SPIRV have other memories, BPF has no floating point,
+// XCore no object files; for M68k, VE and Xtensa, LLVM 22 itself fails on a convolution.
 static const Other others_table[] = {
     {{"armv7-neon", "generic", "v7 neon vfp4", 16, RELAY_MIDDLING}, "armv7a-unknown-linux-gnueabihf", true, 16},
     {{"avr", "avr6", "", 16, RELAY_MIDDLING}, "avr-unknown-unknown", false, 16},

@@ -1,4 +1,4 @@
-// 64-bit RISC-V processors with vectors (RVV 1.0). Objects can be compiled for them; nothing runs them here.
+// 64-bit RISC-V processors with vectors (RVV 1.0). Objects can be compiled for them, but cannot run here.
 #pragma once
 
 #include "relay/codegen/codegen.h"

@@ -1,5 +1,5 @@
-// Runs a kernel compiled and interpreted on equal arrays and compares. The compiled run has its arrays next to pages
-// that cannot be touched, once before and once behind each, so that an access outside of an array ends the test.
+// Runs a kernel compiled and interpreted on equal arrays and compares the results. In compiled runs the arrays are next
+// to inaccessible pages, once before and once after each, so that an access outside of an array ends the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ inline loop::Kernel parse(const std::string& text) {
   return *k;
 }
 
-// The descriptions of this machine and of lesser ones that it can stand in for.
+// The descriptions of this machine and of lesser ones whose code it can run.
 inline std::vector<std::pair<const char*, TargetDesc>> runnable_targets() {
   std::vector<std::pair<const char*, TargetDesc>> all;
   all.push_back({"native", describe("native")});
@@ -40,7 +40,7 @@ inline std::vector<std::pair<const char*, TargetDesc>> runnable_targets() {
   return all;
 }
 
-// An array whose first or last byte touches a forbidden page.
+// An array whose first or last byte is next to an inaccessible page.
 class Guarded {
  public:
   Guarded(const std::string& bytes, bool at_end) : size_(bytes.size()) {
@@ -77,7 +77,7 @@ inline void put(std::string& bytes, DType t, size_t i, const scalar::Value& v) {
   std::memcpy(bytes.data() + i * static_cast<size_t>(t.bytes()), &bits, static_cast<size_t>(t.bytes()));
 }
 
-// Ordinary values, and now and then one from the edges of the type. Arrays called index... hold 0 .. 7.
+// Ordinary values, with occasional edge cases of the type. Arrays whose names begin with "index" hold 0 .. 7.
 inline scalar::Value random_value(DType t, const std::string& name, bool edges, bool halves, std::mt19937_64& random) {
   if (starts_with(name, "index")) return scalar::convert(t, scalar::int_value(static_cast<int64_t>(random() % 8)));
   bool edge = edges && random() % 4 == 0;

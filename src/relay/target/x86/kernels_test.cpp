@@ -43,7 +43,7 @@ TEST(Kernels, GuardedLoads) {
       {.shape = {4, 21}});
 }
 
-// What a load under one guard gave is used inside of it, and not where zeros are wanted elsewhere.
+// The result of a load under one guard is used inside it, and not where zeros are needed elsewhere.
 TEST(Kernels, GuardsInsideOfGuards) {
   compare_everywhere(
       R"(kernel nested(a: float32[48] read, c: bool[48] read, d: bool[48] read, y: float32[48], z: float32[48]), shape (), task t < 1 {
@@ -81,8 +81,8 @@ TEST(Kernels, GatherStrideReverse) {
       {.shape = {5}, .tolerance = 1e-5});
 }
 
-// Indices divided by constants: a base and lane numbers, numbers that are known to be small, a divisor larger than all
-// lanes, one that no multiplication of 32 bits is exact for.
+// Indices divided by constants: a base plus lane numbers, numbers that are known to be small, a divisor larger than all
+// lanes, one for which no multiplication of 32 bits is exact.
 TEST(Kernels, LanesDivided) {
   compare_everywhere(
       R"(kernel divided(x: float32[n, 64] read, index: int32[64] read, y: float32[n, 16], z: int64[n, 16]), shape (n), task i < n {
@@ -134,8 +134,8 @@ TEST(Kernels, LanesOfGroups) {
       {.shape = {5}, .tolerance = 1e-5});
 }
 
-// Numbers that lie side by side, that are spread, that are moved by their sign bit; and others, which are put together:
-// every second one, under a condition, sums. On machines with and without the instructions.
+// Numbers that are adjacent, broadcast, or offset by their sign bit; and others, which are assembled: every second one,
+// under a condition, sums. On machines with and without the instructions.
 TEST(Kernels, DotProducts) {
   for (int lanes : {1, 4, 8, 16, 32})
     compare_everywhere(
@@ -153,7 +153,7 @@ TEST(Kernels, DotProducts) {
 )",
             lanes),
         {.edges = true});
-  // Small halves: exact whatever the order of the sums.
+  // Small multiples of one half: exact for any order of the sums.
   compare_everywhere(
       R"(kernel pairs(a: bfloat16[40] read, w: bfloat16[20, 16, 2] read, c: float32[16], d: float32[16]), shape (), task t < 1 {
   for k in 0..20 {
@@ -210,7 +210,7 @@ TEST(Kernels, RegistersStackScratch) {
                      {.shape = {3}, .tolerance = 1e-5});
 }
 
-// Squares turned around in registers: rows of 4 to 16 lanes, fewer rows than lanes and more, a store in between.
+// Squares transposed in registers: rows of 4 to 16 lanes, fewer rows than lanes and more, a store in between.
 TEST(Kernels, ColumnsOfRegisters) {
   for (const auto& [name, target] : testing::runnable_targets())
     for (const auto& [type, suffix, bytes] :

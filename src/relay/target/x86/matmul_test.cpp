@@ -35,8 +35,8 @@ struct Counts {
   int fma = 0, stack = 0, loads = 0, broadcasts = 0, max = 0, instructions = 0;
 };
 
-// Of the innermost loop: from the last label before the first multiply-add to the jump behind the last one. `max` and
-// `stack` are of the whole function.
+// Counts in the innermost loop: from the last label before the first multiply-add to the jump after the last one. `max`
+// and `stack` are those of the whole function.
 Counts count(const std::string& assembly) {
   std::vector<std::string_view> lines = split(assembly, '\n');
   auto has = [](std::string_view line, std::string_view part) { return line.find(part) != std::string_view::npos; };
@@ -85,7 +85,7 @@ TEST(Matmul, TilesStayInRegisters) {
   }
 }
 
-// c = a * b of 12 rows and 16 columns and a few: one whole vector and `rest` lanes behind it.
+// c = a * b of 12 rows and slightly more than 16 columns: one whole vector and `rest` lanes after it.
 std::string matmul_with_rest(int64_t k, int64_t rest) {
   return format(
       R"(kernel matmul(a: float32[12, {k}] read, b: float32[{k}, 32] read, c: float32[12, 32]), shape (), task t < 1 {{

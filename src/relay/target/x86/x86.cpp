@@ -1,7 +1,7 @@
-// Descriptions of x86-64 processors. "native" asks the CPUID instruction; the figures that it does not know
-// (bandwidths, multiply-adds a cycle) are measured ones, one row a microarchitecture.
+// Descriptions of x86-64 processors. "native" uses the CPUID instruction; figures that it lacks (bandwidths,
+// multiply-adds per cycle) were measured, with a row per microarchitecture.
 //
-//   describe("zen4")             an AMD Zen 4, wherever this runs
+//   describe("zen4")             an AMD Zen 4, on any machine
 //   describe("native,-avx512f")  this machine as if it had no AVX-512
 #include "relay/target/x86/x86.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 struct Model {
   const char* name;
-  const char* cpu;  // LLVM's name, which says the features too
+  const char* cpu;  // LLVM's name, which implies the features
   double fma_per_cycle, bfloat16_dots_per_cycle, ghz;
   OperationCycles float32_cycles, float64_cycles;  // quotients and roots of 256 bits, exp of a whole vector
   int64_t l1, l2, l3;                              // KiB
@@ -29,16 +29,16 @@ struct Model {
   bool prefetch_weights;
 };
 
-// L1 finds a line by its address within a page, so that each of its ways is as large as one.
+// L1 finds a line by its address within a page, so each of its ways is as large as a page.
 constexpr int64_t page_bytes = 4096;
 
 // Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector, and
-// bfloat16_dots_per_cycle those of its pairs, where the processor has them. Dot products of bytes keep pace with
+// bfloat16_dots_per_cycle those of its pairs, if the processor has them. Dot products of bytes are as fast as
 // multiply-adds on all of them. Cycles of divisions, roots and exp are measured on Zen 4 and Sapphire Rapids (10, 11.6
-// and 11.6 of 512 bits), and those of Alder Lake's divisions and Ice Lake's exp are the latter's; others are what
-// llvm-mca says of the kernels in measure/operations.cpp. Those of float64 are llvm-mca's but for Zen 4's, and exp of
-// Ice Lake and Sapphire Rapids, which are as much below llvm-mca's as their exp of float32. LLVM takes Zen 5 for a Zen
-// 4, of which it does exp in half of the time by its multiply-adds.
+// and 11.6 of 512 bits); Alder Lake's divisions and Ice Lake's exp have the latter's figures; others are predicted by
+// llvm-mca for the kernels in measure/operations.cpp. Those of float64 are llvm-mca's, except for Zen 4's, and exp of
+// Ice Lake and Sapphire Rapids, which are as much below llvm-mca's as their exp of float32. LLVM treats Zen 5 as a Zen
+// 4, but its multiply-adds make exp twice as fast.
 const Model models[] = {
     {"generic", "x86-64-v2", 1, 0, 2.5, {28, 28, 22.8}, {44, 42, 42.1}, 32, 256, 8192, 30, 15, 8, true},
     {"avx2", "x86-64-v3", 2, 0, 3, {14, 14, 10.9}, {28, 28, 17.8}, 32, 512, 8192, 50, 20, 10, true},
@@ -52,7 +52,7 @@ const Model models[] = {
     {"sapphirerapids", "sapphirerapids", 2, 0.5, 2.9, {5, 6, 11.6}, {8, 12, 16}, 48, 2048, 65536, 97, 20, 11, true},
     {"zen2", "znver2", 2, 0, 3.3, {5, 7, 13.3}, {6, 10, 28.4}, 32, 512, 16384, 70, 50, 20, false},
     {"zen3", "znver3", 2, 0, 3.4, {3, 5, 7.8}, {5, 9, 13.8}, 32, 512, 32768, 80, 70, 22, false},
-    // The 512-bit unit of Zen 4 is two 256-bit halves: one full multiply-add a cycle.
+    // The 512-bit unit of Zen 4 is two 256-bit halves: one full multiply-add per cycle.
     {"zen4", "znver4", 1, 1, 3.7, {3, 5, 12.6}, {4.5, 8.3, 19.7}, 32, 1024, 32768, 118, 97, 27, false},
     {"zen5", "znver5", 2, 2, 4, {3, 5, 6.3}, {4.5, 8.3, 9.8}, 48, 1024, 32768, 200, 110, 30, false},
 };
@@ -73,11 +73,11 @@ const std::map<std::string, std::vector<std::string>> dependents = {
     {"avx512vl", {"avx512fp16"}},
     {"amx-tile", {"amx-int8", "amx-bf16", "amx-fp16", "amx-complex"}},
 };
-// Other names of features.
+// Alternative names of features.
 const std::map<std::string, std::string> aliases = {
     {"vnni", "avx512vnni"}, {"bf16", "avx512bf16"}, {"fp16", "avx512fp16"}, {"amx", "amx-tile"}, {"sse4", "sse4.2"}};
 
-// Others that LLVM makes instructions of by itself.
+// Features that LLVM uses in instructions by itself.
 constexpr const char* plain_features[] = {"sse3", "ssse3", "popcnt", "cx16", "bmi", "bmi2", "lzcnt", "movbe"};
 
 std::vector<std::string> feature_names() {
@@ -93,8 +93,8 @@ void enable(std::set<std::string>& features, const std::string& name) {
     if (std::find(needing.begin(), needing.end(), name) != needing.end()) enable(features, needed);
 }
 
-// Of the features that matter here: those that LLVM switches on by a processor's name. Of alderlake's it names AVX-VNNI
-// and leaves out what that needs, AVX2.
+// The relevant features that LLVM enables for a processor's name. For alderlake it names AVX-VNNI but not AVX2, which
+// that needs.
 std::set<std::string> features_of(const std::string& cpu) {
   if (llvm::X86::parseArchX86(cpu, true) == llvm::X86::CK_None) return {};
   llvm::SmallVector<llvm::StringRef, 64> all;
@@ -144,7 +144,7 @@ int available_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-// The row for LLVM's name of this machine; a processor that no row names takes the one its features come nearest to.
+// The row for LLVM's name of this machine; the row with the most similar features if there is none of that name.
 const Model& host_model(const std::string& cpu, const std::set<std::string>& features) {
   if (const Model* m = find_model(cpu)) return *m;
   if (cpu == "emeraldrapids" || starts_with(cpu, "graniterapids")) return *find_model("sapphirerapids");
@@ -185,8 +185,8 @@ Result<TargetDesc> describe(std::string_view text) {
     t.cpu = model->cpu;
     features = features_of(t.cpu);
   }
-  // Whatever LLVM would switch on by the processor's name is named: what this machine lacks (a virtual one may), and
-  // what is left out.
+  // Features that LLVM would enable for the processor's name are listed explicitly: those that this machine lacks (a
+  // virtual one may), and those left out by the user.
   std::set<std::string> off = features_of(t.cpu);
   for (size_t i = 1; i < parts.size(); ++i) {
     std::string_view part = trim(parts[i]);
@@ -227,7 +227,7 @@ Result<TargetDesc> describe(std::string_view text) {
   t.l1_bytes = model->l1 << 10, t.l2_bytes = model->l2 << 10, t.l3_bytes = model->l3 << 10;
   t.ghz = model->ghz, t.l2_gbps = model->l2_gbps, t.l3_gbps = model->l3_gbps, t.dram_gbps = model->dram_gbps;
   t.fma_per_cycle = model->fma_per_cycle;
-  // Of 256 bits without AVX-512: the forms of AVX-VNNI, which are other instructions.
+  // 256 bits without AVX-512: the forms of AVX-VNNI, which are different instructions.
   const bool bytes = wide ? features.count("avx512vnni") : middle && features.count("avxvnni");
   if (bytes) t.int8_dots_per_cycle = t.fma_per_cycle;
   if (wide && features.count("avx512bf16")) t.bfloat16_dots_per_cycle = model->bfloat16_dots_per_cycle;

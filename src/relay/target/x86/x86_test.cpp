@@ -1,4 +1,4 @@
-// Descriptions of processors, and the code that they give without running it.
+// Descriptions of processors, and the code for them, which is not run.
 #include <dlfcn.h>
 
 #include <fstream>
@@ -26,7 +26,7 @@ TEST(X86, Descriptions) {
   EXPECT_EQ(old.vector_bytes, 16);
   EXPECT_FALSE(old.has_fma);
   EXPECT_EQ(describe("generic").vector_bytes, 16);
-  // Half as wide a vector is divided in half of the time, and so is exp computed where it takes one of two halves.
+  // A vector of half the width is divided in half of the time, and so is exp computed if it takes one of two halves.
   for (OperationCycles TargetDesc::* of : {&TargetDesc::float32_cycles, &TargetDesc::float64_cycles}) {
     EXPECT_EQ((zen4.*of).division, 2 * (narrow.*of).division);
     EXPECT_EQ((zen4.*of).root, 2 * (narrow.*of).root);
@@ -39,7 +39,7 @@ TEST(X86, Descriptions) {
   EXPECT_GE(native.l1_bytes, 16 << 10);
 }
 
-// LLVM switches features on by a processor's name: each is required of whoever runs the code, or switched off.
+// LLVM enables features by a processor's name: each is either required of the machine that runs the code, or disabled.
 TEST(X86, FeaturesOfTheName) {
   const std::vector<std::string> zen5 = describe("zen5").features, without = describe("zen5,-avxvnni").features;
   auto has = [](const std::vector<std::string>& all, const char* f) { return std::count(all.begin(), all.end(), f); };
@@ -48,7 +48,7 @@ TEST(X86, FeaturesOfTheName) {
   EXPECT_FALSE(has(describe("zen4").features, "+avxvnni"));
 }
 
-// What a feature needs is there too, whatever LLVM names.
+// Features required by a feature are enabled too, whatever LLVM names.
 TEST(X86, NeededFeatures) {
   Result<TargetDesc> t = x86().describe("alderlake");
   ASSERT_TRUE(t);
@@ -83,7 +83,7 @@ loop::Kernel make(const char* name, const char* type, const char* value) {
   return testing::parse(fmt::format(fmt::runtime(elementwise), name, type, value));
 }
 
-// What an object needs from elsewhere would be missing in a shared library, whose linking checks it.
+// Symbols that an object needs from elsewhere would be missing in a shared library, whose linking checks that.
 TEST(X86, NoLibraryIsNeeded) {
   const char* functions[] = {"exp",  "log",  "tanh",  "erf",   "sin",  "cos",   "tan",
                              "atan", "sqrt", "rsqrt", "floor", "ceil", "round", "trunc"};

@@ -15,8 +15,8 @@ using ir::Expr;
 
 namespace {
 
-// 0 where a key counts, mask_filter_value where it is padding; over (N, 1, 1, L) or (N, 1, S, L). The mask is of
-// lengths (N), of ends and then begins (2 N), or has 0 for padding: (N, L), (N, S, L).
+// 0 for valid keys, mask_filter_value for padding; over (N, 1, 1, L) or (N, 1, S, L). The mask has lengths (N), ends
+// and then beginnings (2 N), or 0 for padding: (N, L), (N, S, L).
 Expr padding_of(Convert& c, const Expr& mask, const Expr& scores) {
   const Dims &s = c.shape(scores), &m = c.shape(mask);
   const DType dtype = c.dtype(scores);
@@ -120,7 +120,7 @@ Values attend_projected(Convert& c, const Expr& all, const Expr& mask, const Exp
 
 }  // namespace
 
-// Queries, keys and values come as (N, L, H * D), keys and values by heads too, or in one tensor; one bias for all
+// Queries, keys and values are (N, L, H * D), keys and values optionally by heads, or in one tensor; one bias for all
 // three.
 Values MultiHeadAttention(Convert& c) {
   const int64_t heads = c.integer("num_heads", 0);
@@ -153,7 +153,7 @@ Values MultiHeadAttention(Convert& c) {
 
 Values Attention(Convert& c);
 
-// The same for one query a sequence, with the other inputs in another order.
+// The same for one query per sequence, with the other inputs in another order.
 Values DecoderMaskedMultiHeadAttention(Convert& c) {
   if (c.integer("past_present_share_buffer", 0) || c.has(7) || c.has(8) || c.has(9))
     return c.unsupported("keys and values of earlier calls in a buffer that is shared, and beams");
@@ -165,7 +165,7 @@ Values DecoderMaskedMultiHeadAttention(Convert& c) {
   return c.as_onnx(MultiHeadAttention, c.opset, inputs);
 }
 
-// Attention with keys of earlier calls, for one query a sequence.
+// Attention with keys of earlier calls, for one query per sequence.
 Values DecoderMaskedSelfAttention(Convert& c) {
   if (c.integer("past_present_share_buffer", 0) || c.has(7) || c.has(8))
     return c.unsupported("keys and values of earlier calls in a buffer that is shared, and beams");
@@ -183,7 +183,7 @@ Values Attention(Convert& c) {
   return attend_projected(c, all, optional(c, 3), optional(c, 5), optional(c, 4));
 }
 
-// The same of integers: input, weights and bias, both scales, the mask, both zero points, the past.
+// The same for integers: input, weights and bias, both scales, the mask, both zero points, the past.
 Values QAttention(Convert& c) {
   Expr all =
       real_product(c, c.input(0), optional(c, 6), c.input(3), c.input(1), optional(c, 7), c.input(4), c.input(2));

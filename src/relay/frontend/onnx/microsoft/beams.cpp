@@ -1,9 +1,9 @@
-// BeamSearch: a decoder, alone or of T5 or Whisper, that is run again and again with the best continuations of each
-// sequence. It becomes a function that calls itself.
+// BeamSearch: a decoder, alone or of T5 or Whisper, that runs repeatedly with the best continuations of each sequence.
+// It becomes a function that calls itself.
 //
-// K beams go on, and up to K continuations that reached an end are kept. A step scores all words behind all beams and
-// looks at the best 2 K: of these the first K that are no end go on; those among the first K that are an end are kept,
-// by score / length ^ length_penalty, if they are better than what was kept.
+// K beams continue, and up to K finished continuations are kept. A step scores all next words of all beams and looks at
+// the best 2 K: the first K of these that are not an end continue; those among the first K that are an end are kept, by
+// score / length ^ length_penalty, if they are better than the kept ones.
 #include <cmath>
 
 #include "relay/frontend/onnx/computed.h"
@@ -18,7 +18,7 @@ using ir::Exprs;
 namespace {
 
 constexpr SearchInputs at{.most = 1, .least = 2, .penalty = 6, .vocabulary = 7, .prefix = 8, .mask = 9, .start = 10};
-constexpr double far = -1e9;  // beams but the first are so far behind before the first step
+constexpr double far = -1e9;  // initial score of all beams but the first
 
 class BeamSearcher {
  public:
@@ -46,14 +46,14 @@ class BeamSearcher {
   }
 
  private:
-  // Of each sequence: the sums of its beams; tokens (rows, places) and scores of what was kept; whether it is done.
-  // Where an encoder has made the first step, its scores.
+  // For each sequence: the sums of its beams; tokens (rows, places) and scores of kept continuations; a flag if it is
+  // done. If an encoder has made the first step, its scores.
   enum Own : size_t { sums, kept, kept_scores, done, first_scores };
   const Expr& own(const Exprs& state, Own which) const { return state[own_ + which]; }
 
   bool read() {
     if (!c_.has(3) || !c_.has(4)) return c_.bad("num_beams or num_return_sequences is missing"), false;
-    // The shapes of all that goes on depend on them: values of the model, not of a run.
+    // All further shapes depend on them: they must be constants of the model.
     std::optional<double> beams = c_.number(3, "num_beams"), returned = c_.number(4, "num_return_sequences");
     if (!beams || !returned) return false;
     if (*beams < 1 || *beams > 1024 || *returned < 1 || *returned > *beams)
@@ -74,7 +74,7 @@ class BeamSearcher {
     return !c_.failed();
   }
 
-  // The first step, where the encoder has run the decoder.
+  // The first step, if the encoder has run the decoder.
   bool begin(Steps& steps) {
     if (!decoding_.begun()) return true;
     std::optional<Step> one = step(c_.integer_scalar(0), steps.state, &*decoding_.begun());
@@ -93,8 +93,9 @@ class BeamSearcher {
     return c_.divide(e, c_.emit("power", {c_.cast(length, f32), power}));
   }
 
-  // What was kept and candidates, each with its score (batch, beams), -inf for none; a candidate's tokens are those of
-  // a beam of its sequence. The best of both: where they are in tokens_of() (batch, beams), and their scores.
+  // Kept continuations and candidates, each with its score (batch, beams), -inf for none; a candidate's tokens are
+  // those of a beam of its sequence. Returns the best of both: their rows in tokens_of() (batch, beams), and their
+  // scores.
   std::pair<Expr, Expr> best_of(const Exprs& state, const Expr& candidates, const Expr& beam, const Expr& first_row) {
     Expr scores = c_.concatenate({own(state, kept_scores), candidates}, 1);
     Expr best = c_.emit("topk", {scores}, {{"k", beams_}, {"axis", int64_t{1}}, {"dtype", DType::int64()}});
@@ -108,7 +109,7 @@ class BeamSearcher {
     return c_.emit("take", {all, rows}, {{"axis", int64_t{0}}, {"mode", "clip"}});
   }
 
-  // Beams that are still open when nothing may follow count as they are.
+  // Beams that are still open at the end count as they are.
   Values results(const Stepped& all) {
     Expr open = c_.expand(c_.emit("logical_not", {own(all.state, done)}), 1);
     Expr scores = by_length(own(all.state, sums), decoding_.most, given_.power);
@@ -128,7 +129,7 @@ class BeamSearcher {
     return results;
   }
 
-  // `begun`: what the decoder gave, if it has run.
+  // `begun`: the decoder's results, if it has already run.
   std::optional<Step> step(const Expr& index, const Exprs& state, const Decoding::Ran* begun) {
     std::optional<Decoding::Ran> ran = begun ? *begun : decoding_.run(state, index);
     if (!ran) return std::nullopt;
@@ -159,7 +160,7 @@ class BeamSearcher {
     }
     finished = c_.emit("logical_or", {own(state, done), c_.squeeze(finished, 1)});
 
-    // Places of what is no end come first, in order.
+    // Places that are not an end come first, in order.
     Expr place = c_.count_up(values, 1), behind = c_.add(place, 2.0 * static_cast<double>(beams_));
     Expr order = c_.emit("argsort", {c_.emit("where", {is_end, behind, place})},
                          {{"axis", int64_t{1}}, {"dtype", DType::int64()}});
@@ -187,7 +188,7 @@ class BeamSearcher {
   int64_t beams_ = 0, returned_ = 0;
   size_t own_ = 0;
   bool with_scores_ = false;
-  // length_penalty, and the first row of each sequence (batch, 1): for what stands outside of the steps, and inside.
+  // length_penalty, and the first row of each sequence (batch, 1), for use outside of the steps and inside.
   struct {
     Expr power, first_row;
   } given_, held_;
@@ -204,7 +205,7 @@ static Values searched(Convert& c, int64_t type) {
 
 Values BeamSearch(Convert& c) { return searched(c, c.integer("model_type", 0)); }
 
-// With more that may be asked of Whisper.
+// With the additional options of Whisper.
 Values WhisperBeamSearch(Convert& c) {
   if (c.integer("model_type", 2) != 2) return c.bad("model_type is {}, not 2", c.integer("model_type", 2));
   for (size_t i = 12; i < 15; ++i)

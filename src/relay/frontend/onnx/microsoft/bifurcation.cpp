@@ -1,4 +1,4 @@
-// BifurcationDetector: a step of decoding that copies from a source as long as what is predicted agrees with it.
+// BifurcationDetector: a step of decoding that copies from a source as long as the predictions agree with it.
 #include "relay/frontend/onnx/computed.h"
 
 namespace relay::onnx::microsoft {
@@ -13,7 +13,7 @@ Expr at(Convert& c, const Expr& e, const Expr& places) {
 
 Expr both(Convert& c, const Expr& a, const Expr& b) { return c.emit("logical_and", {a, b}); }
 
-// The predictions up to the first one that the source, from a place on, does not have, with that one.
+// The predictions up to and including the first one that differs from the source, compared from a place on.
 Expr agreed(Convert& c, const Expr& source, const Expr& from, const Expr& predicted) {
   Expr place = c.count_up(predicted, 0), there = c.add(place, from);
   Expr same =
@@ -24,8 +24,8 @@ Expr agreed(Convert& c, const Expr& source, const Expr& from, const Expr& predic
   return at(c, predicted, numbers_to(c, count));
 }
 
-// Where in the source the last words of `tokens` end, of the most words, from `least` to `most`, that stand there; -1
-// where they stand at several places, or nowhere.
+// The place in the source after the longest suffix of `tokens`, from `least` to `most` words, that occurs there; -1 if
+// it occurs at several places, or not at all.
 Expr suffix_end(Convert& c, const Expr& source, const Expr& tokens, int64_t least, int64_t most) {
   Expr end = c.add(c.count_up(source, 0), 1), length = c.size_of(tokens, 0), size = c.size_of(source, 0);
   Expr found = c.integer_scalar(-1), open = c.scalar(1, DType::boolean()), match;

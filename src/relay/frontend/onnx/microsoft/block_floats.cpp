@@ -1,4 +1,4 @@
-// Products with weights of few-bit floats that have a scale for each block of numbers.
+// Products with weights of few-bit floats with a scale for each block of numbers.
 #include <array>
 
 #include "relay/frontend/onnx/microsoft/shared.h"
@@ -10,7 +10,7 @@ using ir::Expr;
 
 namespace {
 
-// Scales (N, blocks) for each number of (N, K); null: reported.
+// Scales (N, blocks) repeated for each number of (N, K); null if a problem was reported.
 Expr each(Convert& c, const Expr& scales, int64_t block, int64_t k) {
   if (!c.expect_rank(scales, 2, 2, "the scales")) return nullptr;
   if (block < 1 || block > INT32_MAX) return c.bad("block_size is {}", block);
@@ -37,7 +37,7 @@ Values MatMulBlockQuantizedFp8Weight(Convert& c) {
   Expr scales = each(c, c.input(2), c.integer("block_size", 128), *k), a = c.input(0);
   if (!scales) return {};
   if (c.has(3)) {
-    // As it is left in the weight's type, which ends at 448.
+    // Rounded to the weight's type, whose largest value is 448.
     Expr scale = c.cast(c.rank(c.input(3)) > 0 ? c.reshape(c.input(3), {}) : c.input(3), f32);
     Expr steps = c.emit("clip", {c.divide(c.cast(a, f32), scale)}, {{"a_min", -448.0}, {"a_max", 448.0}});
     a = c.multiply(c.cast(c.cast(steps, DType::storage(DType::Code::E4M3FN)), f32), scale);
@@ -45,7 +45,7 @@ Values MatMulBlockQuantizedFp8Weight(Convert& c) {
   return product(c, a, c.multiply(c.cast(c.input(1), f32), scales), 4);
 }
 
-// Two numbers of 4 bits a byte; scales of 8 bits, and one scale of all.
+// Two numbers of 4 bits per byte; scales of 8 bits, and a single scale of all.
 Values MatMulBlockQuantizedFp4Weight(Convert& c) {
   const DType f32 = DType::float32();
   constexpr std::array<double, 16> values = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};

@@ -27,7 +27,7 @@ Expr channels_last(Convert& c, const Expr& e) {
   return c.transpose(e, axes);
 }
 
-// What ONNX's converter makes of the data with channels first.
+// Applies ONNX's converter to the data with channels first.
 static Values turned(Convert& c, Values (*converter)(Convert&)) {
   if (!c.expect_rank(c.input(0), 3, 5, "the data")) return {};
   Values inputs = c.all_values();
@@ -38,7 +38,7 @@ static Values turned(Convert& c, Values (*converter)(Convert&)) {
 
 Values NhwcMaxPool(Convert& c) { return turned(c, convert::MaxPool); }
 
-// A bias a channel, data that is added and a curve, each where it is there.
+// A bias per channel, data that is added and a curve, each optional.
 Values NhwcFusedConv(Convert& c) {
   if (!c.expect_rank(c.input(0), 3, 5, "the data")) return {};
   Expr y = convolution(c, channels_first(c, c.input(0)), c.input(1), {});

@@ -1,4 +1,4 @@
-// Attention as fairseq's decoders have it: time before batch, and flags that say where keys and values come from.
+// Attention in fairseq's decoders: time before batch, and flags for the sources of keys and values.
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/window.h"
 
@@ -6,8 +6,8 @@ namespace relay::onnx::microsoft {
 
 using ir::Expr;
 
-// static_kv: keys and values are of `key` (cross attention), else of the query; use_past with has_layer_state: they
-// come from the caches, to which those of the query are added unless static_kv.
+// static_kv: keys and values are made from `key` (cross attention), else from the query; use_past with has_layer_state:
+// they come from the caches, to which those of the query are added unless static_kv.
 Values DecoderAttention(Convert& c) {
   const char* const names[] = {"static_kv", "use_past", "has_layer_state", "has_key_padding_mask"};
   bool flags[4];

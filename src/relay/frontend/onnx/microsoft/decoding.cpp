@@ -10,7 +10,7 @@ using ir::Exprs;
 
 namespace {
 
-constexpr double lowest = -3.4028234663852886e38;  // of float32: what a token gets that must not come
+constexpr double lowest = -3.4028234663852886e38;  // of float32: the score of forbidden tokens
 
 // (rows, length, words) of the last token.
 Expr last_logits(Convert& c, const Expr& logits) {
@@ -24,7 +24,7 @@ constexpr std::string_view mask_name = "encoder_attention_mask", hidden_name = "
 
 Expr without_repeated(Convert& c, const Expr& scores, const Expr& tokens, const Expr& length, int64_t n, double low) {
   Expr places = c.count_up(tokens, 1);
-  auto behind = [&](int64_t by) {  // (rows, places): the token so far behind each
+  auto behind = [&](int64_t by) {  // (rows, places): the token `by` places after each
     return c.emit("take", {tokens, c.add(places, static_cast<double>(by))}, {{"axis", int64_t{1}}, {"mode", "clip"}});
   };
   Expr same = c.emit("less", {c.add(places, static_cast<double>(n - 1)), length});
@@ -88,14 +88,14 @@ bool Decoding::read_layers() {
   return true;
 }
 
-// What is not a padding in front: 1 from the first token on that is none.
+// A mask without leading padding: 1 from the first token on that is not padding.
 Expr Decoding::mask_of(const Expr& ids) {
   Expr words = c_.cast(c_.emit("not_equal", {ids, c_.cast(pad, c_.dtype(ids))}), DType::int32());
   Expr so_far = c_.emit("cumsum", {words}, {{"axis", int64_t{1}}});
   return c_.cast(c_.emit("less", {c_.scalar(0, DType::int32()), so_far}), DType::int32());
 }
 
-// The prompt is the token that decoding starts with, or decoder_input_ids of Whisper.
+// The prompt is the decoder's start token, or decoder_input_ids of Whisper.
 bool Decoding::read_encoded(ModelType type) {
   const Graph* encoder = c_.graph("encoder");
   if (!encoder) return false;
@@ -111,7 +111,7 @@ bool Decoding::read_encoded(ModelType type) {
   return run_encoder(*encoder, start);
 }
 
-// Its inputs are the data, encoder_attention_mask, and decoder_input_ids if it makes the first step; it gives logits
+// Its inputs are the data, encoder_attention_mask, and decoder_input_ids if it makes the first step; it returns logits
 // and the decoder's pasts if it does, encoder_hidden_states, and the decoder's crosses.
 bool Decoding::run_encoder(const Graph& encoder, const Expr& start) {
   Expr mask;
@@ -151,8 +151,8 @@ bool Decoding::run_encoder(const Graph& encoder, const Expr& start) {
   return true;
 }
 
-// Tokens, their positions, the positions of the next ones, the mask; of an encoder the tokens alone. Then all tokens,
-// those that there were, pasts.
+// Tokens, their positions, the positions of the next ones, the mask; with an encoder only the tokens. Then all tokens,
+// the set of tokens used, pasts.
 std::optional<Exprs> Decoding::first_state() {
   const DType i32 = DType::int32();
   Exprs state{prompt};
@@ -177,7 +177,8 @@ std::optional<Exprs> Decoding::first_state() {
 bool Decoding::first_places(Exprs& state) {
   const DType i32 = DType::int32();
   Expr zero = c_.scalar(0, i32);
-  Expr words = c_.cast(c_.emit("not_equal", {prompt, pad}), i32);  // and not paddings; the mask says no positions
+  Expr words = c_.cast(c_.emit("not_equal", {prompt, pad}), i32);  // 1 except for padding; the mask does not define
+                                                                   // positions
   Expr mask = c_.has(places_of_.mask) ? each(c_.cast(c_.input(places_of_.mask), i32)) : words;
   if (!c_.expect_rank(mask, 2, 2, "attention_mask")) return false;
   Expr counted = c_.add(c_.emit("cumsum", {words}, {{"axis", int64_t{1}}}), -1);

@@ -1,4 +1,4 @@
-// A mixture of experts: each row goes through the networks that its scores choose.
+// A mixture of experts: each row goes through the networks that its scores select.
 #include <cmath>
 
 #include "relay/frontend/onnx/curves.h"
@@ -11,8 +11,8 @@ using ir::Expr;
 
 namespace {
 
-// Of each row the share of each of its two experts in the sparse mixer's way (Phi-3.5-MoE, arXiv 2404.14219 and
-// 2409.12136): softmax over the scores that are near the greatest; the second as if the first one were not there.
+// For each row the weights of its two experts in the sparse mixer (Phi-3.5-MoE, arXiv 2404.14219 and 2409.12136):
+// softmax over the scores that are near the largest; the second without the first one.
 Expr sparse_shares(Convert& c, const Expr& scores) {
   constexpr double tolerance = 0.02;
   if (c.integer("k", 1) != 2) return c.bad("use_sparse_mixer is 1 and k {}, not 2", c.integer("k", 1));
@@ -32,7 +32,7 @@ Expr sparse_shares(Convert& c, const Expr& scores) {
   return all;
 }
 
-// Of each row the share of each expert: softmax of the scores, 0 beyond the k greatest. (rows, experts)
+// For each row the weight of each expert: softmax of the scores, 0 beyond the k largest. (rows, experts)
 Expr shares(Convert& c, const Expr& scores) {
   const int64_t k = c.integer("k", 1);
   std::optional<int64_t> experts = c.extent(scores, 1);
@@ -51,7 +51,7 @@ struct Layer {
   explicit operator bool() const { return static_cast<bool>(weight); }
 };
 
-// Rows of every expert (experts, rows, n) through it.
+// Applies the layer to rows of every expert (experts, rows, n).
 Expr through(Convert& c, const Layer& layer, const Expr& rows) {
   Expr y = c.emit("nn.batch_matmul", {rows, layer.weight}, {{"transpose_b", true}});
   return layer.bias ? c.add(y, c.expand(layer.bias, 1)) : y;
@@ -59,7 +59,7 @@ Expr through(Convert& c, const Layer& layer, const Expr& rows) {
 
 Expr at_most(Convert& c, const Expr& e, double limit) { return c.emit("minimum", {e, c.scalar(limit, c.dtype(e))}); }
 
-// g sigmoid(alpha g) (l + beta), g and l cut at the limit.
+// g sigmoid(alpha g) (l + beta), with g and l clipped at the limit.
 Expr swiglu(Convert& c, Expr g, Expr l) {
   if (c.has_attribute("swiglu_limit")) {
     const double limit = c.real("swiglu_limit", 0);
@@ -70,7 +70,7 @@ Expr swiglu(Convert& c, Expr g, Expr l) {
   return c.multiply(c.multiply(g, gate), c.add(l, c.real("activation_beta", 0)));
 }
 
-// What lies between the two layers; `gate`: of a third layer, or null.
+// The activation between the two layers; `gate`: the result of a third layer, or null.
 Expr between(Convert& c, const Expr& e, const Expr& gate) {
   const std::string name = c.text("activation_type", "relu");
   if (name == "swiglu") {
@@ -103,7 +103,7 @@ Expr between(Convert& c, const Expr& e, const Expr& gate) {
 
 namespace {
 
-// Every expert computes every row; those that a row did not choose count 0.
+// Every expert computes every row; experts that a row did not select have weight 0.
 Values mixture(Convert& c, const Layer& first, const Layer& second, const Layer& gate) {
   Expr x = c.input(0), scores = c.input(1);
   if (!c.expect_rank(x, 2, 3, "the input") || !c.expect_rank(scores, 2, 2, "router_probs")) return {};
@@ -119,9 +119,9 @@ Values mixture(Convert& c, const Layer& first, const Layer& second, const Layer&
   return {c.reshape(y, shape)};
 }
 
-// Integers of 4 or 8 bits at input `first`, (experts, m, n * bits / 8), with scales at the next one: of each row
-// (experts, m), or of each block_size numbers of one (experts, m, n / block_size). Zero points are as many, packed
-// alike; without them they are the middle of the range.
+// Integers of 4 or 8 bits at input `first`, (experts, m, n * bits / 8), with scales at the next one: one per row
+// (experts, m), or per block_size numbers of a row (experts, m, n / block_size). There are as many zero points, packed
+// in the same way; the default is the middle of the range.
 Layer quantised(Convert& c, size_t first, size_t zeros) {
   if (!c.has(first)) return {};
   const int64_t bits = c.integer("expert_weight_bits", 4), block = c.integer("block_size", 0);
@@ -138,7 +138,7 @@ Layer quantised(Convert& c, size_t first, size_t zeros) {
   if (c.has(zeros)) zero = c.cast(unpacked(c, c.input(zeros), bits), dtype);
   weight = c.cast(unpacked(c, weight, bits), dtype);
   const ir::Dims shape = c.shape(weight);
-  // (experts, m, blocks, block): of one block where the scale is of a row.
+  // (experts, m, blocks, block), with a single block if there is one scale per row.
   ir::Dims blocks = shape;
   blocks[2] = block ? c.shape(scale)[2] : scalar::imm(1);
   blocks.push_back(block ? scalar::imm(block) : shape[2]);
@@ -160,7 +160,7 @@ Values MoE(Convert& c) {
   return mixture(c, plain(c, 2), plain(c, 4), plain(c, 6));
 }
 
-// The same of integers.
+// The same for integers.
 Values QMoE(Convert& c) {
   if (!c.has(5)) return c.bad("fc2_experts_weights is missing");
   if (c.has(14)) return c.unsupported("router_weights besides router_probs");

@@ -1,4 +1,5 @@
-// What ONNX Runtime's optimiser makes of neighbours: curves with a bias, products and convolutions with a curve.
+// Operators into which ONNX Runtime's optimiser fuses neighbours: curves with a bias, products and convolutions with a
+// curve.
 #include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/window.h"
@@ -10,7 +11,7 @@ using ir::Expr;
 
 namespace {
 
-// A scalar attribute or one of a list of floats that an activation takes.
+// A scalar attribute, or an element of a list of floats, that parametrises an activation.
 double parameter(Convert& c, const char* name, size_t index, double otherwise) {
   const Attribute* list = c.node.find("activation_params");
   if (!list) return c.real(name, otherwise);
@@ -42,7 +43,7 @@ Expr activated(Convert& c, const Expr& x) {
 Values Gelu(Convert& c) { return {gelu(c, c.input(0), false)}; }
 Values BiasGelu(Convert& c) { return {gelu(c, c.add(c.input(0), c.input(1)), false)}; }
 
-// The half in front times the curve of the other half.
+// The first half times the curve of the second half.
 Values BiasSplitGelu(Convert& c) {
   Expr x = c.add(c.input(0), c.input(1));
   const int64_t last = c.rank(x) - 1;

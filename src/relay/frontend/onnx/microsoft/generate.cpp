@@ -1,5 +1,5 @@
-// GreedySearch: a decoder that is run again and again, each time with the best next token. It becomes a function that
-// calls itself.
+// GreedySearch: a decoder that runs repeatedly, each time with the best next token. It becomes a function that calls
+// itself.
 #include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/microsoft/decoding.h"
 
@@ -38,21 +38,22 @@ Values GreedySearch(Convert& c) {
   if (!decoding.read(1, false, ModelType::Decoder)) return {};
   std::optional<Exprs> first = decoding.first_state();
   if (!first) return {};
-  first->push_back(c.broadcast_to(c.scalar(0, DType::boolean()), {decoding.batch}));  // who is at an end
+  first->push_back(c.broadcast_to(c.scalar(0, DType::boolean()), {decoding.batch}));  // sequences that have ended
   Steps steps{.count = decoding.steps, .size = {}, .condition = {}, .state = *std::move(first)};
   std::optional<Stepped> all = repeat(c, steps, decoding.outside, [&](const Expr& index, const Exprs& state) {
     return greedy_step(c, decoding, index, state);
   });
   if (!all) return {};
   Expr tokens = c.concatenate({decoding.given, c.transpose(all->outputs[0], {1, 0})}, 1);
-  // As long as it may be, padded where all sequences ended before.
+  // Has the maximum length, padded if all sequences ended earlier.
   Expr places = numbers_to(c, decoding.most), there = c.emit("less", {places, c.size_of(tokens, 1)});
   tokens = c.emit("take", {tokens, places}, {{"axis", int64_t{1}}, {"mode", "clip"}});
   return {c.emit("where", {c.expand(there, 0), tokens, decoding.pad})};
 }
 
-// Draws from the words whose chances reach top_p together. Where that leaves one word, it is GreedySearch: `custom`
-// keeps the best word, and so does min_tokens_to_keep 1; with neither, top_p 0 leaves no word, and all are as likely.
+// Draws from the words whose probabilities together reach top_p. If that leaves one word, it is GreedySearch: `custom`
+// keeps the best word, and so does min_tokens_to_keep 1; with neither, top_p 0 leaves no word, and all are equally
+// likely.
 Values Sampling(Convert& c) {
   const int64_t kept = c.integer("min_tokens_to_keep", 0);
   const double top = c.real("top_p", 0);

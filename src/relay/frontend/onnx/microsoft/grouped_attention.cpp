@@ -1,5 +1,5 @@
-// Attention as decoders of language models have it: fewer heads of keys than of queries, and a cache of keys and values
-// whose first rows are filled, as many for each sequence as its own length says.
+// Attention of language model decoders: fewer heads of keys than of queries, and a cache of keys and values whose first
+// rows are filled, up to the length of each sequence.
 #include <cmath>
 
 #include "relay/frontend/onnx/microsoft/heads.h"
@@ -27,10 +27,10 @@ namespace {
 struct Group {
   int64_t heads, kv_heads, size;  // of queries, of keys and values, of each
   Expr q, k, v;                   // (N, H, L, D)
-  Expr before;                    // (N,) int64: how many keys of a sequence are in the cache
+  Expr before;                    // (N,) int64: the number of a sequence's keys in the cache
 };
 
-// Queries, keys and values by heads, out of one tensor or of three.
+// Queries, keys and values by heads, from one tensor or three.
 std::optional<Group> read_group(Convert& c) {
   Group g{c.integer("num_heads", 0), c.integer("kv_num_heads", 0), 0, {}, {}, {}, {}};
   if (g.heads < 1 || g.kv_heads < 1 || g.heads % g.kv_heads)
@@ -51,7 +51,7 @@ std::optional<Group> read_group(Convert& c) {
   g.q = by_heads(c, q, g.heads, "the query"), g.k = by_heads(c, k, g.kv_heads, "the key"),
   g.v = by_heads(c, v, g.kv_heads, "the value");
   if (!g.q || !g.k || !g.v) return std::nullopt;
-  // seqlens_k is the number of all keys of a sequence less one; of a prompt that is shorter than others, less than
+  // seqlens_k is the number of all keys of a sequence minus one; for a prompt that is shorter than others, less than
   // there are rows.
   Expr lengths = c.cast(c.input(5), DType::int64());
   if (c.rank(lengths) != 1) lengths = c.reshape(lengths, {c.shape(g.q)[0]});
@@ -67,7 +67,7 @@ Expr by_sequence(Convert& c, const Expr& e, int64_t rank) {
   return out;
 }
 
-// Queries or keys turned by the angles of their places, (N, H, L, D).
+// Queries or keys rotated by the angles of their places, (N, H, L, D).
 Expr turned(Convert& c, const Group& g, const Expr& e) {
   std::optional<int64_t> half =
       c.has(7) && c.has(8) && c.rank(c.input(7)) == 2 ? c.extent(c.input(7), 1) : std::nullopt;
@@ -83,7 +83,7 @@ Expr turned(Convert& c, const Group& g, const Expr& e) {
   return c.transpose(y, {0, 2, 1, 3});
 }
 
-// How many rows the new cache has: what the call says, and not fewer than the old one.
+// The number of rows of the new cache: the specified one, but at least that of the old one.
 std::optional<Dim> cache_rows(Convert& c, const Expr& past) {
   KnownRef total = c.known(6);
   if (!total || total->values.size() != 1) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<Dim> cache_rows(Convert& c, const Expr& past) {
   return rows;
 }
 
-// The rows of a call behind those of each sequence that the old cache has. `rows`: 0, 1, .. for those of the new one.
+// The rows of a call appended to those of each sequence in the old cache. `rows`: 0, 1, .. for those of the new one.
 Expr with_past(Convert& c, const Group& g, const Expr& past, const Expr& fresh, const Expr& rows) {
   Expr both = c.concatenate({past, fresh}, 2);
   Expr old = c.size_of(past, 2), at = c.expand(rows, 0), before = c.expand(g.before, 1);
@@ -99,7 +99,7 @@ Expr with_past(Convert& c, const Group& g, const Expr& past, const Expr& fresh, 
   Expr into = c.subtract(at, before);  // the place among the fresh rows
   Expr is_fresh = c.emit("logical_and", {c.emit("greater_equal", {into, c.integer_scalar(0)}),
                                          c.emit("less", {into, c.size_of(fresh, 2)})});
-  // What is behind the fresh rows stays; rows that neither has are of no meaning.
+  // Rows after the fresh ones are kept; rows that neither has are undefined.
   Expr here = c.emit("minimum", {c.emit("where", {is_fresh, c.add(into, old), at}), last});
   // (N, L, H, D), so that each sequence is read by its own indices.
   Expr picked =
@@ -107,7 +107,7 @@ Expr with_past(Convert& c, const Group& g, const Expr& past, const Expr& fresh, 
   return c.transpose(picked, {0, 2, 1, 3});
 }
 
-// Scores with what no query may see at -inf.
+// Scores with -inf for invisible keys.
 Expr seen(Convert& c, const Group& g, const Expr& scores) {
   const int64_t window = c.integer("local_window_size", -1);
   Expr columns = c.count_up(scores, 3), condition;
@@ -135,7 +135,8 @@ bool is_plain(Convert& c) {
 
 }  // namespace
 
-// softmax(q k' * scale, of the keys up to the query's own place) v, keys and values behind those of earlier calls.
+// softmax(q k' * scale, over the keys up to the query's own place) v, with keys and values appended to those of earlier
+// calls.
 Values GroupQueryAttention(Convert& c) {
   if (!c.has(0) || !c.has(5) || !c.has(6)) return c.bad("the query, seqlens_k or total_sequence_length is missing");
   if (!is_plain(c)) return {};

@@ -1,4 +1,4 @@
-// Attention by heads, as several operators of com.microsoft have it.
+// Attention by heads, shared by several operators of com.microsoft.
 #pragma once
 
 #include "relay/frontend/onnx/heads.h"
@@ -9,21 +9,22 @@ struct Attended {
   ir::Expr y, keys, values, weights;
 };
 
-// softmax(q k' * scale + what the mask and `bias` add) v over (N, H, L, D), keys and values behind those of earlier
-// calls; y is (N, L, H * D). Mask, bias and what is of earlier calls may be null. Null members: reported.
+// softmax(q k' * scale + the mask's terms and `bias`) v over (N, H, L, D), with keys and values appended to those of
+// earlier calls; y is (N, L, H * D). Mask, bias and the values of earlier calls may be null. Null members mean that a
+// problem was reported.
 Attended attend(Convert& c, const ir::Expr& q, ir::Expr k, ir::Expr v, const ir::Expr& mask, const ir::Expr& bias,
                 const ir::Expr& past_keys, const ir::Expr& past_values);
 
-// Softmax over the last axis of scores (N, H, L, keys), with one more score in the sum, which belongs to no key: that
-// of the head in input 11, else 0 where smooth_softmax says so, else none.
+// Softmax over the last axis of scores (N, H, L, keys), with one more score in the sum that belongs to no key: that of
+// the head in input 11, else 0 if smooth_softmax is set, else none.
 ir::Expr weights_of(Convert& c, const ir::Expr& scores);
 
-// Attention to keys at most attribute `window` away and to those of global tokens, of projections (N, L, 3 * W); those
-// of global tokens to all, of projections of their own. `mask` (N, L) is added to scores; null: reported.
+// Attention to keys at most attribute `window` away and to those of global tokens, by projections (N, L, 3 * W); global
+// tokens attend to all keys, by separate projections. `mask` (N, L) is added to scores. Null if a problem was reported.
 ir::Expr longformer(Convert& c, const ir::Expr& local, const ir::Expr& everywhere, const ir::Expr& mask,
                     const ir::Expr& global);
 
-// (N, L, widths of queries, keys and values) by heads; nothing: reported.
+// (N, L, widths of queries, keys and values) by heads; unset if a problem was reported.
 std::optional<ir::Exprs> projections(Convert& c, const ir::Expr& all);
 
 }  // namespace relay::onnx::microsoft

@@ -1,4 +1,4 @@
-// Element by element, and of matrices.
+// Elementwise operators and operators of matrices.
 #include <cmath>
 
 #include "relay/frontend/onnx/microsoft/decoding.h"
@@ -47,7 +47,7 @@ bool is_plain_transform(Convert& c) {
 // Along the last axis, as numpy.fft.rfft.
 Values Rfft(Convert& c) { return is_plain_transform(c) ? real_transform(c, c.input(0)) : Values(); }
 
-// Back, where the signal's size is even; the last axis has real and imaginary parts.
+// The inverse, if the signal's size is even; the last axis has real and imaginary parts.
 Values Irfft(Convert& c) {
   if (!is_plain_transform(c)) return {};
   Expr x = c.input(0);
@@ -90,8 +90,8 @@ Values CDist(Convert& c) {
   return {metric == "euclidean" ? c.emit("sqrt", {squares}) : squares};
 }
 
-// Of (.., n, n), by elimination beside a unit matrix: the row with the largest first element changes places with the
-// next one, is divided by it and taken from all others.
+// Inverts (.., n, n) by elimination next to a unit matrix: the row with the largest first element is exchanged with the
+// next one, divided by it and subtracted from all others.
 Values Inverse(Convert& c) {
   constexpr int64_t limit = 64;
   Expr x = c.input(0);
@@ -131,7 +131,7 @@ Values Inverse(Convert& c) {
   return {c.cast(c.reshape(m, shape), dtype)};
 }
 
-// --- what newer decoders are fused to --------------------------------------------------------------------------------
+// --- fused operators of newer decoders -------------------------------------------------------------------------------
 
 Values GatedAdd(Convert& c) { return {c.add(c.input(0), c.multiply(c.input(1), c.input(2)))}; }
 
@@ -142,7 +142,7 @@ Values ScaledSiLU(Convert& c) {
   return {silu(c, scaled)};
 }
 
-// x / root of the mean of squares of `scale`'s length * scale * a curve of the gate.
+// x / root of the mean of squares over `scale`'s length * scale * a curve of the gate.
 Values GatedRMSNorm(Convert& c) {
   Expr x = c.input(0);
   const std::string name = c.text("activation", "silu");
@@ -191,7 +191,7 @@ Values BiasSoftmax(Convert& c) {
   return {c.reshape(c.emit("nn.softmax", {c.reshape(sum, flat)}, {{"axis", *axis}}), shape)};
 }
 
-// Dropout of data + bias, and data that is added behind it.
+// Dropout of data + bias, with further data added to the result.
 Values BiasDropout(Convert& c) {
   Expr sum = c.add(c.input(0), c.input(1));
   Values inputs{sum, c.has(3) ? c.value(3) : Value(), c.has(4) ? c.value(4) : Value()};

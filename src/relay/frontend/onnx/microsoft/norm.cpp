@@ -12,11 +12,11 @@ namespace {
 
 Expr layer_norm(Convert& c, const Expr& x, const Expr& gamma, Expr beta, double epsilon) {
   const bool center = beta != nullptr;
-  if (!center) beta = c.multiply(gamma, 0.0);  // not used
+  if (!center) beta = c.multiply(gamma, 0.0);  // unused
   return c.emit("nn.layer_norm", {x, gamma, beta}, {{"axis", c.rank(x) - 1}, {"epsilon", epsilon}, {"center", center}});
 }
 
-// x by groups of channels, then the curve that `activation` says: 0 none, 1 x * sigmoid(x).
+// x by groups of channels, then the curve selected by `activation`: 0 none, 1 x * sigmoid(x).
 Expr group_norm(Convert& c, const Expr& x, const Expr& gamma, const Expr& beta) {
   const int64_t groups = c.integer("groups", 0), activation = c.integer("activation", 0);
   const bool last = c.integer("channels_last", 1) != 0;
@@ -49,7 +49,7 @@ Values SkipLayerNormalization(Convert& c) {
   return {y, Value(), Value(), sum};
 }
 
-// Divided by the root of the mean of squares, without a mean taken away.
+// Divides by the root of the mean of squares, without subtracting a mean.
 Values SkipSimplifiedLayerNormalization(Convert& c) {
   Expr sum = c.add(c.input(0), c.input(1));
   if (c.has(3)) sum = c.add(sum, c.input(3));
@@ -59,8 +59,8 @@ Values SkipSimplifiedLayerNormalization(Convert& c) {
 
 namespace {
 
-// Rows of tables for words, places and segments, added and normalised; how many words the mask has; the sum. `row`
-// gives rows of a table by its input.
+// Rows of tables for words, positions and segments, added and normalised; the number of words in the mask; the sum.
+// `row` returns rows of a table by its input.
 Values embedded(Convert& c, function_ref<Expr(size_t table, const Expr& index)> row, const Expr& gamma,
                 const Expr& beta, const Expr& given_places) {
   Expr ids = c.input(0);
@@ -90,7 +90,7 @@ Values EmbedLayerNormalization(Convert& c) {
       c.has(8) ? c.input(8) : Expr());
 }
 
-// The same with tables and weights of integers: their scales are six inputs behind, their zero points eleven.
+// The same with tables and weights of integers: their scales are six inputs later, their zero points eleven.
 Values QEmbedLayerNormalization(Convert& c) {
   for (size_t i = 2; i < 7; ++i)
     if ((i != 4 || c.has(4)) && (!c.has(i) || !c.has(i + 6) || !c.has(i + 11)))
@@ -129,7 +129,7 @@ Values BranchwiseRMSNorm(Convert& c) {
 
 Values GroupNorm(Convert& c) { return {group_norm(c, c.input(0), c.input(1), c.input(2))}; }
 
-// The data, a second one, and a bias for each channel are added before; the sum is the second result.
+// The data, a second one, and a bias for each channel are added first; the sum is the second result.
 Values SkipGroupNorm(Convert& c) {
   Expr skip = c.input(3);
   if (c.rank(skip) == 2) skip = c.expand(c.expand(skip, 1), 1);  // (N, C): the same for all places

@@ -1,5 +1,5 @@
-// Operators of 8-bit integers that say in which order matrices lie in memory (cublasLt's orders). Rows for data and
-// columns for weights can be imported; a weight of (K, N) in columns lies in memory as (N, K) in rows.
+// Operators of 8-bit integers with explicit storage orders of matrices (cublasLt's orders). Rows for data and columns
+// for weights can be imported; a weight of (K, N) in columns is stored as (N, K) in rows.
 #include <cmath>
 
 #include "relay/frontend/onnx/curves.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t columns = 0, rows = 1;
 
-// Whether these attributes say this order.
+// True if these attributes have this order.
 bool in_order(Convert& c, std::initializer_list<const char*> names, int64_t order) {
   for (const char* name : names)
     if (c.integer(name, order) != order)
@@ -31,10 +31,10 @@ Expr real(Convert& c, const Expr& e, const Expr& scale) { return c.multiply(c.ca
 Expr integers(Convert& c, const Expr& e, const Expr& scale) {
   return quantised(c, e, scale, c.scalar(0, DType::int8()));
 }
-// What is left of a real in these integers.
+// A real rounded to these integers.
 Expr rounded(Convert& c, const Expr& e, const Expr& scale) { return real(c, integers(c, e, scale), scale); }
 
-// A weight (K, N) that lies in columns; null: reported.
+// A weight (K, N) stored in columns; null if a problem was reported.
 Expr weight_of(Convert& c, const Expr& e) {
   if (!c.expect_rank(e, 2, 2, "the weight")) return nullptr;
   const ir::Dims s = c.shape(e);
@@ -83,7 +83,7 @@ Values QOrderedMatMul(Convert& c) {
   return {integers(c, y, c.input(4))};
 }
 
-// Each product, and what softmax gives, is kept in integers of a scale of its own.
+// Each product, and the result of softmax, is kept in integers with a separate scale.
 Values QOrderedAttention(Convert& c) {
   if (!in_order(c, {"order_input", "order_output"}, rows) || !in_order(c, {"order_weight"}, columns)) return {};
   if (c.has(18) || c.has(19)) return c.unsupported("keys of earlier calls, and a bias of scores");

@@ -1,5 +1,5 @@
-// Sequences of different lengths as rows of one matrix, without their paddings, and back. token_offset (N, L) has the
-// places in (N * L) of the rows that count, in order, and behind them those of the paddings.
+// Sequences of different lengths as rows of one matrix, without padding, and back. token_offset (N, L) has the places
+// in (N * L) of the valid rows, in order, followed by those of the padding.
 #include <array>
 #include <cmath>
 
@@ -24,7 +24,7 @@ Expr flat(Convert& c, const Expr& offset) {
   return c.reshape(offset, {scalar::simplify(s[0] * s[1])});
 }
 
-// Rows (T, W) as (N, L, W); where a padding is stands some row. `row`: for each place which row it is (N * L).
+// Rows (T, W) as (N, L, W), with arbitrary rows for padding. `row`: the number of the row for each place (N * L).
 Expr spread(Convert& c, const Expr& rows, const Expr& row, const Expr& offset) {
   const ir::Dims s = c.shape(offset);
   Expr all = rows_at(c, rows, row);
@@ -35,7 +35,7 @@ Expr row_of_place(Convert& c, const Expr& offset) {
   return c.emit("argsort", {flat(c, offset)}, {{"axis", int64_t{0}}, {"dtype", DType::int64()}});
 }
 
-// Attention of sequences that were packed: `all` are matrices (T, W) of queries, keys and values, or one of all three.
+// Attention of packed sequences: `all` are matrices (T, W) of queries, keys and values, or one of all three.
 Values attend_packed(Convert& c, const ir::Exprs& all, size_t first) {
   if (!c.has(first) || !c.has(first + 1)) return c.bad("token_offset or cumulative_sequence_length is missing");
   Expr offset = c.input(first), ends = c.input(first + 1);
@@ -69,7 +69,7 @@ Values attend_packed(Convert& c, const ir::Exprs& all, size_t first) {
 
 }  // namespace
 
-// Input (N, L, W) and the lengths (N): the rows that count, token_offset, where sequences end (N + 1), the longest.
+// Input (N, L, W) and the lengths (N): the valid rows, token_offset, the ends of sequences (N + 1), the longest.
 Values RemovePadding(Convert& c) {
   Expr x = c.input(0), lengths = c.cast(c.input(1), DType::int64());
   if (!c.expect_rank(x, 3, 3, "the input") || !c.expect_rank(lengths, 1, 1, "sequence_token_count")) return {};
@@ -88,7 +88,7 @@ Values RemovePadding(Convert& c) {
           c.cast(ends, i32), c.cast(longest, i32)};
 }
 
-// Back, with zeros for paddings.
+// The inverse, with zeros for padding.
 Values RestorePadding(Convert& c) {
   Expr x = c.input(0), offset = c.input(1);
   if (!c.expect_rank(x, 2, 2, "the input") || !c.expect_rank(offset, 2, 2, "token_offset")) return {};

@@ -1,4 +1,4 @@
-// Attention of sequences that are packed behind each other, with keys and values in blocks of a cache that they share.
+// Attention of packed sequences, with keys and values in blocks of a cache that they share.
 #include <cmath>
 
 #include "relay/frontend/onnx/computed.h"
@@ -86,7 +86,7 @@ class PagedAttending {
     return c_.emit("take", {e, places}, {{"axis", int64_t{0}}, {"mode", "clip"}});
   }
 
-  // Where each token stands, then queries, keys and values (tokens, heads, size), turned by their places.
+  // The place of each token, then queries, keys and values (tokens, heads, size), rotated by their places.
   bool read_tokens() {
     Expr all_ends = whole(ends);
     Expr begin = c_.slice(all_ends, 0, 0, -1), end = c_.slice(all_ends, 0, 1, INT32_MAX);
@@ -124,7 +124,7 @@ class PagedAttending {
     return c_.squeeze(y, 0);
   }
 
-  // Where places (sequences, n) of sequences are in a cache whose blocks lie behind each other.
+  // The slots of places (sequences, n) of sequences in a cache of consecutive blocks.
   Expr slots_of(const Expr& places) {
     Expr block = c_.emit("floor_divide", {places, number(block_)});
     Expr blocks =
@@ -132,8 +132,8 @@ class PagedAttending {
     return c_.add(c_.multiply(blocks, number(block_)), c_.emit("floor_mod", {places, number(block_)}));
   }
 
-  // A cache as rows (blocks * places, kv_heads, size), with the tokens in it; a token whose slot is -1 goes behind its
-  // end, where a row is added and taken away.
+  // A cache as rows (blocks * places, kv_heads, size), with the tokens written; a token whose slot is -1 is written to
+  // an extra row at the end, which is removed.
   Expr written(size_t cache, const Expr& tokens) {
     const Dims s = c_.shape(c_.input(cache));
     const ir::Dim count = scalar::simplify(s[0] * s[1]);
@@ -142,7 +142,7 @@ class PagedAttending {
       slot = whole(slots);
       slot = c_.emit("where", {c_.emit("less", {slot, number(0)}), last, slot});
     } else {
-      // Of each token the block of its place in the row of its sequence.
+      // For each token the block of its place in the row of its sequence.
       Expr row = rows(whole(table), sequence_);
       Expr at = c_.expand(c_.emit("floor_divide", {place_, number(block_)}), 1);
       Expr block = c_.squeeze(c_.emit("gather", {row, at}, {{"axis", int64_t{1}}}), 1);
@@ -155,7 +155,7 @@ class PagedAttending {
     return c_.slice(put, 0, 0, -1);
   }
 
-  // Each sequence's queries in a row of a batch, as long as the longest, beside all that its blocks hold.
+  // Each sequence's queries in a row of a batch, as long as the longest, with all keys of its blocks.
   Expr attended(const Expr& keys, const Expr& values) {
     Expr steps = numbers_to(c_, c_.reduce("max", length_, {}, false));          // (L)
     Expr places = c_.multiply(c_.size_of(c_.input(table), 1), number(block_));  // a scalar
@@ -184,7 +184,7 @@ class PagedAttending {
     return rows(flat, row);
   }
 
-  // Which keys (M) queries at `here` (N, L, 1) see.
+  // The keys (M) that queries at `here` (N, L, 1) see.
   Expr visible(const Expr& here, const Expr& in_order) {
     const int64_t window = c_.integer("local_window_size", -1);
     Expr total = c_.expand(c_.expand(c_.add(whole(past), length_), 1), 2);
@@ -197,8 +197,8 @@ class PagedAttending {
 
   Convert& c_;
   int64_t heads_ = 0, kv_heads_ = 0, size_ = 0, block_ = 0;
-  // Of each token its sequence, its place among those of this call, and among all; of each sequence its first token and
-  // how many it has.
+  // For each token its sequence, its place among those of this call, and among all; for each sequence its first token
+  // and its number of tokens.
   Expr sequence_, step_, place_, begin_, length_;
   Expr q_, k_, v_;
 };

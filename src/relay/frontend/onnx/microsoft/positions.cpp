@@ -1,4 +1,4 @@
-// What attention adds to scores for how far apart two places are.
+// Terms that attention adds to scores for the distance of two places.
 #include <cmath>
 
 #include "relay/frontend/onnx/computed.h"
@@ -10,8 +10,8 @@ namespace relay::onnx::microsoft {
 
 using ir::Expr;
 
-// Of T5 (https://arxiv.org/abs/1910.10683): distances have buckets, near ones of their own, far ones by their
-// logarithm. The table is (buckets, heads) and lies in memory head by head.
+// T5's bias (https://arxiv.org/abs/1910.10683): distances have buckets, one each for near ones, logarithmic ones for
+// far ones. The table is (buckets, heads) and is stored head by head.
 Values RelativePositionBias(Convert& c) {
   const int64_t farthest = c.integer("max_distance", 0);
   const bool both_ways = c.integer("is_bidirectional", 0) != 0;
@@ -42,8 +42,8 @@ Values RelativePositionBias(Convert& c) {
   return {c.expand(c.emit("take", {by_head, bucket}, {{"axis", int64_t{1}}, {"mode", "clip"}}), 0)};
 }
 
-// Of WavLM (https://arxiv.org/abs/2110.13900): a bias of positions times (u (r * eco_a - 1) + 2), u and r gates that
-// each query has from its own elements.
+// WavLM's bias (https://arxiv.org/abs/2110.13900): a bias of positions times (u (r * eco_a - 1) + 2), with gates u and
+// r that each query computes from its own elements.
 Values GatedRelativePositionBias(Convert& c) {
   if (c.has(6)) return c.unsupported("queries without paddings (token_offset)");
   Expr q = by_heads(c, c.add(c.input(0), c.input(1)), c.integer("num_heads", 0), "query_layer");

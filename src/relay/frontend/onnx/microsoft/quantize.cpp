@@ -13,13 +13,13 @@ namespace {
 
 Expr optional(Convert& c, size_t i) { return c.has(i) ? c.input(i) : Expr(); }
 
-// Input `first` with scale and zero point behind it, as a real.
+// Input `first`, followed by its scale and zero point, as a real.
 Expr real(Convert& c, size_t first) {
   Expr scale = c.input(first + 1);
   return c.multiply(c.cast(centred(c, c.input(first), optional(c, first + 2), 0), c.dtype(scale)), scale);
 }
 
-// A real as integers with the scale at input `scale` and the zero point behind it; without one it is that of type `of`.
+// A real as integers with the scale at input `scale` and the zero point after it; without one it has the type of `of`.
 Expr integers(Convert& c, const Expr& e, size_t scale, const Expr& of) {
   Expr zero = c.has(scale + 1) ? c.input(scale + 1) : c.scalar(0, c.dtype(of));
   return quantised(c, e, c.input(scale), zero);
@@ -57,7 +57,7 @@ Values QLinearWhere(Convert& c) {
   return {integers(c, c.emit("where", {c.input(0), real(c, 1), real(c, 4)}), 7, c.input(1))};
 }
 
-// Scale and zero point of the result, then data, scale and zero point of each part.
+// Inputs: scale and zero point of the result, then data, scale and zero point of each part.
 Values QLinearConcat(Convert& c) {
   ir::Exprs parts;
   for (size_t i = 2; i + 1 < c.inputs(); i += 3) parts.push_back(real(c, i));
@@ -101,7 +101,7 @@ Values QLinearAveragePool(Convert& c) {
   return {integers(c, last ? channels_last(c, y[0].expr) : y[0].expr, 3, c.input(0))};
 }
 
-// alpha * A B + C, C in units of the scales of A and B; a real where there is no scale of the result.
+// alpha * A B + C, with C in units of the scales of A and B; a real if the result has no scale.
 Values QGemm(Convert& c) {
   auto factor = [&](size_t i, const char* attribute) {
     Expr e = centred(c, c.input(i), optional(c, i + 2), i == 0 ? 0 : c.integer("transB", 0) ? 0 : 1);
@@ -115,12 +115,12 @@ Values QGemm(Convert& c) {
   return {c.has(7) ? integers(c, y, 7, c.input(0)) : y};
 }
 
-// A B of integers of 16 bits, as int32.
+// A B of 16-bit integers, as int32.
 Values MatMulInteger16(Convert& c) {
   return {matrix_product(c, c.cast(c.input(0), DType::int32()), c.cast(c.input(1), DType::int32()))};
 }
 
-// (A - its zero) (B - its zero) times both scales, plus a bias.
+// (A - its zero point) (B - its zero point) times both scales, plus a bias.
 Expr real_product(Convert& c, const Expr& a, const Expr& a_zero, const Expr& a_scale, const Expr& b, const Expr& b_zero,
                   const Expr& b_scale, const Expr& bias) {
   Expr sums = matrix_product(c, centred(c, a, a_zero, c.rank(a) - 2), centred(c, b, b_zero, c.rank(b) - 1));

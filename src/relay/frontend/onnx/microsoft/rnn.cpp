@@ -1,4 +1,4 @@
-// LSTM with weights of integers, whose inputs are quantised while it runs.
+// LSTM with weights of integers, whose inputs are quantised at run time.
 #include "relay/frontend/common/steps.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/quantize.h"
@@ -12,23 +12,23 @@ using ir::Exprs;
 
 namespace {
 
-// Weights of integers of one direction, (rows, 4 * hidden), scale and zero point of all or of each column.
+// Weights of integers of one direction, (rows, 4 * hidden), with scale and zero point of all or of each column.
 struct Weight {
   Expr values, scale, zero;
 };
 
 struct Direction {
   Weight weight, recurrence;
-  Expr bias, peepholes;  // (8 * hidden,), (3 * hidden,); null: none
+  Expr bias, peepholes;  // (8 * hidden,), (3 * hidden,); null if absent
   Exprs state;           // hidden state and cell, (N, hidden)
   bool reverse;
 };
 
-// Part `d` of the first axis, which goes.
+// Part `d` of the first axis, which is removed.
 Expr of_direction(Convert& c, const Expr& e, int64_t d) { return c.squeeze(c.slice(e, 0, d, d + 1), 0); }
 
 Weight weight_of(Convert& c, size_t values, size_t scale, int64_t d) {
-  // One number a direction: (directions,), else one a column: (directions, 4 * hidden).
+  // A number per direction: (directions,), else one per column: (directions, 4 * hidden).
   return {of_direction(c, c.input(values), d), of_direction(c, c.input(scale), d),
           of_direction(c, c.input(scale + 1), d)};
 }
@@ -86,7 +86,7 @@ std::optional<Stepped> run(Convert& c, const Direction& d, const Expr& x, int64_
   return all;
 }
 
-// Whether the node's cells are the ordinary ones.
+// True if the node's cells are the ordinary ones.
 bool is_ordinary(Convert& c) {
   if (const auto* names = c.value_of<std::vector<std::string_view>>("activations"))
     for (size_t i = 0; i < names->size(); ++i)

@@ -1,4 +1,4 @@
-// Queries and keys turned by the angles of their places.
+// Queries and keys rotated by the angles of their places.
 #include "relay/frontend/onnx/heads.h"
 #include "relay/scalar/simplify.h"
 
@@ -8,8 +8,8 @@ using ir::Expr;
 
 namespace {
 
-// x (N, L, H * D) or (N, H, L, D), its heads turned by the angles of caches (places, angles). `picked`: of input i, a
-// cache, the rows (.., L, angles) of the places of x (N, L, H, D).
+// x (N, L, H * D) or (N, H, L, D), with its heads rotated by the angles of caches (places, angles). `picked`: the rows
+// (.., L, angles) of input i, a cache, for the places of x (N, L, H, D).
 Values turned(Convert& c, function_ref<Expr(size_t i, const Expr& x)> picked) {
   if (c.integer("is_packed_batching", 0)) return c.unsupported("is_packed_batching is 1");
   if (c.real("scale", 1) != 1) return c.unsupported("scale is {}", c.real("scale", 1));
@@ -35,8 +35,8 @@ Expr rows_at(Convert& c, const Expr& cache, const Expr& places) {
   return c.emit("take", {cache, places}, {{"axis", int64_t{0}}, {"mode", "checked"}});
 }
 
-// Which of three streams of positions each angle belongs to: in three runs, or each third angle to the second and to
-// the third stream as long as those last. Nothing: reported.
+// The stream of positions, of three, for each angle: in three runs, or every third angle for the second and third
+// stream as long as those last. Unset if a problem was reported.
 std::optional<std::vector<int64_t>> streams_of(Convert& c, int64_t angles) {
   const ir::Ints sections = c.ints("mrope_section");
   const int64_t layout = c.integer("mrope_layout", 0);
@@ -62,7 +62,7 @@ std::optional<std::vector<int64_t>> streams_of(Convert& c, int64_t angles) {
 
 }  // namespace
 
-// As ONNX's, with the positions before the caches; one position is where the sequence begins.
+// Like ONNX's, with the positions before the caches; a single position is the beginning of the sequence.
 Values RotaryEmbedding(Convert& c) {
   return turned(c, [&](size_t i, const Expr& x) {
     Expr positions = c.input(1);
@@ -71,8 +71,8 @@ Values RotaryEmbedding(Convert& c) {
   });
 }
 
-// Of pictures and films (https://arxiv.org/abs/2409.12191): positions (3, N, L) in time, height and width, to each of
-// which some of the angles belong.
+// For images and videos (https://arxiv.org/abs/2409.12191): positions (3, N, L) in time, height and width, each of
+// which has some of the angles.
 Values MRotaryEmbedding(Convert& c) {
   if (!c.expect_rank(c.input(1), 3, 3, "position_ids")) return {};
   if (c.extent(c.input(1), 0) != 3) return c.bad("position_ids is {}, not (3, N, L)", ir::str(c.input(1)->type));

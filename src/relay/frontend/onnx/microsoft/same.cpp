@@ -1,4 +1,4 @@
-// What ONNX took over later, and what is like an operator of ONNX but for its inputs.
+// Operators that ONNX adopted later, and those that differ from an operator of ONNX only in their inputs.
 #include "relay/frontend/onnx/computed.h"
 #include "relay/scalar/simplify.h"
 
@@ -17,13 +17,13 @@ Values TorchEmbedding(Convert& c) {
   return {c.emit("take", {c.input(0), c.input(1)}, {{"axis", int64_t{0}}, {"mode", "checked"}})};
 }
 
-// Gives its input.
+// Returns its input.
 Values SampleOp(Convert& c) { return {c.input(0)}; }
 
-// Tensors that are stored as sparse are dense already.
+// Sparse tensors are already dense here.
 Values SparseToDenseMatMul(Convert& c) { return FusedMatMul(c); }
 
-// What the pads take away of a transposed convolution without them.
+// Crops the pads from a transposed convolution without them.
 Values ConvTransposeWithDynamicPads(Convert& c) {
   if (c.has(2) && c.text("auto_pad", "NOTSET") != "NOTSET")
     return c.bad("it has Pads and auto_pad '{}'", c.text("auto_pad", ""));
@@ -82,7 +82,7 @@ Values Range(Convert& c) {
   return c.as_onnx(convert::Range, 11, inputs);
 }
 
-// Elements in the order of their first places, which of them each element is, and how often each occurs.
+// Elements in the order of their first places, the index of each element among them, and their counts.
 Values Unique(Convert& c) {
   if (!c.expect_rank(c.input(0), 1, 1, "x")) return {};
   Values all = unique_elements(c, c.input(0), false);
@@ -102,7 +102,7 @@ Values UnfoldTensor(Convert& c) {
   order.push_back(*axis);
   Expr windows = c.emit("sliding_window", {c.transpose(x, order)},
                         {{"axis", c.rank(x) - 1}, {"window_shape", Ints{size}}, {"strides", Ints{step}}});
-  // (.., places, size): the places go back to the axis.
+  // (.., places, size): the places return to the axis.
   Ints back;
   for (int64_t i = 0; i < c.rank(x) - 1; ++i) back.push_back(i);
   back.insert(back.begin() + *axis, c.rank(x) - 1);

@@ -1,5 +1,5 @@
-// Attention that sees some of the keys: blocks of them, or neighbours and a few that all see. Scores of all keys are
-// computed, and those that do not count are -inf.
+// Attention to some of the keys: blocks of them, or neighbours and a few that all see. Scores of all keys are computed,
+// and masked ones are -inf.
 #include <cmath>
 
 #include "relay/frontend/onnx/microsoft/heads.h"
@@ -15,8 +15,8 @@ Values GroupQueryAttention(Convert& c);
 
 namespace {
 
-// Where blocks count, (layouts, blocks, blocks), out of the rows (layouts, blocks + 1) and columns (layouts, entries)
-// of matrices in CSR form.
+// A mask of blocks, (layouts, blocks, blocks), from the rows (layouts, blocks + 1) and columns (layouts, entries) of
+// matrices in CSR form.
 Expr counting_blocks(Convert& c, const Expr& rows, const Expr& columns) {
   const DType f32 = DType::float32();
   const Expr begin = c.expand(c.slice(rows, 1, 0, -1), 2), end = c.expand(c.slice(rows, 1, 1, INT32_MAX), 2);
@@ -35,8 +35,8 @@ Expr taken(Convert& c, const Expr& e, const Expr& places, int64_t axis) {
 
 }  // namespace
 
-// GroupQueryAttention with a cache that is as large as it will be, where queries of a block see keys of blocks that
-// count in the head's layout; heads take layouts in turn.
+// GroupQueryAttention with a cache of its final size, where queries of a block see keys of the blocks in the head's
+// layout; heads take layouts in turn.
 Values SparseAttention(Convert& c) {
   const int64_t block = c.integer("sparse_block_size", 0), heads = c.integer("num_heads", 0);
   for (size_t i : {0, 3, 4, 5, 6, 8})
@@ -93,8 +93,8 @@ Expr longformer(Convert& c, const Expr& local, const Expr& everywhere, const Exp
   return c.emit("where", {c.expand(is_global, 2), attended(everywhere, nullptr), attended(local, seen)});
 }
 
-// Of Longformer (https://arxiv.org/abs/2004.05150): a query sees keys that are at most `window` away and those of
-// global tokens; the queries of global tokens, which have projections of their own, see all.
+// Longformer's attention (https://arxiv.org/abs/2004.05150): a query sees keys that are at most `window` away and those
+// of global tokens; the queries of global tokens, which have separate projections, see all.
 Values LongformerAttention(Convert& c) {
   auto projected = [&](size_t weight) {
     return c.add(matrix_product(c, c.input(0), c.input(weight)), c.input(weight + 1));

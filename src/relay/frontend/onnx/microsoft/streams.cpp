@@ -1,4 +1,4 @@
-// What models with several streams of features, and with tables of n-grams, are made of.
+// Parts of models with several streams of features, and with tables of n-grams.
 #include <array>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace relay::onnx::microsoft {
 using ir::Dims;
 using ir::Expr;
 
-// The value (N, L, H) by a gate for each stream, which says how alike its key and query (N, L, streams, H) are.
+// The value (N, L, H) times a gate for each stream, the similarity of its key and query (N, L, streams, H).
 Values EngramGate(Convert& c) {
   Expr key = c.input(0), query = c.input(1);
   if (!c.expect_rank(key, 4, 4, "the key") || !c.expect_rank(query, 4, 4, "the query") ||
@@ -31,7 +31,7 @@ Values EngramGate(Convert& c) {
 
 namespace {
 
-// (.., C * H) as (.., C, H) where num_branches says C; null: reported.
+// (.., C * H) as (.., C, H) with C = num_branches; null if a problem was reported.
 Expr grouped(Convert& c, const Expr& e) {
   const int64_t branches = c.integer("num_branches", 0), last = c.rank(e) - 1;
   if (branches == 0 || !e) return e;
@@ -81,7 +81,7 @@ Values HyperConnectionPostMix(Convert& c) {
 
 namespace {
 
-// What ids (N, places) are `back` places before those from `first` on, (N, L).
+// The ids (N, places) that are `back` places before those from `first` on, (N, L).
 Expr behind(Convert& c, const Expr& all, const Expr& ids, int64_t first, int64_t back) {
   Expr places = c.add(c.count_up(ids, 1), static_cast<double>(first - back));
   return c.emit("take", {all, places}, {{"axis", int64_t{1}}, {"mode", "clip"}});
@@ -90,7 +90,7 @@ Expr behind(Convert& c, const Expr& all, const Expr& ids, int64_t first, int64_t
 }  // namespace
 
 // For each n up to max_ngram_size, and each head of n, a number for the last n ids: their products with multipliers,
-// xor-ed, modulo the size of the head's table. Ids of before the call come from past_ids.
+// xor-ed, modulo the size of the head's table. Ids before the call come from past_ids.
 Values NGramHashMapping(Convert& c) {
   const int64_t most = c.integer("max_ngram_size", 0), heads = c.integer("n_head_per_ngram", 0), past = most - 1;
   if (most < 2 || most > 1024 || heads < 1 || heads > 65536)
@@ -111,7 +111,7 @@ Values NGramHashMapping(Convert& c) {
     auto also_cut = [&](const Expr& where) { cut = cut ? c.emit("logical_or", {cut, where}) : where; };
     if (n > 0 && resets) also_cut(c.emit("equal", {id, missing}));
     if (n > 0 && c.has(6)) {
-      // The segment that begins at a place hides what is before that place.
+      // A segment that begins at a place hides the ids before that place.
       Expr place = c.add(c.count_up(ids, 1), static_cast<double>(1 - n)), one = c.integer_scalar(1);
       Expr differs = c.emit("not_equal", {behind(c, c.input(6), ids, 0, n - 1), behind(c, c.input(6), ids, 0, n)});
       also_cut(c.emit("logical_and", {differs, c.emit("greater_equal", {place, one})}));
@@ -129,8 +129,8 @@ Values NGramHashMapping(Convert& c) {
   return {c.concatenate(by_size, 2), c.emit("take", {all, places}, {{"axis", int64_t{1}}, {"mode", "clip"}})};
 }
 
-// Words (S, L) of characters, 0 behind their ends: the greatest of tanh of each filter (F, 1, width, E) over the places
-// of a word where it fits, and at the first one always. What an empty word gives is of no meaning.
+// Words (S, L) of characters, with 0 after their ends: the largest tanh of each filter (F, 1, width, E) over the places
+// of a word where it fits, and always at the first one. The result of an empty word is undefined.
 Values WordConvEmbedding(Convert& c) {
   Expr words = c.input(0), filters = c.input(1);
   if (!c.expect_rank(words, 2, 2, "Sequence") || !c.expect_rank(filters, 4, 4, "W") ||

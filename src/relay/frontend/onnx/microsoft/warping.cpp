@@ -1,8 +1,8 @@
-// DynamicTimeWarping: the cheapest way through a matrix of costs from its first to its last element, by steps down, to
+// DynamicTimeWarping: the cheapest path through a matrix of costs from its first to its last element, by steps down, to
 // the right, or both.
 //
-// Elements i + j = d are reached from those of d - 1 and d - 2, so the costs of the ways are found by diagonals,
-// each a vector over i, with how each element was reached; then the way is followed back.
+// Elements i + j = d are reached from those of d - 1 and d - 2, so the costs of paths are computed by diagonals, each a
+// vector over i, with the predecessor of each element; then the path is followed back.
 #include <cmath>
 
 #include "relay/frontend/common/steps.h"
@@ -37,13 +37,13 @@ class Warping {
   Expr number(double value) { return c_.scalar(value, c_.dtype(costs_)); }
   Expr whole(int64_t value) { return c_.integer_scalar(value); }
 
-  // A vector with each element one place on, and `first` in front.
+  // A vector shifted by one place, with `first` in front.
   Expr moved(const Expr& e, const Expr& first) {
     Expr before = c_.emit("take", {e, c_.add(row_, -1)}, {{"axis", int64_t{0}}, {"mode", "clip"}});
     return c_.emit("where", {c_.emit("equal", {row_, whole(0)}), first, before});
   }
 
-  // State: the costs of the two diagonals before. Gives 0 where an element is reached from both, 1 from above, 2 from
+  // State: the costs of the two previous diagonals. Returns 0 for an element reached diagonally, 1 from above, 2 from
   // the left.
   std::optional<Step> diagonal(const Expr& index, const Exprs& state) {
     Expr column = c_.subtract(index, row_);

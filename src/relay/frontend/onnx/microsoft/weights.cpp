@@ -71,7 +71,7 @@ Expr times_bits(Convert& c, const Expr& a, const BitInputs& in, int64_t k, int64
   const ir::Dims flat{scalar::imm(n), scalar::imm(blocks * block)};
   weight = c.cast(unpacked(c, weight, bits), dtype);
   if (in.group) {
-    // The block of each place is told.
+    // The block of each place is an input.
     auto of_place = [&](const Expr& e) {
       if (!e || c.rank(e) == 0) return e;
       return c.emit("take", {c.squeeze(e, 2), in.group}, {{"axis", int64_t{1}}, {"mode", "checked"}});
@@ -91,15 +91,14 @@ Expr times_bits(Convert& c, const Expr& a, const BitInputs& in, int64_t k, int64
 
 Expr optional(Convert& c, size_t i) { return c.has(i) ? c.input(i) : Expr(); }
 
-// The product with the weight, scales and bias at input `first` and behind.
+// The product with the weight, scales and bias from input `first` on.
 Expr times_bits(Convert& c, const Expr& a, size_t first, const char* rows) {
   if (!c.has(first) || !c.has(first + 1)) return c.bad("input {} or {} is missing", first, first + 1);
   const BitInputs in{c.input(first), c.input(first + 1), nullptr, nullptr, optional(c, first + 2)};
   return times_bits(c, a, in, c.integer("K", 0), c.integer(rows, 0));
 }
 
-// The data, with a second one added where there is one, and that divided by the root of the mean of its squares where
-// there is a scale.
+// The data, with a second input added if present, divided by the root of the mean of its squares if there is a scale.
 struct Normalised {
   Expr y, sum;
 };
@@ -117,7 +116,7 @@ Values MatMulNBits(Convert& c) {
   return {times_bits(c, c.input(0), in, c.integer("K", 0), c.integer("N", 0))};
 }
 
-// Two such products of one input, the curve of the first times the second.
+// Two such products of one input: the curve of the first times the second.
 Values MatMulNBitsMlp(Convert& c) {
   const std::string curve = c.text("activation", "silu");
   if (curve != "silu") return c.unsupported("activation is '{}'", curve);
@@ -204,7 +203,7 @@ Values GatherBlockQuantized(Convert& c) {
   const bool packed = stored == DType::uint8();
   const DType dtype = c.dtype(scales);
   auto rows = [&](const Expr& e) { return c.emit("take", {e, c.input(1)}, {{"axis", *axis}, {"mode", "checked"}}); };
-  // Where the axis of blocks is in the result.
+  // The position of the axis of blocks in the result.
   const int64_t at = *along < *axis ? *along : *along + c.rank(c.input(1)) - 1;
   auto numbers = [&](const Expr& e) { return packed ? unpacked(c, rows(e), bits) : rows(e); };
   Expr x = numbers(table), scale = rows(scales);
@@ -212,7 +211,7 @@ Values GatherBlockQuantized(Convert& c) {
   if (c.has(3)) {
     zero = c.cast(numbers(c.input(3)), dtype);
     std::optional<int64_t> given = c.extent(zero, at), blocks = c.extent(scale, at);
-    if (given && blocks && *given > *blocks) zero = c.slice(zero, at, 0, *blocks);  // the last byte is not full
+    if (given && blocks && *given > *blocks) zero = c.slice(zero, at, 0, *blocks);  // the last byte is partly used
   }
   std::optional<int64_t> extent = c.extent(x, at);
   auto spread = [&](Expr e) {

@@ -1,4 +1,4 @@
-// Features of samples: scaled, filled in, encoded, taken out, put together.
+// Features of samples: scaling, imputation, encoding, selection, concatenation.
 #include <cmath>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace relay::onnx::ml {
 using ir::Expr;
 using ir::Ints;
 
-// (x - offset) * scale, one of each a feature or one for all.
+// (x - offset) * scale, one per feature or one for all.
 Values Scaler(Convert& c) {
   Expr x = c.input(0);
   if (!c.dtype(x).is_float()) x = c.cast(x, DType::float32());
@@ -22,7 +22,7 @@ Values Scaler(Convert& c) {
   return {c.cast(x, DType::float32())};
 }
 
-// Each row divided by its greatest element, its sum or its length.
+// Each row divided by its largest element, its sum or its length.
 Values Normalizer(Convert& c) {
   Expr x = samples(c);
   if (!x) return {};
@@ -43,7 +43,7 @@ Values Binarizer(Convert& c) {
   return {c.cast(c.emit("greater", {x, c.scalar(c.real("threshold", 0), dtype)}), dtype)};
 }
 
-// What is missing (NaN, or a value that stands for it) becomes the value of its feature.
+// Missing elements (NaN, or a value that represents it) become the value of their feature.
 Values Imputer(Convert& c) {
   Expr x = c.input(0), missing, values;
   const DType dtype = c.dtype(x);
@@ -61,7 +61,7 @@ Values Imputer(Convert& c) {
   return {c.emit("where", {missing, values, x})};
 }
 
-// Features of several inputs side by side.
+// Concatenates features of several inputs.
 Values FeatureVectorizer(Convert& c) {
   ir::Exprs parts;
   for (Expr e : c.all_inputs()) {
@@ -72,7 +72,7 @@ Values FeatureVectorizer(Convert& c) {
   return {c.concatenate(parts, 1)};
 }
 
-// Places of the last axis.
+// Selects places of the last axis.
 Values ArrayFeatureExtractor(Convert& c) {
   Expr x = c.input(0), at = c.input(1);
   if (!c.expect_rank(x, 1, 32, "X")) return {};
@@ -109,7 +109,7 @@ List list_of(Convert& c, const std::string& stem) {
   return {std::move(made)};
 }
 
-// For each element of x, on a new last axis, which of the keys it is. NaN is NaN.
+// For each element of x, on a new last axis, a flag for the key that it equals. NaN equals NaN.
 Expr which(Convert& c, const Expr& x, Tensor keys) {
   const DType dtype = keys.dtype();
   const Expr element = c.expand(c.cast(x, dtype), c.rank(x)), all = c.constant(std::move(keys));
@@ -120,7 +120,7 @@ Expr which(Convert& c, const Expr& x, Tensor keys) {
 
 bool takes_strings(Convert& c) { return c.value(0).carried == static_cast<int32_t>(ElementType::String); }
 
-// What stands in place of a value that is missing.
+// The replacement of a missing value.
 Expr default_of(Convert& c, const List& values) {
   const DType dtype = values.values.dtype();
   if (const auto* data = c.value_of<std::shared_ptr<const TensorData>>("default_tensor")) {
@@ -161,7 +161,7 @@ List places(int64_t count) {
 
 }  // namespace
 
-// Values for keys; what is no key has a default. Version 1 has a list of strings, and their places.
+// Values for keys; all others get a default. Version 1 has a list of strings, and their places.
 Values LabelEncoder(Convert& c) {
   if (const List classes = strings_of(c, "classes_strings"); classes.values) {
     const List at = places(classes.values.elements());
@@ -179,7 +179,7 @@ Values CategoryMapper(Convert& c) {
   return takes_strings(c) ? mapped(c, strings, keys) : mapped(c, keys, strings);
 }
 
-// 1 at the category, 0 elsewhere. With `zeros` what is no category has zeros only, else it ends the run.
+// 1 at the category, 0 elsewhere. With `zeros`, an unknown category has zeros only; without, it ends the run.
 Values OneHotEncoder(Convert& c) {
   const List categories = list_of(c, "cats");
   if (!categories.values) return c.bad("it has no categories");
@@ -188,7 +188,7 @@ Values OneHotEncoder(Convert& c) {
                  categories.is_strings ? "not" : "of strings");
   const Expr same = which(c, c.input(0), categories.values);
   if (c.integer("zeros", 1)) return {c.cast(same, DType::float32())};
-  // A value outside of the categories ends the run: its place would be behind the last.
+  // A value outside of the categories ends the run: its place would be after the last.
   const int64_t count = categories.values.elements(), last = c.rank(c.input(0));
   const Expr all = c.constant(places(count).values);
   const Expr place = c.cast(c.emit("argmax", {c.cast(same, DType::int32())}, {{"axis", Ints{last}}}), DType::int64());
@@ -197,7 +197,7 @@ Values OneHotEncoder(Convert& c) {
   return {c.cast(c.emit("equal", {c.expand(checked, last), all}), DType::float32())};
 }
 
-// A map from words of the vocabulary to numbers is a row with one column a word: what the result is too.
+// A map from words of the vocabulary to numbers is a row with one column per word, and so is the result.
 Values DictVectorizer(Convert& c) {
   const Expr x = c.input(0);
   const auto* words = c.value_of<std::vector<std::string_view>>("string_vocabulary");

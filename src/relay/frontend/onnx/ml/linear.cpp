@@ -7,7 +7,7 @@ using ir::Expr;
 
 namespace {
 
-// x times coefficients (rows, features), plus one intercept a row.
+// x times coefficients (rows, features), plus one intercept per row.
 Expr linear(Convert& c, int64_t rows) {
   Expr x = samples(c);
   const std::vector<double> weights = numbers(c, "coefficients"), intercepts = numbers(c, "intercepts");

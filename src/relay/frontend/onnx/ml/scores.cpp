@@ -32,7 +32,7 @@ std::vector<double> numbers(Convert& c, std::string_view name, std::string_view 
 
 namespace {
 
-// An element that is 0 counts as none, and stays 0.
+// Softmax in which zero elements are left out, and stay 0.
 Expr softmax_zero(Convert& c, const Expr& scores) {
   const DType dtype = c.dtype(scores);
   const Expr most = c.reduce("max", scores, {1}, true);

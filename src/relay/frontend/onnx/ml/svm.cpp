@@ -31,7 +31,7 @@ Expr kernel_of(Convert& c, const Expr& x, const std::vector<double>& vectors, in
   const Expr all = reals(c, vectors, {count, features});
   const std::string kind = c.text("kernel_type", "LINEAR");
   if (kind == "RBF") {
-    // Differences first: the squares of lengths would lose what little two vectors differ by.
+    // Differences first: squares of lengths would lose small differences of two vectors.
     const Expr difference = c.subtract(c.expand(x, 1), all);
     return c.emit("exp", {c.multiply(c.reduce("sum", c.multiply(difference, difference), {2}, false), -gamma)});
   }
@@ -72,7 +72,7 @@ struct Machine {
   int64_t pairs() const { return classes * (classes - 1) / 2; }
 };
 
-// Beyond this the work of a coupling's step, which is written out class by class, would be too much.
+// Beyond this, a step of the coupling, which is written out class by class, would be too large.
 constexpr int64_t max_coupled = 64;
 
 std::optional<Machine> read_machine(Convert& c) {
@@ -101,8 +101,8 @@ std::optional<Machine> read_machine(Convert& c) {
   return m;
 }
 
-// The decisions of all pairs of classes, (N, pairs): one is above 0 for the first class of its pair. Row r of the
-// coefficients has, for a vector of class k, the one against class r, or r + 1 from k on.
+// The decisions of all pairs of classes, (N, pairs): a decision above 0 is for the first class of its pair. Row r of
+// the coefficients has, for a vector of class k, the one against class r, or r + 1 from k on.
 Expr decisions(Convert& c, const Machine& m, const Expr& kernel) {
   if (!c.may_make(m.pairs() * m.vectors, DType::float32())) return nullptr;
   std::vector<double> weights(static_cast<size_t>(m.pairs() * m.vectors), 0);
@@ -141,7 +141,7 @@ Expr pairwise(Convert& c, const Machine& m, const Expr& decided) {
   const Expr linear = c.add(c.multiply(decided, reals(c, m.a, {m.pairs()})), reals(c, m.b, {m.pairs()}));
   Expr p = c.emit("sigmoid", {c.emit("negative", {linear})});
   p = c.emit("maximum", {c.emit("minimum", {p, real(c, 1 - 1e-7)}), real(c, 1e-7)});
-  Ints place(static_cast<size_t>(m.classes * m.classes), 0);  // of 0, the pairs, what is left of them
+  Ints place(static_cast<size_t>(m.classes * m.classes), 0);  // of 0, the pairs, and the remaining ones
   int64_t pair = 0;
   for (int64_t i = 0; i < m.classes; ++i)
     for (int64_t j = i + 1; j < m.classes; ++j, ++pair) {
@@ -164,7 +164,7 @@ Expr coupling(Convert& c, const Machine& m, const Expr& r) {
   return c.subtract(c.multiply(reals(c, eye, {m.classes, m.classes}), diagonal), c.multiply(square, turned));
 }
 
-// The vector p of the coupling, and what its iteration keeps.
+// The vector p of the coupling, and the values that its iteration maintains.
 struct Coupled {
   Expr p, product, form;  // (N, classes); Q p; (N, 1): p Q p
 };
@@ -174,13 +174,13 @@ Coupled renewed(Convert& c, const Expr& q, const Expr& p) {
   return {p, product, c.reduce("sum", c.multiply(p, product), {1}, true)};
 }
 
-// Where Q p differs from p Q p by too much. (N, 1)
+// True where Q p differs too much from p Q p. (N, 1)
 Expr unfinished(Convert& c, const Machine& m, const Coupled& at) {
   const Expr error = c.reduce("max", c.emit("abs", {c.subtract(at.product, at.form)}), {1}, true);
   return c.emit("greater_equal", {error, real(c, 0.005 / static_cast<double>(m.classes))});
 }
 
-// One sweep over the classes: each probability in turn takes the value that its equation asks for.
+// A sweep over the classes: each probability in turn takes the value that solves its equation.
 Expr swept(Convert& c, const Machine& m, const Expr& q, Coupled at) {
   for (int64_t i = 0; i < m.classes && !c.failed(); ++i) {
     const Expr row = c.squeeze(c.slice(q, 1, i, i + 1), 1), own = c.slice(row, 1, i, i + 1),
@@ -196,8 +196,8 @@ Expr swept(Convert& c, const Machine& m, const Expr& q, Coupled at) {
   return at.p;
 }
 
-// Probabilities of the classes, (N, classes), by the iteration of the paper: at most 100 sweeps, and none of a row
-// whose error is small.
+// Probabilities of the classes, (N, classes), by the iteration of the paper: at most 100 sweeps, and no further ones
+// for a row whose error is small.
 Expr coupled(Convert& c, const Machine& m, const Expr& decided) {
   if (m.classes > max_coupled)
     return c.unsupported("it has probabilities of {} classes; at most {} can be imported", m.classes, max_coupled);
@@ -220,7 +220,7 @@ Expr coupled(Convert& c, const Machine& m, const Expr& decided) {
   return done ? done->state[0] : nullptr;
 }
 
-// Without support vectors: one linear score a class.
+// Without support vectors: one linear score per class.
 Values linear_machine(Convert& c, const Machine& m, const Expr& x) {
   if (static_cast<int64_t>(m.coefficients.size()) % m.classes != 0)
     return c.bad("it has {} coefficients for {} classes", m.coefficients.size(), m.classes);
@@ -228,7 +228,7 @@ Values linear_machine(Convert& c, const Machine& m, const Expr& x) {
   const Expr scores = c.add(c.emit("nn.dense", {x, reals(c, m.coefficients, {m.classes, features})}), m.rho[0]);
   Expr best = c.cast(c.emit("argmax", {scores}, {{"axis", Ints{1}}}), DType::int64());
   if (m.classes == 2 && m.a.empty()) {
-    // Two classes without probabilities: the second wins where the greater score says yes.
+    // Two classes without probabilities: the second wins if the larger score is positive.
     const bool positive = std::all_of(m.coefficients.begin(), m.coefficients.end(), [](double w) { return w >= 0; });
     const Expr most = c.reduce("max", scores, {1}, false);
     const Expr second =
@@ -240,7 +240,7 @@ Values linear_machine(Convert& c, const Machine& m, const Expr& x) {
 
 }  // namespace
 
-// Labels, and scores: probabilities where prob_a is given, else the decisions of the pairs of classes.
+// Labels, and scores: probabilities if prob_a is present, else the decisions of the pairs of classes.
 Values SVMClassifier(Convert& c) {
   Expr x = samples(c);
   std::optional<Machine> m = read_machine(c);
@@ -253,7 +253,7 @@ Values SVMClassifier(Convert& c) {
   const Value label = labelled(c, winner(c, *m, decided), m->classes);
   if (!m->a.empty()) return {label, transformed(c, coupled(c, *m, decided))};
   if (m->classes > 2) return {label, transformed(c, decided)};
-  // One decision of two classes: the score of the second, and what stands opposite.
+  // A single decision of two classes: the score of the second, and its opposite.
   const std::string how = c.text("post_transform", "NONE");
   if (how == "PROBIT") return c.unsupported("post_transform is PROBIT, with one score for two classes");
   if (how == "LOGISTIC")

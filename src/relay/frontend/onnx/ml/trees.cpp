@@ -1,5 +1,5 @@
-// Ensembles of decision trees. All samples walk down all trees together, one level a step: the table of the nodes says
-// which feature a node looks at, what it compares it with, and where to go on; a leaf goes on to itself.
+// Ensembles of decision trees. All samples walk down all trees together, one level per step: the table of nodes has the
+// feature of a node, the value that it is compared with, and the next nodes; a leaf's next node is itself.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -34,11 +34,12 @@ struct Forest {
 
 constexpr int64_t max_tree_depth = 512;
 
-// The longest way from a root to a leaf, in time and memory of the number of nodes; reports ways that do not end.
+// The longest path from a root to a leaf, in time and memory proportional to the number of nodes; reports infinite
+// paths.
 bool measure(Convert& c, Forest& forest) {
   const int64_t count = static_cast<int64_t>(forest.nodes.size());
   constexpr int64_t unseen = -1, open = -2;
-  Ints heights(forest.nodes.size(), unseen);  // the longest way on from a node
+  Ints heights(forest.nodes.size(), unseen);  // the longest path from a node
   Ints work = forest.roots;
   while (!work.empty()) {
     const int64_t at = work.back();
@@ -83,7 +84,7 @@ std::optional<Mode> mode_of(std::string_view name) {
   return std::nullopt;
 }
 
-// The form before version 5: nodes are named by a tree and a number in it. `what`: "target" or "class".
+// The form before version 5: nodes are identified by a tree and a number in it. `what`: "target" or "class".
 std::optional<Forest> read_named(Convert& c, const std::string& what) {
   const Ints trees = c.ints("nodes_treeids"), ids = c.ints("nodes_nodeids"), features = c.ints("nodes_featureids"),
              yes = c.ints("nodes_truenodeids"), no = c.ints("nodes_falsenodeids"),
@@ -126,7 +127,7 @@ std::optional<Forest> read_named(Convert& c, const std::string& what) {
   return forest;
 }
 
-// A node that asks for one of several values is a chain of nodes that ask for one each.
+// Splits a node that tests for several values into a chain of nodes that test for one each.
 bool split_members(Convert& c, Forest& forest, const std::vector<double>& values) {
   size_t at = 0;
   const size_t count = forest.nodes.size();
@@ -147,12 +148,12 @@ bool split_members(Convert& c, Forest& forest, const std::vector<double>& values
       place = forest.nodes.size();
       forest.nodes.push_back(std::move(rest));
     }
-    ++at;  // the NaN behind the set
+    ++at;  // the NaN after the set
   }
   return true;
 }
 
-// Version 5: nodes and leaves have lists of their own.
+// Version 5: nodes and leaves have separate lists.
 std::optional<Forest> read_numbered(Convert& c) {
   const Ints features = c.ints("nodes_featureids"), yes = c.ints("nodes_truenodeids"),
              no = c.ints("nodes_falsenodeids"), yes_leaf = c.ints("nodes_trueleafs"),
@@ -190,7 +191,7 @@ std::optional<Forest> read_numbered(Convert& c) {
   return forest;
 }
 
-// Walks down, and adds up what the leaves say.
+// Walks down, and adds up the weights of the leaves.
 class Walk {
  public:
   Walk(Convert& c, const Forest& forest, Expr x) : c_(c), forest_(forest), x_(std::move(x)), dtype_(c.dtype(x_)) {}
@@ -313,7 +314,8 @@ Values TreeEnsembleClassifier(Convert& c) {
   std::optional<Forest> forest = read_named(c, "class");
   if (!forest) return {};
   forest->targets = class_count(c);
-  // Two classes with the scores of one: those of the second. Under the number of the second class the first has 0.
+  // Two classes with the scores of one: those of the second. If they have the number of the second class, the first
+  // gets 0.
   Ints ids = c.ints("class_ids");
   std::sort(ids.begin(), ids.end());
   const bool one = forest->targets == 2 && !ids.empty() && ids.front() == ids.back();

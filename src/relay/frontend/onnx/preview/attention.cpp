@@ -1,4 +1,4 @@
-// Attention whose scores and weights go through graphs of the node.
+// Attention whose scores and weights are modified by graphs of the node.
 #include <cmath>
 
 #include "relay/frontend/onnx/window.h"
@@ -7,7 +7,8 @@ namespace relay::onnx::preview {
 
 using ir::Expr;
 
-// softmax(score_mod(Q K' * scale)) through prob_mod, times V. Heads of K and V may stand for several of Q, in a row.
+// softmax(score_mod(Q K' * scale)) through prob_mod, times V. Heads of K and V may be used by several consecutive ones
+// of Q.
 Values FlexAttention(Convert& c) {
   Expr q = c.input(0), k = c.input(1), v = c.input(2);
   for (const Expr& e : {q, k, v})

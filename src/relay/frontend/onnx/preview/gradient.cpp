@@ -10,8 +10,8 @@ namespace relay::onnx::preview {
 
 using ir::Expr;
 
-// y is what the nodes between xs, zs and y make of the node's inputs; the results are its derivatives by xs. A function
-// of all of them is differentiated by Relay's pass, and called.
+// y is the value that the nodes between xs, zs and y compute from the node's inputs; the results are its derivatives by
+// xs. A function of all of them is differentiated by Relay's pass, and called.
 Values Gradient(Convert& c) {
   std::vector<std::string_view> names;
   size_t wanted = 0;
@@ -35,7 +35,7 @@ Values Gradient(Convert& c) {
   std::optional<Value> value = c.recomputed(y, given);
   Expr result = value ? c.expression(*value) : Expr();
   if (!result) return {};
-  // What y takes besides, such as inputs of the model, are parameters with their own values.
+  // Other inputs of y, such as inputs of the model, are parameters with their own values.
   ir::Exprs arguments = c.all_inputs();
   ir::VarMap replaced;
   for (const ir::VarRef& free : ir::free_vars(result)) {

@@ -1,5 +1,5 @@
-// Optimisers: one step of training. Inputs: the learning rate, the number of the step, then of all tensors the values,
-// the gradients, and what the optimiser keeps of each.
+// Optimisers: one step of training. Inputs: the learning rate, the number of the step, then for all tensors the values,
+// the gradients, and the optimiser's states of each.
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx::preview {
@@ -10,7 +10,7 @@ namespace {
 
 struct Step {
   Expr rate, number;               // the number as a float
-  std::vector<ir::Exprs> tensors;  // of each: value, gradient, states
+  std::vector<ir::Exprs> tensors;  // for each: value, gradient, states
 };
 
 std::optional<Step> read(Convert& c, size_t states) {
@@ -24,14 +24,14 @@ std::optional<Step> read(Convert& c, size_t states) {
   for (size_t i = 0; i < count; ++i) {
     ir::Exprs tensor;
     for (size_t k = 0; k < each; ++k) tensor.push_back(all[2 + k * count + i]);
-    // The gradient of what keeps values small comes to that of the model.
+    // Adds the gradient of weight decay to that of the model.
     tensor[1] = c.add(c.multiply(tensor[0], c.real("norm_coefficient", 0)), tensor[1]);
     step.tensors.push_back(std::move(tensor));
   }
   return step;
 }
 
-// All new values, then all of the first state, and so on.
+// All new values, then all first states, and so on.
 Values in_order(const std::vector<ir::Exprs>& results) {
   Values all;
   for (size_t k = 0; k < results[0].size(); ++k)

@@ -27,10 +27,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // Subtracted from the scores besides the maximum, so that sums of a million weights times values stay below the values.
 constexpr double margin = 14;
 
-// What was found, over the axes of `result`.
+// The attention that was found, over the axes of `result`.
 struct Found {
   te::Tensor product, max, sum, result;
-  Expr score;              // of (row, key), with one load of `product`
+  Expr score;              // of (row, key), with a single load of `product`
   Expr product_load;       // that load
   Expr query, key, value;  // factors; the first two over `depth` too
   Expr key_var, depth_var;
@@ -49,7 +49,7 @@ te::Tensor source_of(const Expr& e) {
   return e->kind == Kind::Load ? te::Tensor(dynamic_cast<const te::TensorNode*>(e->source.get())) : te::Tensor();
 }
 
-// exp / sum or exp * (1 / sum): its two parts.
+// The two parts of a quotient: exp / sum or exp * (1 / sum).
 struct Quotient {
   Expr exp, sum;
 };
@@ -65,7 +65,7 @@ std::optional<Quotient> quotient(const Expr& e) {
   return std::nullopt;
 }
 
-// The body of a reduction over one axis where `load` reads it, with `var` for that axis.
+// The body of a reduction over one axis at `load`, with `var` for that axis.
 Expr body_at(const Expr& load, const Expr& var, const Expanded& bodies, const scalar::Bounds& bounds) {
   const te::Tensor stage = source_of(load);
   std::vector<Binding> now{{stage->reduce_axes[0].var, var}};
@@ -103,7 +103,7 @@ std::optional<Found> find(const te::Tensors& outputs) {
   f.key_var = r.reduce_axes[0].var, f.keys = scalar::simplify(r.reduce_axes[0].extent);
   if (scalar::is_int(f.keys) && f.keys->ivalue < 1) return std::nullopt;  // an empty sum is zero, without a softmax
 
-  // The softmax, and that its three places agree on the scores.
+  // The softmax, with a check that its three places agree on the scores.
   const Exprs& factors = bodies.body(r)->args;
   std::optional<Quotient> q = quotient(factors[0]);
   f.value = factors[1];
@@ -119,7 +119,7 @@ std::optional<Found> find(const te::Tensors& outputs) {
       uses(max_load, f.key_var))
     return std::nullopt;
 
-  // The scores: of one product.
+  // The scores must use one product.
   int products = 0;
   scalar::visit(score, [&](const Expr& e) {
     if (te::Tensor t = source_of(e); t && t->combiner != te::Combiner::None) f.product_load = e, ++products;
@@ -130,7 +130,7 @@ std::optional<Found> find(const te::Tensors& outputs) {
   const Expr body = body_at(f.product_load, f.depth_var, bodies, bounds);
   if (!is_binary(body, BinaryOp::Mul)) return std::nullopt;
 
-  // Which axis is which.
+  // The role of each axis.
   bool has_row = false, has_column = false;
   for (size_t d = 0; d < r.axes.size(); ++d) {
     const Expr& var = r.axes[d].var;
@@ -154,12 +154,12 @@ std::optional<Found> find(const te::Tensors& outputs) {
     return std::nullopt;
   for (const Expr& e : {f.query, f.key, f.value})
     if (e->dtype != DType::float32()) return std::nullopt;
-  // Behind it only pointwise work, which reads nothing else of this.
+  // Only pointwise work may follow, with no other reads of these stages.
   if (pointwise_end(outputs, f.result, {}) != outputs[0]) return std::nullopt;
   return f;
 }
 
-// Builds the stages over axes of their own.
+// Builds the stages over new axes.
 class Rewriter {
  public:
   Rewriter(const te::Tensors& outputs, const Found& found, int64_t block) : f_(found), block_(block) {
@@ -173,7 +173,7 @@ class Rewriter {
     names.batches = static_cast<int64_t>(f_.batch.size()), names.block = block_;
     names.row = f_.row, names.column = f_.column, names.result = f_.result->name;
     const size_t b = f_.batch.size();
-    // Keys for all heads, or rows of images, are packed once: without the batches that they do not have.
+    // Keys for all heads, or rows of images, are packed once: without the batch axes that they lack.
     std::vector<size_t> batches_of_keys;
     for (size_t d = 0; d < b; ++d)
       if (uses(f_.key, f_.result->axes[f_.batch[d]].var)) batches_of_keys.push_back(d);
@@ -200,7 +200,7 @@ class Rewriter {
       return at(score, i, i[b], {}, i[b + 1], {});
     });
     te::Tensor mean = block_ ? in_blocks(scores) : at_once(scores);
-    // Under the name and the axes that it had.
+    // Keeps its name and axes.
     te::TensorNode result = *f_.result;
     Exprs index;
     for (size_t d : f_.batch) index.push_back(result.axes[d].var);
@@ -232,7 +232,7 @@ class Rewriter {
     out.push_back(f_.result->axes[f_.row].var), out.push_back(f_.key_var);
     return out;
   }
-  // `e`, which is over the axes of the result, at batches i[0], i[1], ... and what else it uses.
+  // `e`, which is over the axes of the result, at batches i[0], i[1], ... and at the other indices that it uses.
   Expr at(const Expr& e, const Exprs& i, const Expr& row, const Expr& column, const Expr& key,
           const Expr& depth) const {
     const te::TensorNode& r = *f_.result;
@@ -246,7 +246,7 @@ class Rewriter {
   }
   static Expr number(double v) { return fimm(v, DType::float32()); }
   static Expr exp(const Expr& e) { return scalar::unary(UnaryOp::Exp, e); }
-  // What is subtracted from scores of this maximum: minus infinity cannot be.
+  // The value subtracted from scores with this maximum, which must not be minus infinity.
   static Expr base_of(const Expr& max) {
     return select(scalar::eq(max, number(-infinity)), number(0), max + number(margin));
   }
@@ -302,7 +302,7 @@ class Rewriter {
     te::Tensor sum = te::scan(names.sum = unused("sum"), of_row, t32, [&](const Exprs& i, const te::Tensor& self) {
       return select(first(i[b + 1]), (*total)(i), (*self)(previous(i)) * (*rescale)(i) + (*total)(i));
     });
-    // Nothing summed up so far: no mean, unless this was all.
+    // If the sum so far is empty there is no mean, unless this was the only block.
     te::Tensor inverse_sum = te::compute(names.inverse_sum = unused("inverse_sum"), of_row, [&](const Exprs& i) {
       const Expr none = scalar::logical_and(scalar::eq((*sum)(i), number(0)), scalar::lt(i[b + 1] + 1, steps_));
       return select(none, number(0), scalar::binary(BinaryOp::Div, number(1), (*sum)(i)));
@@ -330,7 +330,7 @@ class Rewriter {
                       });
   }
 
-  // A reduction over a block of keys, whose number is that of axis `t`: the last block ends with the keys.
+  // A reduction over a block of keys, the block's number being axis `t`: the last block ends with the keys.
   te::Tensor ragged(size_t t, const te::Tensor& whole) const {
     if (scalar::is_int(f_.keys) && f_.keys->ivalue % block_ == 0) return whole;
     te::TensorNode node = *whole;
@@ -348,7 +348,7 @@ class Rewriter {
 
 }  // namespace
 
-// Keys of a block: whole register tiles, and whole chains of partial results; as even as may be.
+// Keys per block: whole register tiles and whole chains of partial results, as even as possible.
 static int64_t choose_block(const Found& f, const TargetDesc& target) {
   constexpr int64_t max_at_once = 512;  // keys: a row of scores, twice, stays in L1
   constexpr int64_t usual = usual_features;
@@ -369,7 +369,7 @@ std::optional<Attention> rewrite_attention(te::Tensors& outputs, const TargetDes
   if (!f) return std::nullopt;
   const int64_t lanes = target.vector_bytes / 4, columns = extent_or(f->result->axes[f->column], 0),
                 depth = extent_or({{}, f->depth}, 0);
-  // Few rows are a matter of memory, which the plain form reads as well. Columns are lanes.
+  // With few rows, memory dominates, which the plain form reads as well. Columns are lanes.
   if (depth < 1 || depth > widest || columns < lanes / 2 || columns > widest ||
       extent_or(f->result->axes[f->row], usual_rows) < 4)
     return std::nullopt;
@@ -378,7 +378,7 @@ std::optional<Attention> rewrite_attention(te::Tensors& outputs, const TargetDes
   Rewriter rewriter(outputs, *f, all ? 0 : block);
   te::Tensors now = redirect(outputs, f->result, rewriter.run());
   for (const te::Tensor& t : te::topological(now))
-    if (t == f->product || t == f->max || t == f->sum) return std::nullopt;  // read elsewhere too
+    if (t == f->product || t == f->max || t == f->sum) return std::nullopt;  // has other readers
   outputs = std::move(now);
   return rewriter.names;
 }

@@ -1,4 +1,4 @@
-// Attention in blocks. That kernels compute the same is tested by test/python/test_attention.py and by the fuzzer.
+// Attention in blocks. Its results are tested by test/python/test_attention.py and by the fuzzer.
 #include "relay/lower/algorithms/attention/attention.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using scalar::imm;
 
 const DType f32 = DType::float32();
 
-// The scores of a long row are never an array: not even of a block of rows.
+// The scores of a long row are never stored in an array, not even those of a block of rows.
 TEST(Attention, ScoresHaveNoArray) {
   const int64_t length = 4096;
   te::Tensor q = te::placeholder("q", {imm(length), imm(64)}, f32), k = te::placeholder("k", q->shape, f32),
@@ -43,7 +43,7 @@ TEST(Attention, ScoresHaveNoArray) {
   Result<std::vector<BuiltKernel>> kernels =
       build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "attention");
   ASSERT_TRUE(kernels) << render(kernels.errors());
-  ASSERT_EQ(kernels->size(), 2u);  // the keys packed, and the rest
+  ASSERT_EQ(kernels->size(), 2u);  // one packs the keys, one does the rest
   for (const BuiltKernel& b : *kernels)
     loop::visit(
         b.kernel.body,

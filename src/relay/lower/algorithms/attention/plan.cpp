@@ -1,4 +1,4 @@
-// Where a plan takes attention in blocks: groups between which the scores would go through memory become one.
+// Plans attention in blocks: groups whose scores would go through memory become one.
 #include <set>
 
 #include "relay/lower/algorithms/algorithm.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t longest = 12;  // groups
 
-// What a group reduces with, one a reduction.
+// The combiners of a group's reductions.
 std::vector<te::Combiner> combiners(const Group& g) {
   std::vector<te::Combiner> out;
   for (const te::Tensor& t : te::topological(g.te.outputs))
@@ -47,7 +47,7 @@ class Finder {
       Group with_mover = joined(site_.plan.groups[*mover], g);
       te::Tensors rewritten = with_mover.te.outputs;
       std::optional<Attention> again = rewrite_attention(rewritten, site_.options.target);
-      if (!again) break;  // what it moves is read in another form then: it stays a group of its own
+      if (!again) break;  // its reader then has another form: it stays a separate group
       g = std::move(with_mover), outputs = std::move(rewritten), attention = std::move(again);
       found.members.push_back(*mover);
     }
@@ -56,13 +56,13 @@ class Finder {
   }
 
  private:
-  // The group that makes an array, if one other group alone reads it.
+  // The group that writes an array, if only one other group reads it.
   std::optional<size_t> maker(int array) const {
     const std::optional<size_t> g = site_.uses.writer(array);
     return g && site_.plan.groups[*g].outputs.size() == 1 && site_.uses.only_reader(array) ? g : std::nullopt;
   }
 
-  // Groups that lead from a product through a softmax to the sum `last`, in order; empty: none do.
+  // Groups that lead from a product through a softmax to the sum `last`, in order; empty if there are none.
   std::vector<size_t> chain(size_t last) const {
     const std::vector<te::Combiner> sum{te::Combiner::Sum}, softmax{te::Combiner::Max, te::Combiner::Sum};
     if (combiners(site_.plan.groups[last]) != sum) return {};
@@ -94,10 +94,10 @@ class Finder {
     return {};
   }
 
-  // The group without a reduction that makes what `attention` reads as keys, and nothing else of it: it does so while
-  // they are packed, once.
+  // The group without a reduction that computes only the keys of `attention`: its work is done once, while they are
+  // packed.
   std::optional<size_t> maker_of_keys(const Group& g, const te::Tensors& outputs, const Attention& attention) const {
-    std::set<std::string> by_keys, elsewhere;  // what is read
+    std::set<std::string> by_keys, elsewhere;  // arrays read
     for (const te::Tensor& t : te::topological(outputs))
       if (t->name == attention.keys)
         for (const te::Tensor& in : te::topological({t})) by_keys.insert(in->name);
@@ -121,8 +121,8 @@ GroupForm form_of(const Attention& stages) { return {.schedule = &attention_sche
 struct Steps {
   static std::optional<Found> match(const Site& site) { return Finder(site).find(); }
 
-  // The scores are written by the product, and read and written by the softmax, and read by the sum; against what each
-  // block of keys does besides: the means so far are scaled, by factors that take exponentials and divisions.
+  // The scores are written by the product, read and written by the softmax, and read by the sum. The cost is the extra
+  // work of each block of keys: the means so far are scaled, by factors that take exponentials and divisions.
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
     const Attention& a = found.stages;
     const std::set<std::string> of_blocks{a.rescale, a.inverse_sum, a.keep, a.mean};
@@ -147,10 +147,10 @@ struct Steps {
     return true;
   }
 
-  // Close, not exact: there are exponentials. All keys at once or the usual blocks, and small ones.
+  // Close, but not exact because of exponentials. All keys at once or the usual blocks, and small ones.
   static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>&, const TargetDesc& target) {
     std::vector<InForm> out;
-    constexpr int64_t blocks[] = {0, 16, 32, 48};  // 0: the usual one
+    constexpr int64_t blocks[] = {0, 16, 32, 48};  // 0: the usual size
     for (int64_t block : blocks) {
       InForm form{outputs, {}};
       const std::optional<Attention> stages = rewrite_attention(form.outputs, target, block);

@@ -1,6 +1,6 @@
 // Attention (attention.h). The tasks are blocks of rows of each batch; their scores stay in cache:
 //
-//   keys packed for the register tile                    (a kernel of its own: each block of rows reads them)
+//   keys packed for the register tile                    (a separate kernel: each block of rows reads them)
 //   for each block of rows                               (the tasks)
 //     for each block of keys                             (all of them, if they are few)
 //       scores[rows][keys]                               a register-tiled contraction, scale and mask on the tile
@@ -31,8 +31,8 @@ class Scheduler {
     const bool rows_known = scalar::is_int(scalar::simplify(rows.extent));
     const int64_t row_count = extent_or(rows, usual_features),
                   at_once = a_.block ? a_.block : extent_or(keys, usual_features);
-    // Even blocks, of whole tiles where the rest of a tile would be single rows.
-    // Scores and weights of a block of rows, 8 bytes a key, fill an eighth of L2; a few register tiles of rows do.
+    // Even blocks, of whole tiles if the rest of a tile would be single rows. Scores and weights of a block of rows, 8
+    // bytes per key, fill an eighth of L2, or take a few register tiles of rows if that is enough.
     constexpr int64_t bytes_a_key = 8, parts = 8, fewest_rows = 16, max_rows = 64;
     const int64_t most = std::clamp<int64_t>(part_of_l2(*draft_.target, parts) / bytes_a_key / at_once, fewest_rows,
                                              max_rows),
@@ -55,10 +55,10 @@ class Scheduler {
   }
 
  private:
-  // The name of axis d of a stage, behind the batches.
+  // The name of axis d of a stage, not counting batches.
   static std::string axis(const te::Tensor& t, size_t d) { return t->axes[d].var->name; }
 
-  // A stage at `level` loops of `home_`, its loops over batches (and the block of keys) first.
+  // Places a stage at `level` loops of `home_`, its loops over batches (and the block of keys) first.
   StageSchedule& place(const std::string& name, Storage storage, size_t single) {
     StageSchedule& s = draft_.schedule.stages[name];
     s = {};
@@ -68,7 +68,7 @@ class Scheduler {
     if (single) s.loops.push_back({axis(t, single), 1});
     return s;
   }
-  // One value a row, lanes along rows; with blocks [b, i, t].
+  // A value per row, lanes along rows; with blocks [b, i, t].
   StageSchedule& place_row_values(const std::string& name) {
     StageSchedule& s = place(name, Storage::Stack, a_.block ? b_ + 1 : 0);
     const std::string row = axis(draft_.stage(name), b_);
@@ -97,7 +97,7 @@ class Scheduler {
 
   // A reduction of each row in lanes, one row after the other.
   void place_reduction(const std::string& name) {
-    Schedule now;  // everything that is read has a place
+    Schedule now;  // all stages that are read have a place
     for (const te::Tensor& t : draft_.stages())
       if (!t->is_placeholder()) now.stages[t->name].place = Place::Root;
     te::Tensor r = draft_.stage(name);
@@ -124,11 +124,11 @@ class Scheduler {
     for (const te::Tensor& half : parts.halves) inside(half, false);
   }
 
-  // [b, j, k] as [b][j / block][k][j % block], a kernel of its own.
+  // [b, j, k] as [b][j / block][k][j % block], in a separate kernel.
   void pack_keys() {
     const te::Tensor keys = draft_.stage(a_.keys);
     const int64_t block = static_cast<int64_t>(of_scores_.nb) * lanes_;
-    const size_t batches = keys->axes.size() - 2;  // those that keys have
+    const size_t batches = keys->axes.size() - 2;  // batch axes of the keys
     const int j = static_cast<int>(batches), k = j + 1;
     Layout packed;
     for (int d = 0; d < j; ++d) packed.dims.push_back({d});
@@ -169,7 +169,7 @@ class Scheduler {
     draft_.outputs = redirect(draft_.outputs, keys, copy_stage(tile, keys->name));
   }
 
-  // The loops of the epilogue down to the rows of a task; sets its name and axes.
+  // The epilogue's loops down to the rows of a task; sets its name and axes.
   StageSchedule& epilogue() {
     const te::Tensor e = draft_.outputs[0];
     e_name_ = e->name;
@@ -244,10 +244,10 @@ class Scheduler {
   ScheduleDraft& draft_;
   const Attention a_;
   const int lanes_;
-  size_t b_ = 0;  // batches
+  size_t b_ = 0;  // number of batch axes
   int64_t block_rows_ = 1;
   RegisterTile of_scores_, of_values_;
-  std::string home_;  // where the stages of a block of rows are placed
+  std::string home_;  // the stage in which the stages of a block of rows are placed
   int home_level_ = 0;
   std::string e_name_, row_, column_;
 };

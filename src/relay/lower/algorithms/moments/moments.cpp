@@ -22,7 +22,7 @@ bool is_float_sum(const te::TensorNode& t) {
 
 bool is(const Expr& e, BinaryOp op) { return e->kind == scalar::Kind::Binary && e->binary == op; }
 
-// (a - b) of a sum of (a - b) * (a - b); null of another.
+// The factor (a - b) of a sum of (a - b) * (a - b); null for other sums.
 Expr distance_of(const te::TensorNode& squares) {
   const Expr& body = squares.body;
   if (!is(body, BinaryOp::Mul) || !is(body->args[0], BinaryOp::Sub) || !scalar::equal(body->args[0], body->args[1]))
@@ -30,14 +30,14 @@ Expr distance_of(const te::TensorNode& squares) {
   return body->args[0];
 }
 
-// The axes of more than one element.
+// The axes with more than one element.
 std::vector<te::Axis> longer_axes(const te::TensorNode& t) {
   std::vector<te::Axis> out = t.axes;
   std::erase_if(out, [](const te::Axis& a) { return is_int(a.extent, 1); });
   return out;
 }
 
-// That `sum` adds up `element`, which is in the axes of `squares`. Axes of one element do not count.
+// True if `sum` adds up `element`, which is in the axes of `squares`. Axes of one element do not count.
 bool adds_up(const te::TensorNode& sum, const te::TensorNode& squares, const Expr& element) {
   if (!is_float_sum(sum) || sum.dtype != squares.dtype) return false;
   std::vector<scalar::Binding> bindings, ones;
@@ -57,13 +57,13 @@ bool adds_up(const te::TensorNode& sum, const te::TensorNode& squares, const Exp
   return scalar::equal(plain(scalar::substitute(sum.body, bindings)), plain(element));
 }
 
-// That an expression depends on an axis that is summed over.
+// True if an expression depends on an axis that is summed over.
 bool reads_reduced(const te::TensorNode& sum, const Expr& e) {
   const Exprs vars = scalar::free_vars(e);
   return std::any_of(vars.begin(), vars.end(), [&](const Expr& v) { return is_reduce_axis(sum, v->name); });
 }
 
-// The stages that an expression reads, and what these are made of.
+// The stages that an expression reads, with their inputs.
 te::Tensors made_of(const Expr& e) {
   te::Tensors read;
   scalar::visit(e, [&](const Expr& n) {
@@ -90,16 +90,16 @@ std::optional<Moments> find_moments(const te::Tensors& outputs) {
 
 namespace {
 
-// The axes of a sum by the number of a block and the axes within a block.
+// The axes of a sum, split into the number of a block and the axes within a block.
 struct Cut {
-  int64_t blocks = 1, elements = 1;  // and those of a block
+  int64_t blocks = 1, elements = 1;  // blocks, and elements per block
   SumSplit split;
   const std::vector<te::Axis>& axes;
 
-  // `whole`: of whole axes where that makes blocks of up to four times as many elements, so that loops over these can
+  // `whole`: prefers whole axes if that makes blocks of up to four times as many elements, so that their loops can
   // become one (merge_sums.cpp).
   Cut(const std::vector<te::Axis>& all, int64_t terms, bool whole = false) : split(split_sum(all, terms)), axes(all) {
-    // Neighbours would be read at a remainder of the number of the block, not one after the other: whole rows instead.
+    // Neighbours would be read at a remainder of the block's number, not consecutively: take whole rows instead.
     const size_t last = axes.size() - 1;
     const int64_t row = axes[last].extent->ivalue;
     const bool several =
@@ -109,7 +109,7 @@ struct Cut {
     for (size_t k = 0; k < axes.size(); ++k) blocks *= steps(k), elements *= within(k);
   }
   void take_whole_axes(int64_t terms) {
-    constexpr int64_t further = 4;  // from `terms`, as split_sum() goes
+    constexpr int64_t further = 4;  // largest factor from `terms`, as in split_sum()
     int64_t inside = 1;
     for (size_t k = axes.size(); k-- > 1;) {
       inside *= axes[k].extent->ivalue;
@@ -117,7 +117,7 @@ struct Cut {
       if (inside * further >= terms) split = {k - 1, 1};
     }
   }
-  // Of an axis, outside of blocks and in one.
+  // The steps of an axis outside of blocks and within one.
   int64_t steps(size_t k) const { return axes[k].extent->ivalue / within(k); }
   int64_t within(size_t k) const {
     return k < split.at ? 1 : k > split.at ? axes[k].extent->ivalue : std::max<int64_t>(1, split.inner);
@@ -142,7 +142,7 @@ struct Cut {
 }  // namespace
 
 int64_t terms_of_block(const TargetDesc& target, DType dtype) {
-  constexpr int64_t parts = 8;  // with twice as many elements what is read next from memory waits for the second pass
+  constexpr int64_t parts = 8;  // with twice as many elements, prefetched data waits for the second pass
   return part_of_l1(target, parts) / dtype.bytes();
 }
 
@@ -162,14 +162,14 @@ int64_t terms_of_block(const TargetDesc& target, const Moments& moments, const B
 namespace {
 
 struct Sizes {
-  double elements = 1, results;  // of a sum, and how many sums
+  double elements = 1, results;  // elements per sum, and number of sums
   explicit Sizes(const te::TensorNode& sum) : results(elements_or(sum, usual_rows)) {
     for (const te::Axis& a : sum.reduce_axes) elements *= static_cast<double>(extent_or(a, 1));
   }
 };
 
 double waits_of_halves(const Cut& cut, const TargetDesc& target) {
-  // Two sums of a block wait for their halves: each of about as many additions, one after the other.
+  // Both sums of a block wait for their halves: each for about 5 dependent additions.
   constexpr double waits = 2 * 5;
   return static_cast<double>(cut.blocks) * waits * target.fma_latency / target.ghz;
 }
@@ -192,8 +192,8 @@ std::optional<Gain> estimate_pair(const Moments& found, const BlockLanes& lanes,
   const Sizes sizes(r);
   const double bytes = sizes.elements * sizes.results * r.dtype.bytes();
   const Cut cut(r.reduce_axes, terms_of_block(target, found, lanes), /*whole=*/!lanes.axis);
-  // Along rows a block waits for what comes from L3, as a stream does not: 16 x 64 x 56 x 56 take 530 us in blocks and
-  // 480 in two passes, as 16 x 28 x 28 x 128 130 and 220 (Zen 4).
+  // Along rows a block waits for data from L3, unlike a stream: 16 x 64 x 56 x 56 take 530 us in blocks and 480 us in
+  // two passes, 16 x 28 x 28 x 128 take 130 us and 220 us (Zen 4).
   const bool stays = lanes.axis ? stays_in_l2(target, bytes) : stays_in_l3(target, bytes);
   if (stays || cut.split.inner == 0) return std::nullopt;
   constexpr double passes = 5;  // over sums of blocks: both are written, and one of them is read twice
@@ -210,7 +210,7 @@ namespace {
 
 Expr number(double value, DType dtype) { return scalar::fimm(value, dtype); }
 
-// Sums and squares of each block: in the axes of `squares` and, behind or in front of them, the number of the block.
+// Sums and squares of each block: in the axes of `squares` with the number of the block behind or in front of them.
 struct OfBlocks {
   te::Tensor sum, squares;
 };
@@ -240,7 +240,7 @@ OfBlocks of_blocks(const std::string& sum, const te::TensorNode& squares, const 
   return out;
 }
 
-// `sum` under its own name and axes, so that readers stay as they are, over blocks.
+// `sum` over blocks, with its own name and axes, so that readers stay unchanged.
 te::Tensor over_blocks(const te::TensorNode& sum, const Cut& cut, const std::function<Expr(const Expr& block)>& body) {
   te::TensorNode node = sum;
   node.reduce_axes = {{scalar::var("b"), imm(cut.blocks)}};
@@ -248,14 +248,14 @@ te::Tensor over_blocks(const te::TensorNode& sum, const Cut& cut, const std::fun
   return te::Tensor(new te::TensorNode(std::move(node)));
 }
 
-// What a block with this sum and these squares adds to the squares around `mean`.
+// The contribution of a block with this sum and these squares to the squares around `mean`.
 Expr around(const Expr& mean, const Expr& sum, const Expr& squares, const Cut& cut) {
   const double elements = static_cast<double>(cut.elements);
   const Expr apart = sum * number(1 / elements, sum->dtype) - mean;
   return squares + apart * apart * number(elements, sum->dtype);
 }
 
-// Indices of `squares` at the place of an element of `t`, which is the sum or the squares.
+// Indices of `squares` for an element of `t`, which is the sum or the squares.
 Exprs place_of(const te::TensorNode& t, const te::TensorNode& squares) {
   const std::vector<te::Axis> axes = longer_axes(t);
   Exprs out;

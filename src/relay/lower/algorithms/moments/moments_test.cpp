@@ -1,4 +1,4 @@
-// Mean and variance in blocks: what is found, where it pays, and kernels against sums in float64.
+// Mean and variance in blocks: recognition, profitability, and kernels against sums in float64.
 #include "relay/lower/algorithms/moments/moments.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(Moments, AreFoundByStructure) {
   EXPECT_TRUE(found({.shape = {imm(2), imm(3), imm(20), imm(30)}, .rows = 2}));
   EXPECT_TRUE(found({.shape = {scalar::var("n"), imm(500)}}));
   EXPECT_TRUE(found({.shape = {imm(3), imm(500)}, .dtype = DType::float16()}));
-  EXPECT_FALSE(found({.shape = {imm(3), scalar::var("n")}}));  // blocks of how many?
+  EXPECT_FALSE(found({.shape = {imm(3), scalar::var("n")}}));  // the number of blocks is unknown
   EXPECT_FALSE(found({.shape = {imm(3), imm(5), imm(0)}}));
   EXPECT_FALSE(found({.shape = {imm(3), imm(500)}, .of_first = false}));
   EXPECT_FALSE(found({.shape = {imm(3), imm(500)}, .of_same = false}));
@@ -76,9 +76,9 @@ TEST(Moments, PayWhereRowsDoNotStayInL1) {
   EXPECT_GT(gain(1 << 22)->saved_ns, gain(1 << 20)->saved_ns);
 }
 
-// Mean and squares of channels in two groups: of images, summed over batch, rows and columns.
+// Mean and squares of channels in two groups: images, summed over batch, rows and columns.
 struct OfChannels {
-  te::Tensor x, mean, param;  // what the second group reads of the first
+  te::Tensor x, mean, param;  // the second group's placeholder for the mean
   te::Tensors first, second;
 
   OfChannels(const Shape& images, bool channels_last) {
@@ -116,7 +116,7 @@ TEST(Moments, AreFoundInTwoGroups) {
   EXPECT_FALSE(find_moments(OfChannels({2, 3, 4, 5}, false).first, groups.second, groups.param));
 }
 
-// From L3 only channels-last images are read faster in blocks.
+// Data in L3 is read faster in blocks only for channels-last images.
 TEST(Moments, OfTwoGroupsPayWhereDataDoNotStayInTheCache) {
   auto gain = [](int64_t images, const BlockLanes& lanes) {
     const OfChannels groups({images, 64, 32, 32}, false);
@@ -132,7 +132,7 @@ TEST(Moments, OfTwoGroupsPayWhereDataDoNotStayInTheCache) {
   EXPECT_TRUE(gain(64, rows));
 }
 
-// As the rules schedule it, in the loop interpreter. terms 0: not in blocks.
+// Runs the rules' schedule in the loop interpreter. terms 0: not in blocks.
 std::vector<double> run(const Norm& norm, int64_t terms, const Tensor& x, std::string* rule = nullptr) {
   ScheduleDraft draft;
   const TargetDesc target = small();
@@ -159,7 +159,7 @@ std::vector<double> run(const Norm& norm, int64_t terms, const Tensor& x, std::s
   return values;
 }
 
-// The largest difference from what float64 gives.
+// The largest difference from the float64 result.
 double error(const std::vector<double>& got, const Tensor& x, int64_t row) {
   double most = 0;
   for (int64_t begin = 0; begin < x.elements(); begin += row) {
@@ -188,7 +188,7 @@ const Norm cases[] = {{.shape = {imm(3), imm(1000)}},
                       {.shape = {imm(2), imm(5), imm(7), imm(90)}, .rows = 1},
                       {.shape = {imm(2), imm(3), imm(200)}, .rows = 1}};
 
-// The mean as large as the deviation, a thousand times as large, and blocks with means of their own.
+// Cases: the mean as large as the deviation, a thousand times as large, and blocks with different means.
 TEST(Moments, KernelsAreAsAccurateAsTwoPasses) {
   for (const Norm& norm : cases)
     for (double mean : {0.5, 1000.0})
@@ -203,7 +203,7 @@ TEST(Moments, KernelsAreAsAccurateAsTwoPasses) {
           std::string rule;
           const double one = error(run(norm, terms, x, &rule), x, row);
           EXPECT_NE(rule.find("in one pass"), std::string::npos) << rule;
-          // Both round the mean once, and results of up to 4.
+          // Both round the mean once, as well as results of up to 4.
           EXPECT_LE(one, two + largest * std::ldexp(1, -24) + 4 * std::ldexp(1, -23));
         }
       }
@@ -222,7 +222,7 @@ TEST(Moments, FetchTheNextBlockFromBeyondL3) {
   }
 }
 
-// Kernels of a draft, in the loop interpreter: arrays by name, of which `x` is given.
+// Runs the kernels of a draft in the loop interpreter: arrays by name, with `x` as input.
 std::map<std::string, Tensor> arrays_of(const ScheduleDraft& draft, const Tensor& x) {
   Result<std::vector<BuiltKernel>> kernels =
       build_kernels(draft.stages(), draft.schedule, draft.layouts, *draft.target, "k");
@@ -243,7 +243,8 @@ std::map<std::string, Tensor> arrays_of(const ScheduleDraft& draft, const Tensor
   return arrays;
 }
 
-// One kernel for the sums of blocks, along rows or channels, against float64. 37 channels fill no whole vectors.
+// A single kernel for the sums of blocks, along rows or channels, against float64. 37 channels do not fill whole
+// vectors.
 TEST(Moments, BlocksOfTwoGroupsAreOneKernel) {
   for (const bool channels_last : {false, true})
     for (int64_t terms : {10, 40, 100}) {
@@ -285,7 +286,7 @@ TEST(Moments, BlocksOfTwoGroupsAreOneKernel) {
     }
 }
 
-// Rows along which what is read is not stored: the ordinary loops.
+// Data that is not contiguous along rows keeps the ordinary loops.
 TEST(Moments, OtherLoopsStayAsTheyAre) {
   ScheduleDraft draft;
   const TargetDesc target = small();
@@ -295,7 +296,7 @@ TEST(Moments, OtherLoopsStayAsTheyAre) {
   draft.layouts["x"] = draft.layouts["out"] = Layout::channels_last(4);
   apply_rules(draft);
   EXPECT_NE(draft.schedule.rule.find("not in blocks"), std::string::npos) << draft.schedule.rule;
-  EXPECT_FALSE(draft.used.count(Rule::Moments));  // so that nobody reports what it would have saved
+  EXPECT_FALSE(draft.used.count(Rule::Moments));  // so that no saving is reported
   EXPECT_TRUE(build_kernels(draft.stages(), draft.schedule, draft.layouts, target, "k"));
 }
 

@@ -1,5 +1,5 @@
-// Where a plan takes mean and variance in one pass: in one group where a row does not stay in L1 until it is read
-// again; in two where all of the data do not stay in L2.
+// Plans mean and variance in one pass: in one group if a row does not stay in L1 until it is read again; in two if the
+// data as a whole does not stay in L2.
 #include <algorithm>
 
 #include "relay/lower/algorithms/moments/moments.h"
@@ -9,14 +9,14 @@ namespace relay::lower {
 
 namespace {
 
-// Two groups, by their numbers in the plan: of the mean, where the algorithm looks, and of the squares.
+// Two groups, by their numbers in the plan: that of the mean, where the algorithm looks, and that of the squares.
 struct Pair {
   size_t squares = 0;
   MomentsOfTwo found;
   BlockLanes lanes;
 };
 
-// In one group, or in two.
+// Moments in one group, or in two.
 struct Found {
   std::optional<Moments> inside{};
   std::optional<Pair> pair{};
@@ -36,7 +36,7 @@ te::Tensors as_read_by(const Group& second, const Group& first) {
   return te::replace(first.te.outputs, same);
 }
 
-// Along which axis of the squares what they read of arrays is contiguous; nothing where they do not agree.
+// The axis of the squares along which their reads of arrays are contiguous; unset if they do not agree.
 std::optional<BlockLanes> lanes_of(const FunctionPlan& plan, const Group& g, const Moments& moments) {
   const te::TensorNode& q = *moments.squares;
   std::optional<BlockLanes> lanes;
@@ -73,7 +73,7 @@ std::optional<Pair> find_pair(const Site& site) {
   return std::nullopt;
 }
 
-// The group computes `outputs` instead, of which some read `arrays` by `params`.
+// Makes the group compute `outputs` instead, some of which read `arrays` through `params`.
 void compute(Group& g, const te::Tensors& outputs, const te::Tensors& params, const std::vector<int>& arrays) {
   g.te.params.insert(g.te.params.end(), params.begin(), params.end());
   g.params.insert(g.params.end(), arrays.begin(), arrays.end());
@@ -99,7 +99,7 @@ struct Steps {
 
   static bool rewrite(Site& site, const Found& found, const Gain& gain) {
     if (found.pair) return rewrite_pair(site, *found.pair, gain);
-    // The schedule makes the blocks: it sees whether there is a loop over rows to put them in.
+    // The schedule forms the blocks: it knows if there is a loop over rows to put them in.
     GroupForm& form = site.group().form;
     form.schedule = &moments_schedule, form.gain = gain;
     form.stages = terms_of_block(site.options.target, found.inside->squares->dtype);
@@ -122,7 +122,7 @@ struct Steps {
     return true;
   }
 
-  // Close, not exact: there is a mean.
+  // Close, but not exact because of the mean.
   static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>&, const TargetDesc&) {
     if (!find_moments(outputs)) return {};
     std::vector<InForm> out;

@@ -1,7 +1,7 @@
-// Of a group in blocks what reads their sums is scheduled as any group; inside of its loop over rows stands
+// The readers of the block sums in a group in blocks are scheduled as in any group. Their loop over rows contains
 //
 //   for each row m
-//     for each block b                               4 KB or so
+//     for each block b                               about 4 KB
 //       sum_block, then squares_block                in lanes (row_reduction.cpp)
 //       blocks[m, 0, b] = sum_block, blocks[m, 1, b] = squares_block
 //     sum[m], mean[m], squares[m], scale[m]          of the blocks
@@ -15,7 +15,7 @@ namespace relay::lower {
 
 namespace {
 
-// Inside of how many loops of which stage both sums are computed.
+// The stage and the number of its loops inside which both sums are computed.
 struct Inside {
   std::string consumer;
   int level = 0;
@@ -29,9 +29,9 @@ std::optional<Inside> loops_around(const ScheduleDraft& draft, const Moments& mo
   return Inside{sum.consumer, sum.level};
 }
 
-// The second pass, `stage`, reads L1 only: meanwhile the next block comes from memory, at each step as much as the step
-// reads. From L3 it comes soon enough by itself (instance norm of 64 MB: 1.1 to 1.2 times as fast; group norm of 16 MB:
-// 0.9; channels-last images of 100 MB: 1.6. Zen 4).
+// The second pass, `stage`, reads only L1. Meanwhile the next block comes from memory: each step fetches as much as it
+// reads. Data in L3 arrives in time without that (instance norm of 64 MB: 1.1 to 1.2 times as fast; group norm of 16
+// MB: 0.9; channels-last images of 100 MB: 1.6. Zen 4).
 void fetch_next_block(ScheduleDraft& draft, const std::string& stage, const StageFacts& facts, const te::Axis& block) {
   StageSchedule& s = draft.schedule.stages[stage];
   const std::string& along = block.var->name;
@@ -45,14 +45,14 @@ void fetch_next_block(ScheduleDraft& draft, const std::string& stage, const Stag
       s.prefetch.push_back({l.tensor->name, along, 1});
 }
 
-// Of `r`, where both sums of a block are stored.
+// The facts of `r`, in which both sums of a block are stored.
 StageFacts facts_of_stored(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensors& sums) {
   Schedule now = draft.schedule;
   for (const te::Tensor& stored : sums) now.stages[stored->name].place = Place::Root;
   return facts_of(r, expand(draft.stages(), now));
 }
 
-// One of the sums of blocks, in lanes inside of `level` loops of `consumer`. Blocks are their last axis.
+// Places one of the sums of blocks, in lanes inside `level` loops of `consumer`. Blocks are their last axis.
 void place_in_lanes(ScheduleDraft& draft, const te::Tensor& sum, const te::Tensors& sums, const std::string& consumer,
                     int level) {
   const te::Tensor r = draft.stage(sum->name);
@@ -67,7 +67,7 @@ void place_blocks(ScheduleDraft& draft, const MomentsInBlocks& in, const Inside&
   draft.outputs = te::replace(draft.outputs, {{draft.stage(blocks), in.blocks}});
   draft.layouts.erase(blocks);  // no longer an array
   for (const te::Tensor& t : draft.stages())
-    if (!t->is_placeholder()) draft.schedule.stages[t->name];  // inline, where it is new
+    if (!t->is_placeholder()) draft.schedule.stages[t->name];  // new ones are inline
   StageSchedule& s = draft.schedule.stages[blocks];
   s.place = Place::At, s.consumer = loops.consumer, s.level = loops.level, s.storage = Storage::Scratch;
   for (const te::Axis& a : in.blocks->axes) s.loops.push_back({a.var->name, 1});
@@ -79,14 +79,14 @@ void place_blocks(ScheduleDraft& draft, const MomentsInBlocks& in, const Inside&
                     scalar::str(in.blocks->shape.back())));
 }
 
-// The axes of a result within which blocks are, one after the other.
+// The axes of a result that contain blocks, one after the other.
 void add_axes(std::vector<Loop>& loops, const te::TensorNode& stage, const std::optional<size_t>& without,
               LoopKind kind) {
   for (size_t d = 0; d < stage.axes.size(); ++d)
     if (d != without) loops.push_back({stage.axes[d].var->name, 1, kind});
 }
 
-// Of each block and a few vectors of results first all sums, then all squares: the elements are in L1 by then.
+// For each block and a few vectors of results, computes all sums, then all squares: the elements are in L1 by then.
 void place_along_results(ScheduleDraft& draft, const te::Tensors& sums, size_t axis, int64_t results) {
   const te::Tensor sum_out = draft.outputs[0], out = draft.outputs[1];
   auto add_lanes = [&](std::vector<Loop>& loops, const te::TensorNode& stage) {
@@ -108,7 +108,7 @@ void place_along_results(ScheduleDraft& draft, const te::Tensors& sums, size_t a
   fetch_next_block(draft, sums[1]->name, facts_of_stored(draft, sums[1], sums), sums[1]->axes[0]);
 }
 
-// Of each block sum and squares in lanes along the row.
+// For each block, computes sum and squares in lanes along the row.
 void place_along_rows(ScheduleDraft& draft, const te::Tensors& sums) {
   const std::string sum_out = draft.outputs[0]->name, out = draft.outputs[1]->name;
   StageSchedule& s = draft.schedule.stages[out];
@@ -136,7 +136,7 @@ bool schedule_block_sums(ScheduleDraft& draft) {
   if (!lanes.axis) {
     place_along_rows(draft, sums);
   } else {
-    const size_t axis = *lanes.axis + 1;  // behind the block's
+    const size_t axis = *lanes.axis + 1;  // after the block's axis
     const int64_t extent = extent_or(draft.outputs[1]->axes[axis], usual_features);
     place_along_results(draft, sums, axis, results_of_block(*draft.target, draft.outputs[1]->dtype, extent));
   }

@@ -27,7 +27,7 @@ class Finder {
     if (r.axes.size() < 3) return std::nullopt;
     Found found{*facts, extent_or(r.axes[1], 0), extent_or(r.axes.back(), 0)};
     if (found.channels == 0 || !reads_rows(r, *facts, found.channels == 1)) return std::nullopt;
-    // What is added afterwards lies in the same order.
+    // Values that are added afterwards are stored in the same order.
     for (const te::Tensor& t : te::topological(outputs))
       if (t->is_placeholder() && t->shape.size() == r.axes.size() && !is_constant(t) && !usable(t, r))
         return std::nullopt;
@@ -35,7 +35,7 @@ class Finder {
   }
 
  private:
-  // Images whose rows are read along the rows of the result, and weights.
+  // True for images whose rows are read along the rows of the result, and for weights.
   bool reads_rows(const te::TensorNode& r, const StageFacts& facts, bool one_channel) const {
     const std::string &o = r.axes[1].var->name, &x = r.axes.back().var->name;
     bool images = false, weights = false;
@@ -56,9 +56,9 @@ class Finder {
     return images && weights;
   }
 
-  // Stored by channels, or of so few that a copy pays: a few products for each element pay for it.
+  // True if stored by channels, or with so few channels that a copy pays: a few products per element suffice.
   bool usable(const te::Tensor& t, const te::TensorNode& r) const {
-    constexpr int64_t min_taps = 9;  // of 3 x 3: products for each element that is copied
+    constexpr int64_t min_taps = 9;  // 3 x 3: products per copied element
     const Group& g = site_.group();
     for (size_t p = 0; p < g.params.size(); ++p)
       if (g.te.params[p] == t &&
@@ -84,7 +84,7 @@ class Finder {
 struct Steps {
   static std::optional<Found> match(const Site& site) { return Finder(site).find(); }
 
-  // By the lanes that are filled; half vectors are taken for few outputs.
+  // Compares the filled lanes; half vectors are used for few outputs.
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
     const te::TensorNode& r = *found.facts.stage;
     constexpr int64_t half_vector = 8;  // lanes of the narrowest vectors that contractions take
@@ -106,7 +106,7 @@ struct Steps {
     return true;
   }
 
-  // The tensor expressions stay as they are.
+  // The tensor expressions are unchanged.
   static std::vector<InForm> forms(const te::Tensors&, const std::set<std::string>&, const TargetDesc&) { return {}; }
 };
 

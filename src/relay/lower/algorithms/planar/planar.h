@@ -1,8 +1,8 @@
-// Images of few channels that are stored by channels, as a network's input is given, or are copied so: a convolution to
-// few outputs, whose channels would leave lanes empty, takes lanes along the rows of images instead, and each weight
-// times vectors of neighbours.
+// Convolutions of images with few channels to few outputs, whose channels would leave lanes empty. The images are
+// stored by channels, as a network's input is, or are copied so. Lanes run along the rows of images instead, and each
+// weight is multiplied by vectors of neighbours.
 //
-//   for each image, each row y, each 64 pixels x of it
+//   for each image, each row y, each 64 pixels x of the row
 //     acc[o, x] = sum(c, ky, kx) data[c, y + ky, x + kx] * weight[o, c, ky, kx]        5 x 4 accumulators of 16 pixels
 //
 // Precondition: neighbours of the result read neighbours of the data (a stride of one along the rows).
@@ -13,7 +13,7 @@
 
 namespace relay::lower {
 
-// Before a rule schedules the reduction: what it reads is stored by channels (schedule.cpp).
+// Called before a rule schedules the reduction: stores the reduction's data by channels (schedule.cpp).
 void store_by_channels(ScheduleDraft& plan, const te::Tensor& reduction);
 inline constexpr FormSchedule planar_schedule{.rule = Rule::Planar, .reads = store_by_channels};
 

@@ -3,8 +3,8 @@
 
 namespace relay::lower {
 
-// What the reduction reads is stored by channels: padding, unless the input has the halo, and copies of images that
-// are stored channels-last, unless what reads them is a copy itself.
+// Stores the reduction's data by channels: padding, unless the input has the halo, and copies of images that are stored
+// channels-last, unless their reader is a copy itself.
 void store_by_channels(ScheduleDraft& draft, const te::Tensor& r) {
   const int rank = static_cast<int>(r->shape.size());
   const Layout planar = Layout::row_major(rank);
@@ -13,7 +13,7 @@ void store_by_channels(ScheduleDraft& draft, const te::Tensor& r) {
       draft.schedule.stages[in->name].place = Place::Root;
       draft.layouts[in->name] = Layout::row_major(static_cast<int>(in->shape.size()));
     }
-  std::set<std::string> read;  // by what is computed with lanes along rows
+  std::set<std::string> read;  // by stages that are computed with lanes along rows
   for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder() && !(guarded(*t) && draft.schedule.stages[t->name].place == Place::Root))
       for (const te::Tensor& in : te::inputs(t))

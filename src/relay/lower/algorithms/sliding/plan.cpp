@@ -1,5 +1,5 @@
-// Where a plan joins groups to slide over rows, by structure: sizes that are constants, windows without channels of
-// their own, arrays that nothing else reads.
+// Plans groups that slide over rows together, by structure: constant sizes, windows without their own channels, arrays
+// with no other readers.
 #include <algorithm>
 
 #include "relay/lower/algorithms/algorithm.h"
@@ -16,7 +16,7 @@ enum class Form : uint8_t { Other, Pointwise, Window };
 
 struct Candidate {
   Form form = Form::Other;
-  int data = -1;          // Window: the array that it goes over
+  int data = -1;          // Window: the array that it slides over
   int64_t window = 1;     // rows
   int64_t stride = 1;     // of rows
   double flops = 0;       // multiply-adds
@@ -33,7 +33,7 @@ Candidate candidate(const Group& g, const TargetDesc& target) {
   int64_t results = 1, terms = 1;
   for (const te::Axis& a : r.axes) results *= extent_or(a, 0);
   for (const te::Axis& a : r.reduce_axes) terms *= extent_or(a, 0);
-  if (results * terms == 0) return c;  // sizes are not known
+  if (results * terms == 0) return c;  // unknown sizes
   c.flops = static_cast<double>(results * terms);
   c.rows = extent_or(r.axes[2], 0);
   c.row_bytes = results / extent_or(r.axes[0], 1) / c.rows * r.dtype.bytes();
@@ -63,21 +63,21 @@ Candidate candidate(const Group& g, const TargetDesc& target) {
   return c;
 }
 
-// Whether one stage reads the array that the window goes over: a ring has no row that its results would read again.
+// True if only one stage reads the array that the window slides over: a ring does not keep rows for further reads.
 bool read_once(const Group& window, int data) {
   const Consumers consumers = consumers_of(te::topological(window.te.outputs));
   const auto p = std::ranges::find(window.params, data) - window.params.begin();
   return consumers.at(window.te.params[static_cast<size_t>(p)].get()).size() == 1;
 }
 
-// Additions of what a group computes besides its sums: of activations.
+// Additions of a group besides its sums, such as those of activations.
 double additions_beside_sums(const Group& g, const TargetDesc& target) {
   return count_operations(te::topological(g.te.outputs), target, [](const te::TensorNode& t) {
     return t.combiner == te::Combiner::None ? elements_or(t, 0) : 0;
   });
 }
 
-// A window, what makes its data, if that can be joined, and what reads its results.
+// A window, the producer of its data, if that can be joined, and the reader of its results.
 struct Found {
   std::optional<size_t> first;
   size_t last = 0;
@@ -105,7 +105,7 @@ struct Steps {
     return found;
   }
 
-  // What is not written to L3 and read again, against rows that two tasks compute and those copied into a ring.
+  // Saves writing to L3 and reading back; costs rows that two tasks compute and copies into a ring.
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
     double saved = 0, cost = 0;
     auto passes = [&](const Candidate& c) {
@@ -138,7 +138,7 @@ struct Steps {
     return true;
   }
 
-  // Of a whole plan, not of one group.
+  // Applies to a whole plan, not to one group.
   static std::vector<InForm> forms(const te::Tensors&, const std::set<std::string>&, const TargetDesc&) { return {}; }
 };
 

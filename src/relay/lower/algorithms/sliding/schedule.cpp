@@ -1,9 +1,9 @@
-// Groups that were joined (sliding.h), scheduled row by row. The other rules have made a kernel of each;
-// here they move into the loop over the rows of the last one:
+// Groups that were joined (sliding.h), scheduled row by row. The other rules have made a kernel of each; here they move
+// into the loop over the rows of the last one:
 //
 //   for each block of rows                     (a task)
 //     for y
-//       ring[rows y .. y + 3]                  of these, the ones that y - 1 did not have
+//       ring[rows y .. y + 3]                  only those that y - 1 did not have
 //         for each few channels: a row of the first product, then its copy between zeros
 //       a row of the depthwise convolution     from the ring
 //       a row of the last product              register tiles, as ever
@@ -14,7 +14,7 @@
 
 namespace relay::lower {
 
-// The loop over rows (axis 2), one at a time; nothing if it is not there or products stand around it.
+// The loop over rows (axis 2), one at a time; unset if there is none or products are around it.
 static std::optional<int> row_loop(const te::TensorNode& stage, const StageSchedule& s) {
   if (stage.axes.size() != 4) return std::nullopt;
   for (size_t i = 0; i < s.loops.size(); ++i) {
@@ -29,7 +29,7 @@ int64_t rows_a_task(int64_t rows, const TargetDesc& target) {
   return (rows + tasks - 1) / tasks;
 }
 
-// Where their loops have another form nothing is moved.
+// Moves nothing if their loops have another form.
 static bool move_into_rows(ScheduleDraft& draft) {
   // The roots that depend on a reduction of this group, in the order of computation; the last is the result.
   std::set<const te::TensorNode*> computed;
@@ -64,7 +64,7 @@ static bool move_into_rows(ScheduleDraft& draft) {
   for (auto& [name, s] : draft.schedule.stages)
     if (s.place == Place::At && s.consumer == last->name && s.level > at) ++s.level;
 
-  // From the window on backwards: its results, a row; what it reads, a ring; what that is made of, a row of some
+  // From the window backwards: its results are a row; its data is a ring; the producers of that are a row of some
   // channels, which stays in L1 until it is copied.
   for (size_t i = chain.size() - 1; i-- > 0;) {
     StageSchedule& s = draft.schedule.stages[chain[i]->name];

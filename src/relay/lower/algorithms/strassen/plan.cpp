@@ -1,5 +1,5 @@
-// Where a plan takes Strassen's form: products with constant weights. The quarters of these, which both forms read, the
-// sums of them, and those of the data, which other products of the same read too, are groups of their own.
+// Plans Strassen's form for products with constant weights. The quarters of these, which both forms read, their sums,
+// and the sums of the data, which other products of the same data read too, are separate groups.
 #include "relay/lower/algorithms/extreme_values.h"
 #include "relay/lower/algorithms/strassen/strassen.h"
 
@@ -41,7 +41,7 @@ struct Steps {
     return true;
   }
 
-  // Exact on small integers. Both read quarters and sums that they make themselves.
+  // Exact on small integers. Both forms compute their quarters and sums.
   static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>& constants,
                                    const TargetDesc& target) {
     const std::optional<Product> product = match_strassen(outputs, constants, target);
@@ -61,7 +61,7 @@ struct Steps {
     return group;
   }
 
-  // The array of what a form reads, which a group of its own computes of what `g` reads.
+  // The array of a form's operand, which a separate group computes from inputs of `g`.
   static int array_of(Site& site, const Group& g, const char* suffix, const StrassenOperand& operand,
                       const Layout& layout, const Strassen& names) {
     Group group = part_of(g, g.te.name + suffix, {operand.value});

@@ -1,14 +1,14 @@
-// A product in Strassen's form (strassen.h). The sums of the data are a kernel of their own, which
-// products of the same data share; then
+// A product in Strassen's form (strassen.h). The sums of the data are a separate kernel, shared by products of the same
+// data; then
 //
 //   for each pair of blocks of columns            (the tasks)
 //     product[p][pairs of rows][block]            one register-tiled contraction for each: those of sums of weights,
 //                                                 then those of quarters
 //     for each pair of rows: tiles, epilogue      sums of products, bias, activation
 //
-// Quarters of the weights and sums of them depend on constants only: they are groups of their own, the first computed
-// when the program is built and the second when it is loaded. The direct form, of eight products of quarters, is
-// scheduled in the same way.
+// Quarters of the weights and sums of them depend on constants only: they are separate groups, the first computed when
+// the program is built and the second when it is loaded. The direct form, of eight products of quarters, is scheduled
+// in the same way.
 #include <algorithm>
 
 #include "relay/lower/algorithms/strassen/strassen.h"
@@ -49,7 +49,7 @@ class Scheduler {
   }
 
  private:
-  // The epilogue's name for the axis of the result in `index`: its axes stand in the same places.
+  // The epilogue's name for the axis of the result in `index`: its axes have the same positions.
   std::string axis_of(const Expr& index) const {
     const te::Tensor result = draft_.stage(s_.result);
     for (const Expr& v : scalar::free_vars(index))
@@ -80,7 +80,7 @@ class Scheduler {
   void weight() {
     root(s_.weight, {{"b", 1, LoopKind::Parallel}, {"k", 1}, {"p", 1, LoopKind::Unroll}});
     add_vector(draft_.schedule.stages[s_.weight].loops, "r", lanes_);
-    // Lanes run along the columns of the weight as it was given.
+    // Lanes run along the columns of the original weight.
     for (const te::Tensor& in : te::inputs(draft_.stage(s_.weight))) {
       if (!draft_.constants.count(in->name)) continue;
       int column = -1;
@@ -96,8 +96,8 @@ class Scheduler {
     }
   }
 
-  // Returns the level at which the columns of a task are opened; one loop further in, a pair of rows is. An expensive
-  // epilogue is a loop over the vectors of a tile, not written out for each.
+  // Returns the level at which the columns of a task are opened; a pair of rows is one loop further in. An expensive
+  // epilogue is a loop over the vectors of a tile, not written out for each vector.
   int epilogue() {
     expensive_ = is_expensive(draft_.expanded(e_).body(*e_));
     const LoopKind kind = expensive_ ? LoopKind::Serial : LoopKind::Unroll;
@@ -113,7 +113,7 @@ class Scheduler {
     return level;
   }
 
-  // A contraction for each of the products; its result is copied out of the registers by a stage of its own.
+  // A contraction for each of the products; a separate stage copies its result out of the registers.
   void products(const Strassen::Part& part, const RegisterTile& tile, int level) {
     const te::Tensor product = draft_.stage(part.product), copy = copy_stage(product, part.product + "_block");
     blocks_[part.product] = copy->name;
@@ -129,7 +129,7 @@ class Scheduler {
     sum = {{"k", 1}, {"p", 1}, {"b", 1}};
     sum.insert(sum.end(), results.begin(), results.end());
     split_long_sum(draft_, draft_.stage(part.product));
-    // The next product's part; behind the last one's lies that of the next pair of blocks.
+    // The next product's part; the last one is followed by that of the next pair of blocks.
     prefetch_weights(draft_, part.product, part.weight, "p", 1);
     e_ = draft_.stage(e_->name);
   }
@@ -158,7 +158,7 @@ class Scheduler {
   const int lanes_;
   te::Tensor e_;
   std::string m_, n_;
-  std::map<std::string, std::string> blocks_;  // of a product: the stage that copies it out of the registers
+  std::map<std::string, std::string> blocks_;  // by product: the stage that copies it out of the registers
   bool expensive_ = false;
 };
 

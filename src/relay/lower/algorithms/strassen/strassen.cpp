@@ -56,7 +56,7 @@ std::optional<Product> match(const te::Tensor& sum, const std::set<std::string>&
     if (load->kind != scalar::Kind::Load) return std::nullopt;
   if (!constants.count(out.weight->source->name)) std::swap(out.data, out.weight);
   if (!constants.count(out.weight->source->name)) return std::nullopt;
-  // Each index is an axis, alone, or belongs to an axis of one element.
+  // Each index is a single axis, or belongs to an axis of one element.
   auto count = [](const Expr& load, const Expr& var) { return std::count(load->args.begin(), load->args.end(), var); };
   if (count(out.data, out.k) != 1 || count(out.weight, out.k) != 1 || out.weight->args.size() != 2) return std::nullopt;
   int rows = 0, columns = 0;
@@ -80,13 +80,13 @@ std::optional<Product> match(const te::Tensor& sum, const std::set<std::string>&
   return out;
 }
 
-// Multiply-adds at the measured share of the peak: seven eighths of them in Strassen's form, and cycles for each vector
-// of the data's sums and of the results' (a store and a load for each product, ten sums).
+// Multiply-adds at the measured share of the peak: Strassen's form takes seven eighths of them, plus cycles for each
+// vector of the data's sums and of the results' (a store and a load per product, ten sums).
 double direct_ns(const Product& p, const TargetDesc& t) {
   return multiply_adds_ns(t, static_cast<double>(p.rows * p.terms * p.columns)) / product_share;
 }
 double strassen_ns(const Product& p, const TargetDesc& t) {
-  constexpr double cycles_of_data = 8, cycles_of_result = 24;  // by the instructions in the listing
+  constexpr double cycles_of_data = 8, cycles_of_result = 24;  // counted in the assembly listing
   const double rows = static_cast<double>((p.rows + 1) / 2), terms = static_cast<double>(p.terms / 2),
                columns = static_cast<double>(p.columns / 2), lanes = static_cast<double>(float_lanes(t));
   return multiply_adds_ns(t, static_cast<double>(products_of_strassen) * rows * terms * columns) / strassen_share +
@@ -127,7 +127,7 @@ class Rewriter {
     for (int64_t i = 0; i < 2; ++i)
       for (int64_t half = 0; half < 2; ++half) {
         Expr row = t.var * 2 + i, value = load(given_.data, given_.sum->axes[given_.m].var, row, k.var + half * terms_);
-        // Of an odd number of rows the last one has no neighbour.
+        // With an odd number of rows the last one has no neighbour.
         if (i == 1 && given_.rows % 2)
           value = scalar::select(scalar::lt(row, imm(given_.rows)), value, scalar::fimm(0));
         quarters.push_back(value);
@@ -148,7 +148,7 @@ class Rewriter {
     read(multiply("product", count - of_sums, left, of_sums, quarters), count - of_sums);
     const te::Tensor tiles =
         new_stage(name("tiles"), {t, i, j, b, r}, transformed(products.out, i.var * 2 + j.var, values));
-    te::TensorNode node = *given_.sum;  // its own axes, so that readers stay as they are
+    te::TensorNode node = *given_.sum;  // keeps its axes, so that readers stay unchanged
     node.combiner = te::Combiner::None, node.reduce_axes.clear();
     const Expr &m = node.axes[given_.m].var, &n = node.axes[given_.n].var;
     node.body = (*tiles)({floordiv(m, imm(2)), floormod(m, imm(2)), floormod(floordiv(n, columns_), imm(2)),
@@ -178,7 +178,7 @@ class Rewriter {
     return {new_axis("p", imm(4)), new_axis("b", pairs_), new_axis("k", imm(terms_)), new_axis("r", columns_)};
   }
 
-  // Of so many sums of data, from `first` on, by the parts of `weight` in turn.
+  // Multiplies `count` sums of data, from `first` on, by the parts of `weight` in turn.
   te::Tensor multiply(const char* part, int64_t count, const te::Tensor& left, int64_t first,
                       const te::Tensor& weight) const {
     const Axis p = new_axis("p", imm(count)), t = new_axis("t", rows_), b = new_axis("b", pairs_),
@@ -216,7 +216,7 @@ std::optional<Product> match_strassen(const te::Tensors& outputs, const std::set
   const te::Tensor sum = only_reduction(outputs);
   std::optional<Product> product = sum ? match(sum, constants) : std::nullopt;
   if (!product || product->rows < 2 || product->terms < 2 || product->terms % 2) return std::nullopt;
-  // Two vectors of columns in a register tile, as contractions have them.
+  // Two vectors of columns per register tile, as in contractions.
   const int64_t block = product->block = 2 * std::max(1, target.vector_bytes / 4);
   if (product->columns < 2 * block || product->columns % (2 * block)) return std::nullopt;
   return product;

@@ -3,11 +3,11 @@
 //   [ C00 C01 ]   [ A00 A01 ] [ B00 B01 ]      product[p] = (left[p] . A) (right[p] . B), p < 7;  C = out . product
 //   [ C10 C11 ] = [ A10 A11 ] [ B10 B11 ]
 //
-// In Winograd's variant (15 sums; four of them, of the weights, are made when the program is loaded, and lie apart from
-// the quarters themselves, which a file holds). Rows 2 t and 2 t + 1 of A, and neighbouring blocks of columns of B, are
-// what quarters are made of, so that a tile of the result lies together; of the sum, the halves. A rewrite from tensor
-// expressions to tensor expressions; schedule.cpp schedules it. The error is about twice that of
-// direct sums: Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 23.
+// In Winograd's variant (15 sums; four of them, of the weights, are computed when the program is loaded and stored
+// separately from the quarters themselves, which the file holds). Quarters take the rows 2 t and 2 t + 1 of A and
+// neighbouring blocks of columns of B, so that a tile of the result is contiguous; the summed axis is split into
+// halves. A rewrite from tensor expressions to tensor expressions; schedule.cpp schedules it. The error is about twice
+// that of direct sums: Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 23.
 #pragma once
 
 #include <optional>
@@ -21,71 +21,72 @@
 
 namespace relay::lower {
 
-// product[p] = (left[p] . A) (weight_sums()[p] . B) of the first `of_sums` products; the p-th of the others reads the
-// quarter quarter_order()[p % 4] of B.  C = out . product. Rows of four quarters 00, 01, 10, 11.
+// The products of a form: product[p] = (left[p] . A) (weight_sums()[p] . B) for the first `of_sums` products; the p-th
+// of the others reads the quarter quarter_order()[p % 4] of B. C = out . product. Each row has the four quarters 00,
+// 01, 10, 11.
 struct QuarterProducts {
   Matrix left, out;
   int64_t of_sums = 0;
 };
-// Strassen's seven read the four sums and three of the quarters. The direct form's eight read the quarters: it sums
-// nothing that the product as written does not sum, and shares the stored weights.
+// Strassen's seven products read the four sums and three of the quarters. The direct form's eight products read the
+// quarters: it sums nothing that the product as written does not sum, and shares the stored weights.
 const Matrix& weight_sums();
 const std::vector<int64_t>& quarter_order();
 const QuarterProducts& strassen_products();
 const QuarterProducts& direct_products();
 
-// The stages that stand for one product, by name, in the order of computation; axes in brackets. p: which of the
-// products; t: pair of rows; b: pair of blocks of columns; r: column of a block.
+// The stages that stand for one product, by name, in the order of computation; axes in brackets. p: the product; t:
+// pair of rows; b: pair of blocks of columns; r: column of a block.
 struct Strassen {
-  // What is multiplied by one array of weights: [p, t, b, r], summed over k.
+  // The products with one array of weights: [p, t, b, r], summed over k.
   struct Part {
     std::string product, weight;
   };
   int64_t block = 0;          // columns of a block
-  std::string weight{};       // [p, b, k, r]: quarters of the weights, or sums of them, if the group makes one of these
+  std::string weight{};       // [p, b, k, r]: quarters of the weights, or sums of them, if the group computes either
   std::string left{};         // [p, t, k]: sums of quarters of the data
-  std::vector<Part> parts{};  // none: the group makes one of the two above only
+  std::vector<Part> parts{};  // empty if the group only computes `weight` or `left`
   std::string tiles{};        // [t, i, j, b, r]: two rows of two blocks
   std::string result{};       // the product's own name and axes
 };
 
-// What a form reads that a group of its own computes.
+// An operand of a form that a separate group computes.
 struct StrassenOperand {
   te::Tensor param, value;
 };
-// A group's product in both forms. They read the quarters of the weights from a parameter; seven products read sums of
-// them and the sums of the data from others, of which products of the same data share the last.
+// A group's product in both forms. Both read the quarters of the weights from a parameter. The seven products also read
+// sums of the weights and of the data from parameters; products of the same data share the sums of the data.
 struct StrassenForms {
-  te::Tensor data;                       // what the product reads
-  StrassenOperand quarters, sums, left;  // the sums are made of the quarters' parameter
+  te::Tensor data;                       // the data that the product reads
+  StrassenOperand quarters, sums, left;  // the sums are computed from the quarters' parameter
   te::Tensors seven, direct;             // outputs of the group
   Strassen seven_names, direct_names;
 };
 
-// How they lie in memory: the weights [b][p][k][r], so that a task reads them in one stream; of the data row by row.
+// Their storage orders: the weights [b][p][k][r], so that a task reads them in one stream; the data row by row.
 Layout layout_of_weight();
 Layout layout_of_left(const te::TensorNode& left);
 
-// A product that the form can take.
+// A product that can take the form.
 struct Product {
   te::Tensor sum;
   Expr data, weight;    // the loads
-  size_t m = 0, n = 0;  // axes of the result; the others have one element
+  size_t m = 0, n = 0;  // axes of the result; all others have one element
   Expr k;
   int64_t rows = 0, columns = 0, terms = 0;
   int64_t block = 0;  // columns of a block
 };
 
-// Looks at structure: one reduction along one axis, a contraction of float32 with constant weights, sizes known, which
+// Looks at structure: one reduction along one axis, a contraction of float32 with constant weights, known sizes that
 // divide, and only pointwise work behind it.
 std::optional<Product> match_strassen(const te::Tensors& outputs, const std::set<std::string>& constants,
                                       const TargetDesc& target);
-// Nothing where the estimate for `target` says that it does not pay.
+// Unset if the estimate for `target` says that the form is not faster.
 std::optional<Gain> estimate_strassen(const Product& product, const TargetDesc& target);
-// `with_direct`: what the direct form needs too.
+// `with_direct`: also adds the operands of the direct form.
 StrassenForms rewrite_strassen(const te::Tensors& outputs, const Product& product, bool with_direct);
 
-// Schedules a group in this form, or one that makes what it reads (schedule.cpp).
+// Schedules a group in this form, or one that computes its operands (schedule.cpp).
 bool schedule_strassen(ScheduleDraft& draft);
 inline constexpr int products_of_strassen = 7;  // of quarters; eight without it
 

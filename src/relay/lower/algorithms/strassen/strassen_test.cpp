@@ -1,5 +1,5 @@
-// Strassen's product: its matrices, and what is rewritten. That kernels compute the same is tested by
-// test/python/test_numerics.py and by the fuzzer.
+// Strassen's product: its matrices, and the rewrite. Its results are tested by test/python/test_numerics.py and by the
+// fuzzer.
 #include "relay/lower/algorithms/strassen/strassen.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using scalar::imm;
 
 const DType f32 = DType::float32();
 
-// Each quarter of C is the sum of the right two products of quarters, for every pair of quarters that are not zero.
+// Each quarter of C is the sum of the right two products of quarters, for every pair of non-zero quarters.
 TEST(Strassen, MatricesGiveTheProduct) {
   for (const QuarterProducts* s : {&strassen_products(), &direct_products()})
     for (size_t a = 0; a < 4; ++a)

@@ -1,4 +1,4 @@
-// Where a plan takes Winograd's form: convolutions over images whose weights are constant.
+// Plans Winograd's form for convolutions over images with constant weights.
 #include "relay/lower/algorithms/extreme_values.h"
 #include "relay/lower/algorithms/winograd/winograd.h"
 

@@ -1,16 +1,15 @@
-// A convolution in Winograd's form (winograd.h). Blocks of tiles are the outer loops of the epilogue;
-// inside, everything stays in L2:
+// A convolution in Winograd's form (winograd.h). Blocks of tiles are the outer loops of the epilogue; inside,
+// everything stays in L2:
 //
 //   for each block of tiles                           (the tasks)
 //     input[points][tiles][C]                         transformed data
 //     for each block of output channels
-//       product[points][tiles][32]                    one register-tiled contraction a position
+//       product[points][tiles][32]                    one register-tiled contraction per position
 //       for each tile: columns, tiles, epilogue       inverse transform, bias, activation
 //
-// Where the image has too few tiles to make tasks of them, or reading the weights anew for each block would take longer
-// than the arithmetic leaves time for, the input is transformed by a kernel of its own and blocks of output channels
-// are the outer loop and the tasks. The transformed weights depend on constants only: they are computed when the
-// program is built.
+// If the image has too few tiles to make tasks of them, or reading the weights for each block would take longer than
+// the arithmetic, the input is transformed by a separate kernel and blocks of output channels are the outer loop and
+// the tasks. The transformed weights depend on constants only: they are computed when the program is built.
 #include <algorithm>
 
 #include "relay/lower/algorithms/winograd/winograd.h"
@@ -21,15 +20,15 @@ namespace relay::lower {
 
 namespace {
 
-// How many rows and columns of tiles a block has.
+// The rows and columns of tiles in a block.
 struct Block {
   int64_t rows = 1, columns = 1;
 };
 
 int64_t blocks_of(int64_t extent, int64_t block) { return (extent + block - 1) / block; }
 
-// At most so many tiles that they fit a third of L2: weights are read once a block. Even ones: a last block of a
-// different size has poorer register tiles.
+// The most tiles that fit in a third of L2: weights are read once per block. Blocks are even, since a smaller last
+// block has poorer register tiles.
 Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64_t max_tiles,
                    const TargetDesc& target) {
   constexpr double weights_in_tiles = 4, uneven_costs = 1.05;  // measured with ResNet-50's layers on Zen 4
@@ -40,7 +39,7 @@ Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64
     for (int64_t rows = 1; rows <= std::min(tiles_y, columns == tiles_x ? most / columns : int64_t{1}); ++rows) {
       int64_t blocks = blocks_of(tiles_y, rows) * blocks_of(tiles_x, columns);
       bool uneven = tiles_y % rows != 0 || tiles_x % columns != 0;
-      // Every block reads the weights anew.
+      // Every block reads all weights.
       double cost = static_cast<double>(blocks) * (static_cast<double>(rows * columns) + weights_in_tiles) *
                     (uneven ? uneven_costs : 1);
       if (cost < best_cost) best_cost = cost, best = {rows, columns};
@@ -56,7 +55,7 @@ class Scheduler {
   void run() {
     te::Tensor result = draft_.stage(w_.result);
     e_ = pointwise_end(draft_.outputs, result, {});
-    // The axes of the result stand in the same places in the epilogue; which is which is read off the load of `tiles`.
+    // The axes of the result have the same positions in the epilogue; their roles are read off the load of `tiles`.
     const Exprs& at = result->body->args;  // n, y / m, x / m, y % m, x % m, o
     n_ = axis_of(*result, at[0]), y_ = axis_of(*result, at[1]), x_ = axis_of(*result, at[2]),
     o_ = axis_of(*result, at[5]);
@@ -65,12 +64,12 @@ class Scheduler {
     tiles_y_ = extent_or(product->axes[3], 0), tiles_x_ = extent_or(product->axes[4], 0);
     const int64_t positions = w_.y.points() * w_.x.points();
     const TargetDesc& target = *draft_.target;
-    constexpr int64_t two_register_tiles = 28, many_tiles = 64;  // of 14; or where only products need to fit
+    constexpr int64_t two_register_tiles = 28, many_tiles = 64;  // of 14; or if only products need to fit
     Block block = choose_block(tiles_y_, tiles_x_, positions * channels_ * 4, two_register_tiles, target);
     RegisterTile tile = choose_tile(target, lanes_, outputs_, 4, {block.columns}, {block.rows});
     o_block_ = tile.nb * lanes_;
     const int64_t blocks = blocks_of(tiles_y_, block.rows) * blocks_of(tiles_x_, block.columns);
-    // Only the products of a block of tiles and of output channels need to fit then.
+    // Then only the products of a block of tiles and of output channels need to fit.
     const Block large = choose_block(tiles_y_, tiles_x_, positions * o_block_ * 4, many_tiles, target);
     const int64_t large_blocks = blocks_of(tiles_y_, large.rows) * blocks_of(tiles_x_, large.columns);
     const int64_t weight_bytes = positions * channels_ * outputs_ * 4, o_blocks = blocks_of(outputs_, o_block_),
@@ -160,7 +159,7 @@ class Scheduler {
         {"c", 1}, {"kx", 1, LoopKind::Unroll}, {"p", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
     for (const char* axis : {"p", "q"}) s.loops.push_back({axis, 1, LoopKind::Unroll});
     s.loops.push_back({"o", 1, LoopKind::Vector});
-    // Lanes run along the output channels of the weight as it was given.
+    // Lanes run along the output channels of the original weight.
     for (const te::Tensor& in : te::inputs(draft_.stage(w_.weight_rows))) {
       if (!draft_.constants.count(in->name)) continue;
       int o = -1;
@@ -170,7 +169,7 @@ class Scheduler {
           if (n->args[d]->kind == scalar::Kind::Var && n->args[d]->name == "o") o = static_cast<int>(d);
       });
       Layout last = stored_last(4, o);
-      // As the direct form packs it, if lanes lie side by side there too.
+      // Uses the packing for the direct form, if lanes are adjacent there too.
       const std::map<std::string, Layout>::iterator stored = draft_.stored_layouts.find(in->name);
       if (stored != draft_.stored_layouts.end()) {
         const LayoutDim& inner = stored->second.dims.back();
@@ -180,7 +179,7 @@ class Scheduler {
     }
   }
 
-  // Returns the level at which blocks of output channels have been opened.
+  // Returns the level at which blocks of output channels are opened.
   int epilogue(const Block& block) {
     StageSchedule& s = schedule(e_->name);
     s = {};
@@ -204,7 +203,7 @@ class Scheduler {
     return level;
   }
 
-  // A contraction a position; its result is copied out of the registers by a stage of its own.
+  // A contraction per position; a separate stage copies its result out of the registers.
   void product_stages(const RegisterTile& tile, int level) {
     te::Tensor product = draft_.stage(w_.product), copy = copy_stage(product, w_.product + "_block");
     product_block_ = copy->name;
@@ -223,7 +222,7 @@ class Scheduler {
     sums.loops.insert(sums.loops.end(), results.begin(), results.end());
     split_long_sum(draft_, draft_.stage(w_.product));
     e_ = draft_.stage(e_->name);
-    // The next position's part; behind the last one's lies the first one's of the next block of output channels.
+    // The next position's part; the last one is followed by the first one of the next block of output channels.
     prefetch_weights(draft_, w_.product, w_.weight, "q", 1);
   }
 
@@ -251,7 +250,7 @@ class Scheduler {
     s.loops.push_back({"c", 1, LoopKind::Vector});
   }
 
-  // How many rows of B^T d fit in registers beside what their sums take; 0: not one. A stack between the two directions
+  // The rows of B^T d that fit in registers next to their sums; 0 if none. A stack buffer between the two directions
   // takes as many stores as the result.
   int64_t rows_at_once() const {
     int64_t rows = w_.y.points();
@@ -276,7 +275,8 @@ class Scheduler {
         {"n", 1}, {"ty", 1}, {"tx", 1}, {"i", 1}, {"j", 1, LoopKind::Unroll}, {"o", 1, LoopKind::Vector}};
   }
 
-  // What does not stay in L2: the next tile of the data and of the result, and what the next position multiplies.
+  // Prefetches data that does not stay in L2: the next tile of the data and of the result, and the factors of the next
+  // position.
   void data_ahead() {
     auto read_by = [&](const std::string& name) {
       const te::Tensor stage = draft_.stage(name);
@@ -290,15 +290,15 @@ class Scheduler {
     prefetch_data(draft_, w_.product, w_.input, "q", 1);
   }
 
-  // The images that lie side by side are stored channels-last, and the epilogue puts them into one another again.
+  // The images that are side by side are stored channels-last, and the epilogue interleaves them.
   void take_apart() {
     for (int d = 0; d < 4; ++d)
       if (e_->axes[static_cast<size_t>(d)].var->name == o_) layout(e_->name, stored_last(4, d));
     elementwise_rule(draft_, draft_.outputs[0]);
   }
 
-  // What `consumer` reads of `stage` within one step of its loop `level`, a tile's points along `unrolled`, is loaded
-  // into registers once.
+  // Loads the elements of `stage` that `consumer` reads within one step of its loop `level`, a tile's points along
+  // `unrolled`, into registers once.
   void keep(const std::string& stage, const std::string& consumer, int level, const std::string& unrolled) {
     te::Tensor from = draft_.stage(stage), copy = copy_stage(from, stage + "_loaded");
     draft_.outputs = redirect(draft_.outputs, from, copy);

@@ -64,10 +64,10 @@ WinogradMatrices winograd_matrices(Winograd::Side side) {
   switch (side.points()) {
     case 1: return cook_toom({}, side);
     case 4: return cook_toom({0, 1, -1}, side);
-    // Fractions of few digits: those of the least error.
+    // Fractions of few digits, with the least error.
     case 6: return cook_toom({0, 0.625, -0.625, 1.5, -1.5}, side);
     default:
-      constexpr int64_t max_points = 8;  // those of the last row
+      constexpr int64_t max_points = 8;  // of the last row
       RELAY_CHECK(side.points() == max_points, "no points for {} outputs of {} taps", side.m, side.r);
       return cook_toom({0, 0.5, -0.5, 1, -1, 2, -2}, side);
   }
@@ -136,7 +136,7 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
   if (windows != 2 || plain != 1 || reduced != 1) return std::nullopt;
   conv.o = (0 + 1 + 2 + 3) - conv.n - conv.y - conv.x;
 
-  // The weight: c, ky, kx and the axis that is left, each alone in a dimension.
+  // The weight: c, ky, kx and the remaining axis, each alone in a dimension.
   Exprs wanted{sum->axes[conv.o].var, conv.c, conv.ky, conv.kx};
   for (const Expr& v : wanted)
     if (std::count(conv.weight->args.begin(), conv.weight->args.end(), v) != 1) return std::nullopt;
@@ -148,9 +148,9 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
   return conv;
 }
 
-// --- whether it pays -------------------------------------------------------------------------------------------------
+// --- profitability ---------------------------------------------------------------------------------------------------
 
-// The part of the taps that the direct sum multiplies: it leaves out those in the padding where they are many.
+// The fraction of the taps that the direct sum multiplies: it leaves out taps in the padding if there are many.
 double read_taps(const Convolution& c) {
   double part = 1;
   for (size_t d : {c.y, c.x}) {
@@ -158,7 +158,7 @@ double read_taps(const Convolution& c) {
     std::set<std::string> sums;
     part *= mean_part(taps_inside(*c.sum, axis.var->name, sums), extent_or(axis, 1));
   }
-  constexpr double of_other_rows = 1.1;  // a tile's rows read what one of them needs
+  constexpr double of_other_rows = 1.1;  // a tile's rows read the taps that any of them needs
   part *= of_other_rows;
   return part < surely_less ? part : 1;
 }
@@ -168,8 +168,8 @@ double whole_vectors(int64_t outputs, const TargetDesc& t) {
   return static_cast<double>((outputs + lanes - 1) / lanes * lanes);
 }
 
-// Nanoseconds of one image: multiply-adds at the measured share of the peak, then the weights streamed from where they
-// lie.
+// Nanoseconds per image: multiply-adds at the measured share of the peak, then the time to stream the weights from
+// their cache or memory.
 double direct_ns(const Convolution& c, const TargetDesc& t) {
   const double macs =
       static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) * whole_vectors(c.outputs, t);
@@ -179,7 +179,7 @@ double direct_ns(const Convolution& c, const TargetDesc& t) {
 double streamed_ns(double bytes, const TargetDesc& t) { return stays_in_l2(t, bytes) ? 0 : beyond_l2_ns(t, bytes); }
 
 double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
-  constexpr double operations = 4, bytes = 8;  // of a transform, for each element and direction; stored and loaded
+  constexpr double operations = 4, bytes = 8;  // of a transform, per element and direction; stored and loaded
   double positions = static_cast<double>(y.points() * x.points());
   double tiles = static_cast<double>(y.tiles(c.height) * x.tiles(c.width));
   double in = static_cast<double>(c.channels), out = whole_vectors(c.outputs, t);
@@ -205,7 +205,7 @@ class Rewriter {
 
   te::Tensor result() {
     te::Tensor tiles = output_transform(product(input_transform(whole_tiles()), weight_transform()));
-    te::TensorNode node = *conv_.sum;  // its own axes, so that readers stay as they are
+    te::TensorNode node = *conv_.sum;  // keeps its axes, so that readers stay unchanged
     node.combiner = te::Combiner::None, node.reduce_axes.clear();
     const Expr &n = node.axes[conv_.n].var, &y = node.axes[conv_.y].var, &x = node.axes[conv_.x].var,
                &o = node.axes[conv_.o].var;
@@ -239,22 +239,21 @@ class Rewriter {
  private:
   std::string name(const char* part) const { return format("{}_{}", conv_.sum->name, part); }
 
-  // Where result `at` of a direction lies when the images that lie in one another lie side by side, each in whole
-  // tiles.
+  // The place of result `at` of a direction if the interleaved images are put side by side, each in whole tiles.
   static Expr in_side_by_side(const Expr& at, Side s, int64_t extent) {
     if (s.dilation == 1) return at;
     return floormod(at, imm(s.dilation)) * (s.tiles_of_one(extent) * s.m) + floordiv(at, imm(s.dilation));
   }
 
-  // The row of data that tile `t` of a direction reads first; the others follow `dilation` from each other.
+  // The first row of data that tile `t` of a direction reads; the others follow at distance `dilation`.
   static Expr first_row(const Expr& t, Side s, int64_t extent) {
     if (s.dilation == 1) return t * s.m;
     const Expr of_one = imm(s.tiles_of_one(extent));
     return floormod(t, of_one) * (s.m * s.dilation) + floordiv(t, of_one);
   }
 
-  // The data as far as whole tiles read it. Where the convolution pads, its padding grows; a stage of the same form, so
-  // that the halo of the array behind it can replace it.
+  // The data as read by whole tiles. If the convolution pads, its padding grows; a stage of the same form, so that the
+  // halo of the array behind it can replace it.
   te::Tensor whole_tiles() {
     te::Tensor data(dynamic_cast<const te::TensorNode*>(conv_.data->source.get()));
     Expr height = scalar::simplify(tiles_y_ * y_.m + (y_.r - 1) * y_.dilation),
@@ -366,7 +365,7 @@ class Rewriter {
 
 }  // namespace
 
-// Where both directions have a window the transforms' errors multiply: then no more than six points.
+// If both directions have a window, the transforms' errors multiply: then at most six points.
 static std::vector<WinogradTile> tiles_of(const Convolution& conv) {
   auto along = [&](int64_t taps, int64_t dilation, int64_t other) -> std::vector<Side> {
     if (taps == 1) return {{1, 1}};
@@ -390,7 +389,7 @@ std::optional<Convolution> match_winograd(const te::Tensors& outputs, const std:
 }
 
 std::optional<WinogradChoice> choose_winograd(const Convolution& conv, const TargetDesc& target) {
-  // Few channels leave lanes empty, or the transforms outweigh what is saved.
+  // Few channels leave lanes empty, or the transforms cost more than is saved.
   const int64_t lanes = float_lanes(target);
   if (conv.channels < lanes || conv.outputs < lanes) return std::nullopt;
   const double direct = direct_ns(conv, target);

@@ -1,16 +1,14 @@
 // Winograd's convolution: m outputs along a window of r taps from m + r - 1 multiplications instead of m r, along y and
-// x:
-// F(4 x 4, 3 x 3) takes 36 instead of 144, F(2 x 2, 5 x 5) 36 instead of 100, F(1 x 2, 1 x 7) 8 instead of 14.
+// x: F(4 x 4, 3 x 3) takes 36 instead of 144, F(2 x 2, 5 x 5) 36 instead of 100, F(1 x 2, 1 x 7) 8 instead of 14.
 //
 //   out tile = A^T [ (G w G^T) . (B^T d B) ] A        d: the (m + r - 1)^2 data behind a tile, . summed over channels
 //
-// A rewrite from tensor expressions to tensor expressions; scheduling afterwards is ordinary (schedule.cpp).
-// Formula:
+// A rewrite from tensor expressions to tensor expressions; scheduling afterwards is ordinary (schedule.cpp). Formula:
 // Lavin & Gray, Fast Algorithms for Convolutional Neural Networks (2016); the matrices follow from interpolation points
-// (Toom, Cook). Of a window whose taps are d apart, outputs that are d apart make a tile: d x d images that lie in one
-// another, as if side by side. The points decide the error: where there are six these are 0, +-5/8, +-3/2, infinity,
-// which are exact in binary and round less than the customary 0, +-1, +-2 do; where there are eight, 0, +-1/2, +-1,
-// +-2, infinity, the best of all triples of eighths. test/python/test_numerics.py bounds the error.
+// (Toom, Cook). With dilation d, outputs that are d apart make a tile: d x d interleaved images, treated as if they
+// were side by side. The points decide the error. Six points are 0, +-5/8, +-3/2, infinity, which are exact in binary
+// and round less than the customary 0, +-1, +-2 do; eight are 0, +-1/2, +-1, +-2, infinity, the best of all triples of
+// eighths. test/python/test_numerics.py bounds the error.
 #pragma once
 
 #include <optional>
@@ -24,19 +22,18 @@
 namespace relay::lower {
 
 // The stages that stand for one convolution, by name, in the order of computation; axes in brackets. p, q: the position
-// in a transformed tile; ty, tx: which tile.
+// in a transformed tile; ty, tx: the tile.
 struct Winograd {
-  // One direction: m outputs of a tile, a window of r taps, `dilation` from one to the next. r = 1: no window, one
-  // output a tile.
+  // A direction: m outputs per tile and a window of r taps, `dilation` apart. r = 1: no window, one output per tile.
   struct Side {
     int64_t m = 1, r = 1, dilation = 1;
     int64_t points() const { return m + r - 1; }
-    // The tiles of one of the images that lie in one another along this direction, and of all.
+    // The number of tiles of one interleaved image along this direction, and of all of them.
     int64_t tiles_of_one(int64_t extent) const { return (extent + dilation * m - 1) / (dilation * m); }
     int64_t tiles(int64_t extent) const { return dilation * tiles_of_one(extent); }
   };
   Side y{}, x{};
-  std::string padded;       // [n, c, y, x], or empty: the data as read by whole tiles, zero outside
+  std::string padded;       // [n, c, y, x], or empty: the data read by whole tiles, zero outside
   std::string input_rows;   // [p, n, ty, tx, j, c]: B^T d
   std::string input;        // [p, q, n, ty, tx, c]: B^T d B
   std::string weight_rows;  // [p, kx, c, o]: G w
@@ -44,11 +41,11 @@ struct Winograd {
   std::string product;      // [p, q, n, ty, tx, o], summed over c
   std::string output_rows;  // [n, ty, tx, i, q, o]: A^T product
   std::string tiles;        // [n, ty, tx, i, j, o]: A^T product A
-  // The convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]. Of interleaved images a stage of
-  // its own that has them side by side; the convolution takes it apart.
+  // The convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]. For interleaved images, a separate
+  // stage that has them side by side; the convolution reads its elements in order.
   std::string result;
-  int channels = 1;  // the dimension of the data
-  te::Tensor data;   // what the convolution reads, before its padding
+  int channels = 1;  // dimension of the data
+  te::Tensor data;   // the convolution's data before padding
 };
 
 // Outputs of a tile along both directions.
@@ -62,7 +59,7 @@ struct WinogradMatrices {
 };
 WinogradMatrices winograd_matrices(Winograd::Side side);
 
-// Of a convolution which dimension is which.
+// A convolution, with the role of each dimension.
 struct Convolution {
   te::Tensor sum;
   Expr data, weight;  // the loads
@@ -71,13 +68,13 @@ struct Convolution {
   Expr c, ky, kx;  // reduction variables
   int64_t channels, outputs, height, width, taps_y, taps_x;
   int64_t dilation_y = 1, dilation_x = 1;  // from tap to tap
-  std::vector<WinogradTile> tiles{};       // that its windows may have
+  std::vector<WinogradTile> tiles{};       // the tiles possible for its windows
 };
 
 // Looks at structure: one reduction, a contraction of float32 with windows of 1, 3, 5 or 7 taps along two axes at
 // stride 1, weights constant, sizes known, and only pointwise work behind it.
 std::optional<Convolution> match_winograd(const te::Tensors& outputs, const std::set<std::string>& constants);
-// The fastest tile. Nothing: the direct sum, by the numbers of `target`.
+// The fastest tile. Unset if the direct sum is faster by the numbers of `target`.
 struct WinogradChoice {
   WinogradTile tile;
   Gain gain;

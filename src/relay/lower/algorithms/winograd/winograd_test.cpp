@@ -1,4 +1,4 @@
-// Winograd's convolution: its matrices, what is rewritten, and kernels against the direct sum.
+// Winograd's convolution: its matrices, the rewrite, and kernels against the direct sum.
 #include "relay/lower/algorithms/winograd/winograd.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Winograd, MatricesGiveTheCorrelation) {
   }
 }
 
-// How much a transform with these rows can enlarge.
+// The largest growth of a value in a transform with these rows.
 double growth(const std::vector<std::vector<double>>& rows) {
   double most = 0;
   for (const std::vector<double>& row : rows) {
@@ -52,8 +52,8 @@ double growth(const std::vector<std::vector<double>>& rows) {
   return most;
 }
 
-// extreme_values() finds what may overflow: all transforms and the sum of `max_weight` together enlarge what passes it
-// to less than 2^128.
+// extreme_values() finds values that may overflow: all transforms and the sum of `max_weight` together enlarge accepted
+// values to less than 2^128.
 TEST(Winograd, UsualValuesDoNotOverflow) {
   auto all = [](Winograd::Side side) {
     WinogradMatrices w = winograd_matrices(side);
@@ -67,7 +67,7 @@ struct Conv {
   int64_t channels = 16, outputs = 16, height = 9, width = 6, pad = 1, stride = 1, dilation = 1, ky = 3, kx = 3;
   te::Tensor x{}, w{}, out{};
 
-  // `pad` is what a window of 3 has around; others keep the size too.
+  // `pad` is the padding of a window of 3; others keep the size too.
   int64_t pad_y() const { return pad * (ky / 2); }
   int64_t pad_x() const { return pad * (kx / 2); }
 
@@ -119,7 +119,7 @@ TEST(Winograd, RewritesWindowsAtStrideOne) {
   EXPECT_FALSE(choose_winograd(*conv, small()).has_value());
 }
 
-// The rule's schedule in the loop interpreter; integers, so that sums have one value for m = 2.
+// Runs the rule's schedule in the loop interpreter; on integers, so that sums have one value for m = 2.
 void check(Conv c, int64_t m, double tolerance) {
   c.make();
   ScheduleDraft plan;
@@ -181,20 +181,19 @@ void check(Conv c, int64_t m, double tolerance) {
 TEST(Winograd, KernelsGiveTheDirectSum) {
   check({}, 2, 0);
   check({.height = 8, .width = 8, .pad = 0}, 2, 0);
-  check({.channels = 20, .outputs = 12, .height = 7, .width = 11}, 2, 0);  // lanes and tiles that do not divide
-  check({.height = 24, .width = 20}, 2, 0);  // several blocks: the input transformed inside
+  check({.channels = 20, .outputs = 12, .height = 7, .width = 11}, 2, 0);  // sizes not divisible by lanes and tiles
+  check({.height = 24, .width = 20}, 2, 0);  // several blocks: the input is transformed inside
   // m = 4: sums of up to 150 terms of at most 15, transforms up to 36 times as large in float32.
   check({}, 4, 2e-2);
   check({.channels = 20, .outputs = 12, .height = 30, .width = 21}, 4, 2e-2);
-  // Windows in one direction, wider ones, two kinds of them: of up to 500 terms.
+  // Windows in one direction, wider ones, two kinds of them: up to 500 terms.
   check({.height = 17, .width = 17, .ky = 1, .kx = 7}, 4, 2e-2);
   check({.channels = 20, .outputs = 12, .height = 9, .width = 21, .ky = 7, .kx = 1}, 4, 2e-2);
   check({.height = 8, .width = 8, .ky = 3, .kx = 1}, 2, 0);
   check({.height = 11, .width = 14, .ky = 5, .kx = 5}, 4, 2e-2);
   check({.channels = 20, .outputs = 12, .height = 10, .width = 13, .ky = 3, .kx = 5}, 4, 2e-2);
   check({.pad = 0, .ky = 5, .kx = 1}, 4, 2e-2);
-  // Taps that are apart: images of 6 x 4 and 5 x 4 pixels, of one pixel, without padding, with more than the taps
-  // reach.
+  // Dilated taps: images of 6 x 4 and 5 x 4 pixels, of one pixel, without padding, with more than the taps reach.
   check({.height = 11, .width = 8, .pad = 2, .dilation = 2}, 2, 0);
   check({.height = 11, .width = 8, .pad = 2, .dilation = 2}, 4, 2e-2);
   check({.channels = 20, .outputs = 12, .height = 7, .width = 11, .pad = 12, .dilation = 12}, 2, 0);

@@ -1,10 +1,11 @@
-// Pointwise work on arrays that are all stored in one order, under whatever shapes, is work on one row of all elements:
+// Turns pointwise work on arrays that are all stored in the same order, under any shapes, into work on one row of all
+// elements:
 //
 //   out[i, j, k] = x[((i * b + j) * c + k) / 7, ((i * b + j) * c + k) % 7]   ->   out[p] = x[p]
 //
-// so that vectors and tasks go across the ends of rows. How long these are is not known here: where it is, the
-// elementwise rule joins short ones. The arrays are the same, seen with one dimension.
-// Precondition: one result; all that moves with it is stored row-major, without a halo or row padding.
+// so that vectors and tasks cross the ends of rows. This is for rows of unknown length; short rows of known length are
+// joined by the elementwise rule. The arrays are the same, viewed with one dimension. Precondition: one result; all
+// arrays that move with it are stored row-major, without a halo or row padding.
 #include <algorithm>
 
 #include "relay/lower/rules/rules.h"
@@ -14,7 +15,7 @@ namespace relay::lower {
 
 namespace {
 
-// Of an element in a row-major array.
+// The offset of an element in a row-major array.
 Expr place_in(const Exprs& shape, const Exprs& at) {
   Expr place = scalar::imm(0);
   for (size_t d = 0; d < shape.size(); ++d) place = scalar::simplify(place * shape[d] + at[d]);
@@ -25,7 +26,7 @@ class Joining {
  public:
   explicit Joining(ScheduleDraft& draft) : draft_(draft) {}
 
-  // False, and nothing done, where some stage is not of this form.
+  // Returns false and changes nothing if a stage has another form.
   bool all() {
     for (const te::Tensor& t : draft_.stages())
       if (!t->is_placeholder() && !stage(*t)) return false;
@@ -85,7 +86,7 @@ class Joining {
 
   ScheduleDraft& draft_;
   std::map<const te::TensorNode*, te::Tensor> rows_;
-  std::set<const te::TensorNode*> fixed_;  // of which an element is read that does not move
+  std::set<const te::TensorNode*> fixed_;  // arrays of which a fixed element is read
 };
 
 }  // namespace

@@ -1,15 +1,15 @@
-// How lanes go along the last axis of pointwise work. Where rows fill no whole vectors, this axis and those in front of
-// it are joined: the result is viewed as an array in which they are one, and vectors go across the ends of rows.
+// Lanes along the last axis of pointwise work. If rows do not fill whole vectors, this axis and those in front of it
+// are joined: the result is viewed as an array in which they are one, and vectors cross the ends of rows.
 //
 //   out[i, j] = x[i, j] * s[i]    ->    out[p] = x[p // 3, p % 3] * s[p // 3]
 //
-// If all loads go on with p as the result does, nothing is left of quotients and remainders. Else p goes on in blocks
-// after which all indices go on as they began, 48 elements here with vectors of 16: each vector of a block, written
-// out, has its lanes at places that are known, but for where the block begins. Code generation reads them by loads of
-// whole vectors whose elements it puts into place (codegen/llvm/llvm_near.cpp). An axis that is not joined gets such
-// blocks too, where an index is a quotient or remainder of it.
+// If all loads advance with p as the result does, all quotients and remainders vanish. Otherwise p advances in blocks
+// after which all indices repeat their pattern, 48 elements here with vectors of 16: each vector of a block, written
+// out, has its lanes at known places, relative to the beginning of the block. Code generation reads them by loads of
+// whole vectors whose elements it permutes (codegen/llvm/llvm_near.cpp). An axis that is not joined gets such blocks
+// too, if an index is a quotient or remainder of it.
 //
-// Precondition: `e` is stored in its own loops; to be joined, it is an output that is stored as it is written.
+// Precondition: `e` is stored in its own loops; to be joined, it must be an output that is stored as written.
 #include <algorithm>
 #include <numeric>
 #include <unordered_set>
@@ -26,14 +26,14 @@ namespace {
 using scalar::BinaryOp;
 using scalar::Kind;
 
-// e(v + length) = e(v) + advance, and e(v) - e(0) is known for each v, whatever other variables are.
+// A period: e(v + length) = e(v) + advance, and e(v) - e(0) is known for each v, whatever other variables are.
 struct Period {
   int64_t length = 1, advance = 0;
 };
 
 class Periods {
  public:
-  // No longer ones than `most`.
+  // Finds periods of at most `most`.
   Periods(Expr v, int64_t most) : v_(std::move(v)), most_(most) {}
 
   std::optional<Period> of(const Expr& e) const {
@@ -55,12 +55,12 @@ class Periods {
     return std::find(vars.begin(), vars.end(), v_) != vars.end();
   }
 
-  // The rest of a division of what does not move, if that is known.
+  // True if the remainder of a division of the invariant part is known.
   bool begins_known(const Expr& e, int64_t divisor) const {
     return scalar::is_int(scalar::simplify(scalar::floormod(scalar::substitute(e, {{v_, scalar::imm(0)}}), divisor)));
   }
 
-  // Of x - y, where that is known for each v and comes back to what it was.
+  // The period of x - y, if that is known for each v and returns to its first value.
   std::optional<Period> level(const Expr& x, const Expr& y) const {
     const Expr difference = scalar::simplify(x - y);
     const std::optional<Period> p = of(difference);
@@ -68,7 +68,7 @@ class Periods {
     return p && p->advance == 0 && scalar::is_int(first) ? p : std::nullopt;
   }
 
-  // The length after which both, and what they advance together; or as `advances` does.
+  // The common period of both, with their joint advance, or that of `advances`.
   std::optional<Period> common(const std::optional<Period>& a, const std::optional<Period>& b,
                                const std::optional<Period>& advances, int64_t sign = 0) const {
     if (!a || !b || !advances) return std::nullopt;
@@ -123,14 +123,14 @@ class Periods {
   int64_t most_ = 0;
 };
 
-// Instructions that read a vector whose lanes lie at these places.
+// The number of instructions that read a vector whose lanes are at these places.
 double reading(std::vector<int64_t> places, int64_t lanes) {
   bool side_by_side = true;
   for (size_t l = 1; l < places.size(); ++l) side_by_side &= places[l] == places[l - 1] + 1;
   if (side_by_side) return 1;
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
-  if (places.size() == 1) return 0.5;  // what computes with it reads it, or all vectors do
+  if (places.size() == 1) return 0.5;  // part of the instruction that uses it, or read once for all vectors
   const int64_t span = places.back() - places.front() + 1;
   if (span <= 2 * lanes) return span <= lanes ? 2 : 3;  // one or two loads, and a permutation
   size_t runs = 0;
@@ -142,7 +142,7 @@ double reading(std::vector<int64_t> places, int64_t lanes) {
                                                  : 2 * static_cast<double>(lanes);  // a gather
 }
 
-// Lanes along an axis, in blocks. Of a joined one, `parts` are what the axes were.
+// Lanes along an axis, in blocks. For a joined axis, `parts` are the original axes.
 struct Blocks {
   te::Axis axis;
   std::vector<scalar::Binding> parts;
@@ -165,16 +165,16 @@ class LaneBlocks {
     }
   }
 
-  // Instructions an element, where blocks go on as they began and nothing is gathered. Without `known`: as it is
-  // computed in any blocks, and for each row.
+  // Instructions per element, if blocks repeat their pattern and nothing is gathered. Without `known`: as computed in
+  // any blocks, and for each row.
   std::optional<double> cost(Blocks& blocks, bool known) const {
-    constexpr int64_t most_vectors = 16;  // that are written out: the code of more takes longer to fetch
+    constexpr int64_t most_vectors = 16;  // that are written out: longer code takes longer to fetch
     const int64_t most = most_vectors * lanes_, extent = extent_or(blocks.axis, usual_row);
     const bool is_open = !scalar::is_int(blocks.axis.extent);
-    if (extent == 0) return std::nullopt;  // of no rows
+    if (extent == 0) return std::nullopt;  // without rows
     scalar::Bounds bounds;
     if (!is_open) bounds.set(blocks.axis.var, 0, extent);
-    // One block for all of it goes on in any way.
+    // A single block for the whole axis may have any pattern.
     const Periods periods(blocks.axis.var, !is_open && extent <= most ? most * extent : most);
     Exprs moved;
     int64_t length = lanes_;
@@ -186,7 +186,7 @@ class LaneBlocks {
       moved.push_back(p ? at : Expr());
     }
     if (known && length > most && (is_open || extent > most)) return std::nullopt;
-    const int64_t usual = 4 * lanes_;  // vectors that are written out in any loop
+    const int64_t usual = 4 * lanes_;  // vectors that any loop writes out
     blocks.size = known ? length * std::max<int64_t>(1, usual / length) : usual;
     const bool all_known = blocks.size % length == 0 || extent <= blocks.size;
     if (!is_open) blocks.size = std::min(blocks.size, extent);
@@ -199,13 +199,13 @@ class LaneBlocks {
         if (known && reads >= static_cast<double>(2 * lanes_)) return std::nullopt;
         sum += reads;
       }
-    const int64_t whole = extent / lanes_ + (extent % lanes_ > 0);  // vectors of a row
+    const int64_t whole = extent / lanes_ + (extent % lanes_ > 0);  // vectors per row
     const double each = work(blocks) + sum / static_cast<double>(vectors);
     return (static_cast<double>(whole) * each + 1) / static_cast<double>(extent);
   }
 
  private:
-  // Of a vector. What does not move is computed once for a row, not in vectors.
+  // Instructions per vector. Invariant expressions are computed once per row, not in vectors.
   double work(const Blocks& blocks) const {
     std::unordered_set<const scalar::Node*> moving = {blocks.axis.var.get()};
     for (const scalar::Binding& part : blocks.parts) moving.insert(part.var.get());
@@ -213,7 +213,7 @@ class LaneBlocks {
       const bool moves = std::ranges::any_of(n->args, [&](const Expr& a) { return moving.count(a.get()) > 0; });
       if (moves) moving.insert(n.get());
       if (moves || n->args.empty()) return n;
-      // No number that would make an operation vanish.
+      // Avoids numbers that would make an operation vanish.
       return n->dtype.is_float() ? scalar::fimm(3, n->dtype) : scalar::imm(n->dtype.is_bool() ? 1 : 3, n->dtype);
     });
     return 1 + count_operations(body, target_);
@@ -234,8 +234,8 @@ class LaneBlocks {
     return reading(std::move(places), lanes_);
   }
 
-  // Whether lanes that lie side by side still do in each vector of a block, where quotients and remainders of different
-  // numbers are simplified one by one before they are added up again.
+  // True if adjacent lanes stay adjacent in each vector of a block, where quotients and remainders of different numbers
+  // are simplified separately before they are added up.
   bool stay_joined(const Blocks& blocks, const Exprs& places) const {
     const Expr task = scalar::var("task"), block = scalar::var("block"), lane = scalar::var("lane");
     const int64_t of_task = (task_elements + blocks.size - 1) / blocks.size;
@@ -259,8 +259,8 @@ class LaneBlocks {
   }
 
   struct Read {
-    Exprs at, steps;  // in the array as it is stored
-    Expr place;       // the sum of them
+    Exprs at, steps;  // in the stored array
+    Expr place;       // their sum
   };
 
   const TargetDesc& target_;
@@ -271,7 +271,7 @@ class LaneBlocks {
 
 }  // namespace
 
-// A comparison of var // c says the same of var, without a division in each lane.
+// A comparison of var // c is equivalent to one of var, without a division in each lane.
 static Expr without_quotient(const Expr& e, const Expr& var) {
   if (e->kind != Kind::Binary || (e->binary != BinaryOp::Lt && e->binary != BinaryOp::Le)) return e;
   auto divisor = [&](const Expr& x) {
@@ -285,7 +285,7 @@ static Expr without_quotient(const Expr& e, const Expr& var) {
   return e;
 }
 
-// The last `count` axes as one.
+// The last `count` axes, joined into one.
 static Blocks joined(const te::TensorNode& e, size_t count) {
   const size_t rank = e.axes.size(), first = rank - count;
   Expr extent = scalar::imm(1), inner = scalar::imm(1);
@@ -304,7 +304,7 @@ static Blocks joined(const te::TensorNode& e, size_t count) {
   return out;
 }
 
-// Views the output `e` so.
+// Views the output `e` with these joined axes.
 static void join(ScheduleDraft& draft, const te::Tensor& e, const Blocks& blocks) {
   te::TensorNode view = *e;
   view.axes.resize(e->axes.size() - blocks.parts.size()), view.shape.resize(view.axes.size());
@@ -316,8 +316,8 @@ static void join(ScheduleDraft& draft, const te::Tensor& e, const Blocks& blocks
   draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
 }
 
-// An axis in front of the last one whose indices are remainders of it, in an axis of copies and one of what is copied.
-// Views the output `e` so; false, and nothing done, where there is none.
+// Splits an axis in front of the last one, if indices are remainders of it, into an axis of copies and one of the
+// copied elements, and views the output `e` so. Returns false and changes nothing if there is none.
 static bool split_copies(ScheduleDraft& draft, const te::Tensor& e) {
   for (size_t d = 0; d + 1 < e->axes.size(); ++d) {
     const te::Axis& axis = e->axes[d];
@@ -336,7 +336,7 @@ static bool split_copies(ScheduleDraft& draft, const te::Tensor& e) {
   return false;
 }
 
-// Whether some index is a quotient or a remainder of the axis.
+// True if some index is a quotient or a remainder of the axis.
 static bool is_divided(ScheduleDraft& draft, const te::Tensor& e, const Expr& axis) {
   bool found = false;
   for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads)
@@ -349,15 +349,14 @@ static bool is_divided(ScheduleDraft& draft, const te::Tensor& e, const Expr& ax
   return found;
 }
 
-// Instructions an element of squares that are turned around in registers: those of a whole square are loads, stores and
-// two permutations a row; of fewer columns only the loads are fewer.
+// Instructions per element of squares that are transposed in registers: a whole square takes loads, stores and two
+// permutations per row; with fewer columns only the loads are fewer.
 static double squares_cost(int64_t columns, int64_t lanes) {
   const double taken = static_cast<double>(std::min(columns, lanes)), rows = static_cast<double>(lanes);
   return (taken + 3 * rows) / (taken * rows);
 }
 
-// The way that takes the fewest instructions, of the axes as they are and of joined ones; of no size where nothing
-// pays.
+// The blocks with the fewest instructions, among the original axes and joined ones; size 0 if none pays.
 static Blocks best_blocks(ScheduleDraft& draft, const te::Tensor& e, bool divided, bool is_short) {
   const LaneBlocks ways(draft, e);
   Blocks as_it_is{e->axes.back(), {}}, best;
@@ -368,7 +367,7 @@ static Blocks best_blocks(ScheduleDraft& draft, const te::Tensor& e, bool divide
   for (size_t count = divided ? 1 : 2; count <= (is_short ? e->axes.size() : 1); ++count) {
     Blocks way = count == 1 ? as_it_is : joined(*e, count);
     const std::optional<double> cost = ways.cost(way, true);
-    // What is known as it is needs no squares. Others have to be better.
+    // Known places need no squares. Other choices have to be better.
     const double share = count == 1 ? 1 : best.size == 0 ? surely_less : likely_less;
     if (cost && *cost <= least * share) least = *cost, best = std::move(way);
   }
@@ -376,7 +375,7 @@ static Blocks best_blocks(ScheduleDraft& draft, const te::Tensor& e, bool divide
 }
 
 int64_t choose_lane_block(ScheduleDraft& draft, const te::Tensor& e) {
-  constexpr int64_t many_vectors = 4;  // of which the last, not filled, is little
+  constexpr int64_t many_vectors = 4;  // with this many, the last one, which is partly empty, matters little
   const int64_t lanes = draft.lanes(e->dtype), row = e->axes.empty() ? 0 : extent_or(e->axes.back(), 0);
   if (lanes < 2 || row < 2 || !draft.layout(e).is_row_major()) return 0;
   const bool is_short = row % lanes != 0 && row <= many_vectors * lanes && scalar::is_int(e->axes.back().extent) &&

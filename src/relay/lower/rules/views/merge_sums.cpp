@@ -1,12 +1,12 @@
-// A sum over several axes that lie side by side in memory is a sum over one, so that lanes run over all of it:
+// Turns a sum over several axes that are adjacent in memory into a sum over one, so that lanes run over all of it:
 //
 //   r[n, c] = sum(h < 7, w < 7) x[n, c, h, w]   ->   r[n, c] = sum(hw < 49) x[n, c, hw]
 //
-// The array is the same, seen with a dimension less; what else reads it, x[n, c, i, j], reads x[n, c, i * 7 + j]. So
-// are columns and channels of an image that is stored channels-last. All sums over these dimensions, of the array and
-// of others that they read with it, become sums over one together: a mean and a variance.
-// Precondition: the one follows the other in storage, without a halo or row padding between them; the sum reads whole
-// dimensions, and its axes nowhere else.
+// The array is the same, viewed with one dimension less; other readers of x[n, c, i, j] read x[n, c, i * 7 + j]. The
+// same holds for columns and channels of an image that is stored channels-last. All sums over these dimensions, of the
+// array and of others that they read with it, become sums over one axis together: a mean and a variance. Precondition:
+// one follows the other in storage, without a halo or row padding between them; the sum reads whole dimensions, and its
+// axes nowhere else.
 #include <algorithm>
 
 #include "relay/lower/rules/rules.h"
@@ -16,14 +16,14 @@ namespace relay::lower {
 
 namespace {
 
-// Of a placeholder two dimensions become one, in the place of the outer one.
+// A pair of dimensions of a placeholder that become one, in the place of the outer one.
 struct Pair {
   te::Tensor now;
   size_t outer = 0, inner = 0;
 };
 using Merged = std::map<const te::TensorNode*, Pair>;
 
-// That dimension `inner` lies within `outer`, of an array that is row-major or of which `inner` is stored last.
+// True if dimension `inner` is stored within `outer`, in an array that is row-major or in which `inner` is stored last.
 bool lies_within(const Layout& layout, size_t outer, size_t inner) {
   if (layout.is_row_major()) return inner == outer + 1;
   const size_t n = layout.dims.size();
@@ -32,7 +32,7 @@ bool lies_within(const Layout& layout, size_t outer, size_t inner) {
          (layout.low.empty() || (layout.low[inner] == 0 && layout.high[inner] == 0));
 }
 
-// That of the array with a dimension less.
+// The layout of the array with one dimension less.
 Layout merged_layout(Layout layout, int64_t inner_extent, size_t outer, size_t inner) {
   std::erase_if(layout.dims, [&](const LayoutDim& d) { return d.dim == static_cast<int>(inner); });
   for (LayoutDim& d : layout.dims) d.dim -= d.dim > static_cast<int>(inner);
@@ -48,12 +48,12 @@ class Merging {
  public:
   explicit Merging(ScheduleDraft& draft) : draft_(draft) {}
 
-  // One pair of axes of one reduction, and of all others that read the same dimensions; false if there is none.
+  // Merges one pair of axes of one reduction, and of all others that read the same dimensions; false if there is none.
   bool once() {
     const te::Tensors stages = draft_.stages();
     for (const te::Tensor& r : stages) {
       if (!add(*r)) continue;
-      // Those that read further arrays with these may lead to others.
+      // Reductions that read further arrays along these axes may lead to others.
       while (std::any_of(stages.begin(), stages.end(), [&](const te::Tensor& t) { return add(*t); })) {
       }
       merge();
@@ -63,12 +63,12 @@ class Merging {
   }
 
  private:
-  // The axes of a reduction, and what they become.
+  // The axes of a reduction, and the merged axis.
   struct Axes {
     te::Axis outer, inner, both;
   };
 
-  // That a pair of axes of this stage is merged too.
+  // Merges a pair of axes of this stage too, if needed; returns true if one was added.
   bool add(const te::TensorNode& r) {
     if (r.is_placeholder() || r.combiner == te::Combiner::None || sums_.count(&r)) return false;
     for (const te::Axis& a : r.reduce_axes)
@@ -91,7 +91,7 @@ class Merging {
     return false;
   }
 
-  // The dimensions along which the reduction goes by a and b; none where they cannot become one.
+  // The dimensions along which the reduction reads a and b; unset if they cannot become one.
   Merged dimensions(const te::TensorNode& r, const te::Axis& a, const te::Axis& b) {
     Merged found;
     if (!scalar::is_int(a.extent) || !scalar::is_int(b.extent)) return {};

@@ -1,4 +1,5 @@
-// A reduction of several values that is not computed on registers under its reader: an array for each value.
+// Separates a reduction of several values that is not computed in registers under its reader into an array for each
+// value.
 //
 //   best[y] = argmax(k < n) (x[y, k], k);  out[i, y] = f(best[y].0, best[y].1)
 //     becomes
@@ -12,7 +13,7 @@ namespace relay::lower {
 
 namespace {
 
-// Array v of `r`.
+// The array of value v of `r`.
 te::Tensor array_of(ScheduleDraft& draft, const te::Tensor& r, size_t v) {
   te::TensorNode own = *r;
   own.name = unused_name(draft, format("{}_{}", r->name, v));

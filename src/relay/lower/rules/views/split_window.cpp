@@ -9,7 +9,7 @@ namespace relay::lower {
 using scalar::imm;
 
 namespace {
-// The one load of a body that is nothing else; its index `dim` is x + tap * dilation + rest.
+// The one load of a body that is only a load; its index `dim` is x + tap * dilation + rest.
 struct Taps {
   Expr load;
   size_t dim = 0;
@@ -78,7 +78,7 @@ std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::s
   row.body = scalar::load(column_t, at);
   draft.outputs = redirect(draft.outputs, r, te::Tensor(new te::TensorNode(std::move(row))));
 
-  // Both on registers, inside of the loops over what is not in a tile; a long column one step after the other.
+  // Both in registers, inside the loops over axes that are not in a tile; a long column one step after the other.
   StageSchedule& of_row = draft.schedule.stages[r->name];
   StageSchedule of_column = of_row;
   of_column.consumer = r->name, of_column.level = 0;
