@@ -7,8 +7,6 @@
 option(RELAY_UNITY "Compile files of a folder together" ON)
 set(RELAY_UNITY_SIZE 10)
 
-# Each operator calls its parts `infer`, `compute`, `gradient`, `examples`; each algorithm, test and rule its own likewise.
-set(RELAY_COMPILED_ALONE_IN src/relay/op/)
 set(RELAY_COMPILED_ALONE
     python/src/data.cpp
     python/src/nodes.cpp
@@ -35,6 +33,10 @@ set(RELAY_COMPILED_ALONE
     src/relay/lower/rules_test.cpp
     src/relay/codegen/llvm/llvm_memory.cpp
     src/relay/measure/external_engine.cpp
+    src/relay/op/custom.cpp
+    src/relay/op/create/shape_of.cpp
+    src/relay/op/sort/radix.cpp
+    src/relay/op/nn/recurrent_definition.cpp
     src/relay/runtime/program/program.cpp
     src/relay/runtime/vm.cpp # left out of relay_runtime_aot, as the next
     src/relay/runtime/with_vm.cpp
@@ -66,7 +68,7 @@ function(relay_unity target)
   set(folders "")
   foreach(source ${ARGN})
     string(REPLACE "${CMAKE_SOURCE_DIR}/" "" source "${source}")
-    if(source IN_LIST RELAY_COMPILED_ALONE OR source MATCHES "^${RELAY_COMPILED_ALONE_IN}")
+    if(source IN_LIST RELAY_COMPILED_ALONE)
       continue()
     endif()
     get_filename_component(folder "${source}" DIRECTORY)

@@ -3,6 +3,7 @@
 #include "relay/op/common.h"
 
 namespace relay::ops {
+namespace bounded_cpp {
 namespace {
 
 struct BoundedAttrs {
@@ -30,8 +31,10 @@ te::Tensors compute(const BoundedAttrs&, const te::Tensors& in, const Type&) {
 }
 
 }  // namespace
+}  // namespace bounded_cpp
 
 OpDef annotation_bounded() {
+  using namespace bounded_cpp;
   return define<BoundedAttrs>(
       {.name = "annotation.bounded",
        .doc = "The same values; the extent along an axis must be in a range.",

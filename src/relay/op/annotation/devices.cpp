@@ -6,6 +6,7 @@
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
+namespace devices_cpp {
 namespace {
 
 struct DeviceCopyAttrs {
@@ -67,8 +68,10 @@ te::Tensors shape_values(const ShapeOfAttrs& a, const te::Tensors& in, const Typ
 }
 
 }  // namespace
+}  // namespace devices_cpp
 
 std::vector<OpDef> devices() {
+  using namespace devices_cpp;
   return {identity<DeviceCopyAttrs>("device_copy", "Data on another device; the values are the same.", "data",
                                     "DeviceCopyAttrs", "src_virtual_device=\"cpu\", dst_virtual_device=\"cpu\""),
           identity<OnDeviceAttrs>("on_device", "Says on which device a value should be; the values are the same.",
@@ -78,6 +81,7 @@ std::vector<OpDef> devices() {
 }
 
 OpDef vm_shape_of() {
+  using namespace devices_cpp;
   return define<ShapeOfAttrs>({.name = "vm.shape_of",
                                .doc = "The shape of a tensor, as a tensor.",
                                .inputs = {{"tensor", "any shape"}},
@@ -94,6 +98,7 @@ OpDef vm_shape_of() {
 }
 
 OpDef vm_reshape_tensor() {
+  using namespace devices_cpp;
   return define<ReshapeTensorAttrs>(
       {.name = "vm.reshape_tensor",
        .doc = "The same elements under another shape, which is given twice.",

@@ -3,6 +3,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace identity_cpp {
 namespace {
 
 struct CastHintAttrs {
@@ -39,8 +40,10 @@ OpDef identity(const char* name, const char* doc, const char* attrs_name, const 
 }
 
 }  // namespace
+}  // namespace identity_cpp
 
 std::vector<OpDef> annotations() {
+  using namespace identity_cpp;
   return {
       identity<NoAttrs>("annotation.bitpack_end", "The end of what is computed on packed bits.", "", ""),
       identity<NoAttrs>("annotation.bitpack_start", "The begin of what is computed on packed bits.", "", ""),

@@ -6,6 +6,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace arange_cpp {
 namespace {
 
 struct ArangeAttrs {
@@ -67,8 +68,10 @@ ir::Exprs gradient(const ArangeAttrs&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace arange_cpp
 
 OpDef arange() {
+  using namespace arange_cpp;
   return define<ArangeAttrs>(
       {.name = "arange",
        .doc = "Evenly spaced values.",

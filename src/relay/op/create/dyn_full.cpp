@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace dyn_full_cpp {
 namespace {
 
 struct DynInitOpAttrs {
@@ -52,8 +53,10 @@ OpDef filled(const char* name, const char* doc, int64_t value, const char* oracl
 }
 
 }  // namespace
+}  // namespace dyn_full_cpp
 
 OpDef dyn_full() {
+  using namespace dyn_full_cpp;
   return define<DynInitOpAttrs>({.name = "dyn.full",
                                  .doc = "A tensor of one value, of a shape that is known only when the program runs.",
                                  .inputs = {{"fill_value", "()"}, {"shape", "(rank,) sizes not below 0: its shape"}},
@@ -86,10 +89,12 @@ OpDef dyn_full() {
 }
 
 OpDef dyn_zeros() {
+  using namespace dyn_full_cpp;
   return filled("dyn.zeros", "Zeros, of a shape that is known only when the program runs.", 0,
                 "torch.zeros([int(n) for n in shape])");
 }
 OpDef dyn_ones() {
+  using namespace dyn_full_cpp;
   return filled("dyn.ones", "Ones, of a shape that is known only when the program runs.", 1,
                 "torch.ones([int(n) for n in shape])");
 }

@@ -3,6 +3,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace fill_cpp {
 namespace {
 
 struct InitOpAttrs {
@@ -80,17 +81,27 @@ te::Tensors spread(const te::Tensor& value, const Type& out) {
 }
 
 }  // namespace
+}  // namespace fill_cpp
 
-OpDef zeros() { return filled("zeros", "Zeros.", 0, "torch.zeros(output_shape)"); }
-OpDef ones() { return filled("ones", "Ones.", 1, "torch.ones(output_shape)"); }
+OpDef zeros() {
+  using namespace fill_cpp;
+  return filled("zeros", "Zeros.", 0, "torch.zeros(output_shape)");
+}
+OpDef ones() {
+  using namespace fill_cpp;
+  return filled("ones", "Ones.", 1, "torch.ones(output_shape)");
+}
 OpDef zeros_like() {
+  using namespace fill_cpp;
   return filled_like("zeros_like", "Zeros in the shape and type of data.", 0, "torch.zeros_like(data)");
 }
 OpDef ones_like() {
+  using namespace fill_cpp;
   return filled_like("ones_like", "Ones in the shape and type of data.", 1, "torch.ones_like(data)");
 }
 
 OpDef full() {
+  using namespace fill_cpp;
   return define<InitOpAttrs>(
       {.name = "full",
        .doc = "One value everywhere.",
@@ -109,6 +120,7 @@ OpDef full() {
 }
 
 OpDef full_like() {
+  using namespace fill_cpp;
   return define<NoAttrs>(
       {.name = "full_like",
        .doc = "One value everywhere, in the shape and type of data.",

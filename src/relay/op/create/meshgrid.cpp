@@ -3,6 +3,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace meshgrid_cpp {
 namespace {
 
 struct MeshgridAttrs {
@@ -55,8 +56,10 @@ ir::Exprs gradient(const MeshgridAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace meshgrid_cpp
 
 OpDef meshgrid() {
+  using namespace meshgrid_cpp;
   return define<MeshgridAttrs>({.name = "meshgrid",
                                 .doc = "The coordinates of a grid of vectors, one tensor for each axis.",
                                 .inputs = {{"data", "a tuple of vectors", true}},

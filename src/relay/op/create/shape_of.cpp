@@ -2,6 +2,7 @@
 #include "relay/op/common.h"
 
 namespace relay::ops {
+namespace shape_of_cpp {
 namespace {
 
 struct ShapeOfAttrs {
@@ -30,8 +31,10 @@ te::Tensors compute_size(const ShapeOfAttrs&, const te::Tensors& in, const Type&
 }
 
 }  // namespace
+}  // namespace shape_of_cpp
 
 OpDef shape_of() {
+  using namespace shape_of_cpp;
   return define<ShapeOfAttrs>(
       {.name = "shape_of",
        .doc = "The shape of a tensor, as a tensor.",
@@ -47,6 +50,7 @@ OpDef shape_of() {
 }
 
 OpDef ndarray_size() {
+  using namespace shape_of_cpp;
   return define<ShapeOfAttrs>({.name = "ndarray_size",
                                .doc = "The number of elements of a tensor.",
                                .inputs = {{"data", "any shape"}},

@@ -5,6 +5,7 @@
 #include "relay/op/common.h"
 
 namespace relay::ops {
+namespace tensor_of_shape_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -18,8 +19,10 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
 }
 
 }  // namespace
+}  // namespace tensor_of_shape_cpp
 
 OpDef tensor_of_shape() {
+  using namespace tensor_of_shape_cpp;
   return define<NoAttrs>({.name = "tensor_of_shape",
                           .doc = "A bool tensor, all False, of a shape that is known only when the program runs.",
                           .inputs = {{"shape", "(rank,) int64: the sizes"}},

@@ -15,6 +15,7 @@
 #include "relay/op/loops.h"
 
 namespace relay::ops {
+namespace windows_cpp {
 namespace {
 
 struct WindowAttrs {
@@ -151,8 +152,10 @@ te::Tensors compute_mel(const MelAttrs& a, const te::Tensors&, const Type& out) 
 }
 
 }  // namespace
+}  // namespace windows_cpp
 
 std::vector<OpDef> windows() {
+  using namespace windows_cpp;
   std::vector<OpDef> all;
   for (const Window& w : {Window{"hann_window", "Hann's window: a raised cosine.", 0.5, 0.5, 0,
                                  "torch.hann_window(size, periodic, dtype=torch.float64)"},

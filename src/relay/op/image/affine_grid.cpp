@@ -4,6 +4,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace affine_grid_cpp {
 namespace {
 
 struct AffineGridAttrs {
@@ -45,8 +46,10 @@ ir::Exprs gradient(const AffineGridAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace affine_grid_cpp
 
 OpDef image_affine_grid() {
+  using namespace affine_grid_cpp;
   return define<AffineGridAttrs>(
       {.name = "image.affine_grid",
        .doc = "The places of a grid, moved by affine maps, as image.grid_sample takes them.",

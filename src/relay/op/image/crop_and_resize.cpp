@@ -6,6 +6,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace crop_and_resize_cpp {
 namespace {
 
 struct CropAndResizeAttrs {
@@ -141,8 +142,10 @@ ir::Expr definition(const CropAndResizeAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace crop_and_resize_cpp
 
 OpDef image_crop_and_resize() {
+  using namespace crop_and_resize_cpp;
   return define<CropAndResizeAttrs>(
       {.name = "image.crop_and_resize",
        .doc = "Boxes of images, interpolated to one size.",

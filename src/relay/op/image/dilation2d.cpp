@@ -6,6 +6,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace dilation2d_cpp {
 namespace {
 
 struct Dilation2DAttrs {
@@ -107,8 +108,10 @@ ir::Expr definition(const Dilation2DAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace dilation2d_cpp
 
 OpDef image_dilation2d() {
+  using namespace dilation2d_cpp;
   return define<Dilation2DAttrs>(
       {.name = "image.dilation2d",
        .doc = "The greatest sum of data and weight under a moving window.",

@@ -2,6 +2,7 @@
 #include "relay/op/image/resize.h"
 
 namespace relay::ops {
+namespace dyn_resize2d_cpp {
 namespace {
 
 struct DynResize2DAttrs {
@@ -82,8 +83,10 @@ ir::Exprs gradient(const DynResize2DAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace dyn_resize2d_cpp
 
 OpDef dyn_image_resize2d() {
+  using namespace dyn_resize2d_cpp;
   return define<DynResize2DAttrs>(
       {.name = "dyn.image.resize2d",
        .doc = "Resizes images to a size that the program computes.",

@@ -6,6 +6,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace grid_sample_cpp {
 namespace {
 
 struct GridSampleAttrs {
@@ -269,8 +270,10 @@ ir::Expr definition(const GridSampleAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace grid_sample_cpp
 
 OpDef image_grid_sample() {
+  using namespace grid_sample_cpp;
   return define<GridSampleAttrs>(
       {.name = "image.grid_sample",
        .doc = "Reads images, or volumes, at the places of a grid, and interpolates.",

@@ -2,6 +2,7 @@
 #include "relay/op/image/resize.h"
 
 namespace relay::ops {
+namespace resize2d_cpp {
 namespace {
 
 std::vector<Example> examples() {
@@ -35,8 +36,10 @@ std::vector<Example> examples() {
 }
 
 }  // namespace
+}  // namespace resize2d_cpp
 
 OpDef image_resize2d() {
+  using namespace resize2d_cpp;
   op::OpSpec<image::ResizeOf<2>> spec = image::resize_spec<2>("image.resize2d", "Resamples images to another size.",
                                                               "(N, C, H, W), in the order of layout");
   spec.examples = examples();

@@ -7,6 +7,7 @@
 #include "relay/op/index/checked.h"
 
 namespace relay::ops {
+namespace adv_index_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -70,8 +71,10 @@ ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace adv_index_cpp
 
 OpDef adv_index() {
+  using namespace adv_index_cpp;
   return define<NoAttrs>({.name = "adv_index",
                           .doc = "Picks slices by a tensor of indices for each of the first axes.",
                           .inputs = {{"inputs", "a tuple: data, then integers that broadcast", true}},

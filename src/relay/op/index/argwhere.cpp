@@ -6,6 +6,7 @@
 #include "relay/op/loops.h"
 
 namespace relay::ops {
+namespace argwhere_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -71,8 +72,10 @@ te::Tensors compute_columns(const NoAttrs& a, const te::Tensors& in, const Type&
 }
 
 }  // namespace
+}  // namespace argwhere_cpp
 
 OpDef argwhere() {
+  using namespace argwhere_cpp;
   return define<NoAttrs>({.name = "argwhere",
                           .doc = "The indices of the elements that are not zero, one a row.",
                           .inputs = {{"condition", "any shape"}},
@@ -87,6 +90,7 @@ OpDef argwhere() {
 }
 
 OpDef nonzero() {
+  using namespace argwhere_cpp;
   return define<NoAttrs>({.name = "nonzero",
                           .doc = "The indices of the elements that are not zero, one a column.",
                           .inputs = {{"data", "any shape"}},

@@ -7,6 +7,7 @@
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
+namespace compress_cpp {
 namespace {
 
 struct CompressAttrs {
@@ -80,8 +81,10 @@ ir::Exprs gradient(const CompressAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace compress_cpp
 
 OpDef compress() {
+  using namespace compress_cpp;
   return define<CompressAttrs>(
       {.name = "compress",
        .doc = "The slices whose condition holds.",

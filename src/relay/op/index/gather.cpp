@@ -6,6 +6,7 @@
 #include "relay/op/index/checked.h"
 
 namespace relay::ops {
+namespace gather_cpp {
 namespace {
 
 struct GatherAttrs {
@@ -122,8 +123,10 @@ ir::Exprs gradient_nd(const GatherNDAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace gather_cpp
 
 OpDef gather() {
+  using namespace gather_cpp;
   return define<GatherAttrs>(
       {.name = "gather",
        .doc = "Picks elements along an axis by a tensor of indices with as many axes.",
@@ -152,6 +155,7 @@ OpDef gather() {
 }
 
 OpDef gather_nd() {
+  using namespace gather_cpp;
   return define<GatherNDAttrs>(
       {.name = "gather_nd",
        .doc = "Picks slices by tuples of indices, which stand along the first axis of indices.",

@@ -4,6 +4,7 @@
 #include "relay/op/loops.h"
 
 namespace relay::ops {
+namespace invert_permutation_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -43,8 +44,10 @@ op::Checks checked(const NoAttrs&, const Types& in) {
 }
 
 }  // namespace
+}  // namespace invert_permutation_cpp
 
 OpDef invert_permutation() {
+  using namespace invert_permutation_cpp;
   return define<NoAttrs>({.name = "invert_permutation",
                           .doc = "The inverse of a permutation.",
                           .inputs = {{"data", "the numbers from 0 to n - 1 in some order, (n,)"}},

@@ -7,6 +7,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace matrix_set_diag_cpp {
 namespace {
 
 struct MatrixSetDiagAttrs {
@@ -79,8 +80,10 @@ ir::Exprs gradient(const MatrixSetDiagAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace matrix_set_diag_cpp
 
 OpDef matrix_set_diag() {
+  using namespace matrix_set_diag_cpp;
   return define<MatrixSetDiagAttrs>(
       {.name = "matrix_set_diag",
        .doc = "Replaces diagonals of matrices.",

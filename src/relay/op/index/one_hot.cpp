@@ -3,6 +3,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace one_hot_cpp {
 namespace {
 
 struct OneHotAttrs {
@@ -100,8 +101,10 @@ ir::Exprs gradient_of_dynamic(const DynOneHotAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace one_hot_cpp
 
 OpDef one_hot() {
+  using namespace one_hot_cpp;
   return define<OneHotAttrs>({.name = "one_hot",
                               .doc = "Marks one place of a new axis for each index.",
                               .inputs = {{"indices", "integers, any shape"},
@@ -129,6 +132,7 @@ OpDef one_hot() {
 }
 
 OpDef dyn_one_hot() {
+  using namespace one_hot_cpp;
   return define<DynOneHotAttrs>(
       {.name = "dyn.one_hot",
        .doc = "Marks one place of a new axis for each index; its extent is known only when the program runs.",

@@ -10,6 +10,7 @@
 #include "relay/op/loops.h"
 
 namespace relay::ops {
+namespace scatter_cpp {
 namespace {
 
 struct ScatterElementsAttrs {
@@ -286,8 +287,10 @@ ir::Exprs gradient_nd(const ScatterNDAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace scatter_cpp
 
 OpDef scatter_elements() {
+  using namespace scatter_cpp;
   return define<ScatterElementsAttrs>(
       {.name = "scatter_elements",
        .doc = "Data with elements along an axis replaced by, or combined with, updates.",
@@ -327,6 +330,7 @@ OpDef scatter_elements() {
 }
 
 OpDef scatter_nd() {
+  using namespace scatter_cpp;
   return define<ScatterNDAttrs>(
       {.name = "scatter_nd",
        .doc = "Data with slices replaced by, or combined with, updates; their places stand along the first axis of "

@@ -8,6 +8,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace sequence_cpp {
 namespace {
 
 struct SequenceMaskAttrs {
@@ -87,8 +88,10 @@ ir::Exprs gradient_of_reverse(const ReverseSequenceAttrs& a, const Adjoint& of) 
 }
 
 }  // namespace
+}  // namespace sequence_cpp
 
 OpDef sequence_mask() {
+  using namespace sequence_cpp;
   return define<SequenceMaskAttrs>(
       {.name = "sequence_mask",
        .doc = "Sets what stands behind the end of sequences to one value.",
@@ -111,6 +114,7 @@ OpDef sequence_mask() {
 }
 
 OpDef reverse_sequence() {
+  using namespace sequence_cpp;
   return define<ReverseSequenceAttrs>(
       {.name = "reverse_sequence",
        .doc = "Turns sequences of different lengths around.",

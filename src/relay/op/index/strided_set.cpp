@@ -5,6 +5,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace strided_set_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -66,8 +67,10 @@ ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace strided_set_cpp
 
 OpDef strided_set() {
+  using namespace strided_set_cpp;
   return define<NoAttrs>(
       {.name = "strided_set",
        .doc = "Replaces every stride-th element of a range along each axis.",

@@ -12,6 +12,7 @@
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
+namespace take_cpp {
 namespace {
 
 struct TakeAttrs {
@@ -155,8 +156,10 @@ ir::Exprs gradient(const TakeAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace take_cpp
 
 OpDef take() {
+  using namespace take_cpp;
   return define<TakeAttrs>(
       {.name = "take",
        .doc = "Picks slices of data by a tensor of indices.",

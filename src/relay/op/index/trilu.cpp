@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace trilu_cpp {
 namespace {
 
 struct TriluAttrs {
@@ -32,8 +33,10 @@ ir::Exprs gradient(const TriluAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace trilu_cpp
 
 OpDef trilu() {
+  using namespace trilu_cpp;
   return define<TriluAttrs>(
       {.name = "trilu",
        .doc = "Keeps the upper or lower triangle of matrices.",

@@ -3,6 +3,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace binary_cpp {
 namespace {
 
 enum class Takes { Numbers, Bools, Integers };
@@ -199,8 +200,10 @@ OpDef operator_of(const Row& row) {
 }
 
 }  // namespace
+}  // namespace binary_cpp
 
 std::vector<OpDef> math_binary() {
+  using namespace binary_cpp;
   std::vector<OpDef> defs;
   for (const Row& row : rows) defs.push_back(operator_of(row));
   return defs;

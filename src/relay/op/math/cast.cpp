@@ -4,6 +4,7 @@
 #include "relay/op/math/storage.h"
 
 namespace relay::ops {
+namespace cast_cpp {
 namespace {
 
 struct CastAttrs {
@@ -57,8 +58,10 @@ ir::Exprs gradient(const A&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace cast_cpp
 
 OpDef cast() {
+  using namespace cast_cpp;
   return define<CastAttrs>(
       {.name = "cast",
        .doc = "Converts the elements to another type.",
@@ -101,6 +104,7 @@ OpDef cast() {
 }
 
 OpDef cast_like() {
+  using namespace cast_cpp;
   return define<NoAttrs>(
       {.name = "cast_like",
        .doc = "Converts the elements to the type of another tensor's.",

@@ -5,6 +5,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace clip_cpp {
 namespace {
 
 struct ClipAttrs {
@@ -52,8 +53,10 @@ ir::Exprs gradient(const ClipAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace clip_cpp
 
 OpDef clip() {
+  using namespace clip_cpp;
   return define<ClipAttrs>(
       {.name = "clip",
        .doc = "Limits every element to a range.",

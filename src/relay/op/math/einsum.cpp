@@ -10,6 +10,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace einsum_cpp {
 namespace {
 
 struct EinsumAttrs {
@@ -158,8 +159,10 @@ ir::Exprs gradient(const EinsumAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace einsum_cpp
 
 OpDef einsum() {
+  using namespace einsum_cpp;
   return define<EinsumAttrs>(
       {.name = "einsum",
        .doc = "A sum of products that is written with a letter for each axis.",

@@ -5,6 +5,7 @@
 #include "relay/op/math/fixed_point.h"
 
 namespace relay::ops {
+namespace fixed_point_multiply_cpp {
 namespace {
 
 struct FixedPointMultiplyAttrs {
@@ -76,8 +77,10 @@ te::Tensors compute_per_axis(const PerAxisAttrs& a, const te::Tensors& in, const
 }
 
 }  // namespace
+}  // namespace fixed_point_multiply_cpp
 
 OpDef fixed_point_multiply() {
+  using namespace fixed_point_multiply_cpp;
   return define<FixedPointMultiplyAttrs>(
       {.name = "fixed_point_multiply",
        .doc = "Multiplies by a number that is given as an integer and a power of two.",
@@ -99,6 +102,7 @@ OpDef fixed_point_multiply() {
 }
 
 OpDef fixed_point_multiply_per_axis() {
+  using namespace fixed_point_multiply_cpp;
   return define<PerAxisAttrs>(
       {.name = "fixed_point_multiply_per_axis",
        .doc = "Multiplies by numbers along some axes that are given as integers and powers of two.",

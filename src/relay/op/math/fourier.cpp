@@ -21,6 +21,7 @@
 #include "relay/op/loops.h"
 
 namespace relay::ops {
+namespace fourier_cpp {
 namespace {
 
 struct DFTAttrs {
@@ -274,8 +275,10 @@ ir::Expr definition(const StftAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace fourier_cpp
 
 OpDef dft() {
+  using namespace fourier_cpp;
   return define<DFTAttrs>(
       {.name = "dft",
        .doc = "The discrete Fourier transform along the last axis.",
@@ -301,6 +304,7 @@ OpDef dft() {
 }
 
 OpDef stft() {
+  using namespace fourier_cpp;
   return define<StftAttrs>(
       {.name = "stft",
        .doc = "The Fourier transforms of a signal's windows.",

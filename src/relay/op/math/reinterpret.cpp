@@ -2,6 +2,7 @@
 #include "relay/op/common.h"
 
 namespace relay::ops {
+namespace reinterpret_cpp {
 namespace {
 
 struct ReinterpretAttrs {
@@ -28,8 +29,10 @@ te::Tensors compute(const ReinterpretAttrs& a, const te::Tensors& in, const Type
 }
 
 }  // namespace
+}  // namespace reinterpret_cpp
 
 OpDef reinterpret() {
+  using namespace reinterpret_cpp;
   return define<ReinterpretAttrs>(
       {.name = "reinterpret",
        .doc = "The bits of each element as another type of the same width.",

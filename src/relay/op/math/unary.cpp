@@ -5,6 +5,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace unary_cpp {
 namespace {
 
 // What element types a function takes. Where integers are their own result (floor), nothing is computed.
@@ -255,8 +256,10 @@ OpDef operator_of(const Row& row) {
 }
 
 }  // namespace
+}  // namespace unary_cpp
 
 std::vector<OpDef> math_unary() {
+  using namespace unary_cpp;
   std::vector<OpDef> defs;
   for (const Row& row : rows) defs.push_back(operator_of(row));
   return defs;

@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace where_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -31,8 +32,10 @@ ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace where_cpp
 
 OpDef where() {
+  using namespace where_cpp;
   return define<NoAttrs>(
       {.name = "where",
        .doc = "Chooses between the elements of two tensors.",

@@ -2,6 +2,7 @@
 #include "relay/op/nn/adaptive_pool.h"
 
 namespace relay::ops {
+namespace adaptive_pool1d_cpp {
 namespace {
 
 OpDef adaptive_pool(bool mean) {
@@ -18,8 +19,15 @@ OpDef adaptive_pool(bool mean) {
 }
 
 }  // namespace
+}  // namespace adaptive_pool1d_cpp
 
-OpDef nn_adaptive_avg_pool1d() { return adaptive_pool(true); }
-OpDef nn_adaptive_max_pool1d() { return adaptive_pool(false); }
+OpDef nn_adaptive_avg_pool1d() {
+  using namespace adaptive_pool1d_cpp;
+  return adaptive_pool(true);
+}
+OpDef nn_adaptive_max_pool1d() {
+  using namespace adaptive_pool1d_cpp;
+  return adaptive_pool(false);
+}
 
 }  // namespace relay::ops

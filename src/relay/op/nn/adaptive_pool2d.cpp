@@ -2,6 +2,7 @@
 #include "relay/op/nn/adaptive_pool.h"
 
 namespace relay::ops {
+namespace adaptive_pool2d_cpp {
 namespace {
 
 OpDef adaptive_pool(bool mean) {
@@ -20,8 +21,15 @@ OpDef adaptive_pool(bool mean) {
 }
 
 }  // namespace
+}  // namespace adaptive_pool2d_cpp
 
-OpDef nn_adaptive_avg_pool2d() { return adaptive_pool(true); }
-OpDef nn_adaptive_max_pool2d() { return adaptive_pool(false); }
+OpDef nn_adaptive_avg_pool2d() {
+  using namespace adaptive_pool2d_cpp;
+  return adaptive_pool(true);
+}
+OpDef nn_adaptive_max_pool2d() {
+  using namespace adaptive_pool2d_cpp;
+  return adaptive_pool(false);
+}
 
 }  // namespace relay::ops

@@ -2,6 +2,7 @@
 #include "relay/op/nn/adaptive_pool.h"
 
 namespace relay::ops {
+namespace adaptive_pool3d_cpp {
 namespace {
 
 OpDef adaptive_pool(bool mean) {
@@ -17,8 +18,15 @@ OpDef adaptive_pool(bool mean) {
 }
 
 }  // namespace
+}  // namespace adaptive_pool3d_cpp
 
-OpDef nn_adaptive_avg_pool3d() { return adaptive_pool(true); }
-OpDef nn_adaptive_max_pool3d() { return adaptive_pool(false); }
+OpDef nn_adaptive_avg_pool3d() {
+  using namespace adaptive_pool3d_cpp;
+  return adaptive_pool(true);
+}
+OpDef nn_adaptive_max_pool3d() {
+  using namespace adaptive_pool3d_cpp;
+  return adaptive_pool(false);
+}
 
 }  // namespace relay::ops

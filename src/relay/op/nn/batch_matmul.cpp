@@ -4,6 +4,7 @@
 #include "relay/op/nn/contraction.h"
 
 namespace relay::ops {
+namespace batch_matmul_cpp {
 namespace {
 
 struct BatchMatmulAttrs {
@@ -63,8 +64,10 @@ ir::Exprs gradient(const BatchMatmulAttrs& m, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace batch_matmul_cpp
 
 OpDef nn_batch_matmul() {
+  using namespace batch_matmul_cpp;
   return define<BatchMatmulAttrs>(
       {.name = "nn.batch_matmul",
        .doc = "The products of corresponding matrices of two batches.",

@@ -5,6 +5,7 @@
 #include "relay/op/nn/normalize.h"
 
 namespace relay::ops {
+namespace batch_norm_cpp {
 namespace {
 
 struct BatchNormAttrs {
@@ -55,8 +56,10 @@ ir::Expr definition(const BatchNormAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace batch_norm_cpp
 
 OpDef nn_batch_norm() {
+  using namespace batch_norm_cpp;
   return define<BatchNormAttrs>(
       {.name = "nn.batch_norm",
        .doc = "Normalises channels by given means and variances, then scales and shifts. Gives (result, moving_mean, "

@@ -9,6 +9,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace batch_space_cpp {
 namespace {
 
 struct SpaceToBatchNDAttrs {
@@ -126,8 +127,10 @@ ir::Exprs gradient_to_space(const BatchToSpaceNDAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace batch_space_cpp
 
 OpDef nn_space_to_batch_nd() {
+  using namespace batch_space_cpp;
   return define<SpaceToBatchNDAttrs>(
       {.name = "nn.space_to_batch_nd",
        .doc = "Makes a batch element of each place of the blocks that data falls into.",
@@ -153,6 +156,7 @@ OpDef nn_space_to_batch_nd() {
 }
 
 OpDef nn_batch_to_space_nd() {
+  using namespace batch_space_cpp;
   return define<BatchToSpaceNDAttrs>(
       {.name = "nn.batch_to_space_nd",
        .doc = "Puts blocks together whose places are batch elements.",

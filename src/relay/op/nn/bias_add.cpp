@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace bias_add_cpp {
 namespace {
 
 struct BiasAddAttrs {
@@ -36,8 +37,10 @@ ir::Expr definition(const BiasAddAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace bias_add_cpp
 
 OpDef nn_bias_add() {
+  using namespace bias_add_cpp;
   return define<BiasAddAttrs>(
       {.name = "nn.bias_add",
        .doc = "Adds one value a channel.",

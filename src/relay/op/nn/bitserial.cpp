@@ -8,6 +8,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace bitserial_cpp {
 namespace {
 
 struct BitPackAttrs {
@@ -159,8 +160,10 @@ te::Tensors compute_conv(const BinaryConv2DAttrs& a, const te::Tensors& in, cons
 }
 
 }  // namespace
+}  // namespace bitserial_cpp
 
 OpDef nn_bitpack() {
+  using namespace bitserial_cpp;
   return define<BitPackAttrs>(
       {.name = "nn.bitpack",
        .doc = "The bits of numbers, packed into words.",
@@ -185,6 +188,7 @@ OpDef nn_bitpack() {
 }
 
 OpDef nn_bitserial_dense() {
+  using namespace bitserial_cpp;
   return define<BinaryDenseAttrs>(
       {.name = "nn.bitserial_dense",
        .doc = "A fully connected layer of numbers of few bits.",
@@ -209,6 +213,7 @@ OpDef nn_bitserial_dense() {
 }
 
 OpDef nn_bitserial_conv2d() {
+  using namespace bitserial_cpp;
   return define<BinaryConv2DAttrs>(
       {.name = "nn.bitserial_conv2d",
        .doc = "Two-dimensional convolution of numbers of few bits.",

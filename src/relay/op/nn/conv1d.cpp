@@ -2,6 +2,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace conv1d_cpp {
 namespace {
 
 // A two-dimensional one of a single row.
@@ -19,8 +20,10 @@ ir::Expr definition(const nn::ConvOf<1>& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace conv1d_cpp
 
 OpDef nn_conv1d() {
+  using namespace conv1d_cpp;
   op::OpSpec<nn::ConvOf<1>> spec = nn::conv_spec<1>();
   spec.name = "nn.conv1d", spec.definition = definition;
   spec.doc = "One-dimensional convolution of data with weight.";

@@ -2,6 +2,7 @@
 #include "relay/op/nn/conv_transpose.h"
 
 namespace relay::ops {
+namespace conv1d_transpose_cpp {
 namespace {
 
 // A two-dimensional one of a single row.
@@ -22,8 +23,10 @@ ir::Expr definition(const nn::ConvTransposeOf<1>& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace conv1d_transpose_cpp
 
 OpDef nn_conv1d_transpose() {
+  using namespace conv1d_transpose_cpp;
   op::OpSpec<nn::ConvTransposeOf<1>> spec = nn::conv_transpose_spec<1>();
   spec.name = "nn.conv1d_transpose", spec.definition = definition;
   spec.doc = "One-dimensional transposed convolution of data with weight.";

@@ -3,6 +3,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace conv2d_cpp {
 
 // Lists of their own, and not inlined: what makes all of them at once takes more stack than a small thread has.
 [[gnu::noinline]] static std::vector<Example> examples() {
@@ -87,7 +88,10 @@ namespace relay::ops {
           {.inputs = {"(1, 116, 28, 28)", "(116, 29, 1, 1)"}, .attrs = "groups=4", .bench = true}};
 }
 
+}  // namespace conv2d_cpp
+
 OpDef nn_conv2d() {
+  using namespace conv2d_cpp;
   op::OpSpec<nn::ConvOf<2>> spec = nn::conv_spec<2>();
   spec.name = "nn.conv2d";
   nn::allow_blocks<nn::ConvOf<2>, nn::ConvAttrs>(spec, {&nn::ConvAttrs::data_layout, &nn::ConvAttrs::kernel_layout},

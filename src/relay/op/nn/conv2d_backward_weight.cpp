@@ -6,6 +6,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace conv2d_backward_weight_cpp {
 namespace {
 
 struct Conv2DBackwardWeightAttrs {
@@ -115,8 +116,10 @@ ir::Exprs gradient(const Conv2DBackwardWeightAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace conv2d_backward_weight_cpp
 
 OpDef nn_conv2d_backward_weight() {
+  using namespace conv2d_backward_weight_cpp;
   return define<Conv2DBackwardWeightAttrs>(
       {.name = "nn.conv2d_backward_weight",
        .doc = "The gradient of a two-dimensional convolution with respect to its weight.",

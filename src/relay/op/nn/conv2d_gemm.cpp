@@ -6,6 +6,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace conv2d_gemm_cpp {
 namespace {
 
 struct TransformAttrs {
@@ -118,8 +119,10 @@ ir::Expr definition_of_conv(const ConvAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace conv2d_gemm_cpp
 
 OpDef nn_contrib_conv2d_gemm_weight_transform() {
+  using namespace conv2d_gemm_cpp;
   return define<TransformAttrs>(
       {.name = "nn.contrib_conv2d_gemm_weight_transform",
        .doc = "The weight of a convolution as a matrix in tiles.",
@@ -141,6 +144,7 @@ OpDef nn_contrib_conv2d_gemm_weight_transform() {
 }
 
 OpDef nn_contrib_conv2d_gemm_without_weight_transform() {
+  using namespace conv2d_gemm_cpp;
   return define<ConvAttrs>(
       {.name = "nn.contrib_conv2d_gemm_without_weight_transform",
        .doc = "Two-dimensional convolution with a weight in tiles.",

@@ -9,6 +9,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace correlation_cpp {
 namespace {
 
 struct CorrelationAttrs {
@@ -108,8 +109,10 @@ ir::Expr definition(const CorrelationAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace correlation_cpp
 
 OpDef nn_correlation() {
+  using namespace correlation_cpp;
   return define<CorrelationAttrs>(
       {.name = "nn.correlation",
        .doc = "Compares the surroundings of each place in two arrays, for displacements of the second.",

@@ -11,6 +11,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace deformable_conv2d_cpp {
 namespace {
 
 struct DeformableConv2DAttrs {
@@ -172,8 +173,10 @@ ir::Expr definition(const DeformableConv2DAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace deformable_conv2d_cpp
 
 OpDef nn_deformable_conv2d() {
+  using namespace deformable_conv2d_cpp;
   return define<DeformableConv2DAttrs>(
       {.name = "nn.deformable_conv2d",
        .doc = "Two-dimensional convolution whose taps are moved by offsets.",
@@ -203,6 +206,7 @@ OpDef nn_deformable_conv2d() {
 }
 
 OpDef nn_modulated_deformable_conv2d() {
+  using namespace deformable_conv2d_cpp;
   return define<DeformableConv2DAttrs>(
       {.name = "nn.modulated_deformable_conv2d",
        .doc = "Two-dimensional convolution whose taps are moved by offsets and scaled by a mask.",

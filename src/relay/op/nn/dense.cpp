@@ -3,6 +3,7 @@
 #include "relay/op/nn/contraction.h"
 
 namespace relay::ops {
+namespace dense_cpp {
 namespace {
 
 struct DenseAttrs {
@@ -62,8 +63,10 @@ ir::Exprs gradient(const DenseAttrs&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace dense_cpp
 
 OpDef nn_dense() {
+  using namespace dense_cpp;
   return define<DenseAttrs>(
       {.name = "nn.dense",
        .doc = "A fully connected layer without bias: data times the transposed weight.",

@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace dilate_cpp {
 namespace {
 
 struct DilateAttrs {
@@ -47,8 +48,10 @@ ir::Exprs gradient(const DilateAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace dilate_cpp
 
 OpDef nn_dilate() {
+  using namespace dilate_cpp;
   return define<DilateAttrs>(
       {.name = "nn.dilate",
        .doc = "Puts elements of one value between those of data.",

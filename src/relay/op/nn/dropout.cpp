@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace dropout_cpp {
 namespace {
 
 struct DropoutAttrs {
@@ -25,8 +26,10 @@ ir::Expr definition(const DropoutAttrs&, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace dropout_cpp
 
 OpDef nn_dropout() {
+  using namespace dropout_cpp;
   return define<DropoutAttrs>(
       {.name = "nn.dropout",
        .doc = "Drops elements at random in training; the identity in inference. Gives (result, mask).",

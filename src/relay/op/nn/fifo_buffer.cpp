@@ -3,6 +3,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace fifo_buffer_cpp {
 namespace {
 
 struct FIFOBufferAttrs {
@@ -50,8 +51,10 @@ ir::Expr definition(const FIFOBufferAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace fifo_buffer_cpp
 
 OpDef nn_fifo_buffer() {
+  using namespace fifo_buffer_cpp;
   return define<FIFOBufferAttrs>(
       {.name = "nn.fifo_buffer",
        .doc = "Appends data to a queue and drops as much at its front.",

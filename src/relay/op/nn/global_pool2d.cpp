@@ -5,6 +5,7 @@
 #include "relay/te/axis_names.h"
 
 namespace relay::ops {
+namespace global_pool2d_cpp {
 namespace {
 
 struct GlobalPool2DAttrs {
@@ -80,11 +81,14 @@ OpDef global_pool(const char* name, const char* doc, const char* torch_name, boo
 }
 
 }  // namespace
+}  // namespace global_pool2d_cpp
 
 OpDef nn_global_avg_pool2d() {
+  using namespace global_pool2d_cpp;
   return global_pool("nn.global_avg_pool2d", "The mean of each channel.", "torch.mean", true);
 }
 OpDef nn_global_max_pool2d() {
+  using namespace global_pool2d_cpp;
   return global_pool("nn.global_max_pool2d", "The maximum of each channel.", "torch.amax", false);
 }
 

@@ -3,6 +3,7 @@
 #include "relay/op/nn/normalize.h"
 
 namespace relay::ops {
+namespace group_norm_cpp {
 namespace {
 
 struct GroupNormAttrs {
@@ -79,8 +80,10 @@ ir::Expr definition(const GroupNormAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace group_norm_cpp
 
 OpDef nn_group_norm() {
+  using namespace group_norm_cpp;
   return define<GroupNormAttrs>(
       {.name = "nn.group_norm",
        .doc = "Normalises each group of channels of each batch element, then scales and shifts each channel.",

@@ -8,6 +8,7 @@
 #include "relay/op/nn/recurrent.h"
 
 namespace relay::ops {
+namespace gru_cpp {
 namespace {
 
 struct GruAttrs {
@@ -107,8 +108,10 @@ std::vector<Example> examples() {
 }
 
 }  // namespace
+}  // namespace gru_cpp
 
 OpDef nn_gru() {
+  using namespace gru_cpp;
   return define<GruAttrs>(
       {.name = "nn.gru",
        .doc =

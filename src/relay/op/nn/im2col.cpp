@@ -8,6 +8,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace im2col_cpp {
 namespace {
 
 struct Im2ColAttrs {
@@ -176,8 +177,10 @@ ir::Exprs gradient_back(const Col2ImAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace im2col_cpp
 
 OpDef nn_im2col() {
+  using namespace im2col_cpp;
   return define<Im2ColAttrs>(
       {.name = "nn.im2col",
        .doc = "The blocks under a window at all its places, as columns.",
@@ -199,6 +202,7 @@ OpDef nn_im2col() {
 }
 
 OpDef nn_col2im() {
+  using namespace im2col_cpp;
   return define<Col2ImAttrs>(
       {.name = "nn.col2im",
        .doc = "The sums of columns of blocks, each element where nn.im2col took it from.",

@@ -3,6 +3,7 @@
 #include "relay/op/nn/normalize.h"
 
 namespace relay::ops {
+namespace instance_norm_cpp {
 namespace {
 
 struct InstanceNormAttrs {
@@ -48,8 +49,10 @@ ir::Expr definition(const InstanceNormAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace instance_norm_cpp
 
 OpDef nn_instance_norm() {
+  using namespace instance_norm_cpp;
   return define<InstanceNormAttrs>(
       {.name = "nn.instance_norm",
        .doc = "Normalises each channel of each batch element, then scales and shifts it.",

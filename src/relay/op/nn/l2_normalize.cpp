@@ -3,6 +3,7 @@
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
+namespace l2_normalize_cpp {
 namespace {
 
 struct L2NormalizeAttrs {
@@ -48,8 +49,10 @@ ir::Expr definition(const L2NormalizeAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace l2_normalize_cpp
 
 OpDef nn_l2_normalize() {
+  using namespace l2_normalize_cpp;
   return define<L2NormalizeAttrs>(
       {.name = "nn.l2_normalize",
        .doc = "Divides by the Euclidean norm along some axes.",

@@ -2,6 +2,7 @@
 #include "relay/op/nn/normalize.h"
 
 namespace relay::ops {
+namespace layer_norm_cpp {
 namespace {
 
 struct LayerNormAttrs {
@@ -36,8 +37,10 @@ ir::Expr definition(const LayerNormAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace layer_norm_cpp
 
 OpDef nn_layer_norm() {
+  using namespace layer_norm_cpp;
   return define<LayerNormAttrs>(
       {.name = "nn.layer_norm",
        .doc = "Normalises along one axis, then scales and shifts.",

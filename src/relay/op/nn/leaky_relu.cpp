@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace leaky_relu_cpp {
 namespace {
 
 struct LeakyReluAttrs {
@@ -30,8 +31,10 @@ ir::Exprs gradient(const LeakyReluAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace leaky_relu_cpp
 
 OpDef nn_leaky_relu() {
+  using namespace leaky_relu_cpp;
   return define<LeakyReluAttrs>(
       {.name = "nn.leaky_relu",
        .doc = "Keeps positive values and scales the others.",

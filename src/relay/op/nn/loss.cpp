@@ -10,6 +10,7 @@
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
+namespace loss_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -156,18 +157,22 @@ ir::Expr definition_of_nll(const NLLLossAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace loss_cpp
 
 OpDef nn_cross_entropy() {
+  using namespace loss_cpp;
   return cross_entropy("nn.cross_entropy", "Cross entropy of probabilities, its mean over the first axis.",
                        "-(x.log() * y).sum() / x.shape[0]", false);
 }
 OpDef nn_cross_entropy_with_logits() {
+  using namespace loss_cpp;
   return cross_entropy("nn.cross_entropy_with_logits",
                        "Cross entropy of logarithms of probabilities, its mean over the first axis.",
                        "-(x * y).sum() / x.shape[0]", true);
 }
 
 OpDef nn_nll_loss() {
+  using namespace loss_cpp;
   return define<NLLLossAttrs>(
       {.name = "nn.nll_loss",
        .doc = "The negative log likelihood of targets.",

@@ -4,6 +4,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace lrn_cpp {
 namespace {
 
 struct LRNAttrs {
@@ -79,8 +80,10 @@ ir::Expr definition(const LRNAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace lrn_cpp
 
 OpDef nn_lrn() {
+  using namespace lrn_cpp;
   return define<LRNAttrs>(
       {.name = "nn.lrn",
        .doc = "Local response normalisation: divides by a power of the neighbouring channels' mean square.",

@@ -8,6 +8,7 @@
 #include "relay/op/nn/recurrent.h"
 
 namespace relay::ops {
+namespace lstm_cpp {
 namespace {
 
 struct LstmAttrs {
@@ -121,8 +122,10 @@ std::vector<Example> examples() {
 }
 
 }  // namespace
+}  // namespace lstm_cpp
 
 OpDef nn_lstm() {
+  using namespace lstm_cpp;
   return define<LstmAttrs>(
       {.name = "nn.lstm",
        .doc =

@@ -3,6 +3,7 @@
 #include "relay/op/nn/contraction.h"
 
 namespace relay::ops {
+namespace matmul_cpp {
 namespace {
 
 struct MatmulAttrs {
@@ -75,8 +76,10 @@ ir::Exprs gradient(const MatmulAttrs& m, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace matmul_cpp
 
 OpDef nn_matmul() {
+  using namespace matmul_cpp;
   return define<MatmulAttrs>(
       {.name = "nn.matmul",
        .doc = "The product of a matrix, or of several, and a matrix.",

@@ -6,6 +6,7 @@
 #include "relay/op/composite.h"
 
 namespace relay::ops {
+namespace max_unpool_cpp {
 namespace {
 
 struct MaxUnpoolAttrs {
@@ -53,8 +54,10 @@ ir::Expr definition(const MaxUnpoolAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace max_unpool_cpp
 
 OpDef nn_max_unpool() {
+  using namespace max_unpool_cpp;
   return define<MaxUnpoolAttrs>(
       {.name = "nn.max_unpool",
        .doc = "Images of zeros with values at given places.",

@@ -5,6 +5,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace mirror_pad_cpp {
 namespace {
 
 struct MirrorPadAttrs {
@@ -62,8 +63,10 @@ ir::Exprs gradient(const MirrorPadAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace mirror_pad_cpp
 
 OpDef nn_mirror_pad() {
+  using namespace mirror_pad_cpp;
   return define<MirrorPadAttrs>(
       {.name = "nn.mirror_pad",
        .doc = "Adds elements around a tensor that mirror it.",

@@ -9,6 +9,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace packed_cpp {
 namespace {
 
 struct DenseAttrs {
@@ -181,8 +182,10 @@ OpDef blocked_conv(const char* name, const char* doc, bool depthwise, const char
 }
 
 }  // namespace
+}  // namespace packed_cpp
 
 OpDef nn_contrib_dense_pack() {
+  using namespace packed_cpp;
   return define<DenseAttrs>({.name = "nn.contrib_dense_pack",
                              .doc = "nn.dense with the units of the weight in blocks.",
                              .inputs = {{"data", "(.., features)"}, {"weight", "(units / b, features, b)"}},
@@ -200,6 +203,7 @@ OpDef nn_contrib_dense_pack() {
 }
 
 OpDef nn_contrib_conv2d_NCHWc() {
+  using namespace packed_cpp;
   return blocked_conv("nn.contrib_conv2d_NCHWc", "Two-dimensional convolution of channels in blocks.", false,
                       "(O / o, C / c, KH, KW, c, o)", "blocked_conv2d(data, weight, strides, padding, dilation, 1)",
                       {{.inputs = {"(1, 2, 5, 6, 4)", "(3, 2, 3, 3, 4, 8)"},
@@ -210,6 +214,7 @@ OpDef nn_contrib_conv2d_NCHWc() {
 }
 
 OpDef nn_contrib_depthwise_conv2d_NCHWc() {
+  using namespace packed_cpp;
   return blocked_conv("nn.contrib_depthwise_conv2d_NCHWc",
                       "Two-dimensional depthwise convolution of channels in blocks.", true, "(C / c, 1, KH, KW, 1, c)",
                       "blocked_conv2d(data, weight, strides, padding, dilation, data.shape[1] * data.shape[4])",

@@ -7,6 +7,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace pad_cpp {
 namespace {
 
 struct PadAttrs {
@@ -149,8 +150,10 @@ ir::Exprs dynamic_gradient(const DynPadAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace pad_cpp
 
 OpDef nn_pad() {
+  using namespace pad_cpp;
   return define<PadAttrs>(
       {.name = "nn.pad",
        .doc = "Adds elements around a tensor.",
@@ -183,6 +186,7 @@ OpDef nn_pad() {
 }
 
 OpDef dyn_nn_pad() {
+  using namespace pad_cpp;
   return define<DynPadAttrs>(
       {.name = "dyn.nn.pad",
        .doc = "Adds elements around a tensor, as many as another tensor says.",

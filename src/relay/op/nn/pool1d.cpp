@@ -3,6 +3,7 @@
 #include "relay/op/nn/pool.h"
 
 namespace relay::ops {
+namespace pool1d_cpp {
 namespace {
 
 std::vector<Example> examples(const std::string& more) {
@@ -43,8 +44,10 @@ ir::Expr definition(const char* pool2d, const nn::PoolAttrs& a, const ir::Exprs&
 }
 
 }  // namespace
+}  // namespace pool1d_cpp
 
 OpDef nn_max_pool1d() {
+  using namespace pool1d_cpp;
   op::OpSpec<nn::MaxPoolOf<1>> spec = nn::max_pool_spec<1>("nn.max_pool1d");
   spec.examples = examples(""), spec.rejects = rejects();
   spec.definition = [](const nn::MaxPoolOf<1>& a, const ir::Exprs& in) {
@@ -55,6 +58,7 @@ OpDef nn_max_pool1d() {
 }
 
 OpDef nn_avg_pool1d() {
+  using namespace pool1d_cpp;
   op::OpSpec<nn::AvgPoolOf<1>> spec = nn::avg_pool_spec<1>("nn.avg_pool1d");
   spec.examples = examples(", count_include_pad=True"), spec.rejects = rejects();
   spec.definition = [](const nn::AvgPoolOf<1>& a, const ir::Exprs& in) {

@@ -4,6 +4,7 @@
 #include "relay/op/nn/pool.h"
 
 namespace relay::ops {
+namespace pool2d_cpp {
 namespace {
 
 std::vector<Example> examples(const std::string& more) {
@@ -53,8 +54,10 @@ op::AttrValues values(const nn::PoolAttrs& a) {
 }
 
 }  // namespace
+}  // namespace pool2d_cpp
 
 OpDef nn_max_pool2d() {
+  using namespace pool2d_cpp;
   op::OpSpec<nn::MaxPoolOf<2>> spec = nn::max_pool_spec<2>("nn.max_pool2d");
   spec.examples = examples(""), spec.rejects = rejects();
   spec.gradient = [](const nn::MaxPoolOf<2>& a, const Adjoint& of) -> ir::Exprs {
@@ -65,6 +68,7 @@ OpDef nn_max_pool2d() {
 }
 
 OpDef nn_avg_pool2d() {
+  using namespace pool2d_cpp;
   op::OpSpec<nn::AvgPoolOf<2>> spec = nn::avg_pool_spec<2>("nn.avg_pool2d");
   spec.examples = examples(", count_include_pad=True"), spec.rejects = rejects();
   spec.gradient = [](const nn::AvgPoolOf<2>& a, const Adjoint& of) -> ir::Exprs {

@@ -10,6 +10,7 @@
 #include "relay/op/nn/pool.h"
 
 namespace relay::ops {
+namespace pool2d_grad_cpp {
 namespace {
 
 Result<Type> infer(const nn::PoolAttrs& a, const Types& in) {
@@ -165,8 +166,10 @@ OpDef gradient(const char* name, const char* doc, const char* pool, const char* 
 }
 
 }  // namespace
+}  // namespace pool2d_grad_cpp
 
 OpDef nn_max_pool2d_grad() {
+  using namespace pool2d_grad_cpp;
   return gradient<nn::MaxPoolOf<2>>(
       "nn.max_pool2d_grad", "The gradient of nn.max_pool2d with respect to its data.",
       "pool_gradient(lambda x: F.max_pool2d(x, pool_size, pair(strides), padding[:2], pair(dilation), ceil_mode), "
@@ -175,6 +178,7 @@ OpDef nn_max_pool2d_grad() {
 }
 
 OpDef nn_avg_pool2d_grad() {
+  using namespace pool2d_grad_cpp;
   return gradient<nn::AvgPoolOf<2>>(
       "nn.avg_pool2d_grad", "The gradient of nn.avg_pool2d with respect to its data.",
       "pool_gradient(lambda x: F.avg_pool2d(x, pool_size, pair(strides), padding[:2], ceil_mode, count_include_pad), "

@@ -4,6 +4,7 @@
 #include "relay/op/nn/pool.h"
 
 namespace relay::ops {
+namespace pool3d_cpp {
 namespace {
 
 std::vector<Example> examples(const std::string& more) {
@@ -68,8 +69,10 @@ std::vector<Reject> rejects() {
 }
 
 }  // namespace
+}  // namespace pool3d_cpp
 
 OpDef nn_max_pool3d() {
+  using namespace pool3d_cpp;
   op::OpSpec<nn::MaxPoolOf<3>> spec = nn::max_pool_spec<3>("nn.max_pool3d");
   spec.examples = examples(""), spec.rejects = rejects();
   spec.definition = [](const nn::MaxPoolOf<3>& a, const ir::Exprs& in) {
@@ -80,6 +83,7 @@ OpDef nn_max_pool3d() {
 }
 
 OpDef nn_avg_pool3d() {
+  using namespace pool3d_cpp;
   op::OpSpec<nn::AvgPoolOf<3>> spec = nn::avg_pool_spec<3>("nn.avg_pool3d");
   spec.examples = examples(", count_include_pad=True"), spec.rejects = rejects();
   spec.definition = [](const nn::AvgPoolOf<3>& a, const ir::Exprs& in) {

@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace prelu_cpp {
 namespace {
 
 struct PReluAttrs {
@@ -45,8 +46,10 @@ ir::Expr definition(const PReluAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace prelu_cpp
 
 OpDef nn_prelu() {
+  using namespace prelu_cpp;
   return define<PReluAttrs>(
       {.name = "nn.prelu",
        .doc = "Keeps positive values and scales the others by a slope of their channel.",

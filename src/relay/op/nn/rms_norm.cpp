@@ -4,6 +4,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace rms_norm_cpp {
 namespace {
 
 struct RmsNormAttrs {
@@ -61,8 +62,10 @@ ir::Expr definition(const RmsNormAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace rms_norm_cpp
 
 OpDef nn_rms_norm() {
+  using namespace rms_norm_cpp;
   return define<RmsNormAttrs>(
       {.name = "nn.rms_norm",
        .doc = "Divides by the root of the mean square along one axis, then scales.",

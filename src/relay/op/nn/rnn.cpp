@@ -6,6 +6,7 @@
 #include "relay/op/nn/recurrent.h"
 
 namespace relay::ops {
+namespace rnn_cpp {
 namespace {
 
 struct RnnAttrs {
@@ -65,8 +66,10 @@ std::vector<Example> examples() {
 }
 
 }  // namespace
+}  // namespace rnn_cpp
 
 OpDef nn_rnn() {
+  using namespace rnn_cpp;
   return define<RnnAttrs>(
       {.name = "nn.rnn",
        .doc = "A recurrent network along a sequence: the outputs of all steps, (T, D, N, H), and the state after the "

@@ -7,6 +7,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace rotary_embedding_cpp {
 namespace {
 
 struct RotaryEmbeddingAttrs {
@@ -89,8 +90,10 @@ ir::Expr definition(const RotaryEmbeddingAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace rotary_embedding_cpp
 
 OpDef nn_rotary_embedding() {
+  using namespace rotary_embedding_cpp;
   return define<RotaryEmbeddingAttrs>(
       {.name = "nn.rotary_embedding",
        .doc = "Turns pairs of elements along the last axis by given angles.",

@@ -15,6 +15,7 @@
 #include "relay/op/composite.h"
 
 namespace relay::ops {
+namespace scaled_dot_product_attention_cpp {
 namespace {
 
 struct AttentionAttrs {
@@ -197,8 +198,10 @@ std::vector<Example> examples() {
 }
 
 }  // namespace
+}  // namespace scaled_dot_product_attention_cpp
 
 OpDef nn_scaled_dot_product_attention() {
+  using namespace scaled_dot_product_attention_cpp;
   return define<AttentionAttrs>(
       {.name = "nn.scaled_dot_product_attention",
        .doc = "Sums of values, weighted by a softmax of the products of queries and keys.",

@@ -5,6 +5,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace softmax_cpp {
 namespace {
 
 struct SoftmaxAttrs {
@@ -81,16 +82,20 @@ OpDef softmax(const char* name, const char* doc, const char* oracle, bool logari
 }
 
 }  // namespace
+}  // namespace softmax_cpp
 
 OpDef nn_softmax() {
+  using namespace softmax_cpp;
   return softmax("nn.softmax", "Exponentials scaled to sum to one along an axis.", "F.softmax(data, axis)", false);
 }
 OpDef nn_fast_softmax() {
+  using namespace softmax_cpp;
   OpDef def = softmax("nn.fast_softmax", "nn.softmax by another name; no less exact.", "F.softmax(data, axis)", false);
   std::erase_if(def.examples, [](const Example& e) { return e.bench; });  // measured as nn.softmax
   return def;
 }
 OpDef nn_log_softmax() {
+  using namespace softmax_cpp;
   return softmax("nn.log_softmax", "The logarithm of nn.softmax.", "F.log_softmax(data, axis)", true);
 }
 

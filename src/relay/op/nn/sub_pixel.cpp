@@ -5,6 +5,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace sub_pixel_cpp {
 namespace {
 
 struct SubPixelAttrs {
@@ -90,8 +91,10 @@ ir::Exprs gradient(const char* back, const SubPixelAttrs& a, const Adjoint& of) 
 }
 
 }  // namespace
+}  // namespace sub_pixel_cpp
 
 OpDef nn_depth_to_space() {
+  using namespace sub_pixel_cpp;
   return define<SubPixelAttrs>(
       {.name = "nn.depth_to_space",
        .doc = "Moves channels into blocks of space.",
@@ -113,6 +116,7 @@ OpDef nn_depth_to_space() {
 }
 
 OpDef nn_space_to_depth() {
+  using namespace sub_pixel_cpp;
   return define<SubPixelAttrs>(
       {.name = "nn.space_to_depth",
        .doc = "Moves blocks of space into channels.",

@@ -4,6 +4,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace swiglu_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -31,8 +32,10 @@ ir::Expr definition(const NoAttrs&, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace swiglu_cpp
 
 OpDef nn_swiglu() {
+  using namespace swiglu_cpp;
   return define<NoAttrs>({.name = "nn.swiglu",
                           .doc = "gate * sigmoid(gate) * up.",
                           .inputs = {{"gate", "any shape"}, {"up", "the same shape"}},

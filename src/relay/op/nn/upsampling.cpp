@@ -10,6 +10,7 @@
 #include "relay/op/nn/blocked.h"
 
 namespace relay::ops {
+namespace upsampling_cpp {
 namespace {
 
 struct UpSamplingAttrs {
@@ -201,8 +202,10 @@ OpSpec<A> dynamic_spec(const char* name, const char* doc, const std::string& let
 }
 
 }  // namespace
+}  // namespace upsampling_cpp
 
 OpDef dyn_nn_upsampling() {
+  using namespace upsampling_cpp;
   using A = DynUpSamplingAttrs;
   op::OpSpec<A> spec = dynamic_spec<A>("dyn.nn.upsampling", "Scales images by what the program computes.", "NCHW");
   spec.oracle =
@@ -220,6 +223,7 @@ OpDef dyn_nn_upsampling() {
 }
 
 OpDef dyn_nn_upsampling3d() {
+  using namespace upsampling_cpp;
   using A = DynUpSampling3DAttrs;
   op::OpSpec<A> spec = dynamic_spec<A>("dyn.nn.upsampling3d", "Scales volumes by what the program computes.", "NCDHW");
   spec.oracle =
@@ -239,6 +243,7 @@ OpDef dyn_nn_upsampling3d() {
 }
 
 OpDef nn_upsampling() {
+  using namespace upsampling_cpp;
   op::OpSpec<UpSamplingAttrs> spec = {
       .name = "nn.upsampling",
       .doc = "Scales images.",
@@ -274,6 +279,7 @@ OpDef nn_upsampling() {
 }
 
 OpDef nn_upsampling3d() {
+  using namespace upsampling_cpp;
   op::OpSpec<UpSampling3DAttrs> spec = {
       .name = "nn.upsampling3d",
       .doc = "Scales volumes.",

@@ -18,6 +18,7 @@
 #include "relay/op/nn/conv.h"
 
 namespace relay::ops {
+namespace winograd_cpp {
 namespace {
 
 using Matrix = std::vector<std::vector<double>>;
@@ -391,8 +392,10 @@ OpDef convolution(const char* name, const char* weight, std::vector<Example> exa
 }
 
 }  // namespace
+}  // namespace winograd_cpp
 
 OpDef nn_contrib_conv2d_winograd_weight_transform() {
+  using namespace winograd_cpp;
   return weight_transform(2, "nn.contrib_conv2d_winograd_weight_transform", "(O, C, KH, KW)",
                           {{.inputs = {"(3, 2, 3, 3)"}, .attrs = "tile_size=4", .symbolic = {"(o, c, 3, 3)"}},
                            {.inputs = {"(2, 3, 5, 5)"}, .attrs = "tile_size=2"},
@@ -405,6 +408,7 @@ OpDef nn_contrib_conv2d_winograd_weight_transform() {
 }
 
 OpDef nn_contrib_conv3d_winograd_weight_transform() {
+  using namespace winograd_cpp;
   return weight_transform(3, "nn.contrib_conv3d_winograd_weight_transform", "(O, C, KD, KH, KW)",
                           {{.inputs = {"(3, 2, 3, 3, 3)"}, .attrs = "tile_size=2", .symbolic = {"(o, c, 3, 3, 3)"}},
                            {.inputs = {"(2, 3, 1, 3, 3)"}, .attrs = "tile_size=4"}},
@@ -412,6 +416,7 @@ OpDef nn_contrib_conv3d_winograd_weight_transform() {
 }
 
 OpDef nn_contrib_conv2d_winograd_nnpack_weight_transform() {
+  using namespace winograd_cpp;
   return define<NnpackAttrs>(
       {.name = "nn.contrib_conv2d_winograd_nnpack_weight_transform",
        .doc = "The weight of a convolution in Winograd's form, for tiles of 6 x 6 outputs.",
@@ -435,6 +440,7 @@ OpDef nn_contrib_conv2d_winograd_nnpack_weight_transform() {
 
 // Rounding grows with the tile: the largest entries of the matrices of six points are 5.
 OpDef nn_contrib_conv2d_winograd_without_weight_transform() {
+  using namespace winograd_cpp;
   return convolution<2>("nn.contrib_conv2d_winograd_without_weight_transform", "(n, n, O, C)",
                         {{.inputs = {"(1, 3, 6, 7)", "(4, 4, 5, 3)"},
                           .attrs = "tile_size=2, padding=[1, 1], kernel_size=[3, 3]",
@@ -452,6 +458,7 @@ OpDef nn_contrib_conv2d_winograd_without_weight_transform() {
 }
 
 OpDef nn_contrib_conv3d_winograd_without_weight_transform() {
+  using namespace winograd_cpp;
   return convolution<3>(
       "nn.contrib_conv3d_winograd_without_weight_transform", "(n, n, n, O, C), or (n, n, KD, O, C)",
       {{.inputs = {"(1, 2, 4, 5, 6)", "(4, 4, 4, 3, 2)"},

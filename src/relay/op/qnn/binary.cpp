@@ -5,6 +5,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace binary_cpp {
 namespace {
 
 enum class Kind : uint8_t { Add, Subtract, Mul };
@@ -135,8 +136,10 @@ OpDef binary(const char* name, const char* doc, Kind kind) {
 }
 
 }  // namespace
+}  // namespace binary_cpp
 
 std::vector<OpDef> qnn_binary() {
+  using namespace binary_cpp;
   return {binary("qnn.add", "The sum of quantised tensors.", Kind::Add),
           binary("qnn.subtract", "The difference of quantised tensors.", Kind::Subtract),
           binary("qnn.mul", "The product of quantised tensors.", Kind::Mul)};

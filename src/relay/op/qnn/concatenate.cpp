@@ -2,6 +2,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace concatenate_cpp {
 namespace {
 
 struct ConcatenateAttrs {
@@ -65,8 +66,10 @@ te::Tensors compute(const ConcatenateAttrs& a, const te::Tensors& in, const Type
 }
 
 }  // namespace
+}  // namespace concatenate_cpp
 
 OpDef qnn_concatenate() {
+  using namespace concatenate_cpp;
   return define<ConcatenateAttrs>(
       {.name = "qnn.concatenate",
        .doc = "Joins quantised tensors along an axis.",

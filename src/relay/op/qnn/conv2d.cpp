@@ -5,6 +5,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace conv2d_cpp {
 namespace {
 
 constexpr const char* data_name = "data";
@@ -79,8 +80,10 @@ std::vector<Reject> common_rejects(std::vector<Reject> more) {
 }
 
 }  // namespace
+}  // namespace conv2d_cpp
 
 OpDef qnn_conv2d() {
+  using namespace conv2d_cpp;
   using Attrs = nn::ConvOf<2>;
   op::OpSpec<Attrs> spec = nn::conv_spec<2>();
   spec.name = "qnn.conv2d";
@@ -121,6 +124,7 @@ OpDef qnn_conv2d() {
 }
 
 OpDef qnn_conv2d_transpose() {
+  using namespace conv2d_cpp;
   using Attrs = nn::ConvTransposeOf<2>;
   op::OpSpec<Attrs> spec = nn::conv_transpose_spec<2>();
   spec.name = "qnn.conv2d_transpose";

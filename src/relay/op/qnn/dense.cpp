@@ -11,6 +11,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace dense_cpp {
 namespace {
 
 struct DenseAttrs {
@@ -164,8 +165,10 @@ const std::vector<std::pair<double, double>> ranges = {{-128, 127}, {-128, 127},
                                                        {-20, 20},   {0.1, 1},    {-9, 9}};
 
 }  // namespace
+}  // namespace dense_cpp
 
 OpDef qnn_dense() {
+  using namespace dense_cpp;
   return define<DenseAttrs>(
       {.name = "qnn.dense",
        .doc = "A fully connected layer of quantised data and weight, in int32.",
@@ -196,6 +199,7 @@ OpDef qnn_dense() {
 }
 
 OpDef qnn_contrib_dense_pack() {
+  using namespace dense_cpp;
   return define<DensePackAttrs>(
       {.name = "qnn.contrib_dense_pack",
        .doc = "qnn.dense with the weight in blocks.",
@@ -229,6 +233,7 @@ OpDef qnn_contrib_dense_pack() {
 }
 
 OpDef qnn_batch_matmul() {
+  using namespace dense_cpp;
   return define<BatchMatmulAttrs>(
       {.name = "qnn.batch_matmul",
        .doc = "The products of corresponding matrices of two quantised batches, in int32.",

@@ -9,6 +9,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace leaky_relu_cpp {
 namespace {
 
 struct LeakyReluAttrs {
@@ -46,8 +47,10 @@ te::Tensors compute(const LeakyReluAttrs& a, const te::Tensors& in, const Type&)
 }
 
 }  // namespace
+}  // namespace leaky_relu_cpp
 
 OpDef qnn_leaky_relu() {
+  using namespace leaky_relu_cpp;
   return define<LeakyReluAttrs>(
       {.name = "qnn.leaky_relu",
        .doc = "Keeps the quantised positive values and scales the others.",

@@ -5,6 +5,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace quantize_cpp {
 namespace {
 
 struct QuantizeAttrs {
@@ -75,8 +76,10 @@ te::Tensors compute_back(const DequantizeAttrs& a, const te::Tensors& in, const 
 }
 
 }  // namespace
+}  // namespace quantize_cpp
 
 OpDef qnn_quantize() {
+  using namespace quantize_cpp;
   return define<QuantizeAttrs>({.name = "qnn.quantize",
                                 .doc = "Floats as integers with a scale and a zero point.",
                                 .inputs = {{"data", "floats, any shape"},
@@ -105,6 +108,7 @@ OpDef qnn_quantize() {
 }
 
 OpDef qnn_dequantize() {
+  using namespace quantize_cpp;
   return define<DequantizeAttrs>({.name = "qnn.dequantize",
                                   .doc = "The numbers that integers with a scale and a zero point stand for.",
                                   .inputs = {{"data", "integers, any shape"},

@@ -7,6 +7,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace requantize_cpp {
 namespace {
 
 struct RequantizeAttrs {
@@ -79,8 +80,10 @@ std::vector<Example> examples() {
 }
 
 }  // namespace
+}  // namespace requantize_cpp
 
 OpDef qnn_requantize() {
+  using namespace requantize_cpp;
   return define<RequantizeAttrs>(
       {.name = "qnn.requantize",
        .doc = "Quantised integers with another scale and zero point.",

@@ -8,6 +8,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace simulate_cpp {
 namespace {
 
 struct AxisAttrs {
@@ -116,12 +117,15 @@ te::Tensors compute_annotation(const AnnotationAttrs& a, const te::Tensors& in, 
 }
 
 }  // namespace
+}  // namespace simulate_cpp
 
 OpDef qnn_simulated_quantize() {
+  using namespace simulate_cpp;
   return simulated("qnn.simulated_quantize", "The integers that quantising gives, as floats.", "out_dtype", "output",
                    false, "quantized.simulate(data, out_dtype, output_scale, output_zero_point, axis)");
 }
 OpDef qnn_simulated_dequantize() {
+  using namespace simulate_cpp;
   return simulated("qnn.simulated_dequantize", "The numbers that quantised ones stand for, of integers as floats.",
                    "in_dtype", "input", true,
                    "data if in_dtype == 0 else (data - along(input_zero_point, axis, data.ndim)) * "
@@ -129,6 +133,7 @@ OpDef qnn_simulated_dequantize() {
 }
 
 OpDef annotation_simulated_quantize() {
+  using namespace simulate_cpp;
   return define<AnnotationAttrs>(
       {.name = "relay.op.annotation.simulated_quantize",
        .doc = "What quantising and coming back makes of numbers.",

@@ -11,6 +11,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace softmax_cpp {
 namespace {
 
 struct SoftmaxAttrs {
@@ -67,8 +68,10 @@ te::Tensors compute(const SoftmaxAttrs& a, const te::Tensors& in, const Type&) {
 }
 
 }  // namespace
+}  // namespace softmax_cpp
 
 OpDef qnn_softmax() {
+  using namespace softmax_cpp;
   return define<SoftmaxAttrs>(
       {.name = "qnn.softmax",
        .doc = "Exponentials of quantised numbers scaled to sum to one along an axis, by integers.",

@@ -3,6 +3,7 @@
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
+namespace unary_cpp {
 namespace {
 
 struct Row {
@@ -76,8 +77,10 @@ OpDef operator_of(const Row& row) {
 }
 
 }  // namespace
+}  // namespace unary_cpp
 
 std::vector<OpDef> qnn_unary() {
+  using namespace unary_cpp;
   std::vector<OpDef> defs;
   for (const Row& row : rows) defs.push_back(operator_of(row));
   return defs;

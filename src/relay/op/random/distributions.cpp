@@ -14,6 +14,7 @@
 #include "relay/op/sort/radix.h"
 
 namespace relay::ops {
+namespace distributions_cpp {
 namespace {
 
 struct DistributionAttrs {
@@ -288,13 +289,27 @@ OpDef like(const Distribution& d, const char* attrs_name) {
 }
 
 }  // namespace
+}  // namespace distributions_cpp
 
-OpDef random_uniform() { return shaped(uniform, "UniformAttrs"); }
-OpDef random_normal() { return shaped(normal, "NormalAttrs"); }
-OpDef random_uniform_like() { return like(uniform, "UniformLikeAttrs"); }
-OpDef random_normal_like() { return like(normal, "NormalLikeAttrs"); }
+OpDef random_uniform() {
+  using namespace distributions_cpp;
+  return shaped(uniform, "UniformAttrs");
+}
+OpDef random_normal() {
+  using namespace distributions_cpp;
+  return shaped(normal, "NormalAttrs");
+}
+OpDef random_uniform_like() {
+  using namespace distributions_cpp;
+  return like(uniform, "UniformLikeAttrs");
+}
+OpDef random_normal_like() {
+  using namespace distributions_cpp;
+  return like(normal, "NormalLikeAttrs");
+}
 
 OpDef random_multinomial() {
+  using namespace distributions_cpp;
   return define<MultinomialAttrs>(
       {.name = "random.multinomial",
        .doc = "Indices drawn with given probabilities.",

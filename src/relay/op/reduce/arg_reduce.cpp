@@ -6,6 +6,7 @@
 #include "relay/te/merge.h"
 
 namespace relay::ops {
+namespace arg_reduce_cpp {
 namespace {
 
 struct ArgReduceAttrs {
@@ -68,8 +69,15 @@ OpDef arg(const char* name, const char* doc, bool greatest) {
 }
 
 }  // namespace
+}  // namespace arg_reduce_cpp
 
-OpDef argmax() { return arg("argmax", "The place of the greatest element.", true); }
-OpDef argmin() { return arg("argmin", "The place of the least element.", false); }
+OpDef argmax() {
+  using namespace arg_reduce_cpp;
+  return arg("argmax", "The place of the greatest element.", true);
+}
+OpDef argmin() {
+  using namespace arg_reduce_cpp;
+  return arg("argmin", "The place of the least element.", false);
+}
 
 }  // namespace relay::ops

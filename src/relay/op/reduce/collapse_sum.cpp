@@ -5,6 +5,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace collapse_sum_cpp {
 namespace {
 
 // (C1) A tensor of the shape broadcasts to data.
@@ -84,8 +85,10 @@ ir::Exprs gradient(const A&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace collapse_sum_cpp
 
 OpDef collapse_sum_like() {
+  using namespace collapse_sum_cpp;
   return define<NoAttrs>(
       {.name = "collapse_sum_like",
        .doc = "Sums over the axes along which a tensor of another's shape was broadcast.",
@@ -103,6 +106,7 @@ OpDef collapse_sum_like() {
 }
 
 OpDef collapse_sum_to() {
+  using namespace collapse_sum_cpp;
   return define<NoAttrs>(
       {.name = "collapse_sum_to",
        .doc = "Sums over the axes along which a tensor was broadcast, of a shape that is known only when the program "

@@ -7,6 +7,7 @@
 #include "relay/op/loops.h"
 
 namespace relay::ops {
+namespace cumsum_cpp {
 namespace {
 
 struct ScanopAttrs {
@@ -129,8 +130,10 @@ OpDef scan(const char* name, const char* doc, const char* oracle, Combiner combi
 }
 
 }  // namespace
+}  // namespace cumsum_cpp
 
 OpDef cumsum() {
+  using namespace cumsum_cpp;
   return scan(
       "cumsum", "Running sums along an axis.",
       "(lambda x, d: x.cumsum(d) - (x if exclusive else 0))(data.flatten() if axis is None else data, axis or 0)",
@@ -138,6 +141,7 @@ OpDef cumsum() {
 }
 
 OpDef cumprod() {
+  using namespace cumsum_cpp;
   return scan(
       "cumprod", "Running products along an axis.",
       "(lambda x, d: torch.cat([torch.ones_like(x.narrow(d, 0, 1)), x.cumprod(d).narrow(d, 0, x.shape[d] - 1)], "

@@ -5,6 +5,7 @@
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
+namespace reduce_cpp {
 namespace {
 
 using reduce::ReduceAttrs;
@@ -129,8 +130,10 @@ OpDef operator_of(const Row& row) {
 }
 
 }  // namespace
+}  // namespace reduce_cpp
 
 std::vector<OpDef> reductions() {
+  using namespace reduce_cpp;
   std::vector<OpDef> defs;
   for (const Row& row : rows) defs.push_back(operator_of(row));
   return defs;

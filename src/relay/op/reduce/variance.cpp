@@ -4,6 +4,7 @@
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
+namespace variance_cpp {
 namespace {
 
 struct VarianceAttrs {
@@ -59,8 +60,10 @@ ir::Expr definition(const VarianceAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace variance_cpp
 
 OpDef variance() {
+  using namespace variance_cpp;
   return define<VarianceAttrs>(
       {.name = "variance",
        .doc = "The mean squared distance from a mean.",

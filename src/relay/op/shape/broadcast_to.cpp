@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace broadcast_to_cpp {
 namespace {
 
 struct BroadcastToAttrs {
@@ -80,8 +81,10 @@ ir::Exprs gradient(const A&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace broadcast_to_cpp
 
 OpDef broadcast_to() {
+  using namespace broadcast_to_cpp;
   return define<BroadcastToAttrs>(
       {.name = "broadcast_to",
        .doc = "Repeats data along axes of extent 1 to reach a shape.",
@@ -100,6 +103,7 @@ OpDef broadcast_to() {
 }
 
 OpDef broadcast_to_like() {
+  using namespace broadcast_to_cpp;
   return define<NoAttrs>(
       {.name = "broadcast_to_like",
        .doc = "Repeats data along axes of extent 1 to reach another tensor's shape.",
@@ -115,6 +119,7 @@ OpDef broadcast_to_like() {
 }
 
 OpDef dyn_broadcast_to() {
+  using namespace broadcast_to_cpp;
   return define<NoAttrs>(
       {.name = "dyn.broadcast_to",
        .doc = "Repeats data along axes of extent 1 to reach a shape that is known only when the program runs.",

@@ -3,6 +3,7 @@
 #include "relay/op/composite.h"
 
 namespace relay::ops {
+namespace concatenate_cpp {
 namespace {
 
 struct ConcatenateAttrs {
@@ -119,8 +120,10 @@ ir::Exprs gradient_of_stack(const StackAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace concatenate_cpp
 
 OpDef concatenate() {
+  using namespace concatenate_cpp;
   return define<ConcatenateAttrs>(
       {.name = "concatenate",
        .doc = "Joins tensors along an axis.",
@@ -147,6 +150,7 @@ OpDef concatenate() {
 }
 
 OpDef stack() {
+  using namespace concatenate_cpp;
   return define<StackAttrs>(
       {.name = "stack",
        .doc = "Joins tensors along a new axis.",

@@ -8,6 +8,7 @@
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
+namespace dyn_reshape_cpp {
 namespace {
 
 struct DynReshapeAttrs {
@@ -60,8 +61,10 @@ ir::Exprs gradient(const DynReshapeAttrs&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace dyn_reshape_cpp
 
 OpDef dyn_reshape() {
+  using namespace dyn_reshape_cpp;
   return define<DynReshapeAttrs>(
       {.name = "dyn.reshape",
        .doc = "The same elements under a shape that is known only when the program runs.",

@@ -10,6 +10,7 @@
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
+namespace dyn_shape_cpp {
 namespace {
 
 Expr value_of(const te::Tensor& t, size_t k) { return cast(DType::int64(), (*t)({dim(static_cast<int64_t>(k))})); }
@@ -185,8 +186,10 @@ ir::Exprs slice_gradient(const DynStridedSliceAttrs& a, const Adjoint& of) {
 ir::Exprs reshaped_gradient(const Adjoint& of) { return {grad::shaped_as(of.gradient, of.inputs[0]), nullptr}; }
 
 }  // namespace
+}  // namespace dyn_shape_cpp
 
 OpDef dyn_tile() {
+  using namespace dyn_shape_cpp;
   return define<NoAttrs>({.name = "dyn.tile",
                           .doc = "Repeats the whole tensor along each axis, as often as a tensor says.",
                           .inputs = {{"data", "any shape"}, {"reps", "integers, aligned at the last axis"}},
@@ -206,6 +209,7 @@ OpDef dyn_tile() {
 }
 
 OpDef dyn_strided_slice() {
+  using namespace dyn_shape_cpp;
   return define<DynStridedSliceAttrs>(
       {.name = "dyn.strided_slice",
        .doc = "Takes every stride-th element of a range along each axis; the range is given by tensors.",
@@ -237,6 +241,7 @@ OpDef dyn_strided_slice() {
 }
 
 OpDef dyn_expand_dims() {
+  using namespace dyn_shape_cpp;
   return define<DynExpandDimsAttrs>(
       {.name = "dyn.expand_dims",
        .doc = "Inserts axes of extent 1 at a place that a tensor says.",
@@ -259,6 +264,7 @@ OpDef dyn_expand_dims() {
 }
 
 OpDef dyn_squeeze() {
+  using namespace dyn_shape_cpp;
   return define<NoAttrs>(
       {.name = "dyn.squeeze",
        .doc = "Drops the axes of extent 1 that a tensor names.",

@@ -4,6 +4,7 @@
 #include "relay/op/shape/layout.h"
 
 namespace relay::ops {
+namespace layout_transform_cpp {
 namespace {
 
 struct LayoutTransformAttrs {
@@ -74,8 +75,10 @@ ir::Exprs gradient(const LayoutTransformAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace layout_transform_cpp
 
 OpDef layout_transform() {
+  using namespace layout_transform_cpp;
   return define<LayoutTransformAttrs>(
       {.name = "layout_transform",
        .doc = "Brings data into another order of its axes, some of them in blocks.",

@@ -6,6 +6,7 @@
 #include "relay/op/math/storage.h"
 
 namespace relay::ops {
+namespace pack_cpp {
 namespace {
 
 struct PackAttrs {
@@ -91,8 +92,10 @@ te::Tensors compute_unpack(const UnpackAttrs& a, const te::Tensors& in, const Ty
 }
 
 }  // namespace
+}  // namespace pack_cpp
 
 OpDef storage_pack() {
+  using namespace pack_cpp;
   return define<PackAttrs>(
       {.name = "storage.pack",
        .doc = "Bytes that hold several elements of 4 or 2 bits each.",
@@ -114,6 +117,7 @@ OpDef storage_pack() {
 }
 
 OpDef storage_unpack() {
+  using namespace pack_cpp;
   return define<UnpackAttrs>(
       {.name = "storage.unpack",
        .doc = "The elements of 4 or 2 bits that bytes hold.",

@@ -56,6 +56,7 @@ te::Tensor reshaped(const char* name, const te::Tensor& data, const Exprs& to) {
 }  // namespace relay::op::shape
 
 namespace relay::ops {
+namespace reshape_cpp {
 namespace {
 
 struct ReshapeAttrs {
@@ -268,8 +269,10 @@ ir::Exprs gradient(const A&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace reshape_cpp
 
 OpDef reshape() {
+  using namespace reshape_cpp;
   return define<ReshapeAttrs>(
       {.name = "reshape",
        .doc = "Gives the elements, in row-major order, another shape.",
@@ -301,6 +304,7 @@ OpDef reshape() {
 }
 
 OpDef contrib_reverse_reshape() {
+  using namespace reshape_cpp;
   return define<ReshapeAttrs>(
       {.name = "contrib_reverse_reshape",
        .doc = "reshape, its newshape read from right to left.",
@@ -321,6 +325,7 @@ OpDef contrib_reverse_reshape() {
 }
 
 OpDef reshape_like() {
+  using namespace reshape_cpp;
   return define<ReshapeLikeAttrs>(
       {.name = "reshape_like",
        .doc = "Gives the elements the shape of another tensor, or some of its axes those of another.",
@@ -345,6 +350,7 @@ OpDef reshape_like() {
 }
 
 OpDef nn_batch_flatten() {
+  using namespace reshape_cpp;
   return define<NoAttrs>({.name = "nn.batch_flatten",
                           .doc = "Makes one axis of all but the first.",
                           .inputs = {{"data", "(N, ..)"}},

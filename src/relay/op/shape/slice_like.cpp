@@ -4,6 +4,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace slice_like_cpp {
 namespace {
 
 struct SliceLikeAttrs {
@@ -57,8 +58,10 @@ ir::Exprs gradient(const SliceLikeAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace slice_like_cpp
 
 OpDef slice_like() {
+  using namespace slice_like_cpp;
   return define<SliceLikeAttrs>(
       {.name = "slice_like",
        .doc = "The front of data, as long as another tensor.",

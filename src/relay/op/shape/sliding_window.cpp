@@ -4,6 +4,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace sliding_window_cpp {
 namespace {
 
 struct SlidingWindowAttrs {
@@ -57,8 +58,10 @@ ir::Exprs gradient(const SlidingWindowAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace sliding_window_cpp
 
 OpDef sliding_window() {
+  using namespace sliding_window_cpp;
   return define<SlidingWindowAttrs>(
       {.name = "sliding_window",
        .doc = "The windows at all places along the last axes.",

@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace split_cpp {
 namespace {
 
 struct SplitAttrs {
@@ -67,8 +68,10 @@ ir::Exprs gradient(const SplitAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace split_cpp
 
 OpDef split() {
+  using namespace split_cpp;
   return define<SplitAttrs>(
       {.name = "split",
        .doc = "Cuts a tensor along an axis. Gives a tuple.",

@@ -6,6 +6,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace strided_slice_cpp {
 namespace {
 
 struct StridedSliceAttrs {
@@ -124,8 +125,10 @@ ir::Exprs gradient(const StridedSliceAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace strided_slice_cpp
 
 OpDef strided_slice() {
+  using namespace strided_slice_cpp;
   return define<StridedSliceAttrs>(
       {.name = "strided_slice",
        .doc = "Takes every stride-th element of a range along each axis.",

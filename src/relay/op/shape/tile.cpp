@@ -7,6 +7,7 @@
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
+namespace tile_cpp {
 namespace {
 
 struct TileAttrs {
@@ -121,8 +122,10 @@ ir::Exprs gradient_of_reverse(const ReverseAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace tile_cpp
 
 OpDef tile() {
+  using namespace tile_cpp;
   return define<TileAttrs>({.name = "tile",
                             .doc = "Repeats the whole tensor along each axis.",
                             .inputs = {{"data", "any shape"}},
@@ -140,6 +143,7 @@ OpDef tile() {
 }
 
 OpDef repeat() {
+  using namespace tile_cpp;
   return define<RepeatAttrs>(
       {.name = "repeat",
        .doc = "Repeats each element along an axis.",
@@ -158,6 +162,7 @@ OpDef repeat() {
 }
 
 OpDef reverse() {
+  using namespace tile_cpp;
   return define<ReverseAttrs>(
       {.name = "reverse",
        .doc = "Turns an axis around.",

@@ -2,6 +2,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace transpose_cpp {
 namespace {
 
 struct TransposeAttrs {
@@ -54,8 +55,10 @@ ir::Exprs gradient(const TransposeAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace transpose_cpp
 
 OpDef transpose() {
+  using namespace transpose_cpp;
   return define<TransposeAttrs>(
       {.name = "transpose",
        .doc = "Reorders the axes.",

@@ -5,6 +5,7 @@
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
+namespace unit_axes_cpp {
 namespace {
 
 struct SqueezeAttrs {
@@ -90,8 +91,10 @@ ir::Exprs gradient(const A&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace unit_axes_cpp
 
 OpDef squeeze() {
+  using namespace unit_axes_cpp;
   return define<SqueezeAttrs>(
       {.name = "squeeze",
        .doc = "Drops axes of extent 1.",
@@ -110,6 +113,7 @@ OpDef squeeze() {
 }
 
 OpDef expand_dims() {
+  using namespace unit_axes_cpp;
   return define<ExpandDimsAttrs>(
       {.name = "expand_dims",
        .doc = "Inserts axes of extent 1.",

@@ -3,6 +3,7 @@
 #include "relay/op/common.h"
 
 namespace relay::ops {
+namespace unravel_index_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -53,8 +54,10 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
 }
 
 }  // namespace
+}  // namespace unravel_index_cpp
 
 OpDef unravel_index() {
+  using namespace unravel_index_cpp;
   return define<NoAttrs>(
       {.name = "unravel_index",
        .doc = "The indices of elements that are numbered in row-major order.",

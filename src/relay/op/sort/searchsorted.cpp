@@ -6,6 +6,7 @@
 #include "relay/op/sort/radix.h"
 
 namespace relay::ops {
+namespace searchsorted_cpp {
 namespace {
 
 struct SearchSortedAttrs {
@@ -71,8 +72,10 @@ te::Tensors compute(const SearchSortedAttrs& a, const te::Tensors& in, const Typ
 }
 
 }  // namespace
+}  // namespace searchsorted_cpp
 
 OpDef searchsorted() {
+  using namespace searchsorted_cpp;
   return define<SearchSortedAttrs>({.name = "searchsorted",
                                     .doc = "Where values would stand in sorted sequences.",
                                     .inputs = {{"sorted_sequence", "ascending along the last axis, (n,) or (.., n)"},

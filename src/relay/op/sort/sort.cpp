@@ -7,6 +7,7 @@
 #include "relay/op/sort/order.h"
 
 namespace relay::ops {
+namespace sort_cpp {
 namespace {
 
 struct ArgsortAttrs {
@@ -202,8 +203,10 @@ ir::Exprs gradient_of_dynamic_topk(const DynTopKAttrs& a, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace sort_cpp
 
 OpDef dyn_topk() {
+  using namespace sort_cpp;
   return define<DynTopKAttrs>(
       {.name = "dyn.topk",
        .doc = "The greatest (least) k elements along an axis in order, and their places, where the program computes k.",
@@ -230,16 +233,19 @@ OpDef dyn_topk() {
 }
 
 OpDef sort() {
+  using namespace sort_cpp;
   return sorting("sort", "The elements along an axis in order.",
                  "torch.sort(data, dim=axis, descending=not is_ascend, stable=True)[0]", false);
 }
 
 OpDef argsort() {
+  using namespace sort_cpp;
   return sorting("argsort", "The places of the elements along an axis in order.",
                  "torch.sort(data, dim=axis, descending=not is_ascend, stable=True)[1]", true);
 }
 
 OpDef topk() {
+  using namespace sort_cpp;
   return define<TopKAttrs>(
       {.name = "topk",
        .doc = "The greatest (least) k elements along an axis in order, and their places.",

@@ -12,6 +12,7 @@
 #include "relay/op/sort/order.h"
 
 namespace relay::ops {
+namespace unique_cpp {
 namespace {
 
 struct UniqueAttrs {
@@ -112,8 +113,10 @@ te::Tensors compute(const UniqueAttrs& a, const te::Tensors& in, const Type&) {
 }
 
 }  // namespace
+}  // namespace unique_cpp
 
 OpDef unique() {
+  using namespace unique_cpp;
   return define<UniqueAttrs>({.name = "unique",
                               .doc = "The different elements of a vector, and where they stand.",
                               .inputs = {{"data", "(n,)"}},

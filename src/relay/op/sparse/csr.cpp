@@ -15,6 +15,7 @@
 #include "relay/op/loops.h"
 
 namespace relay::ops {
+namespace csr_cpp {
 namespace {
 
 struct SparseDenseAttrs {
@@ -404,10 +405,15 @@ OpDef product(const char* name, const char* doc) {
 }
 
 }  // namespace
+}  // namespace csr_cpp
 
-OpDef nn_sparse_dense() { return product("nn.sparse_dense", "A dense matrix times the transpose of a sparse one."); }
+OpDef nn_sparse_dense() {
+  using namespace csr_cpp;
+  return product("nn.sparse_dense", "A dense matrix times the transpose of a sparse one.");
+}
 
 OpDef nn_internal_sparse_dense_padded() {
+  using namespace csr_cpp;
   OpDef def = product("nn.internal.sparse_dense_padded", "nn.sparse_dense by another name.");
   def.inputs[1].name = "weight_data", def.inputs[2].name = "weight_indices", def.inputs[3].name = "weight_indptr";
   def.inputs[0].name = "data";
@@ -418,6 +424,7 @@ OpDef nn_internal_sparse_dense_padded() {
 }
 
 OpDef nn_sparse_add() {
+  using namespace csr_cpp;
   return define<NoAttrs>(
       {.name = "nn.sparse_add",
        .doc = "The sum of a dense and a sparse matrix.",
@@ -436,6 +443,7 @@ OpDef nn_sparse_add() {
 }
 
 OpDef nn_sparse_conv2d() {
+  using namespace csr_cpp;
   std::vector<Reject> refused = rejects("(1, 4, 4, 5)");
   refused.push_back({{"(1, 4, 4, 5)", "(6,)", "(6,) int32", "(5,) int32"}, "layout=\"HWCN\"", "C2"});
   return define<SparseConv2DAttrs>(
@@ -468,6 +476,7 @@ OpDef nn_sparse_conv2d() {
 }
 
 OpDef nn_sparse_transpose() {
+  using namespace csr_cpp;
   return define<NoAttrs>(
       {.name = "nn.sparse_transpose",
        .doc = "A square sparse matrix transposed.",

@@ -10,6 +10,7 @@
 #include "relay/op/sort/order.h"
 
 namespace relay::ops {
+namespace sparse_fill_empty_rows_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -130,8 +131,10 @@ ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace sparse_fill_empty_rows_cpp
 
 OpDef sparse_fill_empty_rows() {
+  using namespace sparse_fill_empty_rows_cpp;
   return define<NoAttrs>({.name = "sparse_fill_empty_rows",
                           .doc = "A sparse tensor with a value in each row: a given one where there was none.",
                           .inputs = {{"sparse_indices", "(values, rank) integers"},

@@ -4,6 +4,7 @@
 #include "relay/op/common.h"
 
 namespace relay::ops {
+namespace sparse_reshape_cpp {
 namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
@@ -55,8 +56,10 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
 }
 
 }  // namespace
+}  // namespace sparse_reshape_cpp
 
 OpDef sparse_reshape() {
+  using namespace sparse_reshape_cpp;
   return define<NoAttrs>(
       {.name = "sparse_reshape",
        .doc = "The places of a sparse tensor's values under another shape.",

@@ -7,6 +7,7 @@
 #include "relay/op/loops.h"
 
 namespace relay::ops {
+namespace sparse_to_dense_cpp {
 namespace {
 
 struct SparseToDenseAttrs {
@@ -137,8 +138,10 @@ ir::Exprs gradient_of_dynamic(const NoAttrs&, const Adjoint& of) {
 }
 
 }  // namespace
+}  // namespace sparse_to_dense_cpp
 
 OpDef sparse_to_dense() {
+  using namespace sparse_to_dense_cpp;
   return define<SparseToDenseAttrs>(
       {.name = "sparse_to_dense",
        .doc = "A tensor of one value, others at some places.",
@@ -167,6 +170,7 @@ OpDef sparse_to_dense() {
 }
 
 OpDef dyn_sparse_to_dense() {
+  using namespace sparse_to_dense_cpp;
   return define<NoAttrs>(
       {.name = "dyn.sparse_to_dense",
        .doc = "A tensor of one value, others at some places, of a shape that is known only when the program runs.",

@@ -11,6 +11,7 @@
 #include "relay/op/vision/suppression.h"
 
 namespace relay::ops {
+namespace all_class_non_max_suppression_cpp {
 namespace {
 
 struct AllClassNonMaximumSuppressionAttrs {
@@ -95,8 +96,10 @@ te::Tensors compute(const AllClassNonMaximumSuppressionAttrs& a, const te::Tenso
 }
 
 }  // namespace
+}  // namespace all_class_non_max_suppression_cpp
 
 OpDef vision_all_class_non_max_suppression() {
+  using namespace all_class_non_max_suppression_cpp;
   const std::vector<std::pair<double, double>> ranges = {{0, 1}, {0, 1}, {2, 3}, {0.1, 0.4}, {0.1, 0.5}};
   const std::vector<std::string> inputs = {"(2, 9, 4)", "(2, 3, 9)", "() int64", "()", "()"};
   const std::vector<std::string> symbolic = {"(b, n, 4)", "(b, c, n)", "() int64", "()", "()"};

@@ -9,6 +9,7 @@
 #include "relay/op/common.h"
 
 namespace relay::ops {
+namespace multibox_prior_cpp {
 namespace {
 
 using ir::Floats;
@@ -71,8 +72,10 @@ te::Tensors compute(const MultiBoxPriorAttrs& a, const te::Tensors& in, const Ty
 }
 
 }  // namespace
+}  // namespace multibox_prior_cpp
 
 OpDef vision_multibox_prior() {
+  using namespace multibox_prior_cpp;
   return define<MultiBoxPriorAttrs>(
       {.name = "vision.multibox_prior",
        .doc = "Boxes of several sizes and ratios around each pixel.",

@@ -12,6 +12,7 @@
 #include "relay/op/vision/suppression.h"
 
 namespace relay::ops {
+namespace non_max_suppression_cpp {
 namespace {
 
 struct NonMaximumSuppressionAttrs {
@@ -138,8 +139,10 @@ std::vector<Example> examples() {
 }
 
 }  // namespace
+}  // namespace non_max_suppression_cpp
 
 OpDef vision_non_max_suppression() {
+  using namespace non_max_suppression_cpp;
   return define<NonMaximumSuppressionAttrs>(
       {.name = "vision.non_max_suppression",
        .doc = "Of boxes that overlap, the one with the best score.",

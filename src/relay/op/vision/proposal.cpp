@@ -12,6 +12,7 @@
 #include "relay/op/vision/suppression.h"
 
 namespace relay::ops {
+namespace proposal_cpp {
 namespace {
 
 using ir::Floats;
@@ -154,8 +155,10 @@ te::Tensors compute(const ProposalAttrs& a, const te::Tensors& in, const Type& o
 }
 
 }  // namespace
+}  // namespace proposal_cpp
 
 OpDef vision_proposal() {
+  using namespace proposal_cpp;
   const std::string anchors = "scales=[0.5f, 1f], ratios=[0.5f, 1f, 2f], rpn_min_size=2, rpn_post_nms_top_n=8";
   const std::vector<std::string> inputs = {"(2, 12, 3, 4)", "(2, 24, 3, 4)", "(2, 3)"};
   const std::vector<std::pair<double, double>> ranges = {{0, 1}, {-0.3, 0.3}, {40, 70}},

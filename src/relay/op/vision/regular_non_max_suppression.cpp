@@ -9,6 +9,7 @@
 #include "relay/op/vision/suppression.h"
 
 namespace relay::ops {
+namespace regular_non_max_suppression_cpp {
 namespace {
 
 struct RegularNonMaximumSuppressionAttrs {
@@ -98,8 +99,10 @@ te::Tensors compute(const RegularNonMaximumSuppressionAttrs& a, const te::Tensor
 }
 
 }  // namespace
+}  // namespace regular_non_max_suppression_cpp
 
 OpDef vision_regular_non_max_suppression() {
+  using namespace regular_non_max_suppression_cpp;
   const std::string limits = "max_detections_per_class=3, max_detections=6, num_classes=3, ";
   const std::string thresholds = "iou_threshold=0.2f, score_threshold=0.3f";
   return define<RegularNonMaximumSuppressionAttrs>(

@@ -11,6 +11,7 @@
 #include "relay/op/vision/regions.h"
 
 namespace relay::ops {
+namespace roi_align_cpp {
 namespace {
 
 struct ROIAlignAttrs {
@@ -368,8 +369,10 @@ std::vector<Example> examples() {
 }
 
 }  // namespace
+}  // namespace roi_align_cpp
 
 OpDef vision_roi_align() {
+  using namespace roi_align_cpp;
   return define<ROIAlignAttrs>(
       {.name = "vision.roi_align",
        .doc = "Regions of images, interpolated to one size.",

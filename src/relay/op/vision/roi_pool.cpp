@@ -10,6 +10,7 @@
 #include "relay/op/vision/regions.h"
 
 namespace relay::ops {
+namespace roi_pool_cpp {
 namespace {
 
 struct ROIPoolAttrs {
@@ -130,8 +131,10 @@ ir::Expr definition(const ROIPoolAttrs& a, const ir::Exprs& in) {
 }
 
 }  // namespace
+}  // namespace roi_pool_cpp
 
 OpDef vision_roi_pool() {
+  using namespace roi_pool_cpp;
   return define<ROIPoolAttrs>(
       {.name = "vision.roi_pool",
        .doc = "The maxima of a grid in regions of images.",

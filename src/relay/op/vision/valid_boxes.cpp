@@ -11,6 +11,7 @@
 #include "relay/op/loops.h"
 
 namespace relay::ops {
+namespace valid_boxes_cpp {
 namespace {
 
 struct GetValidCountsAttrs {
@@ -200,8 +201,10 @@ ir::Expr definition_of_transform(const TransformLocAttrs& a, const ir::Exprs& in
 }
 
 }  // namespace
+}  // namespace valid_boxes_cpp
 
 OpDef vision_get_valid_counts() {
+  using namespace valid_boxes_cpp;
   return define<GetValidCountsAttrs>(
       {.name = "vision.get_valid_counts",
        .doc = "The boxes whose score is above a threshold, in front of the others.",
@@ -222,6 +225,7 @@ OpDef vision_get_valid_counts() {
 }
 
 OpDef vision_multibox_transform_loc() {
+  using namespace valid_boxes_cpp;
   return define<TransformLocAttrs>(
       {.name = "vision.multibox_transform_loc",
        .doc = "Boxes from anchors, predicted offsets and scores of classes.",

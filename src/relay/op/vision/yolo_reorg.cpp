@@ -8,6 +8,7 @@
 #include "relay/op/shape/reshape.h"
 
 namespace relay::ops {
+namespace yolo_reorg_cpp {
 namespace {
 
 struct YoloReorgAttrs {
@@ -42,8 +43,10 @@ te::Tensors compute(const YoloReorgAttrs& a, const te::Tensors& in, const Type& 
 }
 
 }  // namespace
+}  // namespace yolo_reorg_cpp
 
 OpDef vision_yolo_reorg() {
+  using namespace yolo_reorg_cpp;
   return define<YoloReorgAttrs>(
       {.name = "vision.yolo_reorg",
        .doc = "Pixels moved into channels, as Darknet's reorg layer does.",
