@@ -42,12 +42,12 @@ namespace relay::text {
 using relay::NamedTensors;
 
 struct PrintOptions {
-  bool version = true;              // the header line, and the metadata section; if false, a fragment for display
-  bool types = false;               // ` /* ty=... */` after typed expressions
-  int64_t value_elements = 64;      // tensors up to this size are written as numbers
+  bool version = true;          // the header line, and the metadata section; if false, a fragment for display
+  bool types = false;           // ` /* ty=... */` after typed expressions
+  int64_t value_elements = 64;  // tensors up to this size are written as numbers
   // larger ones are appended here and referred to by name; if null, they are embedded as base64
   NamedTensors* weights = nullptr;
-  std::string weights_file = {};    // the value of "file" in the metadata section if `weights` is set
+  std::string weights_file = {};  // the value of "file" in the metadata section if `weights` is set
   // The text after an expression, instead of the comment that `types` adds.
   std::function<std::string(const ir::Expr&)> annotate = {};
 };
