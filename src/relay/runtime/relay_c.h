@@ -158,7 +158,7 @@ RELAY_C_API relay_status relay_value_field(const relay_value* value, size_t inde
 /* The type and constructor of a data value; null for others. */
 RELAY_C_API const char* relay_value_type(const relay_value* value);
 RELAY_C_API const char* relay_value_constructor(const relay_value* value);
-/* Writes at most `bytes` bytes of text including the final 0, as snprintf does; returns the length of the whole text. */
+/* Writes at most `bytes` bytes of text with the final 0, as snprintf does; returns the length of the whole text. */
 RELAY_C_API size_t relay_value_text(const relay_value* value, char* text, size_t bytes);
 
 /* The type of an input or output, "List[Tensor[(), float32]]"; null if the index is out of range. */

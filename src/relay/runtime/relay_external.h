@@ -63,7 +63,7 @@ typedef struct relay_external_library {
   void (*unload)(void* function);
 } relay_external_library;
 
-/* Registers a library for this process; the table must remain valid as long as the process runs. Returns 0, or -1 if the
+/* Registers a library for this process; the table must stay valid as long as the process runs. Returns 0, or -1 if the
  * version differs. A library of the same name is replaced for programs that are loaded later. */
 RELAY_EXTERNAL_API int relay_external_register(const relay_external_library* library);
 
