@@ -198,7 +198,7 @@ Result<Tensor> read_constant(const json& entry, size_t n, const std::string& fil
     for (int64_t i = 0; i < *count; ++i) {
       const json& v = values[static_cast<size_t>(i)];
       if (v.is_number_integer() && !dtype->is_float()) {
-        // As 64 bits; the value fits if the element holds the same number, with the same sign.
+        // The value as 64 bits; it fits if the element holds the same number, with the same sign.
         const int64_t bits = v.is_number_unsigned() ? static_cast<int64_t>(v.get<uint64_t>()) : v.get<int64_t>();
         const bool large = v.is_number_unsigned() && bits < 0;
         t.set_int(i, bits);

@@ -91,7 +91,7 @@ TEST(Scale, ten_thousand_definitions) {
   Result<Module> typed = infer(*module);
   double all = seconds() - start;
   ASSERT_TRUE(typed) << render(typed.errors()).substr(0, 500);
-  // One function changes: the others keep their types, and are not visited.
+  // A single function changes: the others keep their types, and are not visited.
   FunctionRef old = typed->functions.at("f5000");
   typed->functions["f5000"] = function(old->params, as<Let>(old->body)->value, old->result_type);
   start = seconds();
