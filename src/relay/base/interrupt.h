@@ -1,8 +1,7 @@
 // Stopping long work from outside: the requesting thread sets a flag, which the work polls.
 //
-// |
-// |  InterruptScope scope(flag);     on the thread that works
-// |  check_interrupt();              between two passes, before a kernel: throws Interrupted if the flag is set
+//   InterruptScope scope(flag);     on the thread that works
+//   check_interrupt();              between two passes, before a kernel: throws Interrupted if the flag is set
 #pragma once
 
 #include <atomic>

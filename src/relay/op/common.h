@@ -1,8 +1,7 @@
 // Helpers shared by operator files: reading input types, symbolic shape arithmetic, and a few te stages. Only files of
 // op/ include this header.
 //
-// |
-// |Dimensions agree if they are proved equal or one of them is `?`. If agreement can be neither proved nor disproved,
+// Dimensions agree if they are proved equal or one of them is `?`. If agreement can be neither proved nor disproved,
 // typing records a condition, which becomes an entry check of the function (conditions.h). The same holds for bounds
 // and multiples.
 #pragma once

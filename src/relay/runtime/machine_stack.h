@@ -1,11 +1,10 @@
 // A separate stack for code with deeply nested calls.
 //
-// |
-// |  MachineStack stack;
-// |  if (!stack.reserve(size_t{1} << 30)) ...                          address space; memory is committed when touched
-// |  void* result = stack.call(f, &arguments);                         f(&arguments) on that stack
-// |
-// |The thread's own stack is too small for recursion over a list of a million links, and Relay cannot choose its size.
+//   MachineStack stack;
+//   if (!stack.reserve(size_t{1} << 30)) ...                          address space; memory is committed when touched
+//   void* result = stack.call(f, &arguments);                         f(&arguments) on that stack
+//
+// The thread's own stack is too small for recursion over a list of a million links, and Relay cannot choose its size.
 // Code that runs here compares the stack's address with end(): below it, `spare` bytes are left for code that does not
 // compare (kernels, the runtime). Exceptions must not leave `f`.
 #pragma once

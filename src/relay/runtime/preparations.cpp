@@ -23,8 +23,7 @@ void align(Tensor& t) {
 
 // Runs preparations, grouping those that do not read each other's results.
 //
-// |
-// |Most of the time is spent on first touches of memory, which the system clears. So all results are in one array, of
+// Most of the time is spent on first touches of memory, which the system clears. So all results are in one array, of
 // huge pages, and each thread takes several megabytes of it at a time: no two threads clear the same page.
 class Preparer {
  public:

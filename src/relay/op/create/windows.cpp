@@ -48,7 +48,7 @@ Result<Type> infer(const WindowAttrs& a) {
   return ir::tensor_type({dim(a.size)}, a.dtype);
 }
 
-// The angles are computed in float64: few elements, which whole signals are multiplied by.
+// The angles are computed in float64: there are few elements, and whole signals are multiplied by them.
 te::Tensors compute(const char* name, double a0, double a1, double a2, const WindowAttrs& a) {
   const DType wide = DType::float64();
   const double period = static_cast<double>(std::max<int64_t>(a.periodic ? a.size : a.size - 1, 1));
@@ -126,7 +126,7 @@ Ints mel_edges(const MelAttrs& a) {
 }
 
 te::Tensors compute_mel(const MelAttrs& a, const te::Tensors&, const Type& out) {
-  // A table: written out as a choice, so many edges would be compared with each index.
+  // A table: as a chain of selects, each index would be compared with many edges.
   const Ints table = mel_edges(a);
   const DType integer = DType::int64();
   te::Tensor edges = te::program(

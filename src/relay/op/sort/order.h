@@ -1,7 +1,6 @@
 // Sorting of the elements along an axis, and of their indices, in linear time.
 //
-// |
-// |Equal elements keep their order; NaN counts as greater than every number. Elements are converted to integers with
+// Equal elements keep their order; NaN counts as greater than every number. Elements are converted to integers with
 // the same order (keys), which radix.h sorts: with their indices in the lower half of 64 bits if indices are needed,
 // else alone. For few elements the ranks are counted instead, in lanes.
 #pragma once

@@ -1,8 +1,7 @@
 // Non-maximum suppression: boxes are kept in turn, from the best one on, unless a box that was kept before overlaps
 // them.
 //
-// |
-// |A line is a set of boxes that are compared with each other, those of an image or of one class in it. Within it a box
+// A line is a set of boxes that are compared with each other, those of an image or of one class in it. Within it a box
 // is identified by its rank in the order of scores. Every box is compared with those kept so far.
 #pragma once
 
