@@ -177,7 +177,7 @@ Result<Type> infer_reject(const op::OpDef& def, size_t i) {
 
 // Sorts row pointers of a sparse matrix.
 static void sort_pointers(const ExampleCase& c, std::vector<Tensor>* tensors) {
-  if (tensors->size() != c.def->inputs.size()) return;  // none where there are tuples
+  if (tensors->size() != c.def->inputs.size()) return;  // no such inputs if there are tuples
   for (size_t k = 0; k < tensors->size(); ++k) {
     if (!c.def->inputs[k].name.ends_with("indptr")) continue;
     std::vector<int64_t> values = (*tensors)[k].to_ints();

@@ -91,7 +91,7 @@ struct Call : ExprNode {
   Expr callee;
   Exprs args;
   Attrs attrs;              // null unless the callee is an operator with attributes
-  mutable Types type_args;  // of a generic callee: what inference put for its type variables; a cache like `type`
+  mutable Types type_args;  // for a generic callee: the inferred type arguments; a cache like `type`
   static constexpr auto fields = std::tuple{&Call::callee, &Call::args, &Call::attrs};
 };
 

@@ -112,7 +112,7 @@ bool reaches(const Pattern& root, const Node* wanted) {
   return found;
 }
 
-// True if matching `root` leads to matching `wanted` against the same expression.
+// True if matching `root` leads to matching `wanted` on the same expression.
 bool asks_the_same(const Pattern& root, const Node* wanted) {
   ir::NodeSet seen;
   std::vector<const Node*> work{root.get()};

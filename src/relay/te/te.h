@@ -53,7 +53,7 @@ Expr combine(Combiner combiner, Expr a, Expr b);
 struct Merge : Counted {
   std::string name;
   Exprs left, right;  // variables
-  Exprs identity;     // constants; with them on either side, the other stays as it is
+  Exprs identity;     // constants; combined with them, the other side is unchanged
   Exprs combined;
   // A cheaper equivalent, valid if `right` is one element of the reduction and `left` combines only elements before it;
   // if empty, `combined` is used.

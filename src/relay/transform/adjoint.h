@@ -5,7 +5,7 @@
 //   Tensor[s, float32]     becomes  (Tensor[s, float32], Ref[Tensor[s, float32]])    a value and its gradient so far
 //   fn (T) -> R            becomes  fn (T') -> R'
 //   List[Tensor[..]]       becomes  List[(Tensor[..], Ref[Tensor[..]])]
-//   type Tree { .. }       becomes  Tree_adjoint where tensors of floats stand in its definition
+//   type Tree { .. }       becomes  Tree_adjoint if its definition contains tensors of floats
 //
 // Everything else is unchanged, including integers. A straight-line piece of the program (reverse_mode.h) computes as
 // before, and then prepends a function to the tape, which is a reference to a function. That function reads the

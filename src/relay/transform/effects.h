@@ -2,7 +2,7 @@
 //
 //   exp(%x)                 None: it may be computed at any time, any number of times
 //   ref(%x), ref_read(%r)   Reads: the time and number of evaluations matter; a value without users may be dropped
-//   ref_write(%r, %x)       Writes: it must be evaluated exactly where it stands
+//   ref_write(%r, %x)       Writes: it must be evaluated exactly in its place
 //
 // A function value has no effect; calling it has those of its body. Calls of unknown values (a parameter, a field of a
 // data value) are assumed to write. Non-termination is not an effect.

@@ -2,8 +2,8 @@
 // that shape.
 //
 //   argwhere(%x)        becomes        %0 = argwhere.shape(%x);            # (2,) int64: an ordinary kernel
-//                                      %1 = argwhere.sized(%0, %x);        # (?, ?): the executor makes it, a
-//                                                                          # tensor_of_shape() that says whose it is
+//                                      %1 = argwhere.sized(%0, %x);        # (?, ?): the executor makes it: a
+//                                                                          # tensor_of_shape() for this operator
 //                                      argwhere.shaped((%1,), %x)          # (?, 2): its sizes are those of an input
 //
 // For several results the shapes are computed as one list, and there is a tensor of each shape. Afterwards the only

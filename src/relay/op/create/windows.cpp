@@ -104,7 +104,7 @@ Result<Type> infer_mel(const MelAttrs& a, const Types&) {
                       "num_mel_bins {} should be in 1 to {}, dft_length {} in 1 to 2^40, and sample_rate {} positive",
                       a.num_mel_bins, max_bins, a.dft_length, a.sample_rate);
   if (!a.dtype.is_float()) return constraint("C1", "dtype must be a float, but is {}", a.dtype.str());
-  // (C2) The edges are in order, within what the spectrum holds.
+  // (C2) The edges are in order, within the spectrum.
   if (!(a.lower_edge_hertz >= 0 && a.lower_edge_hertz <= a.upper_edge_hertz &&
         a.upper_edge_hertz <= static_cast<double>(a.sample_rate)))
     return constraint("C2", "the edges {} and {} should ascend from 0 to sample_rate {}", a.lower_edge_hertz,

@@ -96,7 +96,7 @@ te::Tensors compute(const CropAndResizeAttrs& a, const te::Tensors& in, const Ty
   })};
 }
 
-// As image.grid_sample, whose coordinates run from -1 to 1 instead of 0 to 1.
+// The same by image.grid_sample, whose coordinates run from -1 to 1 instead of 0 to 1.
 ir::Expr definition(const CropAndResizeAttrs& a, const ir::Exprs& in) {
   if (!scalar::is_int(a.crop_size[0]) || !scalar::is_int(a.crop_size[1])) return nullptr;
   const DType dtype = grad::tensor(in[0]).dtype;

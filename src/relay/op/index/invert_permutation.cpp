@@ -29,7 +29,7 @@ te::Tensor inverse(const te::Tensor& data) {
 
 te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type&) { return {inverse(in[0])}; }
 
-// Of two equal values the inverse holds the last index, and does not lead back to the other.
+// If two values are equal, the inverse holds the last index, and does not lead back to the other.
 op::Checks checked(const NoAttrs&, const Types& in) {
   auto leads_back = [](const te::Tensors& tensors) {
     const te::Tensor &data = tensors[0], back = inverse(data);

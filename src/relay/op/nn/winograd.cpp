@@ -9,7 +9,7 @@
 //
 // nn.contrib_conv2d_winograd_weight_transform:     (O, C, r, r) to (n, n, O, C)
 // nn.contrib_conv3d_winograd_weight_transform:     (O, C, D, r, r) to (n, n, n, O, C); a depth of less than 3, or more
-//                                                  than 7, stays as it is, behind: (n, n, D, O, C)
+//                                                  than 7, is not transformed: (n, n, D, O, C)
 // nn.contrib_conv2d_winograd_nnpack_weight_transform: (O, C, 3, 3) to (O, C, 8, 8), of six outputs
 // nn.contrib_conv2d_winograd_without_weight_transform, nn.contrib_conv3d_..: the convolution with such a weight
 #include <algorithm>

@@ -320,7 +320,7 @@ ir::Expr gradient_of_max(const ROIAlignAttrs& a, const Adjoint& of) {
                   both(grad::times(grad::minus(grad::number(1, rois), part), inside), grad::times(part, inside))};
   };
   const Pixels y = pixels(0), x = pixels(1);
-  // As (R, 1, h, w, around, around), then with the last two merged.
+  // (R, 1, h, w, around, around), then with the last two merged.
   auto down = [&](const ir::Expr& t) { return shaped(t, {-1, 1, h, 1, around, 1}); };
   auto across = [&](const ir::Expr& t) { return shaped(t, {-1, 1, 1, w, 1, around}); };
   auto joined = [&](const ir::Expr& t) { return shaped(t, {-1, 1, h, w, around * around}); };

@@ -183,9 +183,9 @@ enum class Op : uint8_t {
   MakeClosure,      // to = function `index` with its first parameters, args
   CallClosure,      // to = closure args[0] of the other args
   TailCallClosure,  // returns the result of such a call
-  MakeTensor,       // to = a bool tensor of zeros whose dimensions are the values of args[0], an int64 vector; for
-                    // people, list: messages that name an operator and its place, and for each of the other args,
-                    // which are its inputs, its name and what it must be (or none of all that)
+  MakeTensor,       // to = a bool tensor of zeros whose dimensions are the values of args[0], an int64 vector.
+                    // `list`, for errors: messages that name an operator and its place, and for each of the other
+                    // args, which are its inputs, its name and the requirement on it (or empty)
   MakeReference,    // to = a new reference to args[0]
   ReadReference,    // to = the value that args[0] refers to
   WriteReference,   // makes args[0] refer to args[1]
