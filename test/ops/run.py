@@ -1,4 +1,4 @@
-"""What is proven of every operator: a table of operators and columns (columns.def), no cell blank without a reason.
+"""Tests properties of every operator: a table of operators and columns (columns.def), no cell blank without a reason.
 
     make test-ops                              all; writes test/ops/proofs.json, from which docs/operators.md is made
     make test-ops OPS='--only nn.conv2d'       some operators, by a regular expression; writes nothing

@@ -9,7 +9,7 @@ import torch.nn.functional as F  # noqa: N812
 
 
 def pair(v, n=2):
-    """One value for each axis."""
+    """Expands to one value per axis."""
     return list(v) * n if len(v) == 1 else list(v)
 
 

@@ -145,7 +145,7 @@ def before_a_guard(array):
     return copy
 
 
-# What has the instruction, and where it is faster than multiply-adds of floats.
+# Targets that have the instruction, and on which it is faster than multiply-adds of floats.
 WITH_BYTES = {"alderlake", "cascadelake", "icelake-server", "sapphirerapids", "zen4", "zen5"}
 WITH_BFLOATS = {"zen4", "zen5"}  # sapphirerapids has it at a quarter of the speed of multiply-adds
 

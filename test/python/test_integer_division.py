@@ -10,7 +10,7 @@ HEADER = '#[version = "0.0.5"]\n'
 
 
 def check(got, x, y):
-    """What floor_divide, floor_mod, trunc_divide and trunc_mod give of x and y."""
+    """Compares the results of floor_divide, floor_mod, trunc_divide and trunc_mod of x and y."""
     info, wrapped = np.iinfo(x.dtype), [[], [], [], []]
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
         q = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)

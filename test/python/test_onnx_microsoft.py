@@ -30,7 +30,7 @@ def u8(*shape):
 
 
 def s8(*shape):
-    """Of 7 bits: ONNX Runtime sums two products with unsigned bytes in 16 bits on processors without VNNI."""
+    """Values of 7 bits: ONNX Runtime sums two products with unsigned bytes in 16 bits on processors without VNNI."""
     return draw.integers(-64, 64, shape).astype(np.int8)
 
 
@@ -209,7 +209,7 @@ def experts(*inputs, **attributes):
 
 
 def packed_experts(bits, block=0, zeros=False, **attributes):
-    """Of 4 experts 32 -> 32 -> 32; with swiglu the first layer is twice as wide."""
+    """The weights of 4 experts 32 -> 32 -> 32; with swiglu the first layer is twice as wide."""
     width, places = 64 if "swiglu_fusion" in attributes else 32, 8 // bits
 
     def scales(rows):
@@ -379,7 +379,7 @@ def reduced(x, scale, zero, to_scale, to_zero):
     return np.clip(np.round(mean / to_scale) + to_zero, 0, 255).astype(np.uint8)
 
 
-# What ONNX Runtime describes and its processor backend does not compute, from the description.
+# Operators that ONNX Runtime documents but its CPU backend does not compute, by the documentation.
 FORMULAS = {
     "BiasAdd": lambda x, bias, skip: [x + bias + skip],
     "BiasSplitGelu": lambda x, bias: [split_gelu(x, bias)],
@@ -405,7 +405,7 @@ FORMULAS = {
 
 
 def attended(q, k, v, past_keys=None, past_values=None):
-    """Of two heads: the result, keys and values."""
+    """Attention with two heads: the result, keys and values."""
 
     def heads(x):
         return x.reshape(*x.shape[:2], 2, -1).transpose(0, 2, 1, 3)
@@ -501,7 +501,7 @@ def test_operator(tmp_path, name, inputs, outputs, domain, step, attributes):
 
 
 def compiled(tmp_path, name, inputs, weights=(), **attributes):
-    """One node, compiled; `weights`: places of inputs that are constants."""
+    """A single compiled node; `weights`: indices of inputs that are constants."""
     dtype = helper.np_dtype_to_tensor_dtype
     graph = helper.make_graph(
         [helper.make_node(name, [f"x{i}" for i in range(len(inputs))], ["y"], domain="com.microsoft", **attributes)],

@@ -39,7 +39,7 @@ def in_columns(weight):
 
 
 def alike(got, want):
-    """Where a real lies between two integers, either."""
+    """Accepts either integer if a real is halfway between two."""
     assert (got.shape, got.dtype) == (want.shape, want.dtype)
     assert np.abs(got.astype(int) - want.astype(int)).max() <= 1
     assert (got == want).mean() > 0.97

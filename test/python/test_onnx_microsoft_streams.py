@@ -79,7 +79,7 @@ def test_ngrams(dtype, resets, more):
 
 
 def test_ngrams_in_pieces():
-    """What one call gives is what the next one takes."""
+    """The results of one call are inputs of the next."""
     ids, many = draw.integers(0, 50, (2, 9)), [np.arange(3, 6) | 1, np.full(2, 61)]
     how = {"max_ngram_size": 3, "n_head_per_ngram": 1, "pad_id": 3}
     whole = ours("NGramHashMapping", [ids, *many], **how)[0]

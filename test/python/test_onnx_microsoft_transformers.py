@@ -190,8 +190,8 @@ def test_three_products_of_few_bits():
 
 
 def mixed(scores):
-    """Of each row the shares of its two experts: softmax over those whose distance to the greatest is at most 2 % of
-    the greater one's size; the first expert is no part of the second softmax."""
+    """The shares of each row's two experts: softmax over those whose distance to the greatest is at most 2 % of
+    the larger magnitude; the second softmax leaves the first expert out."""
     shares = np.zeros(scores.shape)
     for row, share in zip(scores.astype(np.float64), shares, strict=True):
         gone = np.zeros(len(row), bool)

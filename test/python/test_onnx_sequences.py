@@ -158,7 +158,7 @@ def test_empty_sequence_as_input():
 
 
 def test_optional_tensor_as_input():
-    """Where it is not there, it is no input."""
+    """An absent optional is not an input."""
     present = helper.make_graph([node("OptionalGetElement", ["s"], ["p"])], "present", [], [value("p")])
     absent = helper.make_graph([node("ConstantOfShape", ["two"], ["a"])], "absent", [], [value("a")])
     nodes = [

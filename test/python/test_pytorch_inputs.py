@@ -1,4 +1,4 @@
-"""What a model of PyTorch is called with, and what is imported: layouts, element types, devices; who calls it."""
+"""Inputs of PyTorch models, and the imported forms: layouts, element types, devices; callers."""
 
 import pytest
 

@@ -9,7 +9,7 @@ import pytest
 
 import relay
 
-# Of each: the definitions in front of @main, its body, and an %n for which the program ends. %n is unknown when it is
+# For each: the definitions before @main, its body, and an %n for which the program ends. %n is unknown when it is
 # compiled.
 PROGRAMS = {
     "counting up": ("def @f(%n: int32) -> int32 { @f(add(%n, 1)) }", "if (greater(%n, 0)) { %n } else { @f(0) }", 3),

@@ -124,7 +124,7 @@ def test_gradients(name):
 
 
 def test_products_of_groups():
-    """Of transformers' experts: a group without rows gets a gradient of zeros."""
+    """Experts of transformers: a group without rows gets a gradient of zeros."""
     moe = pytest.importorskip("transformers.integrations.moe")
     assert moe is not None
     torch._dynamo.reset()

@@ -23,7 +23,7 @@ SCHEDULES = [
 
 
 def of(reader, largest):
-    """Files of at most so many bytes, each once."""
+    """Files of at most `largest` bytes, each once."""
     import run as hostile
     from harness import BIN, Variant
 
