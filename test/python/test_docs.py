@@ -82,7 +82,7 @@ def matches(printed, wanted):
 
 
 def blessed(printed, wanted):
-    """The text that the page should have: the old one if it matches; else the new one, cut where the old one was cut."""
+    """The text that the page should have: the old one if it matches; else the new one, cut where the old was cut."""
     if matches(printed, wanted):
         return wanted
     cuts = [i for i, line in enumerate(wanted) if line.strip() == "..."]

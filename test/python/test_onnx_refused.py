@@ -1,4 +1,4 @@
-"""Requirements on inputs that are checked at run time: inputs that ONNX Runtime refuses end a run of Relay too, with the
+"""Requirements on inputs that are checked at run time: inputs that ONNX Runtime refuses end a run of Relay, with the
 node in the message, and accepted inputs give the same results."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Contents of an artifact besides its model's weights: additions of algorithms, listed in the report, and little else."""
+"""Contents of an artifact besides its model's weights: additions of algorithms, listed in the report, little else."""
 
 import sys
 

@@ -324,8 +324,8 @@ struct Program {
   Signature signature;              // of the first function
   std::vector<DataType> types;
   std::vector<KernelEntry> kernels;
-  // Constants as stored (packed). Those that preparations compute have type and shape but no data. Linking aligns all to
-  // 64 bytes.
+  // Constants as stored (packed). Those that preparations compute have type and shape but no data. Linking aligns all
+  // to 64 bytes.
   std::vector<Tensor> constants;
   std::vector<Preparation> preparations;  // in this order
   std::vector<ExternalEntry> externals;
