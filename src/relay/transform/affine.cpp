@@ -1,5 +1,5 @@
-// The rules, one per operator; the table is at the end. A rule returns nothing if it cannot compute the call, which then
-// stays in floats.
+// The rules, one per operator; the table is at the end. A rule returns nothing if it cannot compute the call, which is
+// then left in floats.
 #include "relay/transform/affine.h"
 
 #include <cmath>
