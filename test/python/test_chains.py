@@ -36,7 +36,7 @@ def compiles(tmp_path, text: str) -> None:
 
 
 def calls(name: str, definition: dict):
-    """The operator with one value for all inputs, with another last one, and beside the value itself."""
+    """The operator with one value for all inputs, with another last one, and together with the value itself."""
     attributes = next((attrs for _, attrs in definition["examples"] if attrs), "")
     tail = f", {attributes}" if attributes else ""
     first = ["A"] * (len(definition["inputs"]) - 1)

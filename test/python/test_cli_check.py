@@ -1,4 +1,4 @@
-"""`relay check`: what stands in the way of a model, all of it at once."""
+"""`relay check`: reports all obstacles of a model at once."""
 
 import re
 
@@ -98,7 +98,7 @@ def test_check_looks_behind_a_failed_node(tmp_path):
 
 
 def test_check_refuses_what_is_above_a_limit(tmp_path):
-    """It is as its format wants it."""
+    """The form that its format requires."""
     from onnx import helper
 
     nodes = [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(5)]
@@ -156,7 +156,7 @@ def test_the_page_has_every_field_of_check(tmp_path):
 
 @pytest.mark.parametrize("place", ["beside the model", "in the model"])
 def test_check_reads_no_large_constant(tmp_path, place):
-    """Bools whose bytes are 2: whoever reads them refuses the model, as compiling does."""
+    """Bools whose bytes are 2: every reader refuses the model, as compiling does."""
     import onnx
     from onnx import TensorProto, helper
 

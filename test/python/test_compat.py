@@ -452,7 +452,7 @@ def test_operators_that_are_not_there_say_so(row):
 
 @pytest.mark.parametrize("row", guide_rows("The same"), ids=lambda row: row[0])
 def test_the_guides_table(row, tmp_path):
-    """Both sides are one object, or give equal values."""
+    """Both sides are one object, or have equal values."""
     import torch
     import tvm
 

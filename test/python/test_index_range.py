@@ -1,4 +1,4 @@
-"""Indices out of range are errors that name the index, its place and the rows there are, whoever runs the program."""
+"""Indices out of range are errors that name the index, its place and the number of rows, in every executor."""
 
 import re
 

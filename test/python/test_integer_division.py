@@ -22,7 +22,7 @@ def check(got, x, y):
 
 
 def numbers(dtype):
-    """The ends of a type, and what lies between."""
+    """The ends of a type, and values in between."""
     info = np.iinfo(dtype)
     middle = [info.min // 2, info.max // 2, info.max // 3 + 1, 2**53 + 1, 2**52 - 1, 2**31, 46341, 255]
     ends = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 3, 7, -1, -2, -5, *middle, *(-m for m in middle)]

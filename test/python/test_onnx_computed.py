@@ -1,4 +1,4 @@
-"""Forms whose sizes a run tells: signals, windows and shapes, beside ONNX Runtime or ONNX's reference; what they
+"""Forms whose sizes a run tells: signals, windows and shapes, compared with ONNX Runtime or ONNX's reference; what they
 refuse then."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Graphs in nodes (If, Loop, Scan), recurrent networks and functions of the model's own, beside ONNX Runtime: evaluated
+"""Graphs in nodes (If, Loop, Scan), recurrent networks and model-local functions, against ONNX Runtime: evaluated
 as written, compiled for the virtual machine, and compiled to machine code."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 """Operators of domain com.microsoft for integers in rows and columns, and for weights of few-bit floats in blocks,
-which ONNX Runtime has no kernels of for processors: beside NumPy."""
+which ONNX Runtime has no kernels of for processors: compared with NumPy."""
 
 import ml_dtypes
 import numpy as np
@@ -34,7 +34,7 @@ def rounded(x, s):
 
 
 def in_columns(weight):
-    """The weight (K, N) as it lies in memory column by column, in its own shape."""
+    """The weight (K, N) stored column by column, in its own shape."""
     return np.ascontiguousarray(weight.T).reshape(weight.shape)
 
 

@@ -1,5 +1,5 @@
 """Operators of domain com.microsoft for several streams of features, tables of n-grams, rotations and transforms:
-beside ONNX Runtime, or NumPy where its processor backend has no kernel."""
+compared with ONNX Runtime, or NumPy where its processor backend has no kernel."""
 
 import numpy as np
 import pytest

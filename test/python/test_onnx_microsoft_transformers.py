@@ -1,5 +1,5 @@
 """Operators of domain com.microsoft that fused transformers have and ONNX Runtime has no kernel of for processors:
-beside NumPy, which says what their descriptions say."""
+compared with NumPy, which says what their descriptions say."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ LENGTHS = np.array([1, 2, 4], np.int32)
 
 
 def offsets(lengths, longest):
-    """The places of words, those of paddings behind them, and where the sequences end."""
+    """The places of words, those of paddings after them, and where the sequences end."""
     counts = np.arange(longest) < lengths[:, None]
     places = np.arange(counts.size)
     order = np.concatenate([places[counts.ravel()], places[~counts.ravel()]])

@@ -1,4 +1,4 @@
-"""The domains ai.onnx.preview and ai.onnx.preview.training beside ONNX's reference, and derivatives by hand:
+"""The domains ai.onnx.preview and ai.onnx.preview.training compared with ONNX's reference, and derivatives by hand:
 evaluated as written, compiled for the virtual machine, and compiled to machine code."""
 
 import numpy as np

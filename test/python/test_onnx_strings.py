@@ -1,4 +1,4 @@
-"""Strings, which are moved, compared and chosen: through branches, loops and sequences, beside ONNX Runtime."""
+"""Strings, which are moved, compared and chosen: through branches, loops and sequences, compared with ONNX Runtime."""
 
 import numpy as np
 import pytest

@@ -205,7 +205,7 @@ ELSEWHERE = {
     "Gradient": "test_onnx_preview.py",
 }
 NOT_THERE = {"ImageDecoder", "RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"}
-# ONNX Runtime gives another result than ONNX's example has.
+# ONNX Runtime returns another result than ONNX's example.
 OTHERWISE = {"test_maxunpool_export_with_output_shape"}
 
 

@@ -1,4 +1,4 @@
-"""Forms of operators that programs of the old Relay have, each with what it gives."""
+"""Forms of operators that programs of the old Relay have, each with its result."""
 
 import re
 

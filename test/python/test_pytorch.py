@@ -1,4 +1,4 @@
-"""The importer of PyTorch: operators of every family beside eager PyTorch, sizes that vary, control flow, refusals."""
+"""The importer of PyTorch: operators of every family against eager PyTorch, sizes that vary, control flow, refusals."""
 
 import io
 

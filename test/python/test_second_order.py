@@ -125,7 +125,7 @@ def test_lstm_over_a_list(wrt):
         near(run(xs, w, u, b, seed), want)
 
 
-# Programs of two vectors: the Hessian with respect to %x comes from what is written beside each.
+# Programs of two vectors: the Hessian with respect to %x is derived from the formula next to each.
 CONTROL = {
     "if": (
         "",

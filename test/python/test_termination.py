@@ -88,7 +88,7 @@ PROGRAMS = {
 }
 
 
-# The functions whose calls are left, or why nothing was done; where nothing stands here, calls of @f are left.
+# The functions whose calls remain, or the reason why nothing was done; by default, calls of @f remain.
 LEFT = {
     "two that call each other": ["%a is not unfolded"],
     "twice in each call": [],

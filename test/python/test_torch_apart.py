@@ -1,4 +1,4 @@
-"""Operators of gradients that PyTorch leaves whole: in Relay's kernels, beside eager PyTorch. No graph falls back."""
+"""Operators of gradients that PyTorch leaves whole: in Relay's kernels, against eager PyTorch. No graph falls back."""
 
 import copy
 import functools

@@ -1,4 +1,4 @@
-"""torch.compile(backend="relay") beside eager PyTorch: inference, training, sizes that vary, aliases, refusals."""
+"""torch.compile(backend="relay") against eager PyTorch: inference, training, sizes that vary, aliases, refusals."""
 
 import contextlib
 import copy

@@ -1,4 +1,4 @@
-"""Operators of complex numbers beside eager PyTorch: exported and by torch.compile, without a part that falls back."""
+"""Operators of complex numbers against eager PyTorch: exported and by torch.compile, without a part that falls back."""
 
 import math
 

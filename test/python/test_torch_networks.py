@@ -1,4 +1,4 @@
-"""Small networks and calls that users write, imported, by torch.compile and in training, beside eager PyTorch."""
+"""Small networks and calls that users write, imported, by torch.compile and in training, against eager PyTorch."""
 
 import copy
 import warnings

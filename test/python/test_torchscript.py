@@ -191,7 +191,7 @@ def test_sizes_computed_of_sizes():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.int32])
 def test_constants_without_axes(dtype):
-    """TorchScript gives some of them as numbers, to operators such as detach."""
+    """TorchScript passes some of them as numbers, to operators such as detach."""
     x = torch.arange(3, dtype=dtype)
     traced = torch.jit.trace(lambda x: x * torch.tensor(3, dtype=x.dtype), x)
     torch.testing.assert_close(relay.compile(relay.from_pytorch(traced, (x,)))(x), traced(x))

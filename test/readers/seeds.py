@@ -1,4 +1,4 @@
-"""Seeds of the readers' corpora: the files that hostile kinds write (test/hostile), and sound ones beside them."""
+"""Seeds of the readers' corpora: the files that hostile kinds write (test/hostile), and valid ones."""
 
 import io
 import pathlib
