@@ -1,4 +1,4 @@
-// What the fuzzers' command lines share: --cases N --seed S -v, and a line of progress every ten seconds.
+// The shared parts of the fuzzers' command lines: --cases N --seed S -v, and a line of progress every ten seconds.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ struct Cases {
   bool verbose = false;
 };
 
-// None, and the usage on stdout, where an argument is unknown.
+// Nullopt, after printing the usage on stdout, if an argument is unknown.
 inline std::optional<Cases> cases_of(int argc, char** argv) {
   Cases out;
   for (int i = 1; i < argc; ++i) {
@@ -35,7 +35,7 @@ inline std::optional<Cases> cases_of(int argc, char** argv) {
   return out;
 }
 
-// "120 of 1000 networks", at most every ten seconds.
+// Prints "120 of 1000 networks", at most every ten seconds.
 class Progress {
  public:
   Progress(int64_t count, const char* what) : count_(count), what_(what) {}

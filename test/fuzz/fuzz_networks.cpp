@@ -1,8 +1,8 @@
-// relay_fuzz_networks: random networks, lowered strictly for every described processor: no schedule rule may make what
-// cannot be built. Compiled only (to loops), so every target is tried on any machine.
+// relay_fuzz_networks: random networks, lowered strictly for every described processor: every schedule that a rule
+// makes must be buildable. Compiled only (to loops), so every target is tried on any machine.
 //
 //   relay_fuzz_networks --cases 1000             1,000 networks from seed 1; exit status 1 if a rule failed
-//   relay_fuzz_networks --seed 77 --cases 1 -v   one again, with its program
+//   relay_fuzz_networks --seed 77 --cases 1 -v   that network, with its program
 #include <cstdio>
 #include <random>
 
@@ -18,7 +18,7 @@ using namespace relay::fuzz;
 
 namespace {
 
-// The text of a network, line by line, and the shape that it has come to.
+// The text of a network, line by line, and its current shape.
 class Network {
  public:
   explicit Network(uint64_t seed) : random_(seed) {
@@ -55,7 +55,7 @@ class Network {
  private:
   int64_t below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
   bool one_in(int64_t n) { return below(n) == 0; }
-  // Odd, as popular networks are not, or a multiple of 16 as they are.
+  // Odd, unlike in popular networks, or a multiple of 16, as in them.
   int64_t size(int64_t most) { return one_in(2) ? 16 * (1 + below((most + 15) / 16)) : 1 + below(most); }
   Shape shape() const { return {batch_, c_, h_, w_}; }
 
@@ -191,7 +191,7 @@ class Network {
   int64_t count_ = 0;
 };
 
-// "" if it lowers for all targets.
+// Returns "" if it lowers for all targets.
 std::string check(const Network& network, const std::vector<TargetDesc>& targets) {
   Result<ir::Module> module = network.module();
   if (!module) return render(module.errors());

@@ -1,12 +1,12 @@
 // relay_fuzz_passes: random programs after each pass alone, and after passes in random orders.
 //
 //   relay_fuzz_passes --cases 20000             20,000 programs, each after one of 1,000 orders and one pass alone
-//   relay_fuzz_passes --seed 77 --cases 1 -v    one program again
+//   relay_fuzz_passes --seed 77 --cases 1 -v    that program
 //   relay_fuzz_passes --orders 20               prints the first 20 orders: test/models/pass_orders.py
 //
-// Odd seeds give programs over all kinds of nodes (random_relay.h), even ones networks of layers (random_layers.h).
-// After every pass the module is well-formed and all types are inferred anew (PassContext::verify); in the end the
-// evaluator gives what it gave before, but for rounding.
+// Odd seeds produce programs over all kinds of nodes (random_relay.h), even ones networks of layers (random_layers.h).
+// After every pass the module must be well-formed and all types are inferred from scratch (PassContext::verify); at the
+// end the evaluator must compute the same results, up to rounding.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -28,10 +28,10 @@ using namespace relay::fuzz;
 namespace {
 
 constexpr uint64_t orders = 1000;
-constexpr double tolerance = 1e-4;  // of the largest value: some passes round elsewhere
+constexpr double tolerance = 1e-4;  // of the largest value: some passes round differently
 
-// Passes that make another program of it by design: its result, its precision, or (form_segments) what only the
-// executors run. Those for other compilers have nothing to do without one.
+// False for passes that change the program's meaning by design: its result, its precision, or (form_segments) into a
+// form that only the executors run. Passes for other compilers have no effect without one.
 bool keeps_results(const std::string& name) {
   for (const char* other :
        {"annotate_target", "fake_quantization_to_integer", "fast_math", "form_segments", "gradient", "training_forms",
@@ -96,7 +96,7 @@ eval::Values arguments(uint64_t seed, bool layers) {
 
 using Tally = std::map<std::string, int64_t>;  // programs that a pass changed
 
-// What is wrong after the passes; empty when nothing is.
+// Returns the first error after the passes, or "".
 std::string check_passes(const ir::Module& module, const eval::Value& expected, const std::vector<std::string>& passes,
                          uint64_t seed, bool layers, Tally* changed) {
   transform::PassContext context;
@@ -109,8 +109,8 @@ std::string check_passes(const ir::Module& module, const eval::Value& expected, 
     context.options[format("combine_parallel_{}.min_branches", op)] = int64_t{2};
   context.trace = [&](const transform::PassTrace& t) { (*changed)[t.pass.name] += !ir::equal(t.before, t.after); };
   Result<ir::Module> after = transform::run_passes(module, passes, context);
-  // What a pass makes another may refuse: the cells of lazy_gradient_init hold functions. defunctionalization refuses a
-  // function with type parameters that is a value.
+  // Some passes may refuse the results of others: the cells of lazy_gradient_init contain functions, and
+  // defunctionalization refuses a generic function that is used as a value.
   auto is_refusal = [](const Diagnostic& d) { return d.kind == DiagnosticKind::not_supported; };
   const bool may_refuse = passes.size() > 1 || passes[0] == "defunctionalization";
   if (!after && may_refuse && std::all_of(after.errors().begin(), after.errors().end(), is_refusal)) {
@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
   int idle = 0;
   for (const auto& [name, count] : changed) {
     std::printf("%8lld %s\n", static_cast<long long>(count), name.c_str());
-    // Types are there and no change, nobody speaks of other compilers, and @main takes no continuation.
+    // Types exist already, no other compilers are configured, and @main takes no continuation.
     const std::set<std::string> may_be_idle{"external_calls", "infer_type", "un_cps"};
     idle += count == 0 && !may_be_idle.count(name);
   }

@@ -1,13 +1,12 @@
 // relay_fuzz_programs: random well-typed programs over all kinds of nodes (random_relay.h).
 //
 //   relay_fuzz_programs --cases 1000             1,000 programs from seed 1; exit status 1 and the program on a failure
-//   relay_fuzz_programs --seed 77 --cases 1 -v   one program again
+//   relay_fuzz_programs --seed 77 --cases 1 -v   that program
 //
-// Of each: its text is read back as the same program and printed as the same text; all types are inferred; every
-// executor of the list below gives the same value; its gradient, if its result is tensors, is that of finite
-// differences; what a wrong edit makes of it is refused with diagnostics or typed,
-// never a crash. At the end, every pair of kinds of nodes that the language allows (a node and a child of it) has
-// occurred.
+// Checks for each program: its text parses to the same program and prints as the same text; all types can be inferred;
+// every executor in the list below computes the same value; its gradient, if its result is tensors, agrees with finite
+// differences; a random edit is either refused with diagnostics or typed, and never crashes. At the end, every pair of
+// node kinds that the language allows (a node and its child) must have occurred.
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -53,7 +52,7 @@ Result<eval::Value> partially_evaluated(const ir::Module& module, const eval::Va
   return eval::run(made, "main", args);
 }
 
-int64_t batched_calls = 0, batches = 0;  // of all runs
+int64_t batched_calls = 0, batches = 0;  // over all runs
 
 Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args, runtime::Executor executor,
                              build::BatchCalls batch = build::BatchCalls::Automatic) {
@@ -92,7 +91,7 @@ const Executor executors[] = {{"eval", evaluated},
                               {"eval after partial_evaluate", partially_evaluated},
                               {"the VM", on_the_vm},
                               {"machine code", as_machine_code}};
-// Of the program three times over, so that calls come together.
+// Executors of the program run three times, so that calls are batched.
 const Executor batched_executors[] = {{"eval, three times", evaluated},
                                       {"the VM with every call batched that can be", batched_on_the_vm},
                                       {"machine code with every call batched that can be", batched_as_machine_code}};
@@ -109,7 +108,7 @@ Result<ir::Module> three_times(const ir::Module& module) {
   return typing::infer(read);
 }
 
-// Equal values; references by what they hold. There are no functions in the results of programs.
+// Equality of values; references are compared by content. Results of programs contain no functions.
 bool same(const eval::Value& a, const eval::Value& b) {
   auto all = [](const eval::Values& x, const eval::Values& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
@@ -147,8 +146,8 @@ double total(const eval::Value& v) {
   return sum;
 }
 
-// What is wrong with the gradient by %x: along a direction, in double precision, it is the quotient of differences,
-// where those for two steps agree (the program does not jump or bend there).
+// Checks the gradient by %x: along a direction, in double precision, it must equal the difference quotient, if those
+// for two steps agree (the program has no jump or kink there). Returns the error, or "".
 std::string check_gradient(const ir::Module& module, uint64_t seed, Tally* tally) {
   const ir::Type result = ir::as<ir::FuncType>(module.functions.at("main")->type)->result;
   if (!transform::is_data(result) || !transform::has_floats(result)) return "";
@@ -185,7 +184,7 @@ std::string check_gradient(const ir::Module& module, uint64_t seed, Tally* tally
   return format("the gradient is {} along a direction, by differences {}", found, fine);
 }
 
-// What is wrong; empty when nothing is.
+// Returns the first error, or "".
 std::string check(uint64_t seed, bool verbose, Tally* tally) {
   RelayGenerator generator(seed);
   ir::Module module = generator.generate();
@@ -241,7 +240,7 @@ std::string check(uint64_t seed, bool verbose, Tally* tally) {
   return "";
 }
 
-// The pairs that the language allows and no program had.
+// Counts the pairs that the language allows and no program had.
 int missing_pairs(const Coverage& coverage, bool print) {
   int missing = 0, found = 0;
   for (size_t parent = 0; parent < expr_kinds; ++parent)

@@ -1,14 +1,15 @@
 // relay_fuzz_schedules: random tensor expressions x random legal schedules, compiled, against the reference evaluator.
 //
 //   relay_fuzz_schedules --cases 2000             2,000 cases from seed 1; exit status 1 and the case's seed on a difference
-//   relay_fuzz_schedules --seed 77 --cases 1 -v   one case again, with its te, schedule and loops
+//   relay_fuzz_schedules --seed 77 --cases 1 -v   that case, with its te, schedule and loops
 //   relay_fuzz_schedules --batched --cases 500    several calls at once (lower/plan/batch.h), against one by one
-//   relay_fuzz_schedules --power                  plants each of seven bugs in the loop builder and sees that it is caught
+//   relay_fuzz_schedules --power                  plants each of seven bugs in the loop builder and checks that it is
+//   caught
 //
 // This one test covers placing, rings, tails, masks, halos, vectors and parallel splits together. Values are small
-// integers, so results must be equal bit for bit (but for attention, in which there are exponentials). Tasks run in
-// reverse order in uneven ranges: a race shows at one thread. One case in eight runs in the loop interpreter as well,
-// which checks every index; with --power all do, and only there: the machine code of a planted bug may write anywhere.
+// integers, so results must be bit-identical (except for attention, which has exponentials). Tasks run in reverse order
+// in uneven ranges: a race shows at one thread. One case in eight also runs in the loop interpreter, which checks every
+// index; with --power all cases run only there: the machine code of a planted bug may write anywhere.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -101,7 +102,7 @@ class Case {
   }
 
  private:
-  // Makes the program one for several calls, in which most inputs vary and most weights do not.
+  // Batches the program for several calls, in which most inputs vary and most weights do not.
   void batch() {
     calls_ = random_.in(1, 20);
     Expr count = scalar::imm(calls_);
@@ -124,7 +125,7 @@ class Case {
     program_.outputs = lower::unique_names(group.outputs);
   }
 
-  // What the program gives; of several calls, those of each one after the other.
+  // The expected results; for several calls, those of each call one after the other.
   Result<std::vector<Tensor>> expected() {
     if (calls_ == 0) return eval::evaluate(program_.outputs, values_, program_.symbols);
     std::vector<Tensor> all;
@@ -191,11 +192,11 @@ class Case {
 
   Outcome compare(const ScheduleDraft& plan, const std::vector<lower::BuiltKernel>& kernels,
                   const std::vector<loop::Kernel>& code, const codegen::KernelLibrary* library) {
-    // 64 bytes of a known pattern around every array: stores outside are seen.
+    // 64 bytes of a known pattern around every array, to detect stores outside.
     constexpr size_t guard = 64;
     constexpr unsigned char pattern = 0xA5;
     std::map<std::string, std::vector<unsigned char>> memory;
-    std::string complaint;  // of the interpreter
+    std::string complaint;  // reported by the interpreter
     auto call = [&](const loop::Kernel& k, const te::Tensors& tensors) {
       std::vector<void*> params;
       std::vector<int64_t> bytes;
@@ -255,11 +256,11 @@ class Case {
 
   bool is_right(double got, double expected) const {
     if (!program_.is_close || std::isnan(expected)) return got == expected || (std::isnan(got) && std::isnan(expected));
-    // Sums of a thousand terms in another order: a hundred roundings of float32, relative above 1.
+    // Sums of a thousand terms in another order: a hundred float32 rounding errors, relative above 1.
     return std::abs(got - expected) < 1e-5 * std::max(1.0, std::abs(expected));
   }
 
-  // Empty, or what the interpreter found. `library` is null for the interpreter.
+  // Returns "", or the error that the interpreter found. `library` is null for the interpreter.
   std::string call(const loop::Kernel& k, const std::vector<void*>& params, const std::vector<int64_t>& bytes,
                    const codegen::KernelLibrary* library) {
     std::vector<int64_t> shape;
@@ -286,7 +287,8 @@ class Case {
   TargetDesc target_;
   std::vector<std::pair<te::Tensor, Tensor>> values_;
   std::map<std::string, Layout> seen_anew_;  // inputs that the rules see with fewer dimensions, as they are stored
-  // Of a program for several calls (else calls_ is 0): the program of one, and what differs from call to call.
+  // For a program for several calls (else calls_ is 0): the program of one call, and the inputs that vary from call to
+  // call.
   int64_t calls_ = 0;
   te::Tensors single_;
   std::set<std::string> varying_;
@@ -297,7 +299,7 @@ struct Tally {
   int64_t equal = 0, refused = 0;
 };
 
-// True if all cases agree; prints the first that does not.
+// True if all cases agree; prints the first one that does not.
 bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targets, bool batched, bool verbose,
                bool quiet, Tally& tally, uint64_t* found = nullptr, lower::Mutation planted = lower::Mutation::None) {
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
@@ -378,7 +380,7 @@ int main(int argc, char** argv) {
       return std::printf("usage: relay_fuzz_schedules [--batched] [--cases N] [--seed S] [-v] | --power [--cases N]\n"),
              2;
   }
-  // The machine's own features, and what it would be with less: other widths, other register counts.
+  // The machine's own features, and reduced ones: other widths, other register counts.
   std::vector<TargetDesc> targets;
   for (const char* name : {"native", "native,-avx512f", "native,-avx512f,-avx2"})
     if (Result<TargetDesc> t = target::x86().describe(name)) targets.push_back(*t);

@@ -1,6 +1,6 @@
-// Random networks of layers in Relay, for the fuzzer of passes: what those passes look for that change convolutions,
-// norms, scales, layouts and quantised values. All sizes are small; values are floats, so results are close and not
-// equal.
+// Random networks of layers in Relay, for the fuzzer of passes. They contain the patterns of passes that change
+// convolutions, norms, scales, layouts and quantised values. All sizes are small; values are floats, so results are
+// close but not equal.
 #pragma once
 
 #include <random>
@@ -14,7 +14,7 @@ class LayerGenerator {
  public:
   explicit LayerGenerator(uint64_t seed) : random_(seed) {}
 
-  // @main takes an image (1, 4, 6, 6) and gives a tuple of tensors.
+  // @main takes an image (1, 4, 6, 6) and returns a tuple of tensors.
   ir::Module generate() {
     const ir::VarRef x = ir::var("x", ir::tensor_type({1, 4, 6, 6}, DType::float32()));
     x->type = x->annotation;
@@ -30,7 +30,7 @@ class LayerGenerator {
 
  private:
   int64_t in(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
-  // Newer values more often.
+  // A random value; newer ones are more likely.
   const ir::Expr& any() { return values_[values_.size() - 1 - static_cast<size_t>(in(0, in(0, size() - 1)))]; }
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
   static const ir::TensorType& type_of(const ir::Expr& e) { return *ir::as<ir::TensorType>(e->type); }
@@ -51,7 +51,7 @@ class LayerGenerator {
     c->type = ir::tensor_type(dims, DType::float32());
     return c;
   }
-  // Null where the operator does not take them.
+  // Null if the operator does not accept them.
   static ir::Expr call(const char* name, ir::Exprs args, const op::AttrValues& attrs = {}) {
     const op::OpDef& def = *op::find(name);
     Result<ir::Attrs> made = op::attributes(def, attrs);
@@ -130,7 +130,7 @@ class LayerGenerator {
         return conv ? call("multiply", {conv, numbers({channels(conv), 1, 1}, 0.5, 2)}) : nullptr;
       }
       case 40: return rank == 4 ? convolution(call("multiply", {x, numbers({c, 1, 1}, 0.5, 2)}), c) : nullptr;
-      case 42: {  // a value of another place of the processor
+      case 42: {  // a value on another device of the processor
         const ir::Expr there = call("on_device", {x}, {{"virtual_device", std::string("cpu:1")}});
         return there ? call("nn.relu", {there}) : nullptr;
       }
@@ -162,7 +162,7 @@ class LayerGenerator {
         call("nn.scaled_dot_product_attention", {transform::typed_tuple({rows, call("tanh", {rows}), rows}, {})});
     return out ? call("expand_dims", {out}, {{"axis", int64_t{0}}}) : nullptr;
   }
-  // What several uses of a weight add to its gradient.
+  // The contributions of several uses of a weight to its gradient.
   ir::Expr gradient_of_a_weight(const ir::Expr& x) {
     const ir::Expr row = type_of(x).shape.size() == 2 ? x : call("nn.batch_flatten", {x});
     ir::Expr sum;
@@ -173,7 +173,7 @@ class LayerGenerator {
     }
     return sum;
   }
-  // A cheap value of a small one that is used early and late, with a large one in between.
+  // A cheap value of a small one that is used early and late, with a large value in between.
   ir::Expr late(const ir::Expr& x, int64_t c) {
     if (type_of(x).shape.size() != 4) return nullptr;
     const ir::Expr cheap = call("multiply", {x, numbers({}, 0.5, 2)});
@@ -187,7 +187,7 @@ class LayerGenerator {
     return call("nn.conv2d", {x, numbers({in(1, 4), c, window, window})},
                 {{"padding", ir::Ints{window / 2, window / 2}}, {"strides", ir::Ints{stride, stride}}});
   }
-  // Several products of the same data, side by side.
+  // Several products of the same data.
   ir::Expr branches(const char* op, const ir::Expr& x, function_ref<ir::Expr()> weight, const op::AttrValues& attrs) {
     ir::Exprs parts;
     for (int64_t count = in(2, 4); count > 0; --count) {
@@ -232,7 +232,7 @@ class LayerGenerator {
     const char* names[] = {"NCHW", "NHWC", "CHWN"};
     return {{"src_layout", std::string(names[in(0, 2)])}, {"dst_layout", std::string(names[in(0, 2)])}};
   }
-  // Floats that are quantised and come back.
+  // Floats that are quantised and dequantised.
   ir::Expr fake_quantised(const ir::Expr& x) {
     const ir::Expr scale = transform::typed_scalar(0.0625, DType::float32()),
                    zero = transform::typed_scalar(0, DType::int32());

@@ -1,5 +1,5 @@
-// Random tensor expressions whose exact result is known: all values are small integers, also in float32, so that any
-// order of summation gives the same bits and a schedule is right or wrong, never "close".
+// Random tensor expressions with exact results: all values are small integers, also in float32, so that any order of
+// summation yields the same bits and a schedule is right or wrong, never "close".
 #pragma once
 
 #include <limits>
@@ -20,7 +20,7 @@ class Random {
   explicit Random(uint64_t seed) : engine_(seed) {}
   int64_t in(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
   bool chance(int percent) { return in(0, 99) < percent; }
-  // A number that leaves those that follow as they are, so that a seed keeps the rest of its case.
+  // A random number that does not affect the following ones, so that a seed keeps the rest of its case.
   int64_t aside(int64_t low, int64_t high) const {
     Random other = *this;
     other.engine_.discard(17);
@@ -38,8 +38,8 @@ class Random {
 struct Program {
   te::Tensors outputs;
   std::vector<std::pair<Expr, int64_t>> symbols;  // shape variables and the values to run with
-  std::vector<te::Tensor> weights;                // placeholders that a compiler may take for constants
-  bool is_close = false;                          // has exponentials or means: results are close, not equal
+  std::vector<te::Tensor> weights;                // placeholders that a compiler may treat as constants
+  bool is_close = false;                          // contains exponentials or means: results are close, not equal
 };
 
 class ProgramGenerator {
@@ -75,7 +75,7 @@ class ProgramGenerator {
   }
 
  private:
-  // A result of the same shape that reads t, or what t reads in place.
+  // Adds a result of the same shape that reads t, or t's input instead.
   void add_result(const te::Tensor& t) {
     te::Tensor from = t;
     for (const te::Tensor& in : te::inputs(t))
@@ -135,7 +135,7 @@ class ProgramGenerator {
     }
   }
 
-  // A program: sums along an axis of all elements up to each, stored from the last to the first.
+  // A program: for each element, the sum along an axis up to it, stored from the last to the first.
   te::Tensor running_sums(const te::Tensor& t) {
     const size_t d = static_cast<size_t>(random_.aside(0, static_cast<int64_t>(t->shape.size()) - 1));
     std::vector<size_t> batch;
@@ -167,7 +167,7 @@ class ProgramGenerator {
     bound_ *= 2;
     return te::compute("add", t->shape, [&](const Exprs& i) { return (*t)(i) + (*other)(i); });
   }
-  // What does not depend on the rest: the same arithmetic on an input of its own, or just that.
+  // An independent branch: the same arithmetic on a separate input, or only that input.
   te::Tensor branch(const Exprs& shape) {
     te::Tensor x = new_placeholder(shape);
     if (random_.chance(25)) return x;
@@ -236,7 +236,7 @@ class ProgramGenerator {
                         return (*t)(at) * (*w)({i[1], r[0], r[1]});
                       });
   }
-  // In the form of some algorithm, if there is one for it, which is exact on small integers.
+  // A program in the form of an algorithm, if one applies that is exact on small integers.
   Program in_a_form(const te::Tensor& weight, const TargetDesc& target) {
     std::vector<te::Tensors> forms;
     for (const lower::Algorithm* a : lower::algorithms())
@@ -277,7 +277,8 @@ class ProgramGenerator {
     narrow.vector_bytes = 16;
     return in_a_form(w, narrow);
   }
-  // softmax(Q K^T + mask) V, with dimensions of V in any order, masks of minus infinity, and perhaps a bias behind it.
+  // softmax(Q K^T + mask) V, with dimensions of V in any order, masks of minus infinity, and optionally a bias after
+  // it.
   Program attention() {
     dtype_ = DType::float32();
     program_.is_close = true;
@@ -319,7 +320,7 @@ class ProgramGenerator {
     program_.outputs = {random_.chance(30) ? bias(out) : out};
     return program_;
   }
-  // x normalised over the last axes, or over those behind groups of a longer axis, and perhaps the variance too.
+  // x normalised over the last axes, or over those after groups of a longer axis, and optionally the variance too.
   Program moments() {
     dtype_ = DType::float32();
     program_.is_close = true;
@@ -386,8 +387,8 @@ class ProgramGenerator {
                         return (*t)(at);
                       });
   }
-  // A reduction of several values: an extreme element and its place, or a sum and the greatest element; all of them are
-  // used, in front of what else the row has, or one of them.
+  // A reduction with several values: an extreme element and its index, or a sum and the greatest element. Either all of
+  // them are used, before the other stages of the row, or one of them.
   te::Tensor several_values(const te::Tensor& t) {
     const int64_t rank = static_cast<int64_t>(t->shape.size());
     const size_t d = static_cast<size_t>(random_.aside(0, 2) ? rank - 1 : random_.aside(0, rank - 1));
@@ -424,7 +425,7 @@ class ProgramGenerator {
     m->combined = {m->left[0] + m->right[0], scalar::max(m->left[1], m->right[1])};
     return Ref<const te::Merge>(m);
   }
-  // What softmax and normalisation look like: a row reduction and its rows again, twice.
+  // The structure of softmax and normalisation: a row reduction followed by another pass over its rows, twice.
   te::Tensor centre(const te::Tensor& t) {
     te::Tensor r = reduce_axis(t, true);
     bound_ *= 2;
@@ -464,7 +465,7 @@ class ProgramGenerator {
       return (*t)(at);
     });
   }
-  // A dimension as blocks of two, worked on, and as one dimension again.
+  // A dimension split into blocks of two, modified, and merged.
   te::Tensor blocks(const te::Tensor& t, size_t d) {
     Exprs shape = t->shape;
     shape[d] = scalar::imm(t->shape[d]->ivalue / 2);

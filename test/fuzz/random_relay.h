@@ -1,10 +1,10 @@
 // Random well-typed Relay programs over all kinds of nodes, for the fuzzer of the language.
 //
-//   Module m = RelayGenerator(seed).generate();     @main takes a tensor and an integer, and always gives a value
+//   Module m = RelayGenerator(seed).generate();     @main takes a tensor and an integer, and always returns a value
 //
-// The generator is asked for an expression of a type and chooses how to make one. Programs end: a global function calls
-// only earlier ones, or itself with a counter that goes down; what is written to a reference to functions captures
-// nothing. Numbers are small integers, floats too, so that every way to run a program gives the same.
+// The generator makes a random expression of a requested type. Programs terminate: a global function calls only earlier
+// ones, or itself with a decreasing counter; functions that are written to references capture nothing. Numbers are
+// small integers, floats too, so that all executors compute the same values.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace relay::fuzz {
 using namespace ir;
 
 constexpr size_t expr_kinds = static_cast<size_t>(ExprKind::Op) + 1;
-// How often a node of one kind had a child of another.
+// The number of times that a node of one kind had a child of another.
 using Coverage = std::array<std::array<int64_t, expr_kinds>, expr_kinds>;
 
 inline void count_pairs(const Module& module, Coverage* coverage) {
@@ -32,13 +32,13 @@ inline void count_pairs(const Module& module, Coverage* coverage) {
     });
 }
 
-// Whether the language has programs with such a pair.
+// True if the language has programs with such a pair.
 inline bool allowed(ExprKind parent, ExprKind child) {
   static const std::set<ExprKind> leaves = {ExprKind::Constant, ExprKind::Var, ExprKind::GlobalVar,
                                             ExprKind::Constructor, ExprKind::Op};
   if (leaves.count(parent)) return false;
-  if (child == ExprKind::Op) return parent == ExprKind::Call;  // an operator is no value
-  // What is projected is a tuple with a field, what is read a reference.
+  if (child == ExprKind::Op) return parent == ExprKind::Call;  // an operator is not a value
+  // Only tuples with a field can be projected, and only references can be read.
   if (parent == ExprKind::TupleGetItem)
     return child != ExprKind::Constant && child != ExprKind::GlobalVar && child != ExprKind::Function &&
            child != ExprKind::Constructor && child != ExprKind::RefCreate && child != ExprKind::RefWrite;
@@ -73,7 +73,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     return module_;
   }
 
-  // A program that may be wrong: one node is replaced, taken away or added. `surely` says that it must be refused.
+  // A program that may be invalid: one node is replaced, removed or added. `surely` is true if it must be refused.
   Module mutate(const Module& module, bool* surely) {
     *surely = false;
     Module out = module;
@@ -89,7 +89,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
   }
 
  private:
-  using Scope = std::vector<VarRef>;  // with annotations: what is visible, innermost last
+  using Scope = std::vector<VarRef>;  // with annotations: the visible variables, innermost last
 
   int in(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
   size_t below(size_t n) { return static_cast<size_t>(in(0, static_cast<int>(n) - 1)); }
@@ -146,7 +146,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     Type result;
   };
 
-  // One that does not count down; null when there is none.
+  // A global function that does not count down, or null if there is none.
   const Global* some_global() {
     for (const Global& g : globals_)
       if (recursive_.count(g.name) == 0) return &g;
@@ -222,7 +222,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     return out;
   }
 
-  // As small as can be.
+  // The smallest expression of the type.
   Expr leaf(const Type& type, Scope& scope) {
     Exprs vars = variables(type, scope);
     if (!vars.empty() && (as<TypeVar>(type) || !chance(3))) return vars[below(vars.size())];
@@ -239,7 +239,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
       case TypeKind::Call: {
         const TypeCall* t = as<TypeCall>(type);
         const std::string& name = as<DataTypeName>(t->callee)->name;
-        if (name == "List" || name == "Option") {  // of which type, the annotation says
+        if (name == "List" || name == "Option") {  // the annotation determines the element type
           VarRef v = var("none", type);
           return let(v, call(constructor(name == "List" ? "Nil" : "None"), {}), v);
         }
@@ -278,7 +278,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
       }
       case 5:
       case 6: return match_of(type, depth, scope);
-      case 7: {  // a call of a value: a variable, a literal, whatever gives a function
+      case 7: {  // a call of a value: a variable, a literal, any expression that yields a function
         Type arg = any_type(1);
         return call(expr(func_type({arg}, type), depth - 1, scope), {expr(arg, depth - 1, scope)});
       }
@@ -290,13 +290,13 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     }
   }
 
-  // By what makes values of the type: operators, constructors, tuples, functions, references.
+  // Constructs a value of the type: by operators, constructors, tuples, functions, references.
   Expr made(const Type& type, int depth, Scope& scope) {
     switch (type->kind) {
       case TypeKind::Tensor: return operator_call(as<TensorType>(type), type, depth, scope);
       case TypeKind::Tuple: {
         const Types& types = as<TupleType>(type)->fields;
-        if (types.empty()) {  // what a write gives
+        if (types.empty()) {  // the result of a write
           Type value = first_order();
           return make<RefWrite>(expr(make<RefType>(value), depth - 1, scope), expr(value, depth - 1, scope));
         }
@@ -350,7 +350,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
   }
 
   Expr function_value(const FuncType* f, const Type& type, int depth, Scope& scope) {
-    // A constructor, a global, a global generic function where one fits.
+    // A constructor, a global, or a global generic function if one fits.
     if (chance(2) && f->args.size() == 1) {
       const TypeCall* result = as<TypeCall>(f->result);
       if (result && as<DataTypeName>(result->callee)->name == "Option" && equal(result->args[0], f->args[0]))
@@ -367,7 +367,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
   }
 
   Expr let_in(const Type& type, int depth, Scope& scope) {
-    // The function that it names may be generic, or count down by itself.
+    // The function that it names may be generic, or may count down itself.
     if (chance(6)) {
       VarRef loop = var("loop", func_type({integer()}, type)), n = var("n", integer());
       scope.push_back(n);
@@ -445,7 +445,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     if (name == "Option") return {{"Some", {t->args[0]}}, {"None", {}}};
     return {{"Both", {t->args[0], t->args[1]}}};
   }
-  // Depth 0: matches everything.
+  // With depth 0 the pattern matches everything.
   Pattern pattern(const Type& type, int depth) {
     if (depth > 0) {
       if (const TupleType* t = as<TupleType>(type)) {
@@ -464,7 +464,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     if (chance(3)) return pattern_of(PatternKind::Wildcard, {}, {});
     return pattern_of(PatternKind::Var, {}, {}, var("m", type));
   }
-  // A clause for each constructor; false when the type has none.
+  // Makes a clause for each constructor; returns false if the type has none.
   bool all_constructors(const Type& type, function_ref<void(const Pattern&)> clause) {
     for (const auto& [name, fields] : cases(type)) {
       std::vector<Pattern> parts;
@@ -487,7 +487,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     return call(global(g.name), args);
   }
 
-  // Generic functions of the prelude, at the types that give the result.
+  // A call of a generic function of the prelude, at types that yield the result.
   Expr generic_call(const Type& type, int depth, Scope& scope) {
     auto some = [&](const Type& of) { return expr(of, depth - 2, scope); };
     const TypeCall* t = as<TypeCall>(type);
@@ -508,7 +508,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     return call(global("foldl"),
                 {some(func_type({type, of}, type)), some(type), bound(data("List", {of}), depth - 1, scope)});
   }
-  // A value whose type is written: that of Nil alone would not be known.
+  // A value with an explicit type: that of Nil alone would be unknown.
   Expr bound(const Type& type, int depth, Scope& scope) { return bound_to(type, expr(type, depth - 1, scope)); }
   static Expr bound_to(const Type& type, const Expr& value) {
     VarRef v = var("b", type);

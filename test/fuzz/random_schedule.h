@@ -1,4 +1,4 @@
-// Random schedules: those of the rules with other tile sizes, and free ones that no rule would make.
+// Random schedules: those of the rules with other tile sizes, and arbitrary ones that no rule would make.
 #pragma once
 
 #include "random_program.h"
@@ -16,7 +16,7 @@ using lower::ScheduleDraft;
 using lower::StageSchedule;
 using lower::Storage;
 
-// The rules' own schedule with some steps of its roots changed; everything below adapts to what is left of an axis.
+// The rules' own schedule with some steps of its roots changed; later decisions adapt to the rest of an axis.
 inline void mutate_steps(Random& random, ScheduleDraft& plan) {
   for (auto& [name, s] : plan.schedule.stages)
     if (s.place == Place::Root)
@@ -97,7 +97,7 @@ class ScheduleGenerator {
     return false;
   }
 
-  // The stage that alone uses t, through inlined ones; null when there are several.
+  // The only stage that uses t, through inlined ones; null if there are several.
   te::Tensor only_consumer(const te::Tensors& stages, const te::Tensor& t) {
     te::Tensor found;
     for (const te::Tensor& user : stages) {
@@ -121,7 +121,7 @@ class ScheduleGenerator {
     }
     return {};
   }
-  // Another output, a root, of t's shape.
+  // Another output of t's shape that is a root.
   te::Tensor root_of_its_shape(const te::Tensors& stages, const te::Tensor& t) const {
     if (!t->body || te::has_several_values(*t)) return {};
     for (const te::Tensor& o : plan_.outputs) {
@@ -134,7 +134,7 @@ class ScheduleGenerator {
     return {};
   }
 
-  // The axis of t that moves with the consumer's loop axis, when the consumer reads it directly.
+  // The axis of t that moves with the consumer's loop axis, if the consumer reads it directly.
   std::string ring_axis(const te::TensorNode& consumer, const std::string& loop_axis, const te::TensorNode& t) {
     std::string found;
     scalar::visit(consumer.body, [&](const Expr& n) {
@@ -208,7 +208,7 @@ class ScheduleGenerator {
     return out;
   }
 
-  // Gives the input of a padding stage the halo it wants, half of the time.
+  // Adds the halo that it requests to the input of a padding stage, half of the time.
   void add_halo(const te::Tensors& stages, const te::Tensor& t) {
     StageSchedule* s = t->is_placeholder() ? nullptr : &plan_.schedule.stages.at(t->name);
     if (!s || s->place != Place::Inline) return;

@@ -5,10 +5,10 @@
 //   relay_op_cases FOLDER --bytes N [operator]...
 //
 // --edges: the same with special values, sizes of 0 and 1, and scalars (variants.h). --bytes: one example of each,
-// scaled to so many, in the types that it has, as a program and without results: for bench/op_times.py.
-// FOLDER/cases.json: for each case its operator, inputs, attributes, oracle and result, or why there is no result; of
-// an edge its column of columns.def. The tensors are named
-// "nn.conv2d/3/in0", "nn.conv2d/3/out0" in FOLDER/cases.safetensors; floats are float64, and computed in it.
+// scaled to N bytes, in the original types, as a program and without results: for bench/op_times.py. FOLDER/cases.json:
+// for each case its operator, inputs, attributes, oracle and result, or the reason why there is no result; for an edge
+// case its column in columns.def. The tensors are named "nn.conv2d/3/in0", "nn.conv2d/3/out0" in
+// FOLDER/cases.safetensors; floats are float64, and computed in it.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -45,7 +45,7 @@ static json shape_of(const ir::Type& type) {
   return list;
 }
 
-// The case as JSON without its results; its tensors are added to `tensors`.
+// The case as JSON without its results; adds its tensors to `tensors`.
 static json describe(const eval::ExampleCase& c, const std::vector<Tensor>& inputs, bool in_double,
                      NamedTensors* tensors) {
   json attrs = json::object();
@@ -99,7 +99,7 @@ struct Writer {
     cases.push_back(std::move(described));
   }
 
-  // One that takes so many bytes, and the example as it is for who cannot run that.
+  // Adds an example that takes about `bytes` bytes, and the original example for engines that cannot run that.
   void add_scaled(const op::OpDef& def, int64_t bytes) {
     if (const std::optional<eval::ExampleCase> c = proofs::scaled(def, bytes)) add_program(*c, true);
     add_program(*eval::example_case(def, 0), false);

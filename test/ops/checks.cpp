@@ -24,7 +24,7 @@ using ir::as;
 
 namespace {
 
-// One unit in the last place of the largest finite value.
+// A unit in the last place of the largest finite value.
 double unit(const Tensor& t) {
   double largest = 0;
   for (int64_t i = 0; i < t.elements(); ++i)
@@ -34,7 +34,7 @@ double unit(const Tensor& t) {
   return largest > 0 ? std::ldexp(1, std::ilogb(largest) - bits) : 0;
 }
 
-// `least`: a unit that is allowed whatever the results are.
+// `least`: the least unit that is allowed, whatever the results are.
 Problem difference(const Tensor& got, const Tensor& want, double ulps, bool signs, double least = 0) {
   if (got.shape() != want.shape() || got.dtype() != want.dtype())
     return format("({}) {} for ({}) {}", join(got.shape(), ", "), got.dtype().str(), join(want.shape(), ", "),
@@ -86,7 +86,7 @@ ir::Module module_of(const ir::FunctionRef& function) {
 
 Result<exec::Built> build_call(const ExampleCase& c, const TargetDesc& target) {
   RELAY_ASSIGN(ir::Module typed, typing::infer(module_of(eval::function(c))));
-  if (c.def->shape) {  // sizes that depend on values: no single kernel
+  if (c.def->shape) {  // value-dependent sizes: no single kernel
     driver::CompileOptions options;
     options.target = target, options.opt_level = 0;
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(typed, options));
@@ -140,7 +140,7 @@ Problem check_c(const exec::Built& built, const char* compiler, const Tensors& i
                 double ulps) {
   const std::string base = temporary();
   std::ofstream(base + ".c") << codegen::c_source(built.kernels);
-  // Without optimisation: what is asked is whether the source is right, and that takes a third of the time.
+  // Without optimisation: the test checks only the correctness of the source, and takes a third of the time.
   const std::string command = format(
       "{0} -std=c99 -Wall -Wextra -Werror -pedantic -O0 -shared -fPIC {1}.c -o {1}.so -lm 2> {1}.txt", compiler, base);
   void* handle = std::system(command.c_str()) == 0 ? dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
@@ -151,7 +151,7 @@ Problem check_c(const exec::Built& built, const char* compiler, const Tensors& i
       runtime::Executable::create(built.program, std::make_shared<CLibrary>(handle), {.threads = 1});
   if (!executable) return render(executable.errors());
   Result<Tensors> got = (*executable)->run(inputs);
-  // The C library's exp and its kind are off by a unit more than ours are.
+  // The C library's exp and similar functions have an error of one unit more than Relay's.
   return got ? difference(*got, want, ulps + 1) : render(got.errors());
 }
 
@@ -171,7 +171,7 @@ Problem check_artifact(const exec::Built& built, const TargetDesc& target, const
 
 namespace {
 
-// An operator that keeps a value, in front of an input.
+// An operator that preserves a value, before an input.
 ir::Expr kept(const ir::Expr& value, DType dtype) {
   if (dtype == DType::boolean()) return op::make("logical_or", {value, ir::constant(0, dtype)}, {});
   if (dtype.is_float()) return op::make("clip", {value}, {{"a_min", -60000.0}, {"a_max", 60000.0}});
@@ -179,7 +179,7 @@ ir::Expr kept(const ir::Expr& value, DType dtype) {
   return op::make("bitwise_or", {value, ir::constant(0, dtype)}, {});
 }
 
-// One that changes it, behind a result.
+// An operator that changes a value, after a result.
 ir::Expr changed(const ir::Expr& value, DType dtype) {
   if (dtype.is_float()) return op::make("negative", {value}, {});
   if (dtype == DType::boolean() || dtype.is_storage()) return op::make("cast", {value}, {{"dtype", DType::float32()}});

@@ -5,8 +5,8 @@ does.
     .venv/bin/python test/ops/hostile.py --only nn.pad --show  some operators; prints each call and its answer
 
 A change is one attribute (0, negative, 2^31, 2^62, an empty list, NaN), one size (0, 1, 2^31, 2^62), one axis more or
-less, another element type, or extreme elements. What is wrong: a crash, more than 20 seconds, an internal error, an
-exception that is no diagnostic, a message of a schedule, other values than the evaluator's. Values are seeded.
+less, another element type, or extreme elements. Failures are: a crash, more than 20 seconds, an internal error, an
+exception that is not a diagnostic, a message about a schedule, other values than the evaluator's. Values are seeded.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def attributes(text):
 
 
 def texts_of(value, kind):
-    """What an attribute is replaced with."""
+    """The replacements of an attribute."""
     if kind.startswith("list of lists"):
         return ["[]", "[[]]", "[[0, 0]]", f"[[{2**62}, {2**62}]]", f"[[{-(2**62)}, 0]]"] + [
             value.replace(number, str(new), 1)

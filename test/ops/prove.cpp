@@ -1,14 +1,14 @@
-// relay_op_proofs: what is proven of each operator, one JSON object a line:
+// relay_op_proofs: tests properties of each operator, and prints one JSON object per line:
 //
-//   relay_op_proofs                        all that is in columns.def but the oracle and the benchmark
+//   relay_op_proofs                        all of columns.def except the oracle and the benchmark
 //   relay_op_proofs --short                one example of each operator, without C and other sizes
 //   relay_op_proofs --only 'nn.conv.*'     operators whose names the regular expression matches
 //   relay_op_proofs --shard 1/2            every second one
-//   relay_op_proofs --fail                 prints failures for people, and exits with 1 where there is one
+//   relay_op_proofs --fail                 prints failures as text, and exits with 1 if there is one
 //
 // {"op": "nn.relu", "fusion": "elementwise", "by_executor": false, "without_gradient": [], "cells": {"compiled":
-//  {"proved": 3, "failures": [], "reason": ""}, ..}}: examples whose gradient is refused; how many times it was proven;
-//  what failed; why it cannot be asked (reasons of reasons.txt).
+//  {"proved": 3, "failures": [], "reason": ""}, ..}}: examples whose gradient is refused; the number of proofs; the
+//  failures; the reason if the property does not apply (reasons of reasons.txt).
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
@@ -32,12 +32,12 @@ struct Settings {
   std::string only = ".*";
   size_t shard = 0, shards = 1;
   bool fail = false;
-  std::set<std::string> columns{};  // none: all
+  std::set<std::string> columns{};  // empty for all
 };
 
 struct Cell {
   int64_t proved = 0;
-  int64_t refused = 0;  // calls that the relation refused, where one was tried
+  int64_t refused = 0;  // attempted calls that the relation refused
   std::string reason;
   std::vector<std::string> failures;
 };
@@ -63,13 +63,13 @@ Result<Executable> executable_of(const Result<exec::Built>& built, const char* n
   return exec::build(*built, {.target = target(name), .threads = 2});
 }
 
-// Whether a result depends on elements of an input, not on their number alone.
+// True if a result depends on elements of an input, not only on their number.
 bool reads_values(const ExampleCase& c) {
   const te::Tensors stages = te::topological(eval::expressions(c).outputs);
   return std::any_of(stages.begin(), stages.end(), [](const te::Tensor& t) { return t->is_placeholder(); });
 }
 
-// The tensor expressions have the types that the relation gives.
+// Checks that the tensor expressions have the types inferred by the relation.
 Problem typed(const ExampleCase& c) {
   const ir::Types types = flat({c.output});
   const te::Tensors outputs = eval::expressions(c).outputs;
@@ -86,7 +86,7 @@ Problem typed(const ExampleCase& c) {
   return {};
 }
 
-// Which of two zeros is the greater is not defined, so that maxima and minima may give either.
+// False for maxima and minima: the order of two zeros of different sign is undefined, so they may return either.
 bool signs_of_zeros(const ExampleCase& c) {
   const std::string formula = te::str(te::topological(eval::expressions(c).outputs));
   return formula.find("max(") == std::string::npos && formula.find("min(") == std::string::npos;
@@ -137,7 +137,7 @@ class Prover {
     else
       cell.failures.push_back(format("{}: {}", what, problem));
   }
-  // Why a blank cell is blank.
+  // Records the reason for a blank cell.
   void because(const char* column, const char* reason, bool holds = true) {
     Cell& cell = cells_[column];
     if (holds && cell.proved == 0 && cell.failures.empty() && cell.reason.empty()) cell.reason = reason;
@@ -166,7 +166,7 @@ class Prover {
 
   void example(size_t i) {
     const Result<ExampleCase> made = eval::example_case(def_, i);
-    if (!made) return;  // accepted() has said so
+    if (!made) return;  // accepted() has reported it
     const ExampleCase& c = *made;
     const Tensors inputs = eval::example_inputs(c);
     const Result<Tensors> want = evaluated(eval::function(c), inputs);
@@ -315,7 +315,7 @@ class Prover {
     }
   }
 
-  // Compiled as programs are, with all passes.
+  // Compiles with all passes, as for programs.
   Problem beside(const ir::FunctionRef& function, const ExampleCase& c, const Tensors& inputs, bool* shared) try {
     const Result<Tensors> want = evaluated(function, inputs);
     if (!want) return render(want.errors());
@@ -345,8 +345,8 @@ class Prover {
     return out;
   }
 
-  // Of the call `open`, whose sizes are those of `fixed` in a run. Refused where the gradient's form takes numbers, or
-  // these sizes do not fit it, which a run then says.
+  // The gradient of the call `open`, whose sizes are those of `fixed` in a run. Refused if the gradient's definition
+  // needs numbers, or if these sizes do not fit it, which the run reports.
   void symbolic_gradient(const ExampleCase& open, const ExampleCase& fixed, const Tensors& inputs) {
     if (!has_gradient(fixed)) return;
     ir::Module call, with_sizes;
@@ -363,7 +363,8 @@ class Prover {
     prove("symbolic_gradient", open.name, [&] { return *problem; });
   }
 
-  // Whether values are as near as that, in parts of the largest, or of 1: gradients may be differences of like numbers.
+  // Checks that values differ by at most `most`, relative to the largest or to 1: gradients may be differences of
+  // nearly equal numbers.
   static Problem near(const Tensors& got, const Tensors& want, double most) {
     if (got.size() != want.size()) return format("{} tensors for {}", got.size(), want.size());
     for (size_t k = 0; k < got.size(); ++k) {
@@ -377,7 +378,7 @@ class Prover {
     return {};
   }
 
-  // Nothing where a run is refused.
+  // Nullopt if a run is refused.
   static std::optional<Problem> gradient_difference(const ir::Module& plain, const ir::Module& known,
                                                     const ir::Module& open, const Tensors& inputs) try {
     eval::Values args = as_doubles(inputs);
@@ -416,7 +417,7 @@ class Prover {
       return;
     }
     const eval::Values args = as_doubles(inputs);
-    // Where regions are, and how large a result, is given.
+    // The positions of regions, and the sizes of results, have no gradient.
     const bool only_data = def_.name == "vision.roi_align" || def_.name.starts_with("dyn.nn.upsampling");
     prove("gradient", c.name,
           [&] { return transform::gradient_problem(*plain, *gradient, args, only_data ? 1 : SIZE_MAX); });
@@ -429,7 +430,7 @@ class Prover {
     });
   }
 
-  // What follows from the operator itself.
+  // Records the reasons that follow from the operator itself.
   void reasons() {
     bool floats_in = false, floats_out = false, inputs = false, sizes = false, axes = false, several = true,
          reads = def_.by_executor, storage = true;

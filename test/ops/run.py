@@ -1,4 +1,4 @@
-"""What is proven of every operator: a table of operators and columns (columns.def), no cell blank without a reason.
+"""Tests properties of every operator: a table of operators and columns (columns.def), no cell blank without a reason.
 
     make test-ops                              all; writes test/ops/proofs.json, from which docs/operators.md is made
     make test-ops OPS='--only nn.conv2d'       some operators, by a regular expression; writes nothing
@@ -50,7 +50,7 @@ def listed_reasons():
 
 
 def prove(only, jobs, chosen):
-    """{operator: row} of relay_op_proofs for the chosen columns, run in so many processes."""
+    """{operator: row} of relay_op_proofs for the chosen columns, run in `jobs` processes."""
 
     def part(k):
         command = [BINARIES / "relay_op_proofs", "--only", only, "--shard", f"{k + 1}/{jobs}", *chosen]
@@ -97,7 +97,7 @@ def timed_operators():
 
 
 def complete(rows, timed):
-    """Adds the benchmark column and reasons; gives what is missing and what is wrong with the list of reasons."""
+    """Adds the benchmark column and reasons; returns the missing ones and the errors in the list of reasons."""
     reasons, given = listed_reasons()
     missing, wrong = [], []
     for name, row in rows.items():

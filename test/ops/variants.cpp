@@ -38,7 +38,7 @@ Types resized_by(const Types& types, const std::function<ir::Dim(const ir::Dim&)
   });
 }
 
-// Variables of the symbolic form with values, `chosen` (or all of them) with `size`.
+// The types with values for variables of the symbolic form: `size` for `chosen`, or for all if it is empty.
 Types at_values(const ExampleCase& symbolic, const std::string& chosen, int64_t size) {
   std::vector<scalar::Binding> known;
   for (const auto& [var, value] : symbolic.shape)
@@ -46,7 +46,7 @@ Types at_values(const ExampleCase& symbolic, const std::string& chosen, int64_t 
   return resized_by(symbolic.inputs, [&](const ir::Dim& d) { return scalar::substitute(d, known); });
 }
 
-// An axis, or a list of them, counted from the other end; false where one of them is none of `rank` axes.
+// Counts an axis, or a list of axes, from the other end; false if one of them is not among `rank` axes.
 bool turned(int64_t rank, ir::AttrValue* value) {
   auto turn = [rank](int64_t& axis) {
     if (axis < -rank || axis >= rank) return false;
@@ -181,7 +181,7 @@ int64_t bytes_of(const ExampleCase& c) {
   return sum;
 }
 
-// What is scaled: of the symbolic form its variables, else the different sizes; with `chosen` only that one.
+// Scales variables if there is a symbolic form, else the distinct sizes; with `chosen` only that one.
 std::optional<ExampleCase> scaled_by(const op::OpDef& def, size_t i, double factor, const std::string& chosen) {
   const ExampleCase known = *eval::example_case(def, i);
   auto larger = [&](int64_t v) {
@@ -220,7 +220,7 @@ std::optional<ExampleCase> scaled(const op::OpDef& def, int64_t bytes) {
     std::vector<std::string> choices{""};
     for (const std::string& name : sizes_of(def, i)) choices.push_back(name);
     for (const std::string& choice : choices) {
-      // Sizes grow by a factor between 1 and 2^23: halve the exponents between those that are too small and too large.
+      // Sizes grow by a factor between 1 and 2^23: bisects the exponent.
       double low = 0, high = 23;
       std::optional<ExampleCase> best;
       for (int step = 0; step < 12; ++step) {
@@ -244,7 +244,7 @@ std::vector<ExampleCase> opened(const op::OpDef& def, size_t example, int64_t* r
   std::set<int64_t> sizes;
   for (const Type& t : flat(known.inputs))
     for (const ir::Dim& d : as<TensorType>(t)->shape)
-      if (d->ivalue != 1) sizes.insert(d->ivalue);  // whether a 1 is stretched must be known
+      if (d->ivalue != 1) sizes.insert(d->ivalue);  // it must be known whether a 1 is broadcast
   std::vector<ExampleCase> out;
   for (int64_t size : sizes) {
     const ir::Dim var = scalar::var("n");
@@ -265,7 +265,7 @@ bool is_axis(std::string_view name) {
   return name.find("axis") != std::string_view::npos || name.find("axes") != std::string_view::npos;
 }
 
-// The case with other values of its attributes, if the type of its result stays.
+// The case with other values of its attributes, if the type of its result stays the same.
 static std::optional<ExampleCase> with_attrs(const ExampleCase& c,
                                              const std::vector<std::pair<std::string, ir::AttrValue>>& values) {
   Result<ir::Attrs> attrs = c.def->attrs_type->create(*c.def->attrs_type, values);
@@ -281,9 +281,9 @@ static std::optional<ExampleCase> with_attrs(const ExampleCase& c,
 std::optional<ExampleCase> from_the_end(const ExampleCase& c) {
   if (!c.attrs) return {};
   const std::vector<ir::AttrField>& fields = c.attrs->type.fields;
-  // All axes, or where they count those of different arrays only one of them.
+  // All axes, or if they refer to different arrays, only one of them.
   for (size_t only = 0; only <= fields.size(); ++only) {
-    // Of most operators the axes are the input's, of those that add some the result's.
+    // For most operators axes are those of the input; for those that add axes, of the result.
     for (int64_t rank : {first_rank(c.inputs.empty() ? c.output : c.inputs[0]), first_rank(c.output)}) {
       std::vector<std::pair<std::string, ir::AttrValue>> values;
       bool any = false;
@@ -306,7 +306,8 @@ bool plant(Special special, const ExampleCase& c, Tensors* inputs) {
   const Types types = flat(c.inputs);
   bool any = false;
   for (size_t k = 0; k < inputs->size(); ++k) {
-    if (special == Special::Overflow && any) break;  // of two, products would overflow in one order and not in another
+    // with two, products would overflow in one order and not in another
+    if (special == Special::Overflow && any) break;
     if (!is_float(types[k]) || (*inputs)[k].elements() == 0) continue;
     Tensor t = Tensor::empty((*inputs)[k].shape(), (*inputs)[k].dtype());
     for (int64_t i = 0; i < t.elements(); ++i) t.set(i, (*inputs)[k].at(i));

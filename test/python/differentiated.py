@@ -1,4 +1,4 @@
-"""What tests of gradients share: inputs, programs and the comparison with PyTorch."""
+"""Shared parts of the tests of gradients: inputs, programs and the comparison with PyTorch."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def check(mod, loss, arrays, floats=None):
 
 
 def straight(mod):
-    """Whether nothing but operators is left."""
+    """Returns whether the program consists of operators only."""
     kinds = set()
     relay.analysis.post_order_visit(mod["main"], lambda e: kinds.add(type(e).__name__))
     return len(mod.functions) == 1 and not kinds & {"If", "Match", "RefCreate", "RefRead", "RefWrite"}

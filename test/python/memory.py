@@ -1,4 +1,4 @@
-"""What the process has allocated."""
+"""The memory that the process has allocated."""
 
 import ctypes
 

@@ -122,7 +122,7 @@ def im2col(data, block, strides, padding, dilation):
 
 
 def col2im(data, image, block, strides, padding, dilation):
-    """As the adjoint of im2col."""
+    """The adjoint of im2col."""
     x = torch.zeros(len(data), data.shape[1] // math.prod(block), *image, dtype=torch.float64, requires_grad=True)
     im2col(x, block, strides, padding, dilation).backward(data.double())
     return x.grad
@@ -137,7 +137,7 @@ def max_unpool(data, indices, size):
 
 
 def mel_weight_matrix(bands, length, rate, low, high):
-    """As ONNX says."""
+    """The formula of ONNX's description."""
     mel = 2595 * np.log10(1 + np.array([low, high]) / 700)
     steps = mel[0] + (mel[1] - mel[0]) / (bands + 2) * np.arange(bands + 2)
     edges = np.floor((length + 1) * 700 * (10 ** (steps / 2595) - 1) / rate).astype(int)
@@ -423,7 +423,7 @@ def evaluate(oracle, inputs, attrs, output_shape):
 
 
 def problem(case, tensors):
-    """What is wrong with the evaluator's results of a case of relay_op_cases; "" if nothing."""
+    """The error in the evaluator's results of a case of relay_op_cases, or ""."""
 
     def read(names):
         if isinstance(names, list):
@@ -445,7 +445,7 @@ def problem(case, tensors):
         got, want = tensors[name], np.asarray(want)
         if got.shape != want.shape:
             return f"{name} is {got.shape}, not {want.shape}"
-        # Of floats an oracle computes with integers too, or gives whole numbers.
+        # Given floats, an oracle may also compute with integers, or return integral values.
         if got.dtype.kind in "iub":
             if not np.array_equal(got, want):
                 return f"{name} is {got.tolist()}, not {want.tolist()}"

@@ -9,12 +9,12 @@ import torch.nn.functional as F  # noqa: N812
 
 
 def pair(v, n=2):
-    """One value for each axis."""
+    """Expands to one value per axis."""
     return list(v) * n if len(v) == 1 else list(v)
 
 
 def sides(padding, n=2):
-    """Relay's padding (befores, then afters) as F.pad wants it: from the last axis, (before, after)."""
+    """Relay's padding (befores, then afters) in the form of F.pad: from the last axis, (before, after)."""
     full = {1: list(padding) * 2 * n, n: list(padding) * 2, 2 * n: list(padding)}[len(padding)]
     return [full[d + s * n] for d in reversed(range(n)) for s in range(2)]
 
@@ -57,7 +57,7 @@ def layout_transform(data, source, target):
 
 
 def from_csr(data, indices, pointers, columns):
-    """The dense matrix; what stands in no column, or in several rows, as the formula says."""
+    """The dense matrix; values in no column, or in several rows, follow the formula."""
     rows = len(pointers) - 1
     h, w = data.shape[1:] if data.ndim == 3 else (1, 1)
     out = torch.zeros(rows * h, columns, dtype=data.dtype)

@@ -10,7 +10,7 @@ from oracle_arrays import along, order, pair, sides
 
 
 def place_in_image(mode, x, n, out, begin, end):
-    """Where pixel x of `out` lies among n pixels."""
+    """The position among n pixels that pixel x of `out` corresponds to."""
     return {
         "half_pixel": lambda: (x + 0.5) * n / out - 0.5,
         "align_corners": lambda: x * (n - 1) / max(out - 1, 1),

@@ -53,7 +53,7 @@ def cli(*arguments, cwd=None, timeout=60):
 
 
 def fails(code, *arguments, status=1, **named):
-    """What the command line says of an error that it must report."""
+    """The message of the command line for an error that it must report."""
     done = cli(*arguments, **named)
     assert done.returncode == status, done.stderr
     assert f"error[{code}]" in done.stderr, done.stderr

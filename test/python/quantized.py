@@ -12,7 +12,7 @@ def limits(dtype):
 
 
 def spread(value, axis, rank):
-    """One value, or a vector that runs along an axis, against `rank` axes; as NumPy."""
+    """A single value, or a vector along an axis, reshaped to broadcast against `rank` axes by NumPy's rules."""
     value = np.asarray(value)
     if value.ndim == 0:
         return value

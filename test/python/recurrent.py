@@ -34,7 +34,7 @@ def activations_of(text, defaults, clip, directions):
 
 
 def sequence(data, weights, state, direction, lengths, count, make_step, layers):
-    """Outputs of all steps and the last states; make_step(d, weights) gives (x, states) -> states of a direction."""
+    """Outputs of all steps and the last states; make_step(d, weights) returns (x, states) -> states of a direction."""
     data, weights, state = np.asarray(data), [np.asarray(w) for w in weights], [np.asarray(s) for s in state]
     length = state[-1].astype(int) if lengths else np.full(data.shape[1], len(data))
     states = state[:-1] if lengths else state

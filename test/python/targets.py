@@ -18,12 +18,12 @@ DESCRIBED = re.findall(
     r'^    \{"([\w-]+)", "[\w-]+", \w+, ', (ROOT / "src/relay/target/x86/x86.cpp").read_text(), re.MULTILINE
 )
 
-# What makes a schedule of ours that gives way to a simpler one an error.
+# Makes it an error if a schedule of ours is replaced by a simpler one.
 STRICT = ["--strict"]
 
 
 def groups_for(target, module, folder, **options):
-    """What the compiler's report says of each group, for this target. Nothing runs."""
+    """The entries for each group in the compiler's report, for this target. Nothing runs."""
     source = pathlib.Path(folder) / "program.relay"
     module.save(str(source))
     how = [f"--{name}={value}" for name, value in options.items()]

@@ -1,4 +1,4 @@
-"""Calls of a program that can run together are batched: the same values, told, in bounded memory."""
+"""Calls of a program that can run together are batched: with the same values, reported, in bounded memory."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What bench/run.py says of the rows it measured, and that it goes on where it broke off."""
+"""The output of bench/run.py for measured rows, and its continuation after an interruption."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""What bench/op_times.py says of the rows it measured."""
+"""The output of bench/op_times.py for measured rows."""
 
 import pathlib
 import sys

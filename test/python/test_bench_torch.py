@@ -1,4 +1,4 @@
-"""What bench/torch_compile.py says of the rows it measured."""
+"""The output of bench/torch_compile.py for measured rows."""
 
 import pathlib
 import subprocess

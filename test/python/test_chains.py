@@ -36,7 +36,7 @@ def compiles(tmp_path, text: str) -> None:
 
 
 def calls(name: str, definition: dict):
-    """The operator with one value for all inputs, with another last one, and beside the value itself."""
+    """The operator with one value for all inputs, with another last one, and together with the value itself."""
     attributes = next((attrs for _, attrs in definition["examples"] if attrs), "")
     tail = f", {attributes}" if attributes else ""
     first = ["A"] * (len(definition["inputs"]) - 1)
@@ -45,7 +45,7 @@ def calls(name: str, definition: dict):
 
 
 def links() -> list[str]:
-    """What takes values of one type to a value of that type, of all operators that work element by element."""
+    """Calls from values of one type to a value of that type, for all elementwise operators."""
     found = []
     for name, definition in sorted(relay.op.operators().items()):
         if definition["fusion"] not in ("elementwise", "broadcast") or any(t for _, _, t in definition["inputs"]):

@@ -552,7 +552,7 @@ def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
 def unusable_calibrations(figures):
     """Texts of machine.json, and what is said of each."""
     yield "{", "is not a JSON object"
-    # As it was kept before operations on float64 were measured.
+    # The form from before operations on float64 were measured.
     less = {name: value for name, value in figures.items() if name != "float64_exp_cycles"}
     yield json.dumps(less), "has no float64_exp_cycles"
     yield json.dumps(figures | {"date": 7}), "has no date"

@@ -1,4 +1,4 @@
-"""`relay check`: what stands in the way of a model, all of it at once."""
+"""`relay check`: reports all obstacles of a model at once."""
 
 import re
 
@@ -73,7 +73,7 @@ def test_check_tells_the_malformed_from_the_unsupported(tmp_path):
 
 
 def test_check_looks_behind_a_failed_node(tmp_path):
-    """Where the model says the types of what a node gives that cannot be imported."""
+    """The model declares the result types of a node that cannot be imported."""
     import onnx
     from onnx import parser
 
@@ -91,14 +91,14 @@ def test_check_looks_behind_a_failed_node(tmp_path):
     messages = [problem["message"] for problem in cli_json("check", path, "--json")["problems"]]
     for wanted in ("Foo", "Sizes", "no attribute 'axes'", "MatMul that makes 'y'", "ArgMax that makes 'z'"):
         assert any(wanted in message for message in messages), (wanted, messages)
-    assert len(messages) == 5  # and nothing of Reshape, whose inputs nobody knows
-    # Compiling says what is wrong, and nothing that follows from a type that is only said.
+    assert len(messages) == 5  # and none about Reshape, whose inputs are unknown
+    # Compiling reports the errors, but no consequences of a type that is only declared.
     done = cli("compile", path, "-o", tmp_path / "out.rart")
     assert "Foo" in done.stderr and "MatMul" not in done.stderr
 
 
 def test_check_refuses_what_is_above_a_limit(tmp_path):
-    """It is as its format wants it."""
+    """The form that its format requires."""
     from onnx import helper
 
     nodes = [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(5)]
@@ -156,7 +156,7 @@ def test_the_page_has_every_field_of_check(tmp_path):
 
 @pytest.mark.parametrize("place", ["beside the model", "in the model"])
 def test_check_reads_no_large_constant(tmp_path, place):
-    """Bools whose bytes are 2: whoever reads them refuses the model, as compiling does."""
+    """Bools whose bytes are 2: every reader refuses the model, as compiling does."""
     import onnx
     from onnx import TensorProto, helper
 

@@ -329,7 +329,7 @@ def test_natural_numbers():
 
 
 def test_equal_when_typed():
-    """As when a module inferred the types of what was put into it."""
+    """The case of a module that has inferred the types of expressions put into it."""
     import tvm
 
     x = tvm.relay.var("x", shape=(2,))
@@ -443,7 +443,7 @@ def guide_rows(heading):
 
 @pytest.mark.parametrize("row", guide_rows("Missing operators"), ids=lambda row: row[0])
 def test_operators_that_are_not_there_say_so(row):
-    """What the guide says of them is the help of the diagnostic."""
+    """The guide's text about them is the help of the diagnostic."""
     name, why = row[0].strip("`").replace("*", "conv2d"), re.sub(r"\[[^]]+\]\(([^)]+)\)", r"docs/\1", row[1])
     with pytest.raises(relay.CompileError) as error:
         relay.parse_expr(f"free_var %x: float32; {name}(%x)")
@@ -452,7 +452,7 @@ def test_operators_that_are_not_there_say_so(row):
 
 @pytest.mark.parametrize("row", guide_rows("Equivalent expressions"), ids=lambda row: row[0])
 def test_the_guides_table(row, tmp_path):
-    """Both sides are one object, or give equal values."""
+    """Both sides are one object, or have equal values."""
     import torch
     import tvm
 

@@ -17,7 +17,7 @@ def draw(*shape):
 
 
 def check(make, arrays, expected, tolerance=1e-4):
-    """make(variables) on the arrays gives what is expected."""
+    """make(variables) on the arrays returns the expected values."""
     variables = [relay.var(f"x{i}", shape=a.shape, dtype=str(a.dtype)) for i, a in enumerate(arrays)]
     body = make(*variables)
     module = tvm.IRModule.from_expr(relay.Function(variables, body))

@@ -1,4 +1,4 @@
-"""Shapes that are computed while a program runs: what is said when they are none, by every executor."""
+"""Shapes that are computed at run time: the messages of every executor for invalid ones."""
 
 import numpy as np
 import onnx

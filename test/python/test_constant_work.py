@@ -1,4 +1,4 @@
-"""What a program's constants make a compilation do is bounded by their bytes; the rest is done in each run."""
+"""The compile-time work on a program's constants is bounded by their bytes; the rest is done in each run."""
 
 import time
 
@@ -12,7 +12,7 @@ import relay
 
 
 def model(nodes, n, result):
-    """Of a matrix c0 that has a size and no elements in the file: a few bytes of a model for many of memory."""
+    """A model of a matrix c0 that has a size but no elements in the file: few bytes of a model for much memory."""
     first = make.make_node("ConstantOfShape", ["shape"], ["c0"], value=numpy_helper.from_array(np.float32([1 / n])))
     inits = [numpy_helper.from_array(np.array([n, n]), "shape"), numpy_helper.from_array(np.array(1), "axis")]
     x = make.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["N", n])

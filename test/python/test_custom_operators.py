@@ -29,7 +29,7 @@ def module_of(expr):
 
 
 def everywhere(expr, *args):
-    """What the evaluator gives; the executors give the same."""
+    """The evaluator's result; all executors must agree."""
     mod = module_of(expr)
     want = relay.evaluate(mod, list(args))
     for executor in EXECUTORS:
@@ -49,7 +49,7 @@ def cubed(seed, x):
     {"callback": lambda x, times: x**3 * np.float32(times)},
 ])  # fmt: skip
 def test_gradients(how):
-    """Of first and second order, through operators around it."""
+    """Gradients of first and second order, through surrounding operators."""
     cube = define(
         inputs=["x"],
         attributes={"times": 2.0},

@@ -89,7 +89,7 @@ def test_rules():
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64", "int8"])
 def test_taps_in_the_padding_are_left_out_of_finite_weights(dtype, tmp_path):
-    """Of every type: integers are finite."""
+    """Holds for every type: integers are finite."""
     weight = np.ones((64, 64, 3, 3)).astype(getattr(ml_dtypes, dtype, dtype))
     x = relay.var("x", shape=(1, 64, 7, 7), dtype=dtype)
 

@@ -1,4 +1,4 @@
-"""What the pages say happens, happens: every command and every Python block of README.md and docs/*.md is run.
+"""Runs every command and every Python block of README.md and docs/*.md, and compares with what the pages say.
 
 A fenced block ```console holds commands, on lines that start with "$ " (a line that ends in a backslash goes on in the
 next, after "> "), each followed by what it prints on stdout. They run one after another in the repository's root, with
@@ -82,7 +82,7 @@ def matches(printed, wanted):
 
 
 def blessed(printed, wanted):
-    """What the page should say: the old text where it holds; else the new, cut where the old one was cut."""
+    """The text that the page should have: the old one if it matches; else the new one, cut where the old was cut."""
     if matches(printed, wanted):
         return wanted
     cuts = [i for i, line in enumerate(wanted) if line.strip() == "..."]
@@ -203,7 +203,7 @@ def test_links(path):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_quotes(path):
-    """What a page says is a part of a file is."""
+    """A text that a page presents as a part of a file must be in that file."""
     for block in blocks_of(path.read_text().splitlines()):
         for name in block.info[1:]:
             if "/" in name:

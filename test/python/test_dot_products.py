@@ -108,7 +108,7 @@ def test_dense_of_bfloat16(target):
 
 @pytest.mark.parametrize("target", MASKED)
 def test_what_the_last_step_lacks_is_zero(target):
-    """Not the next row's first number, whose infinity times zero would be NaN, nor what lies behind the array."""
+    """Not the next row's first number, whose infinity times zero would be NaN, nor memory after the array."""
     half, (m, k, n) = ml_dtypes.bfloat16, (64, 33, 32)
     data, weight = np.ones((m, k), half), np.ones((n, k), half)
     data[1::2, 0] = np.inf
@@ -135,7 +135,7 @@ def test_in_c_they_are_products_and_sums(k, tmp_path):
 
 
 def before_a_guard(array):
-    """A copy of the array in memory behind which a page may not be read."""
+    """A copy of the array in memory that is followed by an unreadable page."""
     size = -(-array.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
     pages = mmap.mmap(-1, size + mmap.PAGESIZE)
     whole = np.frombuffer(pages, np.uint8)
@@ -145,7 +145,7 @@ def before_a_guard(array):
     return copy
 
 
-# What has the instruction, and where it is faster than multiply-adds of floats.
+# Targets that have the instruction, and on which it is faster than multiply-adds of floats.
 WITH_BYTES = {"alderlake", "cascadelake", "icelake-server", "sapphirerapids", "zen4", "zen5"}
 WITH_BFLOATS = {"zen4", "zen5"}  # sapphirerapids has it at a quarter of the speed of multiply-adds
 

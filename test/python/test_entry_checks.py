@@ -1,5 +1,5 @@
-"""What operators need of sizes that are known only when a program is run is checked before it begins, by every
-executor, and what is computed then relies on it."""
+"""Operators' constraints on sizes that are known only at run time are checked on entry to a program, by every
+executor, and the computation relies on them."""
 
 import numpy as np
 import onnx
@@ -184,7 +184,7 @@ def test_a_chain_has_one_check():
 
 
 def test_two_names_and_numbers_become_one(tmp_path):
-    """What an import may assume of named sizes stands in the types, as in a program."""
+    """Assumptions of an import about named sizes appear in the types, as in a program."""
     graph = make.make_graph(
         [make.make_node("Gemm", ["x", "w"], ["y"], name="dense"), make.make_node("Add", ["y", "z"], ["s"], name="sum")],
         "names",
@@ -205,7 +205,7 @@ def test_two_names_and_numbers_become_one(tmp_path):
 
 
 def test_a_size_that_meets_1_is_not_1():
-    """%p has a size that nobody knows; beside %x, whose size is 1, and %y it is that of %y."""
+    """%p has an unknown size; together with %x, whose size is 1, and %y it is that of %y."""
     text = """def @main(%n: int64, %x: Tensor[(b, 1), int32], %y: Tensor[(b, ?), int32]) {
   let %p: Tensor[(?), int64] = arange(0i64, %n, 1i64, dtype="int64");
   if (less(%n, 2i64)) { %y } else { where(equal(%p, 3i64), %x, %y) } }"""

@@ -45,7 +45,7 @@ class Dense:
         return x @ w.T
 
     def gate(self, y, random):
-        """What squeeze-excite is to a dense layer: each row by its mean."""
+        """The equivalent of squeeze-excite for a dense layer: each row times a gate of its mean."""
         return y * op.sigmoid(op.mean(y, axis=-1, keepdims=True))
 
     def exact_gate(self, y, random):
@@ -123,7 +123,7 @@ def softmax(y, axis):
     return powers / powers.sum(axis, keepdims=True)
 
 
-# What follows, as Relay and in double precision: functions of the block, its result, a second array as large, and
+# The epilogues, as Relay and in double precision: functions of the block, its result, a second array as large, and
 # random numbers.
 EPILOGUES = {
     "nothing": (lambda b, y, z, r: y, lambda b, y, z, r: y),
@@ -181,7 +181,7 @@ def module_of(block, cases):
 
 
 def refusals(block, target, source):
-    """What the compiler says to all cases for this target; if it refuses, by case. Lowered only: nothing runs here."""
+    """The compiler's output for all cases on this target; by case if it refuses them. Only lowered: nothing runs."""
 
     def refused(cases, path):
         module_of(block, cases).save(str(path))

@@ -143,7 +143,7 @@ def test_a_status_of_c_ends_the_run():
 
 
 def test_arrays_belong_to_the_function():
-    """What a function keeps stays what it was, and its results may be its inputs."""
+    """Arrays that a function keeps are unchanged later, and its results may become its inputs."""
     kept = []
 
     def keep(x):
@@ -364,7 +364,7 @@ def test_dnnl_leaves_what_it_does_not_take():
     )
     for expr in (nhwc, double, relay.exp(x), relay.nn.relu(relay.var("v", shape=(3,)))):
         assert relay.byoc.report(relay.byoc.partition_for_dnnl(module_of(expr))).share("dnnl") == 0
-    # A sum of something that is stretched is no residual.
+    # A sum with a broadcast operand is not a residual.
     y = relay.nn.dense(ROWS, relay.const(draw(5, 16))) + relay.var("s", shape=(6, 1))
     taken = relay.byoc.partition_for_dnnl(module_of(y))
     assert [row.calls for row in relay.byoc.report(taken) if row.compiler == "relay"] == [1]

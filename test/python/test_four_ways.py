@@ -358,5 +358,5 @@ def test_a_flipped_bit_anywhere_is_found(tmp_path):
             accepted.append(i)
         except relay.CompileError:
             pass
-    # The bytes between two parts, which are not read, may be anything: at most 63 behind each.
+    # The bytes between two parts, which are not read, may be anything: at most 63 after each.
     assert len(accepted) <= 4

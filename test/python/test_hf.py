@@ -1,4 +1,4 @@
-"""relay.hf: models of transformers with random weights, from folders, beside transformers itself."""
+"""relay.hf: models of transformers with random weights, from folders, compared with transformers itself."""
 
 import resource
 import sys

@@ -1,4 +1,4 @@
-"""One variant of every hostile kind that is quick; `make test-hostile` runs several of all."""
+"""A single variant of every hostile kind that is quick; `make test-hostile` runs several of all."""
 
 import os
 import pathlib

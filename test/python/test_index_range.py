@@ -1,4 +1,4 @@
-"""Indices out of range are errors that name the index, its place and the rows there are, whoever runs the program."""
+"""Indices out of range are errors that name the index, its place and the number of rows, in every executor."""
 
 import re
 
@@ -146,7 +146,7 @@ def test_indices_that_are_constants(runner):
 
 
 def test_indices_that_a_primitive_function_computes(runner):
-    """As fuse_ops never leaves them, but a program may be written."""
+    """A form that fuse_ops never produces, but a program may be written in."""
     run = runner("""
 def @main(%x: Tensor[(8, 3), float32], %i: Tensor[(n), int32]) {
   %0 = fn (%p: Tensor[(8, 3), float32], %q: Tensor[(n), int32], Primitive=1) -> Tensor[(n, 3), float32] {
@@ -195,7 +195,7 @@ def test_in_a_function_that_is_called_in_a_loop(executor):
 
 @pytest.mark.parametrize("executor", ["vm", "aot"])
 def test_in_calls_that_wait_for_one_another(executor):
-    """What is said is of the call at fault, as if it had been alone."""
+    """The message is about the call at fault, as if it had been alone."""
     module = relay.parse(
         VERSION
         + """
@@ -245,7 +245,7 @@ def test_of_many_indices_the_first(tmp_path):
 @pytest.mark.parametrize("operator", ["Gather", "GatherElements", "GatherND"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_onnx(tmp_path, operator, dtype):
-    """As ONNX Runtime does: negative indices count from the end, in axes of any length too; the node is named."""
+    """As in ONNX Runtime, negative indices count from the end, in axes of any length too; the node is named."""
     onnx = pytest.importorskip("onnx")
     make, types = onnx.helper, onnx.TensorProto
     x = make.make_tensor_value_info("x", types.FLOAT, ["b", "n"])

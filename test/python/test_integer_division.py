@@ -10,7 +10,7 @@ HEADER = '#[version = "0.0.5"]\n'
 
 
 def check(got, x, y):
-    """What floor_divide, floor_mod, trunc_divide and trunc_mod give of x and y."""
+    """Compares the results of floor_divide, floor_mod, trunc_divide and trunc_mod of x and y."""
     info, wrapped = np.iinfo(x.dtype), [[], [], [], []]
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
         q = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
@@ -22,7 +22,7 @@ def check(got, x, y):
 
 
 def numbers(dtype):
-    """The ends of a type, and what lies between."""
+    """The ends of a type, and values in between."""
     info = np.iinfo(dtype)
     middle = [info.min // 2, info.max // 2, info.max // 3 + 1, 2**53 + 1, 2**52 - 1, 2**31, 46341, 255]
     ends = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 3, 7, -1, -2, -5, *middle, *(-m for m in middle)]

@@ -1,4 +1,4 @@
-"""Passes that change how numbers are computed, beside the float32 program: ToMixedPrecision,
+"""Passes that change how numbers are computed, compared with the float32 program: ToMixedPrecision,
 FakeQuantizationToInteger."""
 
 import numpy as np

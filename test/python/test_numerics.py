@@ -140,7 +140,7 @@ def test_long_sums_are_split(target):
 
 @pytest.mark.parametrize("terms", [40, 512, 2048])
 def test_an_activation_that_reads_its_sum_twice_is_computed_with_it(terms, tmp_path):
-    """GELU: the sum stands in erf and beside it."""
+    """GELU: the sum occurs inside and outside of erf."""
     random = np.random.default_rng(3)
     x, w = (random.uniform(-0.2, 0.2, shape).astype(np.float32) for shape in [(30, terms), (300, terms)])
     y = relay.op.nn.dense(relay.var("x", x.shape), relay.const(w))
@@ -240,7 +240,7 @@ def test_empty_arrays(rows, terms, columns):
 
 @pytest.mark.parametrize("width", [1, 4, 5, 9])
 def test_lanes_that_read_one_element_where_only_some_are_wanted(width):
-    """The last two of ten columns: each reads the last element, and one of them lies between elements."""
+    """The last two of ten columns: each reads the last element, and one of them is between elements."""
     values, factors = np.arange(1, 1 + width, dtype="float32"), np.array([2, 3], "float32")
     data, weight = values.reshape(1, 1, 1, width), factors.reshape(1, 1, 1, 2)
     x, w = (relay.var(name, shape=a.shape) for name, a in (("x", data), ("w", weight)))

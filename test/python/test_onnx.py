@@ -170,7 +170,7 @@ def test_repeats_that_are_sizes_of_inputs(tmp_path):
 
 
 def test_what_is_left_over_of_sizes_that_depend_on_elements():
-    """As torch's exporter writes index_put with a mask: xmod's adapters by language."""
+    """The form in which torch's exporter writes index_put with a mask: xmod's adapters by language."""
     from onnx import numpy_helper
 
     make = onnx.helper
@@ -311,7 +311,7 @@ def test_padding_that_depends_on_sizes(op, mode, kernel, stride):
 @pytest.mark.parametrize("outside", [0, 1])
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_filters_against_aliasing_of_any_size(mode, outside):
-    """How far they reach is known when the model runs: fewer pixels from many, and more from few."""
+    """Their extent is known only at run time: fewer pixels from many, and more from few."""
     import onnxruntime
 
     make = onnx.helper

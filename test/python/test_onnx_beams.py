@@ -1,4 +1,4 @@
-"""com.microsoft.BeamSearch: a decoder in a graph, run with several continuations of each sequence, beside ONNX
+"""com.microsoft.BeamSearch: a decoder in a graph, run with several continuations of each sequence, compared with ONNX
 Runtime; and NGramRepeatBlock, which forbids words as it does."""
 
 import numpy as np
@@ -21,7 +21,7 @@ NAMES = [
 def model_of(seed, eos, beams, returned, *more, outputs=3, **attributes):
     given = ["input_ids", "max_length", *more]
     constants = {"num_beams": ints(beams), "num_return_sequences": ints(returned)}
-    # ONNX Runtime wants to have these.
+    # ONNX Runtime requires these.
     wanted = {"min_length": ints(1)} | {
         name: np.array([1], np.float32) for name in ("length_penalty", "repetition_penalty")
     }

@@ -1,4 +1,4 @@
-"""com.microsoft.BeamSearch of decoders that have encoders, as T5 and Whisper are exported, beside ONNX Runtime."""
+"""com.microsoft.BeamSearch of decoders that have encoders, as T5 and Whisper are exported, against ONNX Runtime."""
 
 import numpy as np
 import pytest

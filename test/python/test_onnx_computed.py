@@ -1,4 +1,4 @@
-"""Forms whose sizes a run tells: signals, windows and shapes, beside ONNX Runtime or ONNX's reference; what they
+"""Forms whose sizes a run tells: signals, windows and shapes, compared with ONNX Runtime or ONNX's reference; what they
 refuse then."""
 
 import numpy as np
@@ -197,7 +197,7 @@ def test_a_shape_of_2_to_the_40_sizes(op):
         relay.load(shaped_by([], "s", op, 2**40))
 
 
-# Rows that a run chooses: nobody knows how many.
+# Rows that a run chooses: their number is unknown.
 OF_CHOSEN_ROWS = {
     "what is left over": """(float[4,2,3,5] x, bool[4] keep) => (float[a,b,c] y) {
         z = Compress<axis=0>(x, keep) t = Constant<value_ints=[0, 0, -1]>() y = Reshape(z, t) }""",
@@ -273,7 +273,7 @@ def test_one_name_of_two_sizes():
     assert y.shape == (1, 4) and z.shape == (1, 1)
 
 
-# What a run tells the sizes of, and what exporters of the day write.
+# Graphs whose sizes are known only at run time, as written by current exporters.
 OF_EXPORTERS = {
     "a spectrum of a signal without an axis of parts": """(float[1,s] x) => (float[a,b,c,d] y) {
         n = Constant<value_int=8>() by = Constant<value_int=3>() y = STFT(x, by, "", n) }""",
@@ -316,7 +316,7 @@ def test_a_branch_that_no_size_can_take_is_refused():
 
 @pytest.mark.parametrize("op", ["RandomNormalLike", "RandomUniformLike"])
 def test_numbers_are_drawn_for_open_sizes(op):
-    """Of inputs, and of places that a run chooses."""
+    """Covers sizes of inputs, and positions that a run chooses."""
     compiled = relay.compile(
         model_of(
             f"""(float[n,3] x, bool[n] keep) => (float[a,b] y, float[c,d] z) {{

@@ -1,4 +1,4 @@
-"""Graphs in nodes (If, Loop, Scan), recurrent networks and functions of the model's own, beside ONNX Runtime: evaluated
+"""Graphs in nodes (If, Loop, Scan), recurrent networks and model-local functions, against ONNX Runtime: evaluated
 as written, compiled for the virtual machine, and compiled to machine code."""
 
 import numpy as np
@@ -95,7 +95,7 @@ def test_branches_of_other_ranks_are_refused(tmp_path):
 
 @pytest.mark.parametrize("executor", ["vm", "aot"])
 def test_a_branch_that_given_shapes_contradict_ends_the_run(executor):
-    """It is no mistake of the model's: for other shapes it is the other branch that could not be."""
+    """It is not an error of the model: for other shapes the other branch would be impossible."""
     weights = [helper.make_tensor(name, 1, [n, 2], range(2 * n)) for name, n in (("four", 4), ("six", 6))]
     branches = [
         helper.make_graph([node("MatMul", ["x", "four"], ["a"]), node("Neg", ["x"], ["b"])], "t", [], ports("a b")),

@@ -21,7 +21,7 @@ def graph_of(text, outputs):
 
 
 def given(node, **attributes):
-    """The node with attributes that are those of the function it stands in."""
+    """The node with attributes that are those of the enclosing function."""
     for name, of_function in attributes.items():
         node.attribute.append(AttributeProto(name=name, ref_attr_name=of_function, type=AttributeProto.GRAPH))
     return node

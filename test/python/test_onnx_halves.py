@@ -1,4 +1,4 @@
-"""Curves of float16 in which numbers cancel: as exact as their type, beside float64."""
+"""Curves of float16 in which numbers cancel: as exact as their type, compared with float64."""
 
 import math
 

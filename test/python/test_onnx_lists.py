@@ -1,4 +1,4 @@
-"""Sequences whose length is known only when the model runs, and optional values as inputs, beside ONNX Runtime."""
+"""Sequences whose length is known only when the model runs, and optional values as inputs, against ONNX Runtime."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def as_value(given):
 
 
 def collecting(step, extra=(), axis=0, **attributes):
-    """A Loop of `n` steps whose state is a sequence, in front empty, and what is done with it behind."""
+    """A Loop of `n` steps whose state is a sequence, empty at first, and operators on it afterwards."""
     body = graph_of(
         [node("Identity", ["go"], ["on"]), *step, node("SequenceInsert", ["all", "part"], ["more"])],
         "body",

@@ -1,4 +1,4 @@
-"""Operators of domain com.microsoft, which ONNX Runtime's optimisers and quantisers write, beside ONNX Runtime."""
+"""Operators of domain com.microsoft, which ONNX Runtime's optimisers and quantisers write, against ONNX Runtime."""
 
 import pathlib
 import re
@@ -30,7 +30,7 @@ def u8(*shape):
 
 
 def s8(*shape):
-    """Of 7 bits: ONNX Runtime sums two products with unsigned bytes in 16 bits on processors without VNNI."""
+    """Values of 7 bits: ONNX Runtime sums two products with unsigned bytes in 16 bits on processors without VNNI."""
     return draw.integers(-64, 64, shape).astype(np.int8)
 
 
@@ -43,7 +43,7 @@ def zero(value=128, dtype=np.uint8):
 
 
 def case(name, inputs, outputs=1, domain="com.microsoft", step=0, **attributes):
-    """`step`: by how much integers may differ, where a real lies between two of them."""
+    """`step`: the allowed difference of integers, if a real is between two of them."""
     return pytest.param(name, inputs, outputs, domain, step, attributes, id=f"{name}-{len(inputs)}-{len(attributes)}")
 
 
@@ -209,7 +209,7 @@ def experts(*inputs, **attributes):
 
 
 def packed_experts(bits, block=0, zeros=False, **attributes):
-    """Of 4 experts 32 -> 32 -> 32; with swiglu the first layer is twice as wide."""
+    """The weights of 4 experts 32 -> 32 -> 32; with swiglu the first layer is twice as wide."""
     width, places = 64 if "swiglu_fusion" in attributes else 32, 8 // bits
 
     def scales(rows):
@@ -379,7 +379,7 @@ def reduced(x, scale, zero, to_scale, to_zero):
     return np.clip(np.round(mean / to_scale) + to_zero, 0, 255).astype(np.uint8)
 
 
-# What ONNX Runtime describes and its processor backend does not compute, from the description.
+# Operators that ONNX Runtime documents but its CPU backend does not compute, by the documentation.
 FORMULAS = {
     "BiasAdd": lambda x, bias, skip: [x + bias + skip],
     "BiasSplitGelu": lambda x, bias: [split_gelu(x, bias)],
@@ -405,7 +405,7 @@ FORMULAS = {
 
 
 def attended(q, k, v, past_keys=None, past_values=None):
-    """Of two heads: the result, keys and values."""
+    """Attention with two heads: the result, keys and values."""
 
     def heads(x):
         return x.reshape(*x.shape[:2], 2, -1).transpose(0, 2, 1, 3)
@@ -443,7 +443,7 @@ LOOSE = {"DynamicQuantizeLSTM": 0.02}
 
 
 def weights_of(name, inputs):
-    """Inputs that ONNX Runtime wants to be constants."""
+    """Inputs that ONNX Runtime requires to be constants."""
     if name in ("MatMulNBits", "MatMulBnb4", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM", "ExpandDims"):
         return range(1, len(inputs))
     if name in ("GatherBlockQuantized", "QAttention", "CropAndResize"):
@@ -501,7 +501,7 @@ def test_operator(tmp_path, name, inputs, outputs, domain, step, attributes):
 
 
 def compiled(tmp_path, name, inputs, weights=(), **attributes):
-    """One node, compiled; `weights`: places of inputs that are constants."""
+    """A single compiled node; `weights`: indices of inputs that are constants."""
     dtype = helper.np_dtype_to_tensor_dtype
     graph = helper.make_graph(
         [helper.make_node(name, [f"x{i}" for i in range(len(inputs))], ["y"], domain="com.microsoft", **attributes)],
@@ -529,7 +529,7 @@ RAGGED = [
 
 @pytest.mark.parametrize("name, inputs, outputs, domain, step, attributes", RAGGED)
 def test_sequences_of_different_lengths(tmp_path, name, inputs, outputs, domain, step, attributes):
-    """Only the first result is compared: rows of the caches behind the end of a sequence are of no meaning."""
+    """Only the first result is compared: rows of the caches after the end of a sequence are meaningless."""
     dtype = helper.np_dtype_to_tensor_dtype
     given = {f"x{i}": a for i, a in enumerate(inputs) if a is not None}
     names = [f"x{i}" if a is not None else "" for i, a in enumerate(inputs)]
@@ -559,7 +559,7 @@ def test_queries_keys_and_values_in_one_tensor(tmp_path):
 
 
 def test_a_weight_of_codes_as_it_stands(tmp_path):
-    """transB=0 takes the weight that transB=1 takes transposed; ONNX Runtime gives what lies in memory."""
+    """transB=0 takes the transposed weight of transB=1; ONNX Runtime's result depends on the contents of memory."""
     codes, scales, a = u8(100), np.abs(f(13)), f(3, 5)
     shape = {"K": 40, "N": 5, "block_size": 16, "quant_type": 1}
     weight = compiled(tmp_path, "MatMulBnb4", [np.eye(40, dtype=np.float32), codes, scales], (1, 2), **shape).T

@@ -1,5 +1,5 @@
 """Operators of domain com.microsoft for integers in rows and columns, and for weights of few-bit floats in blocks,
-which ONNX Runtime has no kernels of for processors: beside NumPy."""
+which ONNX Runtime has no kernels of for processors: compared with NumPy."""
 
 import ml_dtypes
 import numpy as np
@@ -34,12 +34,12 @@ def rounded(x, s):
 
 
 def in_columns(weight):
-    """The weight (K, N) as it lies in memory column by column, in its own shape."""
+    """The weight (K, N) stored column by column, in its own shape."""
     return np.ascontiguousarray(weight.T).reshape(weight.shape)
 
 
 def alike(got, want):
-    """Where a real lies between two integers, either."""
+    """Accepts either integer if a real is halfway between two."""
     assert (got.shape, got.dtype) == (want.shape, want.dtype)
     assert np.abs(got.astype(int) - want.astype(int)).max() <= 1
     assert (got == want).mean() > 0.97

@@ -1,4 +1,4 @@
-"""PagedAttention of domain com.microsoft, which ONNX Runtime has no kernel of for processors: beside NumPy, sequence by
+"""PagedAttention of domain com.microsoft, which ONNX Runtime has no CPU kernel for: against NumPy, sequence by
 sequence."""
 
 import numpy as np

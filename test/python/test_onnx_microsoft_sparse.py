@@ -1,4 +1,4 @@
-"""Attention of domain com.microsoft that sees some of the keys, or takes them from where flags say: beside ONNX
+"""Attention of domain com.microsoft that sees some of the keys, or takes them from where flags say: compared with ONNX
 Runtime, or NumPy where its processor backend has no kernel."""
 
 import numpy as np
@@ -23,7 +23,7 @@ LAYOUTS[0, 2, 0] = LAYOUTS[1, 3, 1] = LAYOUTS[1, 3, 2] = LAYOUTS[0, 3, 2] = Fals
 
 
 def compressed(layouts):
-    """Rows and columns of matrices in CSR form, columns with -1 behind."""
+    """Rows and columns of matrices in CSR form, columns padded with -1."""
     most = int(layouts.sum((1, 2)).max())
     rows = np.concatenate([np.zeros((len(layouts), 1)), np.cumsum(layouts.sum(2), 1)], 1)
     columns = [np.nonzero(one)[1] for one in layouts]

@@ -1,5 +1,5 @@
 """Operators of domain com.microsoft for several streams of features, tables of n-grams, rotations and transforms:
-beside ONNX Runtime, or NumPy where its processor backend has no kernel."""
+compared with ONNX Runtime, or NumPy where its processor backend has no kernel."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_ngrams(dtype, resets, more):
 
 
 def test_ngrams_in_pieces():
-    """What one call gives is what the next one takes."""
+    """The results of one call are inputs of the next."""
     ids, many = draw.integers(0, 50, (2, 9)), [np.arange(3, 6) | 1, np.full(2, 61)]
     how = {"max_ngram_size": 3, "n_head_per_ngram": 1, "pad_id": 3}
     whole = ours("NGramHashMapping", [ids, *many], **how)[0]

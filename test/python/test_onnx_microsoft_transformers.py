@@ -1,5 +1,5 @@
 """Operators of domain com.microsoft that fused transformers have and ONNX Runtime has no kernel of for processors:
-beside NumPy, which says what their descriptions say."""
+compared with NumPy, which says what their descriptions say."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ LENGTHS = np.array([1, 2, 4], np.int32)
 
 
 def offsets(lengths, longest):
-    """The places of words, those of paddings behind them, and where the sequences end."""
+    """The places of words, those of paddings after them, and where the sequences end."""
     counts = np.arange(longest) < lengths[:, None]
     places = np.arange(counts.size)
     order = np.concatenate([places[counts.ravel()], places[~counts.ravel()]])
@@ -190,8 +190,8 @@ def test_three_products_of_few_bits():
 
 
 def mixed(scores):
-    """Of each row the shares of its two experts: softmax over those whose distance to the greatest is at most 2 % of
-    the greater one's size; the first expert is no part of the second softmax."""
+    """The shares of each row's two experts: softmax over those whose distance to the greatest is at most 2 % of
+    the larger magnitude; the second softmax leaves the first expert out."""
     shares = np.zeros(scores.shape)
     for row, share in zip(scores.astype(np.float64), shares, strict=True):
         gone = np.zeros(len(row), bool)

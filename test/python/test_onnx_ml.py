@@ -1,4 +1,4 @@
-"""Operators of domain ai.onnx.ml, which converters of scikit-learn and of gradient boosting write, beside ONNX
+"""Operators of domain ai.onnx.ml, which converters of scikit-learn and of gradient boosting write, compared with ONNX
 Runtime."""
 
 import pathlib

@@ -1,4 +1,4 @@
-"""The domains ai.onnx.preview and ai.onnx.preview.training beside ONNX's reference, and derivatives by hand:
+"""The domains ai.onnx.preview and ai.onnx.preview.training compared with ONNX's reference, and derivatives by hand:
 evaluated as written, compiled for the virtual machine, and compiled to machine code."""
 
 import numpy as np
@@ -125,7 +125,7 @@ def test_optimisers(name, step):
 
 
 def test_derivatives():
-    """Of y = tanh(a * b) + a, at the graph's own values and at others."""
+    """The derivatives of y = tanh(a * b) + a, at the graph's own values and at others."""
     given = {"a": normal(2, 3), "b": normal(2, 3), "other": normal(2, 3)}
     training = "ai.onnx.preview.training"
     nodes = [

@@ -1,4 +1,4 @@
-"""Fifty random ONNX models beside ONNX Runtime; `make test-onnx-random` runs thousands, and says more of a failure."""
+"""Fifty random ONNX models against ONNX Runtime; `make test-onnx-random` runs thousands, and says more of a failure."""
 
 import os
 import pathlib
@@ -63,7 +63,7 @@ def test_a_rounding_of_the_peer_is_none_of_ours():
     ],
 )
 def test_what_random_models_found(op, shape, constants, attributes):
-    """Each with an operator behind it that needs to know the shape."""
+    """Each followed by an operator that needs to know the shape."""
     draw = random_model.Draw(1)
     x = draw.input(shape)
     if op == "BatchNormalization":

@@ -1,5 +1,5 @@
-"""What a model's inputs must be, found out when it runs: what ONNX Runtime refuses ends a run of Relay too, with the
-node in the message, and what it takes gives the same."""
+"""Requirements on inputs that are checked at run time: inputs that ONNX Runtime refuses end a run of Relay, with the
+node in the message, and accepted inputs give the same results."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def model_of(graph, opset):
 
 
 def check(graph, taken, refused, message, opset=18):
-    """Of `taken` both give the same, of `refused` neither gives anything."""
+    """Both give the same results for `taken`, and neither gives any for `refused`."""
     model = model_of(graph, opset)
     session, compiled = session_of(model), relay.compile(model)
     names = [port.name for port in model.graph.input]

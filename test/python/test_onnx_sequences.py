@@ -1,4 +1,4 @@
-"""Sequences that are made and taken apart in one graph, and operators that ONNX has no examples of, beside ONNX
+"""Sequences that are made and taken apart in one graph, and operators that ONNX has no examples of, compared with ONNX
 Runtime."""
 
 import numpy as np
@@ -158,7 +158,7 @@ def test_empty_sequence_as_input():
 
 
 def test_optional_tensor_as_input():
-    """Where it is not there, it is no input."""
+    """An absent optional is not an input."""
     present = helper.make_graph([node("OptionalGetElement", ["s"], ["p"])], "present", [], [value("p")])
     absent = helper.make_graph([node("ConstantOfShape", ["two"], ["a"])], "absent", [], [value("a")])
     nodes = [

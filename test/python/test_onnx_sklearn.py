@@ -1,4 +1,4 @@
-"""Models of scikit-learn through skl2onnx, compiled, beside scikit-learn itself. `make test-sklearn` installs both."""
+"""Models of scikit-learn through skl2onnx, compiled, against scikit-learn itself. `make test-sklearn` installs both."""
 
 import pathlib
 import sys
@@ -92,7 +92,7 @@ def compiled(tmp_path, model, sample=X, **options):
 
 
 def agree(got, expected):
-    """Up to a sample in a hundred, whose feature lies on a split or between classes in float32."""
+    """Up to a sample in a hundred, whose feature is on a split or between classes in float32."""
     close = np.isclose(got, expected, rtol=1e-3, atol=1e-4).reshape(len(expected), -1).all(axis=1)
     assert got.shape == expected.shape and close.mean() >= 0.99, f"{(~close).sum()} of {len(close)} samples differ"
 
@@ -177,7 +177,7 @@ TEXTS = ["the cat sat", "a dog and the cat", "owl", "Cat, owl; cat!"]
     ids=name,
 )
 def test_texts_are_split_in_front_of_the_model(model):
-    """A vectoriser is refused, and the help is a way out: the model behind it takes the tokens."""
+    """A vectoriser is refused, and the help is a way out: the model after it takes the tokens."""
     model.fit(TEXTS, [0, 1, 1, 0])
     whole = to_onnx(model, initial_types=[("texts", StringTensorType([None]))])
     with pytest.raises(relay.CompileError, match=r"(?s)Tokenizer .* cannot be imported.*help: cut the model behind it"):

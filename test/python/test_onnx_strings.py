@@ -1,4 +1,4 @@
-"""Strings, which are moved, compared and chosen: through branches, loops and sequences, beside ONNX Runtime."""
+"""Strings, which are moved, compared and chosen: through branches, loops and sequences, compared with ONNX Runtime."""
 
 import numpy as np
 import pytest
@@ -99,7 +99,7 @@ def test_a_loop_that_stacks():
 
 
 def test_padding_is_empty():
-    """As the description of Pad has it; ONNX Runtime has no kernel."""
+    """The behaviour in the description of Pad; ONNX Runtime has no kernel."""
     model = model_of("(string[2] x) => (string[4] y) { p = Constant<value_ints=[1, 1]>() y = Pad(x, p) }")
     assert list(relay.compile(model)(AB)) == ["", "a", "b", ""]
 
@@ -134,7 +134,7 @@ def test_what_strings_cannot(graph, said):
 @pytest.mark.parametrize("skips", [0, 2])
 @pytest.mark.parametrize("of_strings", [True, False])
 def test_ngrams_of_rows_of_any_length(mode, skips, of_strings):
-    """One compilation for rows shorter than an n-gram and longer; of numbers -1 is a token as any other."""
+    """A single compilation for rows shorter than an n-gram and longer; among numbers -1 is a token like any other."""
     tokens = ["a", "b", "c", "b", "c", "a", "a"] if of_strings else [-1, 2, 3, 2, 3, -1, -1]
     node = helper.make_node(
         "TfIdfVectorizer",

@@ -95,7 +95,7 @@ def as_version(case, given, version):
 
 
 def reference(model, given):
-    """What it should give, and by whom; None: nobody runs it."""
+    """The expected results, and their source; None if no reference runs the model."""
     names = [port.name for port in model.graph.output]
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -205,12 +205,12 @@ ELSEWHERE = {
     "Gradient": "test_onnx_preview.py",
 }
 NOT_THERE = {"ImageDecoder", "RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"}
-# ONNX Runtime gives another result than ONNX's example has.
+# ONNX Runtime returns another result than ONNX's example.
 OTHERWISE = {"test_maxunpool_export_with_output_shape"}
 
 
 def check(domain, name, version):
-    """How many examples hold, two at most."""
+    """The number of examples that pass, at most two."""
     tried = 0
     for case in examples().get((domain, name), ()):
         given, _ = next(iter(cases.data_sets(case)))
@@ -219,7 +219,7 @@ def check(domain, name, version):
             return tried
     for model, given in [MORE[name](version)] if name in MORE else of_learning(name, version):
         want = reference(model, given)
-        if want is None and version == 22:  # new types only, and nobody runs it
+        if want is None and version == 22:  # new types only, and no reference runs it
             want = reference(MORE[name](version - 1)[0], given)
         if want is None:
             continue
@@ -250,7 +250,7 @@ def test_others_are_elsewhere():
 
 
 def test_attributes_are_of_the_versions_that_have_them():
-    """What attributes.def says of names that not every version has."""
+    """The entries of attributes.def for names that only some versions have."""
     text = (pathlib.Path(__file__).parents[2] / "src/relay/frontend/onnx/attributes.def").read_text()
     listed = re.findall(r'^RELAY_ONNX_ATTRIBUTES\((\w+),\s*((?:"[^"]*"\s*)+)\)', text, re.MULTILINE)
     assert len(listed) > 100

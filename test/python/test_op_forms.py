@@ -1,4 +1,4 @@
-"""Forms of operators that programs of the old Relay have, each with what it gives."""
+"""Forms of operators that programs of the old Relay have, each with its result."""
 
 import re
 
@@ -97,7 +97,7 @@ def test_gather_nd_of_unknown_sizes(attributes, type):
 
 
 def test_defaults_of_axes():
-    """As a program in text says nothing of them: Relay's, and where it had none the first axis."""
+    """The defaults for a program in text that does not name the axes: Relay's, and where it had none the first axis."""
     value = np.random.default_rng(0).random((3, 4), np.float32)
     indices = np.array([[2, 0, 1, 2]])
     gather = relay.module(relay.gather(var("x", 3, 4), 0, var("i", 1, 4, dtype="int64")))

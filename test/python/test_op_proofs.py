@@ -1,4 +1,4 @@
-"""What test/ops/run.py takes for explained."""
+"""The reasons that test/ops/run.py accepts for a blank cell."""
 
 import runpy
 

@@ -1,6 +1,6 @@
-"""Operators with attributes, sizes and types that nobody means: refused with a diagnostic, or computed, in little time.
+"""Operators with absurd attributes, sizes and types: refused with a diagnostic, or computed, in little time.
 
-`test/ops/hostile.py` changes every attribute and input of every operator; here stands what it found.
+`test/ops/hostile.py` changes every attribute and input of every operator; here are the cases that it found.
 """
 
 import numpy as np
@@ -90,7 +90,7 @@ def test_indices_of_elements_along_many_axes():
 
 @pytest.mark.parametrize("index", ["score_index", "coord_start", "id_index"])
 def test_a_number_of_a_box_beyond_all_boxes(index):
-    """Its successor is no int64: the box was read far outside."""
+    """Its successor overflows int64: the box was read far outside."""
     inputs = (
         "%x: Tensor[(2, 12, 6), float32], %n: Tensor[(2), int32], %i: Tensor[(2, 12), int32], %m: int32, %t: float32"
     )

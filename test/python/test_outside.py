@@ -1,4 +1,4 @@
-"""What a model makes of the world outside: nothing (docs/security.md). And what never ends can be ended."""
+"""A model has no effects on the outside world (docs/security.md). Endless programs can be interrupted."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import time
 import pytest
 from programs import PROGRAM, onnx_model
 
-# Of each process: files opened to be written, programs started, hosts talked to.
+# For each process: files opened for writing, programs started, hosts talked to.
 WATCH = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>

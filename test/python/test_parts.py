@@ -1,4 +1,4 @@
-"""Concatenations of which nothing is left: their inputs are computed where the result lies (lower/plan/views.h)."""
+"""Eliminated concatenations: their inputs are computed in place in the result (lower/plan/views.h)."""
 
 import numpy as np
 import pytest
@@ -93,7 +93,7 @@ def skip(b, x):
 
 
 def in_place(b, x):
-    """tanh lies in the place of its data, which a convolution read before; not so the second time."""
+    """tanh uses the memory of its data, which a convolution read before; the second time it cannot."""
     one = b.conv(x, 8, 40)
     two = b.conv(one, 40, 40, kernel=3, pad=1)
     three = b.conv(b.tanh(one), 40, 40, kernel=3, pad=1)

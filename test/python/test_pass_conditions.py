@@ -1,4 +1,4 @@
-"""What the rows of passes say besides what a pass does: levels, arguments, functions that are left alone."""
+"""Conditions in the rows of passes: levels, arguments, functions that are left unchanged."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_functions_that_skip_optimisation(name):
 
 
 def test_functions_that_skip_optimisation_run():
-    """What a program needs to run is done with them all the same."""
+    """Passes that are needed to run a program are applied to them all the same."""
     np.testing.assert_allclose(relay.compile(optimised_and_not())(draw(2)), np.exp(draw(2)) * 2.25, rtol=1e-5)
     changed = transform.function_pass(lambda f, mod, ctx: relay.Function(f.params, f.params[0]), opt_level=0)
     after = changed(optimised_and_not())

@@ -1,4 +1,4 @@
-"""How long passes take: the time of the processor, so that other processes hardly count, of the fastest of several
+"""Times of passes: processor time, so that other processes hardly count, of the fastest of several
 runs."""
 
 import time

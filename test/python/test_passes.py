@@ -193,7 +193,7 @@ def test_fused_functions_and_transposed_weights():
 
 
 def test_runs_of_large_constants_are_constants():
-    """What only names elements anew is folded, however large: products with it are packed ahead of time."""
+    """A contiguous part of a constant is folded at any size: products with it are packed ahead of time."""
     weights = np.arange(3 * 300 * 256, dtype="float32").reshape(3, 300, 256)
     one = relay.squeeze(relay.strided_slice(relay.const(weights), [1], [2], [1], axes=[0]), axis=[0])
     parts = relay.split(relay.reshape(relay.const(weights), (900, 256)), 3, axis=0)

@@ -1,4 +1,4 @@
-"""The importer of PyTorch: operators of every family beside eager PyTorch, sizes that vary, control flow, refusals."""
+"""The importer of PyTorch: operators of every family against eager PyTorch, sizes that vary, control flow, refusals."""
 
 import io
 
@@ -446,7 +446,7 @@ def test_numbers_that_are_sizes():
 
 
 def test_products_of_groups():
-    """What experts of transformers become, and the histogram of how many rows each gets."""
+    """The translation of experts of transformers, and the histogram of the number of rows per expert."""
     pytest.importorskip("transformers.integrations.moe")
 
     class Experts(torch.nn.Module):
@@ -482,7 +482,7 @@ def test_places_in_pictures_of_halves_are_computed_in_more(dtype):
 
 
 class Sizes(torch.nn.Module):
-    """As patches of pictures do, it gives the sizes of its result too."""
+    """Like patch embeddings of images, it also returns the sizes of its result."""
 
     def forward(self, x):
         y = x.flatten(2).transpose(1, 2)

@@ -1,4 +1,4 @@
-"""What a model of PyTorch is called with, and what is imported: layouts, element types, devices; who calls it."""
+"""Inputs of PyTorch models, and the imported forms: layouts, element types, devices; callers."""
 
 import pytest
 
@@ -66,7 +66,7 @@ def test_weights_on_the_device_meta():
 
 
 class Computed(torch.utils.data.Dataset):
-    """Computes its elements with a compiled model, in the process that is asked for them."""
+    """Computes its elements with a compiled model, in the process that requests them."""
 
     def __init__(self, model):
         self.model = model

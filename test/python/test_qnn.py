@@ -122,7 +122,7 @@ PRODUCTS = {
 @pytest.mark.parametrize("parameters", PARAMETERS)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_in_the_order_of_text_that_tvm_printed(name, parameters):
-    """Both zero points, then both scales; text in the operator's own order is read as it stands."""
+    """Both zero points, then both scales; text in the operator's own order is read unchanged."""
     data, weight, attrs = PRODUCTS[name]
     more, s, z, t, y = PARAMETERS[parameters]
     head = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[{data}, int8], %w: Tensor[{weight}, int8]{more}) '

@@ -1,4 +1,4 @@
-"""What `make models-registry` takes for the same result, and that its list is whole."""
+"""The comparison of results in `make models-registry`, and the completeness of its list."""
 
 import pathlib
 import sys

@@ -75,7 +75,7 @@ def test_alter_op_layout_in_blocks():
     mod = relay.module(nn.relu(nn.conv2d(nn.relu(two), relay.const(draw(8, 32, 3, 3)))))
     altered = transform.AlterOpLayout({"nn.conv2d": blocked})(mod)
     assert 'data_layout="NCHW12c", kernel_layout="OIHW12i16o", out_layout="NCHW16c"' in altered.astext()
-    # Of the image, three weights, a bias and the result: between the convolutions there are none.
+    # For the image, three weights, a bias and the result; none between the convolutions.
     assert analysis.list_op_freqs(altered)["layout_transform"] == 6
     same(mod, altered, [draw(1, 3, 10, 10)], 1e-4)
     np.testing.assert_allclose(

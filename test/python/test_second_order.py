@@ -125,7 +125,7 @@ def test_lstm_over_a_list(wrt):
         near(run(xs, w, u, b, seed), want)
 
 
-# Programs of two vectors: the Hessian with respect to %x comes from what is written beside each.
+# Programs of two vectors: the Hessian with respect to %x is derived from the formula next to each.
 CONTROL = {
     "if": (
         "",
@@ -170,7 +170,7 @@ def node_of(rose):
 
 
 def test_gradient_of_a_tree_lstm():
-    """Of gates, cell and any number of children: by each weight and by the tree, whose gradient is a tree."""
+    """Gates, a cell and any number of children: gradients of each weight and of the tree, whose gradient is a tree."""
     result = "  @tree_lstm(%t, %w, %u, %uf, %b)\n}"
     assert TREE_LSTM.endswith(result + "\n")
     loss = result.replace("@tree", "let %s = @tree").replace("\n}", "; sum(multiply(%s.0, %s.1))\n}")

@@ -93,7 +93,7 @@ def test_what_another_layer_reads_is_stored(tmp_path):
 
 
 def test_what_the_window_results_read_again_is_stored():
-    """An addition behind the depthwise convolution reads rows that the ring had long before."""
+    """An addition after the depthwise convolution reads rows that the ring had long before."""
     layers, shape, _ = CASES["expand, project"]
     x = relay.var("x", shape)
     first = layers[0].relay(x)

@@ -1,4 +1,4 @@
-"""What load() and compile() take for a model, and what they say to everything else."""
+"""The models that load() and compile() accept, and their messages for everything else."""
 
 import io
 

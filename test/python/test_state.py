@@ -1,4 +1,4 @@
-"""State in place: inputs that are given away and results that lie in their memory, in every executor and by PyTorch."""
+"""State in place: donated inputs, and results that use their memory, in every executor and by PyTorch."""
 
 import resource
 import sys

@@ -1,4 +1,4 @@
-"""What a program stores beside its model's weights: what algorithms add, which the report says, and little else."""
+"""Contents of an artifact besides its model's weights: additions of algorithms, listed in the report, little else."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""One compilation for all sizes: the results are those of a compilation for each, and arrays of related sizes share
+"""A single compilation for all sizes: results equal those of a compilation for each, and arrays of related sizes share
 memory.
 """
 

@@ -1,4 +1,4 @@
-"""What the command line is on a terminal and in scripts: help, completion, colours, progress, Ctrl-C, JSON, outputs."""
+"""The command line on a terminal and in scripts: help, completion, colours, progress, Ctrl-C, JSON, outputs."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def slow(path, layers=150):
 
 
 def on_terminal(*args, env=None, until=None, seconds=30, stdout=False):
-    """What the program writes to a terminal: what it says, or its results."""
+    """The program's output on a terminal: its messages, or its results."""
     main, other = pty.openpty()
     process = subprocess.Popen(
         [PROGRAM, *map(str, args)],

@@ -9,7 +9,7 @@ import pytest
 
 import relay
 
-# Of each: the definitions in front of @main, its body, and an %n for which the program ends. %n is unknown when it is
+# For each: the definitions before @main, its body, and an %n for which the program ends. %n is unknown when it is
 # compiled.
 PROGRAMS = {
     "counting up": ("def @f(%n: int32) -> int32 { @f(add(%n, 1)) }", "if (greater(%n, 0)) { %n } else { @f(0) }", 3),
@@ -88,7 +88,7 @@ PROGRAMS = {
 }
 
 
-# The functions whose calls are left, or why nothing was done; where nothing stands here, calls of @f are left.
+# The functions whose calls remain, or the reason why nothing was done; by default, calls of @f remain.
 LEFT = {
     "two that call each other": ["%a is not unfolded"],
     "twice in each call": [],

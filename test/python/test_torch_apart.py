@@ -1,4 +1,4 @@
-"""Operators of gradients that PyTorch leaves whole: in Relay's kernels, beside eager PyTorch. No graph falls back."""
+"""Operators of gradients that PyTorch leaves whole: in Relay's kernels, against eager PyTorch. No graph falls back."""
 
 import copy
 import functools
@@ -124,7 +124,7 @@ def test_gradients(name):
 
 
 def test_products_of_groups():
-    """Of transformers' experts: a group without rows gets a gradient of zeros."""
+    """Experts of transformers: a group without rows gets a gradient of zeros."""
     moe = pytest.importorskip("transformers.integrations.moe")
     assert moe is not None
     torch._dynamo.reset()

@@ -1,4 +1,4 @@
-"""torch.compile(backend="relay") beside eager PyTorch: inference, training, sizes that vary, aliases, refusals."""
+"""torch.compile(backend="relay") against eager PyTorch: inference, training, sizes that vary, aliases, refusals."""
 
 import contextlib
 import copy
@@ -44,7 +44,7 @@ def network():
 
 
 class Runs:
-    """How many programs relay.compile makes."""
+    """Counts the programs that relay.compile makes."""
 
     def __init__(self, monkeypatch):
         self.count, made = 0, relay.torch.dynamo.compile_module
@@ -62,7 +62,7 @@ def programs(monkeypatch):
 
 
 def test_the_backend_is_found_without_an_import(tmp_path):
-    """As installed: the wheel's metadata and the package are on the path, and nothing has imported relay."""
+    """The installed state: the wheel's metadata and the package are on the path, and nothing has imported relay."""
     builder = pytest.importorskip("scikit_build_core.build")
     root = pathlib.Path(__file__).parents[2]
     with contextlib.chdir(root):

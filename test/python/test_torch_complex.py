@@ -10,7 +10,7 @@ import relay.torch  # noqa: E402
 fft, AUTO = torch.fft, torch.export.Dim.AUTO
 ROTATION = torch.polar(torch.ones(4, 4), torch.arange(16.0).reshape(4, 4))
 
-# Of x (2, 4, 8).
+# Functions of x (2, 4, 8).
 FUNCTIONS = {
     "over several axes": lambda x: fft.fftn(x, dim=(1, 2)).real,
     "of what a cast made complex": lambda x: fft.fftn(x.to(torch.complex64), dim=(1, 2)).real,

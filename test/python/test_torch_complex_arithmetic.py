@@ -1,4 +1,4 @@
-"""Operators of complex numbers beside eager PyTorch: exported and by torch.compile, without a part that falls back."""
+"""Operators of complex numbers against eager PyTorch: exported and by torch.compile, without a part that falls back."""
 
 import math
 
@@ -12,7 +12,7 @@ import relay.torch  # noqa: E402
 F = torch.nn.functional
 INDEX = torch.tensor([1, 0])
 
-# Of z (4, 6), complex.
+# Functions of z (4, 6), complex.
 FUNCTIONS = {
     "angles": lambda z: (z.angle(), z.real.angle(), torch.polar(z.abs(), z.angle())),
     "exponentials": lambda z: (z.exp(), torch.exp(1j * z.real)),
@@ -90,7 +90,7 @@ def test_functions(name):
 
 @pytest.mark.parametrize("name", ["sqrt", "log", "angle", "exp"])
 def test_on_the_axes(name):
-    """Where a part is 0, of either sign: the branch is cut along the negative real numbers."""
+    """Points with a part of 0, of either sign: the branch cut is along the negative real numbers."""
     parts = torch.tensor([-2.0, -0.0, 0.0, 3.0])
     z = torch.complex(*(one.flatten() for one in torch.meshgrid(parts, parts, indexing="ij")))
     function = getattr(torch, name)

@@ -1,4 +1,4 @@
-"""Small networks and calls that users write, imported, by torch.compile and in training, beside eager PyTorch."""
+"""Small networks and calls that users write, imported, by torch.compile and in training, against eager PyTorch."""
 
 import copy
 import warnings
@@ -29,7 +29,7 @@ def f(*sizes):
 
 
 def changed(method):
-    """What a method in place makes of a tensor that the call owns."""
+    """The result of an in-place method on a tensor that the call owns."""
     return lambda x, *more: getattr(x * 1, method)(*more)
 
 
@@ -103,7 +103,7 @@ def tensors(value):
 
 
 def same(got, wanted):
-    """Where half the precision is among the results, it is in what they are computed from too."""
+    """If half precision is among the results, it is also in the values they are computed from."""
     coarse = any(one.dtype == torch.bfloat16 for one in tensors(wanted))
     for one, other in zip(tensors(got), tensors(wanted), strict=True):
         torch.testing.assert_close(one, other, rtol=3e-2 if coarse else 2e-5, atol=3e-2 if coarse else 2e-5)
@@ -171,7 +171,7 @@ def test_a_layer_whose_keys_are_all_masked():
 
 
 def test_a_singular_matrix_is_pytorchs_error():
-    """Whether it is one is checked by PyTorch, beside what is compiled."""
+    """PyTorch checks singularity, next to the compiled part."""
     inverse = torch.compile(lambda x: torch.linalg.inv(x).sin() @ x.cos(), backend="relay")
     x = f(3, 4, 4)
     with pytest.warns(relay.torch.FallbackWarning, match="1 of the"):

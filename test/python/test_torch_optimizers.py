@@ -1,4 +1,4 @@
-"""Steps of optimisers as graphs of Relay alone, beside eager PyTorch."""
+"""Steps of optimisers as graphs of Relay alone, compared with eager PyTorch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Quantised models of torchao: PT2E, and integers as weights, keep their integers and give what PyTorch gives."""
+"""Quantised models of torchao: PT2E, and integers as weights, keep their integers and return PyTorch's results."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""TorchScript modules of PyTorch's older quantisation: quantised tensors and packed weights, beside PyTorch itself."""
+"""TorchScript modules of PyTorch's older quantisation: quantised tensors and packed weights, against PyTorch itself."""
 
 import warnings
 

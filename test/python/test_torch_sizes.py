@@ -14,7 +14,7 @@ from torch.utils._sympy.functions import ToFloat, TruncToInt  # noqa: E402
 F, fft, nn = torch.nn.functional, torch.fft, torch.nn
 AUTO = torch.export.Dim.AUTO
 
-# Of x (2, 3, 10, 12) and (3, 3, 7, 9).
+# Functions of x (2, 3, 10, 12) and (3, 3, 7, 9).
 FUNCTIONS = {
     "normalised rows without weights": lambda x: F.layer_norm(x, x.shape[-1:]),
     "normalised images without weights": lambda x: F.layer_norm(x, x.shape[-2:]),
@@ -52,7 +52,7 @@ FUNCTIONS = {
     "larger images": lambda x: F.interpolate(x, scale_factor=1.5, mode="bicubic"),
     "larger images by their nearest pixels": lambda x: F.interpolate(x, scale_factor=1.25, mode="nearest"),
 }
-# Of data and a kernel, all of whose sizes vary.
+# Functions of data and a kernel, all of whose sizes vary.
 CONVOLUTIONS = {
     "along one axis": (F.conv1d, [((2, 4, 9), (5, 4, 3)), ((3, 5, 8), (4, 5, 2))]),
     "of images in steps": (
@@ -82,7 +82,7 @@ class Of(nn.Module):
 
 @pytest.fixture
 def compilations(monkeypatch):
-    """How many modules torch.compile has compiled, the length of this list."""
+    """A list with one entry per module that torch.compile has compiled."""
     made, compile_module = [], relay.torch.dynamo.compile_module
 
     def counting(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""torchvision's operators beside the same in plain PyTorch. Without torchvision, its schemas are registered here."""
+"""torchvision's operators against the same in plain PyTorch. Without torchvision, its schemas are registered here."""
 
 import math
 
@@ -33,7 +33,7 @@ def nms(boxes, scores, threshold):
 
 
 def sampled(image, y, x):
-    """(channels,) between the pixels around a place; what lies more than a pixel outside is zero."""
+    """(channels,) between the pixels around a position; zero more than a pixel outside."""
     height, width = image.shape[1:]
     if not (-1 <= y <= height and -1 <= x <= width):
         return torch.zeros(image.shape[0])

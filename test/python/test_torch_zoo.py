@@ -1,4 +1,4 @@
-"""What the zoo's runner says of networks under torch.compile: shares below 100 %, its exit status, and its page."""
+"""The zoo runner's output for networks under torch.compile: shares below 100 %, its exit status, and its page."""
 
 import importlib
 import json
@@ -20,7 +20,7 @@ def zoo(monkeypatch):
 
 
 class Partly(torch.nn.Module):
-    """One of its operators runs in PyTorch."""
+    """A module with one operator that runs in PyTorch."""
 
     def __init__(self, function):
         super().__init__()

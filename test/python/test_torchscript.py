@@ -131,7 +131,7 @@ class Network(torch.nn.Module):
 
 
 class Steps(torch.nn.Module):
-    """As many steps as there are rows."""
+    """A loop with as many steps as there are rows."""
 
     def __init__(self):
         super().__init__()
@@ -191,7 +191,7 @@ def test_sizes_computed_of_sizes():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.int32])
 def test_constants_without_axes(dtype):
-    """TorchScript gives some of them as numbers, to operators such as detach."""
+    """TorchScript passes some of them as numbers, to operators such as detach."""
     x = torch.arange(3, dtype=dtype)
     traced = torch.jit.trace(lambda x: x * torch.tensor(3, dtype=x.dtype), x)
     torch.testing.assert_close(relay.compile(relay.from_pytorch(traced, (x,)))(x), traced(x))
@@ -214,7 +214,7 @@ def doubled_if_any(x):
 
 
 class Levels(torch.nn.Module):
-    """What detectors do: numbers of sizes, places behind those of the levels before, as many rows as pass."""
+    """Operations of detectors: numbers of sizes, indices after those of earlier levels, as many rows as pass."""
 
     def forward(self, x):
         height = torch._shape_as_tensor(x)[0]
@@ -288,7 +288,7 @@ def pasted(pictures, sizes):
 
 
 class Pasted(torch.nn.Module):
-    """As a detector pastes masks: as many steps as something was found."""
+    """Pastes masks like a detector: as many steps as there are detections."""
 
     def forward(self, pictures, sizes):
         found = sizes[:, 0] > 0
@@ -336,7 +336,7 @@ class TimesItsSize(torch.nn.Module):
 
 
 class PaddedToSquare(torch.nn.Module):
-    """As detectors pad images: the size is computed with tensors."""
+    """Pads images like detectors: the size is computed with tensors."""
 
     def forward(self, x):
         sizes = [torch.as_tensor(one) for one in x.shape]

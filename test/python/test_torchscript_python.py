@@ -1,4 +1,4 @@
-"""What is Python's own in TorchScript graphs (lists, dicts, texts), and the lines of the user's Python."""
+"""Python's own parts of TorchScript graphs (lists, dicts, texts), and the lines of the user's Python."""
 
 from __future__ import annotations
 

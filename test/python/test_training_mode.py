@@ -18,7 +18,7 @@ def random(*shape, seed):
 
 
 def normalised(result):
-    """@main of `result(x_hat, moving_mean, moving_var)` behind a batch_norm of 5 channels."""
+    """@main of `result(x_hat, moving_mean, moving_var)` after a batch_norm of 5 channels."""
     x, g, b, mean, variance = var("x", 6, 5, 4, 3), var("g", 5), var("b", 5), var("mean", 5), var("variance", 5)
     y = relay.nn.batch_norm(x, g, b, mean, variance, epsilon=1e-3)
     return relay.IRModule({"main": relay.Function([x, g, b, mean, variance], result(y[0], y[1], y[2]))})

@@ -147,7 +147,7 @@ def test_gradients_with_output_padding_against_torch(kernel, stride, pad, extra,
 
 @pytest.mark.parametrize("size", [(9, 8), (8, 11), (7, 7)])
 def test_gradient_of_a_strided_convolution_of_variable_sizes(size):
-    """How many rows no window reaches is known in a run only."""
+    """The number of rows that no window reaches is known only at run time."""
     x, w = relay.var("x", shape=("n", 3, "h", "w")), relay.var("w", shape=(4, 3, 3, 3))
     y = nn.conv2d(x, w, strides=[2, 2], padding=[1, 1], channels=4, kernel_size=[3, 3])
     model = relay.compile(relay.grad(relay.Function([x, w], relay.op.sum(relay.op.multiply(y, y)))))

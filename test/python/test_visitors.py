@@ -1,4 +1,4 @@
-"""What visitors say about methods that return nothing or are misspelled."""
+"""Messages of visitors about methods that return nothing or are misspelled."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-// Fuzzes the reader of artifacts, behind its checksum and its lengths: these are made right again first. The code is
-// not loaded.
+// Fuzzes the reader of artifacts behind its checksum and its lengths: these are corrected first. The code is not
+// loaded.
 #include "relay/runtime/artifact.h"
 
 #include <cstring>
@@ -8,13 +8,13 @@
 #include "input.h"
 #include "relay/runtime/artifact_format.h"
 
-// A case that grew or shrank did so in its description: the header says how long that is, and the parts behind it lie
-// where they must. Else whatever is inserted ends at the length of the file.
+// A case that grew or shrank is assumed to have changed in its description: the header gets the new length, and later
+// parts move accordingly. Otherwise inserted bytes would always fail the check of the file's length.
 static std::string laid_out(std::string_view given) {
   relay::runtime::Header h;
   if (given.size() < sizeof(h)) return std::string(given);
   std::memcpy(&h, given.data(), sizeof(h));
-  const uint64_t more = given.size() - h.file_bytes;  // less wraps around
+  const uint64_t more = given.size() - h.file_bytes;  // wraps around if negative
   const uint64_t end = h.description_offset + h.description_bytes + more, rest = h.code_offset + more;
   if (more == 0 || end < h.description_offset || end > rest || rest > given.size()) return std::string(given);
   std::string out(given.substr(0, end));

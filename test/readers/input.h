@@ -1,4 +1,4 @@
-// What fuzzers of readers share: the bytes of a case as a file, and what is asked of every answer.
+// Shared parts of the fuzzers of readers: the bytes of a case as a file, and the check of every answer.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 namespace relay::readers {
 
-// A file in memory that holds the bytes, as long as this lives.
+// A file in memory with these bytes, for the lifetime of this object.
 class InputFile {
  public:
   explicit InputFile(std::string_view bytes) : descriptor_(::memfd_create("input", MFD_CLOEXEC)) {
@@ -33,7 +33,7 @@ inline std::string_view text_of(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// What is refused is refused with reasons that can be printed, each with a help.
+// Checks that a refusal has printable reasons, each with a help.
 template <class R>
 bool is_sound(const R& result) {
   if (result) return true;

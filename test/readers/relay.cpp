@@ -1,4 +1,4 @@
-// Fuzzes the parser of Relay programs and type inference; what is printed of a program must parse again.
+// Fuzzes the parser of Relay programs and type inference; a printed program must parse again.
 #include "input.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"

@@ -1,5 +1,5 @@
-// Fuzzes the reader of schedules, of a small group: a product of matrices with an activation. What is printed of a
-// schedule must be read again as the same.
+// Fuzzes the reader of schedules, for a small group: a matrix product with an activation. A printed schedule must be
+// read as the same schedule.
 #include "relay/lower/schedule/schedule.h"
 
 #include "input.h"

@@ -1,4 +1,4 @@
-"""Seeds of the readers' corpora: the files that hostile kinds write (test/hostile), and sound ones beside them."""
+"""Seeds of the readers' corpora: the files that hostile kinds write (test/hostile), and valid ones."""
 
 import io
 import pathlib
@@ -23,7 +23,7 @@ SCHEDULES = [
 
 
 def of(reader, largest):
-    """Files of at most so many bytes, each once."""
+    """Files of at most `largest` bytes, each once."""
     import run as hostile
     from harness import BIN, Variant
 

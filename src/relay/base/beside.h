@@ -1,4 +1,5 @@
-// Files that a model or a program names, which lie beside it: a file from a stranger reads nothing else.
+// Files that a model or a program refers to, stored next to it. A file from an untrusted source can make Relay read no
+// others.
 #pragma once
 
 #include <optional>
@@ -7,10 +8,10 @@
 
 namespace relay {
 
-// The path, with links followed, of the file that `owner` names `location`. It must be a relative path without "..", to
-// a file in the folder that the path `owner` names or in the one where `owner` is when that is a link (caches of model
-// hubs are made of links), links followed. Nothing: it is not, and `why` says so ("which is an absolute path"). Who may
-// write into the folder at the same time can put another file in its place.
+// Resolves `location`, as written in the file `owner`, to a path with symbolic links followed. `location` must be a
+// relative path without ".." to a file in the folder of the path `owner`, or, if `owner` is a link, in the folder of
+// its target (caches of model hubs consist of links). Otherwise returns nullopt and sets `why` ("which is an absolute
+// path"). Anyone who can write to the folder during the call can substitute another file.
 std::optional<std::string> path_beside(const std::string& owner, std::string_view location, std::string* why);
 
 }  // namespace relay

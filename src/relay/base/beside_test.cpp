@@ -25,7 +25,7 @@ TEST(Beside, LinksAreFollowedBeforeTheyAreJudged) {
   const auto found = [&](const char* location) { return path_beside(owner, location, &why); };
   EXPECT_EQ(found("sub/w"), (root / "model/sub/w").string());
   EXPECT_EQ(found("in"), (root / "model/sub/w").string());
-  EXPECT_EQ(path_beside(owner, "m", &why), (root / "store/m").string());  // where the model is, behind its link
+  EXPECT_EQ(path_beside(owner, "m", &why), (root / "store/m").string());  // in the model's folder, behind its link
   for (const char* location : {"out", "up/secret", "../secret", "sub/../../secret", "", "/etc/passwd"})
     EXPECT_FALSE(found(location)) << location;
   EXPECT_FALSE(found("up"));

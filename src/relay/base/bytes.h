@@ -1,4 +1,4 @@
-// Sizes of memory and files in messages, in the unit that shows them: "12.5 KiB", "3.25 MiB", "1.5 GiB".
+// Formats sizes of memory and files for messages, in the largest fitting unit: "12.5 KiB", "3.25 MiB", "1.5 GiB".
 #pragma once
 
 #include <cstdint>

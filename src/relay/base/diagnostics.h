@@ -1,8 +1,8 @@
-// Diagnostics: what a user is told. A diagnostic has a kind (one line in diagnostics.def, with a code that
-// `relay explain` knows), a place, a message that names both sides of the conflict, and a way out.
+// Diagnostics: messages to the user. A diagnostic has a kind (one line in diagnostics.def, with a code that `relay
+// explain` knows), a place, a message that names both sides of the conflict, and a way out.
 //
-// Functions that can fail on user input return Result<T> or report to a DiagnosticSink and go on; nothing throws for a
-// user's mistake. RELAY_CHECK is for our own bugs only: it throws InternalError.
+// Functions that can fail on user input return Result<T>, or report to a DiagnosticSink and continue; user errors never
+// throw. RELAY_CHECK is for bugs in Relay only: it throws InternalError.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace relay {
 
-// A text that spans point into. `text` may be empty (an importer's model has names, not lines).
+// A text that spans refer to. `text` may be empty (an importer's model has names, not lines).
 struct Source {
   std::string name;
   std::string text;
 };
 
-// A place: a range of a source text, or the name of a node of a foreign model, or nothing.
+// A place: a range of a source text, the name of a node of a foreign model, or empty.
 struct Span {
   std::shared_ptr<const Source> source;
   uint32_t begin = 0, end = 0;              // byte offsets into source->text
@@ -42,7 +42,7 @@ struct DiagnosticInfo {
   DiagnosticKind kind;
   const char* name;      // "unknown_operator"
   const char* code;      // "R0201"
-  const char* sentence;  // what it means, in general
+  const char* sentence;  // its general meaning
 };
 const std::vector<DiagnosticInfo>& all_diagnostics();
 const DiagnosticInfo& info(DiagnosticKind kind);
@@ -56,9 +56,9 @@ struct Label {
 
 struct Diagnostic {
   DiagnosticKind kind;
-  std::string message;          // one line: what is wrong here, with both sides of the conflict
+  std::string message;          // one line: the problem, with both sides of the conflict
   Span span{};                  // the operand at fault
-  std::vector<Label> labels{};  // other places that matter
+  std::vector<Label> labels{};  // other relevant places
   std::vector<std::string> notes{};
   std::string help{};  // the way out
   Severity severity = Severity::Error;
@@ -71,7 +71,7 @@ std::string render(const std::vector<Diagnostic>& diagnostics);
 // Line and column (both from 1) of a byte offset.
 std::pair<uint32_t, uint32_t> line_column(const Source& source, uint32_t offset);
 
-// "model.relay:3:14", or the name of the foreign node; empty where it is not known.
+// "model.relay:3:14", or the name of the foreign node; empty if unknown.
 std::string place_text(const Span& span);
 
 // Collects diagnostics; keeps at most `limit` errors and counts the rest.
@@ -91,7 +91,7 @@ class DiagnosticSink {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-// A value, or the diagnostics that say why there is none.
+// A value, or the diagnostics that explain its absence.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -115,7 +115,7 @@ struct Nothing {};
 using Status = Result<Nothing>;
 inline Status ok() { return Nothing{}; }
 
-// `T x = RELAY_TRY(expr)` is not C++; write: RELAY_ASSIGN(T x, expr);  it returns the errors from the function.
+// C++ does not allow `T x = RELAY_TRY(expr)`; write RELAY_ASSIGN(T x, expr); it returns the errors from the function.
 #define RELAY_CONCAT_(a, b) a##b
 #define RELAY_CONCAT(a, b) RELAY_CONCAT_(a, b)
 #define RELAY_ASSIGN(declaration, expression)                                            \
@@ -125,13 +125,13 @@ inline Status ok() { return Nothing{}; }
 #define RELAY_RETURN_IF_ERROR(expression) \
   if (auto status = (expression); !status) return status.errors()
 
-// An edge (Python, the command line) turns diagnostics into this exception.
+// The exception that the outer interfaces (Python, the command line) make of diagnostics.
 struct CompileError : std::runtime_error {
   explicit CompileError(Diagnostics d) : std::runtime_error(render(d)), diagnostics(std::move(d)) {}
   Diagnostics diagnostics;
 };
 
-// A bug in Relay, never a user's mistake.
+// A bug in Relay, never a user error.
 struct InternalError : std::logic_error {
   using std::logic_error::logic_error;
 };

@@ -36,7 +36,7 @@ static constexpr struct {
              {"uint4", DType::storage(DType::Code::UInt4)},
              {"int2", DType::storage(DType::Code::Int2)},
              {"uint2", DType::storage(DType::Code::UInt2)},
-             // Relay's names of two.
+             // Relay's names for two of them.
              {"e4m3_float8", DType::storage(DType::Code::E4M3FN)},
              {"e5m2_float8", DType::storage(DType::Code::E5M2)}};
 

@@ -1,8 +1,8 @@
 // DType: the element type of tensors and scalar expressions, with a lane count for vectors inside kernels.
 //
-// Storage types are what weights are kept in: floats of 8, 6 and 4 bits, integers of 4 and 2. An element takes a byte,
-// in whose low bits it is; the others are 0 (as in ml_dtypes). They are moved about and converted by cast, and nothing
-// computes with them: expressions know them as bytes.
+// Storage types only hold weights: floats of 8, 6 and 4 bits, integers of 4 and 2 bits. An element occupies the low
+// bits of one byte; the other bits are 0 (as in ml_dtypes). Elements can be moved and converted by cast, but not
+// computed with: expressions treat them as bytes.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct DType {
     E3M2FN,
     E4M3,
     E3M4,
-    E4M3B11FNUZ  // the last: artifacts keep these numbers
+    E4M3B11FNUZ  // the last; artifacts store these values
   };
   Code code = Code::Float;
   uint8_t bits = 32;  // in memory: 8, 16, 32, 64; Bool and storage types have 8
@@ -59,7 +59,7 @@ struct DType {
   constexpr bool is_int() const { return code == Code::Int || code == Code::UInt; }
   constexpr bool is_bool() const { return code == Code::Bool; }
   constexpr bool is_storage() const { return code > Code::Bool; }
-  // The bits that mean something: 4 of float4_e2m1fn.
+  // The number of significant bits: 4 for float4_e2m1fn.
   constexpr int width() const {
     if (code == Code::E2M3FN || code == Code::E3M2FN) return 6;
     if (code == Code::E2M1FN || code == Code::Int4 || code == Code::UInt4) return 4;

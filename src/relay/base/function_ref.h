@@ -1,4 +1,4 @@
-// function_ref<R(A...)>: a borrowed callable, for callbacks that are not kept. One indirect call, no allocation.
+// function_ref<R(A...)>: a borrowed callable, for callbacks that are not stored. One indirect call, no allocation.
 #pragma once
 
 #include <memory>

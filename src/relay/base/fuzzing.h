@@ -1,6 +1,6 @@
-// What a build for fuzzing has (RELAY_FUZZ), and no other: a planted fault. RELAY_REFUSES(condition) is a check of a
-// reader; in a fuzzer that was started with the environment variable RELAY_PLANTED it never refuses, and the fuzzer
-// must find out. `make fuzz-short` shows that it does.
+// A planted fault, only in builds for fuzzing (RELAY_FUZZ). RELAY_REFUSES(condition) is a check of a reader. In a
+// fuzzer started with the environment variable RELAY_PLANTED it never refuses, and the fuzzer must detect that. `make
+// fuzz-short` shows that it does.
 #pragma once
 
 #ifdef RELAY_FUZZ

@@ -1,7 +1,7 @@
-// Stopping long work from outside: the thread that wants it to end sets a flag, the work looks at it now and then.
+// Stopping long work from outside: the requesting thread sets a flag, which the work polls.
 //
 //   InterruptScope scope(flag);     on the thread that works
-//   check_interrupt();              between two passes, before a kernel: throws Interrupted when the flag is set
+//   check_interrupt();              between two passes, before a kernel: throws Interrupted if the flag is set
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ struct Interrupted : std::exception {
 
 using InterruptFlag = std::shared_ptr<std::atomic<bool>>;
 
-// The flag of this thread; null: nobody interrupts it.
+// The flag of this thread; null if it cannot be interrupted.
 inline thread_local InterruptFlag interrupt_flag;
 
 class InterruptScope {

@@ -17,7 +17,7 @@
 
 namespace relay {
 
-// The drafts of this process, where a handler of signals can read them: a name is complete while its slot is taken.
+// The drafts of this process, readable by a signal handler: a name is complete while its slot is Taken.
 namespace {
 constexpr int slots = 32;
 enum SlotState : int { Free, Filling, Taken };
@@ -42,10 +42,10 @@ int keep_draft(const std::string& path) {
 extern "C" void remove_drafts(int signal) {
   for (const Slot& slot : drafts)
     if (slot.state.load() == Taken) ::unlink(slot.path);
-  ::raise(signal);  // its default action is in place again (SA_RESETHAND)
+  ::raise(signal);  // its default action is restored (SA_RESETHAND)
 }
 
-// What a path names when its last links are followed, whether it is there or not.
+// Follows the final symbolic links of a path, whether the target exists or not.
 std::string follow_links(std::string path) {
   for (int links = 0; links < 40; ++links) {
     char to[PATH_MAX];
@@ -59,8 +59,8 @@ std::string follow_links(std::string path) {
 }
 }  // namespace
 
-// Both must say so: another container has other process numbers but the same locks, and a number is soon another
-// process's.
+// Both tests must agree: another container has other process numbers but the same locks, and process numbers are soon
+// reused.
 bool is_abandoned_draft(const std::string& path) {
   if (!path.ends_with(".part")) return false;
   const size_t number = path.rfind('.', path.size() - 6), begin = number ? path.rfind('.', number - 1) : number;
@@ -79,7 +79,7 @@ bool is_abandoned_draft(const std::string& path) {
   return abandoned;
 }
 
-// What earlier processes left of the same file.
+// Removes drafts that earlier processes left of the same file.
 static void remove_abandoned_drafts(const std::string& target) {
   const size_t slash = target.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1),
@@ -96,7 +96,7 @@ static void remove_abandoned_drafts(const std::string& target) {
 }
 
 void remove_drafts_on_signals() {
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a write that fails, and says so
+  ::signal(SIGXFSZ, SIG_IGN);  // beyond the file size limit, a write fails instead and reports it
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now{};
     if (::sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) continue;
@@ -132,7 +132,7 @@ Result<OutputFile> OutputFile::open(const std::string& path) {
   int slot = keep_draft(draft);
   OutputFile out(path, target, draft, std::fopen(draft.c_str(), "wbe"), slot);
   if (!out.file_) return out.cannot_write(errno);
-  ::flock(::fileno(out.file_), LOCK_EX | LOCK_NB);  // as long as this process has it open
+  ::flock(::fileno(out.file_), LOCK_EX | LOCK_NB);  // held as long as this process has it open
   return out;
 }
 

@@ -1,11 +1,11 @@
-// A file that is written whole or not at all.
+// A file that is written completely or not at all.
 //
 //   RELAY_ASSIGN(OutputFile file, OutputFile::open("net.rart"));
 //   file.write(bytes);
-//   return file.close();                   without it, nothing is left behind
+//   return file.close();                   without it, no file remains
 //
-// What is written goes beside the file first (a draft, NAME.PID.N.part) and takes its name at the end, so that nobody
-// sees half a file and a program that has the old one mapped keeps it. A symbolic link stays one: what it names is
+// The contents go to a draft in the same folder first (NAME.PID.N.part), which is renamed at the end. So readers never
+// see a partial file, and programs keep the old version that they have mapped. A symbolic link is kept: its target is
 // written. Devices, pipes and sockets (/dev/null, /dev/stdout) are written in place.
 #pragma once
 
@@ -23,7 +23,7 @@ class OutputFile {
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
-  void write(std::string_view bytes);  // what goes wrong is said by close()
+  void write(std::string_view bytes);  // errors are reported by close()
   Status close();
 
  private:
@@ -31,19 +31,19 @@ class OutputFile {
       : path_(std::move(path)), target_(std::move(target)), draft_(std::move(draft)), file_(file), slot_(slot) {}
   void forget();
   Diagnostic cannot_write(int error) const;
-  std::string path_, target_, draft_;  // as given; with links followed; empty: in place
+  std::string path_, target_, draft_;  // as specified; with links followed; empty if written in place
   std::FILE* file_;
-  int slot_;  // of the list of drafts; -1: not in it
+  int slot_;  // index in the list of drafts; -1 if absent
   int error_ = 0;
 };
 
 Status write_file(const std::string& path, std::string_view bytes);
 
-// A draft, FILE.PROCESS.NUMBER.part, whose process has ended without a chance to remove it, such as one that was
-// killed. Opening FILE again removes it.
+// True for a draft, FILE.PROCESS.NUMBER.part, whose process ended without removing it, for example because it was
+// killed. Opening FILE removes it.
 bool is_abandoned_draft(const std::string& path);
 
-// From now on SIGINT, SIGTERM and SIGHUP, where they would end this process, remove its drafts first.
+// Makes SIGINT, SIGTERM and SIGHUP remove this process's drafts first, if they would end the process.
 void remove_drafts_on_signals();
 
 }  // namespace relay

@@ -6,7 +6,7 @@
 
 namespace relay {
 
-// The length of the UTF-8 sequence at `at`, 0 when there is none.
+// The length of the UTF-8 sequence at `at`, or 0 if it is invalid.
 static size_t utf8_length(std::string_view text, size_t at) {
   unsigned char lead = static_cast<unsigned char>(text[at]);
   size_t length = lead < 0x80                   ? 1
@@ -17,14 +17,14 @@ static size_t utf8_length(std::string_view text, size_t at) {
   if (length == 0 || text.size() - at < length) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 0;
-  // Overlong forms, surrogates, beyond the last code point.
+  // Overlong encodings, surrogates, beyond the last code point.
   unsigned char second = length > 1 ? static_cast<unsigned char>(text[at + 1]) : 0;
   bool bad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
              (lead == 0xF4 && second > 0x8F);
   return bad ? 0 : length;
 }
 
-// U+202A to U+202E and U+2066 to U+2069.
+// True for U+202A to U+202E and U+2066 to U+2069.
 static bool turns_direction(std::string_view letter) {
   if (letter.size() != 3 || letter[0] != '\xe2') return false;
   unsigned char last = static_cast<unsigned char>(letter[2]);
@@ -37,7 +37,7 @@ std::string printable(std::string_view text) {
     size_t length = utf8_length(text, i);
     unsigned char byte = static_cast<unsigned char>(text[i]);
     bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F;
-    // U+0080 to U+009F: terminals obey these too.
+    // U+0080 to U+009F are control characters of terminals too.
     if (length == 2 && byte == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) control = true;
     if (length == 0 || control || turns_direction(text.substr(i, length))) {
       for (size_t end = i + std::max<size_t>(length, 1); i < end; ++i)

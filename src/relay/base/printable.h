@@ -1,4 +1,4 @@
-// Text from outside in messages: names, paths and lines may hold anything and be of any length.
+// Foreign text in messages: names, paths and lines may contain anything and have any length.
 #pragma once
 
 #include <string>
@@ -6,17 +6,18 @@
 
 namespace relay {
 
-// What is not UTF-8, and control characters, which a terminal would obey, become \xNN; line ends and tabs stay. So do
-// those that turn the direction of writing: what is read would not be what is there.
+// Replaces invalid UTF-8, control characters (which a terminal would obey) and characters that change the writing
+// direction (which would make the displayed text differ from the actual one) by \xNN. Line ends and tabs stay.
 std::string printable(std::string_view text);
 
-// Of one line: line ends and tabs become \xNN too. For names in tables.
+// The same for names in tables: line ends and tabs become \xNN too.
 std::string printable_line(std::string_view text);
 
-// A message as long as a person reads: no word of more than 200 bytes, at most 2,000 bytes in all; the rest is "...".
+// Shortens a message to a readable length: no word of more than 200 bytes, at most 2,000 bytes in all; the rest becomes
+// "...".
 std::string readable(std::string_view text);
 
-// At most 200 bytes of it, cut between characters, then "...".
+// At most the first 200 bytes, cut between characters, then "...".
 std::string shortened(std::string_view text);
 
 }  // namespace relay

@@ -18,7 +18,7 @@ std::string quote(std::string_view text) {
       case '\r': out += "\\r"; break;
       default: out += c;
     }
-  return format("\"{}\"", printable(out));  // which escapes the rest
+  return format("\"{}\"", printable(out));  // escapes the rest
 }
 
 static std::optional<char> hex_byte(std::string_view digits) {

@@ -2,7 +2,7 @@
 //
 //   quote("a\"b")   is   "a\\"b" with its quotation marks; unquote() is the inverse
 //
-// What a terminal would obey and what is not UTF-8 is written \xNN (printable.h), so that any bytes are a name.
+// Control characters and invalid UTF-8 are written as \xNN (printable.h), so that any byte string can be a name.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 namespace relay {
 
 std::string quote(std::string_view text);
-// `quoted` with its quotation marks. A backslash that begins no escape is itself: version 0.0.5 had no escapes.
+// Unescapes `quoted`, which includes its quotation marks. A backslash that begins no escape is kept: version 0.0.5 had
+// no escapes.
 std::string unquote(std::string_view quoted);
 
 }  // namespace relay

@@ -5,7 +5,7 @@
 namespace relay {
 
 void Counted::destroy(const Counted* node) {
-  // Plain pointers, so that a Ref released while a thread ends still finds them valid.
+  // A plain pointer, so that a Ref released while a thread ends still finds it valid.
   static thread_local std::vector<const Counted*>* pending = nullptr;
   if (pending) {  // an outer destroy() is running: it will delete this one
     pending->push_back(node);

@@ -57,14 +57,14 @@ class Ref {
   T* operator->() const { return p_; }
   T& operator*() const { return *p_; }
   explicit operator bool() const { return p_ != nullptr; }
-  bool operator==(const Ref& o) const { return p_ == o.p_; }  // identity; structural equality has names of its own
+  bool operator==(const Ref& o) const { return p_ == o.p_; }  // identity; structural equality has its own functions
   bool operator==(std::nullptr_t) const { return p_ == nullptr; }
 
  private:
   T* p_ = nullptr;
 };
 
-// make<Node>(args...): the one way to create a node.
+// make<Node>(args...): the only way to create a node.
 template <class T, class... Args>
 Ref<const T> make(Args&&... args) {
   return Ref<const T>(new T{std::forward<Args>(args)...});

@@ -1,4 +1,4 @@
-// Texts that tests compare with files. RELAY_BLESS=1 in the environment writes the files anew.
+// Golden files: texts that tests compare with files. RELAY_BLESS=1 in the environment rewrites the files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ inline std::vector<std::filesystem::path> programs(const std::filesystem::path& 
   return out;
 }
 
-// Compares with the file, or writes it. What is said of a difference is its first line, however long the text is.
+// Compares with the file, or writes it. A mismatch reports only the first differing line, however long the text is.
 inline void expect_golden(const std::filesystem::path& path, const std::string& actual) {
   if (std::getenv("RELAY_BLESS")) {
     std::filesystem::create_directories(path.parent_path());

@@ -43,7 +43,7 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
   size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;  // and at most half of the name
   for (const std::string& candidate : candidates) {
     size_t distance = edit_distance(name.substr(0, 200), candidate);
-    // "conv2d" for "nn.conv2d": a missing namespace is the commonest slip.
+    // "conv2d" for "nn.conv2d": a missing namespace is the most common mistake.
     if (candidate.size() > name.size() && candidate.ends_with(name) &&
         candidate[candidate.size() - name.size() - 1] == '.')
       distance = 0;

@@ -1,4 +1,4 @@
-// Text helpers. The one place that includes fmt: everyone else writes relay::format("...", ...).
+// Text helpers. The only header that includes fmt; all other code calls relay::format("...", ...).
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 bool starts_with(std::string_view text, std::string_view prefix);
 
-// The candidate nearest to `name` by edit distance, if it is near enough to be a slip of the pen: for "did you mean".
+// The candidate nearest to `name` by edit distance, if it is near enough to be a typo: for "did you mean".
 std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 // "3 axes", "1 axis".

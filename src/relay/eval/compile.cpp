@@ -1,4 +1,4 @@
-// A stage's body to instructions. See stage.h.
+// Compiles a stage's body to instructions. See stage.h.
 #include <algorithm>
 #include <map>
 
@@ -57,7 +57,7 @@ class Compiler {
   }
 
  private:
-  // Of a reduction, combined with what was accumulated in the steps before.
+  // For a reduction, combined with the value accumulated in earlier steps.
   void values(const Expr& body) {
     const te::Merge* merge = stage_->merge.get();
     const Exprs elements = te::values_of(*stage_, body);
@@ -119,7 +119,7 @@ class Compiler {
     return loads_[e.get()] = found;
   }
 
-  // The register of e where `mask` holds. Expressions without loads do not care for the mask.
+  // The register of e where `mask` holds. Expressions without loads ignore the mask.
   int expression(const Expr& e, int mask) {
     std::pair<const scalar::Node*, int> key{e.get(), has_load(e) ? mask : -1};
     auto it = registers_.find(key);
@@ -216,7 +216,7 @@ class Compiler {
   }
 
   // The flat offset of a load as lane part + uniform part; `checks` are the dimensions that must be checked at run
-  // time. Dimension `moved` counts as the innermost one (-1: none does).
+  // time. Dimension `moved` counts as the innermost one (-1 if none).
   struct Offset {
     Linear lanes, uniform;
     std::vector<size_t> checks;
@@ -249,7 +249,7 @@ class Compiler {
   int load(const Expr& e, int mask, size_t v, DType t) {
     const te::TensorNode* source = static_cast<const te::TensorNode*>(e->source.get());
     Offset at = offset(e);
-    // Under a mask a loaded index is known only in the lanes that are on, and lane 0 may be off.
+    // Under a mask a loaded index is known only in active lanes, and lane 0 may be inactive.
     if (mask >= 0)
       for (size_t i = at.uniform.terms.size(); i-- > 0;)
         if (has_load(at.uniform.terms[i].product)) {
@@ -270,8 +270,8 @@ class Compiler {
     return emit(in);
   }
 
-  // The dimension to move to the end so that the innermost lane axis walks through memory; -1 when it does, or cannot,
-  // or when there is too little work to pay for the copy.
+  // The dimension to move to the end so that the innermost lane axis is contiguous in memory; -1 if it already is, if
+  // that is impossible, or if there is too little work to pay for the copy.
   int dimension_to_move(const Expr& e) {
     const Shape& dims = shapes_.at(static_cast<const te::TensorNode*>(e->source.get()));
     double work = 1, elements = 1;
@@ -293,7 +293,7 @@ class Compiler {
     return float64 && e->kind == Kind::Cast && e->dtype.is_float() && e->args[0]->dtype.is_float() ? e->args[0] : e;
   }
 
-  // sum of load * load whose offsets are linear in the last step axis.
+  // Handles a sum of load * load whose offsets are linear in the last step axis.
   bool try_dot(const Expr& body) {
     DType t = program_.dtype;
     if (program_.combiner != te::Combiner::Sum || program_.swapped || step_vars_.empty()) return false;

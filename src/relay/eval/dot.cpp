@@ -2,14 +2,14 @@
 // result.
 #include "relay/eval/lanes.h"
 
-// A fused multiply-add would round once where the program rounds twice.
+// A fused multiply-add would round once instead of twice.
 #pragma clang fp contract(off)
 
 namespace relay::eval {
 
 namespace {
 
-// `width` lanes in registers over all steps.
+// Computes `width` lanes in registers over all steps.
 template <class T, int width, class Product>
 [[gnu::always_inline]] inline void tile(T* acc, int64_t steps, Product product) {
   T sum[width];
@@ -19,8 +19,8 @@ template <class T, int width, class Product>
   for (int l = 0; l < width; ++l) acc[l] = sum[l];
 }
 
-// `make(first)` gives the product for the lanes from `first`. Lanes that lie apart (`near` false) go four at a time:
-// more of them would push each other out of the cache when they are a power of two apart.
+// `make(first)` returns the product for the lanes from `first`. Lanes that are not adjacent (`near` is false) are
+// processed four at a time: more would evict each other from the cache if they are a power of two apart.
 template <bool near, class T, class Make>
 [[gnu::always_inline]] inline void tiles(T* acc, int64_t n, int64_t steps, Make make) {
   int64_t l = 0;

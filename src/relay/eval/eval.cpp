@@ -1,4 +1,4 @@
-// The machine of the evaluator: frames, and in each a stack of tasks. See eval.h.
+// The evaluator's machine: frames, each with a stack of tasks. See eval.h.
 #include "relay/eval/eval.h"
 
 #include <unordered_map>
@@ -15,16 +15,15 @@ using ir::ExprNode;
 
 namespace {
 
-// One expression to evaluate. `phase` counts how often it was looked at: first its operands are asked for, then it is
-// done.
+// An expression to evaluate. `phase` counts the visits: the first requests the operands, the next completes it.
 struct Task {
   const ExprNode* node;
   int phase = 0;
-  // The nodes whose value this is: the node itself and the lets, ifs and matches that end in it.
+  // The nodes that have this value: the node itself and the lets, ifs and matches that end in it.
   std::vector<const ExprNode*> targets;
 };
 
-// How often the nodes of a function use each of its nodes. Making a closure uses what it captures.
+// The number of uses of each node by the nodes of a function. Making a closure uses the captured values.
 using Uses = std::unordered_map<const ExprNode*, size_t>;
 
 constexpr size_t max_frames = 1'000'000;  // each takes about a kilobyte
@@ -35,7 +34,7 @@ struct Frame {
   ShapeValues shape;
   struct Slot {
     Value value;
-    size_t left;  // uses to come
+    size_t left;  // remaining uses
   };
   std::unordered_map<const ExprNode*, Slot> values;
   std::vector<Task> work;
@@ -75,7 +74,7 @@ class Machine {
         Value result = take(f.function->body.get());
         frames_.pop_back();
         if (frames_.empty()) return result;
-        finish(std::move(result));  // of the call that waits
+        finish(std::move(result));  // of the waiting call
       } else {
         RELAY_RETURN_IF_ERROR(step());
       }
@@ -135,7 +134,7 @@ class Machine {
       case ExprKind::GlobalVar: return named(ValueNode::Kind::Global, e);
       case ExprKind::Op: return named(ValueNode::Kind::Operator, e);
       case ExprKind::Constructor:
-        // Without arguments it is a value already.
+        // A constructor without arguments is already a value.
         if (get<ir::Constructor>(e).inputs.empty())
           return Value(Ref<const ValueNode>(new DataValue(Ref<const ir::Constructor>(&get<ir::Constructor>(e)), {})));
         return named(ValueNode::Kind::Constructor, e);
@@ -153,7 +152,7 @@ class Machine {
     return v;
   }
 
-  // `taken` of its uses have happened already.
+  // `taken` of its uses have already happened.
   void bind(Frame& f, const ExprNode* e, Value v, size_t taken = 0) {
     auto it = f.uses->find(e);
     if (it == f.uses->end() || it->second <= taken) return;  // never used
@@ -169,7 +168,7 @@ class Machine {
     bind(f, task.targets[0], std::move(v));
   }
 
-  // The top task becomes that of `e`, whose value is also its own: no task waits for a tail.
+  // Turns the top task into that of `e`, which has the same value: no task waits for a tail.
   void become(const ExprNode* e) {
     Frame& f = frames_.back();
     if (ready(e)) return finish(take(e));
@@ -179,7 +178,7 @@ class Machine {
     if (it != f.uses->end() && it->second > 1) task.targets.push_back(e);
   }
 
-  // Asks for operands, the first one next.
+  // Requests operands, the first one next.
   void ask(std::initializer_list<const ExprNode*> list) { ask(std::vector<const ExprNode*>(list)); }
   void ask(const std::vector<const ExprNode*>& list) {
     for (size_t i = list.size(); i-- > 0;)
@@ -198,7 +197,7 @@ class Machine {
     Task& task = f.work.back();
     const ExprNode* e = task.node;
     bool first = task.phase++ == 0;
-    if (first && ready(e)) {  // computed since it was asked for
+    if (first && ready(e)) {  // computed since it was requested
       f.work.pop_back();
       return ok();
     }
@@ -297,7 +296,8 @@ class Machine {
     c->shape = frames_.back().shape;
     for (const ir::VarRef& var : free_vars(function)) {
       auto it = frames_.back().values.find(var.get());
-      if (it != frames_.back().values.end()) c->captured.push_back({var.get(), it->second.value});  // else its own name
+      // otherwise its own name
+      if (it != frames_.back().values.end()) c->captured.push_back({var.get(), it->second.value});
     }
     return v;
   }
@@ -357,7 +357,7 @@ class Machine {
     return wrong(&call, format("{} is called", str(callee)));
   }
 
-  // A frame for a call of `closure`; when it is the last thing its caller does, in the caller's place.
+  // Makes a frame for a call of `closure`; a tail call replaces its caller's frame.
   Status enter(const ClosureValue& closure, const Values& args, const ExprNode* at, bool from_call,
                const Value& self = {}) {
     const ir::Function& function = *closure.function;
@@ -399,7 +399,7 @@ class Machine {
     return ok();
   }
 
-  // Checks an argument against its declared type and learns the shape variables in it.
+  // Checks an argument against its declared type and binds the shape variables in it.
   Status match_type(const ir::Type& type, const Value& value, const ir::Var& param, ShapeValues* shape) {
     if (const ir::TupleType* tuple = ir::as<ir::TupleType>(type)) {
       const TupleValue* v = as_tuple(value);
@@ -431,7 +431,8 @@ class Machine {
     return ok();
   }
 
-  // --- patterns: as deep as they are written -------------------------------------------------------------------------
+  // --- patterns: recursive, only as deep as written
+  // --------------------------------------------------------------------
   static const Values* fields_of(const ir::Pattern& p, const Value& v) {
     if (p->kind == ir::PatternKind::Tuple) return as_tuple(v) ? &as_tuple(v)->fields : nullptr;
     const DataValue* data = as_data(v);

@@ -135,7 +135,7 @@ TEST(Eval, References) {
   EXPECT_EQ(as_double(*v), 3);
 }
 
-// r = ref(t); r := a function that captured r and the argument: a cycle, gone at the end of the run.
+// r = ref(t); r := a function that captured r and the argument: a cycle, freed at the end of the run.
 TEST(Eval, CyclesOfReferencesAreFreed) {
   ir::Type tensor = ir::tensor_type({1}, DType::float32());
   VarRef x = ir::var("x", ir::tuple_type({tensor})), r = ir::var("r"), f = ir::var("f"), done = ir::var("done");
@@ -150,7 +150,7 @@ TEST(Eval, CyclesOfReferencesAreFreed) {
   EXPECT_EQ(argument.node->use_count(), 1u) << "the cycle still holds it";
 }
 
-// %0 = (%x,); (%0.0, fn () { %0 }): the last node that reads %x is inside of the function too.
+// %0 = (%x,); (%0.0, fn () { %0 }): the last node that reads %x is also inside of the function.
 TEST(Eval, ClosuresKeepWhatSharedNodesRead) {
   VarRef x = ir::var("x");
   Expr shared = ir::tuple({x});

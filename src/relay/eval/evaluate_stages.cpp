@@ -38,13 +38,13 @@ Result<Shape> shape_of(const te::Tensor& t, const ShapeValues& values) {
   return shape;
 }
 
-// All values of each state, one step after the other. `known`: what the stage reads.
+// All values of each state, step by step. `known`: the inputs of the stage.
 Result<std::vector<Tensor>> run_recurrence(const te::Tensor& stage, const KnownTensors& known,
                                            const ShapeValues& values, const EvalOptions& options) {
   const te::Recurrence& r = *te::as_recurrence(*stage);
   const std::optional<int64_t> steps = scalar::evaluate(r.steps, values);
   RELAY_CHECK(steps, "the number of steps of {} has no value", stage->name);
-  // What is computed outside of the steps is given to them.
+  // Values computed outside of the steps are bound for them.
   TensorBindings bound;
   std::vector<std::pair<te::Tensor, te::Tensor>> given;
   for (const te::Tensor& in : te::inputs(stage)) {

@@ -29,7 +29,7 @@ Types flat(const Types& types) {
   return out;
 }
 
-// What is wrong with an operator's own definition: whoever writes a new one reads it.
+// Reports an error in an operator's definition, for the author of the operator.
 Diagnostic wrong_definition(const std::string& name, std::string message, std::string help) {
   return Diagnostic{DiagnosticKind::type_mismatch, format("{}: {}", name, message), {}, {}, {}, std::move(help)};
 }
@@ -71,7 +71,7 @@ Result<ExampleCase> parse(const op::OpDef& def, const std::string& name, const s
   return c;
 }
 
-// ... and asks the relation.
+// ... and infers the type with the relation.
 Result<ExampleCase> build(const op::OpDef& def, const std::string& name, const std::vector<std::string>& inputs,
                           const std::string& attrs) {
   RELAY_ASSIGN(ExampleCase c, parse(def, name, inputs, attrs));
@@ -81,7 +81,7 @@ Result<ExampleCase> build(const op::OpDef& def, const std::string& name, const s
   return c;
 }
 
-// 53 random bits as a number in [0, 1): the same on every machine.
+// 53 random bits as a value in [0, 1): the same on every machine.
 double uniform(std::mt19937_64& random) { return std::ldexp(static_cast<double>(random() >> 11), -53); }
 
 Tensor random_tensor(const TensorType& type, double least, double most, std::mt19937_64& random) {
@@ -117,7 +117,7 @@ Result<ExampleCase> example_case(const op::OpDef& def, size_t i) {
   return c;
 }
 
-// Adds what follows for variables of sizes such as `2 * c`, as programs have them.
+// Solves for variables in sizes such as `2 * c`.
 static Status solve(ExampleCase& c, const TensorType& symbolic, const TensorType& value) {
   for (size_t d = 0; d < symbolic.shape.size(); ++d) {
     const int64_t size = value.shape[d]->ivalue;
@@ -175,9 +175,9 @@ Result<Type> infer_reject(const op::OpDef& def, size_t i) {
   return def.infer(c.attrs, c.inputs);
 }
 
-// Pointers to the rows of a sparse matrix ascend.
+// Sorts row pointers of a sparse matrix.
 static void sort_pointers(const ExampleCase& c, std::vector<Tensor>* tensors) {
-  if (tensors->size() != c.def->inputs.size()) return;  // none where there are tuples
+  if (tensors->size() != c.def->inputs.size()) return;  // no such inputs if there are tuples
   for (size_t k = 0; k < tensors->size(); ++k) {
     if (!c.def->inputs[k].name.ends_with("indptr")) continue;
     std::vector<int64_t> values = (*tensors)[k].to_ints();
@@ -186,7 +186,7 @@ static void sort_pointers(const ExampleCase& c, std::vector<Tensor>* tensors) {
   }
 }
 
-// 0, 1, .. in some order.
+// Fills a tensor with 0, 1, .. in some order.
 static void number(Tensor* tensor, std::mt19937_64& random) {
   std::vector<int64_t> values(static_cast<size_t>(tensor->elements()));
   std::iota(values.begin(), values.end(), 0);

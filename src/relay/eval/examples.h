@@ -1,4 +1,4 @@
-// Operators' examples made concrete: what the tests of operators, of kernels and the benchmarks go through.
+// Operators' examples as typed calls with inputs, for the tests of operators and kernels and for the benchmarks.
 //
 //   for each operator, for each example:
 //     ExampleCase c = example_case(def, i)       types, attributes, inferred output
@@ -19,31 +19,31 @@ struct ExampleCase {
   std::string name;  // "nn.conv2d/3", with " (n, 3, h, w)" for the symbolic form
   ir::Attrs attrs;
   ir::Types inputs;
-  ir::Type output;    // what the relation gives
-  ShapeValues shape;  // symbolic form: the variables with their values in the static form
+  ir::Type output;    // inferred by the relation
+  ShapeValues shape;  // for the symbolic form: the variables with their values in the static form
 };
 
-// The i-th example, and the same with symbolic dimensions (only where example.symbolic is given).
+// The i-th example, and its symbolic form (only if example.symbolic is set).
 Result<ExampleCase> example_case(const op::OpDef& def, size_t i);
 Result<ExampleCase> symbolic_case(const op::OpDef& def, size_t i);
-// What the relation says to the i-th reject: a diagnostic is what should come.
+// The result of the relation for the i-th reject; a diagnostic is expected.
 Result<ir::Type> infer_reject(const op::OpDef& def, size_t i);
 
-// The tensors of the inputs of the static form, tuples spread out; drawn from the example's range, the same every time.
-// Those of inputs named .._indptr ascend.
+// The input tensors of the static form, tuples flattened; drawn from the example's range, the same in every call. The
+// values of inputs named .._indptr ascend.
 std::vector<Tensor> example_inputs(const ExampleCase& c);
 
-// The tensor expressions of the call, with a placeholder for each flat input.
+// The tensor expressions of the call, with a placeholder for each flattened input.
 struct CaseExpressions {
   te::Tensors inputs, outputs;
 };
 CaseExpressions expressions(const ExampleCase& c);
-// The values of the outputs, flat.
+// The values of the outputs, flattened.
 Result<std::vector<Tensor>> evaluate_case(const ExampleCase& c, const std::vector<Tensor>& inputs,
                                           const EvalOptions& options = {});
 
-// fn (%data: ..., %weight: ...) { op(%data, %weight, attributes) }; a tuple input is a parameter for each of its
-// tensors. For the compiler's tests.
+// fn (%data: ..., %weight: ...) { op(%data, %weight, attributes) }; a tuple input becomes one parameter per tensor. For
+// the compiler's tests.
 ir::FunctionRef function(const ExampleCase& c);
 
 }  // namespace relay::eval

@@ -1,4 +1,4 @@
-// What is said of examples that are wrong. test/ops proves the operators by theirs.
+// Tests of the messages about invalid examples. test/ops tests the operators with their own examples.
 #include "relay/eval/examples.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace relay::eval {
 namespace {
 
-// What the author of an operator is told of an example: nn.relu with this one.
+// The message to the author of an operator: nn.relu with this example.
 std::string told(op::Example example, bool symbolic) {
   op::OpDef def = *op::find("nn.relu");
   def.examples = {std::move(example)};

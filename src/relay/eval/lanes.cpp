@@ -1,5 +1,5 @@
-// Instructions over lanes. Common operations have loops of their own; the rest goes lane by lane through scalar::apply,
-// which says what every operation means.
+// Instructions over lanes. Common operations have separate loops; the rest is computed per lane by scalar::apply, which
+// defines every operation.
 #include "relay/eval/lanes.h"
 
 #include <bit>
@@ -43,7 +43,7 @@ void map2(Operand a, Operand b, R* out, int n, F f) {
 
 bool is_half(DType t) { return t.is_float() && t.bits == 16; }
 
-// Brings results computed wider back into the type: halves and narrow integers.
+// Narrows results computed in a wider type: halves and narrow integers.
 void narrow(DType t, void* out, int n) {
   if (is_half(t)) {
     float* p = static_cast<float*>(out);
@@ -252,7 +252,7 @@ void cast_lanes(const Instruction& in, Operand a, void* out, int n) {
 }
 
 void reinterpret_lanes(const Instruction& in, Operand a, void* out, int n) {
-  // The operand may be held wider than the program says (float64 evaluation): round it to its own type first.
+  // The operand may be held wider than its type (float64 evaluation): round it to that type first.
   for (int l = 0; l < n; ++l) {
     Value v{in.from};
     if (in.from.is_float())

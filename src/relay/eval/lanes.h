@@ -1,4 +1,4 @@
-// One instruction over lanes. Private to eval/.
+// A single instruction over lanes. Private to eval/.
 #pragma once
 
 #include "relay/eval/stage.h"
@@ -6,7 +6,7 @@
 
 namespace relay::eval {
 
-// An operand: stride 0 when it is uniform.
+// An operand; stride 0 if it is uniform.
 template <class T>
 struct View {
   const T* data;
@@ -29,12 +29,13 @@ void binary_lanes(BinaryOp op, DType from, DType to, Operand a, Operand b, void*
 void cast_lanes(const Instruction& in, Operand a, void* out, int n);
 void reinterpret_lanes(const Instruction& in, Operand a, void* out, int n);
 void select_lanes(DType dtype, Operand condition, Operand a, Operand b, void* out, int n);
-// out[l] = tensor[lanes[l] + uniform] where the mask holds, else 0; null operands: no part, no mask.
+// out[l] = tensor[lanes[l] + uniform] where the mask holds, else 0. `lanes` and `mask` may be null: no lane part, no
+// mask.
 void load_lanes(const Tensor& tensor, Operand lanes, int64_t uniform, Operand mask, void* out, int n);
 // destination[begin + l] = value[l], converted to the tensor's type from its register.
 void store_lanes(Tensor* destination, int64_t begin, Operand value, int n);
 
-// Lane l of a register of `dtype`, and back.
+// Reads and writes lane l of a register of `dtype`.
 scalar::Value get_lane(DType dtype, Operand operand, int64_t lane);
 void put_lane(const scalar::Value& value, void* out, int64_t lane);
 

@@ -22,7 +22,7 @@ bool looks_at_bits(const te::TensorNode& stage) {
 
 using Arrays = std::unordered_map<const scalar::Source*, loop::BufferRef>;
 
-// The same loops with every float type in double, over `arrays`, which are.
+// Rewrites the loops with every float type as double, over `arrays`, which are double.
 class Widener {
  public:
   explicit Widener(Arrays arrays) : buffers_(std::move(arrays)) {}
@@ -95,7 +95,7 @@ Tensor run_program(const te::Tensor& stage, const std::vector<Tensor>& inputs, c
   const Shape& shape = shapes.at(stage.get());
   kernel.params.push_back(array(stage->name, computed(stage->dtype), shape));
   arrays[stage->result.get()] = kernel.params.back();
-  tensors.push_back(Tensor::full(shape, computed(stage->dtype), 0));  // what no task stores is never read
+  tensors.push_back(Tensor::full(shape, computed(stage->dtype), 0));  // elements that no task stores are never read
 
   kernel.body = widened ? Widener(arrays).stmt(stage->program)
                         : loop::redirect(stage->program, [&](const loop::Access& a) -> loop::Access {

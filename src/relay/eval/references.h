@@ -1,5 +1,6 @@
 // The references that a run has made. They can form cycles (a reference to a function that captured the reference),
-// which counting does not free: at the end of a run those that neither its result nor its arguments reach are emptied.
+// which reference counting does not free. At the end of a run, references that are reachable from neither its result
+// nor its arguments are emptied.
 #pragma once
 
 #include "relay/eval/values.h"
@@ -9,12 +10,13 @@ namespace relay::eval {
 class References {
  public:
   Value make(Value value);
-  // `roots`: what lives on.
+  // `roots`: the values that outlive the run.
   void end(Values roots);
 
  private:
   std::vector<Ref<const ReferenceValue>> made_;
-  size_t check_at_ = 1024;  // at so many the ones that nothing else holds are let go; then twice what is left
+  // the number of references at which unused ones are released; afterwards twice the number that remain
+  size_t check_at_ = 1024;
 };
 
 }  // namespace relay::eval

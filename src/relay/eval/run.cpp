@@ -43,7 +43,7 @@ Tensor moved_to_end(const Tensor& t, int d) {
   Tensor out = Tensor::empty({t.elements()}, t.dtype());
   const T* from = t.span<T>().data();
   T* to = out.mutable_span<T>().data();
-  constexpr int64_t block = 16;  // of both, so that reads and writes stay in the cache
+  constexpr int64_t block = 16;  // of both dimensions, so that reads and writes stay in the cache
   for (int64_t o = 0; o < outer; ++o, from += extent * inner, to += extent * inner)
     for (int64_t i0 = 0; i0 < inner; i0 += block)
       for (int64_t e0 = 0; e0 < extent; e0 += block)
@@ -52,7 +52,7 @@ Tensor moved_to_end(const Tensor& t, int d) {
   return out;
 }
 
-// One thread's registers. `dot_inputs` are those of program.dot.
+// The registers of one thread. `dot_inputs` are those of program.dot.
 class Runner {
  public:
   Runner(const StageProgram& program, const std::vector<Tensor>& inputs, const std::vector<Tensor>& dot_inputs,
@@ -68,7 +68,7 @@ class Runner {
       offsets.push_back(total);
       total += in.uniform ? 8 : static_cast<size_t>(capacity_);
     }
-    memory_.resize(total + static_cast<size_t>(capacity_) * outputs.size());  // 8 bytes each
+    memory_.resize(total + static_cast<size_t>(capacity_) * outputs.size());  // 8 bytes per value
     for (size_t o : offsets) registers_.push_back(memory_.data() + o);
     for (size_t v = 0; v < outputs.size(); ++v)
       accumulators_.push_back(memory_.data() + total + static_cast<size_t>(capacity_) * v);
@@ -146,7 +146,7 @@ class Runner {
     for (size_t v = 0; v < values; ++v) store_lanes(&outputs_[v], begin, {accumulators_[v], false}, n);
   }
 
-  // One output point: its reduction runs over lanes, and is combined in order.
+  // Computes an output point: its reduction runs over lanes, and is combined in order.
   void swapped_point(int64_t point) {
     int64_t rest = point;
     for (size_t d = steps_.size(); d-- > 0;)
@@ -178,13 +178,13 @@ class Runner {
     return sum;
   }
 
-  // Calls body for every combination of the first `count` step axes, with the instructions of their levels up to date.
+  // Calls body for every combination of the first `count` step axes, after updating the instructions of their levels.
   template <class F>
   void each_step(size_t count, int n, F body) {
     for (int64_t e : program_.step_extents)
       if (e == 0) return;
     std::fill(steps_.begin(), steps_.end(), 0);
-    size_t moved = 0;  // the outermost axis that has moved
+    size_t moved = 0;  // the outermost axis that has advanced
     for (;;) {
       for (size_t k = moved; k < count; ++k) level(k + 1, n);
       body();
@@ -298,7 +298,7 @@ class Runner {
   int64_t capacity_;
   std::vector<int64_t> memory_;
   std::vector<void*> registers_;
-  std::vector<void*> accumulators_;  // one a value
+  std::vector<void*> accumulators_;  // one per value
   void* accumulator_ = nullptr;      // the first
   int64_t one_ = 1;
   const Operand true_{&one_, true};
@@ -323,7 +323,7 @@ std::vector<Tensor> run(const StageProgram& program, const std::vector<Tensor>& 
                            : wide         ? moved_to_end<double>(t, side.moved)
                                           : moved_to_end<float>(t, side.moved));
     }
-  // Whole chunks a thread.
+  // Whole chunks per thread.
   int64_t grain = program.swapped ? 1 : chunk_lanes;
   int64_t chunks = (points + grain - 1) / grain, threads = std::clamp<int64_t>(options.threads, 1, chunks);
   if (threads == 1) {
@@ -344,7 +344,8 @@ std::vector<Tensor> run(const StageProgram& program, const std::vector<Tensor>& 
   for (int64_t t = 0; t < threads; ++t) {
     try {
       workers.emplace_back(part, t);
-    } catch (const std::system_error&) {  // no more threads: this one does the part, the result is the same
+      // no more threads available: this thread does the part; the result is the same
+    } catch (const std::system_error&) {
       part(t);
     }
   }

@@ -38,7 +38,8 @@ te::Tensor matmul(const te::Tensor& a, const te::Tensor& b) {
                     [&](const Exprs& i, const Exprs& k) { return (*a)({i[0], k[0]}) * (*b)({k[0], i[1]}); });
 }
 
-// The meaning, point by point with scalar::eval: what evaluate() must equal bit for bit in native precision.
+// Defines the expected result, point by point with scalar::eval: evaluate() must equal it bit for bit in native
+// precision.
 Tensor obvious(const te::Tensor& stage, const TensorBindings& inputs) {
   Shape shape;
   for (const Expr& e : stage->shape) shape.push_back(e->ivalue);
@@ -114,7 +115,7 @@ TEST(EvalTe, ScansAreForSchedules) {
   EXPECT_NE(got.errors()[0].message.find("'running' by te::scan"), std::string::npos) << render(got.errors());
 }
 
-// Programs run in the interpreter of loops; their arithmetic is double where that of all others is.
+// Programs run in the loop interpreter; their arithmetic is double if that of all other stages is.
 TEST(EvalTe, Programs) {
   te::Tensor x = te::placeholder("x", dims({2, 3}), DType::float32());
   te::Tensor total = te::program("total", x->shape, x->dtype, {0}, [&](const Exprs& b, const loop::BufferRef& result) {
@@ -171,7 +172,7 @@ TEST(EvalTe, ConvolutionWithGuard) {
         return select(inside, (*x)({i[0], r[0], y, c}), fimm(0)) * (*w)({i[1], r[0], r[1], r[2]});
       });
   expect_exact(conv, inputs);
-  // The same with the padding as a stage of its own, as operators write it; in both precisions.
+  // The same with the padding as a separate stage, as operators write it; in both precisions.
   te::Tensor padded = te::compute("padded", dims({2, 3, 11, 13}), [&](const Exprs& i) {
     Expr y = i[2] - 1, c = i[3] - 1;
     Expr inside = logical_and(logical_and(le(imm(0), y), lt(y, imm(9))), logical_and(le(imm(0), c), lt(c, imm(11))));
@@ -280,7 +281,7 @@ TEST(EvalTeProperty, RandomBodies) {
       if (pick(4) == 0) return t.is_float() ? fimm(static_cast<double>(pick(9)) / 4 - 1, t) : imm(pick(3), t);
       if (pick(5) == 0 && t == DType::int64())
         return axes[static_cast<size_t>(pick(static_cast<int64_t>(axes.size())))];
-      // A guarded load, sometimes one step outside.
+      // A guarded load, sometimes one step out of range.
       Expr row = axes[0] + pick(3) - 1, column = floormod(axes[1] * (1 + pick(3)), 7);
       Expr inside = logical_and(le(imm(0), row), lt(row, imm(6)));
       return select(inside, (*sources[source])({row, column}), imm(1, t));
@@ -339,7 +340,7 @@ TEST(EvalTe, ArgmaxHasThePlaceOfNumbersTiesAndNaN) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   struct Case {
     std::vector<double> row;
-    int64_t first, last;  // of the greatest
+    int64_t first, last;  // of the greatest value
   };
   for (DType t : {DType::float32(), DType::float64(), DType::float16()})
     for (const Case& c : {Case{{1, 3, 2, 3, 0}, 1, 3}, Case{{nan, 1, nan, 2, 5}, 0, 2}, Case{{1, 2, nan, 9, 3}, 2, 2},
@@ -369,7 +370,7 @@ TEST(EvalTe, RecurrencesTakeAStateThroughTheirSteps) {
   const DType t = DType::float32();
   const Expr steps = scalar::var("n");
   te::Tensor x = te::placeholder("x", {steps, imm(2)}, t), first = te::placeholder("first", {imm(2)}, t);
-  // a = b + x[t], b = 2 * a (of before): b of each step is read by none but the next.
+  // a = b + x[t], b = 2 * a (the previous one): b of each step is read only by the next step.
   const te::Tensors states =
       te::recurrence("loop", steps, {first, first}, [&](const Expr& step, const te::Tensors& before) {
         te::Tensor a = te::compute("a", {imm(2)}, [&](const Exprs& i) { return (*before[1])(i) + (*x)({step, i[0]}); });

@@ -57,7 +57,7 @@ std::string str(const Value& root, int64_t limit) {
         if (!as_data(v)->fields.empty()) fields(as_data(v)->fields, "(");
         break;
       case ValueNode::Kind::Reference:
-        out += "ref(...)";  // may hold itself
+        out += "ref(...)";  // may contain itself
         break;
       case ValueNode::Kind::Closure: out += "<function>"; break;
       case ValueNode::Kind::Global:
@@ -94,7 +94,7 @@ static void flatten(const Value& v, Values* out) {
   }
 }
 
-// What a shape is computed for, for messages.
+// Describes the use of a computed shape, for messages.
 static ShapeUse shape_use(const op::OpDef& def, const te::Tensors& inputs, const TensorBindings& bindings) {
   ShapeUse use{def.name};
   for (size_t i = 0; i < inputs.size() && inputs.size() == def.inputs.size(); ++i)
@@ -104,7 +104,7 @@ static ShapeUse shape_use(const op::OpDef& def, const te::Tensors& inputs, const
   return use;
 }
 
-// The type of a result with the sizes that `found` says from place `first` on.
+// The type of a result with the sizes in `found` from position `first` on.
 static Result<ir::Type> with_sizes(const ir::TensorType& type, const Tensor& found, size_t first,
                                    const std::function<ShapeUse()>& use) {
   ir::Dims dims = type.shape;
@@ -180,7 +180,7 @@ Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Typ
   return ok();
 }
 
-// Of an operator that a function of others computes, which sees the types of the program.
+// Calls an operator that a user's function computes, which gets tensors of the program's types.
 static Result<Value> call_back(const op::OpDef& def, const op::Callback& callback, const ir::Attrs& attrs,
                                const Values& inputs, const ir::Type& type, const EvalOptions& options) {
   std::vector<Tensor> in, out;

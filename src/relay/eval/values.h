@@ -1,4 +1,4 @@
-// What programs evaluate to.
+// The values of programs.
 #pragma once
 
 #include "relay/eval/te.h"
@@ -8,7 +8,7 @@ namespace relay::eval {
 
 struct ValueNode;
 
-// What a Relay expression evaluates to: a tensor, or a node of one of the kinds below.
+// The value of a Relay expression: a tensor, or a node of one of the kinds below.
 struct Value {
   Value() = default;
   Value(Tensor t) : tensor(std::move(t)), dtype(tensor.dtype()) {}
@@ -16,7 +16,7 @@ struct Value {
   Value(Ref<const ValueNode> n) : node(std::move(n)) {}
 
   Tensor tensor;
-  DType dtype;                // the tensor's type in the program: with options.float64 the tensor itself is wider
+  DType dtype;                // the tensor's type in the program; with options.float64 the tensor itself is wider
   Ref<const ValueNode> node;  // null for a tensor
   explicit operator bool() const { return tensor || node; }
 };
@@ -38,7 +38,7 @@ struct ClosureValue : ValueNode {
   ir::FunctionRef function;
   std::vector<std::pair<const ir::ExprNode*, Value>> captured;
   const ir::ExprNode* self = nullptr;  // the variable that is this closure inside its own body
-  ShapeValues shape;                   // shape variables of the functions around it
+  ShapeValues shape;                   // shape variables of the enclosing functions
 };
 // A global function, an operator or a constructor as a value.
 struct NamedValue : ValueNode {
@@ -51,14 +51,14 @@ struct DataValue : ValueNode {
   Ref<const ir::Constructor> constructor;
   Values fields;
 };
-// What ref() makes; shared by all who hold it.
+// The result of ref(); shared by all its holders.
 struct ReferenceValue : ValueNode {
   explicit ReferenceValue(Value v) : ValueNode(Kind::Reference), value(std::move(v)) {}
   mutable Value value;
 };
 
 Value tuple_value(Values fields);
-const TupleValue* as_tuple(const Value& value);  // null when it is none
+const TupleValue* as_tuple(const Value& value);  // null if it is of another kind
 const DataValue* as_data(const Value& value);
 const ReferenceValue* as_reference(const Value& value);
 

@@ -81,7 +81,7 @@ uint64_t hash(const AttrValue& value) {
   return hasher.h;
 }
 
-// Only what differs from the defaults counts, so that null and default attributes agree.
+// Only fields that differ from the defaults are hashed, so that null and default attributes agree.
 uint64_t hash(const Attrs& attrs) {
   uint64_t h = 0x417474;
   if (!attrs) return h;

@@ -8,7 +8,7 @@
 //         field("out_dtype", &DenseAttrs::out_dtype, "Of the output; none: that of data.")};
 //   };
 //
-// From the list come defaults, parsing, printing, equality, hashing, documentation and the Python signature, all
+// Defaults, parsing, printing, equality, hashing, documentation and the Python signature derive from the list, all
 // through the erased AttrField.
 #pragma once
 
@@ -29,12 +29,13 @@ using Strings = std::vector<std::string>;
 
 using IntLists = std::vector<Ints>;
 
-// What an attribute can be. monostate is `None`. Dims may hold shape variables (reshape's newshape); as text both Ints
+// The value of an attribute. monostate is `None`. Dims may hold shape variables (reshape's newshape); as text both Ints
 // and Dims are written [1, m, -1]; IntLists is [[0, 0], [1, 1]] (pad_width).
 using AttrValue =
     std::variant<std::monostate, bool, int64_t, double, std::string, DType, Ints, Floats, Strings, Dims, IntLists>;
 
-// Members that may be None: the axes of a reduction; an out_dtype that is the input's ("" and "void" are None too).
+// Members that may be None: the axes of a reduction; an out_dtype that defaults to the input's ("" and "void" are None
+// too).
 using OptInts = std::optional<Ints>;
 using OptInt = std::optional<int64_t>;
 using OptFloat = std::optional<double>;
@@ -61,9 +62,9 @@ constexpr Field<Struct, Value> required_field(const char* name, Value Struct::* 
   return {name, member, doc, true};
 }
 
-// How a member type crosses to and from AttrValue. from() accepts what a reader would: an int for a float, an int for a
-// one-element list (not for IntOrInts), a list of ints for Dims, an empty list for an empty list of anything, a string
-// for a DType; false when the value does not fit.
+// Conversion of a member type to and from AttrValue. from() accepts the obvious variants: an int for a float, an int
+// for a one-element list (not for IntOrInts), a list of ints for Dims, an empty list for an empty list of anything, a
+// string for a DType. It returns false if the value does not fit.
 template <class T>
 struct AttrConvert;
 
@@ -109,16 +110,16 @@ using Attrs = Ref<const AttrsNode>;
 
 // The erased description of one attribute struct.
 struct AttrsType {
-  std::string name;  // "relay.attrs.Conv2DAttrs": what `attrs_type_key` says
+  std::string name;  // "relay.attrs.Conv2DAttrs", as in `attrs_type_key`
   std::vector<AttrField> fields;
-  // A default-made struct with the values given by name; diagnostics for unknown names (with the nearest one), wrong
-  // types, missing required ones.
+  // Creates a struct with these values by name and defaults for the rest; diagnostics for unknown names (with the
+  // nearest one), wrong types, missing required attributes.
   Result<Attrs> (*create)(const AttrsType& type,
                           const std::vector<std::pair<std::string, AttrValue>>& values) = nullptr;
   int find(std::string_view field) const;  // its index or -1
 };
 
-// A struct behind its description.
+// An attribute struct with its description.
 struct AttrsNode : Counted {
   explicit AttrsNode(const AttrsType& t) : type(t) {}
   const AttrsType& type;
@@ -190,7 +191,7 @@ AttrsType describe(std::string name) {
 }
 }  // namespace detail
 
-// Attributes of functions and modules: any names. `Primitive=1` marks a fused function.
+// Attributes of functions and modules, with arbitrary names. `Primitive=1` marks a fused function.
 using DictAttrs = std::map<std::string, AttrValue>;
 
 }  // namespace relay::ir

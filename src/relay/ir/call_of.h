@@ -1,6 +1,6 @@
 // Calls of operators by name:
 //
-//   const Call* pad = call_of(e, "nn.pad");     null when `e` is something else
+//   const Call* pad = call_of(e, "nn.pad");     null if `e` is something else
 #pragma once
 
 #include "relay/ir/expr.h"

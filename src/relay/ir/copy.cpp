@@ -18,7 +18,7 @@ static Pattern with_vars(const Pattern& p, const VarMap& fresh) {
   return out;
 }
 
-// The node with the variables that it binds replaced.
+// The node with replaced binders.
 static Expr with_binders(const Expr& now, const VarMap& fresh, CopiedTypes types) {
   Expr out = now;
   if (const Let* l = as<Let>(now)) out = let(VarRef(as<Var>(fresh.at(l->var.get()))), l->value, l->body, now->span);

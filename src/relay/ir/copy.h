@@ -1,4 +1,4 @@
-// A copy of an expression whose bound variables are its own, so that both can stand in one program.
+// Copies an expression with fresh bound variables, so that the original and the copy can occur in one program.
 //
 //   let %a = exp(%x); add(%a, %y)   with y = 1f   becomes   let %a' = exp(%x); add(%a', 1f)
 #pragma once
@@ -7,10 +7,10 @@
 
 namespace relay::ir {
 
-enum class CopiedTypes : uint8_t { Kept, Forgotten };  // those that inference found
+enum class CopiedTypes : uint8_t { Kept, Forgotten };  // the types that inference found
 
 VarRef copy_of(const Var& v, CopiedTypes types = CopiedTypes::Kept);
-// `values`: what stands for the free variables in it.
+// `values`: the replacements of free variables.
 Expr copy(const Expr& e, VarMap values, CopiedTypes types = CopiedTypes::Kept);
 
 }  // namespace relay::ir

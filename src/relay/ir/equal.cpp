@@ -10,7 +10,7 @@ namespace relay::ir {
 
 namespace {
 
-// Leaves are compared by what they say; their sharing costs nothing and does not count.
+// Leaves are compared by content; sharing of leaves is ignored.
 bool is_leaf(const Expr& e) {
   switch (e->kind) {
     case ExprKind::Constant:
@@ -23,8 +23,8 @@ bool is_leaf(const Expr& e) {
   }
 }
 
-// Walks two programs side by side. `paired_` says which node of b a node of a stands for, and must stay one to one:
-// that makes sharing count and keeps the walk linear on DAGs.
+// Walks two programs side by side. `paired_` maps nodes of a to nodes of b and must stay one to one: so sharing is
+// compared, and the walk is linear on DAGs.
 class Matcher {
  public:
   explicit Matcher(bool map_free) : map_free_(map_free) {}

@@ -18,7 +18,7 @@ static Ref<const T> build(Span span, Args&&... args) {
   return Ref<const T>(node);
 }
 
-// The span given, or that of the first child that has one.
+// `span` if set, or that of the first child that has one.
 static Span span_or(Span span, const Expr& first, const Exprs& rest = {}) {
   if (span) return span;
   if (first && first->span) return first->span;
@@ -30,7 +30,7 @@ static Span span_or(Span span, const Expr& first, const Exprs& rest = {}) {
 Expr constant(Tensor value, Span span) { return build<Constant>(std::move(span), std::move(value)); }
 Expr constant(double value, DType dtype) { return constant(Tensor::scalar(value, dtype)); }
 VarRef var(std::string name, Type annotation, Span span) {
-  if (as<HoleType>(annotation)) annotation = nullptr;  // `_` says nothing
+  if (as<HoleType>(annotation)) annotation = nullptr;  // `_` means no annotation
   return build<Var>(std::move(span), std::move(name), std::move(annotation));
 }
 Expr tuple(Exprs elements, Span span) {

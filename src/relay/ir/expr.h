@@ -28,7 +28,8 @@ struct ExprNode : Counted {
   explicit ExprNode(ExprKind k) : kind(k) {}
   ExprKind kind;
   Span span;
-  mutable Type type;  // what inference found ("checked type"); null before. Passes keep it on nodes they do not change.
+  // the inferred type ("checked type"); null before inference. Passes keep it on nodes they do not change
+  mutable Type type;
 };
 using Expr = Ref<const ExprNode>;
 using Exprs = std::vector<Expr>;
@@ -51,7 +52,7 @@ struct Tuple : ExprNode {
 struct Var : ExprNode {
   Var(std::string n, Type a) : ExprNode(ExprKind::Var), name(std::move(n)), annotation(std::move(a)) {}
   std::string name;
-  Type annotation;                                              // null: none
+  Type annotation;                                              // null if absent
   static constexpr auto fields = std::tuple{&Var::annotation};  // compared as a binder or by identity, never by name
 };
 using VarRef = Ref<const Var>;
@@ -90,11 +91,11 @@ struct Call : ExprNode {
   Expr callee;
   Exprs args;
   Attrs attrs;              // null unless the callee is an operator with attributes
-  mutable Types type_args;  // of a generic callee: what inference put for its type variables; a cache like `type`
+  mutable Types type_args;  // for a generic callee: the inferred type arguments; a cache like `type`
   static constexpr auto fields = std::tuple{&Call::callee, &Call::args, &Call::attrs};
 };
 
-// let %x = value; body. A function value may refer to %x.
+// let %x = value; body. If the value is a function, it may refer to %x.
 struct Let : ExprNode {
   Let(VarRef v, Expr x, Expr b) : ExprNode(ExprKind::Let), var(std::move(v)), value(std::move(x)), body(std::move(b)) {}
   VarRef var;
@@ -118,7 +119,7 @@ struct TupleGetItem : ExprNode {
   static constexpr auto fields = std::tuple{&TupleGetItem::tuple, &TupleGetItem::index};
 };
 
-// ref(value), ref_read(r), ref_write(r, value): a write gives ()
+// ref(value), ref_read(r), ref_write(r, value); a write returns ()
 struct RefCreate : ExprNode {
   explicit RefCreate(Expr v) : ExprNode(ExprKind::RefCreate), value(std::move(v)) {}
   Expr value;
@@ -173,7 +174,7 @@ struct Constructor : ExprNode {
   static constexpr auto fields = std::tuple{&Constructor::name, &Constructor::data_type};
 };
 
-// A primitive operator: one node an operator in the whole process, made by the registry (op/registry.h).
+// A primitive operator: one node per operator in the whole process, made by the registry (op/registry.h).
 struct Op : ExprNode {
   Op(std::string n, const op::OpDef* d) : ExprNode(ExprKind::Op), name(std::move(n)), def(d) {}
   std::string name;
@@ -189,7 +190,7 @@ inline constexpr ExprKind kind_of{};
 #include "relay/ir/exprs.def"
 #undef RELAY_EXPR
 
-// The node as a T, or null when it is of another kind.
+// The node as a T, or null if it is of another kind.
 template <class T>
 const T* as(const Expr& e) {
   return e && e->kind == kind_of<T> ? static_cast<const T*>(e.get()) : nullptr;
@@ -213,7 +214,8 @@ struct Module {
   DictAttrs attrs;
 };
 
-// --- constructors (a span can be given; else it is that of the first child) ------------------------------------------
+// --- constructors (a span can be passed; by default it is that of the first child)
+// ------------------------------------
 Expr constant(Tensor value, Span span = {});
 Expr constant(double value, DType dtype = DType::float32());  // a scalar
 VarRef var(std::string name, Type annotation = {}, Span span = {});

@@ -1,4 +1,4 @@
-// What is derived from the `fields` lists of the node structs: dispatch on the kind, and visiting of fields.
+// Functions derived from the `fields` lists of the node structs: dispatch on the kind, and visiting of fields.
 //
 //   dispatch(*e, [&](const auto& node) { for_each_field(node, [&](const auto& field) { print(field); }); });
 //
@@ -9,7 +9,7 @@
 
 namespace relay::ir {
 
-// Calls f with the node as what it is.
+// Calls f with the node as its concrete type.
 template <class F>
 decltype(auto) dispatch(const ExprNode& e, F&& f) {
   switch (e.kind) {
@@ -27,7 +27,7 @@ void for_each_field(Node& node, F&& f) {
   std::apply([&](const auto&... member) { (f(node.*member), ...); }, std::remove_cv_t<Node>::fields);
 }
 
-// f(a.x, b.x) for every field x until one gives false.
+// Calls f(a.x, b.x) for every field x until one call returns false.
 template <class Node, class F>
 bool all_fields(const Node& a, const Node& b, F&& f) {
   return std::apply([&](const auto&... member) { return (f(a.*member, b.*member) && ...); }, Node::fields);
@@ -49,7 +49,7 @@ void for_each_child_of_field(Field& field, F&& f) {
 // The variables a pattern binds, in order of the text.
 void for_each_var(const Pattern& pattern, function_ref<void(const VarRef&)> f);
 
-// The variables a node binds over its children: parameters, the variable of a let, those of all patterns.
+// The variables a node binds over its children: parameters, the variable of a let, those of all patterns of a match.
 void for_each_binder(const Expr& e, function_ref<void(const VarRef&)> f);
 
 }  // namespace relay::ir

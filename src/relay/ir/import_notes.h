@@ -1,5 +1,5 @@
-// What an importer says of the nodes of a foreign model that are no call of an operator in the module: two lists of one
-// length among the module's attributes, a node's name and what became of it.
+// Notes of an importer on nodes of the foreign model that do not appear as operator calls in the module: two lists of
+// equal length among the module's attributes, the names of the nodes and their fates.
 #pragma once
 
 namespace relay::ir {

@@ -3,7 +3,7 @@
 //   NodeMap<Expr> done;  done[e.get()] = rewritten;  if (const Expr* r = done.find(e.get())) ...
 //
 // Open addressing in one array: a million entries cost about as much as the nodes themselves. No removal; values are
-// default-made; references are valid until the next insertion.
+// default-constructed; references stay valid until the next insertion.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class NodeMap {
     if (!slot.key) slot.key = key, ++size_;
     return slot.value;
   }
-  // True when the key was not there.
+  // Returns true if the key is new.
   bool insert(const void* key, V value) {
     size_t before = size_;
     V& place = (*this)[key];
@@ -65,7 +65,7 @@ class NodeMap {
 // A set of nodes.
 class NodeSet {
  public:
-  bool insert(const void* key) { return map_.insert(key, true); }  // true when it was not there
+  bool insert(const void* key) { return map_.insert(key, true); }  // true if it is new
   bool contains(const void* key) const { return map_.contains(key); }
   size_t size() const { return map_.size(); }
 

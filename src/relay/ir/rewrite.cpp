@@ -53,7 +53,7 @@ void for_each_binder(const Expr& e, function_ref<void(const VarRef&)> f) {
     for (const Clause& c : match->clauses) for_each_var(c.pattern, f);
 }
 
-// Nodes wait on a stack of our own: first to be entered (their children are pushed), then to be left.
+// Nodes wait on an explicit stack: first to be entered (their children are pushed), then to be left.
 namespace {
 struct Frame {
   const Expr* e;
@@ -151,7 +151,7 @@ std::vector<VarRef> bound_vars(const Expr& e) {
   return vars;
 }
 
-// A variable is bound in one place, so one that is bound anywhere below is not free.
+// A variable is bound in one place, so a variable that is bound anywhere below is not free.
 std::vector<VarRef> free_vars(const Expr& e) {
   NodeSet bound;
   std::vector<VarRef> used, vars;

@@ -24,7 +24,7 @@ class Substitution {
  private:
   Type type(const Type& t) const { return t ? substitute(t, bindings_) : t; }
 
-  // The variable with its new annotation; the same where it has none that changes.
+  // The variable with its new annotation; the same variable if nothing changes.
   VarRef variable(const VarRef& v) {
     if (!v || !v->annotation) return v;
     VarRef& made = variables_[v.get()];
@@ -38,7 +38,7 @@ class Substitution {
   Pattern pattern(const Pattern& p) {
     Ref<PatternNode> made(new PatternNode(*p));
     made->var = variable(p->var);
-    for (Pattern& inner : made->patterns) inner = pattern(inner);  // as deep as it is written
+    for (Pattern& inner : made->patterns) inner = pattern(inner);  // patterns nest only as deep as written
     return made;
   }
 
@@ -96,7 +96,7 @@ Result<Attrs> substitute_dims(const Attrs& attrs, const std::vector<scalar::Bind
       }
     values.emplace_back(attrs->type.fields[i].name, std::move(value));
   }
-  // A 0 that stands in reshape's newshape is the extent of data there; one that a size comes to is an extent of zero.
+  // A 0 written in reshape's newshape means the extent of data there; a size that evaluates to 0 is an extent of zero.
   for (auto& [name, value] : values)
     if (name == "allowzero" && made_zero && !written_zero) value = true;
   return changed ? attrs->type.create(attrs->type, values) : attrs;

@@ -69,9 +69,9 @@ struct TypeHasher {
 
 uint64_t hash(const Type& type) { return TypeHasher()(type); }
 
-// --- questions and changes -------------------------------------------------------------------------------------------
+// --- predicates and changes ------------------------------------------------------------------------------------------
 
-// The types a type is made of.
+// The component types of a type.
 static Types parts(const Type& t) {
   if (const TupleType* tuple = as<TupleType>(t)) return tuple->fields;
   if (const RefType* r = as<RefType>(t)) return {r->value};

@@ -80,7 +80,7 @@ Type tuple_type(Types fields);
 Type func_type(Types args, Type result, Types type_vars = {});
 Type hole();
 
-// The node as a T, or null when it is of another kind.
+// The node as a T, or null if it is of another kind.
 template <class T>
 const T* as(const Type& type);
 template <>
@@ -116,15 +116,15 @@ inline const HoleType* as(const Type& t) {
   return t && t->kind == TypeKind::Hole ? static_cast<const HoleType*>(t.get()) : nullptr;
 }
 
-// Structural; null equals null; type variables bound inside are matched up, dimensions are compared after normalising,
-// `?` equals `?`.
+// Structural equality. Null equals null; type variables bound inside are matched up; dimensions are compared after
+// normalising; `?` equals `?`.
 bool equal(const Type& a, const Type& b);
 uint64_t hash(const Type& type);
-// True if there is no hole in it.
+// True if it contains no hole.
 bool is_complete(const Type& type);
 // The sizes of a tensor, if all are numbers.
 std::optional<std::vector<int64_t>> static_shape(const Type& type);
-// The type with shape variables and type variables replaced; the same pointer when nothing changed.
+// The type with shape variables and type variables replaced; the same pointer if nothing changed.
 struct TypeBinding {
   Type var;  // TypeVar
   Type value;

@@ -50,7 +50,7 @@ static bool all_equal(TypeMatcher& matcher, const std::vector<T>& a, const std::
 bool TypeMatcher::equal(const Dims& a, const Dims& b) { return all_equal(*this, a, b); }
 bool TypeMatcher::equal(const Types& a, const Types& b) { return all_equal(*this, a, b); }
 
-// Recursive: types are nested as deep as a person writes them, the parser and inference limit it.
+// Recursive: types are nested only as deep as written; the parser and inference limit the depth.
 bool TypeMatcher::equal(const Type& a, const Type& b) {
   if (!a || !b) return a == b;
   if (a->kind != b->kind) return false;

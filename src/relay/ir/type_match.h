@@ -1,9 +1,9 @@
-// TypeMatcher: equality of types, dimensions and attributes while variables are being matched up.
+// TypeMatcher: equality of types, dimensions and attributes up to a renaming of variables.
 //
 //   fn [A](List[A]) -> Tensor[(n, n + 1), float32]   equals   fn [B](List[B]) -> Tensor[(m, m + 1), float32]
 //
 // Bound type variables are paired where they are bound. Shape variables have no binder in the text; with `match_dims`
-// they are paired at their first meeting and must stay so, without it they are equal only to themselves.
+// they are paired where they first meet and must stay paired; without it they equal only themselves.
 #pragma once
 
 #include <set>
@@ -25,7 +25,7 @@ class TypeMatcher {
   bool equal(const AttrValue& a, const AttrValue& b);
   bool equal(const Attrs& a, const Attrs& b);
   bool equal(const DictAttrs& a, const DictAttrs& b);
-  // Pairs type variables; false when there are more on one side.
+  // Pairs type variables; returns false if their numbers differ.
   bool bind(const Types& a, const Types& b);
 
  private:
@@ -33,8 +33,9 @@ class TypeMatcher {
 
   bool match_dims_;
   std::unordered_map<const TypeNode*, const TypeNode*> vars_, reverse_vars_;
-  std::unordered_map<const scalar::Node*, Dim> dims_, reverse_dims_;  // of a -> of b, and back
-  std::set<std::pair<const TypeNode*, const TypeNode*>> proven_;      // pairs of compound types: types are DAGs
+  std::unordered_map<const scalar::Node*, Dim> dims_, reverse_dims_;  // a's to b's, and back
+  // pairs of compound types already proved equal: types are DAGs
+  std::set<std::pair<const TypeNode*, const TypeNode*>> proven_;
 };
 
 }  // namespace relay::ir

@@ -1,4 +1,4 @@
-// Replaces exp, tanh, erf, log, sin, ... by polynomials (scalar/math.h has them and their error).
+// Replaces exp, tanh, erf, log, sin, ... by polynomials (see scalar/math.h for their errors).
 #include "relay/loop/loop.h"
 #include "relay/scalar/math.h"
 

@@ -4,9 +4,9 @@
 //   becomes
 //   let h = rsqrt(v[c] + 1e-5f)  for x in 0..n { y[x] = a[x] * h }
 //
-// A load moves only if the loop runs at least once and the load is evaluated in every iteration, so nothing is read
-// that was not read before. Integer arithmetic needs no pass: code generation places it at the outermost loop that
-// defines its variables. Only innermost loops, because a value kept over an inner loop costs that loop a register.
+// A load moves only if the loop runs at least once and the load is evaluated in every iteration, so no additional
+// memory is read. Integer arithmetic needs no pass: code generation places it at the outermost loop that defines its
+// variables. Only innermost loops, because a value kept over an inner loop costs that loop a register.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -104,7 +104,7 @@ class Hoister {
   bool movable(const Expr& root, bool always) {
     auto it = movable_.find(root.get());
     if (it == movable_.end()) {
-      scalar::visit(root, [&](const Expr& e) {  // arguments first, and what is below them once
+      scalar::visit(root, [&](const Expr& e) {  // arguments first, shared nodes once
         if (movable_.count(e.get())) return;
         Movable m{e, e->kind == Kind::Load, false};
         m.fixed = (e->kind == Kind::Var && facts_.inner.count(e.get())) ||

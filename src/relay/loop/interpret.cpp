@@ -1,5 +1,5 @@
-// The meaning of kernels: runs them statement by statement, lane by lane, and checks every index. Local arrays start
-// with garbage, so that a value that was never stored shows.
+// Interprets kernels statement by statement, lane by lane, and checks every index. Local arrays start with garbage, so
+// that reads of elements that were never stored are noticed.
 #include <cstring>
 #include <unordered_map>
 
@@ -58,7 +58,7 @@ class Interpreter {
                            .message = format("kernel {}: {}", kernel_.name, message)};
   }
 
-  // The address of an element, or null after a complaint.
+  // The address of an element; reports an error and returns null if there is none.
   char* element(const scalar::Source& source, std::span<const int64_t> indices) {
     auto it = arrays_.find(&source);
     if (it == arrays_.end()) return fail(format("array {} is not in scope", source.name)), nullptr;

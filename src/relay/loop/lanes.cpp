@@ -23,7 +23,7 @@ std::optional<Lanes> as_lanes(const scalar::Expr& e) {
   return std::nullopt;
 }
 
-// The element of a vector in lane `lane`; null where it is more than arithmetic.
+// The element of a vector in lane `lane`; null if the vector is not pure arithmetic.
 static scalar::Expr in_lane(const scalar::Expr& e, const scalar::Expr& lane) {
   if (e->dtype.lanes == 1) return e;
   if (e->kind == Kind::Ramp) return e->args[0] + lane * e->ivalue;
@@ -33,7 +33,7 @@ static scalar::Expr in_lane(const scalar::Expr& e, const scalar::Expr& lane) {
   return a && b ? scalar::binary(e->binary, a, b) : scalar::Expr();
 }
 
-// The place in memory that each lane reads, over the variable `lane`; null where some index is more than arithmetic.
+// The address that each lane reads, over the variable `lane`; null if some index is not pure arithmetic.
 static scalar::Expr joined_place(const scalar::Exprs& indices, const scalar::Exprs& steps, const scalar::Expr& lane,
                                  int lanes, const scalar::Bounds& bounds) {
   scalar::Expr flat = scalar::imm(0);
@@ -54,7 +54,7 @@ std::optional<Lanes> joined_lanes(const scalar::Exprs& indices, const scalar::Ex
   if (!affine) return std::nullopt;
   scalar::Bounds inside = bounds;
   inside.set(lane, 0, lanes);
-  // as_affine takes variables to be at least 0, which one that was loaded need not be.
+  // as_affine assumes variables to be at least 0, but loaded values may be negative.
   const scalar::Expr base = scalar::simplify(scalar::substitute(simple, {{lane, scalar::imm(0)}}), bounds);
   if (scalar::prove_equal(simple, base + lane * affine->coefficients[0], inside) != true) return std::nullopt;
   return Lanes{base, affine->coefficients[0]};
@@ -74,7 +74,7 @@ std::optional<LaneTable> joined_table(const scalar::Exprs& indices, const scalar
   return table;
 }
 
-// x - y in each lane, where that is known.
+// x - y in each lane, if it is known.
 static std::optional<std::vector<int64_t>> known_difference(const LaneTable& x, const LaneTable& y,
                                                             const scalar::Bounds& bounds) {
   const scalar::Expr d = scalar::simplify(x.base - y.base, bounds);
@@ -84,7 +84,7 @@ static std::optional<std::vector<int64_t>> known_difference(const LaneTable& x, 
   return lanes;
 }
 
-// x in the lanes that are set, y in the others: where they begin at a known distance, or x and y are the same.
+// x in the lanes that are set, y in the others, if their bases are a known distance apart, or x and y are equal.
 static std::optional<LaneTable> chosen(const std::vector<bool>& first, LaneTable x, const LaneTable& y,
                                        const scalar::Bounds& bounds) {
   if (std::all_of(first.begin(), first.end(), [](bool f) { return f; })) return x;

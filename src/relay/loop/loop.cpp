@@ -1,4 +1,4 @@
-// Constructors and traversal of loop statements. Statements are immutable; rewrite() shares what did not change.
+// Constructors and traversal of loop statements. Statements are immutable; rewrite() shares unchanged parts.
 #include "relay/loop/loop.h"
 
 namespace relay::loop {

@@ -1,4 +1,4 @@
-// The loop-level IR: what a kernel does, step by step.
+// The loop-level IR: the steps of a kernel.
 //
 //   kernel conv(data: float32[h, w], out: float32[h, w]), shape (h, w), task y < h {
 //     for x in 0..w { out[y, x] = max(data[y, x], 0.0f) }
@@ -6,7 +6,7 @@
 //
 // Buffers have physical dimensions (any storage order or blocking is already in the indices). A kernel is a range of
 // independent tasks: the body is one task; the runtime hands ranges of tasks to threads. Every pass is a function from
-// Stmt to Stmt and runs alone on text; interpret() gives the meaning.
+// Stmt to Stmt and runs alone on text; interpret() defines the semantics.
 #pragma once
 
 #include "relay/base/diagnostics.h"
@@ -19,10 +19,10 @@ using scalar::Expr;
 using scalar::Exprs;
 
 enum class Scope : uint8_t {
-  Param,     // given by the caller
+  Param,     // passed by the caller
   Register,  // constant shape, constant indices once loops are unrolled; becomes SSA values, never memory
   Stack,     // small and constant
-  Scratch,   // in the thread's scratch memory, whose size the kernel states
+  Scratch,   // in the thread's scratch memory, whose size in bytes the kernel states
 };
 
 struct Buffer : scalar::Source {  // name, dtype
@@ -67,32 +67,33 @@ BufferRef buffer(std::string name, DType dtype, Exprs shape, Scope scope);
 struct Kernel {
   std::string name;
   std::vector<BufferRef> params;
-  Exprs shape_vars;  // int64 variables, given by the caller in this order
-  Expr task;         // the task's index, a variable
-  Expr tasks;        // their number, over shape_vars
-  Stmt body;         // of one task
+  Exprs shape_vars;  // int64 variables, passed by the caller in this order
+  Expr task;         // the index of the task, a variable
+  Expr tasks;        // the number of tasks, over shape_vars
+  Stmt body;         // one task
 };
 
-// Rebuilds with other statements and expressions; the same pointers when nothing changed. Loops nest at most a few
-// hundred deep (they come from schedules), so these recurse.
+// Rebuilds with other statements and expressions; returns the same pointers if nothing changed. Loops nest at most a
+// few hundred deep (they come from schedules), so these functions recurse.
 Stmt rewrite(const Stmt& s, function_ref<Stmt(const Stmt&)> on_stmt, function_ref<Expr(const Expr&)> on_expr);
 void visit(const Stmt& s, function_ref<void(const Stmt&)> on_stmt, function_ref<void(const Expr&)> on_expr);
 Stmt substitute(const Stmt& s, const std::vector<scalar::Binding>& bindings);
-// Where a load or store goes.
+// The target of a load or store.
 struct Access {
-  Ref<const scalar::Source> source;  // of a store: a Buffer
+  Ref<const scalar::Source> source;  // for a store, a Buffer
   Exprs indices;
 };
-// The statement with every load and store where `now` sends it; its argument is where it goes, with indices that are
-// already rewritten.
+// The statement with every load and store redirected by `now`. Its argument is the current target, with rewritten
+// indices.
 Stmt redirect(const Stmt& s, function_ref<Access(const Access&)> now);
 
-// Text both ways: str(parse(str(k))) == str(k).
+// Conversion to text and back: str(parse(str(k))) == str(k).
 std::string str(const Kernel& kernel);
 std::string str(const Stmt& stmt, int indent = 0);
 Result<Kernel> parse_kernel(const std::string& text, const std::string& name = "<text>");
 
-// Well-formed: variables in scope, index counts, types, constant extents where needed. Empty: fine.
+// Checks that the kernel is well-formed: variables in scope, index counts, types, constant extents where needed. Empty
+// if it is.
 Diagnostics verify(const Kernel& kernel);
 
 // --- the passes, in the order codegen runs them ----------------------------------------------------------------------
@@ -105,7 +106,7 @@ Kernel hoist(
     const Kernel& k);  // moves index arithmetic and loads of read-only params out of loops they do not depend on
 
 // Runs tasks [begin, end) slowly, checking every index: the oracle of loop passes and code generation. `params` are
-// dense host arrays as the buffers say.
+// dense host arrays that match the buffers.
 Status interpret(const Kernel& kernel, const std::vector<void*>& params, const std::vector<int64_t>& param_bytes,
                  const std::vector<int64_t>& shape, int64_t begin, int64_t end);
 

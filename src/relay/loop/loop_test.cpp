@@ -1,4 +1,5 @@
-// Kernels as text, and every pass against the interpreter: the same arrays before and after.
+// Tests of the text form of kernels, and of every pass against the interpreter: the arrays must be equal before and
+// after.
 #include "relay/loop/loop.h"
 
 #include <gtest/gtest.h>
@@ -228,7 +229,7 @@ TEST(LoopPasses, KeepTheMeaning) {
       all = p.run(all);
       EXPECT_EQ(run(all, c.shape, 7), expected) << "up to " << p.name << " of " << c.name << "\n" << str(all);
     }
-    // The result of the passes reads back, too.
+    // The result of the passes can be parsed, too.
     EXPECT_EQ(str(parse(str(all))), str(all));
   }
 }

@@ -1,4 +1,4 @@
-// Reads the text form of kernels (print.cpp shows it). The first mistake ends the parse.
+// Parses the text form of kernels (see print.cpp). The first error ends the parse.
 #include <charconv>
 #include <map>
 

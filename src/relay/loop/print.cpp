@@ -9,8 +9,8 @@
 //     }
 //   }
 //
-// `a..b` is a loop from a = 0, `a ..+ n` one of n steps from a. An alloc or let reaches to the end of its block; one
-// that ends earlier stands in braces of its own. Variables and buffers are nodes, so two may share a name: the printer
+// `a..b` is a loop from a = 0, `a ..+ n` one of n steps from a. An alloc or let extends to the end of its block; one
+// that ends earlier is enclosed in braces. Variables and buffers are nodes, so two may share a name: the printer
 // numbers the inner one.
 #include <unordered_map>
 #include <unordered_set>
@@ -37,10 +37,10 @@ std::string list(const Exprs& exprs) {
   return out;
 }
 
-// Gives every variable and buffer in scope a name of its own that the parser can read.
+// Gives every variable and buffer in scope a unique name that the parser can read.
 class Names {
  public:
-  // The node under the name it has from here on; undefine() it when its scope ends.
+  // The node under its name from here on; undefine() it when its scope ends.
   Expr define(const Expr& var) {
     std::string name = unique(var->name);
     Expr renamed = name == var->name ? var : scalar::var(name, var->dtype);

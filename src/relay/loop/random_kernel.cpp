@@ -54,7 +54,7 @@ class Generator {
     return k == 0 ? ForKind::Serial : k == 1 && vector ? ForKind::Vectorised : ForKind::Unrolled;
   }
 
-  // A column that depends on the lane, maybe outside; `lane_only`: different in each lane.
+  // A column that depends on the lane and may be out of range; `lane_only`: different in each lane.
   Expr column(bool lane_only) {
     Expr e = lane_ * (chance(70) ? 1 : pick(1, 3)) + outer_ * pick(-2, 8) + pick(-3, 3);
     if (!lane_only && chance(15)) e = scalar::floordiv(lane_ + pick(0, 4), pick(1, 5)) + pick(0, 3);
@@ -71,7 +71,7 @@ class Generator {
   Expr leaf() {
     switch (pick(0, 6)) {
       case 0: return fimm(static_cast<double>(pick(-2, 2)));
-      case 1: return load(y_, {row_, store_column_});  // where this iteration stores
+      case 1: return load(y_, {row_, store_column_});  // the place this iteration stores to
       case 2: {
         Expr c = column(false);
         Expr gathered = cast(DType::int64(), load(index_, {c}));
@@ -138,7 +138,7 @@ class Generator {
     return s;
   }
 
-  // A local array, filled, changed and read by loops of one kind.
+  // A local array that loops of one kind fill, change and read.
   Stmt with_local() {
     int64_t rows = pick(1, 3), lanes = chance(50) ? 8 : pick(2, 9);
     Scope scope = static_cast<Scope>(pick(1, 3));

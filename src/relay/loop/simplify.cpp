@@ -1,5 +1,5 @@
-// Simplifies every expression with what the loops around it say of their variables, and drops what does nothing: loops
-// without iterations, branches never taken, stores with an empty mask, values and arrays nobody reads.
+// Simplifies every expression by the ranges of the enclosing loops' variables, and drops dead code: loops without
+// iterations, branches never taken, stores with an empty mask, values and arrays that are never read.
 //
 //   for i in 0..4 { if i < 8 { a[(i * 2) // 2] = 1f } }    becomes    for i in 0..4 { a[i] = 1f }
 #include <unordered_set>
@@ -17,7 +17,7 @@ using scalar::Kind;
 
 bool is_empty(const Stmt& s) { return s->kind == StmtKind::Block && s->body.empty(); }
 
-// A mask or condition that is the same constant in every lane.
+// The value of a mask or condition that is the same constant in every lane.
 std::optional<bool> constant_condition(const Expr& e) {
   const Expr& c = e->kind == Kind::Broadcast ? e->args[0] : e;
   if (c->kind != Kind::Int) return std::nullopt;
@@ -50,7 +50,7 @@ Stmt drop_stores(const Stmt& s, const BufferRef& buffer) {
       [](const Expr& e) { return e; });
 }
 
-// What `condition` says of single variables, beside what is known.
+// Adds the bounds that `condition` implies for single variables.
 void assume(const Expr& condition, Bounds& bounds) {
   if (condition->kind != Kind::Binary) return;
   const Expr &a = condition->args[0], &b = condition->args[1];

@@ -2,8 +2,8 @@
 //
 //   for i in 0..2 unrolled { a[i] = b[i] }    becomes    a[0] = b[0]  a[1] = b[1]
 //
-// The min may be any expression; the extent must be constant, otherwise the loop becomes a serial one (verify() says
-// so).
+// The min may be any expression; the extent must be constant, otherwise the loop becomes a serial one (verify() reports
+// it).
 #include "relay/loop/loop.h"
 
 namespace relay::loop {

@@ -4,11 +4,12 @@
 //   becomes
 //   out[ramp(o, 1, 16)] = a[ramp(o, 1, 16)] * broadcast(s[0], 16) if ramp(o, 1, 16) < broadcast(n, 16)
 //
-// The loop variable becomes a ramp, and whatever depends on it a vector; index arithmetic on ramps stays a ramp where
-// it can, so that code generation sees contiguous accesses. A condition that differs between lanes becomes the mask of
-// the stores under it (masked-off lanes evaluate nothing, loads included). A local array of the body gets one more
-// dimension, the lanes. Precondition: the lanes are independent (whoever marked the loop promises it); a loop that
-// visibly is not (it adds to one place, or a loop bound inside it differs between lanes) is made serial instead.
+// The loop variable becomes a ramp, and expressions that depend on it become vectors; index arithmetic on ramps stays a
+// ramp where possible, so that code generation sees contiguous accesses. A condition that differs between lanes becomes
+// the mask of the stores under it (masked-off lanes evaluate nothing, loads included). A local array of the body gets
+// one more dimension, the lanes. Precondition: the lanes are independent (marking the loop promises it). A loop with
+// detectable dependences (it adds to one place, or a loop bound inside it differs between lanes) is made serial
+// instead.
 #include <unordered_map>
 
 #include "relay/base/diagnostics.h"
@@ -23,14 +24,14 @@ using scalar::Kind;
 
 Expr widen(const Expr& e, int lanes) { return e->dtype.lanes == 1 ? scalar::broadcast(e, lanes) : e; }
 
-// base + stride * (0 .. lanes - 1) stays within one block of `divisor` elements.
+// True if base + stride * (0 .. lanes - 1) stays within one block of `divisor` elements.
 bool within_block(const Expr& base, int64_t stride, int lanes, int64_t divisor) {
   if (stride < 0) return false;
   scalar::Interval r = scalar::interval(scalar::simplify(scalar::floormod(base, divisor)));
   return r.max && *r.max + stride * (lanes - 1) < divisor;
 }
 
-// a op b on int64, keeping ramps; an empty Expr where the result is none.
+// a op b on int64, as a ramp; an empty Expr if the result is not a ramp.
 Expr ramp_binary(BinaryOp op, const Expr& a, const Expr& b, int lanes) {
   std::optional<Lanes> x = as_lanes(a), y = as_lanes(b);
   if (!x || !y) return {};
@@ -59,7 +60,7 @@ Expr ramp_binary(BinaryOp op, const Expr& a, const Expr& b, int lanes) {
   }
 }
 
-// outer && mine, where mine is evaluated in the lanes of outer only (it may load).
+// outer && mine, where mine is evaluated only in the lanes of outer (it may load).
 Expr both(const Expr& outer, const Expr& mine) {
   bool loads = false;
   scalar::visit(mine, [&](const Expr& e) { loads |= e->kind == Kind::Load; });
@@ -127,7 +128,7 @@ class Vectoriser {
         for (const Stmt& b : s->body) parts.push_back(stmt(b));
         return block(std::move(parts));
       }
-      case StmtKind::Prefetch: {  // the first lane stands for all
+      case StmtKind::Prefetch: {  // only the first lane is prefetched
         Exprs indices;
         for (const Expr& e : s->indices) indices.push_back(scalar::substitute(e, first_));
         return prefetch(s->buffer, std::move(indices));
@@ -149,7 +150,7 @@ class Vectoriser {
     for (const Expr& e : indices) lanes = std::max<int>(lanes, e->dtype.lanes);
     Expr value = expr(s->value), mask = s->condition ? expr(s->condition) : Expr{};
     if (mask_) mask = mask ? both(mask_, widen(mask, lanes_)) : mask_;
-    if (lanes == 1) {  // every lane stores to one place: fine only if they store the same and do not add up
+    if (lanes == 1) {  // every lane stores to one place: valid only if all store the same and do not add up
       bool reads_itself = false;
       scalar::visit(value, [&](const Expr& e) { reads_itself |= e->kind == Kind::Load && e->source == s->buffer; });
       if (value->dtype.lanes > 1 || mask_ || (mask && mask->dtype.lanes > 1) || reads_itself) failed_ = true;
@@ -199,11 +200,11 @@ class Vectoriser {
 
   int lanes_;
   bool failed_ = false;
-  Expr mask_;  // of the lanes that are active here; null: all
+  Expr mask_;  // of the active lanes; null for all
   std::vector<scalar::Binding> first_;
   std::unordered_map<const scalar::Node*, Expr> vars_;
   std::unordered_map<const Buffer*, BufferRef> buffers_;
-  // Keeps the key alive beside its value.
+  // Keeps the key alive together with its value.
   std::unordered_map<const scalar::Node*, std::pair<Expr, Expr>> memo_;
 };
 

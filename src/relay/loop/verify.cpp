@@ -1,4 +1,4 @@
-// Whether a kernel is well-formed: what the passes, the interpreter and code generation rely on.
+// Checks that a kernel is well-formed: the assumptions of the passes, the interpreter and code generation.
 #include <unordered_set>
 
 #include "relay/base/diagnostics.h"

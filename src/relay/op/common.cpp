@@ -44,7 +44,7 @@ Result<size_t> shape_input(const char* number, const Types& in, size_t i, const 
   if (!shape->dtype.is_int()) return constraint(number, "{} must be integers, but is {}", name, shape->dtype.str());
   if (!scalar::is_int(shape->shape[0]))
     return constraint(number, "{} has {} values, which is not a constant", name, text(shape->shape));
-  constexpr int64_t max_values = 1024;  // a list is made of them, before typing looks at how many axes there are
+  constexpr int64_t max_values = 1024;  // lists of this length are made before typing checks the number of axes
   if (shape->shape[0]->ivalue > max_values)
     return constraint(number, "{} has {} values, more than a tensor has axes", name, text(shape->shape));
   return static_cast<size_t>(shape->shape[0]->ivalue);
@@ -74,7 +74,7 @@ Types with_weight(Types in, const std::string& data_layout, const std::string& k
   (turned ? output : input) = scalar::simplify(floordiv(turned ? output : input, groups));
   Dims shape;
   for (char letter : kernel_layout) {
-    size_t spatial = 0;  // its place among the axes of the window
+    size_t spatial = 0;  // its index among the spatial axes
     for (char other : std::string("DHW"))
       if (other < letter) spatial += kernel_layout.find(other) != std::string::npos;
     shape.push_back(letter == 'O'   ? output
@@ -148,10 +148,10 @@ Result<Dims> broadcast_shape(const char* number, const Dims& a, const Dims& b) {
     else if (scalar::is_int(y, 1))
       d = x;
     else if (scalar::is_any(x))
-      d = scalar::is_int(y) ? y : x;  // `?` is 1 or the other's extent
+      d = scalar::is_int(y) ? y : x;  // `?` is 1 or the other extent
     else if (scalar::is_any(y))
       d = scalar::is_int(x) ? x : y;
-    else if (agree(x, y))  // a size that meets a number is that number, which is checked when the program is called
+    else if (agree(x, y))  // a size that meets a number is that number, which is checked on entry
       d = meet(x, y);
     else {
       Diagnostic error = constraint(
@@ -195,7 +195,7 @@ Status expect_layout(const char* number, const char* attribute, const std::strin
   return constraint(number, "{} is \"{}\", but must be an order of the letters of \"{}\"", attribute, layout, letters);
 }
 
-// Of strides, dilations, paddings and windows: their sums and products with sizes stay within 64 bits.
+// The limit on strides, dilations, paddings and windows: their sums and products with sizes stay within 64 bits.
 static constexpr int64_t max_of_window = int64_t{1} << 40;
 
 Ints per_axis(const Ints& values, size_t axes) { return values.size() == 1 ? Ints(axes, values[0]) : values; }
@@ -287,7 +287,7 @@ Exprs extents(const te::Tensor& tensor, const Ints& axes) {
 Expr number(double value, DType dtype) {
   if (dtype.is_float()) return scalar::fimm(value, dtype);
   if (dtype.is_bool()) return imm(value != 0, dtype);
-  // As a cast has it: NaN is 0, and what the type does not hold the nearest that it does.
+  // As in a cast: NaN is 0, and values out of range become the nearest value of the type.
   const bool is_signed = dtype.code == DType::Code::Int;
   const double end = std::ldexp(1, dtype.bits - (is_signed ? 1 : 0)), begin = is_signed ? -end : 0;
   if (std::isnan(value)) return imm(0, dtype);

@@ -1,5 +1,5 @@
-// Operators that are compiled as their definitions (OpSpec::composite): what they compute where nobody wrote the
-// definition out, as in the evaluator and in tests of single operators.
+// The computation of operators that are compiled as their definitions (OpSpec::composite), for uses without
+// expand_composites, as in the evaluator and in tests of single operators.
 //
 //   .compute = by_definition<SwigluAttrs>(definition), .definition = definition, .composite = true,
 #pragma once
@@ -8,11 +8,11 @@
 
 namespace relay::op {
 
-// The tensor expressions of `body`, calls of operators over `inputs`, typed variables; `tensors` are theirs, with those
-// of tuples one after another.
+// The tensor expressions of `body`, calls of operators over `inputs`, typed variables; `tensors` are the tensors of the
+// inputs, those of tuples flattened.
 te::Tensors written_out(const ir::Expr& body, const ir::Exprs& inputs, const te::Tensors& tensors);
 
-// `is_tuple`: the operator has one input, a tuple.
+// `is_tuple`: the operator has one input, which is a tuple.
 template <class A, class Definition>
 std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> by_definition(Definition definition,
                                                                                     bool is_tuple = false) {
@@ -29,9 +29,9 @@ std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> by_definit
   };
 }
 
-// Field k of a typed tuple, typed.
+// Field k of a typed tuple, with its type.
 ir::Expr field_of(const ir::Expr& tuple, size_t k);
-// With the type that the operator's relation gives for typed arguments.
+// The call with the type that the operator's relation infers for typed arguments.
 ir::Expr typed(ir::Expr call);
 
 }  // namespace relay::op

@@ -28,7 +28,7 @@ std::optional<bool> Condition::proven() const {
   return std::nullopt;
 }
 
-// As sizes are written in programs: `/` rounds down.
+// A size as written in programs: `/` rounds down.
 static std::string text(const Dim& d) {
   std::string out = scalar::str(d);
   for (size_t at = out.find("//"); at != std::string::npos; at = out.find("//", at)) out.erase(at, 1);
@@ -69,7 +69,7 @@ bool Assumptions::assume(Condition condition) {
   return true;
 }
 
-// What is not of known sizes throughout: then a relation may have asked for what nobody knows.
+// True unless all sizes are known: then a relation may have stated an undecided condition.
 static bool may_depend(const Type& type) {
   if (const ir::TensorType* t = as<ir::TensorType>(type))
     return !std::all_of(t->shape.begin(), t->shape.end(), [](const Dim& d) { return scalar::is_int(d); });
@@ -132,7 +132,7 @@ static const Dim* binary(const Dim& e, BinaryOp op) {
 }
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
-// size >= least, taken apart: (h - 7) / 2 + 1 >= 1 is h >= 7.
+// size >= least, solved for a variable: (h - 7) / 2 + 1 >= 1 is h >= 7.
 void Conditions::add_bound(const Condition& from, const Dim& size, int64_t least) {
   constexpr int64_t most = int64_t{1} << 40;
   Dim e = size;
@@ -190,7 +190,7 @@ void Conditions::add(const Condition& condition) {
 }
 
 void Conditions::insert(Condition c) {
-  // Those that may imply each other have one key: bounds of one size and what it is a multiple of.
+  // Conditions that may imply each other share a key: bounds of one size, and its divisors.
   uint64_t key = scalar::hash(c.a) * 4 + static_cast<uint64_t>(c.kind);
   if (c.kind == Kind::Equal || !scalar::is_int(c.b)) key = key * 31 + scalar::hash(c.b);
   for (size_t i : index_[key]) {
@@ -202,7 +202,7 @@ void Conditions::insert(Condition c) {
     int64_t had = known.b->ivalue, now = c.b->ivalue;
     if (bound ? now <= had : had % now == 0) return;
     if (!bound && now % had != 0) continue;
-    known = std::move(c);  // says all that the other does
+    known = std::move(c);  // implies the other
     return;
   }
   index_[key].push_back(list_.size());
@@ -210,7 +210,7 @@ void Conditions::insert(Condition c) {
 }
 
 std::vector<Condition> Conditions::list() const {
-  // x % a == 0 and x / a % b == 0 are x % (a * b) == 0. Deep networks halve a few times; so there are few.
+  // x % a == 0 and x / a % b == 0 are x % (a * b) == 0. Deep networks halve a few times, so there are only a few.
   constexpr size_t limit = 64;
   std::vector<Condition> out = list_;
   std::vector<size_t> multiples;

@@ -12,7 +12,7 @@ struct Custom {
   ir::Expr node;
   std::optional<Callback> callback;
 };
-// Never destroyed, as the definitions.
+// Never destroyed, like the definitions.
 struct Table {
   std::mutex mutex;
   std::map<std::string, Custom, std::less<>> by_name;
@@ -31,7 +31,7 @@ bool add_custom(const ir::Expr& node, std::optional<Callback> callback) {
   return all.by_name.emplace(def->name, Custom{def, node, std::move(callback)}).second;
 }
 
-// The entries stay where they are: a map's do, and none is removed.
+// Pointers to entries stay valid: the table is a map, and entries are never removed.
 static const Custom* find_entry(std::string_view name) {
   Table& all = table();
   std::lock_guard<std::mutex> lock(all.mutex);
@@ -71,7 +71,7 @@ struct Values {
   std::vector<ir::AttrValue> values;
 };
 
-// Brings a value into the form of a type; false when it does not fit.
+// Converts a value to the form of a type; returns false if it does not fit.
 template <class T>
 bool normalise(const ir::AttrValue& value, ir::AttrValue* out) {
   T member{};
@@ -102,7 +102,7 @@ const Kind* find_kind(std::string_view name) {
 
 Result<const ir::AttrsType*> custom_attributes(const std::string& name, std::vector<CustomField> fields) {
   ir::AttrsType* type = new ir::AttrsType{format("relay.attrs.{}", name), {}, nullptr};
-  // Descriptions point to their texts.
+  // Descriptions point to these texts.
   std::vector<CustomField>* kept = new std::vector<CustomField>(std::move(fields));
   for (CustomField& f : *kept) {
     const Kind* kind = find_kind(f.type);

@@ -4,7 +4,7 @@
 
 namespace relay::op {
 
-// Words with points between them: "mine.swish".
+// True for words separated by dots: "mine.swish".
 static bool is_name(std::string_view name) {
   bool begins = true;
   for (char c : name) {

@@ -1,4 +1,4 @@
-// Defining an operator while the process runs (custom.h).
+// Defines an operator at run time (custom.h).
 //
 //   RELAY_ASSIGN(ir::Expr op, op::define_operator(std::move(def)));                       computed by `compute`
 //   RELAY_ASSIGN(ir::Expr op, op::define_operator(std::move(def), callback));             computed by a function
@@ -8,8 +8,8 @@
 
 namespace relay::op {
 
-// `def` has a name that no operator has, `infer`, and `compute` or a callback; an operator with a callback joins no
-// kernel (Fusion::Opaque). bad_option when the name is taken or is not a valid name.
+// `def` has an unused name, `infer`, and `compute` or a callback. An operator with a callback is never fused
+// (Fusion::Opaque). bad_option if the name is taken or invalid.
 Result<ir::Expr> define_operator(OpDef def, std::optional<Callback> callback = {});
 
 }  // namespace relay::op

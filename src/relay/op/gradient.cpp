@@ -84,7 +84,7 @@ Value numbers(const Value& data) {
 
 Value scattered(Value gradient, Value sources, const Value& data) {
   auto flat = [](Value t) { return call("reshape", {std::move(t)}, {{"newshape", Ints{-1}}}); };
-  // What comes from nowhere goes to a place in front.
+  // Gradients without a source are added to an extra element in front.
   const Value zeros = call("nn.pad", {flat(zeros_like(data)), number(0, data)}, {{"pad_width", IntLists{{1, 0}}}});
   const Value indices = call("expand_dims", {flat(std::move(sources))}, {{"axis", int64_t{0}}});
   const Value sums = call("scatter_nd", {zeros, indices, flat(std::move(gradient))}, {{"mode", "add"}});

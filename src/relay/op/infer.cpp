@@ -6,7 +6,7 @@ namespace relay::op {
 
 namespace {
 
-// The first tensor of a storage type in a type; null: there is none.
+// The first tensor of a storage type in a type, or null.
 const ir::TensorType* stored_in(const Type& type) {
   if (const ir::TensorType* t = ir::as<ir::TensorType>(type)) return t->dtype.is_storage() ? t : nullptr;
   if (const ir::TupleType* tuple = ir::as<ir::TupleType>(type))

@@ -1,4 +1,4 @@
-// Writing the loops of a te::program. Only files of op/ include it.
+// Helpers for writing the loops of a te::program. Only files of op/ include this header.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +24,14 @@ Stmt let(const char* name, const Expr& value, Body&& body) {
   return loop::let(var, value, body(var));
 }
 
-// A value that changes.
+// A variable that can be assigned.
 struct Cell {
   BufferRef buffer;
   Expr get() const { return scalar::load(buffer, {dim(0)}); }
   Stmt set(const Expr& value) const { return loop::store(buffer, {dim(0)}, value); }
 };
 
-// body(cell), which begins with `value`
+// body(cell), with the cell initialised to `value`
 template <class Body>
 Stmt with_cell(const char* name, const Expr& value, Body&& body) {
   const Cell cell{loop::buffer(name, value->dtype, {dim(1)}, loop::Scope::Register)};
@@ -48,7 +48,7 @@ Stmt each_of(const char* name, const Exprs& extents, Body&& body) {
   return s;
 }
 
-// All dimensions but those in `own`.
+// All dimensions except those in `own`.
 inline std::vector<size_t> axes_but(size_t rank, const std::vector<size_t>& own) {
   std::vector<size_t> out;
   for (size_t d = 0; d < rank; ++d)

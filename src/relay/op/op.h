@@ -1,9 +1,9 @@
-// OpDef: what an operator is. One file an operator defines it all, from top to bottom: the formula, the attributes,
-// infer (the type relation, with numbered constraints), compute (one tensor expression), examples. See
-// op/nn/dense.cpp; those that differ in the number of axes share a header (op/nn/conv.h).
+// OpDef: the definition of an operator. One file per operator defines all of it, from top to bottom: the formula, the
+// attributes, infer (the type relation, with numbered constraints), compute (one tensor expression), examples. See
+// op/nn/dense.cpp; operators that differ only in the number of axes share a header (op/nn/conv.h).
 //
-// From it come: the call syntax in text and Python, documentation, type inference, the evaluator, kernels, tests and
-// the benchmark entry. docs/add-an-operator.md walks through one.
+// The call syntax in text and Python, documentation, type inference, the evaluator, kernels, tests and the benchmark
+// entry derive from it. docs/add-an-operator.md walks through one.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ using ir::Attrs;
 using ir::Type;
 using ir::Types;
 
-// How an operator takes part in fusion (the classes of the paper's fusion pass), in order of generality.
+// The fusion class of an operator (as in the paper's fusion pass), in order of generality.
 enum class Fusion : uint8_t {
   Elementwise,    // out[i] from in[i]
   Broadcast,      // out[i] from in[i], or from in at some of i's axes
-  Injective,      // each output element from one place of each input: reshape, transpose, slice, concatenate
+  Injective,      // each output element from one element of each input: reshape, transpose, slice, concatenate
   Reduce,         // sums, maxima, ...
-  OutputFusable,  // heavy; elementwise followers can be computed on its result tile: conv2d, dense, pooling
+  OutputFusable,  // expensive; elementwise followers can be computed on its result tile: conv2d, dense, pooling
   Opaque,         // never fused
 };
 const char* name(Fusion fusion);
@@ -32,46 +32,46 @@ const char* name(Fusion fusion);
 struct Input {
   std::string name;
   std::string doc;  // shape and meaning
-  // The argument is a tuple of tensors (concatenate); its tensors reach compute one after another.
+  // The argument is a tuple of tensors (concatenate); compute receives its tensors flattened.
   bool is_tuple = false;
 };
 
-// One case of an operator. Drives: relation, evaluator against oracle, compiled kernel against evaluator (static, and
-// with every dimension of `symbolic` made a variable), benchmark.
+// An example of an operator. Used for: the relation, the evaluator against the oracle, the compiled kernel against the
+// evaluator (static, and with every dimension of `symbolic` made a variable), the benchmark.
 struct Example {
   std::vector<std::string> inputs;  // types: "(1, 3, 8, 8)" is float32; else "(4,) int64"; a tuple: "[(1, 2), (1, 3)]"
   std::string attrs = "";           // as in Relay text: "strides=[2, 2], groups=2"
-  // The same inputs with names for dimensions, "(n, 3, h, w)"; empty: static only.
+  // The same inputs with names for dimensions, "(n, 3, h, w)"; if empty, static only.
   std::vector<std::string> symbolic = {};
   double low = -1, high = 1;  // values are drawn uniformly from [low, high] (integers: both ends included)
-  std::vector<std::pair<double, double>> ranges = {};  // instead of low and high: those of each tensor
+  std::vector<std::pair<double, double>> ranges = {};  // overrides low and high: the range of each tensor
   double ulps = 4;        // allowed error of the compiled kernel, in units of the largest output; reason if raised
   bool bench = false;     // a benchmark entry: too large for the evaluator, only typed, compiled and timed
   bool distinct = false;  // integers are 0, 1, .. in some order
 };
 
-// Indices that the executors check before they compute: each is in [-extent, extent), those below zero count from the
-// end; or other numbers, of no axis, each in [0, extent).
+// Indices that the executors check before they compute. Each is in [-extent, extent), where negative ones count from
+// the end; or, for no_axis, other numbers in [0, extent).
 struct CheckedIndices {
-  size_t input = 0;           // which of the tensors among the inputs they are; tuples are spread out
-  ir::Dims extents;           // one for all, or one for each slice along their first dimension
-  std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened; no_axis
-  // What is checked, computed of all these tensors; null: the input as it is. It reads nothing outside of them.
+  size_t input = 0;           // the index among the input tensors, tuples flattened
+  ir::Dims extents;           // one for all, or one for each slice along the first dimension of the indices
+  std::vector<int64_t> axes;  // of the data, one per extent; -1: all axes, flattened; or no_axis
+  // The values to check, computed from all these tensors; if null, the input itself. Reads nothing outside of them.
   std::function<te::Tensor(const te::Tensors&)> of = {};
-  // What is said of numbers of no axis: a name in place of the input's, or a message and a help, a line each.
+  // The message for no_axis: a name that replaces the input's, or a message and a help, one line each.
   std::string words = {};
 };
 using Checks = std::vector<CheckedIndices>;
 
-// A call in reverse-mode differentiation. `inputs` and `output` are typed, and cost nothing to use again: variables,
-// constants, and tuples of them. `gradient` is that of the output, and of its type.
+// A call in reverse-mode differentiation. `inputs` and `output` are typed and cheap to use repeatedly: variables,
+// constants, and tuples of them. `gradient` is the gradient of the output, and has its type.
 struct Adjoint {
   const ir::Exprs& inputs;
   const ir::Expr& output;
   const ir::Expr& gradient;
 };
 
-// A call that the relation must refuse, naming the constraint.
+// A call that the relation must refuse with this constraint.
 struct Reject {
   std::vector<std::string> inputs;
   std::string attrs;
@@ -83,41 +83,41 @@ struct OpDef {
   std::string doc;   // one sentence
   std::vector<Input> inputs;
   Fusion fusion = Fusion::Opaque;
-  const ir::AttrsType* attrs_type = nullptr;  // set by define<>; null: no attributes
-  // The type relation. Input types are complete tensor types (or a tuple of them). Constraint failures come from
+  const ir::AttrsType* attrs_type = nullptr;  // set by define<>; null if there are no attributes
+  // The type relation. Input types are complete tensor types (or a tuple of them). Failures are reported with
   // constraint() below.
   std::function<Result<Type>(const Attrs&, const Types& inputs)> infer;
-  // What attributes and known inputs say about inputs whose types are not known yet (null): the weight of a convolution
-  // with channels and kernel_size. Gives the same list with more filled in. None: they say nothing.
+  // Infers missing types of inputs (null) from the attributes and the known inputs: the weight of a convolution from
+  // channels and kernel_size. Returns the list with more types filled in. Unset if nothing can be inferred.
   std::function<Types(const Attrs&, Types inputs)> complete;
-  // The tensor expressions of the outputs (one, or one a tuple field). `inputs` are flat: tuples are spread out.
+  // The tensor expressions of the outputs (one, or one per tuple field). `inputs` are flattened.
   std::function<te::Tensors(const Attrs&, const te::Tensors& inputs, const Type& output)> compute;
-  // Of an operator whose type may have a `?` where all of the inputs' sizes are known: then a size depends on the
-  // inputs' values. The result's shape from the inputs, int64[rank]; of several results their shapes, one behind the
-  // other. See transform/size_results.cpp.
+  // For an operator with value-dependent sizes, whose type may have a `?` even if all sizes of the inputs are known.
+  // Computes the result's shape from the inputs, int64[rank]; for several results their shapes, concatenated. See
+  // transform/size_results.cpp.
   std::function<te::Tensor(const Attrs&, const te::Tensors& inputs)> shape;
-  // What must hold of indices among the tensors of the inputs, whose types are complete; null: nothing. compute() may
-  // rely on it for its results, and reads nothing outside of the data in any case. See checks_of in op/index/checks.h.
+  // The checks of indices among the input tensors, whose types are complete; null if there are none. compute() may rely
+  // on them for its results, but never reads outside of the data. See checks_of in op/index/checks.h.
   std::function<Checks(const Attrs&, const Types& tensors)> checked;
-  // The gradients of the inputs, one each, of their types; null where nothing depends on an input smoothly (indices,
-  // shapes). No function: the operator is not differentiated, unless it has a definition. Written with op/gradient.h.
+  // The gradients of the inputs, one each, of their types; null for inputs without a gradient (indices, shapes). If
+  // unset, the operator cannot be differentiated, unless it has a definition. Written with op/gradient.h.
   std::function<ir::Exprs(const Attrs&, const Adjoint&)> gradient;
-  // The same in other operators, which are differentiated in its place. The inputs are typed.
+  // An equivalent expression of other operators, which is differentiated instead. The inputs are typed.
   std::function<ir::Expr(const Attrs&, const ir::Exprs& inputs)> definition;
-  bool by_executor = false;        // no kernel: the executors do it themselves
-  bool composite = false;          // compiled as its definition: the pass expand_composites writes it out
-  bool stores = false;             // takes and gives elements of storage types, which others refuse
-  bool ours = false;               // Relay as it was had no operator of this meaning
-  const OpDef* part_of = nullptr;  // made of that operator's `shape`; such are in no list
-  // A Python expression for the expected value, with the inputs (torch tensors, floats as float64; a tuple is a list)
-  // and attributes as variables of their names; np, scipy, torch, F = torch.nn.functional and the helpers of
-  // test/python/oracle.py at hand: "torch.relu(data)".
+  bool by_executor = false;        // no kernel: the executors implement it
+  bool composite = false;          // compiled as its definition: the pass expand_composites substitutes it
+  bool stores = false;             // accepts and returns elements of storage types, which other operators refuse
+  bool ours = false;               // the original Relay had no operator of this meaning
+  const OpDef* part_of = nullptr;  // derived from that operator's `shape`; such operators are not in any list
+  // A Python expression for the expected value. The inputs (torch tensors, floats as float64; a tuple is a list) and
+  // attributes are variables of their names; np, scipy, torch, F = torch.nn.functional and the helpers of
+  // test/python/oracle.py are available: "torch.relu(data)".
   std::string oracle;
   std::vector<Example> examples;
   std::vector<Reject> rejects;
 };
 
-// What an operator file writes: the same with typed attributes.
+// The definition in an operator file: the same with typed attributes.
 template <class A>
 struct OpSpec {
   std::string name;
@@ -147,7 +147,7 @@ struct NoAttrs {
 
 template <class A>
 OpDef define(OpSpec<A> s, const char* attrs_name = "") {
-  // One description an operator, never destroyed: attributes point to it.
+  // A single description per operator, never destroyed: attributes point to it.
   const ir::AttrsType* type = std::tuple_size_v<decltype(A::fields)> == 0
                                   ? nullptr
                                   : new ir::AttrsType(ir::detail::describe<A>(format("relay.attrs.{}", attrs_name)));
@@ -187,8 +187,8 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
       std::move(s.rejects)};
 }
 
-// A constraint that does not hold: constraint("C2", "data has {} channels, weight expects {}", ...), with an optional
-// help. Typing adds the place, the call and the input types.
+// A failed constraint: constraint("C2", "data has {} channels, weight expects {}", ...), with an optional help. Typing
+// adds the place, the call and the input types.
 template <class... Args>
 Diagnostic constraint(const char* number, fmt::format_string<Args...> text, Args&&... args) {
   Diagnostic d{DiagnosticKind::constraint, format(text, std::forward<Args>(args)...)};

@@ -53,7 +53,7 @@ struct Table {
     add(shaped_part(&whole));
   }
 
-  // NAME.shape(inputs): what def.shape computes.
+  // NAME.shape(inputs): computes def.shape.
   static OpDef shape_part(const OpDef* def) {
     OpDef shape;
     shape.name = def->name + ".shape", shape.doc = format("The shape of the result of {}.", def->name);
@@ -70,7 +70,7 @@ struct Table {
     return shape;
   }
 
-  // NAME.sized(shape, inputs): tensor_of_shape(shape) for a result of the operator. The inputs are for messages.
+  // NAME.sized(shape, inputs): tensor_of_shape(shape) for a result of the operator. The inputs are used in messages.
   static OpDef sized_part(const OpDef* def) {
     OpDef sized;
     sized.name = def->name + ".sized", sized.doc = format("A bool tensor as large as a result of {}.", def->name);
@@ -86,7 +86,7 @@ struct Table {
     return sized;
   }
 
-  // NAME.shaped(like, inputs): the operator; where its type has a `?`, the results are as large as the tensors of the
+  // NAME.shaped(like, inputs): the operator; where its type has a `?`, the results have the sizes of the tensors in the
   // tuple `like`.
   static OpDef shaped_part(const OpDef* def) {
     OpDef shaped;

@@ -14,7 +14,7 @@ static bool is_made(const ir::Expr& e) {
   return f && (f->attrs.count("PartitionedFromPattern") || f->attrs.count(ir::attribute::primitive));
 }
 
-// Inputs before users; nothing inside of functions that are left alone.
+// Inputs before users; without the bodies of functions that are left unchanged.
 static Exprs open_nodes(const ir::Expr& root) {
   Exprs nodes;
   NodeSet done;
@@ -26,7 +26,8 @@ static Exprs open_nodes(const ir::Expr& root) {
   return nodes;
 }
 
-// What stands on the ways from a child back to the parent that dominates it: not inputs, whatever the child calls them.
+// Adds the nodes on the paths from a child back to the parent that dominates it: they are not inputs, even if they are
+// operands of the child.
 static void between(const ir::Expr& child, const ir::Expr& parent, NodeSet* inside) {
   walk(
       child,
@@ -42,7 +43,7 @@ struct Sides {
 };
 }  // namespace
 
-// What the match calls inputs and what it calls parts of itself; a node may be both, and is then a part.
+// The inputs of a match and its own parts; a node that is both is a part.
 static Sides sides(const Match& match) {
   Sides out;
   for (const auto& [p, turn, e] : match.entries) {
@@ -56,7 +57,7 @@ static Sides sides(const Match& match) {
       case Kind::DType:
       case Kind::Shape:
       case Kind::Attrs:
-      case Kind::Guard: break;  // as what they are about
+      case Kind::Guard: break;  // classified by their parts
       case Kind::Dominates: between(e, match.at(p->parts[0], turn), &out.inside); break;
       default: (e->kind == ExprKind::Var ? out.inputs : out.inside).insert(e.get());
     }
@@ -105,7 +106,7 @@ void Groups::add(Group group, function_ref<bool(const Group&)> accept) {
     if (exclusive(e) && e != group.root && used_inside[e.get()] != uses_.at(e.get())) return;
   }
   if (!accept(group)) return;
-  // Bodies of functions that the pattern looks into are taken as well.
+  // Bodies of functions that the pattern matches are taken as well.
   for (const Match::Entry& entry : group.match.entries)
     if (of.inside.contains(entry.e.get()) && exclusive(entry.e)) taken_.insert(entry.e.get());
   for (const ir::Expr& e : group.inside)

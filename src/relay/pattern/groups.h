@@ -1,4 +1,4 @@
-// The matches that a sweep over a program replaces.
+// The matches that one sweep over a program replaces.
 #pragma once
 
 #include "relay/ir/node_map.h"
@@ -9,11 +9,11 @@ namespace relay::pattern {
 struct Group {
   ir::Expr root;
   Match match;
-  ir::Exprs inputs, inside;  // in the order of the program; a function inside is one node, its body is not among them
+  ir::Exprs inputs, inside;  // in program order; a function inside is one node, without its body
 };
 
-// Matches of which none overlaps with another (those nearer to the result win) and no value inside is used outside.
-// Functions that a partition or the fusion of operators made are left alone. `accept` is asked last.
+// Matches that do not overlap (those nearer to the result win) and of which no inner value is used outside. Functions
+// made by a partition or by operator fusion are left unchanged. `accept` is called last.
 class Groups {
  public:
   Groups(Matcher& matcher, const ir::Expr& root, function_ref<bool(const Group&)> accept);
@@ -34,7 +34,7 @@ class Groups {
   ir::NodeSet taken_;
 };
 
-// With the children and what stands for the roots of groups rewritten.
+// The expression with groups replaced; children are rewritten first.
 ir::Expr replace(const Groups& groups, const ir::Expr& root,
                  function_ref<ir::Expr(const Group&, const ir::NodeMap<ir::Expr>& done)> make);
 

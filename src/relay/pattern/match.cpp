@@ -1,5 +1,5 @@
-// Matching: goals (this pattern, that expression) wait in a list; where there are several ways to go on, the lists of
-// the others wait as choices, and a goal that fails goes back to the last of them.
+// Matching: goals (a pattern and an expression) are kept in a list. Alternatives are kept as choices with their own
+// lists, and a failed goal backtracks to the last choice.
 #include <algorithm>
 
 #include "relay/ir/node_map.h"
@@ -12,16 +12,16 @@ namespace relay::pattern {
 
 using namespace ir;
 
-// What dominates what, along one dominator pattern; known for every node that was asked, so that all questions about
-// a program together take time in its size.
+// The results for one dominator pattern, remembered for every visited node, so that all queries about a program
+// together take time linear in its size.
 struct Matcher::Paths {
   Matcher parent, path;
-  NodeMap<ir::Expr> reached;  // from a node: the parent that all ways back from it meet; null: they do not
+  NodeMap<ir::Expr> reached;  // by node: the parent at which all paths back from it meet; null if they do not
   Exprs alive;                // the keys
 
   void find(const ir::Expr& root);
   ir::Expr of(const ir::Expr& e);
-  // The parent that all inputs have in common, or null.
+  // The common parent of all inputs, or null.
   ir::Expr common(const ir::Expr& e) {
     ir::Expr result;
     bool good = true, first = true;
@@ -74,14 +74,14 @@ int Matcher::add(const Node* pattern, const ir::Expr& e, int turn, int next, boo
   return static_cast<int>(goals_.size()) - 1;
 }
 
-// parts[first + i] against e[i], in this order.
+// Matches parts[first + i] against e[i], in this order.
 int Matcher::add(const Patterns& parts, size_t first, const Exprs& e, int turn, int next) {
   for (size_t i = e.size(); i-- > 0;) next = add(parts[first + i].get(), e[i], turn, next);
   return next;
 }
 
 const Match* Matcher::match(const ir::Expr& e) {
-  // One by one: clearing a map takes time in the most that it ever held.
+  // Erases one by one: clearing a map takes time in the most entries that it ever held.
   for (const Match::Entry& entry : match_.entries) bound_.erase({entry.pattern, entry.turn});
   goals_.clear(), choices_.clear(), match_.entries.clear();
   turns_ = 0;
@@ -95,7 +95,7 @@ const Match* Matcher::match(const ir::Expr& e) {
   return &match_;
 }
 
-// Goes back to the last choice that is left; -1: there is none.
+// Backtracks to the last remaining choice; -1 if there is none.
 int Matcher::last_choice() {
   int goals = -1;
   while (goals < 0 && !choices_.empty()) {
@@ -198,7 +198,7 @@ bool Matcher::call(const Goal& goal, int* next) {
   if (!c) return false;
   const int rest = *next, turn = goal.turn;
   bool in_order = p.any || c->args.size() + 1 == p.parts.size();
-  // Where the operator is another, only the other grouping is left to try.
+  // For another operator, only the other grouping is left to try.
   const Op* wanted = op_of(p);
   if (wanted && c->callee.get() != wanted) in_order = false;
   size_t before = choices_.size();
@@ -219,14 +219,14 @@ bool Matcher::call(const Goal& goal, int* next) {
   return true;
 }
 
-// (p0 * p1) / p2 against x * (y / z), and p0 * (p1 / p2) against (x * y) / z. Of the inner pattern, which has no
-// expression of its own there, nothing is bound.
+// Matches (p0 * p1) / p2 against x * (y / z), and p0 * (p1 / p2) against (x * y) / z. The inner pattern has no
+// corresponding expression and is not bound.
 void Matcher::associate(const Goal& goal, const Call& c) {
   const Node& p = *goal.pattern;
   if (p.any || p.parts.size() != 3 || c.args.size() != 2) return;
   const Op *outer = op_of(p), *callee = as<Op>(c.callee);
   if (!callee) return;
-  // x against a, y against b, z against c
+  // matches x against a, y against b, z against c
   auto propose = [&](const Pattern& a, const ir::Expr& x, const Pattern& b, const ir::Expr& y, const Pattern& divisor,
                      const ir::Expr& z) {
     int last = add(divisor.get(), z, goal.turn, goal.next);
@@ -269,7 +269,7 @@ static std::optional<double> number(const AttrValue& v) {
   return std::nullopt;
 }
 
-// As a program would write them: 1 is True, [1, 2] is a shape.
+// Equality of values as a program would write them: 1 is True, [1, 2] is a shape.
 static bool same_value(const AttrValue& a, const AttrValue& b) {
   if (ir::equal(a, b)) return true;
   std::optional<double> x = number(a), y = number(b);

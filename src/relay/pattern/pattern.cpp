@@ -93,7 +93,7 @@ Pattern dominates(Pattern parent, Pattern path, Pattern child) {
 // --- redirection -----------------------------------------------------------------------------------------------------
 namespace {
 
-// Calls f with every node of a pattern; false: not with those below it.
+// Calls f with every node of a pattern; if f returns false, the nodes below are skipped.
 template <class F>
 void for_each_node(const Pattern& root, F f) {
   ir::NodeSet seen;
@@ -112,7 +112,7 @@ bool reaches(const Pattern& root, const Node* wanted) {
   return found;
 }
 
-// Whether matching `root` comes to ask `wanted` of the same expression.
+// True if matching `root` leads to matching `wanted` on the same expression.
 bool asks_the_same(const Pattern& root, const Node* wanted) {
   ir::NodeSet seen;
   std::vector<const Node*> work{root.get()};

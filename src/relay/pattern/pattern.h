@@ -1,15 +1,15 @@
-// Dataflow patterns: what a part of a program looks like, for matching, rewriting and partitioning.
+// Dataflow patterns: descriptions of parts of programs, for matching, rewriting and partitioning.
 //
 //   Pattern x = wildcard();
 //   Pattern p = call(op("nn.relu"), {optional(call(op("nn.conv2d"), {x, wildcard()}), ...)});
 //   Matcher matcher(p);
 //   if (const Match* m = matcher.match(e)) use(m->at(x));
 //
-// One pattern node stands for one expression: a node used in two places asks for the same expression there (constants:
-// the same values). The arguments of add and multiply match in either order; (a * b) / c matches a * (b / c) and the
-// other way round. Where a choice leads nowhere the next one is tried. A wildcard that is redirected to a pattern
-// around it stands for chains of any length. No function here recurses over programs or patterns, except that a
-// dominator's parts are matched by matchers of their own.
+// One pattern node matches one expression: a node used in two places requires the same expression in both (constants:
+// the same values). The arguments of add and multiply match in either order; (a * b) / c matches a * (b / c) and vice
+// versa. Matching backtracks over alternatives. A wildcard redirected to an enclosing pattern matches chains of any
+// length. No function here recurses over programs or patterns, except that a dominator's parts are matched by separate
+// matchers.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,9 @@
 namespace relay::pattern {
 
 enum class Kind : uint8_t {
-  Wildcard,  // parts: none, or what it is redirected to
+  Wildcard,  // parts: the pattern it is redirected to, if any
   Expr,      // this expression, up to the names of bound variables
-  Var,       // of this name; empty: any
+  Var,       // of this name; empty for any
   Constant,  // any
   Call,      // parts: callee, arguments
   Function,  // parts: body, parameters
@@ -34,11 +34,11 @@ enum class Kind : uint8_t {
   Tuple,     // parts: elements
   Get,       // parts: tuple; of this index, or -1
   Either,    // parts: one, other
-  Type,      // parts: pattern; these conditions hold of what it matches
+  Type,      // parts: pattern; the conditions apply to the expression that it matches
   DType,
   Shape,
   Attrs,      // of a call, a function, an operator
-  Guard,      // asked last, of what the part matches
+  Guard,      // evaluated last, on the expression that the part matches
   Dominates,  // parts: parent, path, child
 };
 
@@ -50,7 +50,7 @@ struct Node : Counted {
   explicit Node(Kind k, Patterns p = {}) : kind(k), parts(std::move(p)) {}
   Kind kind;
   Patterns parts;
-  bool any = false;  // Call, Function, Tuple: of whatever arguments, parameters, elements
+  bool any = false;  // Call, Function, Tuple: with any arguments, parameters, elements
   ir::Expr expr;
   std::string name;
   int64_t index = -1;
@@ -79,21 +79,23 @@ Pattern either(Pattern one, Pattern other);
 Pattern has_type(Pattern p, ir::Type type);
 Pattern has_dtype(Pattern p, DType dtype);
 Pattern has_shape(Pattern p, ir::Dims shape);
-// Those of the call or function; of an operator TOpPattern, its fusion class as a number (0 elementwise, 1 broadcast,
-// 2 injective, 3 reduction, 4 with elementwise followers, 8 opaque).
+// Requires these attributes of the call or function; of an operator TOpPattern, its fusion class as a number (0
+// elementwise, 1 broadcast, 2 injective, 3 reduction, 4 with elementwise followers, 8 opaque).
 Pattern has_attrs(Pattern p, ir::DictAttrs attrs);
 Pattern where(Pattern p, std::function<bool(const ir::Expr&)> guard);
-// `child`, from which every way to the inputs goes through expressions that match `path` to one that matches `parent`.
+// Matches `child` if every path from it to the inputs passes through expressions that match `path` to one that matches
+// `parent`.
 Pattern dominates(Pattern parent, Pattern path, Pattern child);
 
-// Makes a wildcard stand for whatever `target` matches, each time anew: where `target` has the wildcard in it, the
-// pattern repeats. Null: it is an ordinary wildcard again. A pattern with itself in it is never freed. An error where
-// the pattern would repeat without going on in the program, or in the parent or path of a dominator.
+// Makes a wildcard match whatever `target` matches, independently at each use; if `target` contains the wildcard, the
+// pattern repeats. A null target restores an ordinary wildcard. A pattern that contains itself is never freed. Returns
+// an error if the pattern would repeat without consuming a part of the program, or within the parent or path of a
+// dominator.
 Status redirect(const Pattern& wildcard, const Pattern& target);
 
-// What each pattern node stands for. Nodes of alternatives that were not taken are not in it.
+// The expression matched by each pattern node. Nodes of alternatives that were not taken are absent.
 struct Match {
-  // `turn`: which repetition of a redirected wildcard the node stands in; 0: outside of them.
+  // `turn`: the repetition of a redirected wildcard that contains the node; 0 outside of them.
   struct Entry {
     const Node* pattern;
     int turn;
@@ -115,14 +117,14 @@ struct Match {
 
 class Matcher {
  public:
-  // `module`: for the types of what has none yet.
+  // `module`: used to infer the types of untyped expressions.
   explicit Matcher(Pattern pattern, const ir::Module* module = nullptr);
   ~Matcher();
   Matcher(Matcher&&) noexcept;
 
-  // Null: it does not match. Valid until the next call.
+  // Null if `e` does not match. The result is valid until the next call.
   const Match* match(const ir::Expr& e);
-  // Why types that the pattern asks for could not be inferred.
+  // The reasons why types that the pattern requires could not be inferred.
   const Diagnostics& errors() const { return errors_; }
 
  private:
@@ -131,10 +133,10 @@ class Matcher {
     ir::Expr e;
     int turn;
     int next;
-    bool after;  // the part has matched; what is left to ask
+    bool after;  // the part has matched; only the remaining checks are left
   };
   struct Choice {
-    int goals;  // -1: nothing left to try of a redirected wildcard
+    int goals;  // -1: a redirected wildcard has no alternatives left
     size_t entries;
     const Node* redirected = nullptr;
     ir::Expr e = {};
@@ -166,7 +168,7 @@ class Matcher {
   std::vector<Choice> choices_;
   std::unordered_map<Key, size_t, KeyHash> bound_;  // index in the entries
   int turns_ = 0;
-  // What a redirected wildcard stands for depends on nothing around it: of an expression it is asked once.
+  // The result for a redirected wildcard does not depend on its context, so it is computed once per expression.
   struct AskedHash {
     size_t operator()(const std::pair<const Node*, ir::Expr>& asked) const {
       return std::hash<const void*>()(asked.first) * 31 + std::hash<const void*>()(asked.second.get());
@@ -177,26 +179,26 @@ class Matcher {
   Diagnostics errors_;
 };
 
-// Types are asked for by has_type(), has_dtype() or has_shape() somewhere in the pattern.
+// True if has_type(), has_dtype() or has_shape() occurs in the pattern.
 bool needs_types(const Pattern& pattern);
 
 struct Rule {
   Pattern pattern;
-  // What stands in the place of a match. `before`: the node as it was before this sweep, `now` with what has been
-  // replaced below it; `match` is of `now`.
+  // The replacement of a match. `before`: the node before this sweep; `now`: the node with replacements below it;
+  // `match` is a match of `now`.
   std::function<ir::Expr(const ir::Expr& before, const ir::Expr& now, const Match& match)> replace;
   bool once = false;   // one sweep only
   bool typed = false;  // `before` has a type
 };
 
-// Sweeps over the program with one rule after another until none changes it; an error when they still do after 100
-// sweeps. In one sweep of a rule matches do not overlap (those nearer to the result win), and no value inside one is
-// used outside of it: nothing is computed twice afterwards.
+// Sweeps over the program with one rule after another until none changes it; an error if they still do after 100
+// sweeps. In one sweep of a rule, matches do not overlap (those nearer to the result win), and no inner value of a
+// match is used outside of it, so nothing is computed twice afterwards.
 Result<ir::Expr> rewrite(const std::vector<Rule>& rules, const ir::Expr& root, const ir::Module* module = nullptr);
 
-// Every match becomes a call of a function of what its wildcards and variables stand for, where `check` holds of the
-// expression. Matches are those of rewrite(); of one with a branch or a let inside, all inputs are variables or
-// constants. The functions have `attrs` and PartitionedFromPattern: the operators in them, "nn.conv2d_nn.relu_".
+// Replaces every match for which `check` holds by a call of a function of the values of its wildcards and variables.
+// Matches are those of rewrite(); in a match that contains a branch or a let, all inputs are variables or constants.
+// The functions have `attrs` and PartitionedFromPattern: the operators in them, "nn.conv2d_nn.relu_".
 Result<ir::Expr> partition(const Pattern& pattern, const ir::Expr& root, const ir::DictAttrs& attrs = {},
                            const std::function<bool(const ir::Expr&)>& check = {}, const ir::Module* module = nullptr);
 

@@ -72,7 +72,7 @@ TEST(Match, either_order_and_grouping) {
   EXPECT_EQ(match->at(a), v);
 }
 
-// What was bound on the way to a dead end is forgotten.
+// Bindings made before backtracking are dropped.
 TEST(Match, goes_back) {
   Pattern p = wildcard();
   Expr v = x(), w = x();
@@ -111,7 +111,7 @@ TEST(Match, dominators) {
   const Match* match = m.match(diamond);
   ASSERT_TRUE(match);
   EXPECT_EQ(match->at(parent), soft);
-  EXPECT_FALSE(m.match(binary("subtract", relu(soft), x())));  // a way that misses it
+  EXPECT_FALSE(m.match(binary("subtract", relu(soft), x())));  // a path that misses it
   EXPECT_FALSE(m.match(binary("subtract", soft, op::make("nn.softmax", {x()}))));
 }
 
@@ -126,7 +126,7 @@ TEST(Match, redirected_wildcards_repeat) {
   EXPECT_EQ(match->at(start, 3), soft);
   EXPECT_FALSE(m.match(soft));
   EXPECT_FALSE(m.match(relu(relu(op::make("exp", {soft})))));
-  // What would go on for ever is refused.
+  // Patterns that would repeat for ever are refused.
   EXPECT_FALSE(redirect(again, has_dtype(either(start, again), DType::float32())));
   EXPECT_FALSE(redirect(again, dominates(chain, again, start)));
   EXPECT_FALSE(redirect(chain, start));
@@ -141,7 +141,7 @@ TEST(Rewrite, matches_do_not_overlap_and_hide_nothing) {
   ASSERT_TRUE(rewrite({twice}, e));
   EXPECT_EQ(count, 1);
   count = 0;
-  ASSERT_TRUE(rewrite({twice}, ir::tuple({e, inner})));  // the first has `inner` inside, which the tuple uses
+  ASSERT_TRUE(rewrite({twice}, ir::tuple({e, inner})));  // the first contains `inner`, which the tuple uses
   EXPECT_EQ(count, 1);
 }
 
@@ -217,7 +217,7 @@ TEST(Partition, conditions_of_inputs_and_functions_inside) {
             "Function_Call_exp_");
 }
 
-// What is evaluated in a branch only, or depends on what is bound inside, cannot become an argument.
+// Expressions that are evaluated only in a branch, or that depend on inner bindings, cannot become arguments.
 TEST(Partition, of_branches_and_lets) {
   ir::VarRef c = ir::var("c", ir::tensor_type({}, DType::boolean())), a = ir::var("a");
   Expr v = x();
@@ -242,7 +242,7 @@ TEST(Partition, of_a_diamond) {
   EXPECT_EQ(calls[0]->args.size(), 1u);
 }
 
-// Sanitizers slow every access down; what is looked for is quadratic time, thousands of times as much.
+// Sanitizers slow every access down; the test detects quadratic time, thousands of times as much.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr double slower = 8;
 #else
@@ -267,7 +267,7 @@ TEST(Patterns, take_linear_time) {
   Pattern again = wildcard(), repeated = either(relu_of(again), binary_of("add", again, wildcard()));
   ASSERT_TRUE(redirect(again, either(repeated, var())));
   EXPECT_TRUE(fits(repeated, e));
-  ASSERT_TRUE(redirect(again, either(repeated, constant())));  // fails at the end, from wherever it starts
+  ASSERT_TRUE(redirect(again, either(repeated, constant())));  // fails at the end, from any start
   Result<Expr> same = partition(repeated, e);
   ASSERT_TRUE(same);
   EXPECT_EQ(*same, e);

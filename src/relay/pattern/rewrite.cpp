@@ -27,13 +27,13 @@ static Diagnostic never_ends(const ir::Expr& root, std::string message) {
           "let a rule give back what it was given where nothing is left to do, or apply it once (rewrite_once=True)"};
 }
 
-// All types at once: the inside of a `let` alone says nothing about its variable.
+// Infers all types at once: the inside of a `let` alone does not determine its variable's type.
 static Status give_types(const ir::Expr& e, const Module* module) {
   if (!e->type) RELAY_RETURN_IF_ERROR(typing::infer_expr(e, module));
   return ok();
 }
 
-// One rule, once over the program.
+// Applies a rule once over the program.
 static Result<ir::Expr> sweep(const Rule& rule, const ir::Expr& root, const Module* module) {
   if (rule.typed || needs_types(rule.pattern)) RELAY_RETURN_IF_ERROR(give_types(root, module));
   Matcher matcher(rule.pattern, module);
@@ -84,7 +84,7 @@ static std::string name_of(const Group& group) {
   return name;
 }
 
-// Whether the group can be a function of its inputs: they are evaluated before its call, where the group stands.
+// True if the group can be a function of its inputs: they are evaluated before the group.
 static bool can_be_function(const Group& group) {
   if (group.inside.empty()) return false;
   bool in_order = true;  // all of the group is evaluated, and nothing is bound in it

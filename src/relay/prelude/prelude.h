@@ -1,10 +1,10 @@
-// The prelude: types and functions, written in Relay, that programs import in parts.
+// The prelude: types and functions, written in Relay, which programs import in parts.
 //
-//   import "list"                        in a text: List, map, foldl, ... and what they need
+//   import "list"                        in a text: List, map, foldl, ... and their dependencies
 //   text::import_prelude(module, "tree")  in C++
 //
-// A part is a file NAME.relay of this folder (CMake puts its text into the library), or a tensor array, whose text is
-// made on request: "tensor_array_float32" holds tensors of any rank up to 6, "tensor_array_float32_any_3" those of
+// A part is a file NAME.relay of this folder (CMake embeds its text in the library), or a tensor array, whose text is
+// generated on request: "tensor_array_float32" holds tensors of any rank up to 6, "tensor_array_float32_any_3" those of
 // shape (?, 3).
 #pragma once
 
@@ -17,8 +17,7 @@ namespace relay::prelude {
 
 // The names of the files.
 std::vector<std::string> parts();
-// The text of a part; the ending `.rly` that version 0.0.5 wrote may follow its name. Nothing when there is no such
-// part.
+// The text of a part, or nullopt. The name may end in `.rly`, as version 0.0.5 wrote it.
 std::optional<std::string> find(std::string_view name);
 
 // The part whose file defines a type, a constructor or (by name with @) a function.

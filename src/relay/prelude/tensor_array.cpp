@@ -1,7 +1,7 @@
-// Tensor arrays: lists of tensors that a program reads, writes, stacks and splits while it runs.
+// Tensor arrays: lists of tensors that a program reads, writes, stacks and splits at run time.
 //
 // The type system has no variable for an element type or a rank, so there is a set of definitions for each; their texts
-// are made here from one template. In it $D is the element type and, for arrays of a fixed shape, $S the suffix of
+// are generated here from one template. In it $D is the element type and, for arrays of a fixed shape, $S the suffix of
 // names.
 #include <charconv>
 
@@ -29,7 +29,7 @@ static std::string filled(std::string_view text, const Values& values) {
   return out;
 }
 
-// What both forms have, over the type $T of an element and the constructor $N of an empty one.
+// The definitions shared by both forms, over the type $T of an element and the constructor $N of an empty one.
 static constexpr std::string_view shared = R"(
 // An array of n empty elements.
 def @tensor_array_$S(%n: int32) -> List[$T] {
@@ -61,7 +61,7 @@ def @tensor_array_gather_helper_$S(%array: List[$T], %i: int32, %limit: int32, %
 }
 )";
 
-// Slices of `value`, as long as `lengths` says, become the elements. $R is the type of a slice.
+// Slices of `value`, with the given `lengths`, become the elements. $R is the type of a slice.
 static constexpr std::string_view splitting = R"(
 // The array with slices of `value` along axis 0 as elements, of the given lengths.
 def @tensor_array_split_$S(%array: List[$R], %value: $R, %lengths: Tensor[(?), int32]) -> List[$R] {
@@ -90,7 +90,7 @@ def @tensor_rows_$Q(%x: Tensor[$W, $D], %i: int32, %end: int32, %done: Tensor[$W
 }
 )";
 
-// The rows of a tensor of shape $W as elements, made by the constructor $C.
+// The rows of a tensor of shape $W as elements, constructed by $C.
 static constexpr std::string_view unstacking = R"(
 def @tensor_array_unstack_$U(%x: Tensor[$W, $D]) -> List[$T] {
   @tensor_array_unstack_$U_helper(0, take(shape_of(%x, dtype="int32"), 0, axis=0), %x)
@@ -241,7 +241,7 @@ def @tensor_concatenate_$S(%a: $T, %b: $T) -> $R {
 }
 )",
                 values);
-  if (of_slice != suffix) return out;  // arrays of elements with any number of rows have these too
+  if (of_slice != suffix) return out;  // arrays of elements with any number of rows have these definitions too
   out += filled(splitting, values);
   out += filled("def @tensor_array_concat_$S(%array: List[$T]) -> $R { @foldr1(@tensor_concatenate_$S, %array) }\n",
                 values);

@@ -17,7 +17,7 @@ namespace relay::runtime {
 
 namespace {
 
-// Reads on after the end as zeros and remembers that it failed: callers check once, at the end and before they
+// Returns zeros after the end of the data and records the failure: callers check once, at the end and before they
 // allocate.
 class Reader {
  public:
@@ -34,7 +34,7 @@ class Reader {
     if (n > most || !take(n)) return fail(), std::string();
     return std::string(bytes_.substr(at_ - n, n));
   }
-  // `least`: the fewest bytes an item takes, so that a count cannot ask for more memory than the file is worth.
+  // `least`: the fewest bytes of an item, so that a count cannot demand more memory than the file's size justifies.
   template <class T, class ReadOne>
   std::vector<T> list(size_t most, size_t least, ReadOne read_one) {
     uint32_t n = number<uint32_t>();
@@ -314,7 +314,7 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     std::string kernel = r.text();
     return KernelEntry{std::move(kernel), r.number<int64_t>()};
   });
-  std::vector<uint64_t> checksums;  // of the constants that are stored
+  std::vector<uint64_t> checksums;  // of the stored constants
   program->constants = r.list<Tensor>(Limits::constants, 7, [&] {
     DType dtype = r.dtype();
     Shape shape = r.list<int64_t>(Limits::rank, 8, [&] { return r.number<int64_t>(); });

@@ -1,4 +1,4 @@
-// How an artifact's file begins, for artifact_writer.cpp and artifact.cpp, and for what fuzzes them.
+// The beginning of an artifact's file, shared by artifact_writer.cpp, artifact.cpp and the fuzzers.
 #pragma once
 
 #include <bit>

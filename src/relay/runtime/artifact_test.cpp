@@ -16,7 +16,7 @@ Artifact sample() {
   Artifact a;
   a.producer = "relay test";
   a.target = {"generic", "", "", {}};
-  // A program with everything in it: symbolic sizes, a loop, a call, constants.
+  // A program with all constructs: symbolic sizes, a loop, a call, constants.
   std::shared_ptr<Program> p = loop_program(), chain = chain_program(3), parts = parts_program();
   p->constants.push_back(iota({5, 7}));
   p->segments.push_back(chain->segments[0]);
@@ -41,14 +41,14 @@ Result<Artifact> read(const std::string& bytes) {
   return read_artifact({aligned.get(), bytes.size()}, aligned, "test");
 }
 
-// One whose functions go forwards only, so that it may be run with anything changed.
+// A sample without backward jumps in its functions, so that it terminates whatever is changed.
 Artifact forward_sample() {
   Artifact a = sample();
   a.program = every_instruction_program();
   return a;
 }
 
-// x + made, where made, the second constant, is the first plus one, as a kernel makes it when the program is loaded.
+// x + made, where made, the second constant, is the first plus one, computed by a kernel when the program is loaded.
 Artifact prepared_sample() {
   std::shared_ptr<Program> p = hand_program();
   p->constants = {iota({64}), Tensor::view(nullptr, {64}, DType::float32(), nullptr)};
@@ -133,7 +133,7 @@ TEST(Artifact, EveryTruncationIsADiagnostic) {
   std::string bytes = write_artifact(sample());
   for (size_t n = 0; n < bytes.size(); n += 64) EXPECT_FALSE(read(bytes.substr(0, n))) << n;
   EXPECT_FALSE(read(bytes + "x"));
-  // With a header that says what the file has.
+  // With a header that matches the file's size.
   for (uint64_t n = 64; n < bytes.size(); n += 64) {
     std::string cut = bytes.substr(0, n);
     std::memcpy(cut.data() + 16, &n, 8);
@@ -141,7 +141,7 @@ TEST(Artifact, EveryTruncationIsADiagnostic) {
   }
 }
 
-// Only forwards: a changed jump or call may go round for ever.
+// True without backward jumps: a changed jump or call may loop for ever.
 bool ends(const Program& p) {
   for (uint32_t i = 0; i < p.functions.size(); ++i)
     for (uint32_t at = 0; at < p.functions[i].code.size(); ++at) {
@@ -156,7 +156,7 @@ bool ends(const Program& p) {
   return true;
 }
 
-// Everything short of running code: kernels that do nothing stand for it.
+// Exercises everything except running code: the kernels do nothing.
 void exercise(const Artifact& artifact) {
   class Nothing : public KernelLibrary {
    public:
@@ -204,7 +204,7 @@ TEST(Artifact, ByteFlipsGiveADiagnosticOrAValidProgram) {
     std::string bytes = samples[turn % 4];
     int flips = 1 + random() % 3;
     for (int i = 0; i < flips; ++i) bytes[random() % bytes.size()] ^= static_cast<char>(1 + random() % 255);
-    if (turn % 4 != 0) reseal_artifact(bytes);  // else the checksum answers
+    if (turn % 4 != 0) reseal_artifact(bytes);  // otherwise the checksum reports the change
     Result<Artifact> a = read(bytes);
     if (!a) continue;
     ++read_anyway;
@@ -243,7 +243,7 @@ TEST(Artifact, ConstantsAreMadeWhenItIsLoaded) {
   }
 }
 
-// What is made of what is made comes after it; each kernel call sees all of what it reads.
+// Constants are computed in order of dependency; each kernel call sees all constants that it reads.
 TEST(Artifact, ConstantsAreMadeOfOthers) {
   const Artifact a = prepared_sample();
   std::shared_ptr<Program> p = std::make_shared<Program>(*a.program);
@@ -260,7 +260,7 @@ TEST(Artifact, ConstantsAreMadeOfOthers) {
   EXPECT_EQ((*out)[0].at(5), 5 + 13 * 5 + 21 * 6) << "Fibonacci's numbers of 5 and 6";
 }
 
-// Refused before anything is allocated or called.
+// Invalid preparations are refused before anything is allocated or called.
 TEST(Artifact, PreparationsThatLieAreDiagnostics) {
   struct Lie {
     const char* name;
@@ -358,7 +358,7 @@ TEST(CApi, SaysWhatIsWrong) {
   EXPECT_NE(std::string(relay_last_error()).find("/no/such/file"), std::string::npos);
   std::string path = testing::TempDir() + "broken.rly";
   ASSERT_TRUE(save_artifact(sample(), path));
-  EXPECT_EQ(relay_model_load(path.c_str(), nullptr, &model), RELAY_BAD_FILE);  // its code is none
+  EXPECT_EQ(relay_model_load(path.c_str(), nullptr, &model), RELAY_BAD_FILE);  // its code is not a shared object
   EXPECT_NE(std::string(relay_last_error()).find("code"), std::string::npos);
   EXPECT_EQ(model, nullptr);
   EXPECT_EQ(relay_model_run(nullptr, nullptr, 0, nullptr, 0), RELAY_BAD_ARGUMENT);

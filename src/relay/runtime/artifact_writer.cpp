@@ -179,7 +179,7 @@ class Writer {
 
 }  // namespace
 
-// Hands the file to `put`, piece by piece: weights are written from where they lie.
+// Passes the file to `put`, piece by piece: weights are written without a copy.
 static void write_pieces(const Artifact& artifact, function_ref<void(std::string_view)> put) {
   const Program& program = *artifact.program;
   Writer w;
@@ -199,7 +199,7 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
     w.list(t.shape(), [&](int64_t d) { w.number(d); });
     w.number(static_cast<uint8_t>(is_prepared(t)));
     if (is_prepared(t)) return;
-    w.number(constants_bytes);  // its offset from where the constants begin
+    w.number(constants_bytes);  // its offset from the start of the constants
     w.number(checksum(t));
     drop_pages(t.data(), t.bytes());
     constants_bytes = aligned(constants_bytes + t.bytes());
@@ -256,7 +256,7 @@ std::string write_artifact(const Artifact& artifact) {
 Status save_artifact(const Artifact& artifact, const std::string& path) {
   RELAY_ASSIGN(OutputFile file, OutputFile::open(path));
   write_pieces(artifact, [&](std::string_view piece) { file.write(piece); });
-  // Weights may still lie in the file that they were read from.
+  // Weights may still be mapped from the file that they were read from.
   for (const Tensor& t : artifact.program->constants)
     if (std::string changed = changed_file(t.data()); !changed.empty())
       return Diagnostic{

@@ -1,4 +1,4 @@
-// relay_c.h over Executable. Nothing is thrown across this edge.
+// Implements relay_c.h on Executable. No exception crosses this interface.
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -59,7 +59,7 @@ relay_status fail(const Diagnostics& errors) {
   return fail(status, render(errors));
 }
 
-// Runs `body`; an exception becomes a status.
+// Runs `body` and converts exceptions to a status.
 template <class Body>
 relay_status guarded(Body body) {
   try {
@@ -117,7 +117,7 @@ std::vector<PortTexts> to_c(const std::vector<PortInfo>& infos) {
   return ports;
 }
 
-// Shares the caller's memory. No value on a description that cannot be.
+// Shares the caller's memory. Returns no value for an invalid description.
 Tensor from_c(const relay_tensor& t) {
   if (t.rank < 0 || static_cast<size_t>(t.rank) > Limits::rank || (t.rank > 0 && t.shape == nullptr)) return {};
   if (static_cast<size_t>(t.dtype) >= std::size(dtypes)) return {};
@@ -141,7 +141,7 @@ relay_status port(const std::vector<PortTexts>* ports, size_t index, relay_port*
 Object* from_c(const relay_value* v) { return reinterpret_cast<Object*>(const_cast<relay_value*>(v)); }
 relay_value* to_c(Value v) { return reinterpret_cast<relay_value*>(v.detach()); }
 
-// False with a status set: a null pointer among them.
+// Returns false and sets a status if a pointer is null.
 bool from_c(relay_value* const* values, size_t count, std::vector<Value>& out) {
   if (values == nullptr && count > 0) return false;
   for (size_t i = 0; i < count; ++i) {
@@ -247,7 +247,7 @@ relay_status relay_value_from_tensor(const relay_tensor* tensor, void (*release)
       *value = to_c(Value::given(copy));
       return RELAY_OK;
     }
-    // Armed only once the value is made: on failure the memory stays the caller's.
+    // Armed only after the value is made: on failure the caller keeps ownership of the memory.
     struct Owner {
       void (*release)(void*) = nullptr;
       void* context = nullptr;

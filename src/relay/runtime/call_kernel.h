@@ -1,4 +1,4 @@
-// Calling one kernel.
+// Calls of single kernels.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ inline Diagnostic out_of_scratch() {
           "free memory, or use fewer threads"};
 }
 
-// Calls one kernel on the session's threads. Sets `failed` when a thread cannot get its scratch memory.
+// Calls one kernel on the session's threads. Sets `failed` if a thread cannot get its scratch memory.
 inline void call_kernel(ThreadPool::Session& session, KernelFn kernel, void* const* params, const int64_t* shape,
                         int64_t tasks, int64_t scratch_bytes, const ThreadChoice& threads, std::atomic<bool>& failed) {
   if (tasks == 1 && scratch_bytes == 0) return kernel(params, shape, 0, 1, nullptr);

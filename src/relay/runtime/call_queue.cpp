@@ -30,12 +30,12 @@ CallQueue::CallQueue(SegmentContext& run) : run_(run) {
   }
 }
 
-// Finds out what a call takes and gives: the sizes of one row.
+// Determines the inputs and outputs of a call: the sizes of one row.
 bool CallQueue::prepare(Batched& b) {
   const Segment& segment = run_.linked().program->segments[b.segment];
   Result<Plan> one = plan_within_limit(run_.linked(), segment, {1});
   if (!one) return run_.fail(one.errors());
-  b.inputs.clear(), b.outputs.clear(), b.made.clear();  // of a try for which there was no memory
+  b.inputs.clear(), b.outputs.clear(), b.made.clear();  // left from an attempt that ran out of memory
   b.bytes = 0;
   auto side = [&](uint32_t array) {
     const Array& a = segment.arrays[array];
@@ -119,7 +119,7 @@ bool CallQueue::fits(const Batched& b, Object* const* args) {
   return true;
 }
 
-static bool is_constant(const Object* o) { return o->tag == TensorObject::Constant; }  // of a tensor
+static bool is_constant(const Object* o) { return o->tag == TensorObject::Constant; }  // for a tensor
 static bool is_same(const Object* o, const Value& v) { return o == v.get(); }
 
 bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
@@ -131,7 +131,7 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
     for (size_t i = 0; i < b.outputs.size(); ++i) results[i] = retain(b.known[b.inputs.size() + i].get());
     return true;
   }
-  // Room first: when there is no memory for it, nothing has happened yet.
+  // Reserves memory first, so that a failure has no effect.
   if (calls_.empty()) calls_.reserve(max_calls);
   if (size_t all = uses_.size() + b.inputs.size(); all > uses_.capacity()) uses_.reserve(2 * all);
   uint32_t first = static_cast<uint32_t>(objects_.size());
@@ -155,7 +155,7 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
       return run_.fail_no_memory();
     }
   }
-  // Gives the results back if that fails, or there is no memory for what is noted of a run.
+  // Releases the results if `act` fails, or if there is no memory for its records.
   auto or_give_back = [&](auto&& act) {
     auto give_back = [&] {
       for (size_t i = 0; i < b.outputs.size(); ++i) release(results[i]);
@@ -194,7 +194,7 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
   }
   for (object = objects_.data() + first + b.inputs.size(); object != objects_.data() + objects_.size(); ++object) {
     std::atomic<uint32_t>& count = (*object)->count;
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // nobody else has it yet
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // not shared yet
     (*object)->tag = static_cast<uint16_t>(TensorObject::Row | calls_.size() << TensorObject::call_shift);
   }
   static_assert(max_calls << TensorObject::call_shift <= UINT16_MAX);
@@ -202,8 +202,8 @@ bool CallQueue::call(uint32_t segment, Object* const* args, Object** results) {
   return (calls_.size() < max_calls && bytes_ < max_bytes) || or_give_back([&] { return flush(); });
 }
 
-// What was kept, if it is there and nobody else has it; else new memory, which is kept while all that is kept is
-// little.
+// Returns the kept memory, if it exists and nothing else refers to it; else new memory, which is kept as long as the
+// total that is kept is small.
 Value CallQueue::memory_for(Value* kept, int64_t bytes) {
   if (*kept && is_unique(kept->get())) return *kept;
   Value made = Value::take(make_tensor(dtype_id(DType::uint8()), {&bytes, 1}, static_cast<size_t>(bytes)));
@@ -216,7 +216,7 @@ Value CallQueue::memory_for(Value* kept, int64_t bytes) {
   return made;
 }
 
-// The calls whose objects begin there.
+// Runs the calls whose objects begin at `firsts`.
 bool CallQueue::run(Batched& b, std::span<const uint32_t> firsts) {
   Rows* r = rows(b, static_cast<int64_t>(firsts.size()));
   if (r == nullptr) return false;
@@ -264,7 +264,7 @@ bool CallQueue::run(Batched& b, std::span<const uint32_t> firsts) {
 bool CallQueue::run_ready(Batched& b) {
   together_.swap(b.ready);
   b.ready.clear();
-  // In parts of equal size, but for whole register tiles.
+  // Splits into parts of equal size, rounded up to whole register tiles.
   size_t count = together_.size(), most = static_cast<size_t>(b.rows), parts = (count + most - 1) / most;
   size_t part = std::min(most, ((count + parts - 1) / parts + 7) / 8 * 8);
   for (size_t at = 0; at < count; at += part) {

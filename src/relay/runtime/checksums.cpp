@@ -28,7 +28,7 @@ uint64_t checksum(const Tensor& t) {
 
 bool have_checksums(const std::vector<Tensor>& constants, const std::vector<uint64_t>& checksums) {
   std::vector<const Tensor*> stored;
-  std::vector<size_t> first{0};  // of each: where its blocks begin among all
+  std::vector<size_t> first{0};  // of each: the index of its first block among all
   for (const Tensor& t : constants)
     if (!is_prepared(t)) stored.push_back(&t), first.push_back(first.back() + blocks_of(t));
   std::vector<uint64_t> blocks(first.back());
@@ -39,7 +39,7 @@ bool have_checksums(const std::vector<Tensor>& constants, const std::vector<uint
       blocks[b] = checksum(block_of(*stored[owner], b - first[owner]));
     }
   };
-  constexpr size_t alone = 8, together = 4;  // blocks that wake no thread, and those that a thread takes at a time
+  constexpr size_t alone = 8, together = 4;  // most blocks that wake no thread; blocks per task
   if (blocks.size() <= alone) {
     read(0, static_cast<int64_t>(blocks.size()), 0);
   } else {

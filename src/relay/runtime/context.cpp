@@ -13,7 +13,7 @@ RunContext::RunContext(const LinkedProgram& linked) : SegmentContext(linked), bo
 }
 
 void RunContext::end() {
-  if (queue_ && !queue_->empty()) {  // the run failed; references that outlive it may hold what waits
+  if (queue_ && !queue_->empty()) {  // the run failed; references that outlive it may hold waiting values
     if (linked().uses_references)
       queue_->flush();
     else
@@ -62,7 +62,7 @@ bool RunContext::fits(const Bound& bound, Object* const* args) {
   return true;
 }
 
-// Shapes that the place did not meet the last time.
+// Handles shapes other than the site's previous ones.
 RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   const Segment& segment = linked().program->segments[index];
   std::vector<Shape> shapes;
@@ -147,7 +147,7 @@ bool RunContext::run_segment(uint32_t number, Object* const* args, Object** resu
     if (status) return true;
     give_back();
     return fail(status.errors());
-  } catch (...) {  // no memory for what is noted of a run
+  } catch (...) {  // no memory for the records of a run
     give_back();
     throw;
   }

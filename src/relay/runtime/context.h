@@ -1,9 +1,9 @@
-// What one run of a program with functions has: segments ready for the shapes they met, calls that wait, references,
-// and what any run has (segment_context.h).
+// The state of one run of a program with functions: segments planned for the shapes seen so far, waiting calls,
+// references, and the state of any run (segment_context.h).
 //
-// Whoever runs the functions (the VM, or machine code through native.h) calls run_segment() for the places in the code
-// that run segments. A place remembers what it last ran: when the shapes are the same, and they mostly are, a call is a
-// few comparisons, fresh outputs and the kernels.
+// The executor of the functions (the VM, or machine code through native.h) calls run_segment() at the sites in the code
+// that run segments. A site caches its last segment: if the shapes are the same, as they mostly are, a call consists of
+// a few comparisons, fresh outputs and the kernels.
 #pragma once
 
 #include <map>
@@ -18,20 +18,20 @@ class RunContext : public SegmentContext {
   // `linked` must outlive the context.
   explicit RunContext(const LinkedProgram& linked);
 
-  // Around each run.
+  // Called before and after each run.
   using SegmentContext::begin;
-  // Computes what waits: then the result of the run may be read. False after fail().
+  // Computes all waiting calls; the result of the run may be read afterwards. Returns false after fail().
   bool finish() { return !queue_ || queue_->flush(); }
   void end();
 
-  // Segment `linked.sites[site]`: as many arguments and results as it has. The results have counts of their own. False,
-  // and no result, after fail().
+  // Runs the segment `linked.sites[site]`, with as many arguments and results as it has. The results have counts of
+  // their own. After fail() returns false and no result.
   bool run_segment(uint32_t site, Object* const* args, Object** results);
 
   ReferenceHeap& references() { return references_; }
 
  private:
-  // A segment at concrete shapes.
+  // A segment planned for concrete shapes.
   struct Bound {
     Bound(const LinkedProgram& linked, const Segment& segment, Plan plan);
     Plan plan;
@@ -42,8 +42,8 @@ class RunContext : public SegmentContext {
     };
     struct Output {
       Array::Kind kind;
-      uint32_t index;  // Input: which; Output: the result that is the same array, or its own number
-      int input;       // Output: in whose storage it may lie; -1: none
+      uint32_t index;  // Input: its index; Output: the result that is the same array, or its own index
+      int input;       // Output: the input whose storage it may use; -1 if absent
       uint32_t dtype;
       std::span<const int64_t> dims;
       size_t bytes;
@@ -58,24 +58,24 @@ class RunContext : public SegmentContext {
     Bound* last = nullptr;
   };
   static bool fits(const Bound& bound, Object* const* args);
-  // Whether a result may lie where this argument of the segment does: nobody reads the argument any more.
+  // True if a result may use the storage of this argument of the segment, because nothing else reads the argument.
   bool may_take(uint32_t site, size_t inputs, Object* const* args, size_t arg) const;
   Bound* bind(uint32_t segment, Object* const* args);
 
-  static constexpr size_t bound_limit = 1024;  // of a segment
+  static constexpr size_t bound_limit = 1024;  // per segment
 
   std::vector<Site> sites_;
-  std::vector<std::map<std::vector<Shape>, std::unique_ptr<Bound>>> bound_;  // of each segment, by the inputs' shapes
+  std::vector<std::map<std::vector<Shape>, std::unique_ptr<Bound>>> bound_;  // by segment, then by the inputs' shapes
   std::vector<void*> inputs_, outputs_;
-  std::unique_ptr<CallQueue> queue_;  // null: no call waits
+  std::unique_ptr<CallQueue> queue_;  // null if no call waits
   ReferenceHeap references_;
 };
 
-// What runs functions.
+// The interface of executors of functions.
 class FunctionExecutor {
  public:
   virtual ~FunctionExecutor() = default;
-  // Takes the arguments over, as many as the function has parameters. Null after context.fail().
+  // Takes ownership of the arguments, as many as the function has parameters. Returns null after context.fail().
   virtual Object* call(uint32_t function, std::span<Object* const> args) = 0;
 };
 

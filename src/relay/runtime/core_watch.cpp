@@ -6,11 +6,13 @@
 
 namespace relay::runtime {
 
-static constexpr int64_t window_us = 12000;     // a few turns of two programs that share a core: 1 to 4 ms each
-static constexpr int64_t longest_us = 50000;    // between two looks of a thread that works; longer: it slept
-static constexpr int64_t min_share = 4;         // contested: others have a 4th of the time
-static constexpr int windows_until_doubt = 64;  // then it must be found contested anew: offering costs what it loses
-// Half of the 4 ms that Linux leaves a thread on a contested core at 250 ticks a second, below its 2.8 ms at 1000.
+static constexpr int64_t window_us = 12000;  // a few time slices of two programs that share a core: 1 to 4 ms each
+// between two measurements of a working thread; longer means that it slept
+static constexpr int64_t longest_us = 50000;
+static constexpr int64_t min_share = 4;  // contested: others have at least one quarter of the time
+// then contention must be established again, because yielding costs as much as it saves
+static constexpr int windows_until_doubt = 64;
+// Half of the 4 ms time slice of Linux on a contested core at 250 ticks per second, and below its 2.8 ms at 1000.
 static constexpr int64_t offer_after_us = 2000;
 
 static int64_t us(const timespec& t) { return t.tv_sec * 1000000 + t.tv_nsec / 1000; }
@@ -29,7 +31,7 @@ bool CoreWatch::look() {
   getrusage(RUSAGE_THREAD, &usage);
   const int64_t wall = clock_us(CLOCK_MONOTONIC), cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
   const int64_t passed = wall - wall_us_, ran = cpu - cpu_us_;
-  const bool preempted = usage.ru_nivcsw != preemptions_;  // else it waited for something
+  const bool preempted = usage.ru_nivcsw != preemptions_;  // otherwise it waited for something
   wall_us_ = wall, cpu_us_ = cpu, preemptions_ = usage.ru_nivcsw;
   if (passed > longest_us) {
     total_us_ = lost_us_ = 0;
@@ -55,7 +57,7 @@ void CoreWatch::offer() {
 
 int current_core() { return sched_getcpu(); }
 
-// Forces the thread onto `wanted`, and takes the force away again.
+// Moves the thread to `wanted` by setting its affinity, and then restores the affinity.
 static bool move(const cpu_set_t& allowed, const cpu_set_t& wanted) {
   if (CPU_COUNT(&wanted) == 0 || sched_setaffinity(0, sizeof wanted, &wanted) != 0) return false;
   sched_setaffinity(0, sizeof allowed, &allowed);

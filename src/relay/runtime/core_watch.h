@@ -1,10 +1,9 @@
-// What a thread of the pool knows about the core that it runs on: which one it is, and whether another program has a
-// share of it.
+// Tracks the core that a thread of the pool runs on, and whether another program shares that core.
 //
-// A thread whose core is contested is taken off it again and again. If that happens in the middle of a piece of work,
-// all others wait for it, for as long as the other program may run: two threads are then no faster than one. So a
-// thread that finds its core contested offers it between two pieces, before it is taken away. The other program gets
-// the same share of the core; what is left of the work is done by the threads that run.
+// A thread on a contested core is preempted repeatedly. If that happens in the middle of a piece of work, all others
+// wait for it, for the time slice of the other program: two threads are then no faster than one. So a thread that finds
+// its core contested yields it between two pieces, before it is preempted. The other program gets the same share of the
+// core; the running threads do the rest of the work.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +12,28 @@ namespace relay::runtime {
 
 class CoreWatch {
  public:
-  // Looks around once a tick of the system's coarse clock (1 to 10 ms); between ticks it costs about 5 ns. True: it
-  // looked.
+  // Measures once per tick of the system's coarse clock (1 to 10 ms); between ticks it costs about 5 ns. Returns true
+  // if it measured.
   bool look();
-  // In the last windows of 12 ms others had at least a quarter of the time.
+  // True if other programs had at least a quarter of the time in the last windows of 12 ms.
   bool contested() const { return contested_; }
-  // It is time to offer the core. Ask between two pieces of work.
+  // True if it is time to yield the core. Called between two pieces of work.
   bool should_offer() const;
-  // Lets others run that wait for the core.
+  // Yields the core to other programs that wait for it.
   void offer();
 
  private:
   int64_t tick_ = 0;
-  int64_t wall_us_ = 0, cpu_us_ = 0, preemptions_ = 0;  // when it last looked
-  int64_t total_us_ = 0, lost_us_ = 0;                  // of the window
+  int64_t wall_us_ = 0, cpu_us_ = 0, preemptions_ = 0;  // at the last measurement
+  int64_t total_us_ = 0, lost_us_ = 0;                  // in the window
   int windows_ = 0;                                     // since the core was found contested
   bool contested_ = false;
   int64_t offered_us_ = 0;
 };
 
-// The calling thread goes to another core than those in `taken` (numbers of CPUs; negative ones mean nothing), or to
-// `core`. It may be moved on from there at any time: its affinity stays what it was. False: there is no such core.
+// Moves the calling thread to a core other than those in `taken` (CPU numbers; negative ones are ignored), or to
+// `core`. The scheduler may move it from there at any time: its affinity is unchanged. Returns false if there is no
+// such core.
 bool move_off(const int* taken, int count);
 bool move_to(int core);
 int current_core();

@@ -8,7 +8,7 @@
 namespace relay::runtime {
 
 void destroy(Object* first) {
-  // The work list goes through the first eight bytes of objects that are dead.
+  // The work list is linked through the first eight bytes of dead objects.
   Object* list = nullptr;
   auto push = [&](Object* o) {
     o->count.store(0, std::memory_order_relaxed);

@@ -19,7 +19,7 @@ static constexpr size_t prepared_limit = 32;  // input shapes whose plans are ke
 struct Executable::Graph {
   Graph(const LinkedProgram& linked, const Plan& plan) : runner(linked, linked.program->graph(), plan) {}
   SegmentRunner runner;
-  std::vector<Tensor> inputs;  // those of a run, aligned
+  std::vector<Tensor> inputs;  // the inputs of a run, aligned
   std::vector<void*> input_data, output_data;
   void clear() { inputs.clear(), input_data.clear(), output_data.clear(); }
 };
@@ -27,7 +27,7 @@ struct Executable::Graph {
 struct Executable::Prepared {
   std::vector<Shape> input_shapes;
   Plan plan;
-  std::vector<std::unique_ptr<Graph>> idle;  // one run takes one
+  std::vector<std::unique_ptr<Graph>> idle;  // each run takes one
 };
 
 static PortInfo port_info(const Port& port, const std::vector<std::string>& variables) {
@@ -121,7 +121,7 @@ Status Executable::check_tensor(size_t number, DType dtype) const {
   return d;
 }
 
-// Count, type and presence; shapes are checked when they are bound.
+// Checks count, type and presence; shapes are checked when they are bound.
 Status Executable::check_inputs(std::span<const Tensor> inputs) const {
   RELAY_RETURN_IF_ERROR(check_count(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -164,8 +164,8 @@ Status Executable::check_output(size_t index, const Tensor& given, const Shape& 
   return ok();
 }
 
-// What is given away overlaps no other input: a result may be written there while others are read. An array that is
-// given for the result that takes it is that memory.
+// Checks that donated inputs overlap no other input: a result may be written there while others are read. An array
+// supplied for the result that takes the donated memory must be that memory.
 Status Executable::check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto takes = [&](size_t o) {
@@ -209,7 +209,7 @@ Status Executable::put_back(std::span<const Tensor> given, std::span<Tensor> out
                         {},
                         {},
                         "give away inputs only for results of their type and shape"};
-    for (Tensor& other : outputs) {  // one that was computed in place keeps its elements
+    for (Tensor& other : outputs) {  // an output that was computed in place keeps its elements
       if (&other == &output || !overlap(other, input)) continue;
       Tensor copy = Tensor::empty(other.shape(), other.dtype());
       std::memcpy(copy.mutable_data(), other.data(), other.bytes());
@@ -324,7 +324,7 @@ Result<std::vector<Tensor>> Executable::run(std::span<const Tensor> inputs, cons
   return outputs;
 }
 
-// Kernels access elements at their natural alignment; an input that lies worse is copied.
+// Kernels access elements at their natural alignment; a misaligned input is copied.
 static Tensor naturally_aligned(const Tensor& t) {
   if (reinterpret_cast<uintptr_t>(t.data()) % t.dtype().bytes() == 0) return t;
   Tensor copy = Tensor::empty(t.shape(), t.dtype());
@@ -358,7 +358,7 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
   return put_back(given, outputs);
 }
 
-// Results that no kernel wrote: shared where we may (`owned` says so), copied into an array that was given.
+// Fills in results that no kernel wrote: shared if allowed (`owned`), or copied into a supplied array.
 static void give_unwritten(const Plan& plan, const std::shared_ptr<const Program>& program,
                            std::span<const Tensor> inputs, std::span<void* const> written, std::span<Tensor> outputs,
                            std::vector<bool>* owned) {
@@ -382,8 +382,7 @@ static void give_unwritten(const Plan& plan, const std::shared_ptr<const Program
   }
 }
 
-// Where each output that kernels write is written: what is given, or the storage of an input that is given away, or new
-// memory.
+// The place of each output that kernels write: the supplied array, the storage of a donated input, or new memory.
 Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs,
                                  Graph& graph) {
   const Segment& f = linked_.program->graph();

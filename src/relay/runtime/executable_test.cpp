@@ -41,7 +41,7 @@ TEST(Executable, RunsAsGraphAndOnTheVm) {
 TEST(Executable, IndicesOutOfRangeEndARun) {
   for (bool vm : {false, true}) {
     std::shared_ptr<Executable> e = make(check_program(), vm);
-    for (int64_t bad : {-1, 0, 5, 3, -1}) {  // where; a run after one that failed is sound
+    for (int64_t bad : {-1, 0, 5, 3, -1}) {  // the bad position; a run after a failed one succeeds
       std::vector<Tensor> in = {Tensor::full({2, 3}, DType::int32(), -3), iota({4, 3})};
       if (bad >= 0) in[0].set_int(bad, bad < 3 ? 4 : -4);
       Result<std::vector<Tensor>> out = e->run(in);
@@ -193,7 +193,7 @@ TEST(Executable, ManyThreadsAtOnce) {
 }
 
 TEST(Executable, AMemoryLimitIsKept) {
-  // Two temporaries at a time and a result, of 4 bytes an element.
+  // Two temporaries at a time and a result, of 4 bytes per element.
   std::vector<Tensor> fits = {iota({16, 8}), iota({16, 8})}, more = {iota({17, 8}), iota({17, 8})};
   int64_t limit = 3 * 16 * 8 * 4;
   for (Executor executor : {Executor::Graph, Executor::Vm}) {

@@ -1,4 +1,4 @@
-// Running programs with functions: values in, a value out.
+// Runs programs with functions: values in, a value out.
 #include <chrono>
 
 #include "relay/runtime/executable.h"
@@ -55,7 +55,7 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
     ThreadPool::Session session(ThreadPool::global(), options.threads > 0 ? options.threads : options_.threads);
     if (options.report) options.report->threads = session.threads();
     context.begin(session, options.report);
-    for (Value& v : args) v.detach();  // the executor's now
+    for (Value& v : args) v.detach();  // now owned by the executor
     if (Object* made = machine->functions->call(function, objects)) result = Value::take(made);
     if (result && !context.finish()) result = Value();
     context.end();
@@ -67,7 +67,7 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
   return result;
 }
 
-// What is wrong with a value for a port that is not a tensor; empty: nothing.
+// The reason why a value does not fit a port that is not a tensor; empty if it fits.
 static std::string misfit(const Port& port, const Object* o, const std::vector<TypeId>& types) {
   bool fits = !port.kind || *port.kind == o->kind;
   if (fits && port.kind == ObjectKind::Data) fits = o->id == types[port.data_type];
@@ -107,13 +107,12 @@ Status Executable::check_values(std::span<const Value> inputs) const {
     RELAY_RETURN_IF_ERROR(check_tensor(i, dtype_of(t)));
     shape.assign(t->dims(), t->dims() + t->size);
   }
-  if (runs_as_graph()) return ok();  // which checks the shapes itself
+  if (runs_as_graph()) return ok();  // the graph checks the shapes itself
   RELAY_RETURN_IF_ERROR(bind_variables(*s, shapes));
   return ok();
 }
 
-// A result lies in the memory of a value that is given away: of the program's donations, and of one that nobody else
-// has.
+// A result uses the memory of a donated value: one of the program's donations, or a value that nothing else refers to.
 Result<Value> Executable::call_graph(std::vector<Value> inputs, const RunOptions& given) {
   std::vector<Tensor> tensors, outputs(outputs_.size());
   std::vector<int> reused(outputs_.size(), -1);
@@ -219,7 +218,7 @@ Result<TypeId> Executable::type(std::string_view name) const {
                                   : format("its data types are: {}", join(names, ", "))};
 }
 
-// The tensors of a result, by output: tuples give their fields.
+// The tensors of a result, by output: tuples are flattened into their fields.
 static bool flatten(const Value& result, std::vector<Value>& out) {
   std::vector<Value> work = {result};
   while (!work.empty()) {

@@ -13,7 +13,7 @@
 
 namespace relay::runtime {
 
-// What a program is told when something outside of it does not do what it should.
+// A diagnostic for a failure of external code.
 static Diagnostic external_problem(DiagnosticKind kind, std::string message, std::string help) {
   return {kind, std::move(message), {}, {}, {}, std::move(help)};
 }
@@ -81,7 +81,7 @@ static Libraries& libraries() {
   return *all;
 }
 
-// The folder of the program or shared object that has this function in it; "" if it is not known.
+// The folder of the program or shared object that contains this function; "" if unknown.
 static std::string own_folder() {
   Dl_info info;
   if (::dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return "";
@@ -90,7 +90,7 @@ static std::string own_folder() {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-// Where a plugin may be, the likeliest first.
+// The candidate paths of a plugin, most likely first.
 static std::vector<std::string> plugin_paths(const std::string& name) {
   const std::string file = "librelay_external_" + name + ".so";
   std::vector<std::string> paths;
@@ -106,7 +106,7 @@ static std::vector<std::string> plugin_paths(const std::string& name) {
 }
 
 static Result<const relay_external_library*> open_plugin(const std::string& name) {
-  // A name becomes part of a path.
+  // The name becomes part of a path.
   const bool is_plain = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '-';
   });
@@ -149,7 +149,7 @@ static Result<const relay_external_library*> find_library(const std::string& nam
 // --- functions -------------------------------------------------------------------------------------------------------
 
 relay_external_array external_array(void* data, const Shape& shape, DType dtype) {
-  // DLPack's numbers, without which this would be a table.
+  // DLPack's numbers, as a table.
   static constexpr uint8_t codes[] = {0, 1, 2, 4, 6};
   return {data, shape.data(), static_cast<int32_t>(shape.size()), codes[static_cast<int>(dtype.code)],
           static_cast<uint8_t>(dtype.bits)};

@@ -1,10 +1,10 @@
-// Functions that programs call outside of Relay, through the plain C interface of relay_external.h: finding the
-// library, loading a function of it, calling it.
+// Functions outside of Relay that programs call through the plain C interface of relay_external.h: finds the library,
+// loads a function of it and calls it.
 //
 //   RELAY_ASSIGN(std::shared_ptr<const External> f, load_external(entry, constants));
 //   RELAY_RETURN_IF_ERROR(f->run(arrays, inputs, threads));
 //
-// Libraries are those that were registered, plugins, and "elf", whose payload is the machine code itself.
+// Libraries are registered ones, plugins, and "elf", whose payload is the machine code itself.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class External {
   External(const External&) = delete;
   External& operator=(const External&) = delete;
 
-  // `arrays`: the first entry.inputs are read, the others written. Any number of threads may call it at once.
+  // The first entry.inputs of `arrays` are read, the others written. Any number of threads may call it at once.
   Status run(std::span<const relay_external_array> arrays, int threads) const;
 
  private:
@@ -34,10 +34,10 @@ class External {
   void* function_ = nullptr;
 };
 
-// `constants`: of the program. incompatible_artifact when the library is not there or cannot load the function.
+// `constants`: of the program. incompatible_artifact if the library is missing or cannot load the function.
 Result<std::shared_ptr<const External>> load_external(const ExternalEntry& entry, const std::vector<Tensor>& constants);
 
-// A view; `shape` must outlive it.
+// A view without ownership; `shape` must outlive it.
 relay_external_array external_array(void* data, const Shape& shape, DType dtype);
 
 }  // namespace relay::runtime

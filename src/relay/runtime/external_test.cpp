@@ -11,7 +11,7 @@
 namespace relay::runtime {
 namespace {
 
-// "scale": multiplies by the number of its payload and adds its constant; refuses arrays of one row.
+// "scale": multiplies by the number in its payload and adds its constant; refuses arrays of one row.
 void* load(const relay_external_source* source, relay_external_error* error) {
   if (source->payload_bytes != 1 || source->constant_count != 1) {
     std::strcpy(error->text, "one byte and one constant are needed");
@@ -43,7 +43,7 @@ int run(void* function, const relay_external_array* in, int32_t inputs, const re
 void unload(void* function) { delete static_cast<std::pair<float, float>*>(function); }
 constexpr relay_external_library scale{RELAY_EXTERNAL_VERSION, "scale", load, run, unload};
 
-// (x + 1) * 3 + 10 + 1, and the other output.
+// Computes (x + 1) * 3 + 10 + 1, and the other output.
 std::shared_ptr<Program> external_program(const std::string& library = "scale") {
   relay_external_register(&scale);
   std::shared_ptr<Program> p = hand_program();
@@ -85,7 +85,7 @@ TEST(External, RunsOnEveryExecutor) {
       ASSERT_EQ(report.steps.size(), 3);
       EXPECT_EQ(report.steps[1].kernel, "triple");
     }
-    // A failure ends the run, and the next one is sound.
+    // A failure ends the run, and the next one succeeds.
     for (int64_t rows : {1, 2}) {
       std::vector<Tensor> in = {iota({rows, 3})};
       Result<std::vector<Tensor>> out = (*e)->run(in);
@@ -156,7 +156,7 @@ TEST(External, ProgramsAreChecked) {
   EXPECT_TRUE(refused([](Program& p) { p.externals[0].symbol = ""; }));
   EXPECT_TRUE(refused([](Program& p) { p.externals[0].library = std::string("a\0b", 3); }));
   EXPECT_TRUE(refused([](Program& p) { p.segments[0].operands[p.segments[0].steps[1].args.begin + 1] = 0; }));
-  // One whose arrays are stored with something between rows is found when sizes are known.
+  // Arrays that are stored with gaps between rows are detected when sizes are known.
   std::shared_ptr<Program> p = external_program();
   p->segments[0].arrays[2].bytes = SizeExpr::constant(1 << 20);
   Result<Plan> plan = runtime::plan(*p, p->segments[0], {3, 4});

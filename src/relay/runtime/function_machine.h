@@ -1,4 +1,4 @@
-// What one run of a program with functions takes.
+// The state for one run of a program with functions, reused between runs.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Who runs the functions in function_tests.h, and what these tests share.
+// The executors for the tests in function_tests.h, and shared helpers of these tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace relay::runtime {
 
 struct FunctionRunner {
   const char* name;
-  // The kernels, with the functions of the program where these are to be machine code.
+  // The kernels, including the functions of the program if they are to be machine code.
   std::shared_ptr<const KernelLibrary> (*library)(const Program& program, std::shared_ptr<const KernelLibrary> kernels);
 };
 inline std::string name_of_runner(const testing::TestParamInfo<FunctionRunner>& info) { return info.param.name; }
@@ -33,7 +33,7 @@ inline std::string error(const std::shared_ptr<Executable>& e, std::vector<Value
   Result<Value> out = e->call(args);
   return out ? "no error" : render(out.errors());
 }
-// Bytes in use. (Nothing under the address sanitizer, which looks for leaks itself.)
+// Bytes in use. (0 under the address sanitizer, which detects leaks itself.)
 inline size_t heap_bytes() { return mallinfo2().uordblks; }
 
 class Functions : public testing::TestWithParam<FunctionRunner> {

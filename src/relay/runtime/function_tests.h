@@ -1,5 +1,5 @@
-// What functions do, whoever runs them: the VM (vm_test.cpp), machine code (exec/functions_test.cpp). Each of them
-// includes this and says
+// Tests of functions for all executors: the VM (vm_test.cpp), machine code (exec/functions_test.cpp). Each of these
+// files includes this header and instantiates the tests:
 //
 //   INSTANTIATE_TEST_SUITE_P(Vm, Functions, testing::Values(FunctionRunner{"vm", library_alone}), name_of_runner);
 #pragma once
@@ -51,7 +51,7 @@ TEST_P(Functions, SaysWhenAValueDoesNotFit) {
   EXPECT_EQ(error(e, {}),
             "error[R0601]: the model takes 1 input, but 0 were given\n  note: input `p0`: a\n"
             "  help: give one array for each input, in this order\n");
-  EXPECT_EQ(number(call(e, {list_of(3)})), 3);  // and goes on after errors
+  EXPECT_EQ(number(call(e, {list_of(3)})), 3);  // and continues after errors
 }
 
 TEST_P(Functions, FieldsOfTuplesAreChecked) {
@@ -77,7 +77,7 @@ TEST_P(Functions, FieldsOfTuplesAreChecked) {
   EXPECT_EQ(shapes.errors()[0].kind, DiagnosticKind::not_supported);
 }
 
-// fn main(shape, k) { a bool tensor of that shape }, as an operator asks for it that has an input k.
+// fn main(shape, k) { a bool tensor of that shape }, for an operator that also has an input k.
 TEST_P(Functions, WhoAsksForAShapeIsSaid) {
   std::shared_ptr<Program> p = scalar_program();
   takes(*p, 2);
@@ -118,8 +118,8 @@ TEST_P(Functions, ClosuresCapture) {
   EXPECT_EQ(number(call(make(p), {scalar(5)})), 11);
 }
 
-// fn main(x, limit) { letrec loop = fn(x) { if (x < limit) { loop(x + 1) } else { x } }; loop(x) }, and gives the
-// closure too.
+// fn main(x, limit) { letrec loop = fn(x) { if (x < limit) { loop(x + 1) } else { x } }; loop(x) }; also returns the
+// closure.
 TEST_P(Functions, AClosureCallsItselfAndTheHostCallsIt) {
   std::shared_ptr<Program> p = scalar_program();
   takes(*p, 2);
@@ -167,7 +167,7 @@ inline std::shared_ptr<Program> even_odd_program() {
 }
 
 TEST_P(Functions, TailCallsRunInConstantMemory) {
-  // Ten million: float32 counts to 2^24 exactly.
+  // Ten million calls; float32 counts exactly to 2^24.
   std::shared_ptr<Executable> e = make(even_odd_program(), {.threads = 1, .call_depth = 1});
   Report report;
   std::vector<Value> args = {scalar(0), scalar(1e7)};
@@ -204,7 +204,7 @@ TEST_P(Functions, RecursionGoesAMillionDeepAndEndsInADiagnostic) {
                   "by `main`, called by `main`, called by `main`, and "),
       std::string::npos)
       << deeper;
-  EXPECT_EQ(number(call(e, {scalar(0), scalar(1000)})), 1000);  // and goes on after errors
+  EXPECT_EQ(number(call(e, {scalar(0), scalar(1000)})), 1000);  // and continues after errors
 }
 
 TEST_P(Functions, RunsEveryInstruction) {
@@ -265,7 +265,7 @@ TEST_P(Functions, CyclesOfReferencesDoNotPileUp) {
   }
 }
 
-// fn main(r, v) { let old = !r; r := (old, v); r }: a reference lives on between runs.
+// fn main(r, v) { let old = !r; r := (old, v); r }: a reference that survives between runs.
 inline std::shared_ptr<Program> push_program() {
   std::shared_ptr<Program> p = scalar_program();
   takes(*p, 2);
@@ -283,7 +283,7 @@ TEST_P(Functions, ReferencesLiveOnBetweenRuns) {
   Value r = Value::reference(scalar(0));
   for (int i = 1; i < 4; ++i) EXPECT_EQ(call(e, {r, scalar(i)}).get(), r.get());
   EXPECT_EQ(str(r), "ref((((0, 1), 2), 3))");
-  // In a cycle of its own: it goes when references that rest are looked through.
+  // In a separate cycle: it is freed when the resting references are collected.
   call(e, {r, r});
   EXPECT_EQ(ReferenceHeap::resting().live(), resting + 1);
   r = Value();
@@ -347,7 +347,7 @@ TEST_P(Functions, ShapesGrowInALoop) {
   EXPECT_EQ(error(e, {list_of(0), added, scalar(0), scalar(1)}),
             "error[R0601]: input `x` is a value of type List, but it must be Tensor[(n, 4), float32]\n"
             "  help: give a value of this type\n");
-  // The same through tensors; the result's shape is known only then.
+  // The same with tensors; the result's shape is known only after the run.
   std::vector<Tensor> in = {iota({2, 4}), iota({1, 4}), Tensor::scalar(0, DType::float32()),
                             Tensor::scalar(2, DType::float32())};
   Result<std::vector<Tensor>> out = e->run(in);
@@ -400,7 +400,7 @@ TEST_P(Functions, ManyThreadsAtOnce) {
   EXPECT_EQ(depth + refused, 200);
 }
 
-// Every failure of this program gives back what was held, however often it happens.
+// Every failure of this program releases all values it held, however often it happens.
 TEST_P(Functions, FailuresLeakNothing) {
   std::vector<std::shared_ptr<Executable>> all = {make(every_instruction_program()), make(sum_program()),
                                                   make(deep_program(), {.threads = 1, .call_depth = 600})};
@@ -423,7 +423,7 @@ TEST_P(Functions, FailuresLeakNothing) {
   EXPECT_TRUE(is_unique(pairs.get()));
 }
 
-// Registers that hold something on one way and nothing on another: fn main(x, y) { if (x < y) { drop x } ... }.
+// Registers that hold a value on one path and are empty on another: fn main(x, y) { if (x < y) { drop x } ... }.
 TEST_P(Functions, RegistersThatMayBeEmpty) {
   std::shared_ptr<Program> p = scalar_program();
   takes(*p, 2);
@@ -434,10 +434,10 @@ TEST_P(Functions, RegistersThatMayBeEmpty) {
   f.branch_if_false(last(f.segment(2, {use(0), use(1)}, 1)[0]), joined);
   f.drop(kept);
   f.place(joined);
-  f.move(use(1), kept);  // what it held is dropped
+  f.move(use(1), kept);  // drops the previous value
   uint32_t pair = f.tuple({use(0), use(0)});
   f.move(last(pair), kept);
-  f.ret(use(1));  // and so is what is left at the end
+  f.ret(use(1));  // and drops the rest at the end
   p->functions.push_back(f.finish());
   std::shared_ptr<Executable> e = make(p);
   Value a = scalar(1), b = scalar(2);
@@ -446,8 +446,8 @@ TEST_P(Functions, RegistersThatMayBeEmpty) {
   EXPECT_TRUE(is_unique(a.get()) && is_unique(b.get()));
 }
 
-// The same function with one and with two values captured, called with as many arguments as it then takes, and with
-// others.
+// The same function with one and with two captured values, called with the number of arguments it then takes, and with
+// other numbers.
 TEST_P(Functions, ClosuresOfOneFunctionMayCaptureMoreOrLess) {
   std::shared_ptr<Program> p = scalar_program();
   p->types = {{"Bool", {{"Yes", 0}, {"No", 0}}}};
@@ -473,7 +473,7 @@ TEST_P(Functions, ClosuresOfOneFunctionMayCaptureMoreOrLess) {
   EXPECT_NE(error(e, {Value::tuple({}), scalar(1)}), "no error");
 }
 
-// Calls of values that are no functions, or of another program.
+// Calls of values that are not functions, or that belong to another program.
 TEST_P(Functions, CallsOfOtherThings) {
   std::shared_ptr<Program> p = scalar_program();
   takes(*p, 1);

@@ -1,4 +1,4 @@
-// Outputs that lie in the storage of inputs that are given away, on the graph executor and the VM.
+// Tests of outputs in the storage of donated inputs, on the graph executor and the VM.
 #include <gtest/gtest.h>
 
 #include "relay/runtime/artifact.h"
@@ -15,7 +15,7 @@ std::shared_ptr<const KernelLibrary> library() {
   return std::make_shared<HandLibrary>(std::map<std::string, KernelFn>{{"put", put}, {"add_one", add_one}});
 }
 
-// out = cache, but out[at] = row, and sum = old cache + 1
+// out = cache with out[at] = row, and sum = old cache + 1
 Segment update_segment(bool with_sum) {
   SegmentBuilder s("update");
   const SizeExpr n = s.variable("n"), one = SizeExpr::constant(1);
@@ -36,7 +36,7 @@ std::shared_ptr<Program> update_program(bool with_sum = false) {
   return p;
 }
 
-// Three updates of one cache, each of the last one's result.
+// Three updates of one cache, each of the previous result.
 std::shared_ptr<Program> chain() {
   std::shared_ptr<Program> p = update_program();
   FunctionBuilder f("main", 3);
@@ -92,9 +92,9 @@ TEST(InPlace, AnOutputMayBeGivenTheInputsMemory) {
   ASSERT_TRUE(status) << render(status.errors());
   EXPECT_EQ(out[0].data(), in[0].data());
   expect_updated(in[0], 5);
-  EXPECT_EQ(out[1].at(5), 6);  // of what the cache was
+  EXPECT_EQ(out[1].at(5), 6);  // the sum of the old cache
   EXPECT_EQ(report.copied_bytes, 0);
-  // Another output of that memory, and an input that overlaps it, are refused.
+  // Another output in that memory, and an input that overlaps it, are refused.
   out = {Tensor(), in[0]};
   EXPECT_FALSE(e->run_into(in, out));
   std::vector<Tensor> overlapping = {in[0], in[1],
@@ -123,7 +123,7 @@ TEST(InPlace, ProgramsSayWhatIsGivenAway) {
   }
 }
 
-// By contract a result lies in the input's memory, whatever computes it.
+// By contract a result is in the input's memory, wherever it was computed.
 TEST(InPlace, WhatIsComputedElsewhereIsCopiedBack) {
   for (bool vm : {false, true}) {
     std::shared_ptr<Program> p = update_program(true);
@@ -146,9 +146,9 @@ TEST(InPlace, TheVmOverwritesWhatNobodyElseHas) {
   std::vector<Value> args = {Value::tensor(cache), at, row};
   Result<Value> out = e->call(args, {.report = &report});
   ASSERT_TRUE(out) << render(out.errors());
-  EXPECT_EQ(report.copied_bytes, rows * 4);  // once; then it is the run's own
+  EXPECT_EQ(report.copied_bytes, rows * 4);  // once; then the memory belongs to the run
   EXPECT_EQ(cache.at(3), 3);
-  // A value that the caller hands over is overwritten, at every step of a long run, and stays the same object.
+  // A value that the caller donates is overwritten, at every step of a long run, and stays the same object.
   Value state = *std::move(out);
   const void* memory = state.tensor().data();
   for (int step = 0; step < 1000; ++step) {

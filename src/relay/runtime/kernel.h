@@ -1,4 +1,4 @@
-// A kernel as the runtime sees it: a function pointer. Who made it (the compiler in this process, a linker long ago)
+// A kernel as the runtime sees it: a function pointer. Its origin (the compiler in this process, or an earlier link)
 // does not matter here.
 #pragma once
 
@@ -13,11 +13,11 @@ namespace relay::runtime {
 // variables. `scratch`: 64-byte aligned memory of the calling thread, as large as the kernel states.
 using KernelFn = void (*)(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch);
 
-// Kernels by name, and the functions of a program where these are machine code. Keeps the code alive.
+// Kernels by name, and the functions of a program if they are machine code. Keeps the code loaded.
 class KernelLibrary {
  public:
   virtual ~KernelLibrary() = default;
-  virtual KernelFn find(const std::string& name) const = 0;  // null: there is none
+  virtual KernelFn find(const std::string& name) const = 0;  // null if absent
   virtual const relay_functions* functions() const { return nullptr; }
 };
 

@@ -26,7 +26,7 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
   }
   if (program->is_graph()) return linked;
 
-  // The program is kept as long as a value lies in its constants.
+  // The program is kept alive as long as a value uses its constants.
   for (const Tensor& c : program->constants)
     linked.constants.push_back(
         Value::constant(Tensor::view(const_cast<void*>(c.data()), c.shape(), c.dtype(), program)));

@@ -1,4 +1,4 @@
-// What this machine can run, and loading code into this process.
+// Checks the instruction sets of this machine, and loads code into this process.
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
@@ -14,8 +14,8 @@
 
 namespace relay::runtime {
 
-// The instruction sets that generated kernels may use: LLVM's name, the kernel's name in /proc/cpuinfo. What the
-// operating system does not save for us is not in that file, which is as it should be.
+// The instruction sets that generated kernels may use: LLVM's name, and the kernel's name in /proc/cpuinfo. That file
+// omits those whose registers the operating system does not save, as it should.
 struct FeatureName {
   const char* feature;
   const char* flag;
@@ -105,7 +105,7 @@ Status check_machine(const ArtifactTarget& target) {
     if (starts_with(name, "-")) continue;
     const FeatureName* known = std::find_if(std::begin(feature_names), std::end(feature_names),
                                             [&](const FeatureName& f) { return name == f.feature; });
-    // Names that are not in the table tune the code and ask for nothing.
+    // Names that are not in the table only tune the code and require nothing.
     if (known != std::end(feature_names) && !cpu_flags().contains(known->flag)) missing.emplace_back(name);
   }
   if (missing.empty()) return ok();
@@ -132,7 +132,7 @@ class LoadedLibrary : public KernelLibrary {
   }
 
  private:
-  int file_;  // stays open: the loader knows libraries by path, and the path is the descriptor's number
+  int file_;  // stays open: the loader identifies libraries by path, and the path contains the descriptor's number
   void* handle_;
 };
 

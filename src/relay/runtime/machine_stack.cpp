@@ -15,7 +15,8 @@
 
 namespace relay::runtime {
 
-// f(argument) with the stack pointer at `top`, which is aligned to 16. In assembly, as no expression moves the stack.
+// Calls f(argument) with the stack pointer at `top`, which is aligned to 16. In assembly, because C++ cannot move the
+// stack.
 extern "C" void* relay_call_on_stack(void* argument, void* (*f)(void*), void* top);
 
 #if defined(__x86_64__)
@@ -77,7 +78,7 @@ bool MachineStack::reserve(size_t bytes) {
     void* memory = ::mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED) continue;
-    ::mprotect(memory, page, PROT_NONE);  // nothing should come here; if it does, it must not write elsewhere
+    ::mprotect(memory, page, PROT_NONE);  // guard page: an overflow must not write elsewhere
     memory_ = static_cast<char*>(memory);
     bytes_ = bytes + spare;
     return true;
@@ -96,7 +97,7 @@ struct Call {
   void* (*f)(void*);
   void* argument;
 };
-// The address sanitizer wants to know which stack is in use.
+// Tells the address sanitizer which stack is in use.
 void* announced(void* given) {
   const void* outer = nullptr;
   size_t bytes = 0;

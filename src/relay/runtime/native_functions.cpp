@@ -16,7 +16,7 @@ static Object* const* from(relay_object* const* o) { return reinterpret_cast<Obj
 static std::span<Object* const> from(relay_object* const* o, uint32_t count) { return {from(o), count}; }
 static relay_object* to_c(Object* o) { return reinterpret_cast<relay_object*>(o); }
 
-// What `operation` gives; `failed` if it throws, and then the exception waits until the machine code is left.
+// The result of `operation`; `failed` if it throws, and then the exception is kept until the machine code has returned.
 template <class T, class Operation>
 static T guarded(relay_run* run, T failed, Operation operation) noexcept {
   try {
@@ -142,7 +142,7 @@ NativeRun::NativeRun(RunContext& c) : relay_run{}, context(c) {
 }
 
 Object* NativeFunctions::call(uint32_t function, std::span<Object* const> args) {
-  constexpr size_t kept = size_t{1} << 20;  // of the stack's memory, from run to run
+  constexpr size_t kept = size_t{1} << 20;  // bytes of the stack's memory, kept from run to run
   struct Call {
     relay_function code;
     relay_run* run;

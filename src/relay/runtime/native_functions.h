@@ -1,5 +1,5 @@
-// Runs functions that are machine code (native.h), on a stack of its own (machine_stack.h): calls that wait for others
-// are frames there, a tail call reuses its caller's, and a recursion too deep ends in a diagnostic, as on the VM.
+// Runs functions that are machine code (native.h) on a separate stack (machine_stack.h). Nested calls are frames there,
+// a tail call reuses its caller's frame, and too deep a recursion ends in a diagnostic, as on the VM.
 #pragma once
 
 #include <exception>
@@ -12,24 +12,25 @@ namespace relay::runtime {
 
 extern const relay_operations native_operations;
 
-// What the code's relay_run* points to.
+// The state that the code's relay_run* points to.
 struct NativeRun : relay_run {
   explicit NativeRun(RunContext& context);
   RunContext& context;
   MachineStack stack;
-  bool deep = false;                // stack_end is the true end of the stack, and not only the end of what is kept
-  std::vector<uint32_t> left;       // the first functions that a failure left, innermost first ...
-  size_t left_count = 0;            // ... and how many there were
-  std::vector<relay_object*> room;  // what `arguments` points to
-  std::exception_ptr exception{};   // must not pass through machine code: thrown again when that is left
+  // true if stack_end is the true end of the stack, false if it is only the end of the kept part
+  bool deep = false;
+  std::vector<uint32_t> left;       // the first functions that a failure unwound, innermost first ...
+  size_t left_count = 0;            // ... and their total number
+  std::vector<relay_object*> room;  // the memory of `arguments`
+  std::exception_ptr exception{};   // must not pass through machine code: rethrown after that has returned
 };
 
 class NativeFunctions : public FunctionExecutor {
  public:
-  // `context` must outlive it. The stack is for `depth` calls with frames of `bytes_per_call`.
+  // `context` must outlive it. The stack has room for `depth` calls with frames of `bytes_per_call` bytes.
   NativeFunctions(RunContext& context, const relay_functions& code, size_t depth)
       : run_(context), code_(code), depth_(depth) {}
-  // One call at a time.
+  // Must not be called concurrently.
   Object* call(uint32_t function, std::span<Object* const> args) override;
 
   NativeRun& run() { return run_; }

@@ -1,4 +1,5 @@
-// Each operation of native.h, and the stack that functions run on. What is compiled to them: exec/functions_test.cpp.
+// Tests each operation of native.h, and the stack that functions run on. For the code compiled to them see
+// exec/functions_test.cpp.
 #include "relay/runtime/native.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ relay_object* every_operation(relay_run* run, relay_object** args) {
   EXPECT_EQ(op.tag(run, captured[0], 0), -1);
   EXPECT_EQ(op.is_true(run, captured[0]), -1);
   relay_object* field = op.field(run, captured[0], 1, 0);
-  EXPECT_EQ(op.field(run, field, 0, 1), nullptr);  // a tensor has none
+  EXPECT_EQ(op.field(run, field, 0, 1), nullptr);  // a tensor has no fields
   relay_object *both[2] = {field, field}, *sum[1] = {}, *none[1] = {};
   EXPECT_EQ(op.segment(run, 0, both, sum), 1);
   EXPECT_EQ(Value::share(from_c(sum[0])).tensor().at(0), 2);
@@ -35,8 +36,8 @@ relay_object* every_operation(relay_run* run, relay_object** args) {
   relay_object* closure = op.closure(run, 1, captured, 1);
   EXPECT_EQ(op.closure_function(run, closure, 2), -1);
   EXPECT_EQ(op.closure_function(run, closure, 1), 1);
-  EXPECT_EQ(op.more_stack(run, 0), 1);  // there is more than a run keeps ...
-  EXPECT_EQ(op.more_stack(run, 0), 0);  // ... and nothing beyond that
+  EXPECT_EQ(op.more_stack(run, 0), 1);  // the run's kept part has ended, the stack has not ...
+  EXPECT_EQ(op.more_stack(run, 0), 0);  // ... and now it has
   op.fail(run, 0, 0);
   return op.give_up(run, 0, 5, field, nullptr, reference, closure, sum[0]);
 }
@@ -71,7 +72,7 @@ TEST(Native, HasEveryOperation) {
   context.end();
 }
 
-// As deep as the stack lets it.
+// Recurses as deep as the stack allows.
 struct Deep {
   const char* end;
   int64_t depth;

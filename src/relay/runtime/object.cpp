@@ -16,7 +16,7 @@ namespace relay::runtime {
 namespace {
 struct Types {
   std::shared_mutex mutex;
-  std::deque<DataType> all;  // stays where it is
+  std::deque<DataType> all;  // elements never move
 };
 Types& types() {
   static Types* made = new Types;
@@ -58,7 +58,7 @@ Object* make_object(ObjectKind kind, uint32_t id, uint16_t tag, std::span<Object
 }
 
 static constexpr size_t data_alignment = 64;
-static constexpr size_t array_from = size_t{1} << 20;  // from here on with huge pages, in a block of its own
+static constexpr size_t array_from = size_t{1} << 20;  // from this size on with huge pages, in a separate block
 
 TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t bytes) {
   size_t head = sizeof(TensorObject) + dims.size() * sizeof(int64_t);
@@ -81,7 +81,7 @@ TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t 
   return t;
 }
 
-// Of a tensor whose data lies elsewhere.
+// The object of a tensor whose data is elsewhere.
 static TensorObject* make_head(uint32_t dtype, std::span<const int64_t> dims, TensorObject::Storage storage) {
   void* memory = std::malloc(sizeof(TensorObject) + dims.size() * sizeof(int64_t));
   if (memory == nullptr) return nullptr;

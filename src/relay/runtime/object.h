@@ -1,8 +1,8 @@
-// Objects: what values point to, counted, and unchanged once they are made. Machine code sees them, so their layout is
-// fixed here. These functions are for executors; value.h is for everybody else.
+// Objects: the reference-counted, immutable targets of values. Machine code accesses them, so their layout is fixed
+// here. These functions are for executors; all other code uses value.h.
 //
-// An object is freed when its last count goes, also a list of a million links: freeing keeps a list of work and does
-// not recurse (destroy.cpp). Only references change, and only they can form cycles (references.h frees those).
+// An object is freed with its last count, even a list of a million links: freeing uses a work list and does not recurse
+// (destroy.cpp). Only references are mutable, and only they can form cycles (references.h frees those).
 #pragma once
 
 #include <atomic>
@@ -24,34 +24,34 @@ const DataType& data_type(TypeId id);
 // --- objects ---------------------------------------------------------------------------------------------------------
 
 struct alignas(8) Object {
-  std::atomic<uint32_t> count{1};  // once it is 0, the first eight bytes link the work list of freeing
+  std::atomic<uint32_t> count{1};  // at 0, the first eight bytes link the work list of freeing
   uint32_t id = 0;                 // Tensor: its dtype; Data: its TypeId; Closure: its function (see LinkedProgram)
   ObjectKind kind = ObjectKind::Tuple;
-  bool has_references = false;  // is a reference, or reaches one
+  bool has_references = false;  // is a reference, or can reach one
   uint16_t tag = 0;             // Data: its constructor; Tensor: its Storage
-  uint32_t size = 0;            // fields; Tensor: dimensions
+  uint32_t size = 0;            // number of fields; Tensor: of dimensions
 };
 static_assert(sizeof(Object) == 16);
 
-// Tensors of up to so many bytes have their data in the object.
+// Tensors of up to this many bytes have their data in the object.
 constexpr size_t small_tensor_bytes = 64;
 
 struct TensorObject : Object {
   enum Storage : uint16_t {
     Inside,    // in the same block of memory
-    Array,     // of allocate_array()
+    Array,     // from allocate_array()
     Shared,    // kept alive by `owner`
-    Row,       // a part of the data of `rows`, a tensor that nobody else sees
+    Row,       // a part of the data of `rows`, a tensor that is not visible elsewhere
     Constant,  // of a program: in the same block of memory, or kept alive by `owner`
-    Given,     // kept alive by `owner`, who gave it away: whoever has the only value may overwrite it
+    Given,     // donated, kept alive by `owner`: the holder of the only value may overwrite it
   };
   // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data
-  // then.
+  // yet.
   static constexpr int call_shift = 3;
-  uint32_t waits_for() const { return tag >> call_shift; }             // a call, from 1 on
-  bool is_shared() const { return tag == Shared || tag == Constant; }  // its memory may be somebody else's
+  uint32_t waits_for() const { return tag >> call_shift; }             // the number of a call, from 1
+  bool is_shared() const { return tag == Shared || tag == Constant; }  // its memory may be shared
 
-  void* data = nullptr;  // aligned to 64, or within the object when it is small; a Row: to an element
+  void* data = nullptr;  // aligned to 64 bytes, or within a small object; for a Row, points to an element
   union {
     std::shared_ptr<const void>* owner = nullptr;
     Object* rows;
@@ -73,16 +73,16 @@ inline DType dtype_of(const Object* tensor) {
 }
 inline TensorObject* as_tensor(Object* o) { return static_cast<TensorObject*>(o); }
 inline const TensorObject* as_tensor(const Object* o) { return static_cast<const TensorObject*>(o); }
-// Of a tuple, data value or closure.
+// The fields of a tuple, data value or closure.
 inline Object** fields(Object* o) { return reinterpret_cast<Object**>(o + 1); }
 inline Object* const* fields(const Object* o) { return reinterpret_cast<Object* const*>(o + 1); }
 
-// Makers return an object of count 1; null when there is no memory (and then they leave what they were given alone).
-// The fields are taken over.
+// The makers return an object with count 1, or null if memory is exhausted (and then do not take ownership). Fields are
+// moved in.
 Object* make_object(ObjectKind kind, uint32_t id, uint16_t tag, std::span<Object* const> fields);
-// Uninitialised. `bytes` is what the shape and dtype say.
+// Uninitialised. `bytes` matches the shape and dtype.
 TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t bytes);
-// A Row without data yet.
+// A Row without data.
 TensorObject* make_row(uint32_t dtype, std::span<const int64_t> dims);
 Object* share_tensor(const Tensor& tensor);
 
@@ -92,13 +92,13 @@ inline Object* retain(Object* o) {
 }
 void destroy(Object* o);  // its count is 0; in destroy.cpp
 inline void release(Object* o) {
-  // Who holds the only value need not tell others.
+  // The holder of the only value need not synchronise with others.
   if (o->count.load(std::memory_order_acquire) == 1 || o->count.fetch_sub(1, std::memory_order_acq_rel) == 1)
     destroy(o);
 }
 inline bool is_unique(const Object* o) { return o->count.load(std::memory_order_acquire) == 1; }
 
-// What an object is, for messages: "a tensor of float32", "a value of type List".
+// A description of an object for messages: "a tensor of float32", "a value of type List".
 std::string describe(const Object* object);
 
 }  // namespace relay::runtime

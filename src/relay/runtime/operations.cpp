@@ -6,7 +6,8 @@
 
 namespace relay::runtime {
 
-// Who needs the shape. What waits for its elements is told by its type.
+// Describes the operator that needs the shape. Inputs whose elements are still to be computed are described by their
+// types.
 static ShapeUse shape_use(const Function& f, const Instruction& in, Object* const* args) {
   if (in.list.count == 0) return {};
   const auto message = [&](uint32_t i) -> const std::string& { return f.messages[f.lists[in.list.begin + i]]; };

@@ -1,14 +1,14 @@
-// What the instructions of a function do to values: one place for the VM, which includes this, and for machine code,
-// which calls it through native.h. An operation that cannot be done calls run.fail() and returns null (or what it
-// says), and then it has taken nothing over. The objects of a valid program fit statically; these checks are what is
-// left when it was compiled from another program than it says, or was given values of other types.
+// Operations of instructions on values, shared by the VM, which includes this header, and machine code, which calls
+// them through native.h. An operation that fails calls run.fail() and returns null (or the value documented below),
+// without taking ownership of anything. The objects of a valid program fit statically; these checks cover programs that
+// were compiled from other sources than stated, or that get values of other types.
 #pragma once
 
 #include "relay/runtime/context.h"
 
 namespace relay::runtime {
 
-// Ways out that the VM and machine code share.
+// Help texts that the VM and machine code share.
 constexpr const char* no_value_here =
     "give inputs for which the program has a result, or handle this case in the program";
 constexpr const char* recurse_less =
@@ -22,7 +22,7 @@ inline Object* not_well_typed(RunContext& run, const char* what) {
 
 inline Object* load_constant(RunContext& run, uint32_t index) { return retain(run.linked().constants[index].get()); }
 
-// Takes the fields over.
+// Takes ownership of the fields.
 inline Object* make_fields(RunContext& run, ObjectKind kind, uint32_t id, uint16_t tag,
                            std::span<Object* const> fields) {
   Object* made = make_object(kind, id, tag, fields);
@@ -39,12 +39,12 @@ inline Object* make_closure(RunContext& run, uint32_t function, std::span<Object
   return make_fields(run, ObjectKind::Closure, run.linked().first_function + function, 0, captures);
 }
 
-// With `last` the object is taken over.
+// Takes ownership of the object if `last` is set.
 inline Object* get_field(RunContext& run, Object* o, uint32_t index, bool last) {
   if ((o->kind != ObjectKind::Tuple && o->kind != ObjectKind::Data) || index >= o->size)
     return not_well_typed(run, "a field is read that is not there");
   if (!last) return retain(fields(o)[index]);
-  if (is_unique(o)) {  // the object goes, so its field is ours
+  if (is_unique(o)) {  // the object is freed, so its field can be moved
     Object* field = std::exchange(fields(o)[index], nullptr);
     destroy(o);
     return field;
@@ -54,7 +54,7 @@ inline Object* get_field(RunContext& run, Object* o, uint32_t index, bool last) 
   return field;
 }
 
-// The constructor of a value of the program's type; -1 after fail().
+// The constructor tag of a value of the program's type; -1 after fail().
 inline int64_t tag_of(RunContext& run, const Object* o, uint32_t type) {
   if (o->kind == ObjectKind::Data && o->id == run.linked().types[type]) return o->tag;
   not_well_typed(run, "a value of another type is matched");
@@ -69,7 +69,7 @@ inline int is_true(RunContext& run, const Object* o) {
   return -1;
 }
 
-// The index of a closure's function, which takes so many arguments; -1 after fail().
+// The index of a closure's function, which takes `args` arguments; -1 after fail().
 inline int64_t closure_function(RunContext& run, const Object* closure, size_t args) {
   const std::vector<Function>& functions = run.linked().program->functions;
   uint32_t index = closure->id - run.linked().first_function;
@@ -90,8 +90,8 @@ inline int64_t closure_function(RunContext& run, const Object* closure, size_t a
   return -1;
 }
 
-// Writes what a closure's function is given before its arguments to `to`, and says how many that are. Takes the closure
-// over.
+// Writes the values that precede the arguments of a closure's function to `to`, and returns their number. Takes
+// ownership of the closure.
 inline uint32_t open_closure(Object* closure, bool takes_self, Object** to) {
   uint32_t captured = closure->size;
   for (uint32_t i = 0; i < captured; ++i) to[i] = retain(fields(closure)[i]);
@@ -102,10 +102,10 @@ inline uint32_t open_closure(Object* closure, bool takes_self, Object** to) {
   return captured + takes_self;
 }
 
-// What MakeTensor, an instruction of `f`, gives for these arguments: a bool tensor of zeros.
+// The result of MakeTensor, an instruction of `f`, for these arguments: a bool tensor of zeros.
 Object* make_tensor_of_shape(RunContext& run, const Function& f, const Instruction& in, Object* const* args);
 
-// Takes the content over.
+// Takes ownership of the content.
 inline Object* make_reference(RunContext& run, Object* content) {
   Object* made = run.references().make(content);
   if (made == nullptr) run.fail_no_memory();

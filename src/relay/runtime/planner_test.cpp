@@ -30,7 +30,7 @@ TEST(Planner, AChainNeedsTwoArrays) {
   expect_disjoint(lives, p);
 }
 
-// Largest first puts c between a and d, and b finds no room.
+// Largest first places c between a and d, which leaves no room for b.
 TEST(Planner, AnotherOrderIsTriedWhenTheFirstWastes) {
   std::vector<Lifetime> lives = {{64 * 4, 0, 1}, {64 * 3, 1, 4}, {64 * 2, 3, 6}, {64 * 5, 5, 7}, {64, 0, 7}};
   Placement p = place(lives);

@@ -12,7 +12,7 @@ namespace relay::runtime {
 
 namespace {
 
-// Kernels may read constants at 64 bytes.
+// Copies a constant that is not aligned to 64 bytes, as kernels may require.
 void align(Tensor& t) {
   if (reinterpret_cast<uintptr_t>(t.data()) % 64 == 0) return;
   Tensor copy = Tensor::empty(t.shape(), t.dtype());
@@ -21,11 +21,10 @@ void align(Tensor& t) {
   t = std::move(copy);
 }
 
-// Runs preparations, as many together as do not read each other's results.
+// Runs preparations, grouping those that do not read each other's results.
 //
-// Most of the time goes into memory that is touched for the first time: the system clears it. So the results of all lie
-// in one array, of huge pages, and a thread takes several megabytes of it at a time: no two threads clear the same
-// page.
+// Most of the time is spent on first touches of memory, which the system clears. So all results are in one array, of
+// huge pages, and each thread takes several megabytes of it at a time: no two threads clear the same page.
 class Preparer {
  public:
   Preparer(Program& program, std::vector<KernelFn> kernels)
@@ -33,7 +32,7 @@ class Preparer {
     for (const Preparation& p : program.preparations)
       for (uint32_t arg : p.args) ++readers_[arg];
     for (size_t c = 0; c < readers_.size(); ++c)
-      if (readers_[c] == 0) ++readers_[c];  // none of theirs
+      if (readers_[c] == 0) ++readers_[c];  // read by no preparation
     auto keep = [&](uint32_t constant) { ++readers_[constant]; };
     for (const Segment& s : program.segments)
       for (const Array& a : s.arrays)
@@ -62,7 +61,7 @@ class Preparer {
   }
 
  private:
-  // So many bytes of results are one thread's: a few huge pages.
+  // The bytes of results per thread: a few huge pages.
   static constexpr size_t share = 8 << 20;
 
   // Tasks [begin, end) of a preparation.
@@ -81,7 +80,7 @@ class Preparer {
       at.push_back(all);
       all += (program_.constants[result(program_.preparations[i])].bytes() + page - 1) / page * page;
     }
-    // What kernels leave out is padding, which is zero.
+    // Elements that kernels do not write are padding, which is zero.
     std::shared_ptr<const void> memory = zeroed_array(all);
     if (!memory)
       return Diagnostic{DiagnosticKind::out_of_memory,
@@ -99,7 +98,7 @@ class Preparer {
     return ok();
   }
 
-  // In the order of memory; a share is a row of pieces.
+  // In the order of memory; each share is a list of pieces.
   std::vector<std::vector<Piece>> shares(size_t begin, size_t end) const {
     std::vector<std::vector<Piece>> out(1);
     size_t filled = 0;
@@ -140,7 +139,7 @@ class Preparer {
     return failed ? out_of_scratch() : ok();
   }
 
-  // Whether there was scratch memory for it.
+  // Returns false if there was no scratch memory.
   bool run(const Piece& piece) const {
     const Preparation& p = program_.preparations[piece.preparation];
     std::vector<void*> params;
@@ -159,7 +158,7 @@ class Preparer {
 
   Program& program_;
   std::vector<KernelFn> kernels_;              // by preparation
-  std::vector<std::atomic<int64_t>> readers_;  // by constant: what has still to read it
+  std::vector<std::atomic<int64_t>> readers_;  // by constant: the number of remaining readers
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The constants of a program as its kernels read them: those that preparations make (program.h) are made, on all
-// threads.
+// Computes the constants that preparations make (program.h), on all threads.
 #pragma once
 
 #include "relay/runtime/kernel.h"
@@ -7,8 +6,8 @@
 
 namespace relay::runtime {
 
-// The program itself where there is nothing to do. What only preparations read leaves memory. corrupt_file when the
-// library lacks a kernel, out_of_memory.
+// Returns the program itself if there is nothing to do. Constants that only preparations read are released.
+// corrupt_file if the library lacks a kernel, out_of_memory.
 Result<std::shared_ptr<const Program>> with_constants(std::shared_ptr<const Program> given,
                                                       const KernelLibrary* library);
 

@@ -6,7 +6,7 @@
 
 namespace relay::runtime {
 
-// Of every heap's list and every reference's content. Held for a few instructions, or while garbage is looked for.
+// Guards every heap's list and every reference's content. Held for a few instructions, or during a collection.
 static std::mutex& lock() {
   static std::mutex* mutex = new std::mutex;  // references may be freed while the process ends
   return *mutex;
@@ -72,7 +72,7 @@ size_t ReferenceHeap::live() const {
   return live_;
 }
 
-// Objects that `o` links to and that reach references. Under the lock.
+// Visits the objects that `o` links to and that reach references. Requires the lock.
 template <class Visit>
 static void for_each_link(Object* o, Visit visit) {
   if (o->kind == ObjectKind::Reference) {
@@ -113,7 +113,7 @@ bool ReferenceHeap::adopt(std::span<Object* const> values) {
 
 void ReferenceHeap::collect() {
   struct Count {
-    uint32_t inside = 0;  // links from objects that our references reach
+    uint32_t inside = 0;  // links from objects reachable from this heap's references
     bool alive = false;
   };
   std::vector<ReferenceObject*> garbage;
@@ -126,7 +126,7 @@ void ReferenceHeap::collect() {
       counts.try_emplace(r);
       work.push_back(r);
     }
-    // References of other heaps are not ours to free; what they reach has their link on top of ours and stays.
+    // References of other heaps must not be freed here; objects that they reach have an additional link and stay.
     auto foreign = [&](Object* o) {
       return o->kind == ObjectKind::Reference && static_cast<ReferenceObject*>(o)->heap != this;
     };
@@ -140,7 +140,7 @@ void ReferenceHeap::collect() {
         if (entry.second) work.push_back(linked);
       });
     }
-    // A count of 0: another thread frees it, and waits for the lock.
+    // If the count is 0, another thread is freeing the object and waits for the lock.
     for (std::pair<Object* const, Count>& c : counts) {
       uint32_t count = c.first->count.load(std::memory_order_acquire);
       if (count != 0 && count <= c.second.inside) continue;

@@ -1,13 +1,13 @@
-// References: the only objects that change, so the only ones that can form cycles.
+// References: the only mutable objects, so the only ones that can form cycles.
 //
-// Counting frees everything else. A cycle is found by trial deletion (Bacon and Rajan, 2001): of all objects that a
-// heap's references reach, count the links among themselves; what has no other link, and is not reached from something
-// that has one, is garbage. The references in it are emptied, and counting does the rest.
+// Reference counting frees everything else. Cycles are found by trial deletion (Bacon and Rajan, 2001): the links among
+// all objects reachable from a heap's references are counted. Objects without other links, and not reachable from
+// objects that have them, are garbage. The references among them are emptied, and counting frees the rest.
 //
-// A run makes references in a heap of its own and looks for garbage when their number has doubled since it last did,
-// and at its end. What is left then, the results reach; it goes to the heap of resting references, which does the same
-// as it grows. A run takes the references that its inputs reach from there, and gives them back. So a reference is
-// changed by one run at a time: a second run is refused.
+// A run makes references in its own heap and collects garbage at its end, and whenever their number has doubled since
+// the last collection. The references left at the end are reachable from the results; they move to the heap of resting
+// references, which also collects as it grows. A run adopts the references that its inputs reach from there, and
+// returns them. So only one run at a time can change a reference: a second run is refused.
 #pragma once
 
 #include <mutex>
@@ -22,15 +22,16 @@ class ReferenceHeap {
   ~ReferenceHeap() { rest(); }
   ReferenceHeap(const ReferenceHeap&) = delete;
   ReferenceHeap& operator=(const ReferenceHeap&) = delete;
-  // Of references that no run uses.
+  // The heap of references that no run uses.
   static ReferenceHeap& resting();
 
-  // Takes `content` over; null when there is no memory.
+  // Takes ownership of `content`; returns null if memory is exhausted.
   Object* make(Object* content);
-  // Takes all references below the values from the resting heap. False, and none is taken, when another run uses one.
+  // Takes all references reachable from the values from the resting heap. Returns false, and takes none, if another run
+  // uses one of them.
   bool adopt(std::span<Object* const> values);
   void collect();
-  // Gives all to the resting heap.
+  // Moves all references to the resting heap.
   void rest();
   size_t live() const;
 
@@ -39,16 +40,16 @@ class ReferenceHeap {
   void link(ReferenceObject* reference);    // under the lock
   void unlink(ReferenceObject* reference);  // under the lock
 
-  ReferenceObject* first_ = nullptr;  // all under the lock
+  ReferenceObject* first_ = nullptr;  // all guarded by the lock
   size_t live_ = 0;
   size_t collect_at_ = 256;
 };
 
-// Content with a count of its own.
+// The content, with its own count.
 Object* read_reference(ReferenceObject* reference);
-// Takes `content` over.
+// Takes ownership of `content`.
 void write_reference(ReferenceObject* reference, Object* content);
-// A reference that is being freed leaves its heap; its content is the caller's.
+// Removes a reference that is being freed from its heap; ownership of its content passes to the caller.
 void forget(ReferenceObject* reference);
 
 }  // namespace relay::runtime

@@ -1,4 +1,4 @@
-// Steps that are run again and again.
+// Tests of repeated steps.
 #include <gtest/gtest.h>
 
 #include "relay/runtime/test_programs.h"
@@ -6,7 +6,7 @@
 namespace relay::runtime {
 namespace {
 
-// Row t + 1 is row t with t added to each element.
+// Row t + 1 is row t plus t.
 void add_time(void* const* p, const int64_t* shape, int64_t begin, int64_t end, void*) {
   float* rows = static_cast<float*>(p[0]) + shape[0] * shape[1];
   for (int64_t i = begin; i < end; ++i) rows[shape[1] + i] = rows[i] + static_cast<float>(shape[0]);
@@ -15,7 +15,7 @@ void copy_row(void* const* p, const int64_t*, int64_t begin, int64_t end, void*)
   for (int64_t i = begin; i < end; ++i) static_cast<float*>(p[1])[i] = static_cast<const float*>(p[0])[i];
 }
 
-// fn main(times: float32[n], x: float32[3]) { x, to which 0, 1, .. n - 1 are added, in all steps }
+// fn main(times: float32[n], x: float32[3]) { x, to which 0, 1, .. n - 1 are added; all intermediate steps }
 std::shared_ptr<Program> repeating() {
   std::shared_ptr<Program> p = std::make_shared<Program>();
   p->kernels = {{"copy_row", 0}, {"add_time", 0}};

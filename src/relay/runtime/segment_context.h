@@ -1,5 +1,5 @@
-// What one run has for its segments: the threads, an arena, the report, the first error. Segments do not nest, so one
-// arena serves them all.
+// The state of one run for its segments: the threads, an arena, the report, the first error. Segments do not nest, so
+// one arena serves all of them.
 #pragma once
 
 #include "relay/runtime/segment_runner.h"
@@ -11,25 +11,25 @@ class SegmentContext {
   // `linked` must outlive the context.
   explicit SegmentContext(const LinkedProgram& linked) : linked_(linked) {}
 
-  // A segment with its arrays at these places.
+  // Runs a segment with its arrays at these addresses.
   Status run(SegmentRunner& runner, const Plan& plan, std::span<void* const> inputs, std::span<void* const> outputs);
   bool reserve_arena(int64_t bytes);
 
-  // The first error of the run counts. Always false.
+  // Records an error; only the first of a run is kept. Always returns false.
   bool fail(DiagnosticKind kind, std::string message, std::string help);
   bool fail(const Diagnostics& errors);
   bool fail_no_memory() {
     return fail(DiagnosticKind::out_of_memory, "no memory for the program's values", "give smaller inputs");
   }
   Diagnostics& errors() { return errors_; }
-  // Says where the error happened: the innermost functions, and how many calls there were.
+  // Records the place of the error: the innermost functions, and the number of nested calls.
   void note_calls(std::span<const uint32_t> functions, size_t count);
 
   const LinkedProgram& linked() const { return linked_; }
   Report* report() { return report_; }
 
  protected:
-  // Around each run.
+  // Called before and after each run.
   void begin(ThreadPool::Session& session, Report* report);
   void end();
 

@@ -80,7 +80,7 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
   add_calls(f, of_steps);
 }
 
-// In the order in which they are made: repeated ones again and again, each with sizes of its own.
+// Adds the calls in execution order: repeated ones once per repetition, each with its own sizes.
 void SegmentRunner::add_calls(const Segment& f, const std::vector<Call>& of_steps) {
   auto add = [&](const Call& c) {
     if (c.tasks > 0) calls_.push_back(c);
@@ -116,9 +116,9 @@ void SegmentRunner::bind(const RunState& state) {
   for (const OuterSlot& s : output_slots_) params_[s.slot] = static_cast<std::byte*>(state.outputs[s.index]) + s.offset;
 }
 
-// What does not lie where its input does is copied from there.
+// Copies inputs to outputs that are to be updated but do not share their storage.
 void SegmentRunner::begin_updates(const RunState& state) {
-  constexpr int64_t block = 1 << 18;  // of one task
+  constexpr int64_t block = 1 << 18;  // bytes per task
   for (const Update& u : updates_) {
     std::byte* to = static_cast<std::byte*>(state.outputs[u.output]);
     const std::byte* from = static_cast<const std::byte*>(state.inputs[u.input]);
@@ -147,7 +147,7 @@ inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
   return true;
 }
 
-// What is not aligned as functions of others may rely on, such as an input of the program, goes through a copy that is.
+// Copies arrays that lack the alignment that external functions rely on, such as an input of the program.
 bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
   constexpr uintptr_t alignment = 64;
   const Segment& f = linked_.program->segments[segment_];
@@ -176,7 +176,7 @@ bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
   return true;
 }
 
-// How many indices lie between those of one extent and those of the next.
+// The number of indices per extent.
 static int64_t slice_of(const Shape& shape, const IndexCheck& check) {
   if (check.axes.size() == 1) return *element_count(shape);
   int64_t inner = 1;
@@ -185,7 +185,7 @@ static int64_t slice_of(const Shape& shape, const IndexCheck& check) {
 }
 
 bool SegmentRunner::check(const Call& c, ThreadPool::Session& session) {
-  constexpr int64_t least = 1 << 16, block = 1 << 14;  // indices for which several threads pay, and those of a task
+  constexpr int64_t least = 1 << 16, block = 1 << 14;  // indices from which several threads pay, and indices per task
   const Segment& f = linked_.program->segments[segment_];
   const uint32_t array = f.operands[f.steps[c.step].args.begin];
   const std::span<const int64_t> extents(c.shape, c.sizes);
@@ -222,7 +222,7 @@ Diagnostic SegmentRunner::index_error(const Call& c) const {
   const int64_t place = *first_out_of_range(c.params[0], dtype, c.tasks, extents, inner, check.axes[0] != no_axis);
   const size_t which = extent_of(place, extents.size(), inner);
   Shape at = coordinates(place, shape);
-  // Of the call alone.
+  // Positions within the failed call only.
   if (check.rows == Rows::First) at[0] = 0;
   if (check.rows == Rows::Added) at.erase(at.begin());
   Span where;

@@ -1,4 +1,4 @@
-// Small programs and kernels written by hand, for the tests of this folder.
+// Small hand-written programs and kernels, for the tests of this folder.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class HandLibrary : public KernelLibrary {
   std::map<std::string, KernelFn> kernels_;
 };
 
-// One task an element.
+// A task per element.
 inline void add_one(void* const* p, const int64_t*, int64_t begin, int64_t end, void*) {
   const float* x = static_cast<const float*>(p[0]);
   float* y = static_cast<float*>(p[1]);
@@ -32,11 +32,11 @@ inline void add(void* const* p, const int64_t*, int64_t begin, int64_t end, void
   for (int64_t i = begin; i < end; ++i)
     static_cast<float*>(p[2])[i] = static_cast<const float*>(p[0])[i] + static_cast<const float*>(p[1])[i];
 }
-// x < y, of one element each, as one byte.
+// x < y, of one element each, stored as one byte.
 inline void less(void* const* p, const int64_t*, int64_t, int64_t, void*) {
   *static_cast<uint8_t*>(p[2]) = *static_cast<const float*>(p[0]) < *static_cast<const float*>(p[1]);
 }
-// One task a row of shape[0] elements; reverses it through scratch memory.
+// A task per row of shape[0] elements; reverses it through scratch memory.
 inline void reverse_rows(void* const* p, const int64_t* shape, int64_t begin, int64_t end, void* scratch) {
   float* row = static_cast<float*>(scratch);
   for (int64_t r = begin; r < end; ++r) {
@@ -89,7 +89,7 @@ inline std::shared_ptr<Program> chain_program(int length) {
   return p;
 }
 
-// fn main(x: float32[m, n]) { [x + 1; x + 2] + 1 }, whose two halves are parts of one temporary.
+// fn main(x: float32[m, n]) { [x + 1; x + 2] + 1 }; the two halves are parts of one temporary.
 inline std::shared_ptr<Program> parts_program() {
   std::shared_ptr<Program> p = hand_program();
   SegmentBuilder b("main");
@@ -109,7 +109,7 @@ inline std::shared_ptr<Program> parts_program() {
   return p;
 }
 
-// fn main(i: int32[2, n], x: float32[m, n]) { x + 1 }, if i[0] are indices of m rows and i[1] of n.
+// fn main(i: int32[2, n], x: float32[m, n]) { x + 1 }; i[0] are indices of m rows, i[1] of n columns.
 inline std::shared_ptr<Program> check_program() {
   std::shared_ptr<Program> p = hand_program();
   SegmentBuilder b("main");
@@ -134,7 +134,7 @@ inline uint32_t scalar_segment(Program& p, const std::string& name, uint32_t ker
   p.segments.push_back(s.finish());
   return static_cast<uint32_t>(p.segments.size()) - 1;
 }
-// The same for many calls at once: scalars are rows of one element.
+// The same, batched: scalars are rows of one element.
 inline uint32_t batched_segment(Program& p, const std::string& name, uint32_t kernel, uint32_t inputs,
                                 Batching batching) {
   SegmentBuilder s(name);
@@ -190,7 +190,7 @@ inline Port any_port(std::string name, std::string type = "a") {
   return {std::move(name), std::move(type), false, {}, {}};
 }
 
-// The program gets a signature of that many parameters of any type.
+// Gives the program a signature of `count` parameters of any type.
 inline void takes(Program& p, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) p.signature.inputs.push_back(any_port("p" + std::to_string(i)));
   p.signature.outputs = {any_port("out")};
@@ -247,7 +247,7 @@ inline std::shared_ptr<Program> tuple_program() {
   return p;
 }
 
-// fn main(x) with every instruction; it goes forwards only. Gives (x + (x + 1), a reference to x + 1).
+// fn main(x) with every instruction, without backward jumps. Returns (x + (x + 1), a reference to x + 1).
 inline std::shared_ptr<Program> every_instruction_program() {
   std::shared_ptr<Program> p = sum_program();
   p->functions.clear();
@@ -335,7 +335,7 @@ inline std::shared_ptr<Program> tree_program(Batching add_one = Batching::Begins
   return p;
 }
 
-// So many leaves 0, 1, 2, ...: as even as it can be, or each to the left of the next.
+// A tree with `leaves` leaves 0, 1, 2, ...: as even as possible, or each to the left of the next.
 inline Value tree_of(int leaves, bool even = true, int first = 0) {
   TypeId type = intern_type(tree_type());
   if (even && leaves > 1)

@@ -1,7 +1,7 @@
-// How many threads one kernel call uses: all, or one where the work is too small to share. Measured, not guessed: the
-// first run is cold and not counted, then some use all threads, then those of short calls use one, then the better is
-// kept until it is measured again: the first runs may have been in a bad minute of the machine. Results never depend on
-// the choice (thread_pool.h), only time does.
+// Chooses the number of threads for one kernel call: all, or one if the work is too small to share. The choice is
+// measured: the first run is cold and not counted, then some runs use all threads, then those of short calls use one.
+// The better choice is kept until it is measured again, because the machine may have been busy during the first runs.
+// Results never depend on the choice (thread_pool.h), only time does.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@ namespace relay::runtime {
 
 class ThreadChoice {
  public:
-  static constexpr int kept_runs = 1024;  // after which it is measured again, which takes six
+  static constexpr int kept_runs = 1024;  // then it is measured again, which takes six runs
 
   bool decided() const { return runs_ >= serial_end; }
   void measure_again() { *this = {}, runs_ = 1; }
-  // For ThreadPool::Session::parallel: 0 all, 1 one.
+  // The argument for ThreadPool::Session::parallel: 0 for all, 1 for one.
   int limit() const { return serial_ ? 1 : 0; }
   // Short calls are not cut into pieces: 16 of them cost a few hundred nanoseconds.
   int pieces() const { return parallel_us_ < whole_us ? 1 : max_pieces; }
-  // What the call took with limit() as it was.
+  // Records the time of a call with the current limit().
   void record(double us) {
     if (decided()) return;
     if (runs_ > 0) {

@@ -15,17 +15,17 @@ namespace relay::runtime {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a worker watches for the next region before it sleeps: while a session is open (a long serial kernel may be
-// running), and after the last one has ended (the next inference may follow at once).
+// The time that a worker polls for the next region before it sleeps: while a session is open (a long serial kernel may
+// be running), and after the last session has ended (the next inference may follow at once).
 static constexpr std::chrono::microseconds spin_in_session{5000};
 static constexpr std::chrono::microseconds spin_after_session{100};
 // Polls (about 20 ns each) of a finished caller before it takes pieces of a worker that has not begun. Late enough not
-// to compete with a worker on its way, early enough to hide a sleeping one.
+// to compete with a worker that is about to start, early enough to hide a sleeping one.
 static constexpr int polls_before_stealing = 100;
-static constexpr int polls_before_stealing_again = 40;  // when the worker was late last time: the machine is busy
+static constexpr int polls_before_stealing_again = 40;  // if the worker was late last time: the machine is busy
 static constexpr int polls_between_yields = 1024;
 
-// A region's word: its number, parts and pieces.
+// The word of a region: its number, parts and pieces.
 static constexpr int piece_bits = 4, part_bits = 12;
 static constexpr uint64_t piece_mask = (1u << piece_bits) - 1, part_mask = (1u << part_bits) - 1;
 static_assert(max_pieces <= piece_mask);
@@ -51,8 +51,8 @@ ThreadPool& ThreadPool::global() {
   if (ThreadPool* pool = global_pool.load(std::memory_order_acquire)) return *pool;
   std::lock_guard<std::mutex> lock(global_mutex);
   if (ThreadPool* pool = global_pool.load(std::memory_order_acquire)) return *pool;
-  // The pool is never destroyed: its threads may outlive main(). In a forked child the threads are gone, so the child
-  // forgets the pool and makes a new one when it needs it.
+  // The pool is never destroyed: its threads may outlive main(). In a forked child the threads do not exist, so the
+  // child drops the pool and makes a new one on demand.
   static std::once_flag at_fork;
   std::call_once(at_fork, [] {
     pthread_atfork([] { global_mutex.lock(); }, [] { global_mutex.unlock(); },
@@ -81,8 +81,7 @@ void ThreadPool::wake() {
   wakes_.notify_all();
 }
 
-// Called by the owner only. Where no more threads can be created (a container's limit), those that there are do the
-// work.
+// Called by the owner only. If no more threads can be created (a container's limit), the existing ones do the work.
 void ThreadPool::start_workers(int count) {
   while (static_cast<int>(workers_.size()) < count) {
     int worker = static_cast<int>(workers_.size()) + 1;
@@ -98,7 +97,7 @@ void ThreadPool::start_workers(int count) {
   }
 }
 
-// Runs the next piece of a part. False: all are taken, or the region has ended.
+// Runs the next piece of a part. Returns false if all are taken, or the region has ended.
 bool ThreadPool::take(uint64_t word, int part, int worker) {
   Slot& slot = slots_[part];
   const uint64_t region = region_of(word);
@@ -111,8 +110,8 @@ bool ThreadPool::take(uint64_t word, int part, int worker) {
     if (piece == pieces) return false;
   } while (!slot.taken.compare_exchange_weak(taken, region << piece_bits | static_cast<uint64_t>(piece + 1),
                                              std::memory_order_acq_rel, std::memory_order_relaxed));
-  // From here until the piece is counted the region cannot end, so job_ is ours to read. The first tasks % parts ranges
-  // are one longer.
+  // The region cannot end from here until the piece is counted, so job_ may be read. The first tasks % parts ranges are
+  // one task longer.
   const int64_t each = job_.tasks / job_.parts, rest = job_.tasks % job_.parts;
   const int64_t begin = part * each + std::min<int64_t>(part, rest), size = each + (part < rest);
   const int64_t from = size * piece / pieces, to = size * (piece + 1) / pieces;
@@ -127,10 +126,10 @@ int64_t ThreadPool::take_part(uint64_t word, int part, int worker) {
   return ran;
 }
 
-// A worker's share of a region: its own part, then what is left of others'.
+// A worker's share of a region: its own part, then the remaining pieces of others.
 void ThreadPool::help(uint64_t word, int worker, CoreWatch& watch) {
   const int parts = parts_of(word);
-  int64_t ran = 0;  // and not yet counted
+  int64_t ran = 0;  // not yet counted
   for (int k = 0; k < parts; ++k) {
     while (take(word, (worker + k) % parts, worker)) {
       ++ran;
@@ -147,7 +146,7 @@ void ThreadPool::help(uint64_t word, int worker, CoreWatch& watch) {
   if (ran > 0) finished_.fetch_add(ran, std::memory_order_acq_rel);
 }
 
-// Leaves a core on which a thread with a lower number runs. False: there is none to go to.
+// Leaves a core on which a thread with a lower number runs. Returns false if there is no other core.
 bool ThreadPool::find_core(int worker) {
   const int core = current_core();
   slots_[worker].core.store(core, std::memory_order_relaxed);
@@ -161,8 +160,8 @@ bool ThreadPool::find_core(int worker) {
   return true;
 }
 
-// The caller cannot offer its core: without it no region begins. It changes to the core of a worker that has one to
-// itself, and the worker leaves that when it finds the caller there.
+// The caller cannot yield its core: without it no region begins. It moves to the core of a worker that has one to
+// itself, and the worker leaves it when it finds the caller there.
 void ThreadPool::change_core() {
   const int core = current_core();
   slots_[0].core.store(core, std::memory_order_relaxed);
@@ -181,7 +180,7 @@ void ThreadPool::work(int worker) {
   CoreWatch watch;
   uint64_t seen = 0;
   while (true) {
-    // Watch.
+    // Poll.
     uint64_t word = word_.load(std::memory_order_acquire);
     Clock::time_point since;
     for (int polls = 0; word == seen; word = word_.load(std::memory_order_acquire)) {

@@ -1,16 +1,17 @@
-// The one pool of threads of the process.
+// The thread pool of the process.
 //
 //   ThreadPool::Session session(ThreadPool::global(), 2);  // one inference: its workers spin between kernels ...
 //   session.parallel(tasks, [&](int64_t begin, int64_t end, int worker) { ... });
 //                                                                 // ... and sleep when it has ended
-// A region is split into contiguous ranges, one a thread, and these into pieces, by the number of tasks and threads
-// only. A thread runs the pieces of its own range and then those that are left of others', so a region waits neither
-// for a thread to wake up nor for one that shares its core with another program (core_watch.h): such a thread offers
-// the core between pieces. Threads that meet on one core part. An empty region costs a fraction of a microsecond.
+// A region is split into contiguous ranges, one per thread, and these into pieces. The split depends only on the number
+// of tasks and threads. A thread runs the pieces of its own range and then the remaining pieces of others. So a region
+// waits neither for a thread to wake up nor for one that shares its core with another program (core_watch.h): such a
+// thread yields the core between pieces. Threads that meet on one core move apart. An empty region costs a fraction of
+// a microsecond.
 //
-// One session has the workers at a time. A session opened while another has them, or inside a region, runs its regions
-// on its own thread: two models at once neither wait for nor disturb each other, and nothing can deadlock. After fork()
-// the child gets a pool of its own.
+// Only one session owns the workers at a time. A session opened while another owns them, or inside a region, runs its
+// regions on its own thread: two models at once neither wait for nor disturb each other, and nothing can deadlock.
+// After fork() the child gets its own pool.
 #pragma once
 
 #include <atomic>
@@ -27,14 +28,14 @@ namespace relay::runtime {
 // Must not throw. `worker`: the thread's number in the session.
 using RangeFn = function_ref<void(int64_t begin, int64_t end, int worker)>;
 
-// Of a thread's range: one that is late or slow costs the others a piece.
+// Per range of a thread: a late or slow thread costs the others one piece.
 inline constexpr int max_pieces = 8;
 
 class ThreadPool {
  public:
   // Sized by usable_cores().
   static ThreadPool& global();
-  explicit ThreadPool(int threads);  // the caller's included
+  explicit ThreadPool(int threads);  // including the caller's
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -47,11 +48,11 @@ class ThreadPool {
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
-    int threads() const { return threads_; }  // 1 if the workers were taken
-    // `limit`: use no more than so many threads of the session (0: all of them). `pieces`: of a range, at most.
+    int threads() const { return threads_; }  // 1 if the workers were not available
+    // `limit`: the most threads of the session to use (0: all of them). `pieces`: the most pieces per range.
     void parallel(int64_t tasks, RangeFn fn, int limit = 0, int pieces = max_pieces);
 
-    // While something with threads of its own runs: workers soon sleep, until the next region.
+    // Called while other code with its own threads runs: workers soon sleep, until the next region.
     void rest(bool now);
 
    private:
@@ -60,18 +61,18 @@ class ThreadPool {
     bool owner_ = false;
   };
 
-  // One region by itself.
+  // A single region.
   void parallel(int64_t tasks, int threads, RangeFn fn) { Session(*this, threads).parallel(tasks, fn); }
 
-  // Pieces that were run by another thread than their range's. For tests and tuning.
+  // The number of pieces that another thread than their range's has run. For tests and tuning.
   int64_t stolen() const { return stolen_.load(std::memory_order_relaxed); }
 
  private:
   struct alignas(64) Slot {
-    std::atomic<uint64_t> taken{0};      // a region's number, and how many pieces of its range are taken
-    std::atomic<int> core{-1};           // that the thread was last seen on
+    std::atomic<uint64_t> taken{0};      // a region's number, and the number of pieces of its range that are taken
+    std::atomic<int> core{-1};           // the core that the thread was last seen on
     std::atomic<bool> contested{false};  // by another program
-    bool late = false;                   // its thread had not come when the caller was done (the caller's)
+    bool late = false;                   // its thread had not arrived when the caller was done (used by the caller)
   };
   struct Job {
     const RangeFn* fn = nullptr;
@@ -89,9 +90,9 @@ class ThreadPool {
   void change_core();
   void wake();
 
-  // What workers watch: the number of the region, how many threads it has, and of how many pieces a range is.
+  // The word that workers watch: the number of the region, its number of threads, and the number of pieces per range.
   alignas(64) std::atomic<uint64_t> word_{0};
-  alignas(64) std::atomic<bool> active_{false};  // a session has the workers
+  alignas(64) std::atomic<bool> active_{false};  // a session owns the workers
   alignas(64) std::atomic<int> sleeping_{0};
   std::atomic<uint32_t> wakes_{0};
   std::atomic<bool> stop_{false};
@@ -102,14 +103,14 @@ class ThreadPool {
   int size_;
   std::unique_ptr<Slot[]> slots_;
   std::vector<std::thread> workers_;  // started when first needed
-  std::atomic<bool> owned_{false};    // by the session that has the workers
+  std::atomic<bool> owned_{false};    // by the session that owns the workers
 };
 
-// Cores this process may use: physical cores (hwloc) within the affinity mask, no more than the CPU quota of the
-// cgroup. RELAY_THREADS in the environment overrides it.
+// Cores this process may use: physical cores (hwloc) within the affinity mask, at most the CPU quota of the cgroup.
+// RELAY_THREADS in the environment overrides it.
 int usable_cores();
 
-// Memory of the calling thread, 64-byte aligned, kept until a larger one is asked for.
+// Scratch memory of the calling thread, 64-byte aligned, kept until a larger one is requested.
 void* thread_scratch(size_t bytes);
 
 }  // namespace relay::runtime

@@ -52,7 +52,7 @@ TEST(ThreadPool, TheSplitDependsOnTasksAndThreadsOnly) {
 TEST(ThreadPool, AnIdleThreadTakesOverPieces) {
   ThreadPool pool(2);
   for (int slow : {0, 1}) {
-    // The first piece that thread `slow` runs does not end before all others have: 15 of 16.
+    // The first piece that thread `slow` runs does not end before all others have ended: 15 of 16.
     std::atomic<int> ended{0}, held{0};
     std::atomic<bool> in_time{true};
     const auto begun = std::chrono::steady_clock::now();
@@ -158,7 +158,8 @@ TEST(ThreadPool, UsableCoresIsWithinTheMachine) {
   EXPECT_LE(usable_cores(), static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// Calls take `parallel` us on all threads and `serial` on one until there is a choice; how many of them there were.
+// Records times of `parallel` us on all threads and `serial` us on one until a choice is made; returns the number of
+// runs.
 int measure(ThreadChoice& choice, double parallel, double serial) {
   int runs = 0;
   for (; !choice.decided(); ++runs) choice.record(choice.limit() == 1 ? serial : parallel);

@@ -1,4 +1,4 @@
-// How many threads a process should use: what the machine has, what this process may run on, and what it is billed for.
+// The number of threads that a process should use, by the machine's cores, the process's affinity and its CPU quota.
 #include "relay/runtime/topology.h"
 
 #include <hwloc.h>
@@ -47,19 +47,19 @@ static std::string first_line(const std::string& path) {
   return line;
 }
 
-// CPUs a cgroup's quota pays for; 0: no limit.
+// The number of CPUs in a cgroup's quota; 0 if unlimited.
 static double quota_at(const std::string& folder, bool v2) {
   double quota = 0, period = 0;
   if (v2) {
     std::istringstream(first_line(folder + "/cpu.max")) >> quota >> period;  // "max 100000" reads no number
   } else {
-    std::istringstream(first_line(folder + "/cpu.cfs_quota_us")) >> quota;  // -1: none
+    std::istringstream(first_line(folder + "/cpu.cfs_quota_us")) >> quota;  // -1 if unlimited
     std::istringstream(first_line(folder + "/cpu.cfs_period_us")) >> period;
   }
   return quota > 0 && period > 0 ? quota / period : 0;
 }
 
-// The smallest quota from our cgroup up to the root. /proc/self/cgroup has lines "0::/a/b" (version 2) and
+// The smallest quota from this process's cgroup up to the root. /proc/self/cgroup has lines "0::/a/b" (version 2) and
 // "2:cpu,cpuacct:/a/b" (version 1).
 static double cgroup_quota() {
   double least = 0;
@@ -82,7 +82,7 @@ static double cgroup_quota() {
   return least;
 }
 
-// Nothing: it is not a number of threads.
+// Nullopt if it is not a valid number of threads.
 static std::optional<int> thread_setting() {
   const char* given = std::getenv("RELAY_THREADS");
   std::string_view text = given ? given : "";

@@ -1,4 +1,4 @@
-// What may be asked of the runtime about threads.
+// Checks of requested numbers of threads.
 #pragma once
 
 #include "relay/base/diagnostics.h"
@@ -7,9 +7,9 @@ namespace relay::runtime {
 
 constexpr int max_threads = 1024;
 
-// Of an option: 0 (the cores this process may use) to max_threads.
+// For an option: 0 (the cores this process may use) to max_threads.
 Status check_threads(int threads);
-// RELAY_THREADS: not set, empty, or a number that check_threads() takes.
+// RELAY_THREADS: unset, empty, or a number that check_threads() accepts.
 Status check_thread_setting();
 
 }  // namespace relay::runtime

@@ -90,7 +90,7 @@ std::string str(const Value& value, size_t limit) {
     const char* text;
     Value value;
   };
-  std::vector<Piece> work = {{nullptr, value}};  // to be written, the next last
+  std::vector<Piece> work = {{nullptr, value}};  // still to be written, the next one last
   auto list = [&](const Value& v, const char* open, const char* close) {
     work.push_back({close, {}});
     for (size_t i = v.size(); i-- > 0;) {
@@ -138,7 +138,7 @@ std::string str(const Value& value, size_t limit) {
 
 bool equal(const Value& a, const Value& b) {
   std::vector<std::pair<Object*, Object*>> work = {{a.get(), b.get()}};
-  std::set<std::pair<Object*, Object*>> shared;  // compared once, however many ways lead to them
+  std::set<std::pair<Object*, Object*>> shared;  // compared once, on however many paths they are reached
   while (!work.empty()) {
     Object *x = work.back().first, *y = work.back().second;
     work.pop_back();

@@ -24,7 +24,7 @@ bool Vm::reserve(size_t registers) {
   return true;
 }
 
-// A frame of empty registers on top of the stack.
+// Pushes a frame of empty registers.
 bool Vm::push(uint32_t function) {
   const Function& f = linked_.program->functions[function];
   if (frames_.size() >= depth_)
@@ -36,7 +36,7 @@ bool Vm::push(uint32_t function) {
   } catch (const std::bad_alloc&) {
     return context_.fail_no_memory();
   }
-  std::fill_n(stack_ + top_, f.registers, nullptr);  // there is no stack yet where there are no registers
+  std::fill_n(stack_ + top_, f.registers, nullptr);  // without registers there may be no stack yet
   top_ += f.registers;
   return true;
 }
@@ -48,7 +48,7 @@ void Vm::unwind() {
   frames_.clear();
 }
 
-// Says where an error happened.
+// Records the place of an error.
 void Vm::note_frames() {
   std::vector<uint32_t> innermost;
   for (size_t i = frames_.size(); i-- > 0 && innermost.size() < 8;) innermost.push_back(frames_[i].function);
@@ -67,7 +67,7 @@ Object* Vm::call(uint32_t function, std::span<Object* const> args) {
     note_frames();
     unwind();
   }
-  // After a deep recursion the memory goes back.
+  // Releases the memory after a deep recursion.
   constexpr size_t kept = 1 << 20;
   if (capacity_ > kept) {
     std::free(std::exchange(stack_, nullptr));
@@ -82,11 +82,11 @@ Object* Vm::interpret() {
   const Function* functions = program.functions.data();
   const Function* f = nullptr;
   const Operand* operands = nullptr;
-  const Instruction* at = nullptr;  // the next
+  const Instruction* at = nullptr;  // the next instruction
   Object** regs = nullptr;
   int64_t calls = 0;
 
-  // Goes on in the frame on top.
+  // Continues in the top frame.
   auto resume = [&] {
     const Frame& frame = frames_.back();
     f = functions + frame.function;
@@ -109,12 +109,12 @@ Object* Vm::interpret() {
     for (Object** reg = regs; reg != stack_ + top_; ++reg)
       if (*reg) release(*reg);
   };
-  // Replaces the frame on top by one of `function`, whose `count` arguments lie above the stack.
+  // Replaces the top frame by one of `function`, whose `count` arguments are above the stack.
   auto replace = [&](uint32_t function, uint32_t count) {
     clear();
     Frame& frame = frames_.back();
     size_t args = top_;
-    top_ = frame.base;  // what is above is ours alone until the frame is whole again
+    top_ = frame.base;  // the area above is not in use by others until the frame is complete
     if (!reserve(std::max(args + count, frame.base + functions[function].registers + linked_.scratch[function]))) {
       for (uint32_t i = 0; i < count; ++i) release(stack_[args + i]);
       return false;
@@ -128,13 +128,13 @@ Object* Vm::interpret() {
     resume();
     return true;
   };
-  // Writes what a closure's function is given to `to`: captures, itself, arguments.
+  // Writes the values that precede the arguments of a closure's function to `to`: captures, itself; then the arguments.
   auto open = [&](const Instruction& in, const Function& callee, Object** to) {
     const Operand* args = operands + in.args.begin;
     to += open_closure(take(args[0]), callee.takes_self, to);
     for (uint32_t i = 1; i < in.args.count; ++i) *to++ = take(args[i]);
   };
-  // Takes the arguments of an instruction that makes an object of them.
+  // Moves out the arguments of an instruction that makes an object from them.
   auto gather = [&](const Instruction& in) {
     Object** given = stack_ + top_;
     for (uint32_t i = 0; i < in.args.count; ++i) given[i] = take(operands[in.args.begin + i]);

@@ -1,8 +1,8 @@
 // The virtual machine: interprets the functions of a program.
 //
-// A frame is a window of one stack of registers, so calls cost no allocation and recursion ends at a limit, or where
-// memory ends, and never in a crash. A tail call reuses its frame: a loop runs in constant memory. All work on tensors
-// is in the segments.
+// A frame is a window of one stack of registers, so calls do not allocate. Recursion ends in an error at a limit, or
+// when memory is exhausted, and never in a crash. A tail call reuses its frame: a loop runs in constant memory. All
+// work on tensors is in the segments.
 #pragma once
 
 #include "relay/runtime/context.h"
@@ -14,13 +14,13 @@ class Vm : public FunctionExecutor {
   // `context` must outlive the machine. At most `depth` frames.
   Vm(RunContext& context, size_t depth) : context_(context), linked_(context.linked()), depth_(depth) {}
   ~Vm() override;
-  // One call at a time.
+  // Must not be called concurrently.
   Object* call(uint32_t function, std::span<Object* const> args) override;
 
  private:
   struct Frame {
     uint32_t function;
-    uint32_t pc;  // where the caller goes on
+    uint32_t pc;  // where the caller continues
     size_t base;  // of its registers
   };
   bool reserve(size_t registers);
@@ -32,7 +32,7 @@ class Vm : public FunctionExecutor {
   RunContext& context_;
   const LinkedProgram& linked_;
   size_t depth_;
-  Object** stack_ = nullptr;  // of `capacity_` registers; those from `top_` on are not used
+  Object** stack_ = nullptr;  // `capacity_` registers; those from `top_` on are unused
   size_t capacity_ = 0, top_ = 0;
   std::vector<Frame> frames_;
 };

@@ -25,10 +25,10 @@ TEST(Vm, AlignmentAndKindsOfStorage) {
     if (rows > 2) EXPECT_EQ(reinterpret_cast<uintptr_t>(t->data) % 64, 0u);
     Tensor view = out->tensor();
     EXPECT_EQ(view.data(), t->data);
-    *out = Value();  // the view keeps it
+    *out = Value();  // the view keeps it alive
     EXPECT_EQ(view.at(8 * rows - 1), 8 * rows - 8 + 2 + 8 * rows - 1);
   }
-  // Elements that lie askew are copied.
+  // Misaligned elements are copied.
   std::vector<char> bytes(4 * 64 + 1);
   Tensor askew = Tensor::view(bytes.data() + 1, {8, 8}, DType::float32(), nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(as_tensor(Value::tensor(askew).get())->data) % 64, 0u);

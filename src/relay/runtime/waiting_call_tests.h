@@ -1,4 +1,4 @@
-// What functions do whose calls wait for others (call_queue.h): a part of function_tests.h.
+// Tests of functions whose calls wait for others (call_queue.h): a part of function_tests.h.
 #pragma once
 
 #include "relay/runtime/function_runner_tests.h"
@@ -32,12 +32,13 @@ TEST_P(Functions, CallsJoinOnlyWhatWaits) {
   Report report;
   ASSERT_TRUE(run_reported(e, {tree_of(1), scalar(10)}, report));
   EXPECT_EQ(report.batched_calls, 3);
-  EXPECT_EQ(report.batches, 3);  // each by itself: no argument waits
+  EXPECT_EQ(report.batches, 3);  // each call alone: no argument waits
   ASSERT_TRUE(run_reported(e, {tree_of(2), scalar(10)}, report));
-  EXPECT_EQ(report.batches, 7 - 1);  // the two sums run together; what follows the first joins
+  EXPECT_EQ(report.batches, 7 - 1);  // the two sums run together; the call after the first joins
 }
 
-// Deep, and more calls than may wait: the stack of functions and the queue are bounded, and nothing is left.
+// Deep recursion, and more calls than may wait: the stack of functions and the queue are bounded, and nothing is left
+// over.
 TEST_P(Functions, SoManyWaitAtMost) {
   std::shared_ptr<Executable> e = make(tree_program());
   constexpr int leaves = 100000;
@@ -71,7 +72,7 @@ TEST_P(Functions, WhatWaitsIsGivenUpWhenARunFails) {
   EXPECT_EQ(number(call(e, {tree_of(3), scalar(10)}).field(0)), 6);
 }
 
-// A kernel asks for more scratch memory than there is: the flush fails, at the end of the run or where contents are
+// A kernel needs more scratch memory than is available: the flush fails, at the end of the run or where contents are
 // read.
 TEST_P(Functions, AFlushThatFailsEndsTheRun) {
   if (heap_bytes() == 0) GTEST_SKIP() << "the address sanitizer needs all address space";
@@ -87,7 +88,7 @@ TEST_P(Functions, AFlushThatFailsEndsTheRun) {
   limited.rlim_cur = static_cast<rlim_t>(pages * 4096 + (int64_t{3} << 30));
   ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
   std::string text;
-  // A thread keeps its scratch memory: this one has none of tests before.
+  // A thread keeps its scratch memory: this one has none from earlier tests.
   std::thread([&] { text = error(e, {tree, scalar(10)}); }).join();
   setrlimit(RLIMIT_AS, &before);
   EXPECT_NE(text.find("no memory for a kernel's scratch buffers"), std::string::npos) << text;
@@ -117,8 +118,8 @@ TEST_P(Functions, AResultThatWaitsMayBeReturnedTwice) {
   EXPECT_TRUE(is_unique(x.get()));
 }
 
-// fn main(x) = (1 + 1, 1 + 1, (1 + 2) + x, 2 + 1): of calls that are given constants only, the first is remembered from
-// run to run.
+// fn main(x) = (1 + 1, 1 + 1, (1 + 2) + x, 2 + 1): the first call with constant arguments only is remembered from run
+// to run.
 TEST_P(Functions, CallsOfConstantsAreRunOnce) {
   std::shared_ptr<Program> p = scalar_program();
   uint32_t together = batched_segment(*p, "add_together", Add, 2, Batching::Begins);
@@ -145,7 +146,7 @@ TEST_P(Functions, CallsOfConstantsAreRunOnce) {
   }
 }
 
-// A run that fails leaves in references what they would hold if no call had waited.
+// After a failed run, references hold what they would hold without batching.
 TEST_P(Functions, ReferencesKeepWhatWaited) {
   std::shared_ptr<Program> p = scalar_program();
   uint32_t together = batched_segment(*p, "add_one_together", AddOne, 1, Batching::Begins);

@@ -1,4 +1,4 @@
-// In the library relay_runtime_aot (cmake/layers.cmake) this stands in the place of with_vm.cpp and vm.cpp.
+// The library relay_runtime_aot (cmake/layers.cmake) contains this instead of with_vm.cpp and vm.cpp.
 #include "relay/runtime/executable.h"
 
 namespace relay::runtime {

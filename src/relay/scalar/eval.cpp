@@ -62,7 +62,7 @@ double float_unary(UnaryOp op, double x) {
   return 0;
 }
 
-// In the arithmetic of T: float or double.
+// Computes in the arithmetic of T: float or double.
 template <class T>
 double float_binary(BinaryOp op, double x, double y) {
   T a = static_cast<T>(x), b = static_cast<T>(y);
@@ -78,7 +78,7 @@ double float_binary(BinaryOp op, double x, double y) {
     }
     case BinaryOp::TruncDiv: return std::trunc(static_cast<T>(a / b));
     case BinaryOp::TruncMod: return std::fmod(a, b);
-    // Of two zeros the second, of a NaN and anything a NaN.
+    // If both operands are zeros, the result is the second; if one is a NaN, a NaN.
     case BinaryOp::Min: return std::isnan(a) ? a : a < b ? a : b;
     case BinaryOp::Max: return std::isnan(a) ? a : a > b ? a : b;
     case BinaryOp::Pow: return std::pow(x, y);
@@ -102,7 +102,7 @@ Value int_divide(BinaryOp op, const Value& a, const Value& b) {
   return int_value(quotient ? q - adjust : adjust ? r + b.i : r, t);
 }
 
-// Wraps around; a negative power is 0 except of 1 and -1.
+// Wraps around; for a negative exponent the result is 0 unless the base is 1 or -1.
 int64_t int_power(int64_t base, int64_t exponent, bool is_signed) {
   if (is_signed && exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
   uint64_t result = 1, b = static_cast<uint64_t>(base);
@@ -286,7 +286,7 @@ Value fused_multiply_add(const Value& a, const Value& b, const Value& c) {
 Value convert(DType t, const Value& a) {
   if (t.is_float()) {
     if (a.dtype.is_float()) return float_value(a.f, t);
-    // 64-bit integers go to float32 in one rounding.
+    // 64-bit integers are converted to float32 with one rounding.
     if (t.bits == 32)
       return {t, 0, is_unsigned64(a.dtype) ? static_cast<float>(static_cast<uint64_t>(a.i)) : static_cast<float>(a.i)};
     return float_value(

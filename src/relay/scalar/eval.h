@@ -1,5 +1,5 @@
-// The value of a scalar expression, exact in each type's arithmetic: what an expression means. Slow; the loop
-// interpreter, the tests of math.h and of code generation are built on it.
+// Evaluates a scalar expression exactly in each type's arithmetic; this defines the meaning of expressions. Slow; the
+// loop interpreter and the tests of math.h and of code generation are built on it.
 //
 //   eval(x * x + fimm(1), env)  with x = 0.1f   ->   the float32 that a machine without fused multiply-add computes
 //
@@ -13,7 +13,8 @@
 
 namespace relay::scalar {
 
-// One lane. Floats are in f (every float32 and float16 is a double), integers and Bools in i (uint64: as its 64 bits).
+// The value of one lane. Floats are in f (every float32 and float16 is a double), integers and Bools in i (uint64: its
+// 64 bits).
 struct Value {
   DType dtype;
   int64_t i = 0;
@@ -26,20 +27,20 @@ Value apply(UnaryOp op, const Value& a);
 Value apply(BinaryOp op, const Value& a, const Value& b);
 Value convert(DType dtype, const Value& a);      // Cast
 Value reinterpret(DType dtype, const Value& a);  // Reinterpret
-// a * b + c with one rounding.
+// Returns a * b + c with one rounding.
 Value fused_multiply_add(const Value& a, const Value& b, const Value& c);
 
 struct Environment {
-  // A variable's value in a lane (0 for variables of one lane).
+  // The value of a variable in a lane (0 for scalar variables).
   function_ref<Value(const Expr& var, int lane)> var;
-  // source[indices]; out of range is for the callee to report.
+  // Returns source[indices]; the callee reports indices out of range.
   function_ref<Value(const Source& source, std::span<const int64_t> indices)> load;
-  bool contract = false;  // a * b + c and a * b - c of floats are fused, as code generation may do
+  bool contract = false;  // fuse a * b + c and a * b - c of floats, as code generation may do
 };
 
-// Lane `lane` of e. Shared nodes are computed once; only the chosen side of a select is.
+// Evaluates lane `lane` of e. Shared nodes are computed once; of a select only the chosen side is computed.
 Value eval(const Expr& e, const Environment& environment, int lane = 0);
-// With these variables, no loads.
+// Evaluates with these variables; loads are not allowed.
 Value eval(const Expr& e, const std::vector<std::pair<Expr, Value>>& values, bool contract = false);
 
 // A double rounded to a float type, as a double; half to even.

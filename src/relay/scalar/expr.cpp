@@ -62,7 +62,7 @@ Expr fimm(double value, DType dtype) {
 }
 
 Expr var(std::string name, DType dtype) {
-  // The order of creation tells variables of one name apart in compare(): addresses differ from run to run.
+  // The order of creation distinguishes variables of the same name in compare(): addresses differ from run to run.
   static std::atomic<int64_t> serial{0};
   Node n;
   n.kind = Kind::Var, n.dtype = dtype, n.name = std::move(name),
@@ -89,7 +89,7 @@ Expr unary(UnaryOp op, Expr a) {
   return build(std::move(n));
 }
 
-// Folds a op b for index integers (int64) and Booleans; an empty Expr when it does not apply.
+// Folds a op b for index integers (int64) and Booleans; an empty Expr if it does not apply.
 static Expr fold(BinaryOp op, const Expr& a, const Expr& b) {
   if (a->dtype.is_float()) return {};
   if (a->kind == Kind::Int && b->kind == Kind::Int && (a->dtype == DType::int64() || a->dtype.is_bool())) {
@@ -267,8 +267,8 @@ static int order(const T& a, const T& b) {
 
 namespace {
 
-// Two structures that share nodes are compared in time that grows with the nodes, not with the ways to them: after the
-// first few pairs, those found equal are remembered (the first pair that differs ends the comparison).
+// Comparing two structures with shared nodes takes time proportional to the nodes, not to the paths to them: after the
+// first few pairs, equal pairs are remembered (the first differing pair ends the comparison).
 class Comparison {
  public:
   int compare(const Expr& a, const Expr& b) {

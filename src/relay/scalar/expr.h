@@ -2,9 +2,9 @@
 //
 //   m * 224          (n + 1) / 2          select(0 <= y, x[y], 0.0f)          C[o] + bias[o]
 //
-// A node is a struct of one shape for all kinds; `kind` says which fields mean something. Variables are identified by
-// their node, not their name. Integer division and modulo round towards minus infinity ("floor"), so that index
-// arithmetic has the usual laws. Constructors fold constants and drop neutral elements; simplify.h does the rest.
+// All kinds share one node struct; `kind` determines which fields are used. Variables are identified by their node, not
+// their name. Integer division and modulo round towards minus infinity ("floor"), so that index arithmetic has the
+// usual laws. Constructors fold constants and drop neutral elements; simplify.h does the rest.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ enum class Kind : uint8_t {
   Int,          // ivalue (also Bool: 0 or 1)
   Float,        // fvalue
   Var,          // name
-  Any,          // a dimension of which nothing is known: `?`
+  Any,          // an unknown dimension: `?`
   Unary,        // unary(args[0])
-  Binary,       // binary(args[0], args[1]); both of one type; a comparison gives Bool
+  Binary,       // binary(args[0], args[1]); both of one type; comparisons yield Bool
   Select,       // args[0] ? args[1] : args[2]; only the chosen side is evaluated (it may guard a load)
-  Cast,         // args[0] to dtype; float to integer truncates and saturates (NaN gives 0)
+  Cast,         // args[0] to dtype; float to integer truncates and saturates (NaN becomes 0)
   Reinterpret,  // the bits of args[0] as dtype, of the same width: float32 <-> int32
   Load,         // source[args...]
   Ramp,         // args[0] + stride ivalue * (0, 1, ..., lanes - 1)
   Broadcast,    // args[0] in every lane
   Dot,          // args[0] * args[n] + args[1] * args[n + 1] + ..., of 2 n narrow numbers, in the wider type dtype
-  Tuple,        // args: the values of an element that has several (te/te.h); of the type of the first
-  Get,          // value number ivalue of args[0], an element that has several
+  Tuple,        // args: the values of a multi-value element (te/te.h); its dtype is that of the first
+  Get,          // value number ivalue of args[0], a multi-value element
 };
 
 enum class UnaryOp : uint8_t {
@@ -67,9 +67,9 @@ enum class BinaryOp : uint8_t {
   FloorDiv,
   FloorMod,  // integers; floats: floor(a / b) and a - b * floor(a / b)
   TruncDiv,
-  TruncMod,  // integers as in C, floats: trunc(a / b), fmod; dividing an integer by 0 gives 0 in all four
+  TruncMod,  // integers as in C, floats: trunc(a / b), fmod; dividing an integer by 0 yields 0 in all four
   Min,
-  Max,  // a NaN operand gives NaN
+  Max,  // a NaN operand yields NaN
   Pow,
   And,
   Or,  // Bool
@@ -81,7 +81,7 @@ enum class BinaryOp : uint8_t {
   BitOr,
   BitXor,
   Shl,
-  Shr  // Shr of a signed type keeps the sign; a count outside [0, bits) gives 0 (Shr of a negative: -1)
+  Shr  // Shr of a signed type keeps the sign; a count outside [0, bits) yields 0 (Shr of a negative: -1)
 };
 
 const char* name(UnaryOp op);     // "exp"
@@ -89,7 +89,7 @@ const char* name(BinaryOp op);    // "add"; the infix form is in symbol()
 const char* symbol(BinaryOp op);  // "+", "//", ... or nullptr for those written as a call: min(a, b)
 bool is_comparison(BinaryOp op);
 
-// What a Load reads: a te tensor or a loop buffer (they derive from this).
+// The source of a Load: a te tensor or a loop buffer (they derive from this).
 struct Source : Counted {
   std::string name;
   DType dtype;
@@ -112,7 +112,7 @@ struct Node : Counted {
 };
 
 // --- constructors: each folds constants ------------------------------------------------------------------------------
-Expr imm(int64_t value, DType dtype = DType::int64());  // of any dtype: imm(0, float32) is 0.0f
+Expr imm(int64_t value, DType dtype = DType::int64());  // any dtype: imm(0, float32) is 0.0f
 Expr fimm(double value, DType dtype = DType::float32());
 Expr var(std::string name, DType dtype = DType::int64());
 Expr any_dim();
@@ -124,14 +124,14 @@ Expr reinterpret(DType dtype, Expr a);
 Expr load(Ref<const Source> source, Exprs indices);
 Expr ramp(Expr base, int64_t stride, int lanes);
 Expr broadcast(Expr a, int lanes);
-// What instructions for narrow numbers compute: the sum of products of `a` with `b`, each converted to `dtype` first.
-// Pairs or fours, as machines have them: all `a` of one type, all `b` of one type.
+// The operation of dot-product instructions for narrow numbers: the sum of products of `a` with `b`, each converted to
+// `dtype` first. Takes two or four terms, as machines do: all `a` of one type, all `b` of one type.
 Expr dot(DType dtype, Exprs a, Exprs b);
-// The same as products and sums, for who has no such instruction.
+// The same as products and sums, for machines without such an instruction.
 Expr without_dot(const Expr& dot);
-// Only in tensor expressions: loops have each value in a buffer of its own.
+// Only for tensor expressions: loops have a separate buffer for each value.
 Expr tuple(Exprs values);  // at least two
-// `dtype`: that of the value. Of a tuple it is the value itself.
+// `dtype`: the type of the value. Returns the value itself if `element` is a tuple.
 Expr get(Expr element, int64_t index, DType dtype);
 
 inline Expr operator+(Expr a, Expr b) { return binary(BinaryOp::Add, std::move(a), std::move(b)); }
@@ -168,7 +168,7 @@ inline Expr ne(Expr a, Expr b) { return binary(BinaryOp::Ne, std::move(a), std::
 inline Expr logical_and(Expr a, Expr b) { return binary(BinaryOp::And, std::move(a), std::move(b)); }
 inline Expr logical_or(Expr a, Expr b) { return binary(BinaryOp::Or, std::move(a), std::move(b)); }
 
-// --- questions -------------------------------------------------------------------------------------------------------
+// --- predicates ------------------------------------------------------------------------------------------------------
 inline bool is_int(const Expr& e) { return e->kind == Kind::Int; }
 inline bool is_int(const Expr& e, int64_t v) { return e->kind == Kind::Int && e->ivalue == v; }
 inline bool is_var(const Expr& e) { return e->kind == Kind::Var; }
@@ -179,11 +179,11 @@ uint64_t hash(const Expr& e);
 int compare(const Expr& a, const Expr& b);  // a total order: by kind, then fields; for canonical forms
 
 // --- traversal -------------------------------------------------------------------------------------------------------
-// The same node with other children (the same pointer if they are the same).
+// The same node with other children (the same pointer if they are unchanged).
 Expr with_args(const Expr& e, Exprs args);
-// Post-order, each shared node once: `rule` sees a node whose children are already rewritten.
+// Rewrites in post-order, each shared node once: `rule` sees a node whose children are already rewritten.
 Expr rewrite(const Expr& e, function_ref<Expr(const Expr&)> rule);
-// Each node once, children first.
+// Visits each node once, children first.
 void visit(const Expr& e, function_ref<void(const Expr&)> f);
 
 struct Binding {

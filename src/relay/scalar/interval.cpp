@@ -1,4 +1,5 @@
-// Intervals of integer expressions, and the proof that a sum is at least a number. Both see normal forms (linear.h).
+// Intervals of integer expressions, and the proof that a sum is at least a number. Both operate on normal forms
+// (linear.h).
 //
 //   y in 0..8, x in 0..w:   range_of(8 * y + 3) = [3, 59];   at_least(8 * w - w * y - x, 1) holds
 #include <algorithm>
@@ -29,7 +30,7 @@ static Interval scale(const Interval& a, int64_t k) {
 }
 
 static Interval times(const Interval& a, const Interval& b) {
-  // A range without numbers, of a branch that is never taken, has no sign.
+  // An empty range, of a branch that is never taken, has no sign.
   auto is_empty = [](const Interval& i) { return i.min && i.max && *i.min > *i.max; };
   if (is_empty(a) || is_empty(b)) return {};
   if (a.min && a.max && *a.min == *a.max) return scale(b, *a.min);
@@ -70,7 +71,7 @@ static Interval dtype_range(DType t) {
 
 static Interval divide_range(const Interval& a, const Interval& b) {
   if (!b.min || *b.min < 1) return {};
-  // For a >= 0 the largest quotient comes of the smallest divisor; for a < 0 it is the other way round.
+  // For a >= 0 the largest quotient has the smallest divisor; for a < 0 it is the other way round.
   Interval r;
   if (a.min) r.min = *a.min < 0 ? floor_div(*a.min, *b.min) : b.max ? floor_div(*a.min, *b.max) : 0;
   if (a.max) r.max = *a.max >= 0 ? floor_div(*a.max, *b.min) : b.max ? floor_div(*a.max, *b.max) : -1;
@@ -165,7 +166,7 @@ Interval range_of(const Linear& l, const Bounds& bounds) {
 
 namespace {
 
-// The search behind at_least: each step replaces one term by something not larger. `fuel` bounds the work.
+// The search of at_least: each step replaces a term by one that is not larger. `fuel` bounds the work.
 class LowerBound {
  public:
   explicit LowerBound(const Bounds& bounds) : bounds_(bounds) {}

@@ -1,10 +1,10 @@
-// Linear: the normal form of int64 expressions, taken apart.
+// Linear: the normal form of int64 expressions, as a list of terms.
 //
 //   8 * y + x - 3 * (m * n) + 5   ->   terms {x: 1, y: 8, m * n: -3}, constant 5
 //
 // A term's product is an Expr: an atom (variable, division, min, load, ...) or a left-nested product of atoms in
-// canonical order. simplify.cpp makes Linears by its rules; this file only adds, multiplies and converts. For scalar/
-// and eval/ only.
+// canonical order. simplify.cpp builds Linears by its rules; this file only adds, multiplies and converts. For use in
+// scalar/ and eval/ only.
 #pragma once
 
 #include "relay/scalar/simplify.h"
@@ -22,19 +22,19 @@ struct Linear {
   bool is_constant() const { return terms.empty(); }
 };
 
-// Of an expression already in normal form; anything that is no sum or multiple is an atom.
+// Splits an expression that is already in normal form; anything except sums and multiples is an atom.
 Linear split(const Expr& normal);
 Expr join(const Linear& linear);
 
-// a += factor * b; false on overflow, and a is then unspecified.
+// a += factor * b; on overflow returns false and leaves a unspecified.
 [[nodiscard]] bool add(Linear* a, const Linear& b, int64_t factor = 1);
-// The expanded product; false on overflow or when it would have too many terms.
+// The expanded product; false on overflow or if it would have too many terms.
 [[nodiscard]] bool multiply(const Linear& a, const Linear& b, Linear* out);
 
-// The atoms of a product, in order, and back.
+// The atoms of a product, in order, and the inverse.
 Exprs factors(const Expr& product);
-Expr product_of(Exprs factors);  // of at least one; sorts
-// The product without one of its factors; null when that was the only one.
+Expr product_of(Exprs factors);  // at least one factor; sorts
+// The product without one of its factors; null if that was the only one.
 Expr without(const Expr& product, const Expr& factor);
 bool has_factor(const Expr& product, const Expr& factor);
 
@@ -44,8 +44,8 @@ int64_t floor_mod(int64_t a, int64_t b);
 // The range of an integer expression in normal form.
 Interval range_of(const Expr& normal, const Bounds& bounds);
 Interval range_of(const Linear& linear, const Bounds& bounds);
-// True if linear >= target is proven. Beyond intervals, it replaces variables by their symbolic ends, c * (n // c) by
-// its ends in n, and min and max by their arguments.
+// True if linear >= target is proven. In addition to intervals, it replaces variables by their symbolic bounds, c * (n
+// // c) by its bounds in n, and min and max by their arguments.
 bool at_least(const Linear& linear, int64_t target, const Bounds& bounds);
 
 }  // namespace relay::scalar

@@ -84,12 +84,12 @@ class Build {
   explicit Build(DType t) : real_(t), integer_(DType{DType::Code::Int, t.bits, t.lanes}), wide_(t.bits == 64) {}
 
   Expr exp(const Expr& x) const {
-    // Beyond these all results are 0 or infinite. A NaN stays. At the lower one both factors below are 0: products that
-    // underflow are slow, and masks make many of them.
+    // Beyond these bounds all results are 0 or infinite. A NaN stays. At the lower bound both factors below are 0:
+    // products that underflow are slow, and masks produce many of them.
     Expr least = c(wide_ ? -1418 : -176), bounded = clamp_above(select(lt(x, least), least, x), wide_ ? 710 : 89);
     Power p = reduced_exp(bounded);
-    // Two factors: 2^n alone can be too small or too large for the type. What the magic number leaves in n is shifted
-    // out of both of them.
+    // Two factors, because 2^n alone can be too small or too large for the type. The bits that the magic number leaves
+    // in n are shifted out of both.
     Expr n = p.n + reinterpret_magic(), half = binary(BinaryOp::Shr, n, k(1)), factor = power_of_two(half);
     return (p.less_one * factor + factor) * power_of_two(n - half);
   }
@@ -160,7 +160,7 @@ class Build {
     return with_sign_of(base + (y + rest), x);
   }
 
-  // The angles that can be reduced; 0 for larger ones, and no number for infinities.
+  // The angle if it can be reduced; 0 for larger ones, and NaN for infinities.
   Expr bounded_angle(const Expr& x) const { return select(lt(magnitude(x), c(0x1p28)), x, x - x); }
 
   // Double only: x = r + quadrant * pi / 2 with r in [-pi/4, pi/4].
@@ -174,7 +174,7 @@ class Build {
             reinterpret(integer_, shifted)};
   }
   Expr is_odd(const Reduced& p) const { return eq(binary(BinaryOp::BitAnd, p.quadrant, k(1)), k(1)); }
-  // Of an angle where that of r is sine / cosine.
+  // The tangent of an angle from the sine and cosine of r.
   Expr tangent(const Reduced& p, const Expr& sine, const Expr& cosine) const {
     Expr odd = is_odd(p);
     return divide(select(odd, c(0) - cosine, sine), select(odd, sine, cosine));
@@ -187,8 +187,8 @@ class Build {
     return tangent(p, p.r * horner(tan32_over, z), horner(tan32_under, z));
   }
 
-  // Double only, of a float32: the sine alone, of what is left of whole half turns. One polynomial is enough, where
-  // quarter turns take two and a choice. A cosine is the sine of half a half turn more.
+  // Double only, of a float32: only the sine, of the remainder after whole half turns. One polynomial is enough,
+  // whereas quarter turns take two and a choice. A cosine is the sine of the angle plus half a half turn.
   Expr half_turns(UnaryOp op, const Expr& bounded) const {
     Expr turns = bounded * c(1 / pi);
     if (op == UnaryOp::Cos) turns = turns - c(0.5);
@@ -253,7 +253,7 @@ class Build {
     return reinterpret(real_, binary(BinaryOp::BitOr, reinterpret(integer_, magnitude(value)), sign));
   }
 
-  // 2^n for n in the exponents of normal numbers.
+  // 2^n for n in the exponent range of normal numbers.
   Expr power_of_two(const Expr& n) const {
     return reinterpret(real_, binary(BinaryOp::Shl, n + k(wide_ ? 1023 : 127), k(mantissa_bits())));
   }
@@ -303,7 +303,7 @@ Expr expand(UnaryOp op, const Expr& x) {
   if (!t.is_float() || !has_expansion(op)) return {};
   if (t.bits == 16) return cast(t, expand(op, cast(DType::float32().with_lanes(t.lanes), x)));
   Build b(t);
-  // What is divided by a constant, as x / sqrt(2) in GELU: a multiplication rounds once more and takes a sixth of the
+  // Divisions by a constant, as x / sqrt(2) in GELU, become a multiplication: one more rounding, for a sixth of the
   // time.
   if ((op == UnaryOp::Erf || op == UnaryOp::Tanh) && x->kind == Kind::Binary && x->binary == BinaryOp::Div) {
     const Expr& by = x->args[1]->kind == Kind::Broadcast ? x->args[1]->args[0] : x->args[1];

@@ -1,5 +1,5 @@
-// exp, log, tanh and their kind as polynomials, for code generation: a vector exp without a vector library would become
-// one scalar call a lane.
+// exp, log, tanh and similar functions as polynomials, for code generation: without a vector library, a vector exp
+// would become one scalar call per lane.
 //
 //   exp(x)  ->  n = round(x * log2(e)),  r = x - n * log(2),  (1 + r + r * r * P(r)) * 2^n
 //
@@ -18,10 +18,10 @@
 
 namespace relay::scalar {
 
-// e with every floating-point exp, log, tanh, erf, sin, cos, tan, atan, rsqrt and pow expanded.
+// Expands every floating-point exp, log, tanh, erf, sin, cos, tan, atan, rsqrt and pow in e.
 Expr expand_math(const Expr& e);
 
-// One function of arguments of any float type and lane count; null when it has no expansion (sqrt, floor, ...).
+// Expands one function of arguments of any float type and lane count; null if it has no expansion (sqrt, floor, ...).
 Expr expand(UnaryOp op, const Expr& x);
 Expr expand_power(const Expr& x, const Expr& y);
 

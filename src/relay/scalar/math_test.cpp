@@ -14,14 +14,14 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// How far `got` is from `want`, in units in the last place of `want` in the type T.
+// The distance of `got` from `want`, in units in the last place of `want` in the type T.
 template <class T>
 double ulps(double got, long double want) {
   T rounded = static_cast<T>(want);
   if (std::isnan(got) || std::isnan(rounded)) return std::isnan(got) == std::isnan(rounded) ? 0 : infinity;
   if (std::isinf(rounded) || rounded == 0) {
     bool same = got == static_cast<double>(rounded) && std::signbit(got) == std::signbit(rounded);
-    // One step from overflow or underflow is as near as elsewhere.
+    // A single step from overflow or underflow counts as in the normal range.
     bool step = static_cast<T>(got) == std::nextafter(rounded, T{0}) ||
                 std::abs(got) == static_cast<double>(std::numeric_limits<T>::denorm_min());
     return same ? 0 : step ? 1 : infinity;
@@ -37,7 +37,7 @@ std::vector<double> samples32(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<double> out{0.0, -0.0, 1, -1, infinity, -infinity, std::nan(""), 1e-45f, -1e-45f, 0x1p-126,
                           0x1.fffffep127, 88.72284f, -87.33655f, -103.97f, 0.625f, 0.65625f, 2.4142135f,
-                          // Where log and tan are worst.
+                          // The worst cases of log and tan.
                           0x1.69fa6ap-1f, 0x1.487bep-1f, 0x1.24b82ep+17f};
   for (uint32_t exponent = 0; exponent < 256; ++exponent)
     for (int i = 0; i < 6; ++i) {

@@ -101,7 +101,7 @@ Linear Simplifier::index_binary(const Expr& e) {
   return atom(binary(e->binary, join(a), join(b)));
 }
 
-// ((a + b) - c) + ...: from the left, so that sums of many terms need no stack.
+// ((a + b) - c) + ...: iterates from the left, so that sums of many terms need no stack.
 Linear Simplifier::sum(const Expr& e) {
   std::vector<const Expr*> sums;
   const Expr* first = &e;
@@ -120,7 +120,7 @@ Linear Simplifier::sum(const Expr& e) {
   return total;
 }
 
-// n = quotient * c + rest, the rest with small coefficients and a constant in [0, c).
+// n = quotient * c + rest, where rest has small coefficients and a constant in [0, c).
 void Simplifier::reduce(const Linear& n, int64_t c, Linear* quotient, Linear* rest) {
   quotient->constant = scalar::floor_div(n.constant, c), rest->constant = scalar::floor_mod(n.constant, c);
   for (const Term& t : n.terms) {
@@ -129,7 +129,7 @@ void Simplifier::reduce(const Linear& n, int64_t c, Linear* quotient, Linear* re
   }
 }
 
-// The k with k * c <= l < (k + 1) * c, when that is proven.
+// The k with k * c <= l < (k + 1) * c, if it can be proved.
 std::optional<int64_t> Simplifier::constant_quotient(const Linear& l, int64_t c) {
   Interval r = range_of(l, bounds_);
   if (r.min && r.max && scalar::floor_div(*r.min, c) == scalar::floor_div(*r.max, c))
@@ -141,7 +141,8 @@ std::optional<int64_t> Simplifier::constant_quotient(const Linear& l, int64_t c)
   return std::nullopt;
 }
 
-// l = g * multiple + rest with g > 1 a divisor of c (g < c) and rest proven to lie in [0, g): the largest such g, or 0.
+// l = g * multiple + rest with g > 1 a divisor of c (g < c) and rest proved to be in [0, g): returns the largest such
+// g, or 0.
 int64_t Simplifier::split_by_divisor(const Linear& l, int64_t c, Linear* multiple, Linear* rest) {
   std::vector<int64_t> candidates;
   for (const Term& t : l.terms) {
@@ -164,7 +165,7 @@ int64_t Simplifier::split_by_divisor(const Linear& l, int64_t c, Linear* multipl
   return 0;
 }
 
-// -n; false where n may be the least number, as an element that is read may be: that has none.
+// -n; returns false if n may be the least int64, as a loaded element may be, whose negative does not exist.
 bool Simplifier::negative(const Linear& n, Linear* minus) const {
   return range_of(n, bounds_).min.has_value() && add(minus, n, -1);
 }
@@ -203,7 +204,7 @@ Linear Simplifier::divide(Linear n, Linear d) {
   return add(&quotient, tail) ? quotient : divide_atom(n, c);
 }
 
-// n = d * quotient + rest for a divisor of one term (m, 4 * m * k); the rest has no multiples of d.
+// n = d * quotient + rest for a divisor of one term (m, 4 * m * k); rest contains no multiples of d.
 bool Simplifier::reduce_symbolic(const Linear& n, const Linear& d, Linear* quotient, Linear* rest) {
   if (d.terms.size() != 1 || d.constant != 0) {
     // n = k * d for a whole k
@@ -229,7 +230,7 @@ bool Simplifier::reduce_symbolic(const Linear& n, const Linear& d, Linear* quoti
   return true;
 }
 
-// 0 <= l < d is proven.
+// True if 0 <= l < d is proved.
 bool Simplifier::below(const Linear& l, const Linear& d) {
   std::optional<Linear> room = difference(d, l);
   return room && at_least(l, 0, bounds_) && at_least(*room, 1, bounds_);
@@ -294,7 +295,7 @@ Linear Simplifier::recombine(Linear l) {
     for (const Expr& f : list) {
       if (!is_op(f, BinaryOp::FloorMod)) continue;
       if (!recombine_term(&l, i, f)) continue;
-      i = static_cast<size_t>(-1);  // start again
+      i = static_cast<size_t>(-1);  // restart
       break;
     }
   }
@@ -328,10 +329,10 @@ bool Simplifier::recombine_term(Linear* l, size_t i, const Expr& mod) {
   return false;
 }
 
-// The operands of nested mins (maxes), without those that another one makes needless.
+// The operands of nested mins (maxes), without redundant ones.
 Linear Simplifier::extremum(BinaryOp op, const Linear& a, const Linear& b) {
   std::vector<Linear> list;
-  auto no_more = [&](const Linear& x, const Linear& y) {  // x can stand for min(x, y) (or max)
+  auto no_more = [&](const Linear& x, const Linear& y) {  // x can replace min(x, y) (or max)
     std::optional<Linear> d = op == BinaryOp::Min ? difference(y, x) : difference(x, y);
     return d && at_least(*d, 0, bounds_);
   };

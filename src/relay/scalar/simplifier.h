@@ -1,4 +1,4 @@
-// The simplifier's parts, for simplify.cpp (arithmetic on indices) and simplify_conditions.cpp (all else).
+// The simplifier's parts, for simplify.cpp (index arithmetic) and simplify_conditions.cpp (everything else).
 #pragma once
 
 #include <unordered_map>
@@ -11,7 +11,7 @@ namespace relay::scalar::simplifier {
 inline bool is_index(DType t) { return t == DType::int64(); }
 inline bool is_op(const Expr& e, BinaryOp op) { return e->kind == Kind::Binary && e->binary == op; }
 
-// A Boolean constant, in every lane.
+// The value of a Boolean that is constant and equal in every lane.
 inline std::optional<bool> truth(const Expr& e) {
   const Expr& s = e->kind == Kind::Broadcast ? e->args[0] : e;
   if (s->kind == Kind::Int && s->dtype.is_bool()) return s->ivalue != 0;
@@ -20,13 +20,13 @@ inline std::optional<bool> truth(const Expr& e) {
 
 inline Expr boolean(bool value, int lanes) { return imm(value, DType::boolean().with_lanes(lanes)); }
 
-// base + stride * lane: what a Ramp or a Broadcast of int64 is.
+// base + stride * lane: a Ramp or a Broadcast of int64.
 struct Lanes {
   Linear base;
   int64_t stride = 0;
 };
 
-// Every method gives the normal form of what it is named after. Linears are sums of products (linear.h).
+// Each method returns the normal form of the node kind in its name. Linears are sums of products (linear.h).
 class Simplifier {
  public:
   explicit Simplifier(const Bounds& bounds) : bounds_(bounds) {}

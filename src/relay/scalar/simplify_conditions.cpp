@@ -1,4 +1,4 @@
-// simplify: conditions, selects, what is not int64, and vectors.
+// simplify: conditions, selects, dtypes other than int64, and vectors.
 #include <algorithm>
 #include <numeric>
 
@@ -19,7 +19,7 @@ Expr Simplifier::other(const Expr& e) {
     Expr then = simplify(e->args[1]), otherwise = simplify(e->args[2]);
     if (e->dtype.is_bool() && truth(then) == true && truth(otherwise) == false) return c;
     if (e->dtype.is_bool() && truth(then) == false && truth(otherwise) == true) return negate(c);
-    // A floating-point NaN constant equals itself here: the same bits either way.
+    // A floating-point NaN constant equals itself here: the bits are the same in either case.
     if (equal(then, otherwise)) return then;
     return with_args(e, {c, then, otherwise});
   }
@@ -153,7 +153,7 @@ Expr Simplifier::from_lanes(const Linear& base, int64_t stride, int lanes) {
   return stride == 0 ? broadcast(join(base), lanes) : ramp(join(base), stride, lanes);
 }
 
-// The rules for a vector operation with simplified arguments; null when none applies.
+// The rules for a vector operation with simplified arguments; null if none applies.
 Expr Simplifier::vector(const Expr& e, const Exprs& args) {
   int lanes = e->dtype.lanes;
   bool elementwise =
@@ -199,10 +199,10 @@ Expr Simplifier::vector(const Expr& e, const Exprs& args) {
       if (a->stride % c == 0)
         return div ? from_lanes(divide(a->base, b->base), a->stride / c, lanes)
                    : from_lanes(modulo(a->base, b->base), 0, lanes);
-      // All lanes have one quotient when base % c leaves room for the last one.
+      // All lanes have the same quotient if base % c leaves room for the last one.
       Linear first = modulo(a->base, b->base);
       Interval r = range_of(first, bounds_);
-      // base % c is a multiple of g when g divides all that base is made of
+      // base % c is a multiple of g if g divides all terms of base
       int64_t g = std::gcd(divisor(first), first.constant);
       int64_t max = r.max && g > 1 && c % g == 0 ? std::min(*r.max, c - g) : r.max.value_or(c - 1);
       if (!r.min || *r.min + std::min<int64_t>(last, 0) < 0 || max + std::max<int64_t>(last, 0) >= c) return {};
@@ -222,7 +222,7 @@ Expr Simplifier::vector_comparison(BinaryOp op, const Lanes& a, const Lanes& b, 
   if (!d || __builtin_sub_overflow(b.stride, a.stride, &stride) || __builtin_mul_overflow(stride, lanes - 1, &last))
     return {};
   Linear minus = negated(*d);
-  int64_t low = std::min<int64_t>(last, 0), high = std::max<int64_t>(last, 0);  // of the lanes' part of b - a
+  int64_t low = std::min<int64_t>(last, 0), high = std::max<int64_t>(last, 0);  // the range of the lanes' part of b - a
   bool equality = op == BinaryOp::Eq || op == BinaryOp::Ne;
   int64_t need = op == BinaryOp::Le ? 0 : 1;
   bool positive = at_least(*d, need - low, bounds_);

@@ -91,7 +91,7 @@ TEST(Simplify, SymbolicRangesProveGuards) {
   EXPECT_EQ(prove(lt(c.y + 1, h), c.bounds), std::nullopt);
   EXPECT_EQ(prove(lt(c.y * w + c.x, h * w), c.bounds), true);
   EXPECT_EQ(prove(lt(h, c.y), c.bounds), false);
-  // Tiles of 8 rows: the whole ones are inside, the size of the last one is at least 1.
+  // Tiles of 8 rows: whole ones are inside, and the last one has a size of at least 1.
   c.bounds.set_range(yo, imm(0), floordiv(h, 8));
   c.bounds.set(yi, 0, 8);
   EXPECT_EQ(prove(lt(yo * 8 + yi, h), c.bounds), true);
@@ -143,7 +143,7 @@ TEST(Simplify, Evaluate) {
 TEST(Simplify, ARangeWithoutNumbersHasNoSign) {
   Expr a = var("a"), b = var("b");
   Bounds bounds;
-  bounds.set(a, Interval{5, -3});  // as of a branch that is never taken
+  bounds.set(a, Interval{5, -3});  // as in a branch that is never taken
   Interval range = interval(a * b, bounds);
   EXPECT_FALSE(range.min || range.max);
 }

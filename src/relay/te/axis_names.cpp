@@ -10,7 +10,7 @@ namespace relay::te {
 
 namespace {
 
-// i0, k1: a name that nobody gave.
+// i0, k1: a default name.
 bool is_default(const std::string& name) {
   return name.size() > 1 && (name[0] == 'i' || name[0] == 'k') &&
          std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -27,7 +27,7 @@ class Names {
   const std::string& of(size_t axis) const { return names_[axis]; }
   size_t size() const { return names_.size(); }
 
-  // The axis that is this variable; size() if it is none.
+  // The index of the axis with this variable; size() if there is none.
   size_t find(const Expr& var) const {
     const size_t data = stage_.axes.size();
     for (size_t d = 0; d < size(); ++d)
@@ -35,7 +35,7 @@ class Names {
     return size();
   }
 
-  // Nothing happens if the axis has a name already, or another axis of the stage has that one.
+  // Has no effect if the axis already has a name, or if another axis of the stage has that one.
   void suggest(size_t axis, const std::string& name) {
     if (axis >= size() || !is_default(names_[axis]) || is_default(name) || !used_.insert(name).second) return;
     used_.erase(names_[axis]);
@@ -84,7 +84,7 @@ Tensors propagate_axis_names(const Tensors& outputs) {
   std::unordered_map<const TensorNode*, Names> names;
   for (const Tensor& t : stages)
     if (t->body) names.emplace(t.get(), *t);
-  // From producers to consumers: an axis by itself is the one that it indexes.
+  // From producers to consumers: an index that is a single axis gives its name to the indexed axis.
   for (const Tensor& t : stages) {
     if (!t->body) continue;
     Names& own = names.at(t.get());
@@ -95,7 +95,7 @@ Tensors propagate_axis_names(const Tensors& outputs) {
         own.suggest(own.find(n->args[d]), read->second.of(d));
     });
   }
-  // From consumers to producers: an index is named after the first of the axes in it.
+  // From consumers to producers: an axis takes the name of the first axis in its index.
   for (size_t i = stages.size(); i-- > 0;) {
     if (!stages[i]->body) continue;
     const Names& own = names.at(stages[i].get());

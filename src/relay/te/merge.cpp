@@ -4,7 +4,7 @@ namespace relay::te {
 
 namespace {
 
-// Variables for the values of both sides.
+// A merge with variables for the values of both sides.
 Ref<const Merge> merge_of(std::string name, const std::vector<DType>& types, Exprs identity,
                           const std::function<void(Merge&)>& fill) {
   Merge* m = new Merge;
@@ -20,7 +20,7 @@ Ref<const Merge> merge_of(std::string name, const std::vector<DType>& types, Exp
 
 Expr no(const Expr& e) { return scalar::unary(scalar::UnaryOp::Not, e); }
 
-// b goes in front of a, whatever their places are.
+// True if b takes precedence over a, whatever their places are.
 Expr wins(const Expr& b, const Expr& a, bool greatest) {
   if (a->dtype.is_bool()) return greatest ? logical_and(b, no(a)) : logical_and(no(b), a);
   if (!a->dtype.is_float()) return greatest ? lt(a, b) : lt(b, a);
@@ -36,7 +36,7 @@ Ref<const Merge> extreme(DType dtype, bool greatest, bool last) {
     const Expr later = wins(y, x, greatest), earlier = wins(x, y, greatest);
     const Expr tie = last ? max(i, j) : min(i, j);
     m.combined = {select(later, y, x), select(later, j, select(earlier, i, tie))};
-    // A place in front is less; only the identity, which stands for no element, may come behind it.
+    // An earlier place is less; only the identity, which represents no element, may have a greater one.
     if (last)
       m.next = {select(earlier, x, y), select(earlier, i, max(i, j))};
     else

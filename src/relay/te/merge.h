@@ -5,9 +5,9 @@
 
 namespace relay::te {
 
-// (x, place): the greatest x (the least) and where it is, an int32. Of equal ones the place is the first, or the last.
-// NaN counts as greater (less) than every number. The identity is at place 0, so that -inf (+inf) everywhere is found
-// there.
+// (x, place): the greatest (or least) x and its place, an int32. Among equal ones, the first or the last place. NaN
+// counts as greater (or less) than every number. The identity has place 0, which is the result if all x are -inf (or
+// +inf).
 Ref<const Merge> extreme(DType dtype, bool greatest, bool last);
 
 }  // namespace relay::te

@@ -21,7 +21,7 @@ void visit_steps(const Recurrence& recurrence, function_ref<void(const Expr&)> f
   for (const Tensor& t : recurrence.stages) visit(*t, f);
 }
 
-// The stages of a step: those above `after` that read the state, the step's number or one of them.
+// The stages of a step: stages above `after` that read the state, the step's number or one of them.
 static Tensors stages_of_step(const Recurrence& r) {
   Tensors found;
   std::unordered_set<const scalar::Source*> varies;
@@ -39,7 +39,7 @@ static Tensors stages_of_step(const Recurrence& r) {
   return found;
 }
 
-// Loops that nobody sees.
+// Makes a node a program with hidden loops.
 static void make_opaque(TensorNode& node, std::string name, DType dtype, Exprs shape) {
   node.name = std::move(name), node.dtype = dtype, node.shape = std::move(shape);
   for (size_t d = 0; d < node.shape.size(); ++d) node.axes.push_back({scalar::var(format("i{}", d)), node.shape[d]});
@@ -76,7 +76,7 @@ Tensors recurrence(std::string name, Expr steps, const Tensors& initial,
   return states;
 }
 
-// The tensor that `rule` puts in the place of one.
+// The tensor that `rule` substitutes for `t`.
 static Tensor rewrite_source(const Tensor& t, function_ref<Expr(const Expr&)> rule) {
   const Expr now = rule(scalar::load(t, Exprs(t->shape.size(), scalar::imm(0))));
   const TensorNode* source =

@@ -1,4 +1,4 @@
-// What is done with a stage of any kind: its expressions, what it reads, its text.
+// Operations on a stage of any kind: its expressions, its inputs, its text.
 #include <algorithm>
 #include <unordered_set>
 

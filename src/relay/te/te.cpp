@@ -30,7 +30,7 @@ static int64_t least(DType t) {
   return t.bits == 64 ? INT64_MIN : -(int64_t{1} << (t.bits - 1));
 }
 
-// The greatest uint64 is -1 as the 64 bits that an Int node holds.
+// The greatest uint64 is -1 in the 64 bits that an Int node holds.
 static int64_t greatest(DType t) {
   if (t.is_bool()) return 1;
   if (t.code == DType::Code::UInt) return t.bits == 64 ? -1 : (int64_t{1} << t.bits) - 1;
@@ -71,7 +71,7 @@ Tensor placeholder(std::string name, Exprs shape, DType dtype) {
   return Tensor(t);
 }
 
-// "y", "x", ... for loops that people read: i0, i1, ... and k0, k1, ... for reductions.
+// Default axis names: i0, i1, ... and k0, k1, ... for reductions.
 static std::vector<Axis> make_axes(const Exprs& extents, const char* prefix) {
   std::vector<Axis> axes;
   for (size_t d = 0; d < extents.size(); ++d) axes.push_back({scalar::var(format("{}{}", prefix, d)), extents[d]});
@@ -97,7 +97,7 @@ Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner comb
   node->shape = std::move(shape);
   node->axes = make_axes(node->shape, "i");
   node->reduce_axes = make_axes(reduce_extents, "k");
-  // A reduction over no axes is its body.
+  // A reduction over no axes equals its body.
   node->combiner = reduce_extents.empty() ? Combiner::None : combiner;
   node->body = body(variables(node->axes), variables(node->reduce_axes));
   RELAY_CHECK(node->body, "stage {} has no body", node->name);

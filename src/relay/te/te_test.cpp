@@ -49,11 +49,11 @@ TEST(Te, ReductionsOfSeveralValues) {
             "place[i0] = best[i0].1    : int32[4]\n");
   EXPECT_EQ(count_values(*best), 2u);
   EXPECT_EQ(place->dtype, DType::int32());
-  // A tensor in place of another one; the merge stays.
+  // A replaced input; the merge stays.
   const Tensor b = placeholder("B", a->shape, a->dtype);
   const Tensor now = replace({place}, {{a, b}})[0];
   EXPECT_EQ(str(inputs(now)[0]), "best[i0] = argmax(k0 < n) (B[i0, k0], int32(k0))    : (float32, int32)[4]");
-  // Over no axes it is its element, of which a value is taken.
+  // Over no axes the result is the element, of which a value is taken.
   const Tensor none = reduce("none", {imm(4)}, {}, extreme(a->dtype, true, false), [&](const Exprs& i, const Exprs&) {
     return Exprs{(*a)({i[0], imm(0)}), imm(0, DType::int32())};
   });
@@ -61,7 +61,7 @@ TEST(Te, ReductionsOfSeveralValues) {
   EXPECT_EQ(scalar::str(values_of(*none, none->body)[0]), "A[i0, 0]");
 }
 
-// Each row's running sum, the last first.
+// The running sums of each row, the last one first.
 Tensor totals(const Tensor& a) {
   return program("totals", a->shape, a->dtype, {0}, [&](const Exprs& batch, const loop::BufferRef& result) {
     Expr k = scalar::var("k"), n = a->shape[1];

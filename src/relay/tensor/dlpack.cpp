@@ -45,7 +45,7 @@ static dlpack::DataType from_dtype(DType t) {
   }
   for (const auto& [code, dtype] : eight_bit_floats)
     if (t == dtype) return {code, 8, 1};
-  return {dlpack::UInt, 8, 1};  // DLPack packs narrower elements; these are one a byte
+  return {dlpack::UInt, 8, 1};  // DLPack packs narrower elements; these occupy a byte each
 }
 
 static bool is_row_major(const dlpack::TensorView& view, const Shape& shape) {
@@ -58,7 +58,7 @@ static bool is_row_major(const dlpack::TensorView& view, const Shape& shape) {
   return true;
 }
 
-// Element by element, with an odometer over the indices.
+// Copies element by element, with an odometer over the indices.
 static void copy_strided(const dlpack::TensorView& view, const char* from, Tensor* to) {
   const Shape& shape = to->shape();
   size_t bytes = static_cast<size_t>(to->dtype().bytes());
@@ -138,7 +138,7 @@ Result<Tensor> from_dlpack(dlpack::ManagedTensorVersioned* managed) {
 }
 
 namespace {
-// The struct handed out, with what it points to.
+// The struct handed out, with the data that it points to.
 template <class Managed>
 struct Exported {
   Managed managed{};

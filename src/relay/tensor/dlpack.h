@@ -3,8 +3,8 @@
 //   Result<Tensor> t = from_dlpack(managed);       // shares memory, calls managed->deleter when the last Tensor goes
 //   dlpack::ManagedTensor* out = to_dlpack(*t);    // the consumer calls out->deleter(out)
 //
-// The structs below have the layout that the DLPack specification (1.0) gives; both its forms, without and with a
-// version, are taken and made.
+// The structs below have the layout of the DLPack specification (1.0). Both of its forms, unversioned and versioned,
+// are imported and exported.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct TensorView {
   DataType dtype;
   int64_t* shape;
   int64_t* strides;      // in elements; null: row-major
-  uint64_t byte_offset;  // of the first element from data
+  uint64_t byte_offset;  // from data to the first element
 };
 
 struct ManagedTensor {
@@ -74,11 +74,11 @@ struct ManagedTensorVersioned {
 
 namespace relay {
 
-// Takes the tensor over on success only. Row-major and aligned memory on the CPU is shared, other strides are copied.
+// Takes ownership of the tensor only on success. Row-major, aligned CPU memory is shared; other strides are copied.
 Result<Tensor> from_dlpack(dlpack::ManagedTensor* managed);
 Result<Tensor> from_dlpack(dlpack::ManagedTensorVersioned* managed);
 
-// Shares memory. The versioned form is marked read-only: tensors are immutable once they are given away.
+// Shares memory. The versioned form is marked read-only: tensors are immutable once they are shared.
 dlpack::ManagedTensor* to_dlpack(const Tensor& tensor);
 dlpack::ManagedTensorVersioned* to_dlpack_versioned(const Tensor& tensor);
 

@@ -17,7 +17,8 @@ inline uint16_t float_to_bfloat16(float value) {
 inline float float16_to_float(uint16_t bits) {
   uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16, rest = bits & 0x7FFF;
   if (rest >= 0x7C00) return std::bit_cast<float>(sign | 0x7F800000 | (rest & 0x3FF) << 13);  // infinity, NaN
-  // Shifted into float's fields the exponent is too small by 112; the multiplication also normalises subnormals.
+  // Once shifted into float's fields, the exponent is too small by 112; the multiplication corrects it and also
+  // normalises subnormals.
   float scaled = std::bit_cast<float>(rest << 13) * 0x1p112f;
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled));
 }

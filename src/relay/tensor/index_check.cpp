@@ -7,9 +7,9 @@ namespace relay {
 
 namespace {
 
-// Whether the sign of i + below or of extent - 1 - i is set for some i; `below` is extent or 0. Neither wraps for an i
-// that is out of range in a way that clears it, since extent is at most half of T's range. Additions and ors are
-// vectors for every T, unlike comparisons.
+// True if the sign of i + below or of extent - 1 - i is set for some i; `below` is extent or 0. For an i out of range,
+// neither sum wraps in a way that clears the sign, since extent is at most half of T's range. Additions and ors
+// vectorise for every T, unlike comparisons.
 template <class T>
 bool some_outside(const T* indices, int64_t count, int64_t extent, int64_t below) {
   using U = std::make_unsigned_t<T>;
@@ -22,13 +22,13 @@ bool some_outside(const T* indices, int64_t count, int64_t extent, int64_t below
   return static_cast<T>(signs) < 0;
 }
 
-// One pass without branches, which becomes vectors; the place is looked for only when it fails.
+// A branch-free pass that vectorises; the position is searched for only if it fails.
 template <class T>
 std::optional<int64_t> first_outside(const T* indices, int64_t count, int64_t extent, bool from_end) {
   using Limits = std::numeric_limits<T>;
-  // In T, so that lanes are as narrow as the indices. An extent beyond T's range refuses nothing on that side.
+  // In T, so that lanes are as narrow as the indices. An extent beyond T's range does not limit that side.
   const bool bounded_above = extent <= 0 || static_cast<uint64_t>(extent) - 1 < static_cast<uint64_t>(Limits::max());
-  const int64_t below = from_end ? extent : 0;  // so many are in range below zero
+  const int64_t below = from_end ? extent : 0;  // the number of valid indices below zero
   const bool bounded_below = Limits::is_signed && -below > static_cast<int64_t>(Limits::min());
   if (extent <= 0) return count > 0 ? std::optional<int64_t>(0) : std::nullopt;
   const T high = bounded_above ? static_cast<T>(extent - 1) : Limits::max();

@@ -18,7 +18,7 @@ static constexpr size_t huge_page = 2 << 20;
 
 namespace {
 
-// AddressSanitizer finds uses of arrays that were freed, as long as they are.
+// AddressSanitizer detects uses of freed arrays only while they are not reused.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool sanitizes = true;
 #elif defined(__has_feature)
@@ -31,15 +31,15 @@ constexpr bool sanitizes = false;
 constexpr bool sanitizes = false;
 #endif
 
-// Arrays that were given back and may be used again: of `smallest` to `largest` bytes, so many bytes in all.
+// Freed arrays kept for reuse: of `smallest` to `largest` bytes, at most `limit` bytes in all.
 class KeptArrays {
  public:
   KeptArrays(size_t smallest, size_t largest, size_t limit) : smallest_(smallest), largest_(largest), limit_(limit) {}
   bool keeps(size_t bytes) const { return !sanitizes && bytes >= smallest_ && bytes <= largest_; }
-  // One that holds so many bytes and not many more; null: none.
+  // An array of at least `bytes` bytes and not many more, or null.
   void* take(size_t bytes, size_t alignment) {
     std::lock_guard<std::mutex> lock(mutex_);
-    // malloc leaves up to an alignment behind what it aligns.
+    // malloc leaves up to an alignment behind an aligned block.
     const size_t most = bytes / 4 + (alignment == huge_page ? huge_page : 0);
     std::vector<Kept>::iterator best = all_.end();
     for (std::vector<Kept>::iterator i = all_.begin(); i != all_.end(); ++i)
@@ -50,7 +50,7 @@ class KeptArrays {
     all_.erase(best);
     return found;
   }
-  // The oldest make room.
+  // The oldest arrays make room.
   void keep(void* memory, size_t bytes) {
     std::lock_guard<std::mutex> lock(mutex_);
     while (!all_.empty() && (total_ + bytes > limit_ || all_.size() == 64)) drop_oldest();
@@ -78,13 +78,13 @@ class KeptArrays {
   size_t total_ = 0;
 };
 
-// malloc gives memory back to the system where what is free at the end of its heap exceeds some hundred KiB: of arrays
-// as large as an L2 cache all pages would be new in each run, and writing them would take twice as long.
+// malloc returns memory to the system if more than some hundred KiB are free at the end of its heap: all pages of
+// arrays as large as an L2 cache would be new in each run, and writing them would take twice as long.
 KeptArrays& middle_arrays() {
   static KeptArrays* all = new KeptArrays(size_t{64} << 10, (size_t{32} << 20) - 1, size_t{64} << 20);
   return *all;  // never freed: arrays may be freed after static objects
 }
-// What malloc maps by itself, always.
+// Sizes that malloc always maps separately.
 KeptArrays& large_arrays() {
   static KeptArrays* all = new KeptArrays(size_t{32} << 20, size_t{256} << 20, size_t{256} << 20);
   return *all;
@@ -117,7 +117,7 @@ void* allocate_array(size_t bytes) {
     memory = std::aligned_alloc(alignment, rounded);
   }
 #ifdef MADV_HUGEPAGE
-  // Its end, which may be short, in small pages: a huge one would take memory that nobody uses.
+  // Uses small pages for its end, which may be short: a huge page would waste memory.
   if (memory && alignment == huge_page) madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
 #endif
   return memory;
@@ -126,7 +126,7 @@ void* allocate_array(size_t bytes) {
 std::shared_ptr<const void> zeroed_array(size_t bytes) {
   const size_t unit = bytes >= huge_page ? huge_page : 4096, rounded = (bytes + unit - 1) / unit * unit;
   if (rounded < bytes || bytes == 0) return nullptr;
-  // A mapping begins at a page; a huge page begins within one more.
+  // A mapping begins at a page boundary; a huge page begins within one more huge page.
   const size_t all = rounded + (unit == huge_page ? huge_page : 0);
   void* memory = ::mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -144,11 +144,11 @@ struct Mapping {
   int descriptor = -1;
   struct stat about{};
 };
-// The mappings of files, by where they begin.
+// The mappings of files, by address.
 struct Mappings {
   std::mutex mutex;
   std::map<uintptr_t, Mapping> all;
-  // That of `from`; null if it is other memory.
+  // The mapping that contains the range; null for other memory.
   const Mapping* find(uintptr_t from, size_t bytes) const {
     std::map<uintptr_t, Mapping>::const_iterator behind = all.upper_bound(from);
     if (behind == all.begin()) return nullptr;

@@ -1,5 +1,5 @@
-// Memory for arrays: aligned to 64 bytes, large blocks to huge pages, which the system is asked for. Streaming weights
-// from 4 KiB pages spends a good part of its time on address translation, most of all in virtual machines.
+// Memory for arrays, aligned to 64 bytes. Large blocks request huge pages from the system: streaming weights from 4 KiB
+// pages spends much of its time on address translation, most of all in virtual machines.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,21 @@
 
 namespace relay {
 
-// Uninitialised; null when there is none. Give it back with free_array().
+// Uninitialised memory; null if there is none. Release it with free_array().
 void* allocate_array(size_t bytes);
-// Some arrays of 64 KiB and more are kept for those that follow: pages that the system hands out anew cost more time
-// than what most operators do with them. It may take the largest back when it is short of memory.
+// Some arrays of 64 KiB and more are kept for reuse: fresh pages from the system cost more time than most operators
+// take. allocate_array() may return the largest to the system if memory is short.
 void free_array(void* array);
 
-// Zeros, as the system hands memory out; null when there is none.
+// Zeroed memory, as the system provides it; null if there is none.
 std::shared_ptr<const void> zeroed_array(size_t bytes);
 
-// A file that is mapped to be read; unmapped, and `descriptor` closed, with the last owner.
+// Owns a file that is mapped for reading; the last owner unmaps it and closes `descriptor`.
 std::shared_ptr<const void> own_mapping(void* memory, size_t bytes, int descriptor);
-// The path of the file that `data` lies in, if that was written to since it was mapped; else "".
+// The path of the file that `data` is mapped from, if the file was written to since then; else "".
 std::string changed_file(const void* data);
-// If this is part of such a file, its pages need not stay in memory: what is read again comes from the file. Whole
-// pages only, since the others hold something else as well. Other memory is left alone.
+// Releases the pages of this range if it belongs to such a file; later reads load them from the file. Only whole pages,
+// because partial ones also hold other data. Other memory is left unchanged.
 void drop_pages(const void* data, size_t bytes);
 
 }  // namespace relay

@@ -37,7 +37,7 @@ static constexpr struct {
               {"F8_E4M3FNUZ", DType::storage(DType::Code::E4M3FNUZ)},
               {"F8_E5M2FNUZ", DType::storage(DType::Code::E5M2FNUZ)}};
 
-static constexpr uint64_t header_limit = 100'000'000;  // as the format says
+static constexpr uint64_t header_limit = 100'000'000;  // bytes, as in the format
 static constexpr size_t rank_limit = 64;
 
 namespace {
@@ -55,8 +55,8 @@ struct Mapping {
   }
 };
 
-// The JSON of a header. Each function skips space before its token and returns false at the first mistake; `mistake`
-// says which.
+// Parser for the JSON of a header. Each function skips space before its token and returns false at the first error,
+// which `mistake` describes.
 class Header {
  public:
   explicit Header(std::string_view text) : text_(text) {}
@@ -228,7 +228,7 @@ static Result<std::shared_ptr<Mapping>> map_file(const std::string& path) {
                       {},
                       "see whether the file may be read and enough memory is free"};
   mapping->data = static_cast<char*>(data), mapping->size = size;
-#ifdef RELAY_FUZZ  // in memory of exactly its size, so that the sanitizer sees what is read beyond its end
+#ifdef RELAY_FUZZ  // in memory of exactly its size, so that the sanitizer detects reads beyond its end
   mapping->data = static_cast<char*>(std::malloc(size));
   std::memcpy(mapping->data, data, size);
   munmap(data, size);
@@ -342,7 +342,7 @@ Status write_safetensors(const std::string& path, const NamedTensors& tensors) {
     offset += tensor.bytes();
   }
   header += "}";
-  header.resize(rounded(8 + header.size()) - 8, ' ');  // the data begins aligned
+  header.resize(rounded(8 + header.size()) - 8, ' ');  // the data is aligned
   RELAY_ASSIGN(OutputFile file, OutputFile::open(path));
   char length[8];
   for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(static_cast<uint64_t>(header.size()) >> 8 * i);

@@ -1,4 +1,4 @@
-// Whether sizes that a program computes while it runs are a shape, and what executors say when they are none.
+// Checks of shapes that a program computes at run time, and the diagnostics that executors report for invalid ones.
 #pragma once
 
 #include <optional>
@@ -10,28 +10,28 @@
 
 namespace relay {
 
-// What a shape is computed for.
+// The purpose of a computed shape, for messages.
 struct ShapeUse {
   struct Input {
     std::string name;
-    std::string wanted;  // what it must be: "one integer, at most the extent of the axis"
+    std::string wanted;  // the requirement: "one integer, at most the extent of the axis"
     std::string given;   // "9"
   };
-  std::string op;  // "dyn.topk"; empty: not known
+  std::string op;  // "dyn.topk"; empty if unknown
   Span where{};
-  std::vector<Input> inputs{};  // that its shape is computed from
+  std::vector<Input> inputs{};  // the inputs that its shape is computed from
 };
 
-// An input for ShapeUse: its elements where they are so few, otherwise its type and shape.
+// Describes an input for ShapeUse: its elements if there are at most this many, otherwise its type and shape.
 inline constexpr int64_t most_elements_told = 16;
 std::string text_of_shape_input(const Tensor& t);
-// The same of one whose elements are not there.
+// The same for an input whose elements are not available.
 std::string text_of_shape_input(DType dtype, std::span<const int64_t> shape);
 
-// Whether no size is below zero and there are no more than `most` elements.
+// True if no size is negative and the shape has at most `most` elements.
 bool is_shape(std::span<const int64_t> sizes, int64_t most);
 
-// Of sizes that are no shape.
+// Reports sizes that are not a valid shape.
 Diagnostic no_shape(std::span<const int64_t> sizes, const ShapeUse& use);
 
 }  // namespace relay

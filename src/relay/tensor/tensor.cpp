@@ -55,7 +55,7 @@ Tensor Tensor::view(void* data, Shape shape, DType dtype, std::shared_ptr<const 
   return t;
 }
 
-// A float value as an integer of type T: truncated; out of range saturates, NaN is 0.
+// A float value as an integer of type T: truncated; values out of range saturate, NaN is 0.
 template <class T>
 static T to_integer(double value) {
   if (std::isnan(value)) return 0;
@@ -191,7 +191,7 @@ Tensor Tensor::cast(DType dtype) const {
   if (dtype == dtype_) return *this;
   Tensor t = empty(shape_, dtype);
   int64_t count = elements();
-  // Integer to integer: no way through double.
+  // Integer to integer: not through double.
   bool exact = !dtype_.is_float() && !dtype.is_float() && !dtype_.is_storage() && !dtype.is_storage();
   bool unsigned64 = dtype_ == DType::uint64() && dtype.is_float();
   for (int64_t i = 0; i < count; ++i)

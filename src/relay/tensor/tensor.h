@@ -1,6 +1,6 @@
 // Tensor: an n-dimensional array value on the host. Shared storage, immutable once given to a program.
 //
-// Dense and row-major; storage is aligned to 64 bytes when we allocate it. Imports from DLPack share memory when they
+// Dense and row-major; storage that Relay allocates is aligned to 64 bytes. Imports from DLPack share memory if they
 // are contiguous and on the CPU, and are copied otherwise.
 #pragma once
 
@@ -26,7 +26,7 @@ class Tensor {
   static Tensor empty(Shape shape, DType dtype);
   // Shares `data`, kept alive by `owner`.
   static Tensor view(void* data, Shape shape, DType dtype, std::shared_ptr<const void> owner);
-  // Filled with one value / from a list, converted to dtype.
+  // Filled with one value, or from a list, converted to dtype.
   static Tensor full(Shape shape, DType dtype, double value);
   static Tensor scalar(double value, DType dtype) { return full({}, dtype, value); }
   static Tensor from_doubles(Shape shape, DType dtype, std::span<const double> values);
@@ -50,14 +50,14 @@ class Tensor {
     return {static_cast<T*>(data_), static_cast<size_t>(elements())};
   }
 
-  // Element by flat index, converted. Slow; for tools, tests, folding.
+  // The element at a flat index, converted. Slow; for tools, tests, folding.
   double at(int64_t index) const;
-  int64_t int_at(int64_t index) const;  // exact for 64-bit integers; of a storage type: its byte
+  int64_t int_at(int64_t index) const;  // exact for 64-bit integers; for a storage type, its byte
   void set(int64_t index, double value);
   void set_int(int64_t index, int64_t value);
 
   Tensor reshaped(Shape shape) const;  // shares storage; same number of elements
-  Tensor cast(DType dtype) const;      // a copy (or itself when the type is the same)
+  Tensor cast(DType dtype) const;      // a copy (or the tensor itself if the type is the same)
   std::vector<double> to_doubles() const;
   std::vector<int64_t> to_ints() const;
 
@@ -74,7 +74,7 @@ uint64_t hash(const Tensor& tensor);
 // "Tensor[(2, 3), float32] [1, 2, 3, ...]", at most `limit` elements.
 std::string str(const Tensor& tensor, int64_t limit = 16);
 
-// The product; nothing on overflow or a negative dimension.
+// The product; nullopt on overflow or a negative dimension.
 std::optional<int64_t> element_count(const Shape& shape);
 
 }  // namespace relay

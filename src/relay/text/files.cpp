@@ -1,4 +1,4 @@
-// Files: .relay texts, with a safetensors file beside each that holds its large constants.
+// Files: .relay texts, each with a safetensors file in the same folder for its large constants.
 #include <filesystem>
 #include <fstream>
 
@@ -21,7 +21,7 @@ Result<ir::Module> load(const std::string& path, std::vector<std::string>* weigh
   std::ifstream in(path, std::ios::binary);
   if (!in) return file_error(DiagnosticKind::file_not_found, format("cannot read {}", path));
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  // The weights file is read when the first tensor of it is asked for.
+  // The weights file is read on the first request for one of its tensors.
   std::map<std::string, std::map<std::string, Tensor>> files;
   Diagnostics file_errors;
   ParseOptions options;

@@ -4,7 +4,7 @@ namespace relay::text {
 
 using namespace ir;
 
-// As far as the expression itself says it: of constants, of variables with types, and of what an attribute says.
+// The element type if the expression itself determines it: constants, variables with types, and attributes.
 static std::optional<DType> element_type(const Expr& e) {
   if (const Constant* c = as<Constant>(e)) return c->value.dtype();
   if (const Var* v = as<Var>(e)) {
@@ -31,7 +31,7 @@ Exprs in_operator_order(const op::OpDef& def, Exprs args) {
 }
 
 std::optional<std::string> absent_operator(std::string_view name) {
-  // As docs/from-tvm.md has it; a test compares.
+  // As in docs/from-tvm.md; a test compares.
   static constexpr std::string_view memory = "memory is planned below the language, for a whole segment";
   static constexpr std::pair<std::string_view, std::string_view> all[] = {
       {"annotation.with_funcid", "numbers functions for a pass of TVM's; functions have names here"},

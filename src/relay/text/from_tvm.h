@@ -1,4 +1,4 @@
-// What programs that TVM printed have in another way than Relay's text.
+// Differences of programs printed by TVM from Relay's text.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace relay::text {
 
-// The arguments of a call in the operator's order. Products of two quantised tensors have the scale and the zero point
-// of the one, then of the other; TVM's calls have both zero points, then both scales. Which it is, element types say,
-// as far as they are written: a scale is a float, a zero point an integer.
+// The arguments of a call in the operator's order. For products of two quantised tensors, Relay takes the scale and
+// zero point of the first, then of the second; TVM's calls have both zero points, then both scales. The order is
+// recognised by the element types, if they are written: a scale is a float, a zero point an integer.
 ir::Exprs in_operator_order(const op::OpDef& def, ir::Exprs args);
 
-// Of an operator that TVM has and Relay has not: why, and what there is.
+// For an operator that TVM has and Relay lacks: the reason, and the alternative.
 std::optional<std::string> absent_operator(std::string_view name);
 
 }  // namespace relay::text

@@ -1,5 +1,5 @@
-// Imports: the definitions of a part of the prelude join those of a module. What both have alike is taken once, so
-// parts may need each other and be imported in any order.
+// Imports: the definitions of a part of the prelude join those of a module. Equal definitions are merged, so parts may
+// depend on each other and be imported in any order.
 #include "relay/base/quote.h"
 #include "relay/ir/rewrite.h"
 #include "relay/prelude/prelude.h"
@@ -22,14 +22,14 @@ static Diagnostics unknown_part(std::string_view name, Span span) {
   return {d};
 }
 
-// The module of a part; its places are in a text named after it.
+// The module of a part; its places refer to a text named after the part.
 static Result<Module> part(std::string_view name, Span span) {
   std::optional<std::string> text = prelude::find(name);
   if (!text) return unknown_part(name, std::move(span));
   return parse(std::make_shared<const Source>(Source{format("prelude/{}.relay", name), *std::move(text)}));
 }
 
-// Each definition of `from` that `into` has under its name must be the same.
+// Merges `from` into `into`; definitions of the same name must be equal.
 static Status merge(Module* into, const Module& from, std::string_view name, const Span& span) {
   auto taken = [&](std::string what) {
     return Diagnostic{.kind = DiagnosticKind::duplicate_definition,

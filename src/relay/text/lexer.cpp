@@ -49,7 +49,7 @@ const char* describe(Tok kind) {
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-// The text may be read twice (types first): what was reported is not reported again.
+// The text may be read twice (types first): errors are reported only once.
 Token Lexer::error(uint32_t begin, std::string message, std::string help) {
   if (begin < reported_to_) return {Tok::Error, begin, at_};
   reported_to_ = begin + 1;
@@ -94,7 +94,7 @@ bool Lexer::skip_space() {
   return true;
 }
 
-// digits [. digits] [e [+-] digits] and a suffix of letters and digits; the parser says which suffixes mean something.
+// digits [. digits] [e [+-] digits] and a suffix of letters and digits; the parser checks the suffix.
 Token Lexer::number(uint32_t begin) {
   while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
   if (after_dot_) return {Tok::Number, begin, at_};
@@ -115,7 +115,7 @@ Token Lexer::number(uint32_t begin) {
   return {Tok::Number, begin, at_};
 }
 
-// From the opening quote at at_ to the closing one. A backslash keeps the next character from ending the string.
+// Reads from the opening quote at at_ to the closing one. A backslash keeps the next character from ending the string.
 Token Lexer::quoted(uint32_t begin, Tok kind) {
   for (++at_; at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n'; ++at_)
     if (text_[at_] == '\\' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n') ++at_;

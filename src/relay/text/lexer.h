@@ -4,7 +4,7 @@
 //
 // Names after `%` and `@` may contain '/' and '.' is never part of a name; bare identifiers have no '/', so that `m/2`
 // is a division. Any other name is quoted: %"input.1". Comments are `// ...` and nested `/* ... */`. Keywords are
-// identifiers; the parser knows them.
+// identifiers that the parser recognises.
 #pragma once
 
 #include "relay/base/diagnostics.h"
@@ -56,7 +56,7 @@ struct Token {
 
 class Lexer {
  public:
-  // Reads text[0, limit); what cannot be a token is reported once and becomes Tok::Error.
+  // Reads text[0, limit); a character sequence that is not a token is reported once and becomes Tok::Error.
   Lexer(std::shared_ptr<const Source> source, size_t limit, DiagnosticSink& sink)
       : source_(std::move(source)), text_(std::string_view(source_->text).substr(0, limit)), sink_(sink) {}
 
@@ -71,7 +71,7 @@ class Lexer {
     return token;
   }
   std::string_view text(const Token& token) const { return text_.substr(token.begin, token.end - token.begin); }
-  // Goes on at `offset`, forgetting what was looked at.
+  // Continues at `offset`, dropping the lookahead.
   void seek(uint32_t offset) { at_ = offset, filled_ = 0, after_dot_ = false; }
 
  private:

@@ -58,7 +58,7 @@ bool from_base64(std::string_view text, std::vector<uint8_t>* out) {
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
-// The shortest decimal that reads back as the element.
+// The shortest decimal that parses to the same element.
 static std::string number(const Tensor& t, int64_t i) {
   if (t.dtype() == DType::uint64()) return std::to_string(static_cast<uint64_t>(t.int_at(i)));
   if (!t.dtype().is_float()) return std::to_string(t.int_at(i));
@@ -85,7 +85,7 @@ std::string literal(const Tensor& scalar) {
                        : dtype == DType::bfloat16() ? "bf16"
                                                     : format("f{}", dtype.bits);
   double value = scalar.at(0);
-  if (std::isnan(value)) {  // only the one NaN that the reader makes
+  if (std::isnan(value)) {  // only the one NaN that the reader produces
     for (bool negative : {false, true}) {
       double nan = std::numeric_limits<double>::quiet_NaN();
       if (equal(scalar, Tensor::scalar(negative ? -nan : nan, dtype))) return (negative ? "-nan" : "nan") + suffix;
@@ -164,7 +164,7 @@ Diagnostic bad(const Span& place, std::string message) {
                         "\"values\": [1, 2]}]}"};
 }
 
-// A tensor of bytes read from a text; nothing when they do not fit.
+// A tensor from bytes read from a text; no tensor if the size does not match.
 Tensor from_bytes(const Shape& shape, DType dtype, const uint8_t* bytes, size_t size) {
   std::optional<int64_t> count = element_count(shape);
   if (!count || static_cast<uint64_t>(*count) > size || static_cast<size_t>(*count) * dtype.bytes() != size) return {};
@@ -198,7 +198,7 @@ Result<Tensor> read_constant(const json& entry, size_t n, const std::string& fil
     for (int64_t i = 0; i < *count; ++i) {
       const json& v = values[static_cast<size_t>(i)];
       if (v.is_number_integer() && !dtype->is_float()) {
-        // As 64 bits; it fits if the element holds the same number, with the same sign.
+        // The value as 64 bits; it fits if the element holds the same number, with the same sign.
         const int64_t bits = v.is_number_unsigned() ? static_cast<int64_t>(v.get<uint64_t>()) : v.get<int64_t>();
         const bool large = v.is_number_unsigned() && bits < 0;
         t.set_int(i, bits);
@@ -271,8 +271,8 @@ Tensor read_old_array(const std::string& text) {
   return from_bytes(shape, *dtype, bytes.data() + at, static_cast<size_t>(size));
 }
 
-// {"device_type_int": "1", "virtual_device_id": "0"}: a kind of device and which of them, each a number or its text;
-// "" where either is not said.
+// {"device_type_int": "1", "virtual_device_id": "0"}: a device kind and its number, each a number or its text; "" if
+// either is missing.
 std::string read_old_device(const json* node) {
   auto number = [&](const char* key) -> int64_t {
     if (!node || !node->contains("attrs") || !(*node)["attrs"].is_object() || !(*node)["attrs"].contains(key))

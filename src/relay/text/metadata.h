@@ -1,4 +1,4 @@
-// The metadata section: constants that have no text in place. The form is described in text.h.
+// The metadata section: constants that are not written in place. Its form is described in text.h.
 #pragma once
 
 #include <unordered_map>
@@ -7,13 +7,13 @@
 
 namespace relay::text {
 
-// Numbers constants as they are printed.
+// Numbers constants in the order in which they are printed.
 class MetadataWriter {
  public:
   explicit MetadataWriter(const PrintOptions& options) : options_(options) {}
-  // 1f, True, or meta[relay.Constant][N]; the same node gets the same N.
+  // 1f, True, or meta[relay.Constant][N]; the same node always gets the same N.
   std::string constant(const ir::Constant* node);
-  // The section, or nothing when there is nothing to say.
+  // The section, or "" if it would be empty.
   std::string section(const ir::DictAttrs& module_attrs);
 
  private:
@@ -22,19 +22,19 @@ class MetadataWriter {
   std::vector<Tensor> tensors_;
 };
 
-// What the section holds.
+// The contents of the section.
 struct Metadata {
   std::vector<Tensor> constants;
-  std::vector<std::string> devices;  // "cpu:1", what meta[VirtualDevice][N] stands for
+  std::vector<std::string> devices;  // "cpu:1", referred to as meta[VirtualDevice][N]
   std::string module_attrs;          // attributes of the module, as text
 };
-// Reads both forms. `place` is where the section begins.
+// Reads both forms. `place` is the beginning of the section.
 Result<Metadata> read_metadata(std::string_view json, const Span& place, const ParseOptions& options);
 
 std::string base64(const void* data, size_t size);
 bool from_base64(std::string_view text, std::vector<uint8_t>* out);
 
-// Little endian hosts only, as everything that maps tensors from files.
-std::string literal(const Tensor& scalar);  // "1f", "2i64"; empty when it has no literal
+// Only for little-endian hosts, like all code that maps tensors from files.
+std::string literal(const Tensor& scalar);  // "1f", "2i64"; empty if it has no literal
 
 }  // namespace relay::text

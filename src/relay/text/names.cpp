@@ -19,7 +19,7 @@ std::string written_name(const std::string& name) {
   return plain ? name : quote(name);
 }
 
-// The hint as an identifier: other characters become '_', a digit in front gets `prefix`.
+// The hint as an identifier: other characters become '_', a leading digit gets `prefix`.
 static std::string identifier(const std::string& hint, char prefix) {
   std::string out;
   for (char c : hint) out += is_letter(c) || is_digit(c) ? c : '_';
@@ -72,7 +72,7 @@ std::string Names::shape(const Dims& dims) {
   return out + ")";
 }
 
-// Recursive: a type is as deep as the parser or inference allowed it to be.
+// Recursive: the parser and inference limit the depth of types.
 std::string Names::type(const Type& t) {
   auto list = [&](const Types& types) {
     std::string out;
@@ -129,7 +129,7 @@ std::string Names::dim(const Dim& d) {
   return out;
 }
 
-// `?` stands for what has no text or is nested too deep to be read again: it says less, never something else.
+// `?` replaces dimensions that have no text or are nested too deep to be parsed: it is less specific, but never wrong.
 void Names::print_dim(const Dim& d, int outer, int depth, std::string* out) {
   static constexpr int depth_limit = 60;
   if (depth > depth_limit) {
@@ -159,7 +159,7 @@ void Names::print_dim(const Dim& d, int outer, int depth, std::string* out) {
     *out += "?";
     return;
   }
-  // A chain a + b - c goes down its left side without nesting.
+  // A chain a + b - c is walked down its left side without nesting.
   std::vector<std::pair<const Infix*, Dim>> rights;
   Dim left = d;
   while (left->kind == scalar::Kind::Binary) {
@@ -216,7 +216,7 @@ std::string Names::attrs(const DictAttrs& a) {
   for (const auto& [key, v] : a) {
     bool plain = !key.empty() && is_letter(key[0]) &&
                  std::all_of(key.begin(), key.end(), [](char c) { return is_letter(c) || is_digit(c); });
-    const DType* dtype = std::get_if<DType>(&v);  // bare, or it would be read as a string
+    const DType* dtype = std::get_if<DType>(&v);  // unquoted, or it would be read as a string
     out += format("{}{}={}", out.empty() ? "" : ", ", plain ? key : quote(key), dtype ? dtype->str() : value(v));
   }
   return out;

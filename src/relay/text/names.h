@@ -1,5 +1,5 @@
-// How things are called in a text: variables, type variables and shape variables get names that are unique where they
-// are visible, so that reading the text finds the same ones again.
+// Names in a text: variables, type variables and shape variables get names that are unique where they are visible, so
+// that reading the text resolves them to the same variables.
 #pragma once
 
 #include <unordered_map>
@@ -9,12 +9,12 @@
 
 namespace relay::text {
 
-// The names of one definition. A hint that is taken gets a number: %x, %x1.
+// The names of one definition. A hint that is already used gets a number: %x, %x1.
 class Names {
  public:
   const std::string& var(const ir::ExprNode* var, const std::string& hint);  // as in text: %x, %"input.1"
   const std::string& type_var(const ir::TypeVar* var);
-  // Shape variables belong to the innermost function that is open when they are first named.
+  // Shape variables belong to the innermost function that is open at their first use.
   void open_function() { frames_.emplace_back(); }
   void close_function() { frames_.pop_back(); }
   const std::string& dim(const scalar::Node* var);
@@ -23,7 +23,7 @@ class Names {
   std::string shape(const ir::Dims& dims);  // "(1, m)"
   std::string dim(const ir::Dim& dim);
   std::string value(const ir::AttrValue& value);
-  std::string attrs(const ir::Attrs& attrs);  // "strides=[2, 2], groups=2": what differs from the defaults
+  std::string attrs(const ir::Attrs& attrs);  // "strides=[2, 2], groups=2": attributes that differ from the defaults
   std::string attrs(const ir::DictAttrs& attrs);
 
  private:
@@ -40,7 +40,7 @@ class Names {
   std::vector<Frame> frames_{1};
 };
 
-// The name after % or @: as it is, or quoted when it is no identifier.
+// The name after % or @: unchanged, or quoted if it is not an identifier.
 std::string written_name(const std::string& name);
 
 }  // namespace relay::text

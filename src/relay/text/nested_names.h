@@ -1,4 +1,4 @@
-// What names mean where: an inner scope hides the names of outer ones. Looking up costs the same at any depth.
+// Names in nested scopes: an inner scope hides the names of outer ones. Lookup takes constant time at any depth.
 //
 //   names.open();  names.declare("n", value);  names.find("n");  names.close();
 #pragma once

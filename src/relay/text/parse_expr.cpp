@@ -1,9 +1,9 @@
-// Expressions. Nothing here recurses: every construct that has begun is an Entry on open_, every value that waits for
-// its user is on operands_, and the loop of expression() is in one of three states:
+// Expressions. Nothing here recurses: every open construct is an Entry on open_, every value without a user yet is on
+// operands_, and the loop of expression() is in one of three states:
 //
 //   Item     a sequence begins: `let`, `%0 = ...`, `{ ... }`, `free_var`, or an operand
-//   Operand  a value must come: a literal, a variable, `(`, `fn`, `if`, ...
-//   After    a value has come: `(args)`, `.0`, an infix operator, or the end of the innermost open construct
+//   Operand  a value is required: a literal, a variable, `(`, `fn`, `if`, ...
+//   After    a value has been read: `(args)`, `.0`, an infix operator, or the end of the innermost open construct
 #include <algorithm>
 #include <charconv>
 
@@ -15,7 +15,7 @@ namespace relay::text {
 
 using namespace ir;
 
-// How constructs are written, for messages.
+// The forms of constructs, for messages.
 static constexpr const char *let_form = "a let is written: let %x = value; body",
                             *function_form = "a function is written: fn (%x: int32) -> int32 { body }",
                             *if_form = "an if is written: if (c) { a } else { b }",
@@ -36,7 +36,7 @@ bool Parser::expression(Expr* out) {
   return run(Step::Item, open_.size() - 1, out);
 }
 
-// Until the entry at `outer` is closed (Root stays and is taken off here); its value.
+// Runs until the entry at `outer` is closed (Root stays and is popped here); returns its value.
 bool Parser::run(Step step, size_t outer, Expr* out) {
   Entry first = open_[outer];
   while (step != Step::Done && step != Step::Failed) {
@@ -114,7 +114,7 @@ Parser::Step Parser::item() {
   return Step::Operand;
 }
 
-// let %x: T = ...; the variable is visible in its own value only where that is a function.
+// let %x: T = ...; the variable is visible in its own value only if that is a function.
 Parser::Step Parser::begin_let() {
   Token word = take();
   Token name = take();

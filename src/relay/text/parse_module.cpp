@@ -104,13 +104,13 @@ bool Parser::version(bool required) {
   return true;
 }
 
-// Types and constructors are visible in the whole text: their definitions, and imports, are read first.
+// Collects types and constructors, which are visible in the whole text: their definitions, and imports, are read first.
 void Parser::collect_types() {
   std::string_view body = std::string_view(source_->text).substr(0, body_end_);
   if (body.find("type") == std::string_view::npos && body.find("import") == std::string_view::npos) return;
   size_t braces = 0;
   while (!at(Tok::End)) {
-    if (at_word("def") && peek(1).kind == Tok::Global) braces = 0;  // also after a body that was never closed
+    if (at_word("def") && peek(1).kind == Tok::Global) braces = 0;  // also after an unclosed body
     if (at(Tok::LBrace)) ++braces;
     if (at(Tok::RBrace) && braces > 0) --braces;
     if (braces == 0 && at_word("import") && peek(1).kind == Tok::String) {
@@ -197,7 +197,7 @@ bool Parser::definition() {
   return true;
 }
 
-// To the next definition: a line that begins with def, type, extern, import.
+// Skips to the next definition: a line that begins with def, type, extern, import.
 void Parser::recover() {
   std::string_view text = std::string_view(source_->text).substr(0, body_end_);
   size_t next = text.size();
@@ -295,7 +295,7 @@ Result<Expr> Parser::parse_expr() {
   return result;
 }
 
-// Shape variables that texts share.
+// Declares shape variables that texts share.
 void Parser::declare(const DimNames& names) {
   for (const auto& [name, dim] : names) dims_.declare(name, dim);
 }
@@ -329,7 +329,7 @@ static std::shared_ptr<const Source> source_of(std::string text) {
   return std::make_shared<const Source>(Source{"<text>", std::move(text)});
 }
 
-// Places are 32-bit offsets.
+// Places are 32-bit offsets, in bytes.
 static Status check_size(const Source& source) {
   if (source.text.size() < (size_t{1} << 32) - 16) return ok();
   return Diagnostic{DiagnosticKind::limit_exceeded,

@@ -1,4 +1,5 @@
-// What an expression begins with: literals, variables, operators, constructors, references into the metadata section.
+// Operands at the beginning of an expression: literals, variables, operators, constructors, references into the
+// metadata section.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -163,7 +164,7 @@ static std::string integer_range(DType dtype) {
   return format("{} holds {} to {}", dtype.str(), is_signed ? -static_cast<int64_t>(high) - 1 : 0, high);
 }
 
-// 1 is int32 (int64 where it does not fit), 2i64, 3u8, 1f is float32, 1f16, 1bf16, inff, -nanf64.
+// 1 is int32 (int64 if it does not fit), 2i64, 3u8, 1f is float32, 1f16, 1bf16, inff, -nanf64.
 Expr Parser::number_constant(const Token& token, bool negative, uint32_t begin) {
   std::string text = (negative ? "-" : "") + std::string(lexer_.text(token));
   auto cached = literals_.find(text);

@@ -1,5 +1,5 @@
-// Types, dimensions, attribute values and patterns. These are as deep as a person writes them, so the functions
-// recurse, up to a limit.
+// Types, dimensions, attribute values and patterns. These nest only as deep as written, so the functions recurse, up to
+// a limit.
 #include <charconv>
 #include <cmath>
 
@@ -13,7 +13,7 @@ using namespace ir;
 
 static constexpr int depth_limit = 200;
 
-// How types are written, for messages.
+// The forms of types, for messages.
 static constexpr const char *tensor_form = "a tensor type is written Tensor[(2, n), float32]",
                             *function_form = "a function type is written fn (int32, bool) -> int32",
                             *variables_form = "type variables are written [A, B]";
@@ -66,7 +66,7 @@ Type Parser::tensor_type() {
   return ir::tensor_type(std::move(dims), *dtype);
 }
 
-// "[A, B]" when there is one; the variables are added to the innermost type scope.
+// "[A, B]" if present; the variables are added to the innermost type scope.
 bool Parser::type_params(Types* out) {
   if (!accept(Tok::LBracket)) return true;
   while (!at(Tok::RBracket)) {
@@ -98,7 +98,7 @@ Type Parser::type() {
       if (!(comma = accept(Tok::Comma))) break;
     }
     if (!expect(Tok::RParen, "after the fields of a tuple type")) return {};
-    if (fields.size() == 1 && !comma && as<FuncType>(fields[0])) return fields[0];  // (fn (A) -> B) is no tuple
+    if (fields.size() == 1 && !comma && as<FuncType>(fields[0])) return fields[0];  // (fn (A) -> B) is not a tuple
     return tuple_type(std::move(fields));
   }
   if (!at(Tok::Ident)) return unexpected("a type"), Type();
@@ -187,7 +187,7 @@ Type Parser::short_type() {
 
 // --- dimensions ------------------------------------------------------------------------------------------------------
 
-// A name is the variable of the nearest enclosing function that has it, else a new one of the innermost.
+// A name refers to the variable of the nearest enclosing function that has it, else to a new one of the innermost.
 Dim Parser::dim_name(const std::string& name) {
   if (const Dim* known = dims_.find(name)) return *known;
   Dim made = scalar::var(name);
@@ -317,7 +317,7 @@ static bool read_double(std::string_view digits, double* out) {
           suffix == "f64");
 }
 
-// key=value, appended. With `spans`, names given twice are left to the operator's attributes to refuse.
+// Appends key=value. With `spans`, repeated names are left for the operator's attributes to refuse.
 bool Parser::attribute(AttrValues* out, std::vector<Span>* spans) {
   Token key = take();
   std::string name = name_of(key);
@@ -389,7 +389,7 @@ bool Parser::attr_value(AttrValue* out) {
                     "values are numbers, \"strings\", True, False, None, and lists [1, 2] of them");
 }
 
-// The elements up to `close`: all integers, floats, strings or lists of integers; with a name or `?` among them,
+// The elements up to `close`: all integers, floats, strings or lists of integers; if a name or `?` is among them,
 // dimensions.
 bool Parser::attr_list(AttrValue* out, Tok close) {
   Ints ints;

@@ -2,8 +2,8 @@
 // dimensions, attribute values, patterns: recursive with a depth limit), parse_module.cpp (definitions, metadata, the
 // entry points).
 //
-// A mistake of syntax ends the definition it is in, and reading goes on at the next one; a mistake of meaning (an
-// unknown variable, operator, attribute) is reported and a stand-in takes its place, so that one run reports them all.
+// A syntax error ends the current definition, and parsing continues at the next one. A semantic error (an unknown
+// variable, operator, attribute) is reported and replaced by a stand-in, so that one run reports all of them.
 #pragma once
 
 #include <set>
@@ -18,7 +18,7 @@ namespace relay::text {
 
 using AttrValues = std::vector<std::pair<std::string, ir::AttrValue>>;
 
-// The way out of what nothing better is known of.
+// The help of a diagnostic without a more specific one.
 constexpr const char* where_to_read = "docs/language.md shows how each construct is written";
 
 class Parser {
@@ -54,7 +54,7 @@ class Parser {
 
   // --- definitions ---------------------------------------------------------------------------------------------------
   bool version(bool required);
-  void open_scope() { types_in_scope_.open(), dims_.open(); }  // of type variables and shape variables
+  void open_scope() { types_in_scope_.open(), dims_.open(); }  // for type variables and shape variables
   void close_scope() { types_in_scope_.close(), dims_.close(); }
   void collect_types();
   bool import();
@@ -83,15 +83,15 @@ class Parser {
     MatchData,
     MatchArm
   };
-  // A construct that has begun and waits for the rest of its text.
+  // A construct that has begun and whose text is incomplete.
   struct Entry {
     Open open;
     uint8_t precedence = 0;           // Binary
     bool comma = false;               // Paren: a tuple
     Tok op = Tok::End;                // Binary
-    uint32_t begin = 0;               // where its text begins
-    uint32_t base = 0;                // its operands are those from here
-    uint32_t locals = 0, graphs = 0;  // marks of the scopes to go back to
+    uint32_t begin = 0;               // the beginning of its text
+    uint32_t base = 0;                // the index of its first operand
+    uint32_t locals = 0, graphs = 0;  // marks of the scopes to restore
     int64_t number = 0;               // Graph
   };
   struct Operand {
@@ -99,7 +99,7 @@ class Parser {
     uint32_t begin;
   };
   struct FunctionHead {
-    std::string global;  // of a def; empty: fn
+    std::string global;  // for a def; empty for fn
     ir::Types type_params;
     std::vector<ir::VarRef> params;
     ir::Type result;
@@ -119,8 +119,8 @@ class Parser {
   Step operand();
   Step word_operand();
   Step after();
-  Step close(const Token& next);  // `next` ends the operand on top: give it to the innermost open construct
-  // What close() does for `top`, the innermost.
+  Step close(const Token& next);  // `next` ends the operand on top: passes it to the innermost open construct
+  // The cases of close() for `top`, the innermost construct.
   Step close_graph(Entry& top);
   Step close_paren(Entry& top, bool comma);
   Step close_if(Entry& top);
@@ -132,7 +132,7 @@ class Parser {
   Step begin_let();
   Step begin_arm();
   Step begin_block(Open open, uint32_t begin, std::string_view context, const char* form);
-  std::string expression_help();  // for an expression that is missing at the next token
+  std::string expression_help();  // for a missing expression at the next token
   void reduce_binary();
   void reduce_let();
   bool function_head(FunctionHead* head);
@@ -177,8 +177,8 @@ class Parser {
     if (at(Tok::Ident) && peek(1).kind == Tok::Dot) return peek(2).kind == Tok::Ident && peek(3).kind == Tok::Equal;
     return (at(Tok::Ident) || at(Tok::String)) && peek(1).kind == Tok::Equal;
   }
-  bool at_end(std::string_view after);  // the whole text is read
-  bool enter();                         // one level deeper; false and a report beyond the limit
+  bool at_end(std::string_view after);  // the whole text has been read
+  bool enter();                         // one level deeper; reports and returns false beyond the limit
   struct Leave {
     int& depth;
     ~Leave() { --depth; }
@@ -187,7 +187,7 @@ class Parser {
   std::shared_ptr<const Source> source_;
   const ParseOptions& options_;
   DiagnosticSink sink_;
-  size_t body_end_;  // where the metadata section begins
+  size_t body_end_;  // the beginning of the metadata section
   Lexer lexer_;
   uint32_t last_end_ = 0;
   int depth_ = 0;
@@ -197,7 +197,7 @@ class Parser {
   std::map<int64_t, ir::Expr> meta_nodes_;
   std::map<std::string, Ref<const ir::Constructor>, std::less<>> constructors_;
   std::set<std::string> type_names_;
-  std::map<std::string, Span> defined_;  // where the globals got their names
+  std::map<std::string, Span> defined_;  // the places where globals were defined
   struct TypeUse {
     std::string name;
     size_t args;
@@ -210,9 +210,9 @@ class Parser {
     size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
   };
   std::unordered_map<std::string, std::vector<ir::VarRef>, Hash, std::equal_to<>> locals_;
-  std::vector<std::vector<ir::VarRef>*> declared_;  // what to undo when a scope ends
+  std::vector<std::vector<ir::VarRef>*> declared_;  // to be undone when a scope ends
   std::unordered_map<int64_t, ir::Expr> graphs_;
-  std::vector<std::pair<int64_t, ir::Expr>> hidden_graphs_;  // outer bindings that inner ones hide
+  std::vector<std::pair<int64_t, ir::Expr>> hidden_graphs_;  // outer bindings hidden by inner ones
   std::unordered_map<std::string, ir::Expr, Hash, std::equal_to<>> operators_, globals_;
   std::unordered_map<std::string, Tensor, Hash, std::equal_to<>> literals_;
   std::vector<Entry> open_;
@@ -220,7 +220,7 @@ class Parser {
   std::vector<FunctionHead> functions_;
   std::vector<ir::VarRef> lets_;
   std::vector<OpenMatch> matches_;
-  std::vector<ir::VarRef> pattern_vars_;  // of the pattern that is read
+  std::vector<ir::VarRef> pattern_vars_;  // of the current pattern
   NestedNames<ir::Type> types_in_scope_;  // variables
   NestedNames<ir::Dim> dims_;
 };

@@ -3,8 +3,8 @@
 //   %0 = add(%x, %y);      every call, tuple, ... that is used twice, or not at the end of a block
 //   multiply(%0, %0)       the end of the block
 //
-// Three steps, none recursive: find for each node the block that holds all its uses (a common ancestor in the tree of
-// blocks); list the lines of each block in evaluation order; write the blocks.
+// Three steps, none recursive: find for each node the block that contains all its uses (a common ancestor in the tree
+// of blocks); list the lines of each block in evaluation order; write the blocks.
 #include <algorithm>
 
 #include "relay/ir/node_map.h"
@@ -19,7 +19,7 @@ using namespace ir;
 
 namespace {
 
-// Shown in place wherever it is used; never on a line of its own.
+// True for nodes that are printed in place at every use, never on a separate line.
 bool is_leaf(const ExprNode* e) {
   switch (e->kind) {
     case ExprKind::Constant:
@@ -36,8 +36,8 @@ bool is_leaf(const ExprNode* e) {
   }
 }
 
-// The tree of blocks. `jump` is an ancestor further up, so that common ancestors are found in logarithmic time however
-// deep the tree is (a chain of lets is one block a let).
+// The tree of blocks. `jump` is an ancestor further up, so that common ancestors are found in logarithmic time at any
+// depth (a chain of lets has one block per let).
 struct Block {
   uint32_t parent = 0, jump = 0, depth = 0;
   std::vector<const ExprNode*> lines;
@@ -70,7 +70,7 @@ struct NodeInfo {
   uint32_t block = nowhere;
   uint32_t first_inner = 0;   // the blocks it opens, in the order of its parts
   uint32_t number = nowhere;  // of %N
-  bool at_end = false;        // the end of a block or the value of a let: no line of its own when used once
+  bool at_end = false;        // the end of a block or the value of a let: no separate line if used once
 };
 
 class Printer {
@@ -99,8 +99,8 @@ class Printer {
   struct Task {
     enum Kind : uint8_t { Text, Lines, Node, Clauses, CloseFunction } kind;
     uint32_t block = 0;             // Lines
-    size_t next = 0;                // Lines, Clauses: how many are done
-    const ExprNode* end = nullptr;  // Lines: what ends the block; Node: what to write; Clauses: the match
+    size_t next = 0;                // Lines, Clauses: the number done
+    const ExprNode* end = nullptr;  // Lines: the end of the block; Node: the node to write; Clauses: the match
     int indent = 0;
     std::string text = {};
   };
@@ -121,7 +121,7 @@ class Printer {
     }
   }
 
-  // Each node that is no leaf, once, after what it uses.
+  // Each node that is not a leaf, once, after its operands.
   std::vector<const ExprNode*> post_order(const Expr& root) {
     std::vector<const ExprNode*> order;
     std::vector<std::pair<const ExprNode*, bool>> stack;
@@ -207,7 +207,7 @@ class Printer {
   }
   void then_text(std::string text) { tasks_.push_back({.kind = Task::Text, .text = std::move(text)}); }
 
-  // Deep nesting is not shown by ever longer lines.
+  // Indentation is limited, so deep nesting does not make lines ever longer.
   void indent(int level) { out_.append(2 * std::min(level, 40), ' '); }
   static std::string indentation(int level) { return std::string(2 * std::min(level, 40), ' '); }
 
@@ -251,7 +251,7 @@ class Printer {
 
   bool is_named(const ExprNode* e) { return is_leaf(e) || info_[e].number != NodeInfo::nowhere; }
 
-  // What stands for a node where it is used.
+  // The text for a node at its use.
   std::string operand(const ExprNode* e) {
     switch (e->kind) {
       case ExprKind::Constant: return metadata_.constant(static_cast<const Constant*>(e)) + type_comment(e);
@@ -379,7 +379,7 @@ class Printer {
     return "_";
   }
 
-  // The devices of a function's parameters, which are printed behind their names; "" for those of which none is said.
+  // The devices of a function's parameters, which are printed after their names; "" for parameters without one.
   static Strings take_devices(DictAttrs* attrs, size_t params) {
     const DictAttrs::iterator found = attrs->find("param_virtual_devices");
     const Strings* devices = found == attrs->end() ? nullptr : std::get_if<Strings>(&found->second);

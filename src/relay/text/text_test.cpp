@@ -1,5 +1,5 @@
 // Printing and parsing: golden texts (testdata/*.relay print as themselves), round trips, diagnostics
-// (testdata/errors), depth. RELAY_BLESS=1 writes the expected texts anew.
+// (testdata/errors), depth. RELAY_BLESS=1 rewrites the expected texts.
 #include "relay/text/text.h"
 
 #include <gtest/gtest.h>
@@ -119,7 +119,8 @@ TEST(Text, literals) {
   }
 }
 
-// What rounds to the greatest value of a type is that; what rounds to infinity is refused (testdata/errors).
+// A number that rounds to the greatest value of a type becomes that; one that rounds to infinity is refused
+// (testdata/errors).
 TEST(Text, numbers_above_the_greatest_of_a_type) {
   for (auto [text, means] :
        {std::pair("65510f16", "65504f16"), {"-65519.99f16", "-65504f16"}, {"3.39e38bf16", "3.3895314e+38bf16"}}) {
@@ -210,8 +211,7 @@ TEST(Text, devices_of_parameters) {
 }
 
 TEST(Text, sharing_across_blocks) {
-  // A node that both branches use belongs to the block around them; one that only one branch uses belongs to that
-  // branch.
+  // A node used by both branches belongs to the enclosing block; a node used by only one branch belongs to that branch.
   VarRef c = var("c", scalar_type(DType::boolean())), x = var("x", scalar_type(DType::float32()));
   Expr both = tuple({x, x}), inner = tuple({both, x});
   Expr e = if_(c, tuple({inner, inner, both}), tuple({both}));

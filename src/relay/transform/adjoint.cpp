@@ -16,7 +16,7 @@ namespace {
 
 bool is_float(const Type& type) { return as<TensorType>(type) && has_floats(type); }
 
-// Whether tensors of floats stand anywhere in a type, or the name of a definition that is in `active`.
+// True if tensors of floats occur in a type, or the name of a definition that is in `active`.
 bool mentions_floats(const Type& type, const std::map<std::string, std::string>& active) {
   auto any = [&](const Types& types) {
     return std::any_of(types.begin(), types.end(), [&](const Type& t) { return mentions_floats(t, active); });
@@ -36,7 +36,7 @@ Expr ref_write(Expr ref, Expr value) { return Expr(new RefWrite(std::move(ref), 
 
 }  // namespace
 
-// One scope of a program: of a function, a branch, a clause.
+// A scope of a program: a function, a branch, a clause.
 class AdjointScope {
  public:
   AdjointScope(AdjointModule& module, const Expr& tape, const NodeMap<Expr>& bodies)
@@ -71,11 +71,11 @@ class AdjointScope {
       const bool is_piece = is_dataflow(scope_.bindings[i].value);
       const bool goes_on = is_piece && i > 0 && pieces_[i - 1] >= 0;
       pieces_.push_back(!is_piece ? -1 : goes_on ? pieces_[i - 1] : static_cast<int>(i));
-      if (is_piece) piece_of_[scope_.bindings[i].var.get()] = pieces_[i] + 1;  // 0: of none
+      if (is_piece) piece_of_[scope_.bindings[i].var.get()] = pieces_[i] + 1;  // 0: no piece
     }
   }
 
-  // Which variables of pieces are needed in their lifted form: scopes inside have told theirs.
+  // Determines the variables of pieces whose lifted form is needed: inner scopes have already added theirs.
   void find_demanded() {
     auto demand = [&](const Expr& e) {
       if (as<Var>(e)) m_.demanded_.insert(e.get());
@@ -104,7 +104,7 @@ class AdjointScope {
     return out;
   }
 
-  // (value, ref(zeros)) of each tensor of floats.
+  // (value, ref(zeros)) for each tensor of floats.
   Expr pack(const Expr& value, const Type& type, const std::string& name) {
     if (is_float(type)) {
       const VarRef gradient = out_.bind(name + "_gradient", ref(op::make("zeros_like", {value})));
@@ -129,7 +129,7 @@ class AdjointScope {
     return tuple(std::move(parts));
   }
 
-  // As a value without gradients: what a piece of this scope computed, or a variable that is unpacked once.
+  // The value without gradients: computed by a piece of this scope, or a variable that is unpacked once.
   Expr raw(const Expr& e) {
     const Var* v = as<Var>(e);
     if (!v || piece_of_.contains(v) || stays(e)) return e;
@@ -138,7 +138,7 @@ class AdjointScope {
     return value;
   }
 
-  // --- straight pieces ---
+  // --- straight-line pieces ---
   void straight(size_t begin, size_t end) {
     std::vector<Binding> piece;
     NodeSet made;
@@ -167,7 +167,7 @@ class AdjointScope {
     return std::none_of(used.begin(), used.end(), [&](const auto& u) { return u.second == value; });
   }
 
-  // The lifted form of what a piece made, where it is needed. Tuples and projections share their parts' gradients.
+  // Makes the lifted form of a piece's result, if it is needed. Tuples and projections share their parts' gradients.
   void keep(const Binding& b) {
     if (!m_.demanded_.contains(b.var.get()) || stays(b.var)) return;
     const VarRef to = m_.lifted_variable(b.var);
@@ -188,7 +188,7 @@ class AdjointScope {
       path.pop_back();
     }
   }
-  // The reference to the gradient that a path leads to.
+  // The reference to the gradient that a path selects.
   static Expr gradient_at(Expr lifted, const std::vector<int64_t>& path) {
     for (int64_t i : path) lifted = get(std::move(lifted), i);
     return get(std::move(lifted), 1);
@@ -300,10 +300,10 @@ class AdjointScope {
 
   AdjointModule& m_;
   const Expr& tape_;
-  const NodeMap<Expr>& bodies_;  // of the scopes inside
+  const NodeMap<Expr>& bodies_;  // of inner scopes
   Scope scope_;
-  std::vector<int> pieces_;  // of each binding
-  NodeMap<int> piece_of_;    // of each variable that a piece makes, plus 1
+  std::vector<int> pieces_;  // by binding
+  NodeMap<int> piece_of_;    // by variable that a piece makes, plus 1
   NodeMap<VarRef> raw_;
   Lets out_;
 };

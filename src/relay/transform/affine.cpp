@@ -1,5 +1,5 @@
-// One rule an operator; the rows are at the end. A rule gives nothing where it cannot compute the call: then the floats
-// stay.
+// The rules, one per operator; the table is at the end. A rule returns nothing if it cannot compute the call, which is
+// then left in floats.
 #include "relay/transform/affine.h"
 
 #include <cmath>
@@ -23,7 +23,7 @@ int64_t rank_of(const Expr& e) {
 }
 const TensorType& tensor_of(const Expr& e) { return *as<TensorType>(e->type); }
 
-// Zero points of as many zeros as there are scales.
+// Zero points, all 0, as many as there are scales.
 Expr zeros_for(const Expr& scale) {
   const TensorType& type = *as<TensorType>(scale->type);
   if (type.shape.empty()) return typed_scalar(0, DType::int32());
@@ -46,7 +46,7 @@ op::AttrValues values_of(const Call& call) {
   return out;
 }
 
-// A call of another operator that has those of these attributes which it knows; null: it does not take them.
+// A call of another operator with those of these attributes that it has; null if it does not accept them.
 Expr try_named(std::string_view name, Exprs args, const op::AttrValues& attrs, const Span& span) {
   const op::OpDef& def = *op::find(name);
   op::AttrValues known;
@@ -65,12 +65,12 @@ Maybe of(Expr value, Affine affine) {
 bool is_quantised_once(const Quantized* q) { return q && q->affine.size() == 1 && q->affine[0]; }
 bool is_single(const Quantized* q) { return is_quantised_once(q) && q->one().is_single(); }
 
-// A constant of floats as integers.
+// A constant of floats, quantised.
 Expr quantised_constant(const Expr& e, const Affine& to, int64_t axis) {
   return typed_call("qnn.quantize", {e, to.scale, to.zero_point}, {{"out_dtype", to.dtype}, {"axis", axis}}, e->span);
 }
 
-// The number that a scalar constant holds.
+// The value of a scalar constant.
 std::optional<double> number_of(const Expr& e) {
   const Constant* c = as<Constant>(e);
   return c && c->value.elements() == 1 ? std::optional(c->value.at(0)) : std::nullopt;
@@ -81,7 +81,7 @@ std::pair<double, double> range_of(DType dtype) {
   return dtype.code == DType::Code::UInt ? std::pair(0.0, whole - 1) : std::pair(-half, half - 1);
 }
 
-// --- what moves values, or chooses among them ------------------------------------------------------------------------
+// --- operators that move values, or choose among them ----------------------------------------------------------------
 Maybe same_values(const FloatCall& f) {
   if (!is_single(f.args[0])) return std::nullopt;
   Exprs args = f.call.args;
@@ -89,7 +89,7 @@ Maybe same_values(const FloatCall& f) {
   return of(try_call(f.call.callee, std::move(args), f.call.attrs, f.call.span), f.args[0]->one());
 }
 
-// The same of an operator whose result has the axes of its data: there may be a scale for each channel.
+// The same for an operator whose result has the axes of its data: there may be a scale per channel.
 Maybe same_axes(const FloatCall& f) {
   if (!is_quantised_once(f.args[0])) return std::nullopt;
   return of(try_call(f.call.callee, {f.args[0]->value}, f.call.attrs, f.call.span), f.args[0]->one());
@@ -100,7 +100,7 @@ Maybe nearest_only(const FloatCall& f) {
   return nearest ? same_values(f) : std::nullopt;
 }
 
-// Of a tuple, whose tensors have the scale of the data; those that are no floats in the program have none.
+// For a tuple, whose tensors have the scale of the data; tensors that are not floats in the program have none.
 Maybe parts(const FloatCall& f) {
   if (!is_single(f.args[0])) return std::nullopt;
   Exprs args = f.call.args;
@@ -117,7 +117,7 @@ Maybe parts(const FloatCall& f) {
   return out;
 }
 
-// Sums divided by counts, in int32.
+// Sums divided by the number of terms, in int32.
 Maybe mean(const FloatCall& f) {
   if (!is_single(f.args[0])) return std::nullopt;
   Expr wide = cast_to(f.args[0]->value, DType::int32());
@@ -178,7 +178,7 @@ Maybe named(const FloatCall& f, std::string_view name) {
 }
 
 Maybe unary(const FloatCall& f) {
-  // A sum of products does not go through the output's scale, which is that of the function's values.
+  // A sum of products is not requantised to the output's scale, which is that of the function's values.
   if (!is_single(f.args[0]) || f.args[0]->one().dtype == DType::int32()) return std::nullopt;
   return named(f, "qnn." + as<Op>(f.call.callee)->name);
 }
@@ -189,18 +189,19 @@ Maybe softmax(const FloatCall& f) {
 }
 
 Maybe avg_pool2d(const FloatCall& f) {
-  if (attribute<bool>(f.call, "count_include_pad", false)) return std::nullopt;  // what is counted stands for zp, not 0
+  // the padding that is counted represents zp, not 0
+  if (attribute<bool>(f.call, "count_include_pad", false)) return std::nullopt;
   return named(f, "qnn.avg_pool2d");
 }
 
 // --- sums and products -----------------------------------------------------------------------------------------------
-// The axis of an operand of rank `rank` that broadcasts to axis `axis` of one of rank `other`; -1: none.
+// The axis of an operand of rank `rank` that broadcasts to axis `axis` of one of rank `other`; -1 if none.
 int64_t broadcast_axis(int64_t axis, int64_t other, int64_t rank) {
   const int64_t at = axis - (other - rank);
   return at < 0 ? -1 : at;
 }
 
-// A constant added to sums of products: quantised as they are.
+// A constant added to sums of products: quantised with their scale.
 Maybe add_constant(const FloatCall& f, size_t data, bool first_only) {
   const Quantized* q = f.args[data];
   const Expr& constant = f.call.args[1 - data];
@@ -223,7 +224,7 @@ Maybe add_constant(const FloatCall& f, size_t data, bool first_only) {
   return of(made, q->one());
 }
 
-// An operand under the output's scale and type; null: it has no scale and is no constant.
+// An operand with the output's scale and type; null if it has no scale and is not a constant.
 Expr operand(const FloatCall& f, size_t k, bool as_output) {
   if (!f.args[k]) {
     const Expr& e = f.call.args[k];
@@ -261,7 +262,8 @@ Maybe subtract(const FloatCall& f) {
     if (Maybe sum = add_constant(f, 0, true)) return sum;
   return binary(f, "qnn.subtract");
 }
-// An operand of another type than the output's would go through the output's scale, which may be far from its own.
+// An operand of another type than the output's would be requantised to the output's scale, which may be far from its
+// own.
 Maybe multiply(const FloatCall& f) {
   for (const Quantized* q : f.args)
     if (!is_single(q) || !f.output || q->one().dtype != f.output->dtype) return std::nullopt;
@@ -289,7 +291,7 @@ Maybe bias_add(const FloatCall& f) {
             q->one());
 }
 
-// int32 sums under the product of both scales. `weight_axis`: along which a weight may have several.
+// int32 sums with the product of both scales. `weight_axis`: the axis along which a weight may have several scales.
 Maybe contraction(const FloatCall& f, std::string_view name, int64_t weight_axis, int64_t out_axis) {
   const Quantized *x = f.args[0], *w = f.args[1];
   if (!is_single(x) || !is_quantised_once(w)) return std::nullopt;

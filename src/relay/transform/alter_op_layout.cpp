@@ -1,10 +1,10 @@
-// alter_op_layout: brings the calls that a user names into other layouts, and what stands between them along.
+// alter_op_layout: converts the calls that a user selects to other layouts, together with the operators between them.
 //
-// The hook `alter_layout` is asked about each call of an operator with layouts, and gives that of the data, that of the
-// weights (without it the usual one beside the data's) and that of the result (without it the data's), or nothing: the
-// call stays as it is. They may have blocks: "NCHW16c", "OIHW16i16o"; that these do not divide the channels is an
-// error. The rest is the machine of convert_layout (layouts.h). Without the hook convolutions with channels in front
-// get them behind, as the kernels of this compiler store them.
+// The hook `alter_layout` is called on each call of an operator with layouts. It returns the layouts of the data, of
+// the weights (by default the usual one for the data's) and of the result (by default the data's), or nothing to leave
+// the call unchanged. Layouts may be blocked: "NCHW16c", "OIHW16i16o"; blocks that do not divide the channels are an
+// error. The rest is done by the converter of convert_layout (layouts.h). Without the hook, convolutions with channels
+// first become channels last, as the kernels of this compiler store them.
 #include "relay/op/shape/layout.h"
 #include "relay/transform/layouts.h"
 #include "relay/transform/pass.h"
@@ -13,7 +13,7 @@ namespace relay::transform {
 
 using namespace ir;
 
-// "NCHW", "NCHW4c": {"NHWC"}; what has no channels in front: {}.
+// "NCHW", "NCHW4c" become {"NHWC"}; layouts without channels first become {}.
 static std::vector<std::string> channels_last(const Call& call) {
   const op::OpDef& def = *as<Op>(call.callee)->def;
   const AttrValue value = value_of(call, layout_attribute(def));

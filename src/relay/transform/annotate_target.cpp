@@ -1,12 +1,12 @@
-// annotate_target: says of every call of an operator which compiler is meant to compute it, by marks around it.
+// annotate_target: marks every call of an operator for the compiler that is to compute it.
 //
 //   nn.relu(%x)     becomes     compiler_end(nn.relu(compiler_begin(%x, compiler="other")), compiler="other")
 //
-// The compiler is the first of PassContext::partitioning that takes the call; of a composite function, the one before
-// the point in its name (other.conv_relu). What none takes is marked "default". Marks stand around tensors: those of a
-// tuple around its fields, and a projection of a tuple that is written out is its field. Marks that are there are made
-// anew: what a run before gave to another compiler stays with it unless one of this run takes it. Calls that take or
-// give something else than tensors and tuples get no marks.
+// The compiler is the first of PassContext::partitioning that accepts the call; for a composite function, the one named
+// before the dot in its name (other.conv_relu). Calls that none accepts are marked "default". Marks are placed around
+// tensors: those of a tuple around its fields, and a projection of a tuple expression is its field. Existing marks are
+// renewed: a call that an earlier run assigned to another compiler stays with it unless one of this run accepts it.
+// Calls with operands or results other than tensors and tuples get no marks.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"
@@ -28,7 +28,7 @@ bool is_markable(const Type& type) {
   return tuple ? std::all_of(tuple->fields.begin(), tuple->fields.end(), is_markable) : as<TensorType>(type) != nullptr;
 }
 
-// A mark around a tensor; of a tuple, around each field.
+// Marks a tensor, or each field of a tuple.
 Expr marked(const char* op, const Expr& e, const Type& type, const std::string& compiler) {
   const TupleType* t = as<TupleType>(type);
   if (!t) return op::make(op, {e}, {{"compiler", compiler}}, e->span);
@@ -52,7 +52,7 @@ class Annotator {
   }
 
  private:
-  // Children first; composite functions and those of other compilers stay as they are.
+  // Visits children first; skips composite functions and those of other compilers.
   template <class F>
   static void visit_open(const Expr& root, F leave) {
     NodeSet done;
@@ -94,7 +94,7 @@ class Annotator {
     return before ? *before : no_compiler;
   }
 
-  // Without marks of an earlier run.
+  // Removes the marks of an earlier run.
   static Expr unmarked(Expr e) {
     while (true) {
       const Call* begin = call_of(e, "annotation.compiler_begin");
@@ -104,7 +104,7 @@ class Annotator {
     }
   }
 
-  // The new form of `e`, as those who do not belong to a compiler see it.
+  // The new form of `e`, for users outside of its compiler's region.
   const Expr& ended(const Expr& given) {
     Expr e = unmarked(given);
     const std::string* compiler = compilers_.find(e.get());
@@ -116,12 +116,12 @@ class Annotator {
 
   Expr annotated(const Expr& e) {
     const Call* call = as<Call>(e);
-    if (unmarked(e) != e) return e;  // looked through by those who use it
+    if (unmarked(e) != e) return e;  // its users look through it
     if (as<Function>(e) && (is_closed(e) || as<Function>(e)->attrs.count("Composite"))) return e;
     Exprs operands, children;
     bool is_call = call && (as<Op>(call->callee) || as<Function>(call->callee)) && is_markable(e->type);
     for_each_child(e, [&](const Expr& child) {
-      is_call = is_call && (operands.empty() || is_markable(child->type));  // the first is the callee
+      is_call = is_call && (operands.empty() || is_markable(child->type));  // the first child is the callee
       operands.push_back(child);
     });
     std::string compiler = is_call ? chosen(*call, e) : "";

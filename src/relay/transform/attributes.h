@@ -1,8 +1,8 @@
-// Calls of operators, as passes that know the operator read and change them:
+// Reads and changes attributes of operator calls:
 //
-//   const Call* pad = call_of(e, "nn.pad");                                    null when `e` is something else
+//   const Call* pad = call_of(e, "nn.pad");                                    null if `e` is something else
 //   std::string mode = attribute<std::string>(*pad, "pad_mode", "constant");
-//   Attrs attrs = with_attributes(*pad, {{"pad_mode", "edge"}});               the others stay
+//   Attrs attrs = with_attributes(*pad, {{"pad_mode", "edge"}});               keeps the others
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace relay::transform {
 
 using ir::call_of;
 
-// The default when the call has no attributes; a name that the operator lacks is a bug.
+// The default if the call has no attributes; an unknown name is a bug.
 template <class T>
 T attribute(const ir::Call& call, std::string_view name, T otherwise) {
   if (!call.attrs) return otherwise;
@@ -27,7 +27,7 @@ T attribute(const ir::Call& call, std::string_view name, T otherwise) {
 
 using Changes = std::vector<std::pair<std::string, ir::AttrValue>>;
 
-// For the same operator, which has them all; a wrong name or type is a bug.
+// For the same operator, which must have these attributes; a wrong name or type is a bug.
 inline ir::Attrs with_attributes(const ir::Call& call, const Changes& changes) {
   const ir::AttrsType& type = *ir::as<ir::Op>(call.callee)->def->attrs_type;
   Changes values = changes;

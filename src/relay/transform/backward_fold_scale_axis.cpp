@@ -1,15 +1,15 @@
-// backward_fold_scale_axis: a constant scale of a contraction's results goes into its weights.
+// backward_fold_scale_axis: folds a constant scale of a contraction's results into its weights.
 //
 //   multiply(nn.conv2d(%x, W), S)                      becomes    nn.conv2d(%x, multiply(W, S'))
 //   multiply(nn.bias_add(nn.conv2d(%x, W), B), S)
 //     becomes   nn.bias_add(nn.conv2d(%x, multiply(W, S')), multiply(B, S''))
-//   multiply(nn.relu(add(nn.conv2d(%x, W), nn.conv2d(%y, V))), S)    becomes the same of both convolutions
+//   multiply(nn.relu(add(nn.conv2d(%x, W), nn.conv2d(%y, V))), S)    becomes the same for both convolutions
 //
-// S has one element, or one for each output channel; S' is S in the place of that axis of the weights. So a batch_norm
-// behind a convolution costs an addition (simplify_inference comes before). A scale goes through nn.relu and
-// nn.leaky_relu where all of it is above zero, through sums and differences where both sides take it or one is a
-// constant. Nothing else may read what is between, and the weights must be constant, or option
-// backward_fold_scale_axis.any_weights=1. What it leaves on constants is computed by fold_constant.
+// S has one element, or one for each output channel; S' is S along that axis of the weights. So a batch_norm after a
+// convolution costs only an addition (simplify_inference runs before). A scale passes through nn.relu and nn.leaky_relu
+// if all of it is positive, and through sums and differences if both sides absorb it or one is a constant. The
+// intermediate values must have no other users, and the weights must be constant, unless
+// backward_fold_scale_axis.any_weights=1. fold_constant evaluates the remaining operations on constants.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/dataflow.h"
@@ -22,7 +22,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int max_depth = 16;  // of what stands between a scale and the contractions
+constexpr int max_depth = 16;  // of the operators between a scale and the contractions
 
 class BackwardFolder {
  public:
@@ -41,7 +41,7 @@ class BackwardFolder {
   }
 
  private:
-  // `now` times the scale without a multiplication of it, or null. `before` has the types and the uses.
+  // `now` times the scale, without multiplying it, or null. `before` has the types and the uses.
   Expr scaled(const Expr& before, const Expr& now, const Constant& scale, const Type& type, int depth) const {
     const int* uses = uses_.find(before.get());
     const Call *old = as<Call>(before), *call = as<Call>(now);
@@ -70,7 +70,7 @@ class BackwardFolder {
     return ir::call(call.callee, {data, shift}, call.attrs, call.span);
   }
 
-  // Constants in a sum are multiplied as they are: the scale is broadcast with them as it was with the sum.
+  // Constants in a sum are multiplied directly: the scale broadcasts with them as it did with the sum.
   Expr scaled_sum(const Call& old, const Call& call, const Constant& scale, const Type& type, int depth) const {
     Exprs args;
     bool has_contraction = false;

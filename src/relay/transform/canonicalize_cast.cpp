@@ -1,5 +1,5 @@
-// canonicalize_cast: a cast to a wider type that several elementwise operators read becomes one for each of them, so
-// that each can be computed with its reader and only the narrow values are stored.
+// canonicalize_cast: copies a cast to a wider type for each elementwise operator that reads it, so that each copy can
+// be computed with its reader and only the narrow values are stored.
 //
 //   %0 = cast(%x, dtype="int32");  (add(%0, %y), nn.relu(%0))
 //     becomes   (add(cast(%x, dtype="int32"), %y), nn.relu(cast(%x, dtype="int32")))

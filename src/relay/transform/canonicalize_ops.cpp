@@ -1,4 +1,4 @@
-// canonicalize_ops: nn.bias_add becomes its definition, an addition, so that passes know one operator less.
+// canonicalize_ops: replaces nn.bias_add by its definition, an addition, so that later passes need not handle it.
 //
 //   nn.bias_add(%x, %b, axis=1)    becomes    add(%x, expand_dims(%b, axis=1, num_newaxis=2))
 #include "relay/ir/rewrite.h"

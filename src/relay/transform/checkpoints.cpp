@@ -9,7 +9,7 @@ namespace relay::transform {
 using namespace ir;
 
 NodeMap<std::vector<size_t>> checkpointed(const std::vector<Binding>& bindings) {
-  // For each variable the one checkpoint that it leads to; null: none, or several.
+  // For each variable, the only checkpoint that it leads to; null for none or several.
   NodeMap<const ExprNode*> leads_to;
   NodeMap<bool> used;
   NodeMap<std::vector<size_t>> pieces;
@@ -38,7 +38,7 @@ Recomputed recomputed(const std::vector<Binding>& bindings, const std::vector<si
   for (const size_t i : piece) fresh[bindings[i].var.get()] = nullptr;
   auto again = [&](const Expr& e) -> Expr {
     const Var* v = as<Var>(e);
-    if (!v || (!fresh.contains(v) && !as<TensorType>(v->type))) return e;  // tuples have no checkpoint around them
+    if (!v || (!fresh.contains(v) && !as<TensorType>(v->type))) return e;  // tuples are not wrapped in checkpoints
     VarRef& known = fresh[v];
     if (known) return known;
     known = var(v->name, nullptr, v->span);

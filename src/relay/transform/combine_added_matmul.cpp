@@ -1,11 +1,11 @@
-// combine_added_matmul: transposed products that are added up become one product of all their rows.
+// combine_added_matmul: merges a sum of transposed products into one product of all their rows.
 //
 //   add(nn.matmul(%a, %x, transpose_a=True), nn.matmul(%b, %y, transpose_a=True))
 //     becomes   nn.matmul(concatenate((%a, %b)), concatenate((%x, %y)), transpose_a=True)
 //
-// This is the gradient of a weight that is used many times, as by the steps of an LSTM: each product writes the whole
-// sum again, and has few rows to compute it from. It pays where the copies of the rows are smaller than the sums that
-// are saved: for a product of k rows, k * (m + n) < m * n elements. Other terms of the sum are added to the product.
+// Such sums are gradients of weights that are used many times, as by the steps of an LSTM: each product rewrites the
+// whole sum, from few rows. The pass pays if the copies of the rows are smaller than the sums that are saved: for a
+// product of k rows, if k * (m + n) < m * n elements. Other terms of the sum are added to the product.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/scalar/simplify.h"
@@ -26,7 +26,7 @@ class Combiner {
   }
 
   FunctionRef run(PassContext& context) {
-    // From the last sum to the first, so that a sum is met before those that are its terms.
+    // From the last sum to the first, so that a sum is visited before its terms.
     for (size_t i = flow_.nodes.size(); i-- > 0;)
       if (const Expr& e = flow_.nodes[i]; is_sum(e) && !inner_.contains(e.get())) find(e);
     if (sums_.size() == 0) return f_;
@@ -46,7 +46,7 @@ class Combiner {
 
   static double size(const TensorType* type, size_t axis) { return static_cast<double>(type->shape[axis]->ivalue); }
 
-  // A product that nothing but a sum reads, and for which the pass pays.
+  // A product that only a sum reads, and for which the pass pays.
   bool is_product(const Expr& e) const {
     const Call* call = call_of(e, "nn.matmul");
     if (!call || users_[index(e)] != 1 || !attribute(*call, "transpose_a", false) ||
@@ -60,7 +60,7 @@ class Combiner {
     return k * (m + n) < m * n;
   }
 
-  // Notes a sum with its inner sums, which nothing else reads, if some of its terms become one.
+  // Records a sum with its inner sums, which have no other users, if some of its terms can be merged.
   void find(const Expr& sum) {
     const int scope = flow_.scopes[index(sum)];
     int products = 0;
@@ -79,7 +79,7 @@ class Combiner {
     if (products > 1) sums_.insert(sum.get());
   }
 
-  // `now`: the sum with what its terms read rewritten.
+  // `now`: the sum with rewritten operands of its terms.
   Expr combined(const Expr& sum, const Expr& now) const {
     Exprs left, right, others;
     for (std::vector<std::pair<Expr, Expr>> next{{sum, now}}; !next.empty();) {
@@ -104,7 +104,7 @@ class Combiner {
   const FunctionRef& f_;
   Dataflow flow_;
   std::vector<int> users_;
-  NodeSet sums_;              // that become a product
+  NodeSet sums_;              // sums that become a product
   NodeSet inner_, products_;  // sums that are terms of sums; the products among the terms
 };
 

@@ -14,7 +14,7 @@ using namespace ir;
 
 namespace {
 
-// Calls that become one: `ends` are the last nodes of the branches, each `followers` operators behind its call.
+// Calls that are merged: `ends` are the last nodes of the branches, each `followers` operators after its call.
 struct Branches {
   int64_t weight_axis, result_axis;
   std::vector<const Call*> calls;
@@ -27,7 +27,7 @@ Attrs without_extent(const Call& call, const char* extent) {
   return extent && call.attrs ? with_attributes(call, {{extent, AttrValue{}}}) : call.attrs;
 }
 
-// Nothing when the weights' shapes say that they cannot be joined.
+// True unless the weights' shapes prevent joining.
 bool joins(const Call& a, const Call& b, int64_t axis) {
   const TensorType *x = as<TensorType>(a.args[1]->type), *y = as<TensorType>(b.args[1]->type);
   if (x->dtype != y->dtype || x->shape.size() != y->shape.size()) return false;
@@ -100,7 +100,7 @@ class Combiner {
 
   int scope(const Expr& e) const { return flow_.scopes[static_cast<size_t>(flow_.index(e))]; }
 
-  // Moves the ends on if the same operator follows all of them, and nothing else does.
+  // Advances the ends if the same operator follows all of them, and they have no other users.
   bool follow(Branches& b) const {
     Exprs next;
     for (const Expr& end : b.ends) {
@@ -122,8 +122,8 @@ class Combiner {
     return true;
   }
 
-  // The axis along which operands of branches are joined: that of the channels, of a bias or of what is stretched over
-  // all other axes. Nothing: the operator has no such operand.
+  // The axis along which operands of branches are joined: that of the channels, for a bias or an operand that
+  // broadcasts over all other axes. Nullopt if the operator has no such operand.
   std::optional<int64_t> axis_of_operand(const Call& call, const Expr& data, const Branches& b) const {
     const Op& op = *as<Op>(call.callee);
     if (call.args.size() != 2 || !is_given(call.args[1])) return std::nullopt;
@@ -142,7 +142,7 @@ class Combiner {
     return static_cast<int64_t>(operand.size()) <= rank ? std::optional(at) : std::nullopt;
   }
 
-  // The data of the branches; `now`: the first end, with what its branch reads rewritten.
+  // The data of the branches; `now`: the first end, with the operands of its branch rewritten.
   static Expr data_of(const Branches& b, const Expr& now) {
     Expr data = now;
     for (size_t step = 0; step < b.followers; ++step) data = as<Call>(data)->args[0];
@@ -216,7 +216,7 @@ class Combiner {
   AttrValue extent(const Call& call, int64_t total) const {
     const int field = call.attrs->type.find(kind_.extent);
     const AttrValue given = call.attrs->get(static_cast<size_t>(field));
-    return std::holds_alternative<int64_t>(given) ? AttrValue(total) : given;  // not given: it stays so
+    return std::holds_alternative<int64_t>(given) ? AttrValue(total) : given;  // stays unset
   }
 
   static Expr joined(const Exprs& parts, int64_t axis) {
@@ -230,7 +230,7 @@ class Combiner {
   std::vector<Exprs> users_;
   NodeSet params_;
   std::vector<Branches> found_;
-  NodeMap<std::pair<size_t, size_t>> ends_;  // the branches that a node ends, and which one
+  NodeMap<std::pair<size_t, size_t>> ends_;  // the branches that a node ends, and the index in them
 };
 
 }  // namespace

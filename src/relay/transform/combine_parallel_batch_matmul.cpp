@@ -1,9 +1,10 @@
-// combine_parallel_batch_matmul: products of the same batch of matrices become one with all the right-hand columns.
+// combine_parallel_batch_matmul: merges products of the same batch of matrices into one with all the right-hand
+// columns.
 //
 //   (nn.batch_matmul(%x, %a), nn.batch_matmul(%x, %b), nn.batch_matmul(%x, %c))
 //     becomes   split(nn.batch_matmul(%x, concatenate((%a, %b, %c), axis=2)), ..., axis=2)
 //
-// From three on (option min_branches). Right-hand sides that are transposed are joined along axis 1.
+// Applies to at least three products (option min_branches). Transposed right-hand sides are joined along axis 1.
 #include "relay/transform/attributes.h"
 #include "relay/transform/combine_parallel.h"
 

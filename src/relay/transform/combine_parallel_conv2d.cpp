@@ -1,9 +1,9 @@
-// combine_parallel_conv2d: convolutions of the same data become one with all their filters.
+// combine_parallel_conv2d: merges convolutions of the same data into one with all their filters.
 //
 //   (nn.conv2d(%x, %a), nn.conv2d(%x, %b), nn.conv2d(%x, %c))
 //     becomes   split(nn.conv2d(%x, concatenate((%a, %b, %c), axis=0)), ..., axis=1)
 //
-// From three on (option min_branches); not grouped ones.
+// Applies to at least three convolutions without groups (option min_branches).
 #include "relay/transform/attributes.h"
 #include "relay/transform/combine_parallel.h"
 

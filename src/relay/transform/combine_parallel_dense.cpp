@@ -1,9 +1,10 @@
-// combine_parallel_dense: dense layers of the same data become one with all their weights.
+// combine_parallel_dense: merges dense layers of the same data into one with all their weights.
 //
 //   (nn.dense(%x, %a), nn.dense(%x, %b), nn.dense(%x, %c))
 //     becomes   split(nn.dense(%x, concatenate((%a, %b, %c), axis=0)), ..., axis=1)
 //
-// From three on (option min_branches). With option to_batch=1 layers of equal sizes become a batch of products:
+// Applies to at least three layers (option min_branches). With option to_batch=1 layers of equal sizes become a batch
+// of products:
 //
 //   split(nn.batch_matmul(expand_dims(%x, axis=0), stack((%a, %b, %c)), transpose_b=True), indices_or_sections=3)
 #include "relay/transform/attributes.h"

@@ -1,10 +1,10 @@
-// common_subexpr: calls of one operator with the same arguments and attributes become one node, computed once.
+// common_subexpr: merges calls of one operator with the same arguments and attributes into one node, computed once.
 //
 //   add(exp(%x), exp(%x))        becomes        %0 = exp(%x); add(%0, %0)
 //
-// Constants up to 4 Ki elements are merged when equal. A node is replaced only by one of its own or an enclosing scope,
-// so nothing that ran in one branch of an `if` starts to run before it. Calls for which PassContext::skip holds stay as
-// they are.
+// Equal constants of up to 4 Ki elements are merged. A node is replaced only by one of its own or an enclosing scope,
+// so a computation in one branch of an `if` is never moved before it. Calls for which PassContext::skip holds are
+// unchanged.
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
@@ -17,15 +17,15 @@ namespace relay::transform {
 using namespace ir;
 
 static constexpr int64_t max_elements = 4096;
-static constexpr int max_scopes = 16;  // how far out an equal node is looked for
+static constexpr int max_scopes = 16;  // the number of enclosing scopes that are searched
 
 static uint64_t mix(uint64_t h, uint64_t v) {
   h = (h ^ v) * 0x9E3779B97F4A7C15ull;
   return h ^ h >> 32;
 }
 
-// Equal keys are likely, different hashes certain, to say that nodes compute the same; 0: the node takes no part.
-// The children are already unique, so they are compared by identity.
+// Equal keys suggest, and different keys disprove, that nodes compute the same; 0 excludes the node. The children are
+// already unique, so they are compared by identity.
 static uint64_t key_of(const Expr& e) {
   uint64_t h = static_cast<uint64_t>(e->kind) + 1;
   switch (e->kind) {

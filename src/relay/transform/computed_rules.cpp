@@ -40,7 +40,7 @@ Expr compose_transposes(const Call& outer, const Type& type) {
   return inner ? typed_call("transpose", {x}, {{"axes", both}}, outer.span) : nullptr;
 }
 
-// layout_transform(layout_transform(x)), and one to the layout that there is.
+// layout_transform(layout_transform(x)), and a transform to the current layout.
 Expr compose_layouts(const Call& outer, const Type& type) {
   const std::string from = attribute<std::string>(outer, "src_layout", ""),
                     to = attribute<std::string>(outer, "dst_layout", "");
@@ -48,14 +48,14 @@ Expr compose_layouts(const Call& outer, const Type& type) {
   const Call* inner = inner_call(outer, "layout_transform");
   if (!inner || attribute<std::string>(*inner, "dst_layout", "") != from) return nullptr;
   const std::string first = attribute<std::string>(*inner, "src_layout", "");
-  // Blocks are filled up where they do not divide: what one step makes has the same type if none was on the way.
+  // Blocks are padded if they do not divide the axes: one step yields the same type only if no padding was involved.
   const Expr direct = first == to ? inner->args[0]
                                   : typed_call("layout_transform", {inner->args[0]},
                                                {{"src_layout", first}, {"dst_layout", to}}, outer.span);
   return equal(direct->type, type) ? direct : nullptr;
 }
 
-// Whether every value of `from` is one of `to`.
+// True if every value of `from` is representable in `to`.
 bool holds_all(DType to, DType from) {
   if (to == from || from.is_bool()) return true;
   if (to.is_bool() || (from.is_float() && !to.is_float())) return false;
@@ -71,7 +71,7 @@ bool holds_all(DType to, DType from) {
   return digits(to) >= digits(from);
 }
 
-// cast(cast(x)), where the inner one loses nothing.
+// cast(cast(x)), if the inner one loses nothing.
 Expr compose_casts(const Call& outer, const Type& type) {
   const Call* inner = inner_call(outer, "cast");
   const TensorType *middle = as<TensorType>(outer.args[0]->type), *to = as<TensorType>(type);
@@ -81,12 +81,12 @@ Expr compose_casts(const Call& outer, const Type& type) {
   if (from->dtype.is_int() && middle->dtype.is_float() && !to->dtype.is_float() && !to->dtype.is_bool() &&
       !holds_all(to->dtype, from->dtype))
     return nullptr;
-  // Of bool: a cast to it asks whether a value is zero, which the widened value answers alike.
+  // For bool: a cast to it tests for non-zero, with the same result for the widened value.
   if (from->dtype == to->dtype) return inner->args[0];
   return typed_call("cast", {inner->args[0]}, {{"dtype", to->dtype}}, outer.span);
 }
 
-// Whether bounds of integers are integers: those between are cut to one.
+// True if bounds of integers are integers; fractional bounds would be truncated.
 bool has_whole_bounds(const Call& clip) {
   const TensorType* t = as<TensorType>(clip.args[0]->type);
   if (!t || t->dtype.is_float()) return t;
@@ -95,7 +95,7 @@ bool has_whole_bounds(const Call& clip) {
   return true;
 }
 
-// clip(clip(x)): the bounds meet. Those of the outer one count where they leave nothing in common.
+// clip(clip(x)): intersects the bounds. If the intersection is empty, those of the outer clip apply.
 Expr compose_clips(const Call& outer, const Type&) {
   const Call* inner = inner_call(outer, "clip");
   if (!inner || !has_whole_bounds(outer) || !has_whole_bounds(*inner)) return nullptr;
@@ -107,7 +107,7 @@ Expr compose_clips(const Call& outer, const Type&) {
   return typed_call("clip", {inner->args[0]}, {{"a_min", least}, {"a_max", most}}, outer.span);
 }
 
-// The range of an integer type; of others none.
+// The range of an integer type; nullopt for others.
 std::optional<std::pair<double, double>> range_of(const Type& type) {
   const TensorType* t = as<TensorType>(type);
   if (!t || !t->dtype.is_int() || t->dtype.bits > 32) return std::nullopt;
@@ -115,7 +115,7 @@ std::optional<std::pair<double, double>> range_of(const Type& type) {
   return t->dtype.code == DType::Code::UInt ? std::pair(0.0, whole - 1) : std::pair(-whole / 2, whole / 2 - 1);
 }
 
-// clip(x) and clip(cast(x)) to bounds that hold every value of an integer type.
+// clip(x) and clip(cast(x)) with bounds that contain every value of an integer type.
 Expr needless_clip(const Call& outer, const Type& type) {
   if (Expr one = compose_clips(outer, type)) return one;
   const Call* cast = inner_call(outer, "cast");
@@ -128,7 +128,7 @@ Expr needless_clip(const Call& outer, const Type& type) {
   return outer.args[0];
 }
 
-// cast(clip(cast(x))) to the type that x has, between bounds of that type: clip(x).
+// cast(clip(cast(x))) to the type of x, with bounds of that type: clip(x).
 Expr clip_between_casts(const Call& outer, const Type& type) {
   if (Expr one = compose_casts(outer, type)) return one;
   const Call* clip = inner_call(outer, "clip");
@@ -142,11 +142,11 @@ Expr clip_between_casts(const Call& outer, const Type& type) {
   if (low <= range->first && high >= range->second) return widened->args[0];
   if (low != static_cast<double>(static_cast<int64_t>(std::max(low, range->first))) ||
       high != static_cast<double>(static_cast<int64_t>(std::min(high, range->second))))
-    return nullptr;  // a bound between integers, or beyond the type
+    return nullptr;  // a fractional bound, or one beyond the type
   return typed_call("clip", {widened->args[0]}, {{"a_min", low}, {"a_max", high}}, outer.span);
 }
 
-// collapse_sum_like(x, y), whose sizes are numbers: sum(x), under the shape of y. What y holds is not needed then.
+// collapse_sum_like(x, y) with numeric sizes: sum(x), reshaped to the shape of y. The values of y are not needed then.
 Expr concrete_collapse(const Call& outer, const Type& type) {
   const TensorType *from = as<TensorType>(outer.args[0]->type), *to = as<TensorType>(type);
   if (!from || !to) return nullptr;
@@ -188,7 +188,7 @@ std::optional<Product> as_product(const Expr& e) {
   return out.factors.size() == 2 ? std::optional(out) : std::nullopt;
 }
 
-// a x x + b x y + c y y where it has real roots: a (x + p y) (x + q y).
+// a x x + b x y + c y y with real roots: a (x + p y) (x + q y).
 Expr factorise(const Call& outer, const Type& type) {
   const TensorType* t = as<TensorType>(type);
   const bool left = call_of(outer.args[0], "add");

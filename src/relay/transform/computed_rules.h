@@ -1,4 +1,4 @@
-// The rules of simplify_expr that compute attributes: what rules.def cannot say.
+// The rules of simplify_expr that compute attributes, which rules.def cannot express.
 #pragma once
 
 #include "relay/ir/expr.h"
@@ -8,9 +8,9 @@ namespace relay::transform {
 struct ComputedRule {
   const char* name;
   const char* text;
-  const char* op;                                                   // at the top
-  ir::Expr (*replace)(const ir::Call& call, const ir::Type& type);  // null: it does not apply
-  bool rounds = false;                                              // the result is rounded elsewhere
+  const char* op;                                                   // the outermost operator
+  ir::Expr (*replace)(const ir::Call& call, const ir::Type& type);  // returns null if it does not apply
+  bool rounds = false;                                              // the result may be rounded differently
 };
 const std::vector<ComputedRule>& computed_rules();
 

@@ -1,10 +1,10 @@
-// convert_layout: brings operators into given layouts, and what stands between them along.
+// convert_layout: converts operators to specified layouts, together with the operators between them.
 //
-// Option convert_layout.layouts says which: "nn.conv2d NHWC HWIO; nn.max_pool2d NHWC", an operator, the layout of its
-// data, that of its weights and that of its result. "default" for the data: as it is; without one for the weights they
-// get the usual one beside that of the data, without one for the result that of the data. They may have blocks,
-// "nn.conv2d NCHW8c OIHW8i8o"; a call whose axes these do not divide stays. Option convert_layout.skip="0 3" leaves out
-// the first and the fourth call of those operators. Without the first option nothing changes. See layouts.h.
+// Option convert_layout.layouts specifies them: "nn.conv2d NHWC HWIO; nn.max_pool2d NHWC", an operator, the layouts of
+// its data, weights and result. "default" leaves the data unchanged. If unset, the weights get the usual layout for
+// that of the data, and the result gets that of the data. Layouts may be blocked, "nn.conv2d NCHW8c OIHW8i8o"; a call
+// whose axes the blocks do not divide is unchanged. Option convert_layout.skip="0 3" leaves out the first and the
+// fourth call of those operators. Without the first option nothing changes. See layouts.h.
 #include <algorithm>
 #include <charconv>
 #include <set>

@@ -6,7 +6,7 @@ namespace relay::transform {
 
 using namespace ir;
 
-// Whether everything in it is evaluated once: nothing is in a branch or in a function.
+// True if everything in it is evaluated once: nothing is in a branch or in a function.
 static bool is_straight(const Expr& body) {
   bool straight = true;
   visit(body, [&](const Expr& e) {

@@ -20,7 +20,7 @@ void for_each_open_child(const Expr& e, function_ref<void(const Expr&)> f) {
   if (!is_closed(e)) for_each_child(e, f);
 }
 
-// Whether child number `i` of e is in a scope of its own.
+// True if child number `i` of e opens a scope.
 static bool opens_scope(const Expr& e, size_t i, bool of_lets) {
   switch (e->kind) {
     case ExprKind::Function: return true;

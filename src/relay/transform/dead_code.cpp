@@ -1,11 +1,10 @@
-// dead_code: a let-bound value that nothing uses is dropped if evaluating it has no effect.
+// dead_code: drops unused let-bound values whose evaluation has no effect.
 //
 //   let %a = exp(%x); let %b = ref_write(%r, %x); %x        becomes        let %b = ref_write(%r, %x); %x
 //
-// Effects are writes to references and calls of functions that may have them. A projection of a tuple that is written
-// out becomes its element: (%a, %b).0 is %a. Option dead_code.inline_once=1: then a value without effects that is used
-// once stands where it is used. Option dead_code.ignore_impurity=1: a value that nothing uses is dropped whatever
-// effects it has.
+// Effects are writes to references and calls of functions that may have effects. A projection of a tuple expression
+// becomes its element: (%a, %b).0 is %a. With option dead_code.inline_once=1, a value without effects that is used once
+// is moved to its use. With option dead_code.ignore_impurity=1, unused values are dropped whatever effects they have.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/effects.h"
@@ -15,7 +14,7 @@ namespace relay::transform {
 
 using namespace ir;
 
-// The variables whose values are needed: those used by the result, by effects, and by values that are needed.
+// The variables whose values are needed: by the result, by effects, and by other needed values.
 static NodeSet live_variables(const Expr& root, const Effects& effects, bool ignore_impurity) {
   NodeSet seen, live;
   NodeMap<const Expr*> values;
@@ -52,12 +51,12 @@ static FunctionRef without_dead_code(const FunctionRef& f, const Effects& effect
   return FunctionRef(as<Function>(result));
 }
 
-// Values that are used once, and not in a function that may be called often, stand where they are used.
+// Moves values that are used once, and not in a function that may be called often, to their uses.
 static FunctionRef inlined_once(const FunctionRef& f, Effects& effects) {
   effects.look_at(f);
   NodeSet captured = captured_variables(f);
   std::unordered_map<const ExprNode*, size_t> uses = use_counts(f);
-  NodeMap<const ExprNode*> variable_of;  // a value -> the variable that it replaces
+  NodeMap<const ExprNode*> variable_of;  // from values to the variables that they replace
   NodeSet replaced;
   visit(f, [&](const Expr& e) {
     const Let* let = as<Let>(e);

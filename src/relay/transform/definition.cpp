@@ -10,7 +10,7 @@ using namespace ir;
 Expr definition_of(const Call& before, const Call& now) {
   const Op* op = as<Op>(now.callee);
   if (!op || !op->def->definition) return nullptr;
-  Exprs inputs;  // typed variables in the place of the arguments
+  Exprs inputs;  // typed variables in place of the arguments
   VarMap arguments;
   for (size_t i = 0; i < now.args.size(); ++i) {
     VarRef input = var(op->def->inputs[i].name, before.args[i]->type, now.span);

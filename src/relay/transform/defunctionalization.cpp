@@ -1,5 +1,5 @@
-// defunctionalization: functions that are values become data, and calls of them calls of a function that looks at it
-// (Reynolds, "Definitional Interpreters for Higher-Order Programming Languages", 1972).
+// defunctionalization: replaces function values by data, and their calls by calls of a function that dispatches on the
+// data (Reynolds, "Definitional Interpreters for Higher-Order Programming Languages", 1972).
 //
 //   def @twice(%f: fn (int32) -> int32, %x: int32) -> int32 { %f(%f(%x)) }
 //   def @main(%y: int32) { @twice(fn (%x: int32) { add(%x, %y) }, 1) }
@@ -11,11 +11,11 @@
 //               def @twice(%f: Function0, %x: int32) -> int32 { @apply_Function0(%f, @apply_Function0(%f, %x)) }
 //               def @main(%y: int32) -> int32 { @twice(main_v0_closure(%y), 1) }
 //
-// There is one data type for each type of function, with a constructor for each function that becomes a value of it,
-// whose fields are what the function captured. First functions with type parameters are copied for the types that they
-// are called with (instances.h), and lambda_lift makes all functions global. Refused: parameters and results of @main
-// that are functions, definitions of data types with functions in them, and types of functions with symbolic sizes.
-// A program without functions as values is not changed.
+// There is one data type per function type, with a constructor for each function that is used as a value of it; its
+// fields are the captured values. First, functions with type parameters are copied for the types of their calls
+// (instances.h), and lambda_lift makes all functions global. Refused are functions as parameters or results of @main,
+// definitions of data types that contain functions, and function types with symbolic sizes. A program without function
+// values is unchanged.
 #include <algorithm>
 #include <set>
 
@@ -75,13 +75,13 @@ class Defunctionalizer {
   }
 
  private:
-  // A global function as a value, with what it captured.
+  // A global function as a value, with its captured values.
   struct Closure {
     std::string function;
     Types captured;
     Ref<const Constructor> constructor;
   };
-  // A type of functions.
+  // A function type.
   struct Kind {
     Type type;
     std::string name, apply;
@@ -153,7 +153,7 @@ class Defunctionalizer {
                        [&](const auto& f) { return f.second == e; });
   }
 
-  // Global functions among the children that are values.
+  // The children, with global functions that are values replaced.
   Expr with_values(const Expr& before, const Expr& now) {
     Exprs old, children;
     for_each_child(before, [&](const Expr& child) { old.push_back(child); });
@@ -169,7 +169,7 @@ class Defunctionalizer {
     return changed ? with_children(now, children) : now;
   }
 
-  // What lambda_lift leaves of a function inside of another: fn (%y) { @f(%captured, %y) }.
+  // The closure that lambda_lift leaves of an inner function: fn (%y) { @f(%captured, %y) }.
   Expr closure(const Function& f, const Expr& before, const Expr& now) {
     const Expr body = inner_body(f.body);
     const Call* call = as<Call>(body);
@@ -198,14 +198,16 @@ class Defunctionalizer {
     return ir::call(global(kinds_[kind(callee->type, now.span)].apply), std::move(args), {}, now.span);
   }
 
-  // The data type, and the function that calls what a value of it stands for.
+  // Defines the data type, and the function that calls the function represented by a value of it.
   void define(size_t at) {
     const FuncType& f = *as<FuncType>(kinds_[at].type);
     const Span span = kinds_[at].span;
     std::vector<VarRef> params{var("f", Type(new DataTypeName(kinds_[at].name)), span)};
     for (const Type& t : f.args) params.push_back(var(format("x{}", params.size() - 1), data(t, span), span));
     const Type result = data(f.result, span);
-    if (kinds_[at].closures.empty())  // Nobody makes a value of it: one that nobody makes, and whose call does not end.
+    // No function becomes a value of it: the data type gets a constructor that is never used, and its call never
+    // returns.
+    if (kinds_[at].closures.empty())
       kinds_[at].closures.push_back(
           {kinds_[at].apply,
            {},
@@ -256,7 +258,7 @@ Status check(const Module& module) {
   return ok();
 }
 
-// Whether a function is anything but called where it is named.
+// True if a function is used other than by a direct call.
 bool has_function_values(const Module& module) {
   bool found = false;
   for (const auto& [name, f] : module.functions) {

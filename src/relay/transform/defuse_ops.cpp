@@ -1,4 +1,4 @@
-// defuse_ops: what fuse_ops did is undone: a call of a primitive function becomes its body.
+// defuse_ops: undoes fuse_ops: replaces calls of primitive functions by their bodies.
 //
 //   %0 = fn (%p0: float32, Primitive=1) { exp(add(%p0, 1f)) };  %0(%x)        becomes        exp(add(%x, 1f))
 #include "relay/ir/rewrite.h"

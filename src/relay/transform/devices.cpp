@@ -11,7 +11,7 @@ namespace relay::transform {
 
 using namespace ir;
 
-// The digits behind a kind: "", ":1", "(1)".
+// The number after a device kind: "", ":1", "(1)".
 static std::optional<int64_t> number_of(std::string_view text) {
   if (text.empty()) return 0;
   const bool in_parentheses = text.front() == '(' && text.back() == ')';

@@ -1,5 +1,5 @@
-// The names of devices in programs: a kind and a number, "cuda:1". Programs run on the processor, "cpu", of which they
-// may tell several apart; others can be planned for.
+// The names of devices in programs: a kind and a number, "cuda:1". Programs run on the processor, "cpu", and may
+// distinguish several of them; other devices can only be planned for.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-// By its name ("cpu", "cuda:1", "cpu(1)", "gpu" for "cuda"); nothing for "", which is any device. A kind that nobody
-// knows is an error.
+// Parses a name ("cpu", "cuda:1", "cpu(1)", "gpu" for "cuda"); nullopt for "", which is any device. An unknown kind is
+// an error.
 Result<std::optional<Device>> device_of(const std::string& name, const Span& span);
 // "cpu:1"
 std::string device_name(const Device& device);
 
-// Whether all that a module says of devices is on the processor, for which there are kernels.
+// Checks that a module only uses the processor, because there are no kernels for other devices.
 Status check_devices(const ir::Module& module);
 
 }  // namespace relay::transform

@@ -1,8 +1,8 @@
-// div_to_mul: a division of floats by a constant becomes a multiplication by its reciprocal.
+// div_to_mul: replaces a division of floats by a constant by a multiplication with its reciprocal.
 //
 //   divide(%x, 4f)    becomes    multiply(%x, 0.25f)
 //
-// The reciprocal is rounded, so results may differ in the last place. A divisor with a zero in it stays.
+// The reciprocal is rounded, so results may differ in the last place. A divisor that contains a zero is unchanged.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"

@@ -1,10 +1,10 @@
-// dynamic_to_static: an operator that takes a shape as a tensor becomes the one that has it as an attribute, where the
+// dynamic_to_static: replaces an operator that takes a shape as a tensor by the one that has it as an attribute, if the
 // tensor is a constant.
 //
 //   dyn.reshape(%x, meta[relay.Constant][0])    with [2, -1]    becomes    reshape(%x, newshape=[2, -1])
 //
-// Shapes are often computed of other shapes: constants are folded, and what has become one is looked at again, until
-// nothing changes. A call that the static operator refuses stays, to be refused when it runs.
+// Shapes are often computed from other shapes: the pass alternates with constant folding until nothing changes. A call
+// that the static operator refuses is unchanged, and fails at run time.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"
@@ -46,7 +46,7 @@ const struct {
     {"dyn.zeros", "zeros", {{0, "shape"}}},
 };
 
-// A constant as a value of the attribute: a number or a list of numbers, or for each row a list.
+// A constant as a value of the attribute: a number, a list of numbers, or a list per row.
 AttrValue value_of(const Tensor& t, const AttrField& field) {
   const bool is_list = std::string_view(field.type_name).starts_with("list");
   if (!t.dtype().is_int()) {
@@ -64,7 +64,7 @@ AttrValue value_of(const Tensor& t, const AttrField& field) {
   return rows;
 }
 
-// The call with what is constant moved into attributes; the others are those of the same names.
+// The call with constant inputs moved into attributes; the others keep their names.
 Expr fixed(const Expr& before, const Expr& now) {
   for (const auto& [dynamic, name, moved] : table) {
     const Call* call = call_of(now, dynamic);
@@ -79,7 +79,7 @@ Expr fixed(const Expr& before, const Expr& now) {
       attrs.push_back({m.attribute, value_of(c->value, field)});
       stays[m.input] = false;
     }
-    // The static reshape gives values below -1 a meaning.
+    // The static reshape interprets values below -1.
     if (const Ints* shape = std::get_if<Ints>(&attrs[0].second); shape && def.name == "reshape")
       if (std::any_of(shape->begin(), shape->end(), [](int64_t v) { return v < -1; })) return now;
     for (size_t i = 0; call->attrs && i < call->attrs->type.fields.size(); ++i)
@@ -111,7 +111,7 @@ Result<Module> dynamic_to_static(const Module& module, PassContext& context) {
                  }));
     if (!changed) return current;
     PassContext inner;
-    typing::forget_types(next);  // sizes that were `?` are known now, those of the result among them
+    typing::forget_types(next);  // sizes that were `?` are known now, including those of the result
     if (auto main = next.functions.find("main"); main != next.functions.end()) {
       const Function& f = *main->second;
       main->second = function(f.params, f.body, nullptr, f.type_params, f.attrs, f.span);

@@ -10,7 +10,7 @@ using namespace ir;
 
 Effects::Effects(const Module& module) {
   for (const auto& [name, f] : module.functions) globals_[name] = Effect::None;
-  // Pure until shown otherwise; effects only grow, so this ends.
+  // Functions are assumed pure at first; effects only grow, so this terminates.
   for (bool changed = true; changed;) {
     changed = false;
     for (const auto& [name, f] : module.functions) {
@@ -46,7 +46,7 @@ Effect Effects::of_call(const Expr& callee) const {
 
 void Effects::look_at(const FunctionRef& f) {
   nodes_ = {}, bodies_ = {}, let_functions_ = {};
-  // Variables bound to functions are known before the bodies that call them are looked at.
+  // Variables bound to functions are recorded before the bodies that call them are analysed.
   visit(f, [&](const Expr& e) {
     if (const Let* let = as<Let>(e); let && let->value->kind == ExprKind::Function)
       let_functions_[let->var.get()] = let->value.get();

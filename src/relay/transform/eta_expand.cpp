@@ -1,11 +1,11 @@
-// eta_expand: a global function or a constructor that is a value becomes a function that calls it.
+// eta_expand: replaces a global function or a constructor that is used as a value by a function that calls it.
 //
 //   def @main() -> fn (float32) -> float32 { @f }
 //     becomes   def @main() -> fn (float32) -> float32 { fn (%x0: float32) -> float32 { @f(%x0) } }
 //   @map(Some, %xs)                                 becomes   @map(fn (%x0: int32) -> Option[int32] { Some(%x0) }, %xs)
 //
-// Options eta_expand.global_var and eta_expand.constructor, both on, leave one kind as it is when they are 0. A callee
-// is no value.
+// Options eta_expand.global_var and eta_expand.constructor, 1 by default, leave that kind unchanged if 0. A callee is
+// not a value.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/pass.h"
 

@@ -1,10 +1,9 @@
-// expand_composites: a call of an operator that has no kernel of its own becomes its definition (OpDef::composite).
+// expand_composites: replaces calls of operators without a kernel by their definitions (OpDef::composite).
 //
 //   nn.max_unpool(%x, %i, output_size=[4, 4])
 //     becomes   reshape(scatter_elements(zeros(shape=[1, 2, 16]), reshape(%i, ..), reshape(%x, ..), axis=2), ..)
 //
-// What the passes behind see are ordinary operators: they fold, fuse and plan them as if the program
-// had been written so.
+// Later passes see ordinary operators, which they fold, fuse and plan as if the program had been written that way.
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
 #include "relay/transform/definition.h"

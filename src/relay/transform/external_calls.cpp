@@ -1,12 +1,12 @@
-// external_calls: calls of global functions that are for another compiler become calls of the functions themselves, as
-// fuse_ops leaves calls of primitive functions.
+// external_calls: replaces calls of global functions for another compiler by calls of the functions themselves, in the
+// form in which fuse_ops leaves calls of primitive functions.
 //
 //   def @main(%x: T) { exp(@other_0(%x)) }   def @other_0(%a: T, Compiler="other", ..) { nn.relu(%a) }
 //     becomes   def @main(%x: T) { exp(fn (%a: T, Compiler="other", global_symbol="other_0", ..) { nn.relu(%a) }(%x)) }
 //
-// So what comes after sees a call that becomes one step of the program. The functions get a global_symbol and are
-// marked Primitive where they are not; each is one node, however often it is called. One that is used as a value, or
-// has type parameters, is an error: it takes and gives tensors.
+// So later passes see a call that becomes one step of the program. The functions get a global_symbol and are marked
+// Primitive; each is one node, however often it is called. A function that is used as a value, or has type parameters,
+// is an error: such functions take and return tensors.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"

@@ -1,16 +1,16 @@
-// fake_quantization_to_integer: floats between qnn.dequantize and qnn.quantize become integers.
+// fake_quantization_to_integer: replaces float computations between qnn.dequantize and qnn.quantize by integer ones.
 //
 //   qnn.quantize(nn.relu(nn.conv2d(qnn.dequantize(%x, s, z), qnn.dequantize(%w, t, 0))), u, v)
 //     becomes   %0 = qnn.conv2d(%x, %w, s, z, t, 0, out_dtype="int32");
 //               qnn.requantize(maximum(%0, 0), s * t, 0, u, v)
 //
-// A region is what a qnn.quantize reads, back to calls of qnn.dequantize and constants. It is replaced when every
-// operator in it has a rule (affine.cpp) and every rule finds what it needs; values of it that are used elsewhere are
-// computed there in floats too. fake_quantization_to_integer.hard_fail=1 makes an error of a region that stays, with
-// .qat=1 an operator whose inputs are all dequantised is computed on integers though nothing quantises its result,
-// and .softmax=1 takes nn.softmax into regions (to exponentials of few bits).
+// A region consists of the operands of a qnn.quantize, back to calls of qnn.dequantize and constants. It is replaced if
+// every operator in it has a rule (affine.cpp) and every rule applies; values that are also used elsewhere are computed
+// there in floats as well. With fake_quantization_to_integer.hard_fail=1 a region that cannot be replaced is an error.
+// With .qat=1 an operator whose inputs are all dequantised is computed on integers even if its result is not quantised.
+// With .softmax=1 regions include nn.softmax (with exponentials of few bits).
 //
-// The result is not the same bits: sums are rounded once, where floats were rounded at each operator.
+// The results are not bit-identical: sums are rounded once, whereas floats were rounded at each operator.
 #include <algorithm>
 
 #include "relay/ir/node_map.h"
@@ -32,7 +32,7 @@ bool has_floats(const Type& type) {
   return t && t->dtype.is_float();
 }
 
-// One for all, or one for each index of the axis; a vector of one element is one as well.
+// A single pair, or one for each index of the axis; a vector of one element counts as single.
 Affine affine_of(const Call& call, DType dtype) {
   Affine out{call.args[1], call.args[2], attribute<int64_t>(call, "axis", -1), dtype};
   const TensorType* data = as<TensorType>(call.args[0]->type);
@@ -50,7 +50,7 @@ class Integers {
   FunctionRef operator()(const FunctionRef& f) {
     return with_body(f, rewrite(f->body, [&](const Expr& now) { return replaced(now); }));
   }
-  // Where a region stayed, and at which operator it failed.
+  // The regions that were not replaced, with the operators at which they failed.
   const std::vector<std::pair<Span, std::string>>& failures() const { return failures_; }
 
  private:
@@ -88,7 +88,8 @@ class Integers {
     failures_.push_back({e->span, call && as<Op>(call->callee) ? as<Op>(call->callee)->name : name(e->kind)});
   }
 
-  // Operators of the region, children first. What has no rule, if something has not: then it is no region.
+  // Collects the operators of the region, children first. Returns an operator without a rule, if there is one: then it
+  // is not a region.
   const Expr* collect(const Expr& root, std::vector<Expr>* order) {
     NodeMap<bool> seen;
     const Expr* without_rule = nullptr;
@@ -110,8 +111,7 @@ class Integers {
     return without_rule;
   }
 
-  // Whether operators compute it of something that was quantised. What has been looked at before has no such, or the
-  // module is refused already.
+  // True if it is computed from quantised values. Nodes visited before are not, or the module has already been refused.
   bool reads_quantised(const Expr& root) {
     bool some = false;
     walk(
@@ -161,7 +161,7 @@ class Integers {
     return rule_of(*call)(f);
   }
 
-  // A call whose floats are all dequantised.
+  // A call whose float inputs are all dequantised.
   Expr of_one_call(const Expr& now) {
     const Call* call = as<Call>(now);
     if (!call || !as<Op>(call->callee) || !has_floats(now->type) || !rule_of(*call)) return now;

@@ -1,5 +1,5 @@
-// fast_math: exponentials and their kind by the names of their approximations. Those of this compiler are no less
-// exact (op/math/unary.cpp), so that the pass changes names only; it is there for whoever looks for the names.
+// fast_math: replaces exponentials and similar operators by their fast approximations. Those of this compiler are no
+// less accurate (op/math/unary.cpp), so the pass changes only names; it exists for programs that expect these names.
 //
 //   nn.softmax(tanh(%x))    becomes    nn.fast_softmax(fast_tanh(%x))
 #include "relay/ir/rewrite.h"

@@ -1,12 +1,12 @@
-// flatten_atrous_conv: a convolution of data that was spread over the batch is a convolution with dilation, as
-// TensorFlow writes those.
+// flatten_atrous_conv: replaces a convolution of data that was spread over the batch by one with dilation. TensorFlow
+// writes dilated convolutions in the former way.
 //
 //   nn.batch_to_space_nd(nn.conv2d(nn.space_to_batch_nd(%x, block_shape=[2, 2], paddings=P), %w), block_shape=[2, 2],
 //                        crops=C)
 //     becomes   nn.conv2d(%x, %w, dilation=[2, 2], padding=P - C)
 //
-// Of nn.conv2d and qnn.conv2d in the layout NHWC with a stride of 1, no dilation and no padding of their own, where
-// no more is cut off than was added, and zeros are what was added.
+// Applies to nn.conv2d and qnn.conv2d in the layout NHWC with a stride of 1, without dilation or padding, if no more is
+// cropped than was added, and the added elements are zeros.
 #include <algorithm>
 #include <cmath>
 
@@ -34,7 +34,7 @@ const Call* convolution(const Expr& e) {
                                                                                                         : nullptr;
 }
 
-// Of a quantised one, zeros are its zero point, which must be a constant of one element.
+// For a quantised one, zeros are its zero point, which must be a constant of one element.
 double zero_of(const Call& conv) {
   if (as<Op>(conv.callee)->name != "qnn.conv2d") return 0;
   const Constant* zero_point = as<Constant>(conv.args[3]);

@@ -1,23 +1,23 @@
-// fold_constant: what depends on constants only is computed now.
+// fold_constant: evaluates expressions that depend only on constants.
 //
 //   add(%x, multiply(2f, 3f))          becomes    add(%x, 6f)
 //   if (True) { %x } else { %y }       becomes    %x
 //   let %a = 2f; add(%x, %a)           becomes    add(%x, 2f)
 //   shape_of(%x)  of  %x: Tensor[(2, 3), float32]    becomes    [2, 3], and ndarray_size(%x) 6
-//   (%x, exp(%y)).0                    becomes    %x, where the other fields have no effects
+//   (%x, exp(%y)).0                    becomes %x, if the other fields have no effects
 //
-// Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of
-// more than 64 Ki elements (option fold_constant.max_elements) stay. It is 256 times as many for elementwise
-// operators whose result takes no more memory than an operand, such as weights by a scale: lowering chooses the form
-// in which a constant is stored (ResNet-18 with its batch_norm: 17.9 ms, and 14.6 so). Work on larger constants is
-// compiled and run once, when the artifact is made. What only names a run of a large constant's elements anew is a
-// constant that shares its memory:
+// Values come from the reference evaluator, which computes as the compiled kernels must. Operands and results of more
+// than 64 Ki elements (option fold_constant.max_elements) are not folded. The limit is 256 times as large for
+// elementwise operators whose result takes no more memory than an operand, such as weights times a scale: lowering
+// chooses the form in which a constant is stored (ResNet-18 with its batch_norm: 14.6 ms instead of 17.9 ms). Work on
+// larger constants is compiled and run once, when the artifact is made. An expression that only selects a contiguous
+// run of a large constant's elements becomes a constant that shares its memory:
 //
 //   squeeze(strided_slice(%w: Tensor[(3, 1024, 256), float32], begin=[1], end=[2], axes=[0]), axis=[0])
 //
-// What all of it takes is bounded by the bytes of the module's constants; what is beyond that is compiled too.
+// The total work is bounded in terms of the bytes of the module's constants; work beyond that is compiled too.
 //
-// Operators without operands (zeros, arange) stay too: they are smaller than what they make.
+// Operators without operands (zeros, arange) are not folded: they are smaller than their results.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -81,13 +81,13 @@ class Folder {
   }
 
  private:
-  // How many elements operands and results may have.
+  // The most elements that operands and results may have.
   int64_t most_elements(const op::OpDef& def) const {
     const bool elementwise = def.fusion == op::Fusion::Elementwise || def.fusion == op::Fusion::Broadcast;
     return elementwise ? 256 * max_elements_ : max_elements_;
   }
 
-  // The values of the operands, tuples taken apart; false when one is no constant, or too large.
+  // The values of the operands, tuples flattened; false if one is not a constant, or too large.
   bool operands(const Call& call, int64_t most, std::vector<Tensor>* values, Types* types) const {
     auto add = [&](const Expr& e) {
       const Constant* c = as<Constant>(e);
@@ -133,12 +133,12 @@ class Folder {
       const size_t bytes = static_cast<size_t>(*count) * static_cast<size_t>(as<TensorType>(t)->dtype.bytes());
       if (*count > max_elements_ && bytes > largest) return now;
     }
-    // An index out of range is an error of the run that computes this, which may never come.
+    // An index out of range is an error of the run that computes this, which may never happen.
     if (!eval::check_indices(*op->def, call->attrs, types, values)) return now;
     return evaluated(*call, *op->def, values, *type, now->span, now);
   }
 
-  // Of one large constant: the same elements in the same order, or a run of them. `now` if it is something else.
+  // For one large constant: the same elements in the same order, or a contiguous run of them; else `now`.
   static Expr view(const Call& call, const op::OpDef& def, const Expr& now) {
     const Constant* c = call.args.size() == 1 ? as<Constant>(call.args[0]) : nullptr;
     if (!c || !def.compute || def.fusion == op::Fusion::Opaque) return now;
@@ -162,7 +162,7 @@ class Folder {
     return e;
   }
 
-  // Where the elements of `stage` begin in `input`, if they lie there one behind the other.
+  // The position in `input` where the elements of `stage` begin, if they are contiguous there.
   static std::optional<int64_t> run_of(const te::TensorNode& stage, const te::TensorNode& input) {
     if (!stage.body || stage.combiner != te::Combiner::None || stage.body->kind != scalar::Kind::Load ||
         stage.body->source.get() != static_cast<const scalar::Source*>(&input))
@@ -179,7 +179,7 @@ class Folder {
     return scalar::is_int(apart) ? std::optional(apart->ivalue) : std::nullopt;
   }
 
-  // Memory that is not aligned as constants are is copied.
+  // Copies the part if it lacks the alignment of constants.
   static Tensor part_of(const Tensor& value, int64_t begin, const Shape& shape) {
     constexpr size_t alignment = 64;
     if (begin == 0 && *element_count(shape) == value.elements()) return value.reshaped(shape);
@@ -215,7 +215,7 @@ class Folder {
     return e;
   }
 
-  // The sizes of the operand, or how many elements they make.
+  // The sizes of the operand, or its number of elements.
   static Expr fold_shape(const Expr& now, const Expr& before, bool is_list) {
     const Expr& operand = as<Call>(before)->args[0];
     std::optional<Shape> shape = static_shape(operand->type);
@@ -228,8 +228,8 @@ class Folder {
     return typed_constant(Tensor::from_ints({static_cast<int64_t>(shape->size())}, result->dtype, *shape), now->span);
   }
 
-  // How many values the evaluator computes: of each element one for each term of its sum. What the loops of a program
-  // do is not known; as much as to look at all of an input for each element.
+  // The number of values that the evaluator computes: for each element one per term of its sum. The cost of a program's
+  // loops is unknown; it is taken to be that of reading all of an input for each element.
   static double work_of(const te::Tensors& outputs) {
     auto count = [](const scalar::Exprs& extents) {
       double n = 1;
@@ -248,8 +248,8 @@ class Folder {
     return work;
   }
 
-  // So much for any module, and so much more for each byte of its constants. The evaluator computes some 30 million
-  // values a second; a weight takes a few operations an element.
+  // The work allowed for any module, and additionally for each byte of its constants. The evaluator computes about 30
+  // million values per second; a weight takes a few operations per element.
   static constexpr double any_work = 1 << 24, work_a_byte = 16;
 
   Effects effects_;
@@ -260,7 +260,7 @@ class Folder {
 
 }  // namespace
 
-// A variable is replaced when the value that it is bound to has become a constant.
+// Replaces a variable if the value that it is bound to has become a constant.
 static FunctionRef folded(const FunctionRef& f, Folder& folder, PassContext& context) {
   folder.look_at(f);
   NodeMap<std::vector<const ExprNode*>> variables_of;  // of a let-bound value

@@ -1,12 +1,12 @@
-// fold_explicit_padding: a window reads padding of its own instead of a padded tensor.
+// fold_explicit_padding: moves explicit padding into the padding attribute of the operator that reads it.
 //
 //   nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]]), %w)
 //     becomes   nn.conv2d(%x, %w, padding=[1, 1, 1, 1])
 //
-// For convolutions and means the elements added must be zeros (of quantised data: its zero point), for maxima the least
-// value, and all of them along the axes that the window moves along. The value must be a constant: fold_constant comes
-// before. For maxima the least finite number is taken for the least value too: of a window that has nothing but -inf in
-// it the result is -inf then, and not that number.
+// For convolutions and means the added elements must be zeros (the zero point for quantised data), for maxima the least
+// value, and all of them along the spatial axes. The value must be a constant: fold_constant runs before. For maxima
+// the least finite number is accepted as the least value too: a window of nothing but -inf then yields -inf instead of
+// that number.
 #include <algorithm>
 #include <limits>
 
@@ -23,7 +23,7 @@ using namespace ir;
 
 namespace {
 
-// An operator with padding, the name and the default of the attribute that tells its axes.
+// An operator with padding, and the name and default of the attribute with its layout.
 struct Windowed {
   const char* op;
   const char* layout;
@@ -43,7 +43,7 @@ double least_finite(DType float_type) {
   return float_type.bits == 32 ? -std::numeric_limits<float>::max() : -std::numeric_limits<double>::max();
 }
 
-// Whether the elements that `pad` adds are what the operator takes to be outside of its data.
+// True if the elements that `pad` adds equal those that the operator assumes outside of its data.
 bool adds_nothing(const Call& pad, const Call& call, std::string_view op) {
   const Constant* value = as<Constant>(pad.args[1]);
   if (!value || attribute<std::string>(pad, "pad_mode", "constant") != "constant") return false;
@@ -57,8 +57,8 @@ bool adds_nothing(const Call& pad, const Call& call, std::string_view op) {
                                             : value->value.int_at(0) == least->ivalue;
 }
 
-// The padding attribute for both paddings together: before every axis of the window, then after every axis. Nothing
-// when `width` adds along other axes. Sizes of blocks in the layout are no axes.
+// The padding attribute for both paddings together: before every spatial axis, then after every spatial axis. Nullopt
+// if `width` pads other axes. Block sizes in the layout are not axes.
 std::optional<Ints> both(const Ints& padding, const IntLists& width, std::string layout) {
   layout.erase(std::remove_if(layout.begin(), layout.end(), [](char c) { return c >= '0' && c <= '9'; }), layout.end());
   Ints before, after;
@@ -75,7 +75,7 @@ std::optional<Ints> both(const Ints& padding, const IntLists& width, std::string
   return before;
 }
 
-// The call without the padding in front of it; null: it stays.
+// The call without the preceding padding; null if it cannot be folded.
 Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
   const Call& call = *as<Call>(now);
   const Call* pad = call_of(call.args[0], "nn.pad");
@@ -86,7 +86,7 @@ Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
   if (!padding) return nullptr;
   Changes changes = {{"padding", *padding}};
   if (std::string_view(w.op).starts_with("nn.avg_pool")) {
-    // The mean counted the elements in front of it, and must count all of its padding or none.
+    // The mean counted the explicit padding, and must count all of its padding or none.
     bool counts = attribute<bool>(call, "count_include_pad", false);
     if (!counts && std::any_of(own.begin(), own.end(), [](int64_t p) { return p != 0; })) return nullptr;
     changes.push_back({"count_include_pad", true});
@@ -94,11 +94,11 @@ Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
   Attrs attrs = with_attributes(call, changes);
   Exprs args = call.args;
   args[0] = pad->args[0];
-  // Pools refuse padding that is as large as the window, and with ceil_mode may have fewer places.
+  // Pools refuse padding that is as large as the window, and with ceil_mode may have fewer positions.
   Types types;
   for (const Expr& arg : as<Call>(before)->args) types.push_back(arg->type);
   types[0] = as<Call>(as<Call>(before)->args[0])->args[0]->type;
-  op::Assumptions assumed;  // what the call needs is known already
+  op::Assumptions assumed;  // the call's constraints are already known to hold
   Result<Type> type = as<Op>(call.callee)->def->infer(attrs, types);
   if (!type || !equal(*type, before->type)) return nullptr;
   return ir::call(call.callee, std::move(args), std::move(attrs), now->span);

@@ -1,4 +1,4 @@
-// fold_scale_axis: constant scales of a contraction's results, then those of its data, go into its weights. See
+// fold_scale_axis: folds constant scales of a contraction's results, then those of its data, into its weights. See
 // backward_fold_scale_axis.cpp and forward_fold_scale_axis.cpp.
 //
 //   nn.dense(multiply(nn.relu(multiply(nn.dense(%x, W), S)), T), V)

@@ -1,13 +1,13 @@
-// form_segments: runs of primitive calls become segments, functions that are compiled as a whole: one plan for memory
-// and layouts, one call at run time.
+// form_segments: groups primitive calls into segments, functions that are compiled as a whole: one plan for memory and
+// layouts, one call at run time.
 //
 //   let %a = fn (.., Primitive=1) { .. }(%x);  let %b = fn (.., Primitive=1) { .. }(%a);  @f(%b)
 //     becomes   let %b = fn (%x, Segment=1) { .. the two calls .. }(%x);  @f(%b)
 //
-// What is no primitive call stays in its order. A call may move between the last such thing that it needs and the first
-// that needs it; the number of places that need a segment is made smallest, and each call goes to the last of its
-// places, so that results stay inside of segments. Sizes `?` become shape variables of the segment (specialise.h).
-// Equal segments are one node. Primitive calls that nothing needs are dropped.
+// Other bindings keep their order. A primitive call may move between the last of them that it needs and the first that
+// needs it. The number of places with a segment is minimised, and each call goes to the last of its places, so that
+// results stay inside of segments. Sizes `?` become shape variables of the segment (specialise.h). Equal segments are
+// one node. Unused primitive calls are dropped.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -37,7 +37,7 @@ bool is_tensors(const Type& type) {
          std::all_of(t->fields.begin(), t->fields.end(), [](const Type& f) { return as<TensorType>(f) != nullptr; });
 }
 
-// A call that becomes kernels: of a primitive function or an operator, on tensors.
+// True for a call that becomes kernels: of a primitive function or an operator, on tensors.
 bool is_kernel_call(const Expr& e) {
   const Call* call = as<Call>(e);
   if (!call || !is_tensors(e->type)) return false;
@@ -67,11 +67,11 @@ class Segments {
   std::unordered_map<uint64_t, std::vector<FunctionRef>> known_;
 };
 
-// The variables that branching nodes and functions use and do not bind, found once for each: scopes may be nested
+// The variables that branching nodes and functions use and do not bind, computed once for each: scopes may be nested
 // deeply.
 class InnerUses {
  public:
-  // Calls f(variable) for what `root` uses, inner scopes included.
+  // Calls f(variable) for the variables that `root` uses, inner scopes included.
   template <class F>
   void for_each(const Expr& root, F f) const {
     NodeSet seen;
@@ -89,7 +89,7 @@ class InnerUses {
     }
   }
 
-  // `e`: an if, match or function whose inner scopes are added already.
+  // `e`: an if, match or function whose inner scopes have been added.
   void add(const Expr& e) {
     NodeSet seen, bound;
     Exprs used, free;
@@ -115,7 +115,7 @@ class InnerUses {
   NodeMap<Exprs> uses_;
 };
 
-// One scope: the bindings of a chain of lets and what it ends in.
+// A scope: the bindings of a chain of lets and its result.
 class Scope {
  public:
   Scope(const Function& owner, Segments& segments, const InnerUses& inner)
@@ -136,8 +136,8 @@ class Scope {
     bool kernel = false;      // a kernel call, ...
     int field_of = -1;        // ... or a field of the result of that one
     int place = 0;            // not a kernel: its number; places are before it
-    int first = 0, last = 0;  // places where it may be
-    int at = -1;              // the place where it is
+    int first = 0, last = 0;  // the possible places
+    int at = -1;              // the chosen place
     bool used = false;
   };
 
@@ -162,14 +162,14 @@ class Scope {
 
   Binding& at(int i) { return bindings_[static_cast<size_t>(i)]; }
 
-  // The kernel call whose result, or a field of it, the variable is; -1: none.
+  // The kernel call whose result, or a field of it, the variable is; -1 if none.
   int producer(const ExprNode* var) {
     const int* i = number_.find(var);
     if (!i) return -1;
     return at(*i).kernel ? *i : at(*i).field_of;
   }
 
-  // Calls f(variable) for what the value uses of this scope, inner scopes included.
+  // Calls f(variable) for the variables of this scope that the value uses, inner scopes included.
   template <class F>
   void for_each_use(const Expr& value, F f) {
     inner_.for_each(value, [&](const Expr& v) {
@@ -177,7 +177,7 @@ class Scope {
     });
   }
 
-  // Which places each kernel call may be at: after what it needs, before what needs it.
+  // Determines the possible places of each kernel call: after its operands, before its users.
   void find_places() {
     int others = 0;
     for (Binding& b : bindings_)
@@ -205,7 +205,7 @@ class Scope {
     }
   }
 
-  // The fewest places such that each call has one, then for each call the last of them.
+  // Chooses the fewest places such that each call has one, then for each call the last of them.
   void open_places() {
     std::vector<const Binding*> order;
     for (const Binding& b : bindings_)
@@ -217,7 +217,7 @@ class Scope {
       if (b.kernel && b.used) b.at = *std::prev(open_.upper_bound(b.last));
   }
 
-  // --- the program again ---
+  // --- rebuilding the program ---
 
   Result<Expr> rebuild() {
     std::vector<std::vector<int>> members(static_cast<size_t>(end_) + 1);
@@ -269,7 +269,7 @@ class Scope {
     auto operand = [&](const Expr& e) -> Expr {
       if (e->kind != ExprKind::Var) return e;
       if (!inside.contains(e.get())) {
-        // A field of what a member gives; else something from outside.
+        // A field of a member's result; else a value from outside.
         const int* i = number_.find(e.get());
         int of = i ? at(*i).field_of : -1;
         const Expr* tuple = of >= 0 ? inside.find(at(of).var.get()) : nullptr;
@@ -286,8 +286,8 @@ class Scope {
       for (const Expr& a : call->args) children.push_back(operand(a));
       inside[at(m).var.get()] = typed(with_children(at(m).value, children), at(m).value->type);
     }
-    // The variables that are used outside, each with its value inside. One is the result itself; of several, the result
-    // is a tuple of all tensors in them.
+    // The variables that are used outside, each with its value inside. A single one is the result itself; for several,
+    // the result is a tuple of all their tensors.
     std::vector<std::pair<VarRef, Expr>> used;
     for (const Binding& b : bindings_) {
       int m = b.kernel ? static_cast<int>(&b - bindings_.data()) : b.field_of;
@@ -321,10 +321,10 @@ class Scope {
     return ok();
   }
 
-  // The tensors that a segment gives, each once.
+  // The tensors that a segment returns, each once.
   struct Outputs {
     Exprs tensors;
-    std::vector<std::pair<const ExprNode*, int64_t>> keys;  // a value inside and, of a tuple, the field
+    std::vector<std::pair<const ExprNode*, int64_t>> keys;  // a value inside and, for a tuple, the field
 
     static std::pair<const ExprNode*, int64_t> key(const Expr& tensor) {
       const TupleGetItem* item = as<TupleGetItem>(tensor);
@@ -345,7 +345,7 @@ class Scope {
     int64_t number(const Expr& tensor) const { return std::find(keys.begin(), keys.end(), key(tensor)) - keys.begin(); }
   };
 
-  // The result of a segment, of which the variables used outside are fields, or tuples of fields.
+  // Binds the variables used outside to fields of the segment's result, or tuples of fields.
   void give_fields(const std::vector<std::pair<VarRef, Expr>>& used, const Outputs& results, const FunctionRef& f,
                    const Expr& made) {
     VarRef all = var("s", nullptr, f->span);
@@ -369,8 +369,8 @@ class Scope {
     }
   }
 
-  // Shape variables that the segment's types mention and its inputs do not give: a tensor in scope that has one as a
-  // size becomes an input of which only the shape is read.
+  // Handles shape variables that the segment's types mention and its inputs do not determine: a tensor in scope that
+  // has one as a size becomes an input of which only the shape is read.
   template <class F>
   Status add_sizes(const NodeMap<Expr>& inside, const std::vector<int>& members, std::vector<VarRef>* params,
                    Exprs* args, F parameter) {
@@ -403,7 +403,7 @@ class Scope {
         if (const TupleType* t = as<TupleType>(e->type))
           for (const Type& f : t->fields) add(f);
       };
-      // Of a function for another compiler, whose sizes have names of its own, only what it takes and gives counts.
+      // For a function of another compiler, whose sizes have their own names, only inputs and results matter.
       const Function* callee = as<Function>(as<Call>(at(m).value)->callee);
       if (!callee || !callee->attrs.count("Compiler")) {
         visit(at(m).value, add_of);

@@ -1,14 +1,14 @@
-// forward_fold_scale_axis: a constant scale of a contraction's data goes into its weights.
+// forward_fold_scale_axis: folds a constant scale of a contraction's data into its weights.
 //
 //   nn.conv2d(multiply(%x, S), W)                      becomes    nn.conv2d(%x, multiply(W, S'))
 //   nn.conv2d(nn.relu(add(multiply(%x, S), B)), W)
 //     becomes   nn.conv2d(nn.relu(add(%x, divide(B, S))), multiply(W, S'))
 //
-// S has one element, or one for each channel of the data; S' is S in the place of that axis of the weights. It goes
-// through sums and differences with constants, and through nn.relu and nn.leaky_relu where all of it is above zero.
-// Every reader of what is between must take the scale. The weights must be constant; with option
-// forward_fold_scale_axis.any_weights=1 they may be anything, and so may summands that are stretched. What it leaves on
-// constants is computed by fold_constant.
+// S has one element, or one for each channel of the data; S' is S along that axis of the weights. It passes through
+// sums and differences with constants, and through nn.relu and nn.leaky_relu if all of it is positive. Every reader of
+// the intermediate values must absorb the scale. The weights must be constant; with option
+// forward_fold_scale_axis.any_weights=1 they may be arbitrary, and so may broadcast summands. fold_constant evaluates
+// the remaining operations on constants.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/dataflow.h"
@@ -21,11 +21,11 @@ using namespace ir;
 
 namespace {
 
-// What the readers of a value take: a scale along this axis.
+// The scale that the readers of a value can absorb, along this axis.
 struct Taken {
   enum { Unread, None, Axis } kind = Unread;
   size_t axis = 0;
-  bool positive = false;  // of numbers above zero only
+  bool positive = false;  // only of positive numbers
 
   void add(const Taken& other) {
     if (kind == Unread) {
@@ -38,8 +38,8 @@ struct Taken {
   }
 };
 
-// The argument that a scale goes through: the other one of a sum is constant, or, where that is asked for, stretched
-// over this one. None: it is no sum.
+// The argument that a scale passes through: the other argument of a sum is constant or, if `of_any`, broadcast over
+// this one. Nullopt if it is not a sum.
 std::optional<size_t> summand(const Expr& e, bool of_any) {
   const Call* call = as<Call>(e);
   if (!call_of(e, "add") && !call_of(e, "subtract")) return std::nullopt;
@@ -81,7 +81,7 @@ class ForwardFolder {
   }
 
  private:
-  // What a node takes from its child at this place; a call's callee is the first child.
+  // The scale that a node absorbs from its child at this position; a call's callee is the first child.
   Taken from_child(const Expr& e, const Taken& own, size_t position) const {
     if (e->kind != ExprKind::Call || position == 0) return {Taken::None};
     if (std::optional<ScaledSide> side = scaled_data(e))
@@ -93,7 +93,7 @@ class ForwardFolder {
     return data && *data + 1 == position ? own : Taken{Taken::None};
   }
 
-  // Which argument of a multiplication is left when its readers take the other, a constant.
+  // The argument of a multiplication that is left if its readers absorb the other one, a constant.
   std::optional<size_t> started(const Expr& before) const {
     const Taken* taken = taken_.find(before.get());
     const Call* call = taken ? call_of(before, "multiply") : nullptr;
@@ -108,7 +108,7 @@ class ForwardFolder {
     return std::nullopt;
   }
 
-  // Sums divide by it.
+  // True if it is not 0 anywhere, because sums divide by it.
   static bool is_invertible(const Constant& scale) {
     for (int64_t i = 0; i < scale.value.elements(); ++i)
       if (scale.value.at(i) == 0) return false;
@@ -129,7 +129,7 @@ class ForwardFolder {
 
   bool any_weights_;
   NodeMap<Taken> taken_;
-  NodeMap<const Constant*> scales_;  // by which a node, as it was before, is larger than what it has become
+  NodeMap<const Constant*> scales_;  // the factor by which the original node is larger than the new one
 };
 
 }  // namespace

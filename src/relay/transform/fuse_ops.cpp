@@ -4,9 +4,9 @@
 //     becomes   fn (%p0, %p1, %p2, Primitive=1) { nn.relu(add(nn.conv2d(%p0, %p1), %p2)) }(%x, %w, %b)
 //
 // The method is the paper's. Every operator has a class (op::Fusion); an edge has the class of its user, where a
-// broadcast that does not stretch this operand counts as elementwise. The immediate post-dominator of a node is the
-// first node that everything computed from it flows into. A node is merged with its post-dominator, and with all on the
-// paths between, when the classes allow it:
+// broadcast that leaves this operand's shape unchanged counts as elementwise. The immediate post-dominator of a node is
+// the first node that everything computed from it flows into. A node is merged with its post-dominator, and with all
+// nodes on the paths between, if the classes allow it:
 //
 //   - a heavy node (conv2d, dense) takes elementwise and broadcast followers along elementwise edges, residual
 //     additions too;
@@ -14,11 +14,11 @@
 //     heavy node;
 //   - injective nodes (transpose, slice, pad, concatenate) join elementwise ... injective followers, in a second phase.
 //
-// So a group has one result and at most one heavy node. In the end groups that read the same array become one that has
-// several results (fuse_results.h). Nodes of different scopes (branches, function bodies) stay
-// apart. Scalar constants are written into the function, everything else becomes a parameter; a tuple argument becomes
-// one parameter a field. Everything works on flat arrays, each search is bounded by the group limit, dominators are
-// found with jump pointers: time is n log n.
+// So a group has one result and at most one heavy node. Finally, groups that read the same array are merged into one
+// with several results (fuse_results.h). Nodes of different scopes (branches, function bodies) are never merged. Scalar
+// constants are placed in the function, everything else becomes a parameter; a tuple argument becomes one parameter per
+// field. All data is in flat arrays, each search is bounded by the group limit, and dominators are found with jump
+// pointers: the time is O(n log n).
 #include <algorithm>
 #include <set>
 
@@ -38,7 +38,7 @@ using op::Fusion;
 
 namespace {
 
-// An operator's argument, with tuples that are written out taken apart.
+// Calls f for an operator's arguments, with tuple expressions flattened.
 template <class F>
 void for_each_operand(const Call& call, F f) {
   for (const Expr& a : call.args)
@@ -54,7 +54,8 @@ const Call* op_call(const Expr& e) {
   return op && !(op->def && op->def->by_executor) ? call : nullptr;
 }
 
-// What is checked before the call is computed must be an array: it joins no group with the call.
+// The operands that are checked before the call is computed. They must be arrays, so they are not grouped with the
+// call.
 std::set<const ExprNode*> checked_operands(const Call& call) {
   const op::OpDef* def = as<Op>(call.callee)->def;
   if (!def || !def->checked) return {};
@@ -82,7 +83,7 @@ bool same_shape(const Type& a, const Type& b) {
   return true;
 }
 
-// The post-dominator tree; a node's class towards its parent is the most general edge on the way there.
+// The post-dominator tree; a node's class towards its parent is the most general edge on the paths there.
 struct Dominators {
   struct Entry {
     int parent = -1, jump = -1, depth = 0;
@@ -90,26 +91,26 @@ struct Dominators {
   };
   std::vector<Entry> entries;
 
-  // Puts n below `parent` (-1: it has no post-dominator).
+  // Inserts n below `parent` (-1 if it has no post-dominator).
   void add(int n, int parent, Fusion edge) {
     Entry& e = at(n);
     if (parent < 0) return;
     const Entry& p = at(parent);
     e.parent = parent, e.depth = p.depth + 1, e.to_parent = edge;
-    // Jump twice as far when the parent's two last jumps are of one length.
+    // Jump twice as far if the parent's two last jumps have the same length.
     bool twice = p.jump >= 0 && at(p.jump).jump >= 0 &&
                  p.depth - at(p.jump).depth == at(p.jump).depth - at(at(p.jump).jump).depth;
     e.jump = twice ? at(p.jump).jump : parent;
     e.to_jump = twice ? std::max({edge, p.to_jump, at(p.jump).to_jump}) : edge;
   }
 
-  // The common ancestor of a and b, or -1; `edge` is raised to the most general class on both ways.
+  // The common ancestor of a and b, or -1; `edge` is raised to the most general class on both paths.
   int meet(int a, int b, Fusion* edge) const {
     while (a != b) {
       if (a < 0 || b < 0) return -1;
       if (at(a).depth < at(b).depth) std::swap(a, b);
       bool deeper = at(a).depth > at(b).depth;
-      // The deeper one goes up; on one level both do, as far as they stay apart.
+      // The deeper one goes up; on the same level both do, as far as they remain different.
       if (deeper) {
         bool far = at(a).jump >= 0 && at(at(a).jump).depth >= at(b).depth;
         *edge = std::max(*edge, far ? at(a).to_jump : at(a).to_parent);
@@ -150,19 +151,19 @@ class Fuser {
   struct Node {
     Fusion kind = Fusion::Opaque;
     bool is_call = false;
-    bool escapes = false;  // used by something that is no operator call of this scope
+    bool escapes = false;  // has a user that is not an operator call of this scope
     std::vector<Edge> users;
-    // Union-find; of a root: what the group is.
+    // Union-find; for a root, a description of the group.
     int group = -1, size = 1;
     Fusion group_kind = Fusion::Opaque;
-    int stamp = 0;  // the number of the last path search that came by
+    int stamp = 0;  // the number of the last path search that visited it
   };
   Node& at(int n) { return nodes_[static_cast<size_t>(n)]; }
   const Expr& expr(int n) const { return flow_.nodes[static_cast<size_t>(n)]; }
   int scope(int n) const { return flow_.scopes[static_cast<size_t>(n)]; }
 
   void find_edges() {
-    NodeSet inside_calls;  // written-out tuples that only operators use
+    NodeSet inside_calls;  // tuple expressions that only operators use
     for (int n = 0; n < flow_.size(); ++n) {
       const Expr& e = expr(n);
       Node& node = at(n);
@@ -170,7 +171,7 @@ class Fuser {
       if (const Call* call = op_call(e)) {
         const op::OpDef* def = as<Op>(call->callee)->def;
         node.is_call = true;
-        // An operator with several results can only end a group, and nothing is computed on its tile.
+        // An operator with several results can only end a group, and followers cannot use its tile.
         bool fusable = def && as<TensorType>(e->type);
         node.kind = fusable ? def->fusion : Fusion::Opaque;
         node.group_kind = node.kind;
@@ -195,11 +196,11 @@ class Fuser {
     bool stretched = kind == Fusion::Broadcast && !same_shape(operand->type, e->type);
     at(n).users.push_back({user, kind == Fusion::Broadcast && !stretched ? Fusion::Elementwise : kind});
   }
-  // A tuple in another scope than its user is made there.
+  // A tuple in another scope than its user is constructed there.
   void connect_tuple(const Expr& t, int user) {
     if (scope(flow_.index(t)) != scope(user)) escape(t);
   }
-  // Written-out tuples pass it on to their fields (tuples of tuples too).
+  // Tuple expressions pass it on to their fields (nested tuples too).
   void escape(const Expr& e) {
     std::vector<const Expr*> work{&e};
     while (!work.empty()) {
@@ -213,7 +214,7 @@ class Fuser {
     }
   }
 
-  // Users come after their inputs, so in reverse order the users' places in the tree are known.
+  // Users come after their inputs, so in reverse order the users' positions in the tree are known.
   void find_dominators() {
     tree_.entries.resize(nodes_.size());
     for (int n = flow_.size() - 1; n >= 0; --n) {
@@ -235,8 +236,8 @@ class Fuser {
     return n;
   }
 
-  // All nodes on the ways from `from` to `to`, both included; false when there are more than a group may hold, one
-  // fails the test, or the groups they are in would be too large together.
+  // Collects all nodes on the paths from `from` to `to`, both included. Returns false if there are more than a group
+  // may hold, one fails the test, or their groups would be too large together.
   bool path(int from, int to, function_ref<bool(Fusion group, bool is_end)> test) {
     path_.clear();
     path_.push_back(from);
@@ -295,8 +296,7 @@ class Fuser {
       case Fusion::Broadcast:
         allowed =
             way <= Fusion::Reduce && path(n, d.parent, [way](Fusion g, bool is_end) {
-              // What a heavy node's followers read beside its result must come from one place of each operand, without
-              // moves.
+              // A heavy node's followers must read each other operand at one position per element, without moves.
               return g <= Fusion::Injective ||
                      (is_end && (g == Fusion::Reduce || (g == Fusion::OutputFusable && way <= Fusion::Broadcast)));
             });
@@ -310,9 +310,9 @@ class Fuser {
     if (allowed) commit(d.parent);
   }
 
-  // --- the program again ---------------------------------------------------------------------------------------------
+  // --- rebuilding the program ----------------------------------------------------------------------------------------
 
-  // What stands for node n outside of groups.
+  // The replacement of node n outside of groups.
   Expr outside(const Expr& e) {
     const Expr& r = result_[static_cast<size_t>(flow_.index(e))];
     RELAY_CHECK(r, "a node inside a fused group is used outside of it");
@@ -347,7 +347,7 @@ class Fuser {
 
   // A call of a primitive function that computes the group.
   Expr make_group(const std::vector<int>& group) {
-    NodeMap<Expr> inner;  // nodes of the group and operands from outside -> what they are in the function
+    NodeMap<Expr> inner;  // nodes of the group and operands from outside -> their replacements in the function
     std::vector<VarRef> params;
     Exprs args;
     auto parameter = [&](const Expr& value, const Type& type) -> Expr {
@@ -423,8 +423,8 @@ static bool is_barrier(const Expr& e) {
   return call_of(e, "annotation.stop_fusion") || call_of(e, "annotation.checkpoint");
 }
 
-// annotation.stop_fusion has kept its neighbours apart, and annotation.checkpoint what is computed again from what it
-// was: as groups of their own, which are their arguments.
+// Replaces groups that consist only of annotation.stop_fusion, which has kept its neighbours separate, or of
+// annotation.checkpoint, which has kept recomputed values separate from the originals, by their arguments.
 static FunctionRef without_barriers(const FunctionRef& f) {
   bool some = false;
   visit(f, [&](const Expr& e) { some = some || is_barrier(e); });

@@ -28,8 +28,8 @@ const op::OpDef* operator_of(const Call& call) {
   return op ? op->def : nullptr;
 }
 
-// True if the call computes each element of its result, which has the shape of its first argument, of the element at
-// the same place and of reductions over whole rows: softmax, layer_norm.
+// True if the call computes each element of its result, which has the shape of its first argument, from the element at
+// the same position and from reductions over whole rows: softmax, layer_norm.
 bool computes_rows(const Call& call) {
   const op::OpDef* def = operator_of(call);
   if (!def || def->fusion != Fusion::OutputFusable || call.args.empty() || !same_shape(call.args[0]->type, call.type))
@@ -62,7 +62,7 @@ bool computes_rows(const Call& call) {
   return reduces && is_rows;
 }
 
-// What a group computes, by what its calls read of a parameter: elements of its own place, rows, or otherwise.
+// The class of a group by the elements of a parameter that its calls read: at the same position, rows, or others.
 enum class Kind : uint8_t { Elements, Rows, Other };
 
 Kind kind_of(const Function& group, const Type& result) {
@@ -108,7 +108,7 @@ class ResultFuser {
     bool some = false;
     for (int n = 0; n < flow_.size(); ++n) {
       if (!may_be_shared(n)) continue;
-      int last = is_unit(n) ? n : -1;  // the last group that reads the array, or makes it
+      int last = is_unit(n) ? n : -1;  // the last group that reads the array or produces it
       for (int user : users_[at(n)]) {
         if (!is_unit(user) || !reads(user, n)) continue;
         const bool joined = last >= 0 && root(last) != root(user) && can_join(root(last), root(user));
@@ -121,9 +121,9 @@ class ResultFuser {
 
  private:
   struct Unit {
-    Kind kind = Kind::Other;  // of a root: of all in it
+    Kind kind = Kind::Other;  // for a root: of all members
     int size = 0, parent = -1;
-    std::vector<int> members{};  // of a root, ascending
+    std::vector<int> members{};  // for a root, ascending
   };
   static size_t at(int n) { return static_cast<size_t>(n); }
   Unit& unit(int n) { return units_[at(n)]; }
@@ -132,7 +132,7 @@ class ResultFuser {
   const Function& group(int n) const { return *as<Function>(as<Call>(expr(n))->callee); }
 
   void find_units() {
-    NodeSet named;  // values of lets: others know them by their variables
+    NodeSet named;  // values of lets: other nodes refer to them by their variables
     for (const Expr& e : flow_.nodes)
       if (const Let* let = as<Let>(e)) named.insert(let->value.get());
     for (int n = 0; n < flow_.size(); ++n) {
@@ -149,13 +149,14 @@ class ResultFuser {
       visit(f->body, [&](const Expr& inner) { size += as<Call>(inner) ? 1 : 0; });
       units_[at(n)] = {kind, size, n, {n}};
     }
-    // What other scopes use too is in the scope that comes first: others would compute what is joined with it as well.
+    // Nodes used in several scopes belong to the first of them: the other scopes would also compute everything that is
+    // joined with them.
     for (int n = 0; n < flow_.size(); ++n)
       for (int user : users_[at(n)])
         if (flow_.scopes[at(user)] != flow_.scopes[at(n)]) units_[at(n)] = {};
   }
 
-  // An array that several read: constants are close by however often they are read.
+  // True for an array that several groups may share. Constants do not count: they are available everywhere.
   bool may_be_shared(int n) const { return as<TensorType>(expr(n)->type) && !as<Constant>(expr(n)); }
 
   bool reads(int user, int n) const {
@@ -171,7 +172,7 @@ class ResultFuser {
     return n;
   }
 
-  // Read by something outside of the groups a and b.
+  // True if something outside of the groups a and b reads it.
   bool is_result(int n, int a, int b) {
     return std::any_of(users_[at(n)].begin(), users_[at(n)].end(),
                        [&](int user) { return !is_unit(user) || (root(user) != a && root(user) != b); });
@@ -189,9 +190,9 @@ class ResultFuser {
     return results >= 2 && results <= max_results_ && !leads_around(a, b) && !leads_around(b, a);
   }
 
-  // What stands at this node or before it does not depend on `from`: nodes read what comes before them, but a joined
-  // group is read from its first member on and reads what comes before its last one, so that groups which overlap lead
-  // from one to the next. -1, which bounds nothing, behind so many groups.
+  // No node at this position or before it depends on `from`. Nodes read only earlier nodes, but a joined group is read
+  // from its first member on and reads inputs up to its last one, so overlapping groups lead from one to the next. -1,
+  // which bounds nothing, after `most` groups.
   int bound(int from, int to) const {
     constexpr int most = 256;
     const int first = units_[at(from)].members.front(), other = units_[at(to)].members.front();
@@ -203,14 +204,14 @@ class ResultFuser {
     return before;
   }
 
-  // True, or not known within so many nodes, if something outside of both has to be computed after `from` and before
-  // `to`.
+  // True if something outside of both has to be computed after `from` and before `to`, or if that is not known within
+  // `max_visited` nodes.
   bool leads_around(int from, int to) {
     constexpr int max_visited = 256;
     const int before = bound(from, to);
     std::set<int> seen;
     std::vector<int> work;
-    auto add_inputs = [&](int n, bool direct) {  // of `to` itself, what it reads of `from` stays inside
+    auto add_inputs = [&](int n, bool direct) {  // for `to` itself, its reads of `from` stay inside
       for_each_open_child(expr(n), [&](const Expr& c) {
         const int in = flow_.index(c);
         const int of = is_unit(in) ? root(in) : in;
@@ -245,10 +246,10 @@ class ResultFuser {
     y.parent = a;
   }
 
-  // --- the program again ---------------------------------------------------------------------------------------------
+  // --- rebuilding the program ----------------------------------------------------------------------------------------
 
-  // Groups of several members where the last of their inputs is there: their results may be used before the place where
-  // the last member stood.
+  // Groups of several members are placed where the last of their inputs is available: their results may be used before
+  // the position of the last member.
   FunctionRef rebuild() {
     result_.resize(flow_.nodes.size());
     std::vector<bool> waits(flow_.nodes.size());  // by group, or node that is none
@@ -282,7 +283,7 @@ class ResultFuser {
   }
 
   void make_group(const std::vector<int>& members) {
-    NodeMap<Expr> inner;  // arguments, and calls of the members -> what they are in the function
+    NodeMap<Expr> inner;  // arguments, and calls of the members -> their replacements in the function
     std::vector<VarRef> params;
     Exprs args;
     for (int n : members) {
@@ -323,12 +324,12 @@ class ResultFuser {
       place->type = types[i];
     }
     for (int n : members)
-      if (!result_[at(n)]) result_[at(n)] = made;  // nobody else reads it
+      if (!result_[at(n)]) result_[at(n)] = made;  // it has no other readers
   }
 
   Dataflow flow_;
   int max_group_, max_results_;
-  std::vector<Unit> units_;              // by node; those that are none have no parent
+  std::vector<Unit> units_;              // by node; nodes that are not units have no parent
   std::set<std::pair<int, int>> spans_;  // the last and the first member of each joined group
   std::vector<std::vector<int>> users_;  // by node, ascending
   std::vector<Expr> result_;

@@ -1,7 +1,7 @@
 // Runs the texts of testdata/: a line `# pass: a b`, options `# option: fuse_ops.max_group=2`, a program, a line `#
-// ---- expect`, and the module that the passes must print. RELAY_BLESS=1 rewrites what is expected. What @main computes
-// must be the same before and after; `# not run: why` is for a program that cannot be run on any arguments. Of passes
-// for other compilers: `# composite: NAME = fn (%x) { nn.relu(%x) }`, a pattern whose parameters stand for anything,
+// ---- expect`, and the module that the passes must print. RELAY_BLESS=1 rewrites the expected module. The results of
+// @main must be the same before and after; `# not run: why` is for a program that cannot be run on any arguments. For
+// passes for other compilers: `# composite: NAME = fn (%x) { nn.relu(%x) }`, a pattern whose parameters match anything,
 // and `# compiler: NAME takes OPERATOR ...`.
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ pattern::Pattern pattern_of(const std::string& text) {
   return made.at(ir::as<ir::Function>(*parsed)->body.get());
 }
 
-// Lines about other compilers; false: the line is none.
+// Parses lines about other compilers; returns false for other lines.
 bool read_partitioning(std::string_view line, Partitioning* out) {
   if (starts_with(line, "# composite: ")) {
     size_t equals = line.find(" = ");
@@ -64,7 +64,7 @@ bool read_partitioning(std::string_view line, Partitioning* out) {
 }
 
 struct PassText {
-  std::string program, expected;  // with its comments; what must be printed
+  std::string program, expected;  // with its comments; the expected output
   std::string text;               // without
   std::vector<std::string> passes;
   bool runs = true;
@@ -100,7 +100,7 @@ PassText read_text(const std::string& path) {
   return out;
 }
 
-// Passes that rewrite node by node say what became of what.
+// Passes that rewrite node by node report their rewrites.
 void expect_rules(const PassTrace& trace) {
   static const std::set<std::string> passes = {"backward_fold_scale_axis",
                                                "canonicalize_ops",
@@ -163,7 +163,7 @@ TEST(Golden, before_and_after) {
   for (const std::string& path : files()) run_text(path);
 }
 
-// Of every pass there is a text in which it changes the program, and one that it must leave as it is.
+// Every pass has a text in which it changes the program, and one that it must leave unchanged.
 TEST(Golden, every_pass_has_both_kinds_of_text) {
   std::set<std::string> changed, left;
   for (const std::string& path : files()) {
@@ -178,7 +178,8 @@ TEST(Golden, every_pass_has_both_kinds_of_text) {
     };
     ASSERT_TRUE(run_passes(*module, read.passes, read.context)) << path;
   }
-  // What it gives is by definition another program, and what it cannot work on it refuses; types are no change.
+  // The result of these is a different program by definition, and they refuse programs that they cannot handle; types
+  // are not a change.
   const std::set<std::string> always_change = {"gradient", "to_cps"}, never_change = {"infer_type"};
   for (const PassInfo& pass : all_passes()) {
     EXPECT_TRUE(std::filesystem::exists(format("src/relay/transform/testdata/{}.relay", pass.name))) << pass.name;

@@ -1,4 +1,4 @@
-// gradient: @main gives its result and the gradients of its parameters.
+// gradient: makes @main return its result and the gradients of its parameters.
 //
 //   def @main(%x: Tensor[(3), float32], %y: Tensor[(3), float32]) { multiply(%x, exp(%y)) }
 //     becomes   def @main(%x, %y) {
@@ -7,14 +7,15 @@
 //                 (%result, (%dx, %dy))
 //               }
 //
-// The gradients are those of the sum of all elements of the result, a tensor of floats or a tuple with such in it. With
-// gradient.seed=1 @main has one more parameter, of the result's type, which takes the place of the ones: what comes is
-// its product with the derivative. A parameter's gradient has the parameter's type; of integers it is zeros, and of a
-// function there is none: its place holds ().
+// The gradients are those of the sum of all elements of the result, a tensor of floats or a tuple that contains some.
+// With gradient.seed=1 @main has an additional parameter, of the result's type, which replaces the ones: the gradients
+// are then its product with the derivative. A parameter's gradient has the parameter's type; for integers it is zeros,
+// and for a function it is ().
 //
-// A program without control flow, closures and references stays one (reverse_mode.h); others carry references to
-// gradients with their values (adjoint.h), and gradient.straight=1 refuses them. Operators are differentiated by their
-// own rules or by their definitions (OpDef); those that lack both are named. What was differentiated may be so again.
+// A program without control flow, closures and references remains such a program (reverse_mode.h); others carry
+// references to gradients with their values (adjoint.h), and gradient.straight=1 refuses them. Operators are
+// differentiated by their own rules or by their definitions (OpDef); operators without either are reported. The result
+// can be differentiated again.
 #include <algorithm>
 
 #include "relay/ir/attribute_names.h"
@@ -37,8 +38,8 @@ Diagnostic refused(const Span& span, std::string message, std::string help) {
   return {DiagnosticKind::not_supported, std::move(message), span, {}, {}, std::move(help)};
 }
 
-// What @main reaches: functions that do not call themselves in place of their calls, values of global functions and
-// constructors as functions, and operators as their definitions.
+// Prepares the functions that @main reaches: inlines non-recursive functions, turns values of global functions and
+// constructors into functions, and replaces operators by their definitions.
 Result<Module> prepared(const Module& module) {
   PassContext inner;
   Module current = module;
@@ -66,7 +67,7 @@ Result<Module> prepared(const Module& module) {
   return current;
 }
 
-// Ones of the type of a data value, zeros of integers.
+// Ones for a value of data type, zeros for integers.
 Expr ones_like(const Expr& value, const Type& type) {
   const TupleType* fields = as<TupleType>(type);
   if (!fields) return op::make(has_floats(type) ? "ones_like" : "zeros_like", {value});

@@ -1,5 +1,5 @@
-// Gradients against finite differences in double precision, of programs with control flow, closures, data types and
-// references. test/ops has those of every operator.
+// Tests of gradients against finite differences in double precision, for programs with control flow, closures, data
+// types and references. test/ops has those of every operator.
 #include <gtest/gtest.h>
 
 #include "relay/text/text.h"
@@ -13,7 +13,7 @@ void check(const ir::Module& plain, const ir::Module& gradient, const Values& ar
   EXPECT_EQ(gradient_problem(plain, gradient, args), "");
 }
 
-// A program of numbers.
+// Checks a program on numbers.
 void check_program(const std::string& text, const std::vector<double>& numbers) {
   Result<ir::Module> module =
       text::parse(std::make_shared<const Source>(Source{"program", "#[version = \"0.0.5\"]\n" + text}));
@@ -59,7 +59,7 @@ TEST(Gradient, of_what_is_computed_again) {
       "  let %c = annotation.checkpoint(multiply(tanh(%b), add(%b, %y)));\n"
       "  multiply(tanh(%c), add(%a, %b)) }",
       {0.7, 1.3});
-  // Through a tuple, of a parameter itself, and where nothing leads to the parameters.
+  // Through a tuple, for a parameter itself, and where the result does not depend on the parameters.
   check_program(
       "def @main(%x: float32, %y: float32) {\n"
       "  let %t = (exp(%x), %y);\n"
@@ -111,7 +111,7 @@ TEST(Gradient, of_tuples_and_several_results) {
       {0.7, 1.3});
 }
 
-// The gradient of the sum of the gradients, and of that once more.
+// The gradient of the sum of the gradients, and the gradient of that.
 TEST(Gradient, of_gradients) {
   for (const char* text : {"def @main(%x: float32, %y: float32) { multiply(tanh(multiply(%x, %y)), exp(%x)) }",
                            "def @cube(%x: float32, %n: int32) -> float32 { if (equal(%n, 0)) { 1f } else { "

@@ -1,5 +1,5 @@
-// infer_type: the types of all expressions, written into the nodes (typing/typing.h). run_passes() infers after every
-// pass; the pass of this name says so in a list of passes, and is what to run to see the types.
+// infer_type: writes the types of all expressions into the nodes (typing/typing.h). run_passes() infers types after
+// every pass; this pass makes that explicit in a list of passes, and can be run alone to show the types.
 #include "relay/transform/pass.h"
 #include "relay/typing/typing.h"
 

@@ -1,11 +1,11 @@
-// inline_calls: a call of a global function that is marked Inline becomes the function's body.
+// inline_calls: replaces calls of global functions marked Inline by their bodies.
 //
 //   def @twice(%x: float32, Inline=1) { add(%x, %x) }  def @main(%y: float32) { exp(@twice(%y)) }
 //     becomes   def @main(%y: float32) { exp(add(%y, %y)) }
 //
-// A function that calls itself, also through others, stays, and so does one with type parameters. So do, with a
-// warning, calls that would bring the nodes added above a million: doubling forty times is a short program. A marked
-// function that nothing refers to any more is dropped.
+// Recursive functions, also mutually recursive ones, and functions with type parameters are not inlined. Neither are,
+// with a warning, calls that would add more than a million nodes in total: doubling forty times is a short program.
+// Marked functions without remaining references are dropped.
 #include <set>
 
 #include "relay/ir/attribute_names.h"
@@ -76,7 +76,7 @@ class Inliner {
     return false;
   }
 
-  // The functions that `root` calls are finished first: what is put in place is final.
+  // The functions that `root` calls are finished first, so inlined bodies are final.
   void finish(const std::string& root) {
     std::vector<std::pair<std::string, bool>> work{{root, false}};
     while (!work.empty()) {
@@ -124,9 +124,9 @@ class Inliner {
 
   Module result_;
   Effects effects_;
-  std::map<std::string, Names> mentions_;  // as they were given
+  std::map<std::string, Names> mentions_;  // in the original module
   Names begun_;
-  std::map<std::string, int64_t> inlined_;  // those that are put in place, with their nodes
+  std::map<std::string, int64_t> inlined_;  // the inlined functions, with their numbers of nodes
   int64_t added_ = 0;
   PassContext& context_;
 };

@@ -27,7 +27,7 @@ bool has_variable(const Type& type) {
   return t && any(t->args);
 }
 
-// What stands for the variables of a type in another that is an instance of it; false: none is one.
+// Finds the values of a type's variables in an instance of it; returns false if `at` is not an instance.
 bool match(const Type& generic, const Type& at, std::map<const TypeNode*, Type>* found) {
   auto all = [&](const Types& a, const Types& b) {
     if (a.size() != b.size()) return false;
@@ -106,7 +106,7 @@ class Instances {
       Types at;
       for (const Type& t : callee ? call->type_args : Types()) at.push_back(known(t));
       size_t i = 0;
-      std::map<size_t, std::string> given;  // instances that the call gets, by the number of the argument
+      std::map<size_t, std::string> given;  // instances passed to the call, by argument index
       for_each_child(before, [&](const Expr& child) {
         const size_t place = i++;
         if (!as<GlobalVar>(child) || (callee && place == 0)) return;
@@ -115,7 +115,7 @@ class Instances {
         want_value(child);
       });
       if (!callee) return now;
-      if (std::any_of(at.begin(), at.end(), has_variable)) {  // of a function inside that stays
+      if (std::any_of(at.begin(), at.end(), has_variable)) {  // for an inner function that stays
         keep(callee->name);
         return now;
       }
@@ -126,8 +126,8 @@ class Instances {
     return function(made->params, made->body, made->result_type, {}, made->attrs, made->span);
   }
 
-  // A function with type parameters that a call gets: the instance of it that the parameter's type means. Nothing where
-  // it has none, or the parameter's type does not say all.
+  // The instance of a generic function argument that the parameter's type determines. Nullopt if the function is not
+  // generic, or the parameter's type does not determine all of it.
   std::optional<std::string> argument(const GlobalVar& callee, const Types& at, size_t place, const Expr& value) {
     const std::map<std::string, FunctionRef>::const_iterator called = module_.functions.find(callee.name),
                                                              of = module_.functions.find(as<GlobalVar>(value)->name);
@@ -150,7 +150,7 @@ class Instances {
     return name_of(of->first, types, value->span);
   }
 
-  // As it is, with all that it calls.
+  // Keeps the function unchanged, with all functions that it calls.
   void keep(const std::string& root) {
     std::vector<std::string> work{root};
     while (!work.empty()) {
@@ -189,7 +189,7 @@ class Instances {
 
 }  // namespace
 
-// Functions with type parameters stand where they are used, not behind variables: each use may mean other types.
+// Moves functions with type parameters from variables to their uses: each use may have other types.
 static Module without_names(const Module& module) {
   auto is_generic = [&](const Expr& e) {
     const GlobalVar* g = as<GlobalVar>(e);
@@ -217,7 +217,7 @@ static Module without_names(const Module& module) {
 Result<Module> instances(const Module& module, bool inner_stay) {
   if (!module.functions.count("main")) return module;
   const Module named = without_names(module);
-  typing::forget_types(named);  // also what calls know of the type parameters of their callees
+  typing::forget_types(named);  // including the type arguments cached in calls
   RELAY_ASSIGN(const Module typed, typing::infer(named));
   return Instances(typed, inner_stay).run();
 }

@@ -1,9 +1,9 @@
-// label_ops: every primitive function says what it is, by the hash of its structure.
+// label_ops: labels every primitive function with the hash of its structure.
 //
 //   fn (%p0, Primitive=1) { exp(%p0) }    becomes    fn (%p0, Primitive=1, hash="49d0a8e1f3c52b76") { exp(%p0) }
 //
-// Equal groups have equal labels, in every program: reports and caches of others can be keyed by them. The attribute
-// itself is not part of what is hashed, so the pass changes nothing the second time.
+// Equal groups have equal labels, in every program, so external reports and caches can use them as keys. The attribute
+// itself is not hashed, so running the pass twice changes nothing.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/pass.h"
 

@@ -1,5 +1,4 @@
-// lambda_lift: every function inside of another becomes a global one that gets what it captured as its first
-// parameters.
+// lambda_lift: turns every inner function into a global one, with its captured values as first parameters.
 //
 //   def @main(%x: int32) {
 //     let %f = fn (%y: int32) { if (less(%y, %x)) { %f(add(%y, 1)) } else { %y } };
@@ -8,12 +7,12 @@
 //     becomes   def @main(%x: int32) { @main_f(%x, 0) }
 //               def @main_f(%x: int32, %y: int32) { ... @main_f(%x, add(%y, 1)) ... }
 //
-// A call of a variable that is known to be such a function calls the global function itself. Where the function is used
-// as a value a small function stays, of this form only: fn (%y) { @main_f(%x, %y) }, a closure. A function that uses
-// itself as a value makes that closure anew. The result is in the form of to_a_normal_form.
+// A call of a variable that is known to be such a function calls the global function directly. Where the function is
+// used as a value, a small function remains, always of this form: fn (%y) { @main_f(%x, %y) }, a closure. A function
+// that uses itself as a value makes a new closure. The result is in the form of to_a_normal_form.
 //
-// A shape variable that sizes inside mention and no parameter has as a size is captured too: as a tensor of the
-// function around that has it, of which only the shape is read.
+// A shape variable that inner sizes mention and no parameter has as a size is captured too, as a tensor of the
+// enclosing function that has it, of which only the shape is read.
 #include <algorithm>
 #include <map>
 
@@ -32,7 +31,7 @@ using namespace ir;
 
 namespace {
 
-// The type variables that a type mentions and does not bind itself.
+// The type variables that occur free in a type.
 void free_type_vars(const Type& type, Types& bound, Types& out) {
   auto all = [&](const Types& types) {
     for (const Type& t : types) free_type_vars(t, bound, out);
@@ -63,7 +62,7 @@ Expr typed(Expr e, const Type& type) {
   return e;
 }
 
-// The sizes of a tensor or of those in a tuple that are not numbers.
+// The sizes of a tensor, or of the tensors in a tuple, that are not numbers.
 Dims sizes_in(const Type& type) {
   Dims sizes;
   std::vector<const TypeNode*> work{type.get()};
@@ -102,12 +101,12 @@ class Lifter {
   struct Inner {
     const Function* function = nullptr;
     const Var* self = nullptr;  // the variable that it is bound to
-    int parent = -1;            // the function around it
+    int parent = -1;            // the enclosing function
     std::string global;
     bool escapes = false;            // used as a value ...
     bool uses_itself = false;        // ... by itself, or by functions inside of it
-    std::vector<VarRef> values;      // used in its body itself, and not only called
-    std::vector<const Var*> called;  // known functions called in its body itself
+    std::vector<VarRef> values;      // used in its own body, and not only called
+    std::vector<const Var*> called;  // known functions called in its own body
     std::vector<VarRef> captures;
     NodeSet captured;
   };
@@ -149,7 +148,7 @@ class Lifter {
         size_t begin = work.size();
         const Call* call = as<Call>(e);
         if (const Var* callee = call ? as<Var>(call->callee) : nullptr) {
-          // Bound before it is called, so it is known by now whether it is a function.
+          // Bound before the call, so it is known by now whether it is a function.
           functions_[i].called.push_back(callee);
           for (const Expr& a : call->args) work.push_back(&a);
         } else {
@@ -158,7 +157,7 @@ class Lifter {
         std::reverse(work.begin() + static_cast<ptrdiff_t>(begin), work.end());
       }
     }
-    // What is called and is no known function is an ordinary value.
+    // A callee that is not a known function is an ordinary value.
     for (Inner& f : functions_) {
       std::vector<const Var*> known;
       for (const Var* v : f.called) {
@@ -171,9 +170,10 @@ class Lifter {
     }
   }
 
-  // Captures tensors of functions around for the shape variables in the types of a call that no parameter of `f` has.
+  // Captures tensors of enclosing functions for the shape variables in the types of a call that no parameter of `f`
+  // has.
   void add_sizes(Inner& f, const Expr& call, NodeSet& seen) {
-    // As form_segments finds it: a size of its own, or one that says it, as 2 * n does.
+    // As in form_segments: a size itself, or one that determines it, as 2 * n does.
     auto is_said = [&](const Dim& v) {
       return std::any_of(f.function->params.begin(), f.function->params.end(), [&](const VarRef& p) {
         const TensorType* t = as<TensorType>(p->type);
@@ -195,7 +195,7 @@ class Lifter {
     for (const Expr& a : as<Call>(call)->args) add(a);
   }
 
-  // Captures flow outwards, and from what is called to who calls it, until nothing is added.
+  // Captures propagate outwards, and from callees to callers, until nothing is added.
   void find_captures() {
     for (size_t i = 0; i < functions_.size(); ++i)
       for (const VarRef& v : functions_[i].values) need(static_cast<int>(i), v);
@@ -210,12 +210,12 @@ class Lifter {
         if (functions_[i].parent < 0) continue;
         for (size_t c = 0; c < functions_[i].captures.size(); ++c)
           changed |= need(functions_[i].parent, functions_[i].captures[c]);
-        // A closure of it that is made inside of it needs the same.
+        // A closure of the function that is made inside of it needs the same captures.
       }
     }
   }
 
-  // Function i uses the variable; true when that makes it a new capture.
+  // Records that function i uses the variable; returns true if that is a new capture.
   bool need(int i, const VarRef& v) {
     Inner& f = functions_[static_cast<size_t>(i)];
     const int* known = number_.find(v.get());
@@ -233,7 +233,7 @@ class Lifter {
     return true;
   }
 
-  // --- the program again ---
+  // --- rebuilding the program ---
 
   std::string fresh_global(const Inner& f, const Module& out) const {
     std::string base = format("{}_{}",
@@ -297,7 +297,7 @@ class Lifter {
     }
   }
 
-  // The type of the global function, from the types of what it gets and gives.
+  // Declares the type of the global function, from the types of its parameters and result.
   void declare(const Inner& f) {
     if (types_.count(f.global)) return;
     const FuncType* type = as<FuncType>(f.function->type);
@@ -309,7 +309,7 @@ class Lifter {
     types_[f.global] = func_type(std::move(args), type->result, std::move(type_vars));
   }
 
-  // `now`: the function with the functions inside of it lifted.
+  // `now`: the function with its inner functions lifted.
   void make_global(const Inner& f, const Function& now, Module* out) {
     declare(f);
     VarMap fresh;
@@ -342,9 +342,9 @@ class Lifter {
   const Module& module_;
   std::string name_;
   std::vector<Inner> functions_;
-  NodeMap<int> number_;     // of a function and of the variable it is bound to
-  NodeMap<int> binder_;     // of a variable: the function that binds it
-  NodeMap<VarRef> givers_;  // of a shape variable: the outermost parameter that has it as a size
+  NodeMap<int> number_;     // by function, and by the variable it is bound to
+  NodeMap<int> binder_;     // by variable: the function that binds it
+  NodeMap<VarRef> givers_;  // by shape variable: the outermost parameter that has it as a size
   std::map<std::string, Type> types_;
 };
 

@@ -33,7 +33,7 @@ Diagnostic bad_layout(std::string message, std::string help) {
   return {DiagnosticKind::bad_option, "layouts: " + std::move(message), {}, {}, {}, std::move(help)};
 }
 
-// Whether both are orders of the same letters.
+// True if both are permutations of the same letters.
 bool same_letters(std::string a, std::string b) {
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
@@ -63,7 +63,7 @@ Status check_layouts(const op::OpDef& def, const Layouts& layouts) {
   return ok();
 }
 
-// The layout of weights that goes with one of the data: channels in front with channels in front.
+// The usual layout of weights for a layout of the data: channels first with channels first.
 std::string usual_kernel(const Call& call, const std::string& data) {
   const op::OpDef& def = *as<Op>(call.callee)->def;
   const std::string usual = default_of(def, "kernel_layout");
@@ -99,7 +99,7 @@ using Axes = std::vector<op::LayoutAxis>;
 
 Axes axes_of(const std::string& layout) { return layout.empty() ? Axes() : *op::layout_axes("layout", layout); }
 
-// Of arrays in that layout.
+// The rank of arrays in that layout.
 size_t rank_in(const std::string& layout) { return axes_of(layout).size(); }
 
 std::string text_of(const Axes& axes) {
@@ -108,8 +108,8 @@ std::string text_of(const Axes& axes) {
   return out;
 }
 
-// The layout in which the axes of `own` go the way that those of `from` go to `to`; empty: there is none, because
-// letters of blocks stand in both and mean different axes.
+// The layout that results if the axes of `own` are permuted like those of `from` are in `to`; empty if there is none,
+// because letters of blocks occur in both with different meanings.
 std::string permuted(const std::string& own, const std::string& from, const std::string& to) {
   if (own == from) return to;
   if (op::is_blocked(own) || op::is_blocked(from) || own.size() != from.size()) return "";
@@ -120,7 +120,7 @@ std::string permuted(const std::string& own, const std::string& from, const std:
 
 bool in_blocks(const Axes& axes, char letter) { return op::place_of(axes, letter, true) < axes.size(); }
 
-// Where an axis of `from`, perhaps counted from the end, is in `to`; nothing: it is in blocks.
+// The position in `to` of an axis of `from`, which may count from the end; nullopt if it is blocked.
 std::optional<int64_t> moved(int64_t axis, const std::string& from, const std::string& to) {
   const Axes before = axes_of(from), now = axes_of(to);
   if (axis < 0) axis += static_cast<int64_t>(before.size());
@@ -135,8 +135,8 @@ Type transformed_type(const Type& type, const std::string& from, const std::stri
   return out ? *out : nullptr;
 }
 
-// The type of what lies in another layout; what has another number of axes stays (fields of tuples). Null: the blocks
-// do not divide the axes, so that it could not be brought back.
+// The type in another layout; tensors with another number of axes are unchanged (fields of tuples). Null if the blocks
+// do not divide the axes, so that the layout could not be converted back.
 Type brought_type(const Type& type, const std::string& from, const std::string& to) {
   if (const TupleType* tuple = as<TupleType>(type)) {
     Types fields;
@@ -162,7 +162,7 @@ bool fits(const Type& type, const std::string& from, const std::string& to) {
   return brought_type(type, from, to) != nullptr;
 }
 
-// Whether `made` has the type that stands for `before` in another layout.
+// True if `made` has the type that represents `before` in another layout.
 bool stands_for(const Expr& made, const Type& before, const std::string& from, const std::string& to) {
   const Type wanted = made ? brought_type(before, from, to) : nullptr;
   return wanted && equal(made->type, wanted);
@@ -192,7 +192,7 @@ constexpr std::pair<const char*, const char*> along_axes[] = {{"nn.bias_add", "a
                                                               {"qnn.softmax", "axis"},
                                                               {"qnn.simulated_quantize", "axis"},
                                                               {"qnn.simulated_dequantize", "axis"}};
-// Elementwise and broadcasting operators whose attributes name no axes.
+// Elementwise and broadcasting operators without attributes that name axes.
 constexpr const char* without_axes[] = {
     "clip",         "cast",     "nn.leaky_relu", "nn.dropout", "qnn.leaky_relu", "qnn.add",   "qnn.subtract",
     "qnn.multiply", "qnn.tanh", "qnn.sigmoid",   "qnn.exp",    "qnn.sqrt",       "qnn.rsqrt", "fixed_point_multiply"};
@@ -209,7 +209,7 @@ FunctionRef LayoutConverter::operator()(const FunctionRef& f) {
   return FunctionRef(as<Function>(result));
 }
 
-// One step for several, where no block is filled up on the way: the type shows it.
+// Replaces several steps by one, if no block is padded on the way: the type shows it.
 Expr LayoutConverter::transformed(const Expr& e, const std::string& from, const std::string& to) {
   if (from == to) return e;
   Expr& place = transformed_[{e.get(), from + ">" + to}];
@@ -293,7 +293,7 @@ Expr LayoutConverter::converted(const Call& before, const Call& now, const Layou
   return nullptr;
 }
 
-// What only an order of letters asks of an operator and it does not take stays as it is.
+// Reports blocked layouts that the operator does not accept; a request for a mere permutation is ignored.
 void LayoutConverter::refuse(const Call& before, const Layouts& layouts, bool divides) {
   if (!op::is_blocked(layouts.data + layouts.kernel + layouts.result)) return;
   const op::OpDef& def = *as<Op>(before.callee)->def;
@@ -325,7 +325,7 @@ Expr LayoutConverter::followed(const Call& before, const Call& now) {
   for (const Expr& arg : before.args)
     if (!first) first = find(arg);
   if (!first || as<TupleType>(first->value->type)) return nullptr;
-  const Carried data = *first;  // the map grows
+  const Carried data = *first;  // a copy: the map grows
   const bool in_front = find(before.args[0]) != nullptr;
   if (layout_attribute(def)) return in_front ? as_layout(before, now, data) : nullptr;
   if (def.name == "transpose") return as_transpose(before, now, data);
@@ -342,7 +342,7 @@ Expr LayoutConverter::followed(const Call& before, const Call& now) {
   return nullptr;
 }
 
-// Pools, resizes: in the layout that the data has.
+// Pools and resizes take the layout of the data.
 Expr LayoutConverter::as_layout(const Call& before, const Call& now, const Carried& data) {
   const char* name = layout_attribute(*as<Op>(before.callee)->def);
   const std::string own = text_of(before, name), result = text_of(before, "out_layout");
@@ -358,8 +358,8 @@ Expr LayoutConverter::as_layout(const Call& before, const Call& now, const Carri
   return stands_for(made, before.type, own, to) ? carried(Expr(&before), made, own, to) : nullptr;
 }
 
-// An operand that broadcasts against data: what is one of a letter in blocks has an axis of one for the places in them.
-// Null: it does not lie so.
+// An operand that broadcasts against data: an axis of extent 1 that is blocked in the data also gets an axis of extent
+// 1 for the positions in blocks. Null if the operand cannot be arranged that way.
 Expr LayoutConverter::beside(const Expr& before, const Expr& now, const Carried& data) {
   if (fits(before->type, data.from, data.to)) return brought(before, now, data.from, data.to);
   const Dims& shape = as<TensorType>(before->type)->shape;
@@ -382,7 +382,7 @@ Expr LayoutConverter::beside(const Expr& before, const Expr& now, const Carried&
   return out;
 }
 
-// All arguments with as many axes come in the same layout; those with fewer get axes in front first.
+// All arguments with as many axes are converted to the same layout; those with fewer get leading axes first.
 Expr LayoutConverter::as_broadcast(const Call& before, const Call& now, const Carried& data) {
   const size_t rank = rank_in(data.from);
   if (rank_of(before.type) != rank) return nullptr;
@@ -409,7 +409,7 @@ Expr LayoutConverter::as_broadcast(const Call& before, const Call& now, const Ca
   return stands_for(made, before.type, data.from, data.to) ? carried(Expr(&before), made, data.from, data.to) : nullptr;
 }
 
-// A bias along an axis in blocks: an addition of what lies in the same blocks.
+// A bias along a blocked axis becomes an addition of an operand with the same blocks.
 Expr LayoutConverter::as_addition(const Call& before, const Call& now, const Carried& data) {
   const int64_t rank = static_cast<int64_t>(rank_in(data.from));
   int64_t axis = std::get<int64_t>(value_of(before, "axis"));
@@ -423,7 +423,7 @@ Expr LayoutConverter::as_addition(const Call& before, const Call& now, const Car
   return stands_for(made, before.type, data.from, data.to) ? carried(Expr(&before), made, data.from, data.to) : nullptr;
 }
 
-// The value of an attribute that names axes, for data in another layout; nothing where they are in blocks.
+// The value of an attribute that names axes, for data in another layout; nullopt if they are blocked.
 static std::optional<AttrValue> moved_axes(const Call& before, const char* name, const std::string& from,
                                            const std::string& to) {
   const AttrValue value = value_of(before, name);
@@ -445,7 +445,7 @@ static std::optional<AttrValue> moved_axes(const Call& before, const char* name,
   const AttrValue begin = value_of(before, "begin");
   Ints out, in_order;
   for (size_t k = 0; std::holds_alternative<Ints>(begin) && k < std::get<Ints>(begin).size(); ++k)
-    in_order.push_back(static_cast<int64_t>(k));  // strided_slice without axes: those in front
+    in_order.push_back(static_cast<int64_t>(k));  // strided_slice without axes: the leading ones
   if (!axes && in_order.empty()) return std::nullopt;
   for (int64_t axis : axes ? *axes : in_order) {
     const std::optional<int64_t> there = moved(axis, from, to);
@@ -459,7 +459,7 @@ Expr LayoutConverter::as_along_axes(const Call& before, const Call& now, const C
   const std::string& op = as<Op>(before.callee)->def->name;
   const auto* row = std::find_if(std::begin(along_axes), std::end(along_axes), [&](auto& r) { return r.first == op; });
   if (row == std::end(along_axes) || rank_of(before.args[0]->type) != rank_in(data.from)) return nullptr;
-  // The first axis is the batch for these, whatever the attribute says.
+  // The first axis is the batch for these, regardless of the attribute.
   if ((op == "nn.group_norm" || op == "nn.instance_norm") && data.from[0] != data.to[0]) return nullptr;
   const std::optional<AttrValue> value = moved_axes(before, row->second, data.from, data.to);
   if (!value) return nullptr;
@@ -481,19 +481,19 @@ Expr LayoutConverter::as_reduction(const Call& before, const Call& now, const Ca
   Ints axes;
   for (size_t d = 0; d < there.size(); ++d)
     if (named.find(there[d].letter) != std::string::npos) axes.push_back(static_cast<int64_t>(d));
-  // What is left, and what goes, of the layout before and after.
+  // The remaining and the removed axes of the layout, before and after.
   Axes left[2], gone[2];
   for (const auto& [k, layout] : {std::pair{0, &old}, {1, &there}})
     for (const op::LayoutAxis& axis : *layout) {
       const bool goes = reduced(axis.letter);
-      // The places in blocks alone, or the blocks alone.
+      // Only the positions in blocks, or only the blocks.
       if (layout == &old && in_blocks(old, axis.letter) && std::count(named.begin(), named.end(), axis.letter) == 1)
         return nullptr;
       if (goes && keeps && in_blocks(*layout, axis.letter)) return nullptr;
       if (goes) gone[k].push_back(axis);
       if (keeps || !goes) left[k].push_back(axis);
     }
-  // The place of an extreme value is counted in the order of the axes that go.
+  // The position of an extreme value is counted in the order of the removed axes.
   const bool counts = as<Op>(before.callee)->def->attrs_type->find("select_last_index") >= 0;
   if (counts && text_of(gone[0]) != text_of(gone[1])) return nullptr;
   Changes changes;
@@ -504,7 +504,7 @@ Expr LayoutConverter::as_reduction(const Call& before, const Call& now, const Ca
   return from == to ? made : carried(Expr(&before), made, from, to);
 }
 
-// The result has the axes that it had: a transposition of other axes gives it, or none is needed.
+// The result keeps its layout: a transposition of other axes produces it, or none is needed.
 Expr LayoutConverter::as_transpose(const Call& before, const Call& now, const Carried& data) {
   if (op::is_blocked(data.from)) return nullptr;
   AttrValue value = value_of(before, "axes");
@@ -529,8 +529,8 @@ Expr LayoutConverter::as_concatenation(const Call& before, const Call& now) {
   for (const Expr& part : old->elements)
     if (!first) first = find(part);
   if (!first || rank_of(before.type) != rank_in(first->from)) return nullptr;
-  const Carried data = *first;  // the map grows
-  // Whole blocks one behind the other: along the axis that counts them.
+  const Carried data = *first;  // a copy: the map grows
+  // Whole blocks are concatenated along the axis that counts them.
   const Axes axes = axes_of(data.from);
   const int64_t given = std::get<int64_t>(value_of(before, "axis")), rank = static_cast<int64_t>(axes.size());
   const op::LayoutAxis& along = axes[static_cast<size_t>(given < 0 ? given + rank : given)];

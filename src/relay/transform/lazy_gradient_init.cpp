@@ -1,4 +1,4 @@
-// lazy_gradient_init: tensors of floats that are all zeros or all ones are not made before somebody asks for them.
+// lazy_gradient_init: delays making tensors of floats that are all zeros or all ones until they are read.
 //
 //   def @main(%x: Tensor[(3), float32]) { multiply(zeros_like(%x), exp(%x)) }
 //     becomes   %x' = Raw(%x), a value of GradCell[Tensor[(3), float32]] (prelude/gradient.relay);
@@ -8,12 +8,12 @@
 //
 // Programs that compute gradients begin with zeros and ones; a sum with zeros is the other operand, a product with
 // them is zeros, so most of them are never made. Sums and products of tensors of one type go through the cells; all
-// other operators read their operands and give Raw results. Tensors of integers and booleans stay as they are.
+// other operators read their operands and return Raw results. Tensors of integers and booleans are unchanged.
 //
 // @main keeps its type: it puts its parameters into cells, calls @main_lazy, and reads the result. Functions, closures,
 // references, tuples and type arguments of data types carry cells. A data type with tensors of floats in its definition
-// keeps them. Refused are definitions that have them inside of other types, parameters of @main that are functions or
-// references, and a result that is a function.
+// keeps them. The pass refuses definitions that have such tensors inside of other types, functions or references as
+// parameters of @main, and a function as its result.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"
@@ -76,11 +76,11 @@ class LazyGradients {
         [&](const Expr& before, const Expr& now) { return node(before, now); });
   }
 
-  // The value in cells, and out of them.
+  // Converts a value to cells, and back.
   Expr put(const Expr& value, const Type& type, const Span& span) { return change(value, type, span, true); }
   Expr read(const Expr& value, const Type& type, const Span& span) { return change(value, type, span, false); }
 
-  // Adds the functions that put() and read() have called. Call it last.
+  // Adds the functions that put() and read() have called. Must be called last.
   void finish(Module& out) {
     for (size_t i = 0; i < conversions_.size(); ++i) out.functions[conversions_[i].name] = conversion_function(i);
   }
@@ -88,7 +88,7 @@ class LazyGradients {
   Diagnostics errors;
 
  private:
-  // Of values of a data type.
+  // A conversion of values of a data type.
   struct Conversion {
     Type type;
     bool puts;
@@ -100,7 +100,7 @@ class LazyGradients {
     if (!mentions_floats(type)) return value;
     if (is_cell(type)) return call(puts ? raw_ : global("FromGradCell"), {value}, {}, span);
     if (as<TypeCall>(type)) return call(global(conversion(type, puts, span)), {value}, {}, span);
-    if (const RefType* r = as<RefType>(type); r && !puts)  // what it holds at the end, in one of its own
+    if (const RefType* r = as<RefType>(type); r && !puts)  // its final content, in a new reference
       return Expr(new RefCreate(change(Expr(new RefRead(value)), r->value, span, puts)));
     const TupleType* fields = as<TupleType>(type);
     if (!fields) {
@@ -146,7 +146,7 @@ class LazyGradients {
         field->kind = PatternKind::Var, field->var = var(format("field{}", i), nullptr, c.span);
         pattern->patterns.push_back(field);
         check(*made, made->inputs[i], c.span);
-        const bool stays = mentions_floats(made->inputs[i]);  // as the definition has it
+        const bool stays = mentions_floats(made->inputs[i]);  // as in the definition
         fields.push_back(stays ? Expr(field->var)
                                : change(field->var, substitute(made->inputs[i], {}, arguments), c.span, c.puts));
       }
@@ -167,7 +167,7 @@ class LazyGradients {
     }
   }
 
-  // Whether what is called takes and gives tensors themselves.
+  // True if the callee takes and returns tensors themselves.
   bool is_kernel(const Expr& callee) const {
     if (callee->kind == ExprKind::Op || is_closed(callee)) return true;
     const GlobalVar* g = as<GlobalVar>(callee);
@@ -210,7 +210,7 @@ class LazyGradients {
     return function({l, r}, call(op, {l, r}, {}, span), type, {}, {}, span);
   }
 
-  // Fields that the definition says to be tensors of floats are these, not cells.
+  // Fields that are tensors of floats in the definition hold tensors, not cells.
   Expr constructed(const Call& before, const Call& now) {
     const Constructor& c = *as<Constructor>(before.callee);
     Exprs args = now.args;
@@ -229,7 +229,8 @@ class LazyGradients {
   Expr matched(const Match& before, const Match& now) {
     std::vector<Clause> clauses;
     for (size_t i = 0; i < now.clauses.size(); ++i) {
-      std::vector<std::pair<VarRef, VarRef>> tensors;  // of the clause: the one that the body uses, the one it binds
+      // of the clause: the variable that the body uses, and the one that the pattern binds
+      std::vector<std::pair<VarRef, VarRef>> tensors;
       const Pattern pattern = tensor_fields(now.clauses[i].pattern, nullptr, tensors);
       Expr body = now.clauses[i].body;
       for (const auto& [cell, tensor] : tensors) body = let(cell, call(raw_, {tensor}, {}, now.span), body, now.span);
@@ -239,7 +240,7 @@ class LazyGradients {
     made->span = now.span;
     return Ref<const Match>(made);
   }
-  // `field`: what the constructor around says of it; null: nothing. Patterns are as deep as they are written.
+  // `field`: the type in the enclosing constructor; null if none. Recursive: patterns nest only as deep as written.
   Pattern tensor_fields(const Pattern& p, const Type& field, std::vector<std::pair<VarRef, VarRef>>& tensors) {
     Ref<PatternNode> out(new PatternNode(*p));
     const bool is_tensor = is_cell(field);

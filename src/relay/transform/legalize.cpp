@@ -1,10 +1,10 @@
-// legalize: a call of an operator becomes what the user gives for it.
+// legalize: replaces calls of operators by expressions that the user supplies.
 //
 //   nn.dense(%x, %w)    becomes, with a hook that pads,    strided_slice(nn.dense(nn.pad(%x, ..), nn.pad(%w, ..)), ..)
 //
-// The hook `legalize` is asked about each call, with arguments that are replaced and typed already, and gives an
-// expression of the same type, or none; what it gives is not asked about again. Without the hook the definitions that
-// operators have in other operators are written out (OpDef::definition): what is left has kernels of its own.
+// The hook `legalize` is called on each call, whose arguments are already replaced and typed, and returns an expression
+// of the same type, or null; its results are not legalised again. Without the hook, operators that have definitions in
+// other operators are expanded (OpDef::definition); the remaining operators have kernels.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/definition.h"
 #include "relay/transform/pass.h"

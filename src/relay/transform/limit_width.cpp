@@ -1,12 +1,11 @@
-// limit_width: concatenations, stacks and splits of very many tensors become trees of small ones.
+// limit_width: turns concatenations, stacks and splits of very many tensors into trees of small ones.
 //
 //   concatenate((%x0, .., %x4999))    becomes    concatenate((concatenate((%x0, .., %x63)), concatenate(..), ..))
 //   split(%x, 20000 parts)            becomes    splits of 64 parts, of 64 parts each
 //
-// A kernel of n operands has n addresses and n conditions at once, and what compilers do with those takes time that
-// grows faster than n. Where the outer concatenation is a temporary, inner ones are computed in its place
-// (lower/plan/views.h); of a result of the function, or of splits, each level copies. Splits whose parts have symbolic
-// sizes stay as they are.
+// A kernel with n operands has n addresses and n conditions at once, and compile time grows faster than n. If the outer
+// concatenation is a temporary, inner ones are computed in its place (lower/plan/views.h); for a result of the
+// function, or for splits, each level copies. Splits whose parts have symbolic sizes are unchanged.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"
@@ -31,16 +30,16 @@ Expr joined(const char* op, Exprs parts, int64_t axis, const Span& span, size_t 
       fewer.push_back(op::make(op, {tuple(std::move(group))}, {{"axis", axis}}, span));
     }
     parts = std::move(fewer);
-    op = "concatenate";  // of what is stacked
+    op = "concatenate";  // for the stacked tensors
   }
   return op::make(op, {tuple(std::move(parts))}, {{"axis", axis}}, span);
 }
 
-// The parts of x between `cuts`, of which the first is where x begins and the last where it ends.
+// The parts of x between `cuts`, the first of which is the beginning of x and the last its end.
 void cut(const Expr& x, const Ints& cuts, int64_t axis, const Span& span, size_t max_width, Exprs& parts) {
   const size_t n = cuts.size() - 1;
   if (n == 1) return parts.push_back(x);
-  size_t step = 1;  // parts of x in each piece that is cut now
+  size_t step = 1;  // parts of x in each piece of the current cut
   while (n > step * max_width) step *= max_width;
   Ints places;
   for (size_t i = step; i < n; i += step) places.push_back(cuts[i] - cuts[0]);
@@ -61,7 +60,7 @@ Expr narrow_split(const Expr& before, const Expr& now, size_t max_width) {
     const Dims& shape = as<TensorType>(part)->shape;
     if (axis < 0) axis += static_cast<int64_t>(shape.size());
     const Dim& extent = shape[static_cast<size_t>(axis)];
-    if (!scalar::is_int(extent)) return now;  // the size of a part is not known
+    if (!scalar::is_int(extent)) return now;  // the size of a part is unknown
     cuts.push_back(cuts.back() + extent->ivalue);
   }
   Exprs made;

@@ -1,10 +1,10 @@
-// merge_compiler_regions: neighbouring regions for the same compiler become one: the marks between them go.
+// merge_compiler_regions: merges neighbouring regions for the same compiler by removing the marks between them.
 //
 //   compiler_end(nn.relu(compiler_begin(compiler_end(exp(compiler_begin(%x))))))
 //     becomes   compiler_end(nn.relu(exp(compiler_begin(%x))))
 //
-// Regions stay apart where a way leads from one through something else into the other: as one, they would need a result
-// of their own to start. Values do not move into or out of branches.
+// Regions are not merged if a path leads from one through something else into the other: together they would depend on
+// their own result. Values do not move into or out of branches.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/regions.h"

@@ -1,12 +1,12 @@
-// merge_composite: what matches a pattern of the table becomes a call of a function that is marked with the pattern's
-// name, for a compiler that takes it as a whole.
+// merge_composite: replaces matches of the patterns in a table by calls of functions marked with the pattern's name,
+// for a compiler that accepts them as a whole.
 //
 //   nn.relu(nn.conv2d(%x, %w))       with   other.conv_relu = relu(conv2d(any, any))
 //     becomes   fn (%p0, %p1, PartitionedFromPattern="nn.conv2d_nn.relu_", Composite="other.conv_relu") {
 //                 nn.relu(nn.conv2d(%p0, %p1)) }(%x, %w)
 //
-// Patterns are tried in the order of the table (PassContext::partitioning): what the first has taken, the next does not
-// get. What may be inside of a match says pattern::partition().
+// Patterns are tried in the order of the table (PassContext::partitioning): expressions that one has matched are not
+// available to the next. pattern::partition() defines what a match may contain.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/dataflow.h"
 #include "relay/transform/pass.h"

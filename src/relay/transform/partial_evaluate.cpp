@@ -1,18 +1,18 @@
-// partial_evaluate: @main with what is known of it computed: calls of known functions unfolded, branches and clauses
-// chosen, tuples and data values taken apart, references read.
+// partial_evaluate: evaluates the known parts of @main: unfolds calls of known functions, chooses branches and clauses,
+// takes tuples and data values apart, reads references.
 //
 //   def @power(%x: float32, %n: int32) -> float32 { if (equal(%n, 0)) { 1f } else { %x * @power(%x, %n - 1) } }
 //   def @main(%x: float32) { @power(%x, 3) }
 //     becomes   def @main(%x: float32) { let %a = %x * 1f; let %b = %x * %a; %x * %b }
 //
-// What is not known stays, bound to variables in the order of evaluation, so that effects keep theirs. A value is known
-// (Known) or residual, an operand of the new program; a known one becomes residual where the program needs it as a
-// whole. A reference that nothing else has seen is only an entry of the store; it is created when something does see
-// it, and before a branch that is not decided.
+// Unknown values remain, bound to variables in the order of evaluation, which also keeps the order of effects. A value
+// is known (Known) or residual, an operand of the new program; a known one becomes residual where the program needs it
+// as a whole. A reference that nothing else has seen is only an entry of the store; it is created when something sees
+// it, and before an undecided branch.
 //
-// It ends: of a recursive function, calls with residual arguments only, under a condition that is not known, stay
-// calls; others are unfolded up to partial_evaluate.fuel (10000) of them in all, and up to 200 of one function within
-// each other under such conditions. What was left for lack of fuel is a warning. Operators are computed where all
+// Termination: calls of a recursive function with only residual arguments, under an undecided condition, are not
+// unfolded. Others are unfolded up to partial_evaluate.fuel (10000) calls in all, and up to 200 nested calls of one
+// function under such conditions. Calls that remain for lack of fuel produce a warning. Operators are evaluated if all
 // arguments are constants of up to 4096 elements.
 #include <algorithm>
 #include <map>
@@ -39,7 +39,7 @@ struct Frame;
 using Env = std::shared_ptr<Frame>;
 
 struct Known;
-// An operand of the new program, or what is known of one that is not made yet; or both.
+// An operand of the new program, or the known parts of a value that is not made yet, or both.
 struct Partial {
   Expr residual;
   std::shared_ptr<Known> known;
@@ -50,24 +50,24 @@ struct Known {
   enum Kind { Constant, Tuple, Data, Closure, Reference } kind;
   Expr constant = {};   // Constant; the constructor of Data
   Partials parts = {};  // Tuple, Data
-  Type type = {};       // of Data
+  Type type = {};       // for Data
   FunctionRef function = {};
-  Env env = {};      // Closure: where it was made
+  Env env = {};      // Closure: its environment
   Expr self = {};    // Closure: the variable that it is bound to
-  size_t place = 0;  // Reference: in the store
-  Expr made = {};    // the residual one that there is already, and the scope that it is in
+  size_t place = 0;  // Reference: its index in the store
+  Expr made = {};    // the residual value if it exists already, and its scope
   size_t made_in = 0;
 };
 
 struct Frame {
   NodeMap<Partial> values;
-  std::vector<TypeBinding> types;  // of the type variables of an unfolded function
+  std::vector<TypeBinding> types;  // for the type variables of an unfolded function
   Env parent;
   bool is_generic = false;  // inside of an unfolded function with type or shape variables
 };
 
 struct Cell {
-  Partial value;  // nothing: not known any more
+  Partial value;  // empty: unknown
   Expr created;   // the reference, once something else may see it
   bool is_being_created = false;
 };
@@ -100,7 +100,7 @@ class PartialEvaluator {
   }
 
   bool abandoned = false;               // a program too deep to be copied out of a generic function
-  std::map<std::string, int64_t> left;  // calls that stayed for lack of fuel, by function
+  std::map<std::string, int64_t> left;  // calls that were not unfolded for lack of fuel, by function
 
  private:
   // --- values ---
@@ -124,7 +124,7 @@ class PartialEvaluator {
     return type;
   }
 
-  // As an operand of the new program.
+  // The value as an operand of the new program.
   Expr residual(const Partial& p, Lets& out) {
     if (p.residual) return p.residual;
     Known& k = *p.known;
@@ -151,7 +151,7 @@ class PartialEvaluator {
 
   Expr create(size_t place, Lets& out) {
     if (store_[place].created) return store_[place].created;
-    if (std::exchange(store_[place].is_being_created, true)) {  // what it holds holds itself
+    if (std::exchange(store_[place].is_being_created, true)) {  // it contains itself
       abandoned = true;
       return tuple({});
     }
@@ -160,8 +160,8 @@ class PartialEvaluator {
     cell.is_being_created = false;
     return cell.created = out.bind("r", Expr(new RefCreate(held)));
   }
-  // Something that is not looked into sees what these expressions see: the references among it are created, in the
-  // scope around it. What they hold behind it is not known.
+  // Creates, in the enclosing scope, the references reachable from expressions that opaque code sees. Their contents
+  // are unknown afterwards.
   void create_seen(std::initializer_list<const Expr*> by, const Env& env, Lets& out) {
     if (store_.empty()) return;
     Partials work;
@@ -187,7 +187,7 @@ class PartialEvaluator {
       if (cell.created) cell.value = {};
   }
 
-  // The function as it is, its body evaluated as far as it is known without its arguments.
+  // The function itself, with its body evaluated as far as possible without its arguments.
   Expr closure(Known& k, Lets& out) {
     const Expr whole(k.function);
     create_seen({&whole}, k.env, out);
@@ -221,10 +221,10 @@ class PartialEvaluator {
       Partial p = value(b.value, b.var, env, out);
       env->values[b.var.get()] = std::move(p);
     }
-    kept_.push_back(s.result);  // its address is a key for as long as the frame is
+    kept_.push_back(s.result);  // its address is a key as long as the frame exists
     return lookup(s.result, env);
   }
-  // A branch, a clause or a function's body, which runs or not: what is bound in it stays in it.
+  // A branch, a clause or a function's body, which may or may not run: its bindings stay in it.
   Expr scope(const Expr& e, const Env& around) {
     if (depth_ > max_deep) return as_it_is(e, around);
     ++depth_;
@@ -285,7 +285,7 @@ class PartialEvaluator {
   }
   Partial write(const Partial& ref, const Partial& value, Lets& out) {
     Cell* cell = ref.known ? &store_[ref.known->place] : nullptr;
-    if (!cell) forget();  // it may be any that others have seen
+    if (!cell) forget();  // it may be any reference that others have seen
     if (!cell || cell->created) {
       const Expr written = residual(value, out);
       if (ref.known) cell = &store_[ref.known->place];
@@ -312,7 +312,7 @@ class PartialEvaluator {
     return bound(name, made, out);
   }
 
-  // Whether a pattern matches; nothing: that is not known. Binds its variables in `env`.
+  // True or false if it is known whether a pattern matches, else nullopt. Binds its variables in `env`.
   std::optional<bool> matches(const Pattern& p, const Partial& of, const Env& env) {
     if (p->kind == PatternKind::Wildcard) return true;
     if (p->kind == PatternKind::Var) {
@@ -411,7 +411,7 @@ class PartialEvaluator {
     return bound(name, call(e.callee, residuals(args, out), e.attrs, e.span), out);
   }
 
-  // Whether something is known that a call may come to an end by.
+  // True if a known part may decide when a recursive call ends.
   static bool tells(const Partial& p) {
     if (!p.known || p.known->kind == Known::Reference) return false;
     return p.known->kind != Known::Tuple || std::any_of(p.known->parts.begin(), p.known->parts.end(), tells);
@@ -442,15 +442,15 @@ class PartialEvaluator {
     return result;
   }
 
-  static constexpr int max_deep = 500;  // functions, branches and clauses within each other
+  static constexpr int max_deep = 500;  // nested functions, branches and clauses
 
   std::map<std::string, FunctionRef> normal_;
   int64_t fuel_;
-  int depth_ = 0, undecided_ = 0;  // scopes around that may not run
+  int depth_ = 0, undecided_ = 0;  // enclosing scopes that may not run
   std::map<const Function*, int64_t> active_;
   std::vector<Cell> store_;
   size_t scopes_ = 0;
-  std::vector<size_t> open_{0};  // scopes around, by number
+  std::vector<size_t> open_{0};  // enclosing scopes, by number
   std::vector<Expr> kept_;
 };
 

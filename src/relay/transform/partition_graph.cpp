@@ -1,12 +1,12 @@
-// partition_graph: the regions that are marked for a compiler become global functions, and its marks go.
+// partition_graph: turns the regions that are marked for a compiler into global functions, and removes the marks.
 //
 //   def @main(%x: float32) { compiler_end(nn.relu(compiler_begin(%x, compiler="other")), compiler="other") }
 //     becomes   def @main(%x: float32) { @tvmgen_default_other_main_0(%x) }
 //               def @tvmgen_default_other_main_0(%other_0_i0: float32, Compiler="other", Primitive=1, Inline=1,
 //                                                global_symbol="tvmgen_default_other_main_0") { nn.relu(%other_0_i0) }
 //
-// A region with several results gives a tuple. Constants are part of the function unless bind_constants is off.
-// Regions for "default" are taken apart. A region that needs a result of its own to start is an error.
+// A region with several results returns a tuple. Constants are part of the function unless bind_constants is off.
+// Regions for "default" are dissolved. A region that depends on its own result is an error.
 #include <algorithm>
 
 #include "relay/ir/attribute_names.h"
@@ -22,7 +22,7 @@ using namespace ir;
 
 namespace {
 
-// Without marks for "default".
+// Removes the marks for "default".
 FunctionRef prepared(const FunctionRef& f) {
   return with_body(f, rewrite(f->body, [](const Expr& now) {
                      const Call* mark = Regions::begin(now) ? Regions::begin(now) : Regions::end(now);
@@ -59,7 +59,7 @@ class Partitioner {
       else
         for_each_child(e, [&](const Expr& child) { work.push_back({child, false}); });
       std::reverse(work.begin() + static_cast<ptrdiff_t>(first), work.end());
-      // What is done already is no way around.
+      // Finished nodes are not on another path.
       work.erase(std::remove_if(work.begin() + static_cast<ptrdiff_t>(first), work.end(),
                                 [&](const auto& w) { return done_.contains(w.first.get()); }),
                  work.end());
@@ -71,7 +71,7 @@ class Partitioner {
  private:
   struct Region {
     std::string compiler;
-    std::vector<int> nodes;  // in the order of the program
+    std::vector<int> nodes;  // in program order
     Exprs inputs;            // from outside, each once
     Exprs ends;
   };
@@ -112,7 +112,7 @@ class Partitioner {
     return with_children(e, children);
   }
 
-  // The function of a region, and what its ends are now.
+  // Makes the function of a region, and the replacements of its ends.
   void take_out(const Region& r) {
     auto symbol_of = [&](int id) { return format("tvmgen_{}_{}_{}_{}", options_.module_name, r.compiler, name_, id); };
     while (out_->functions.count(symbol_of(next_))) ++next_;
@@ -185,7 +185,7 @@ Result<Module> partition_graph(const Module& module, PassContext& context) {
   for (const auto& [name, f] : module.functions) {
     if (is_closed(f)) continue;
     FunctionRef ready = prepared(f);
-    // Types of what has changed: of parameters of the functions.
+    // Types only changed parts: parameters of the functions.
     Module typed = module;
     typed.functions[name] = ready;
     RELAY_ASSIGN(typed, typing::infer(typed));

@@ -146,7 +146,8 @@ static Status check_names(const std::vector<std::string>& passes, const PassCont
   return ok();
 }
 
-// A pass must give a program that is well-formed and typed; if not, the pass is wrong and not the user.
+// A pass must return a program that is well-formed and typed; if not, that is a bug of the pass, not an error of the
+// user.
 static Result<ir::Module> verified(const ir::Module& module, const std::string& pass) {
   Diagnostics errors = well_formed(module);
   if (errors.empty()) {
@@ -172,8 +173,8 @@ static bool is_marked(const ir::FunctionRef& f, const char* name) {
   return found != f->attrs.end() && ir::AttrConvert<int64_t>::from(found->second, &mark) && mark != 0;
 }
 
-// Functions for another compiler are not ours to change: its patterns have looked at them. Functions that are marked
-// SkipOptimization=1 are not to be optimised.
+// Restores functions that a pass must not change: those for another compiler, whose patterns have already been matched,
+// and those marked SkipOptimization=1.
 static void keep_as_they_were(const ir::Module& before, ir::Module& after, const PassInfo& pass) {
   for (auto& [name, f] : after.functions) {
     auto kept = before.functions.find(name);

@@ -1,23 +1,23 @@
-// plan_devices: every value gets a device, and copies stand where values go from one to another.
+// plan_devices: assigns a device to every value, and inserts copies where values move between devices.
 //
 //   %0 = add(%x, %y);                                                  %0 = add(%x, %y);
 //   %1 = on_device(%0, virtual_device="cpu:1");        becomes         %1 = device_copy(%0, src_virtual_device="cpu:1",
 //   exp(%1)                                                                            dst_virtual_device="cpu:0");
 //                                                                      exp(%1)
 //
-// What on_device says of its input (constrain_body) and of its result (constrain_result), and device_copy of both, is
-// given. All else follows: the arguments and the result of an operator are on one device, and so are a tuple and its
-// fields, a variable and its value, the branches of an `if` and its result; parameters and results of a global function
-// are where all its calls have them. What nothing is said of is on cpu:0, or on the device that option
-// plan_devices.default names. Where on_device says nothing of its result,
-// the value may go elsewhere: then a copy takes its place; else it is dropped, and so is a copy to the device that the
-// value is on. Two devices for one value are an error. Arguments of vm.shape_of, shape_of and ndarray_size, of which
-// only sizes are asked, and constants may be anywhere.
+// The devices that on_device specifies for its input (constrain_body) and its result (constrain_result), and
+// device_copy for both, are fixed. All others follow: the arguments and the result of an operator are on one device,
+// and so are a tuple and its fields, a variable and its value, the branches of an `if` and its result; parameters and
+// results of a global function are on the same device in all its calls. Unconstrained values are on cpu:0, or on the
+// device of option plan_devices.default. If on_device does not constrain its result, the value may go to another
+// device: then a copy replaces it; otherwise it is dropped, and so is a copy to the value's own device. Two devices for
+// one value are an error. Arguments of vm.shape_of, shape_of and ndarray_size, which read only sizes, and constants may
+// be on any device.
 //
-// A function some of whose parameters, or whose result, are not on cpu:0 says so: %x {virtual_device="cpu:1"} (the
-// attribute param_virtual_devices), result_virtual_device. The same may be given; virtual_device of a function is that
-// of its result. Devices may be of kinds that programs do not run on, "cuda:0": compiling such a program says so. A
-// second run changes nothing.
+// A function whose parameters or result are not all on cpu:0 is annotated: %x {virtual_device="cpu:1"} (the attribute
+// param_virtual_devices), result_virtual_device. The input program may contain such annotations; virtual_device of a
+// function is that of its result. Devices may be of kinds that programs cannot run on, "cuda:0"; compiling such a
+// program is an error. A second run changes nothing.
 #include <algorithm>
 
 #include "relay/ir/fields.h"
@@ -70,7 +70,8 @@ class DevicePlan {
                        "put on_device(.., constrain_result=False) around it where it may be copied"});
   }
   void join(const Expr& a, const Expr& b) {
-    if (a->kind == ExprKind::Constant || b->kind == ExprKind::Constant) return;  // it is wherever it is used
+    // a constant is on the device of each use
+    if (a->kind == ExprKind::Constant || b->kind == ExprKind::Constant) return;
     const size_t x = set_of(a), y = set_of(b);
     if (x == y) return;
     if (devices_[x] && devices_[y] && *devices_[x] != *devices_[y])
@@ -162,7 +163,7 @@ class DevicePlan {
     if (call.callee->kind == ExprKind::Var) join(call.callee, e);
   }
 
-  // --- the program again ---
+  // --- rebuilding the program ---
   FunctionRef with_attributes_of(const FunctionRef& f) {
     const Expr planned = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
       const bool copies = call_of(before, "device_copy");
@@ -194,10 +195,10 @@ class DevicePlan {
   }
 
   const Module& module_;
-  const Device otherwise_;   // of what nothing is said
-  NodeMap<size_t> numbers_;  // of a node: one more than its index in the arrays
+  const Device otherwise_;   // for unconstrained values
+  NodeMap<size_t> numbers_;  // by node: its index in the arrays plus 1
   std::vector<size_t> parents_;
-  std::vector<std::optional<Device>> devices_;  // of a set, by its root
+  std::vector<std::optional<Device>> devices_;  // by set, at its root
   Diagnostics errors_;
 };
 

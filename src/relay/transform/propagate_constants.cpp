@@ -1,12 +1,13 @@
-// propagate_constants: a parameter to which every call gives the same constant becomes that constant.
+// propagate_constants: replaces a parameter to which every call passes the same constant by that constant.
 //
 //   def @sum(%l: List[...], %w: Tensor[(4, 4), float32]) { ... nn.dense(%x, %w) ... @sum(%rest, %w) ... }
 //   def @main(%l: List[...]) { @sum(%l, meta[relay.Constant][0]) }
 //     becomes   def @sum(%l: List[...]) { ... nn.dense(%x, meta[relay.Constant][0]) ... @sum(%rest) ... }
 //
-// So the weights of a recursive model, given to @main, are constants where they are used: they are packed once, when
-// the program is compiled. Looked at are global functions that are only called; one that is also a value, @main, and
-// all functions of a module without @main keep their parameters, for who calls them is not known.
+// So the weights of a recursive model, passed to @main, are constants where they are used: they are packed once, when
+// the program is compiled. Only global functions that are always called directly are considered. Functions that are
+// also values, @main, and all functions of a module without @main keep their parameters, because their callers are
+// unknown.
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/pass.h"
@@ -17,12 +18,12 @@ using namespace ir;
 
 namespace {
 
-// What all calls seen so far give a parameter: nothing yet, one constant, or values that differ.
+// The values that all calls seen so far pass to a parameter: unset, one constant, or different values.
 struct Given {
   Type type;  // of the parameter
   Expr constant;
   bool varies = false;
-  std::vector<Given*> passed_to;  // the parameters that are given this one's value
+  std::vector<Given*> passed_to;  // the parameters that receive this one's value
 };
 
 class Propagation {
@@ -69,7 +70,8 @@ class Propagation {
   void vary(Given& given) {
     if (!given.varies) given.varies = true, work_.push_back(&given);
   }
-  // A constant of another type than the parameter's does not do: a size or type that the parameter names would be lost.
+  // A constant of a type other than the parameter's is not accepted: a size or type that the parameter names would be
+  // lost.
   void meet(Given& given, const Expr& constant) {
     if (given.varies || given.constant == constant) return;
     if (given.constant ? !equal(given.constant, constant) : !equal(given.type, constant->type)) return vary(given);

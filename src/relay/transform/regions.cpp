@@ -13,7 +13,7 @@ const Call* Regions::begin(const Expr& e) { return call_of(e, "annotation.compil
 const Call* Regions::end(const Expr& e) { return call_of(e, "annotation.compiler_end"); }
 
 void Regions::find_scopes() {
-  std::vector<int> parent{-1}, depth{0};  // of each scope
+  std::vector<int> parent{-1}, depth{0};  // by scope
   auto common = [&](int a, int b) {
     for (; a != b; a = parent[static_cast<size_t>(a)])
       if (depth[static_cast<size_t>(a)] < depth[static_cast<size_t>(b)]) std::swap(a, b);
@@ -69,7 +69,7 @@ Regions::Regions(const FunctionRef& f) : flow(f->body) {
       const Expr& from = flow.nodes[static_cast<size_t>(input)];
       if (!end(from) && !compiler(input).empty() && (mark || same_scope(i, input))) join(i, input);
     }
-    if (mark && compiler(i).empty()) {  // of what has no inputs
+    if (mark && compiler(i).empty()) {  // of a value without inputs
       int inside = flow.index(mark->args[0]);
       if (!end(mark->args[0]) && as<Call>(mark->args[0])) join(i, inside);
       compilers[static_cast<size_t>(find(i))] = attribute<std::string>(*mark, "compiler", "");
@@ -95,7 +95,7 @@ void Regions::join(int a, int b) {
   if (compiler.empty()) compiler = compilers[static_cast<size_t>(b)];
 }
 
-// Whether set `to` uses set `from` other than directly. Only sets between them are looked at.
+// True if set `to` uses set `from` indirectly. Only sets between them are visited.
 bool Regions::leads_around(int from, int to, int first) const {
   NodeSet seen;
   std::vector<int> work;

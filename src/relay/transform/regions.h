@@ -1,6 +1,6 @@
 // Regions: the parts of a function that are marked for one compiler, between annotation.compiler_begin and
-// compiler_end. What is computed of begins in one scope, without an end between, is one region: so where the region
-// stands all that it uses is known. Only calls, tuples and projections lie in regions.
+// compiler_end. Expressions computed from begins in one scope, without an end in between, form a region, so all its
+// inputs are available at its place. Only calls, tuples and projections belong to regions.
 #pragma once
 
 #include "relay/transform/dataflow.h"
@@ -13,23 +13,23 @@ struct Regions {
   static const ir::Call* begin(const ir::Expr& e);
   static const ir::Call* end(const ir::Expr& e);
 
-  // Of a node of `flow`, by index: the region, named by the index of one of its nodes; every node that lies in no
-  // region is a set of its own.
+  // For a node of `flow`, by index: its region, represented by the index of one of its nodes; every node outside of
+  // regions is a set by itself.
   int find(int node) const;
-  // Empty: the node lies in no region.
+  // The compiler of the node's region; empty if the node is in no region.
   const std::string& compiler(int node) const { return compilers[static_cast<size_t>(find(node))]; }
   void join(int a, int b);
-  // Makes one region of each two that are for the same compiler and of which one uses the other, where no way leads
-  // from one out and back into the other.
+  // Merges two regions for the same compiler if one uses the other and no path leads out of one and back into the
+  // other.
   void merge_neighbours();
 
   Dataflow flow;
-  // Of each node, the innermost scope with all its uses in it (`flow` has the first). The body of a let is one too.
+  // By node, the innermost scope that contains all its uses (`flow` has the first). The body of a let is a scope too.
   std::vector<int> scopes;
   mutable std::vector<int> parents;
   std::vector<std::string> compilers;
-  std::vector<std::vector<int>> members;  // of a set, by its name
-  std::vector<std::vector<int>> inputs;   // of a node: its children, and the value of the variable that it is
+  std::vector<std::vector<int>> members;  // by representative
+  std::vector<std::vector<int>> inputs;   // by node: its children, and the value of the variable that it is
 
  private:
   void find_scopes();

@@ -1,18 +1,18 @@
-// remat: values that are cheap to compute are computed again where they are used late, so that less has to be kept in
-// between (rematerialisation; Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016).
+// remat: recomputes cheap values where they are used late, so that less memory is needed in between (rematerialisation;
+// Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016).
 //
 //   %0 = exp(%x);                                      %0 = exp(%x);
 //   %1 = nn.dense(%0, %w);                 becomes     %1 = nn.dense(%0, %w);
 //   ...                                                ...
 //   add(%9, %0)                                        add(%9, exp(%x))
 //
-// What is in memory at one time is estimated for values in the order of evaluation, each from where it is made to its
-// last use; parameters and constants are always there. At the place where that is most, values that are needed later,
-// but not there, are taken: those that an elementwise, broadcast or injective operator makes of what is still there at
-// their next use. The later uses get a call of their own. That is repeated while it helps, or until no more than
-// remat.budget bytes are needed. fuse_ops puts such a call into the kernels of its users, so the pass goes right before
-// fuse_ops: common_subexpr would make one of both again. Values of symbolic sizes, those inside of branches and
-// functions, and those bound by let stay as they are.
+// The memory in use at each time is estimated for values in the order of evaluation, each alive from its computation to
+// its last use; parameters and constants are always in memory. At the peak, the pass selects values that are needed
+// later but not there, and that an elementwise, broadcast or injective operator computes from values still available at
+// their next use. The later uses get a separate call. That is repeated while it helps, or until at most remat.budget
+// bytes are needed. fuse_ops places such a call in the kernels of its users, so the pass runs directly before fuse_ops:
+// common_subexpr would merge the calls. Values of symbolic sizes, those inside of branches and functions, and those
+// bound by let are unchanged.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"
@@ -28,7 +28,7 @@ namespace {
 
 constexpr int most_rounds = 64;
 
-// Bytes; 0: none, or not known.
+// The size in bytes; 0 if empty or unknown.
 int64_t bytes_of(const Type& type) {
   if (const TupleType* t = as<TupleType>(type)) {
     int64_t sum = 0;
@@ -42,13 +42,13 @@ int64_t bytes_of(const Type& type) {
   return bytes;
 }
 
-// When the values of a function are in memory.
+// The intervals in which the values of a function are in memory.
 struct Lifetimes {
   explicit Lifetimes(const FunctionRef& f) : flow(f), body(flow.index(f->body)) {
     const size_t count = flow.nodes.size();
     users.resize(count), last_use.assign(count, -1), live.assign(count, 0);
     for (int n = flow.size() - 1; n >= 0; --n) {
-      // A tuple, a projection, a let: what it is made of lives as long as it does.
+      // The operands of a tuple, a projection or a let live as long as it does.
       const int until = is_alias(node(n)) || n == flow.size() - 1 ? std::max(n, last_use[at(n)]) : n;
       for_each_open_child(node(n), [&](const Expr& child) {
         const int c = flow.index(child);
@@ -74,7 +74,7 @@ struct Lifetimes {
   static bool is_alias(const Expr& e) { return e->kind != ExprKind::Call; }
   static bool is_stored(const Expr& e) { return e->kind == ExprKind::Call; }
 
-  // Whether it is computed in the body itself, not in a branch or a function inside of it.
+  // True if the value is computed in the body itself, not in a branch or an inner function.
   bool is_in_body(int n) const { return flow.scopes[at(n)] == flow.scopes[at(body)]; }
 
   Dataflow flow;
@@ -86,36 +86,37 @@ struct Lifetimes {
   int peak = 0;
 };
 
-// Computed with few operations an element.
+// True if it takes few operations per element.
 bool is_cheap(const Expr& e) {
   const Call* call = as<Call>(e);
   const Op* op = call ? as<Op>(call->callee) : nullptr;
   return op && op->def->fusion <= op::Fusion::Injective && !op->def->by_executor && as<TensorType>(e->type);
 }
 
-// The first use behind the peak, where the value would be computed again; -1: that would not help, or cannot be.
+// The first use after the peak, where the value would be recomputed; -1 if that is impossible or would not help.
 int next_use(const Lifetimes& l, int n) {
   if (n >= l.peak || l.last_use[Lifetimes::at(n)] <= l.peak || !l.is_in_body(n)) return -1;
   if (!is_cheap(l.node(n)) || bytes_of(l.node(n)->type) == 0) return -1;
   int next = l.flow.size();
   for (int u : l.users[Lifetimes::at(n)]) {
-    // Of users that pass it on nobody knows here when they are needed; the peak itself must not use it.
+    // For users that pass it on it is unknown when they are needed; the peak itself must not use it.
     if (l.node(u)->kind != ExprKind::Call || !l.is_in_body(u) || u == l.peak) return -1;
     if (u > l.peak) next = std::min(next, u);
   }
   return next == l.flow.size() ? -1 : next;
 }
 
-// What is there at a place anyway: parameters, constants, and values that are used there or later.
+// True for operands that are in memory at a place anyway: parameters, constants, and values that are used there or
+// later.
 bool is_there(const Lifetimes& l, const Expr& operand, int place) {
   if (operand->kind == ExprKind::Constant || operand->kind == ExprKind::Op || operand->kind == ExprKind::Var)
     return true;
   return operand->kind == ExprKind::Call && l.last_use[Lifetimes::at(l.flow.index(operand))] >= place;
 }
 
-// With the values that are dropped before the peak computed again behind it; the same function: there are none.
+// The function with values dropped before the peak and recomputed after it; the same function if there are none.
 FunctionRef without_peak(const FunctionRef& f, const Lifetimes& l) {
-  NodeMap<int> dropped;  // by the value: where it is used next
+  NodeMap<int> dropped;  // by value: its next use
   for (int n = 0; n < l.peak; ++n) {
     const int next = next_use(l, n);
     if (next < 0) continue;
@@ -127,7 +128,7 @@ FunctionRef without_peak(const FunctionRef& f, const Lifetimes& l) {
   if (dropped.size() == 0) return f;
   NodeMap<Expr> again;
   const Expr out = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
-    if (dropped.contains(before.get())) {  // `again` is made of the new arguments, which are the same nodes
+    if (dropped.contains(before.get())) {  // `again` is made from the new arguments, which are the same nodes
       const Call& call = *as<Call>(now);
       again[before.get()] = ir::call(call.callee, call.args, call.attrs, now->span);
       again[before.get()]->type = before->type;

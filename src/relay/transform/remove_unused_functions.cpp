@@ -1,4 +1,4 @@
-// remove_unused_functions: global functions that @main does not reach are dropped. A module without @main stays.
+// remove_unused_functions: drops global functions that @main does not reach. A module without @main is unchanged.
 //
 //   def @f() { 1 }  def @g() { 2 }  def @main() { @f() }        becomes        def @f() { 1 }  def @main() { @f() }
 #include <set>

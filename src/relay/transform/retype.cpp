@@ -10,7 +10,7 @@ using namespace ir;
 
 namespace {
 
-// Patterns are as deep as they are written; their depth is limited when they are read.
+// Recursive: patterns nest only as deep as written; the parser limits their depth.
 Pattern with_vars(const Pattern& p, const VarMap& fresh) {
   Ref<PatternNode> out(new PatternNode(*p));
   if (p->var) out->var = as_var(fresh.at(p->var.get()));
@@ -35,8 +35,8 @@ FunctionRef retyped(const FunctionRef& f, function_ref<Type(const Type&)> change
         const VarMap::const_iterator found = fresh.find(before.get());
         return found == fresh.end() ? now : found->second;
       }
-      case ExprKind::GlobalVar: return global(as<GlobalVar>(before)->name, before->span);  // the old one has a type
-      case ExprKind::Call: {  // of a constructor without fields: nothing below it tells that its type is another
+      case ExprKind::GlobalVar: return global(as<GlobalVar>(before)->name, before->span);  // the old node has a type
+      case ExprKind::Call: {  // of a constructor without fields: nothing below it shows that its type has changed
         const Call* c = as<Call>(now);
         const bool is_leaf = now == before && c->callee->kind == ExprKind::Constructor;
         return is_leaf ? call(c->callee, c->args, c->attrs, now->span) : now;

@@ -1,5 +1,6 @@
-// Reverse-mode differentiation of a straight piece of a program: calls of operators, tuples and projections, each bound
-// to a variable. From the last to the first, what a value's gradient is gives those of its operands:
+// Reverse-mode differentiation of a straight-line piece of a program: calls of operators, tuples and projections, each
+// bound to a variable. From the last binding to the first, the gradients of operands are computed from the gradient of
+// their result:
 //
 //   let %a = exp(%x); let %b = multiply(%a, %y)        with the gradient %db of %b
 //     let %da = multiply(%db, %y); let %dy = multiply(%db, %a); let %dx = multiply(%da, %a)
@@ -13,10 +14,10 @@
 
 namespace relay::transform {
 
-// Bindings in the order of evaluation, to be put around an expression.
+// Bindings in the order of evaluation, to be wrapped around an expression.
 class Lets {
  public:
-  // A new variable for the value; `type`, if not null, is what is known of it.
+  // Binds the value to a new variable; `type`, if not null, is its known type.
   ir::VarRef bind(std::string name, ir::Expr value, const ir::Type& type = {});
   void push(Binding binding) { bindings_.push_back(std::move(binding)); }
   ir::Expr around(ir::Expr body) const;
@@ -25,38 +26,39 @@ class Lets {
   std::vector<Binding> bindings_;
 };
 
-// The bindings around an expression in A-normal form, the last one its result.
+// The bindings of an expression in A-normal form, and its result.
 struct Scope {
   std::vector<Binding> bindings;
   ir::Expr result;  // a variable, a constant, a global
 };
 Scope scope_of(const ir::Expr& body);
 
-// Tensors, and tuples of them.
+// True for tensors, and tuples of them.
 bool is_data(const ir::Type& type);
-// Whether tensors of floats are among them.
+// True if tensors of floats are among them.
 bool has_floats(const ir::Type& type);
-// A call of an operator, a tuple or a projection, of data.
+// True for a call of an operator, a tuple or a projection, on data.
 bool is_dataflow(const ir::Expr& value);
 
 class ReverseMode {
  public:
-  // The bindings that it needs are added to `out`, which outlives it; what cannot be differentiated to `errors`.
+  // Adds the bindings that it needs to `out`, which outlives it, and operators that cannot be differentiated to
+  // `errors`.
   ReverseMode(Lets& out, Diagnostics& errors) : out_(out), errors_(errors) {}
 
-  // The variable's gradient is asked for. What does not depend on such a variable gets none.
+  // Requests the variable's gradient. Only values that depend on such variables have gradients.
   void follow(const ir::VarRef& v) { followed_.insert(v.get()); }
-  // Bindings in the order of evaluation: finds out what depends on variables that are followed.
+  // Determines which bindings, in the order of evaluation, depend on followed variables.
   void look_at(const std::vector<Binding>& bindings);
   bool is_followed(const ir::Expr& operand) const { return followed_.contains(operand.get()); }
 
-  // Adds to the gradient of a variable. `gradient` is of the variable's type.
+  // Adds to the gradient of a variable. `gradient` has the variable's type.
   void add(const ir::Expr& operand, const ir::Expr& gradient);
-  // Goes back through the bindings.
+  // Propagates gradients backwards through the bindings.
   void run(const std::vector<Binding>& bindings);
-  // The gradient of one of the tensors of a variable: `path` leads to it through tuples. Null: nothing came to it.
+  // The gradient of one of the tensors of a variable; `path` selects it within tuples. Null if no gradient reached it.
   ir::Expr gradient(const ir::VarRef& v, const std::vector<int64_t>& path = {}) const;
-  // Of the variable's type, zeros where nothing came.
+  // The gradient with the variable's type, with zeros where no gradient arrived.
   ir::Expr gradient_or_zeros(const ir::VarRef& v);
 
  private:

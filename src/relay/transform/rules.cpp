@@ -15,9 +15,9 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t max_constant = 4096;  // elements of what a number matches, and of what is computed here
+constexpr int64_t max_constant = 4096;  // elements that a number may match, and that are computed here
 
-// "add(x, 0)". Our own table: a mistake in it is a bug.
+// "add(x, 0)". From our own table: an error in it is a bug.
 Term next_term(std::string_view& text) {
   text = trim(text);
   const std::string_view word = text.substr(0, text.find_first_of("(), "));
@@ -41,7 +41,7 @@ Term next_term(std::string_view& text) {
   return term;
 }
 
-// A constant, or one operator of two such.
+// True for a constant, or an operator on two such.
 bool is_constant(const Expr& e) {
   const Call* call = as<Call>(e);
   if (e->kind == ExprKind::Constant) return true;
@@ -85,7 +85,7 @@ pattern::Pattern pattern_of(const Term& term, Rule& rule) {
   return rule.operators[place].second = pattern::call(pattern::op(term.name), std::move(args));
 }
 
-// Whether the operator can have this shape as an attribute.
+// True if the operator can have this shape as an attribute.
 bool can_be_attribute(const TensorType& type, const std::string& op) {
   return std::all_of(type.shape.begin(), type.shape.end(), [&](const Dim& d) {
     // In newshape 0 means "as in the input": a tensor without elements keeps its reshapes.
@@ -93,7 +93,7 @@ bool can_be_attribute(const TensorType& type, const std::string& op) {
   });
 }
 
-// The attributes that the type of the result decides; nothing: there are none such.
+// The attributes that the type of the result determines; nullopt if there are none.
 std::optional<op::AttrValues> decided_attributes(const std::string& name, const TensorType& type) {
   if (name == "reshape") return op::AttrValues{{"newshape", type.shape}};
   if (name == "cast") return op::AttrValues{{"dtype", type.dtype}};
@@ -103,7 +103,7 @@ std::optional<op::AttrValues> decided_attributes(const std::string& name, const 
   return std::nullopt;
 }
 
-// The value of a call of small constants; null: it is none.
+// The value of a call on small constants; null for other calls.
 Expr computed(const Expr& e) {
   const Call& call = *as<Call>(e);
   const TensorType* type = as<TensorType>(e->type);

@@ -1,5 +1,5 @@
 // Every rule of simplify_expr on random instances of its pattern: shapes that broadcast, element types, attributes.
-// What stands in the place of a match has its type, and the evaluator gives the same values.
+// The replacement of a match has its type, and the evaluator computes the same values.
 #include "relay/transform/rules.h"
 
 #include <gtest/gtest.h>
@@ -21,12 +21,12 @@ namespace {
 
 using namespace ir;
 
-// Makes typed expressions that a term matches; null where a draw does not fit.
+// Makes typed expressions that match a term; null if a draw does not fit.
 class Instances {
  public:
   explicit Instances(uint64_t seed) : random_(seed) {}
 
-  // `wide`: without types that round more than the comparison allows.
+  // `wide`: avoids types that round more than the comparison allows.
   Expr draw(const Term& term, bool wide = false) {
     wide_ = wide;
     letters_.clear(), params.clear();
@@ -139,7 +139,7 @@ class Instances {
   bool wide_ = false;
 };
 
-// What differs between the two, as functions of `params`; empty: nothing.
+// The difference between the two, as functions of `params`; empty if there is none.
 std::string compared(const std::vector<VarRef>& params, const Expr& before, const Expr& after) {
   Module a, b;
   a.functions["main"] = function(params, before), b.functions["main"] = function(params, after);

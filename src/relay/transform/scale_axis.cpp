@@ -11,7 +11,7 @@ namespace {
 
 struct Contraction {
   const char* op;
-  const char* layout;  // the default; null: the axis is the last
+  const char* layout;  // the default; null if the axis is the last
   const char* kernel_layout;
 };
 constexpr Contraction contractions[] = {{"nn.conv1d", "NCW", "OIW"},
@@ -54,14 +54,14 @@ std::optional<ScaledSide> scaled_data(const Expr& before) {
   std::string kernel = attribute<std::string>(call, "kernel_layout", c->kernel_layout);
   const int64_t groups = attribute<int64_t>(call, "groups", 1);
   if (groups == 1) return ScaledSide{axis, kernel.find('I')};
-  // Depthwise with one output a channel: both axes of channels are the same.
+  // Depthwise with one output per channel: both axes of channels are the same.
   const size_t outputs = kernel.find('O');
   if (is_one(call.args[1], kernel.find('I')) && scalar::is_int(weights->shape[outputs], groups))
     return ScaledSide{axis, outputs};
   return std::nullopt;
 }
 
-// A constant, or products of such: what an earlier scale has left.
+// True for a constant, or products of constants, as an earlier scale leaves them.
 static bool is_made_of_constants(const Expr& e, int depth = 0) {
   if (as<Constant>(e)) return true;
   const Call* product = call_of(e, "multiply");

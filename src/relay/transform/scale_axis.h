@@ -1,5 +1,5 @@
-// What forward_fold_scale_axis and backward_fold_scale_axis share: the contractions whose weights can take a scale
-// along one axis of their data or of their results.
+// The shared part of forward_fold_scale_axis and backward_fold_scale_axis: the contractions whose weights can absorb a
+// scale along one axis of their data or of their results.
 #pragma once
 
 #include <optional>
@@ -8,21 +8,21 @@
 
 namespace relay::transform {
 
-// One side of a contraction: the axis of the data (or of the result), and the axis of the weights that it meets.
+// A side of a contraction: the axis of the data (or of the result), and the corresponding axis of the weights.
 struct ScaledSide {
   size_t axis, weight_axis;
   friend bool operator==(const ScaledSide&, const ScaledSide&) = default;
 };
-// nn.conv1d, conv2d, conv3d and nn.dense of floats. `before` is typed. Nothing: it is no such call, or the side has no
-// axis of its own in the weights (data of a convolution in groups that is not depthwise).
+// For nn.conv1d, conv2d, conv3d and nn.dense of floats. `before` is typed. Nullopt for other calls, and if the side has
+// no separate axis in the weights (data of a grouped convolution that is not depthwise).
 std::optional<ScaledSide> scaled_data(const ir::Expr& before);
 std::optional<ScaledSide> scaled_result(const ir::Expr& before);
 
-// Whether the weights may be multiplied: those made of constants, which costs nothing when the program runs; or any, as
-// option PASS.any_weights=1 says.
+// True if the weights may be multiplied: constant weights, which costs nothing at run time, or any weights with option
+// PASS.any_weights=1.
 bool weights_fit(const ir::Call& call, bool any_weights);
 
-// Whether `scale`, broadcast to the type, changes along this axis only.
+// True if `scale`, broadcast to the type, varies only along this axis.
 bool along(const ir::Constant& scale, const ir::TensorType& type, size_t axis);
 // The scale with all its elements along one of `rank` axes.
 ir::Expr along_axis(const ir::Constant& scale, size_t rank, size_t axis, const Span& span);

@@ -3,8 +3,8 @@
 //   reshape(reshape(multiply(%x, 1f)))    becomes    reshape(%x)
 //   transpose(transpose(%x, axes=[0, 2, 3, 1]), axes=[0, 3, 1, 2])    becomes    %x
 //
-// A node is matched against the rules of its operator, again until none fits. simplify_expr.rounding=0 leaves out the
-// rules whose results are rounded elsewhere.
+// A node is matched against the rules of its operator repeatedly, until none applies. simplify_expr.rounding=0 leaves
+// out the rules whose results may be rounded differently.
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
@@ -25,7 +25,7 @@ class Simplifier {
       if (rounding || !rule.rounds) rules_[rule.pattern.name].push_back({&rule, pattern::Matcher(rule.matched)});
   }
 
-  // Null: nothing fits.
+  // Null if no rule applies.
   Expr operator()(const Expr& e, const Type& type, Applied& applied) {
     const Call* call = as<Call>(e);
     const Op* op = call ? as<Op>(call->callee) : nullptr;

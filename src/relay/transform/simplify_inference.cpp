@@ -1,13 +1,13 @@
-// simplify_inference: what only training needs becomes what inference computes: the definition of the operator.
+// simplify_inference: replaces operators for training by their definitions in inference.
 //
 //   nn.batch_norm(%x, %gamma, %beta, %mean, %var, epsilon=e).0
 //     becomes   %s = gamma * rsqrt(var + e);  %x * %s + (beta - mean * %s)
-//     with %s and the rest stretched along the axis
+//     with %s and the rest broadcast along the axis
 //   nn.dropout(%x).0    becomes   %x
 //
-// The factors depend on parameters only; with constant parameters fold_constant evaluates them. With
+// The factors depend on parameters only; if the parameters are constant, fold_constant evaluates them. With
 // simplify_inference.norms=1 the norms that are the same in training (instance_norm, layer_norm, group_norm,
-// l2_normalize) become what they compute too.
+// l2_normalize) are replaced by their definitions too.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"

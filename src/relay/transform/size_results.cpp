@@ -1,13 +1,13 @@
-// size_results: a result whose sizes depend on values is made in two steps: its shape is computed, then a result so
-// large.
+// size_results: splits an operator with value-dependent sizes into two steps: its shape is computed, then a result of
+// that shape.
 //
-//   argwhere(%x)        becomes        %0 = argwhere.shape(%x);            # (2,) int64: a kernel like any other
-//                                      %1 = argwhere.sized(%0, %x);        # (?, ?): the executor makes it, a
-//                                                                          # tensor_of_shape() that says whose it is
+//   argwhere(%x)        becomes        %0 = argwhere.shape(%x);            # (2,) int64: an ordinary kernel
+//                                      %1 = argwhere.sized(%0, %x);        # (?, ?): the executor makes it: a
+//                                                                          # tensor_of_shape() for this operator
 //                                      argwhere.shaped((%1,), %x)          # (?, 2): its sizes are those of an input
 //
-// Of several results the shapes are computed as one list, and there is a tensor as large as each.
-// After it the only sizes that no input has are those that the executor makes. Works on operators with OpDef::shape.
+// For several results the shapes are computed as one list, and there is a tensor of each shape. Afterwards the only
+// sizes that no input determines are those of tensors that the executor makes. Applies to operators with OpDef::shape.
 #include <algorithm>
 
 #include "relay/ir/rewrite.h"

@@ -62,7 +62,7 @@ class Specialiser {
   }
   Type now(const Type& type) const { return substitute(type, equal_); }
 
-  // Nothing: two sizes were made equal, try again.
+  // Nullopt: two sizes were made equal, retry.
   std::optional<Result<FunctionRef>> attempt(const Function& f, const Dataflow& flow) {
     NodeMap<Expr> made;
     std::vector<VarRef> params;
@@ -97,7 +97,7 @@ class Specialiser {
     const Call* call = as<Call>(e);
     const Function* primitive = call ? as<Function>(call->callee) : nullptr;
     if (!primitive) return typed(e, children);
-    // The same inside of the primitive function, whose parameters are the arguments.
+    // The same for the body of a primitive function, whose parameters are the arguments.
     Types types;
     std::vector<VarRef> params;
     NodeMap<Expr> inside;
@@ -123,7 +123,7 @@ class Specialiser {
     return Result<Expr>(out);
   }
 
-  // A node that is no call of a function.
+  // A node that does not call a function.
   std::optional<Result<Expr>> typed(const Expr& e, const Exprs& children) {
     Type type = e->type;
     if (const Constant* c = as<Constant>(e)) type = type_of(c->value);
@@ -142,7 +142,7 @@ class Specialiser {
       Result<Type> inferred = op->def->infer(call->attrs, inputs);
       if (!inferred && asks_of_pairs(*call, *op->def, inputs) && make_equal(*call, *op->def, inputs))
         return std::nullopt;
-      if (!inferred) {  // what cannot be made equal is checked: conditions_of()
+      if (!inferred) {  // sizes that cannot be made equal are checked: conditions_of()
         op::Assumptions assumed;
         inferred = op->def->infer(call->attrs, inputs);
       }
@@ -171,9 +171,8 @@ class Specialiser {
     return errors;
   }
 
-  // Whether the operator takes these inputs when some of their sizes equal one another, each one other: where products
-  // of sizes are to be equal, making two sizes equal would say more than that, and that one is not above another is
-  // checked.
+  // True if the operator accepts these inputs under equalities between pairs of sizes. If products of sizes must be
+  // equal, equating two sizes would be stronger than required; bounds are checked instead.
   static bool asks_of_pairs(const Call& call, const op::OpDef& def, const Types& inputs) {
     op::Assumptions assumed;
     if (!def.infer(call.attrs, inputs)) return true;
@@ -187,7 +186,7 @@ class Specialiser {
     return some;
   }
 
-  // Whether the operator takes the inputs and needs no other sizes to be equal.
+  // True if the operator accepts the inputs without requiring other sizes to be equal.
   static bool accepts(const Call& call, const op::OpDef& def, const Types& inputs) {
     op::Assumptions assumed;
     return def.infer(call.attrs, inputs) &&
@@ -195,9 +194,10 @@ class Specialiser {
                         [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; });
   }
 
-  // The operator refuses these inputs: finds unknown sizes that make it take them when they are equal to others. First
-  // of two inputs those at the same place from the end or from the beginning, then of all, less what is not needed;
-  // then one pair alone. That a size is 1 comes last: where sizes broadcast it meets any other one without being it.
+  // Called if the operator refuses these inputs: finds unknown sizes such that the operator accepts them if these equal
+  // others. First tries sizes of two inputs at the same position from the end or from the beginning, then of all
+  // inputs, without those that are not needed; then a single pair. A size of 1 is tried last: where sizes broadcast, 1
+  // meets any other size without being equal to it.
   bool make_equal(const Call& call, const op::OpDef& def, const Types& inputs) {
     std::vector<Dims> shapes;
     for (const Type& t : inputs) collect(t, &shapes);
@@ -247,7 +247,7 @@ class Specialiser {
     out.insert(out.end(), ones.begin(), ones.end());
     return out;
   }
-  // A chain d0 = d1, d1 = d2 would need a second substitution; each variable is on one side only.
+  // A chain d0 = d1, d1 = d2 would need a second substitution; each variable occurs on one side only.
   static void add(std::vector<scalar::Binding>* list, const Dim& x, const Dim& y) {
     for (const scalar::Binding& b : *list)
       if (b.var == x || b.value == x || b.var == y) return;
@@ -259,7 +259,7 @@ class Specialiser {
       for (const Type& f : t->fields) collect(f, out);
   }
 
-  Types given_;  // of the parameters
+  Types given_;  // types of the parameters
   Dims fresh_;
   std::vector<scalar::Binding> equal_;
 };

@@ -1,5 +1,5 @@
-// Gradients against finite differences in double precision: what the tests of the pass and the proofs of operators
-// (test/ops) share.
+// Compares gradients with finite differences in double precision, for the tests of the pass and of operators
+// (test/ops).
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ inline Tensor moved(const Tensor& t, const Tensor& along, double by) {
   return in_double(t, [&](int64_t i) { return t.at(i) + by * along.at(i); });
 }
 
-// The tensors of a value, flat.
+// The tensors of a value, flattened.
 inline std::vector<Value> flat_values(const Value& v) {
   const eval::TupleValue* t = eval::as_tuple(v);
   if (!t) return {v};
@@ -38,7 +38,7 @@ inline std::vector<Value> flat_values(const Value& v) {
     for (const Value& inner : flat_values(field)) out.push_back(inner);
   return out;
 }
-// A value of the same structure: f(tensor, its number) for floats, zeros for others.
+// A value of the same structure: f(tensor, its index) for floats, zeros for others.
 inline Value like(const Value& v, uint64_t* seed) {
   if (const eval::TupleValue* t = eval::as_tuple(v)) {
     Values fields;
@@ -57,7 +57,7 @@ inline double product(const Value& a, const Value& b) {
   return sum;
 }
 
-// A gradient of the result for `args` to start from, drawn at random.
+// A random initial gradient of the result for `args`.
 inline Value seed_of(const ir::Module& module, const Values& args) {
   uint64_t draw = 7;
   const Result<Value> result = eval::run(module, "main", args, precise);
@@ -65,8 +65,8 @@ inline Value seed_of(const ir::Module& module, const Values& args) {
   return like(*result, &draw);
 }
 
-// For each float argument a random direction: the derivative along it from the gradient and from two values.
-// Only of the first `count` arguments. What is wrong, or nothing.
+// For each float argument, compares the derivative along a random direction computed from the gradient with that from
+// two values. Only the first `count` arguments. Returns the problem found, or "".
 inline std::string gradient_problem(const ir::Module& plain, const ir::Module& gradient, const Values& args,
                                     size_t count = SIZE_MAX) {
   auto evaluated = [](const ir::Module& module, const Values& values) {
@@ -81,7 +81,7 @@ inline std::string gradient_problem(const ir::Module& plain, const ir::Module& g
   const Result<Value> both = evaluated(gradient, with_seed);
   if (!both) return render(both.errors());
   const double along = product(*result, seed), value = product(eval::as_tuple(*both)->fields[0], seed);
-  // A mean multiplies by a reciprocal that is rounded to float32 in some operators, and divides in their definitions.
+  // In some operators a mean multiplies by a reciprocal rounded to float32; in their definitions it divides.
   if (!(std::abs(value - along) <= 1e-7 * (1 + std::abs(along))))
     return format("the value is {}, not {}", value, along);
   const Values gradients = eval::as_tuple(eval::as_tuple(*both)->fields[1])->fields;
@@ -98,7 +98,7 @@ inline std::string gradient_problem(const ir::Module& plain, const ir::Module& g
     if (!right || !left) return render((right ? left : right).errors());
     const double numeric = (product(*right, seed) - product(*left, seed)) / (2 * step);
     const double got = product(gradients[i], Value(direction, args[i].dtype));
-    // A value is exact to 1e-16 of its size, so that a difference is to 1e-10 of it.
+    // A value is accurate to 1e-16 relative to its size, so a difference is accurate to 1e-10 of it.
     const double size = std::abs(product(*result, *result)) + std::abs(product(seed, seed));
     if (!(std::abs(got - numeric) <= 2e-5 * std::abs(numeric) + 1e-7 * (1 + size)))
       return format("argument {}: {} along a direction, but differences give {}", i, got, numeric);

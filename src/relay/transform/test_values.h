@@ -1,5 +1,5 @@
-// For tests of passes: does @main compute the same before and after? The reference evaluator runs both on arguments
-// drawn for their parameters; what rounding explains counts as the same.
+// Checks for tests of passes that @main computes the same before and after. The reference evaluator runs both on
+// arguments drawn for their parameters; differences that rounding explains are ignored.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace relay::transform {
 
-// Values of types, the same ones for the same seed. Shape variables get sizes from 3 on. Null for a function.
+// Draws values of types, the same ones for the same seed. Shape variables get sizes of at least 3. Null for a function.
 class DrawnValues {
  public:
   DrawnValues(const ir::Module& module, uint64_t seed, double low) : module_(module), state_(seed), low_(low) {}
@@ -28,7 +28,7 @@ class DrawnValues {
     const ir::TypeCall* of = ir::as<ir::TypeCall>(type);
     const ir::DataTypeName* name = ir::as<ir::DataTypeName>(of ? of->callee : type);
     if (!name) return {};
-    // Constructors with most fields first, to a depth; then those with fewest.
+    // Constructors with the most fields first, to a limited depth; then those with the fewest.
     const ir::TypeDef& definition = module_.types.at(name->name);
     Ref<const ir::Constructor> chosen = definition.constructors.at(0);
     for (const Ref<const ir::Constructor>& c : definition.constructors)
@@ -79,7 +79,7 @@ class DrawnValues {
   std::map<std::string, int64_t> sizes_;
 };
 
-// Where two results differ; empty: nowhere. Functions are not compared.
+// The first difference of two results; empty if there is none. Functions are not compared.
 inline std::string difference(const eval::Value& a, const eval::Value& b) {
   std::string both = format("{}\nand {}", eval::str(a), eval::str(b));
   if (a.tensor && b.tensor) {
@@ -109,11 +109,11 @@ inline std::string difference(const eval::Value& a, const eval::Value& b) {
   return "";
 }
 
-// What differs between @main of the two modules, for a few draws; empty: nothing. Typed modules. References among the
-// arguments are compared after the run too.
+// The difference between the results of @main in two typed modules, for a few draws; empty if there is none. References
+// among the arguments are compared after the run too.
 inline std::string difference(const ir::Module& before, const ir::Module& after) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
-    // The same arguments twice, as a run may write to references. The first ones are positive, for roots.
+    // The same arguments twice, because a run may write to references. The first draws are positive, for roots.
     eval::Values arguments[2];
     for (eval::Values& values : arguments) {
       DrawnValues drawn(before, seed, seed == 0 ? 0.1 : -1);

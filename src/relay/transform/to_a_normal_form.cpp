@@ -1,13 +1,13 @@
-// to_a_normal_form: every value gets a name, in the order of evaluation, in the scope that computes it.
+// to_a_normal_form: binds every value to a name, in the order of evaluation, in the scope that computes it.
 //
 //   add(exp(%x), %f(%x))        becomes        let %v0 = exp(%x); let %v1 = %f(%x); add(%v0, %v1)
 //
-// Operands are then variables, constants and globals. A node that is shared is computed in the outermost scope that
-// uses it itself, once, before the `if`, `match` or function inside of which it is used too; a node that only inner
-// scopes use is computed in each of them, so nothing starts to run on a way that did not run it. Primitive functions
-// stay where they are called. A constructor that is used as a value becomes the function that it is. What is computed
-// in several scopes binds variables of its own in each. The passes that make programs of Relay (lambda_lift,
-// form_segments, exec/) start from this form.
+// Operands are then variables, constants and globals. A shared node is computed once, in the outermost scope that uses
+// it directly, before the `if`, `match` or function inside of which it is also used. A node that only inner scopes use
+// is computed in each of them, so nothing runs on a path that did not run it before. Primitive functions stay where
+// they are called. A constructor that is used as a value becomes a function. A node that is computed in several scopes
+// binds separate variables in each. The passes that compile Relay to programs (lambda_lift, form_segments, exec/) start
+// from this form.
 #include "relay/transform/to_a_normal_form.h"
 
 #include <algorithm>
@@ -36,7 +36,8 @@ bool is_operand(const Expr& e) {
   }
 }
 
-// Calls f(child, opens): whether the child is in a scope of its own. The constructor that a call names is no operand.
+// Calls f(child, opens), where `opens` is true if the child opens a scope. The constructor that a call names is not an
+// operand.
 template <class F>
 void for_each_part(const Expr& e, F f) {
   size_t i = 0;
@@ -71,7 +72,7 @@ class Normaliser {
   }
 
  private:
-  // --- who computes what ---
+  // --- the scopes that compute each node ---
   struct Scope {
     int parent, depth;
     const ExprNode* opener;
@@ -82,7 +83,7 @@ class Normaliser {
 
   void find_owners(const Expr& body) {
     scopes_.push_back({-1, 0, nullptr, &body, 0});
-    for (size_t i = 0; i < scopes_.size(); ++i) {  // outer scopes first; inner ones are added on the way
+    for (size_t i = 0; i < scopes_.size(); ++i) {  // outer scopes first; inner ones are added meanwhile
       int scope = static_cast<int>(i);
       std::vector<const Expr*> work{scopes_[i].body};
       while (!work.empty()) {
@@ -104,7 +105,7 @@ class Normaliser {
     }
   }
 
-  // The scope that computes e for `scope`: itself or one around it; -1: none yet.
+  // The scope that computes e for `scope`: itself or an enclosing one; -1 if none yet.
   int owner_above(const Expr& e, int scope) const {
     const std::vector<int>* owners = owners_.find(e.get());
     if (!owners) return -1;
@@ -116,7 +117,7 @@ class Normaliser {
     return -1;
   }
 
-  // e, which `owner` computes, is used inside `scope`: it is computed before what opens the scope.
+  // e, which `owner` computes, is used inside `scope`: it must be computed before the node that opens the scope.
   void need(const Expr& e, int scope, int owner) {
     for (; at(scope).parent != owner; scope = at(scope).parent)
       if (!passing_.insert({scope, e.get()}).second) return;
@@ -125,26 +126,26 @@ class Normaliser {
 
   const Scope& at(int scope) const { return scopes_[static_cast<size_t>(scope)]; }
 
-  // --- the program again ---
+  // --- rebuilding the program ---
   struct Item {
     enum Kind { Visit, BindLet, Hoist, Open, Close, Finish } kind;
     const Expr* e;
     int scope;    // Open
-    VarRef hint;  // the variable that the value of e gets
+    VarRef hint;  // the variable for the value of e
   };
   struct OpenScope {
     int scope;
     const Expr* result;
     std::vector<std::pair<VarRef, Expr>> bindings;
-    std::vector<const ExprNode*> known;  // what was put into names_
+    std::vector<const ExprNode*> known;  // keys that were added to names_
     VarMap renamed;                      // parameters or variables of the pattern that other scopes bind too
   };
-  struct Body {  // of a scope that is closed
+  struct Body {  // of a closed scope
     Expr e;
     VarMap renamed;
   };
 
-  // What stands for e as an operand.
+  // The operand that represents e.
   Expr name_of(const Expr& e) const {
     const Expr* name = names_.find(e.get());
     return name && *name ? *name : e;
@@ -160,13 +161,13 @@ class Normaliser {
 
   void push(Item::Kind kind, const Expr& e, VarRef hint = nullptr) { work_.push_back({kind, &e, 0, std::move(hint)}); }
 
-  // Several scopes compute it.
+  // True if several scopes compute it.
   bool is_repeated(const ExprNode* e) const {
     const std::vector<int>* owners = owners_.find(e);
     return owners && owners->size() > 1;
   }
-  // A new variable that stands for v in the open scope. Its type is written out: perhaps only what another scope does
-  // with the value told it.
+  // A new variable for v in the open scope. Its type is explicit: it may have been determined only by another scope's
+  // use of the value.
   VarRef bind_anew(const VarRef& v) {
     VarRef copy = var(v->name, v->type, v->span);
     copy->type = v->type;
@@ -209,7 +210,7 @@ class Normaliser {
     return copy;
   }
 
-  // Asks for what e needs, in order, and then for e. What is pushed last comes first.
+  // Schedules the operands of e, in order, and then e. Items pushed last are processed first.
   void visit(const Expr& e, const VarRef& hint) {
     if (is_operand(e) || is_named(e)) return;
     push(Item::Finish, e, hint);
@@ -275,7 +276,7 @@ class Normaliser {
     give_name(e.get(), name);
   }
 
-  // Nil, of which nothing but its use says the type; another let, perhaps, that has the same value and comes later.
+  // Nil, whose type only its use determines; possibly by a later let with the same value.
   static bool is_bare(const Expr& value) {
     const Call* call = as<Call>(value);
     return call && call->args.empty() && as<Constructor>(call->callee) && as<TypeCall>(value->type);
@@ -303,13 +304,14 @@ class Normaliser {
     return f;
   }
 
-  // A function may call itself by its name. The type of None may be known by the annotation only.
+  // A function may refer to itself by its name. The type of None may be known only from the annotation.
   static bool needs_name(const std::pair<VarRef, Expr>& binding) {
     const auto& [var, value] = binding;
     const Call* call = as<Call>(value);
     return value->kind == ExprKind::Function || (var->annotation && call && as<Constructor>(call->callee));
   }
-  // The bindings of the scope around its result; the last value is the result itself where that is its name.
+  // Wraps the bindings of the scope around its result; if the result is the name of the last value, that value itself
+  // is the result.
   void close() {
     OpenScope scope = std::move(open_.back());
     open_.pop_back();
@@ -341,9 +343,9 @@ class Normaliser {
 
   std::vector<Item> work_;
   std::vector<OpenScope> open_;
-  std::vector<Body> bodies_;  // of scopes that are closed and not yet part of what opened them
+  std::vector<Body> bodies_;  // of closed scopes that are not yet part of the node that opened them
   NodeMap<Expr> names_;
-  NodeSet emitted_;  // values that are the nodes of the program themselves
+  NodeSet emitted_;  // values that are the original nodes of the program
   int fresh_ = 0;
 };
 

@@ -1,12 +1,12 @@
-// to_basic_block_normal_form: a value has a name where an inner scope uses it, and nowhere else.
+// to_basic_block_normal_form: names exactly the values that an inner scope uses.
 //
 //   %0 = exp(%x);                          let %v0 = exp(%x);
 //   if (%c) { add(%0, %0) }      becomes   if (%c) { add(%v0, %v0) }
 //   else { tanh(exp(%0)) }                 else { tanh(exp(%v0)) }
 //
-// Branches, clauses and bodies of functions are the scopes; inside of one, values are shared nodes as they were. What
-// only inner scopes use is computed in each of them. It is to_a_normal_form with the names taken back that stay in
-// their scope.
+// Branches, clauses and bodies of functions are the scopes; inside of one, values remain shared nodes. Values that only
+// inner scopes use are computed in each of them. The pass is to_a_normal_form without the names that are used only in
+// their own scope.
 #include "relay/transform/dataflow.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/to_a_normal_form.h"
@@ -17,7 +17,7 @@ namespace relay::transform {
 
 using namespace ir;
 
-// Let-bound variables that another scope than that of their let uses.
+// Let-bound variables that are used in another scope than that of their let.
 static NodeSet used_in_inner_scopes(const FunctionRef& f) {
   const Dataflow flow(f);
   NodeMap<int> bound;

@@ -1,5 +1,5 @@
-// to_cps: continuation-passing style. Every function takes one parameter more, what is to be done with its result, and
-// calls it at its end; no call waits for another.
+// to_cps: continuation-passing style. Every function takes an additional parameter, the continuation, and calls it with
+// its result at its end; no call waits for another.
 //
 //   def @f(%x: int32) -> int32 { if (less(%x, 1)) { 0 } else { add(@f(subtract(%x, 1)), %x) } }
 //     becomes   def @f_cps(%x: int32, %k: fn (int32) -> R) -> R {
@@ -8,10 +8,10 @@
 //                 }
 //               }
 //
-// R is the result of @main: that is what every way through the program ends with. What follows a branch inside of a
-// value becomes a function that both branches call. @main keeps its type: it calls @main_cps, the converted one, with
-// the identity. Operators, constructors and primitive functions are called as they were. Functions in fields of data
-// types would change the types' definitions: they are refused.
+// R is the result type of @main, in which every path through the program ends. The code after a branch inside of a
+// value becomes a function that both branches call. @main keeps its type: it calls @main_cps, the converted function,
+// with the identity. Calls of operators, constructors and primitive functions are unchanged. Functions in fields of
+// data types would change the types' definitions: they are refused.
 #include <algorithm>
 #include <map>
 
@@ -28,13 +28,13 @@ using namespace ir;
 
 namespace {
 
-using Names = std::map<std::string, std::string>;  // of the converted functions, by those that they had
+using Names = std::map<std::string, std::string>;  // from original names to those of converted functions
 
 class Continuations {
  public:
   Continuations(Type answer, const Names& names) : answer_(std::move(answer)), names_(names) {}
 
-  // The converted function: in the form of to_a_normal_form before.
+  // The converted function; the original is in the form of to_a_normal_form.
   FunctionRef convert(const FunctionRef& f) {
     const size_t root = open_function(*f);
     for (size_t i = root; i < bodies_.size(); ++i) discover(i);
@@ -63,7 +63,7 @@ class Continuations {
   }
 
  private:
-  // The body of a function, a branch or a clause, and the continuation that gets its value.
+  // The body of a function, a branch or a clause, and the continuation that receives its value.
   struct Body {
     Expr e;
     VarRef k;
@@ -75,7 +75,7 @@ class Continuations {
     return var(format("{}{}", name, count_++), continuation_type(result));
   }
 
-  // With its type written out: it may become the parameter of a continuation.
+  // With an explicit type: it may become the parameter of a continuation.
   const Expr& variable(const VarRef& v) {
     Expr& known = variables_[v.get()];
     if (known) return known;
@@ -105,7 +105,7 @@ class Continuations {
     return out;
   }
 
-  // Adds the scopes that the values of a body open, each with its continuation.
+  // Adds the scopes opened by the values of a body, each with its continuation.
   void discover(size_t at) {
     const VarRef k = bodies_[at].k;
     Expr e = bodies_[at].e;
@@ -134,7 +134,7 @@ class Continuations {
     return made;
   }
 
-  // The value at the end of a body goes to its continuation.
+  // Passes the value at the end of a body to its continuation.
   Expr last(size_t at, const Expr& e) {
     const VarRef& k = bodies_[at].k;
     if (branches(e)) return branched(at, e);
@@ -160,7 +160,7 @@ class Continuations {
     return function({v}, std::move(rest), answer_, {}, {}, span);
   }
 
-  // Of a function that takes a continuation: not an operator's, a constructor's or a primitive one's.
+  // True for a call of a function that takes a continuation: not of an operator, a constructor or a primitive function.
   bool is_call(const Expr& e) const {
     const Call* c = as<Call>(e);
     const GlobalVar* g = c ? as<GlobalVar>(c->callee) : nullptr;
@@ -175,13 +175,13 @@ class Continuations {
   Expr operand(const Expr& e) {
     if (e->kind == ExprKind::Var) return variable(as_var(e));
     const GlobalVar* g = as<GlobalVar>(e);
-    // A new node: that of the program before keeps its type.
+    // A new node: the original one keeps its type.
     if (!g) return e;
     const Names::const_iterator name = names_.find(g->name);
     return global(name == names_.end() ? g->name : name->second, e->span);
   }
 
-  // A value that no function computes, with its operands.
+  // A value that is computed without calling a converted function, with its operands.
   Expr plain(size_t at, const Expr& e) {
     if (const Function* f = as<Function>(e); f && !is_closed(e)) return closed_function(*f, inner_.at({at, e.get()}));
     if (e->kind == ExprKind::Var || e->kind == ExprKind::GlobalVar) return operand(e);
@@ -189,7 +189,7 @@ class Continuations {
     for_each_child(e, [&](const Expr& child) { children.push_back(operand(child)); });
     return untyped(with_children(e, children));
   }
-  // Its type may have functions in it.
+  // Its type may contain functions.
   static Expr untyped(Expr e) {
     if (e->kind == ExprKind::Tuple || e->kind == ExprKind::TupleGetItem || e->kind == ExprKind::RefRead ||
         e->kind == ExprKind::RefCreate || (as<Call>(e) && !as<Op>(as<Call>(e)->callee)))
@@ -210,7 +210,7 @@ class Continuations {
     }
     return match;
   }
-  // Patterns are as deep as they are written; their depth is limited when they are read.
+  // Recursive: patterns nest only as deep as written; the parser limits their depth.
   Pattern converted(const Pattern& p) {
     Ref<PatternNode> copy(new PatternNode(*p));
     if (copy->var) copy->var = as_var(variable(copy->var));
@@ -221,7 +221,7 @@ class Continuations {
   Type answer_;
   const Names& names_;
   std::vector<Body> bodies_;
-  std::map<std::pair<size_t, const ExprNode*>, size_t> inner_;  // the first body that a value of a body opens
+  std::map<std::pair<size_t, const ExprNode*>, size_t> inner_;  // the first body opened by a value of a body
   NodeMap<Expr> variables_;
   int count_ = 0;
 };

@@ -1,10 +1,10 @@
-// to_graph_normal_form: a variable bound to a value without effects is replaced by the value, which is then shared.
+// to_graph_normal_form: replaces variables bound to values without effects by the values, which are then shared.
 //
 //   let %a = exp(%x); add(%a, %a)        becomes        %0 = exp(%x); add(%0, %0)
 //
-// A let stays when its value reads, writes or creates references (order matters), when it is a function (its name is
-// what recursion refers to), when a function inside of its scope uses it: that one would compute it again at every
-// call; and when its annotation may be what says the value's type (`let %none: List[int32] = Nil`).
+// A let is kept if its value reads, writes or creates references (order matters), if it is a function (recursion refers
+// to its name), if an inner function uses it, because that would recompute it at every call, and if its annotation may
+// determine the value's type (`let %none: List[int32] = Nil`).
 #include "relay/transform/to_graph_normal_form.h"
 
 #include "relay/ir/rewrite.h"
@@ -19,7 +19,7 @@ static bool is_operand(const Expr& e) {
   return e->kind == ExprKind::Constant || e->kind == ExprKind::Var || e->kind == ExprKind::GlobalVar;
 }
 
-// Whether the annotation of a let may be needed to find the type of its value.
+// True if the annotation of a let may be needed to infer the type of its value.
 static bool annotation_decides(const Let* let) {
   if (!let->var->annotation) return false;
   std::vector<Type> types{let->var->annotation};
@@ -34,7 +34,7 @@ static bool annotation_decides(const Let* let) {
 }
 
 FunctionRef inline_lets(const FunctionRef& f, const Effects& effects, const NodeSet& kept) {
-  NodeMap<std::vector<const ExprNode*>> vars_of;  // a value -> the variables that it replaces
+  NodeMap<std::vector<const ExprNode*>> vars_of;  // from values to the variables that they replace
   NodeSet replaced;
   visit(f, [&](const Expr& e) {
     const Let* let = as<Let>(e);

@@ -5,7 +5,8 @@
 
 namespace relay::transform {
 
-// Every let-bound value without effects in the place of its variable, but those of `kept`. `effects` has looked at `f`.
+// Replaces let-bound variables whose values have no effects by the values, except those in `kept`. `effects` has
+// analysed `f`.
 ir::FunctionRef inline_lets(const ir::FunctionRef& f, const Effects& effects, const ir::NodeSet& kept);
 
 }  // namespace relay::transform

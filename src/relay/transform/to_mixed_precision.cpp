@@ -1,18 +1,18 @@
-// to_mixed_precision: float32 becomes float16 or bfloat16 where that pays and is safe.
+// to_mixed_precision: converts float32 to float16 or bfloat16 where that pays and is safe.
 //
 //   nn.relu(nn.conv2d(%x, %w)); nn.softmax of it
 //     becomes   %0 = nn.conv2d(cast(%x, "float16"), cast(%w, "float16"), out_dtype="float16");
 //               nn.softmax(cast(nn.relu(%0), "float32"))
 //
 // Every operator is of one of three categories (`Precision`): convolutions and matrix products are always computed in
-// the short type; most others follow what they read; sums of many terms and exponentials never are. The hook
-// `precision` answers first, then the table below; an operator of neither follows, and is named in a warning
+// the short type; most others follow their operands; sums of many terms and exponentials never are. The hook
+// `precision` decides first, then the table below; an operator in neither follows, and is named in a warning
 // (to_mixed_precision.missing: 0 makes that an error, 2 is silent). A call that cannot be made in the short type, or
 // has an attribute beyond float16's range, stays in float32.
 //
-// Only what dataflow connects changes its type: values that a `let` binds, branches, closures and other functions are
-// brought back to float32 (run to_graph_normal_form first). The result of @main may change its type;
-// to_mixed_precision.keep_output=1 brings it back. Parameters keep theirs.
+// Types change only along dataflow: values that a `let` binds, branches, closures and other functions are converted
+// back to float32 (run to_graph_normal_form first). The result of @main may change its type;
+// to_mixed_precision.keep_output=1 converts it back. Parameters keep their types.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -128,7 +128,7 @@ class MixedPrecision {
     return {Precision::Follow, mixed_, mixed_};
   }
 
-  // A float among the arguments has the short type, and the others are constants or have it too.
+  // True if a float among the arguments has the short type, and the others are constants or have it too.
   bool follows(const Call& now) const {
     bool some = false;
     for (const Expr& arg : now.args) {
@@ -152,7 +152,7 @@ class MixedPrecision {
     return false;
   }
 
-  // Null: the operator does not take it.
+  // Null if the operator does not accept it.
   Expr in_mixed(const Call& now, const Precision& precision) {
     Exprs args;
     for (const Expr& arg : now.args) args.push_back(as_type(arg, mixed_type(arg->type)));
@@ -182,7 +182,7 @@ class MixedPrecision {
     return t && t->dtype == dtype;
   }
 
-  // The value as floats of another width; what has been cast once is shared.
+  // The value as floats of another width; repeated casts are shared.
   Expr as_type(const Expr& e, const Type& type) {
     if (!e->type || !type || equal(e->type, type)) return e;
     if (const TupleType* t = as<TupleType>(type)) {
@@ -193,7 +193,7 @@ class MixedPrecision {
     }
     const TensorType *to = as<TensorType>(type), *from = as<TensorType>(e->type);
     if (!to || !from || to->dtype == from->dtype || !from->dtype.is_float() || !to->dtype.is_float()) return e;
-    // What was this value before a cast that loses nothing is that value.
+    // Undoes a cast that loses nothing: returns the original value.
     const Call* back = call_of(e, "cast");
     if (back && equal(back->args[0]->type, type) && to->dtype == mixed_) return back->args[0];
     Expr& made = casts_[{e, to->dtype.str()}];

@@ -1,4 +1,4 @@
-// training_forms: what batch_norm and dropout compute in training, in place of what they compute in inference.
+// training_forms: replaces batch_norm and dropout by their computations in training.
 //
 //   nn.batch_norm(%x, %gamma, %beta, %mean, %var, epsilon=e)
 //     becomes   %m = mean(%x);  %v = variance(%x, %m)                       over all axes but the channels'
@@ -6,12 +6,12 @@
 //   nn.dropout(%x, rate=r)
 //     becomes   %kept = random.uniform(%key, ..) >= r;  (%x * %kept * 1f/(1 - r), %kept)
 //
-// variance() takes %x itself: with %x - %m, which the result is made of too, that would be an array.
+// variance() reads %x itself: %x - %m would have to be stored in an array, because the result reads it too.
 //
 // The share 0.1 of the batch in the new statistics is training_forms.momentum. The variance is that of the batch, whose
-// divisor is the number of elements. With a dropout that drops something @main has one more parameter, %rng, the state
-// of the generator (random.threefry_split); each dropout draws from a state of its own, split off it. A dropout in a
-// function that is called would draw the same numbers in every call, and is refused.
+// divisor is the number of elements. If a dropout has a positive rate, @main has an additional parameter, %rng, the
+// state of the generator (random.threefry_split); each dropout draws from a separate state split off from it. A dropout
+// in a called function would draw the same numbers in every call, and is refused.
 #include <cstdlib>
 
 #include "relay/ir/rewrite.h"
@@ -26,7 +26,7 @@ namespace grad = op::grad;
 
 namespace {
 
-// Of a vector of channels, what broadcasts with data.
+// Reshapes a vector of channels to broadcast with data.
 struct Channels {
   int64_t axis, rank;
   Expr operator()(Expr vector) const { return grad::along(std::move(vector), axis, rank); }
@@ -57,7 +57,7 @@ Expr batch_norm(const Call& before, const Call& now, double momentum) {
   return tuple({out, moved(now.args[3], mean), moved(now.args[4], variance)});
 }
 
-// A function or program point with a dropout that drops something.
+// A call of dropout that drops something, or null.
 const Call* as_dropout(const Expr& e) {
   const Call* call = as<Call>(e);
   const Op* op = call ? as<Op>(call->callee) : nullptr;
@@ -95,7 +95,7 @@ class Draws {
                                   {{"out_shape", shape}, {"out_dtype", DType::float32()}});
     const Expr kept = grad::call("cast", {grad::call("greater_equal", {get(drawn, 1), scalar_constant(rate)})},
                                  {{"dtype", type.dtype}});
-    // A rate of 1 drops everything: no division by zero.
+    // A rate of 1 drops everything: avoids division by zero.
     const double scale = rate < 1 ? 1 / (1 - rate) : 0;
     return tuple({grad::times(grad::times(now.args[0], kept), grad::number(scale, before.args[0])), kept});
   }

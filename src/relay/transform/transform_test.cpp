@@ -231,14 +231,14 @@ TEST(WellFormed, mistakes) {
   EXPECT_EQ(well_formed(m)[0].help, "did you mean @main?");
 }
 
-// Sanitizers slow every access down; what is looked for is quadratic time, thousands of times as much.
+// Sanitizers slow every access down; the test detects quadratic time, thousands of times as much.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr double slower = 8;
 #else
 constexpr double slower = 1;
 #endif
 
-// Of processor time, so that other work on the machine does not count: of the pass, and of inference before and after.
+// Processor time, so that other work on the machine does not count: of the pass, and of inference before and after.
 double seconds_of(const std::string& pass, const Module& m) {
   PassContext context;
   context.verify = false;
@@ -272,7 +272,7 @@ Module nested_ifs(int depth) {
   return module_of({x}, e);
 }
 
-// One call of ten thousand changes: types are written into what is new, and into nothing else.
+// A single call of ten thousand changes: types are written only into new nodes.
 TEST(Passes, types_again_only_of_what_changed) {
   constexpr int calls = 10'000;
   const Expr zero = constant(Tensor::scalar(0, DType::float32()));
@@ -286,7 +286,7 @@ TEST(Passes, types_again_only_of_what_changed) {
     EXPECT_GE(typing::types_written() - before, calls);
     before = typing::types_written();
     PassContext context;
-    context.verify = false;  // which looks at everything
+    context.verify = false;  // because it visits everything
     const Module after = *run_passes(*typed, {"simplify_expr"}, context);
     EXPECT_FALSE(equal(*typed, after));
     EXPECT_LT(typing::types_written() - before, 20) << "of the call number " << place;

@@ -1,4 +1,4 @@
-// transposed_to_conv2d: a transposed convolution with a stride becomes ordinary ones.
+// transposed_to_conv2d: turns a transposed convolution with a stride into ordinary convolutions.
 //
 //   nn.conv2d_transpose(%x, W, strides=[s, s], ...)    becomes    nn.depth_to_space(<s^2 phases>, block_size=s)
 //
@@ -6,11 +6,11 @@
 // where b is the number of rows that the kernel reaches before (extent - 1 - padding). So each of the s phases r is a
 // convolution at stride 1 with some of the weights, where spreading the data would multiply s^2 - 1 of s^2 times by
 // zero. Phases that read the same rows and columns (kernel 2 at stride 2) are one convolution with s^2 times the
-// channels; others (kernel 4, padding 1) are side by side, since one window for all would hold zeros, and zero times
-// infinity is NaN. The same of nn.conv3d_transpose, and of strides that differ, with the phases put into one another by
-// a transposition where all sizes are known. Such is also the gradient of a convolution with a stride with respect to
-// its data. Left as they are: groups, dilation, a stride of 1, other layouts, weights of unknown sizes, phases without
-// weights, data that would have to be cut.
+// channels; others (kernel 4, padding 1) are separate convolutions, since one window for all would contain zeros, and
+// zero times infinity is NaN. The same applies to nn.conv3d_transpose, and to different strides, with the phases
+// interleaved by a transposition if all sizes are known. The gradient of a strided convolution with respect to its data
+// is also such a convolution. Not converted are groups, dilation, a stride of 1, other layouts, weights of unknown
+// sizes, phases without weights, and data that would have to be cropped.
 #include <algorithm>
 #include <limits>
 
@@ -28,7 +28,7 @@ namespace {
 
 int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
-// Of one direction: a phase reads `taps` rows of data from row q + first on, with weights tap + stride * j.
+// For one direction: a phase reads `taps` rows of data from row q + first on, with weights tap + stride * j.
 struct Phase {
   int64_t first = 0, taps = 0, tap = 0;
   int64_t high = 0;  // rows of padding after the data; before it there are -first
@@ -52,7 +52,7 @@ std::optional<std::vector<Phase>> phases(int64_t stride, int64_t extent, int64_t
   return out;
 }
 
-using Window = std::vector<Phase>;  // a phase of each direction
+using Window = std::vector<Phase>;  // a phase for each direction
 
 // W'[o, c, j..] = W[c, o, extent - 1 - (tap + stride * j)..]
 Expr weights_of(const Expr& weight, const Shape& shape, const Ints& strides, const Window& window) {
@@ -67,11 +67,11 @@ Expr weights_of(const Expr& weight, const Shape& shape, const Ints& strides, con
   return op::make("transpose", {some}, {{"axes", order}}, weight->span);
 }
 
-// One value for each of so many directions.
+// A value for each axis.
 Ints for_each_axis(const Ints& values, size_t axes) { return values.size() == 1 ? Ints(axes, values[0]) : values; }
 
-// Phases that lie behind each other, [N, S.. O, q..] with the last direction's phases changing fastest, as
-// [N, O, q * S + phase..]. Null where that takes sizes that are not known.
+// Interleaves phases that are stored one after another, [N, S.. O, q..] with the last direction's phases changing
+// fastest, to [N, O, q * S + phase..]. Null if that needs sizes that are unknown.
 Expr in_one_another(const Expr& phases, const Ints& strides, int64_t channels, const Dims& out, const Dims& blocks) {
   const size_t axes = strides.size();
   if (axes == 2 && strides[0] == strides[1])
@@ -91,7 +91,7 @@ Expr in_one_another(const Expr& phases, const Ints& strides, int64_t channels, c
   return op::make("reshape", {turned}, {{"newshape", together}}, phases->span);
 }
 
-// `e` is `before` with its arguments rewritten, which have no types.
+// `e` is `before` with its arguments rewritten, which are untyped.
 Expr as_convolutions(const Expr& before, const Expr& e, size_t axes) {
   const Call* call = call_of(e, axes == 2 ? "nn.conv2d_transpose" : "nn.conv3d_transpose");
   const TensorType* out = as<TensorType>(before->type);
@@ -110,7 +110,7 @@ Expr as_convolutions(const Expr& before, const Expr& e, size_t axes) {
       (out_layout != "" && out_layout != "NC" + letters))
     return e;
   std::vector<Window> all{{}};
-  Dims blocks;  // with what the last block of rows has too many
+  Dims blocks;  // including the excess of the last block of rows
   bool exact = true;
   for (size_t d = 0; d < axes; ++d) {
     const Dim& results = out->shape[2 + d];

@@ -9,7 +9,7 @@ using namespace ir;
 Expr try_call(const Expr& callee, Exprs args, Attrs attrs, const Span& span) {
   Types types;
   for (const Expr& arg : args) types.push_back(arg->type);
-  op::Assumptions assumed;  // what the call needs is known where it came from
+  op::Assumptions assumed;  // the call's constraints are known from its origin
   Result<Type> type = as<Op>(callee)->def->infer(attrs, types);
   if (!type) return nullptr;
   Expr made = call(callee, std::move(args), std::move(attrs), span);

@@ -1,11 +1,11 @@
-// un_cps: a @main that takes a continuation gives its result again. It is to_cps from the other side.
+// un_cps: makes a @main that takes a continuation return its result, like an inverse of to_cps.
 //
 //   def @main(%x: int32, %k: fn (int32) -> int32) -> int32 { %k(add(%x, 1)) }
 //     becomes   def @main(%x: int32) -> int32 { let %k = fn (%v: int32) { %v }; %k(add(%x, 1)) }
 //
-// A continuation is the last parameter, a function of one value whose result is that of @main; the value is of the
-// type of the result too, or the result is a type parameter, which the value's type then takes the place of. Another
-// @main stays as it is. A @main that calls itself is kept as @main_cps.
+// A continuation is the last parameter, a function of one value whose result is that of @main; the value has the type
+// of the result too, or the result is a type parameter, which is then replaced by the value's type. Any other @main is
+// unchanged. A recursive @main is kept as @main_cps.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/copy.h"
 #include "relay/transform/pass.h"
@@ -17,7 +17,7 @@ using namespace ir;
 
 namespace {
 
-// The type of the value that the continuation of `f` takes; null: it has no continuation.
+// The type of the value that the continuation of `f` takes; null if it has none.
 Type continued(const FuncType& f) {
   const FuncType* k = f.args.empty() ? nullptr : as<FuncType>(f.args.back());
   if (!k || k->args.size() != 1 || !k->type_vars.empty() || !equal(k->result, f.result)) return nullptr;

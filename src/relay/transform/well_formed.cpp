@@ -12,8 +12,8 @@ using namespace ir;
 
 namespace {
 
-// Walks each node once, at its first use, and keeps the set of variables in scope there: bindings are opened and closed
-// by work items between the children.
+// Walks each node once, at its first use, and maintains the set of variables in scope there: bindings are opened and
+// closed by work items between the children.
 class Checker {
  public:
   Checker(const Module* module, bool allow_free) : module_(module), allow_free_(allow_free) {}

@@ -13,7 +13,7 @@ namespace relay::typing {
 
 using namespace ir;
 
-// What is called, for messages.
+// A name of the callee, for messages.
 static std::string callee_name(const Expr& callee) {
   if (const GlobalVar* g = as<GlobalVar>(callee)) return "@" + g->name;
   if (const Var* v = as<Var>(callee)) return "%" + v->name;
@@ -62,7 +62,7 @@ Type Inference::instance_for(const Call* call, const Type& callee, bool closed) 
 void Inference::call_function(const Call* call, const Type& callee) {
   const FuncType* f = as<FuncType>(callee);
   std::string name = callee_name(call->callee);
-  // Where the parameters are declared.
+  // The function that declares the parameters.
   const Function* declared = nullptr;
   if (const GlobalVar* g = as<GlobalVar>(call->callee); g && module_) {
     auto it = module_->functions.find(g->name);
@@ -91,7 +91,7 @@ void Inference::call_function(const Call* call, const Type& callee) {
       labels.push_back({declared->params[i]->span, "the parameter"});
     mismatch(format("argument {} of {}", i + 1, name), f->args[i], found, place(call->args[i], call),
              std::move(labels));
-    // The result of a call with one wrong argument is what the function says, where that does not depend on the
+    // The result of a call with one wrong argument is the function's result type, if that does not depend on the
     // argument.
   }
   set(call, f->result);
@@ -111,7 +111,7 @@ static std::string call_text(const Call* call, const Op* op, const Types& inputs
   return format("{}({}{}{})", op->name, out, attrs.empty() || inputs.empty() ? "" : ", ", attrs);
 }
 
-// For `%x * 2` with a float %x: how the literal is written.
+// For `%x * 2` with a float %x: the correct form of the literal.
 static std::string float_literal(const Call* call, const Types& inputs) {
   if (call->args.size() != 2) return "";
   for (size_t i = 0; i < 2; ++i) {
@@ -149,7 +149,7 @@ void Inference::start_operator(const Call* call, const Op* op) {
   }
 }
 
-// Asks the operator about inputs of which nothing is known. True: all are complete now.
+// Asks the operator about inputs of unknown type. Returns true if all are complete now.
 bool Inference::complete_inputs(const Call* call, const Op* op, Types& inputs) {
   Types known = inputs;
   for (Type& type : known)
@@ -164,7 +164,8 @@ bool Inference::complete_inputs(const Call* call, const Op* op, Types& inputs) {
   return all;
 }
 
-// When the inputs are complete, runs the relation. The type goes to the call itself, or to the hole that stands for it.
+// If the inputs are complete, runs the relation. The type is assigned to the call itself, or to the hole that
+// represents it.
 bool Inference::try_operator(const Call* call, const Op* op, const Type& result) {
   auto give = [&](const Type& type) {
     if (!call->type) return set(call, type);
@@ -221,9 +222,9 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
   return true;
 }
 
-// Of what nobody knows, sizes of the function's tensor parameters that are one: they get one name, which says more than
-// a condition. All else is left to conditions_of(): the entry of the function, or of the segment that the call becomes,
-// checks it.
+// Among undecided conditions, records sizes of the function's tensor parameters that must be equal: they get one name,
+// which is stronger than a condition. All other conditions are left to conditions_of(): the entry of the function, or
+// of the segment that the call becomes, checks them.
 void Inference::note_agreements(const Call* call, const Op* op, const std::vector<op::Condition>& assumed) {
   if (!global_) return;
   auto contains = [](const Dims& dims, const Dim& d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
@@ -250,7 +251,7 @@ void Inference::note_agreements(const Call* call, const Op* op, const std::vecto
   }
 }
 
-// In evaluation order, so that one round settles a chain.
+// Retries in evaluation order, so that one round settles a chain.
 void Inference::retry_pending() {
   for (bool progress = true; progress && !pending_.empty();) {
     progress = false;
@@ -281,7 +282,7 @@ void Inference::retry_pending() {
   }
 }
 
-// fn [A](A, List[A]) -> List[A], as the module defines it: another node of the same name may have other type variables.
+// fn [A](A, List[A]) -> List[A], as defined in the module: another node of the same name may have other type variables.
 Type Inference::constructor_type(const Constructor* constructor) {
   Types params, inputs = constructor->inputs;
   static const std::map<std::string, TypeDef> none;

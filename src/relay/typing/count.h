@@ -1,11 +1,11 @@
-// What inference has done, for tests of how much it looks at again.
+// A count of inference's work, for tests of how much is inferred repeatedly.
 #pragma once
 
 #include <cstdint>
 
 namespace relay::typing {
 
-// How many types inference has written into nodes, in this thread since it began.
+// The number of types that inference has written into nodes in this thread.
 int64_t types_written();
 
 }  // namespace relay::typing

@@ -1,4 +1,4 @@
-// The walk over expressions, in evaluation order, on a stack of its own.
+// The walk over expressions, in evaluation order, on an explicit stack.
 #include "relay/typing/infer.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ Span Inference::place(const Expr& part, const ExprNode* whole) {
   return inner.begin >= outer.begin && inner.end <= outer.end ? inner : outer;
 }
 
-// Something in it was reported before: what follows from that is not worth a second message.
+// True if a part of the type was reported before: consequential errors need no second message.
 bool Inference::concerns_error(const Type& type) {
   Type known = unifier_.deep(type);
   if (!known) return true;
@@ -62,7 +62,7 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
            {format("{} and {} would be one type", show(found), show(expected))}, std::move(labels));
     return;
   }
-  text::Names names;  // one for both: two variables of one name are told apart
+  text::Names names;  // shared by both texts, so that two variables of one name get different names
   Type wanted = unifier_.deep(expected), given = unifier_.deep(found);
   std::string first = names.type(given), second = names.type(wanted);
   std::vector<std::string> notes;
@@ -99,7 +99,8 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
          std::move(help), std::move(notes), std::move(labels));
 }
 
-// An annotation may not say more than is known of the value: `both`, what is known of both, has a `?` where it does.
+// An annotation must not be more specific than the known type of the value: `both`, the common type, may have a `?`
+// instead.
 void Inference::check_promise(const std::string& what, const Type& promised, const Type& both, const Span& span) {
   Type known = unifier_.deep(both), wanted = unifier_.deep(promised);
   if (!known || !wanted || !unifier_.loses_size(wanted, known)) return;
@@ -121,7 +122,7 @@ int64_t types_written() { return written; }
 void Inference::set(const ExprNode* e, Type type) {
   if (e->type == type) return;
   ++written;
-  touched_.push_back(e);  // also one that was typed by an earlier inference: it may have a hole now
+  touched_.push_back(e);  // also a node typed by an earlier inference: it may have a hole now
   e->type = std::move(type);
 }
 
@@ -174,11 +175,11 @@ void Inference::check_annotation(const Type& type, const Span& span) {
   }
 }
 
-// A type that was put together from parts, unless that makes it too large.
+// A type composed from parts, unless that makes it too large.
 Type Inference::checked_size(Type type, const Span& span) {
-  if (told_too_large_ && concerns_error(type)) return unifier_.error_type();  // so that what follows stays small
+  if (told_too_large_ && concerns_error(type)) return unifier_.error_type();  // so that consequences stay small
   if (unifier_.deep(type)) return type;
-  if (!std::exchange(told_too_large_, true))  // what is made of it is large again
+  if (!std::exchange(told_too_large_, true))  // types composed from it are large too
     report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", span,
            format("types may be nested {} levels deep", Unifier::depth_limit));
   return unifier_.error_type();
@@ -207,7 +208,7 @@ void Inference::walk(const Expr& root) {
 
 bool Inference::visit(Frame& frame) {
   const ExprNode* e = frame.e;
-  if (e->type && frame.step == 0) return true;  // typed meanwhile by another use
+  if (e->type && frame.step == 0) return true;  // typed meanwhile through another use
   auto all = [&](const Exprs& children) {
     while (frame.step < children.size())
       if (need(children[frame.step++])) return false;
@@ -286,7 +287,7 @@ bool Inference::visit(Frame& frame) {
   return true;
 }
 
-// A variable that no binder around it has typed.
+// A variable that no enclosing binder has typed.
 void Inference::visit_free_var(const Var* var) {
   if (var->annotation) {
     check_annotation(var->annotation, var->span);
@@ -369,7 +370,8 @@ bool Inference::visit_let(const Let* let, uint32_t& step) {
   return true;
 }
 
-// The value is typed: its type becomes the variable's. What was typed with another type of the variable is typed again.
+// The value is typed: its type becomes the variable's. Expressions typed with another type of the variable are typed
+// anew.
 void Inference::bind_let(const Let* let) {
   const Var* var = let->var.get();
   Type value = type_of(let->value);
@@ -397,7 +399,7 @@ void Inference::bind_let(const Let* let) {
   set(var, type);
 }
 
-// Parameters without annotations keep what an earlier run found.
+// Parameters without annotations keep the types of an earlier run.
 Type Inference::signature(const Function* f) {
   Type& known = signatures_[f];
   if (known) return known;

@@ -1,8 +1,8 @@
-// One run of inference, shared by its files: infer.cpp (the walk over expressions), calls.cpp (calls and operators'
+// A run of inference, shared by its files: infer.cpp (the walk over expressions), calls.cpp (calls and operators'
 // relations), match.cpp (patterns and exhaustiveness), module.cpp (globals in order of dependency, the entry points).
 //
-// The walk writes types with holes into node->type as it goes; the end of the run puts in what the holes stand for, or,
-// when there were errors, takes everything away again.
+// The walk writes types with holes into node->type as it goes; the end of the run replaces holes by their types, or,
+// after errors, removes all types that it wrote.
 #pragma once
 
 #include <map>
@@ -19,14 +19,14 @@ class Inference {
  public:
   explicit Inference(const ir::Module* module) : module_(module) {}
 
-  // The functions of the module, or those that `root` reaches.
+  // The functions of the module, or those that are reachable from `root`.
   void infer_globals(const ir::Expr& root = nullptr);
   Type infer_root(const ir::Expr& root);
-  // Puts in what holes stand for; false when there were errors, then every type written is taken away.
+  // Replaces holes by their types. After errors, removes every type written and returns false.
   bool finish();
   Diagnostics messages() const;  // errors and warnings, by place
 
-  // Two sizes of a global function that an operator in it needs to be equal: `var` must be `value`.
+  // Two sizes of a global function that an operator in it requires to be equal: `var` must be `value`.
   struct Agreement {
     const ir::Function* function;
     scalar::Binding binding;
@@ -42,8 +42,8 @@ class Inference {
 
   // --- the walk ----------------------------------------------------------------------------------------------------
   void walk(const ir::Expr& root);
-  bool need(const ir::Expr& child);  // true when it must be typed first (and is now on the stack)
-  bool visit(Frame& frame);          // true when the node is done
+  bool need(const ir::Expr& child);  // true if it must be typed first (and is now on the stack)
+  bool visit(Frame& frame);          // true if the node is done
   bool visit_let(const ir::Let* let, uint32_t& step);
   bool visit_function(const ir::Function* f, uint32_t& step);
   bool visit_if(const ir::If* e, uint32_t& step);
@@ -78,17 +78,17 @@ class Inference {
   // --- messages ----------------------------------------------------------------------------------------------------
   void report(DiagnosticKind kind, std::string message, Span span, std::string help,
               std::vector<std::string> notes = {}, std::vector<Label> labels = {});
-  // "`what` has type ..., but ... is expected", from the last failed unify().
+  // "`what` has type ..., but ... is expected", for the last failed unify().
   void mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span,
                 std::vector<Label> labels = {}, bool advise = true);
   void check_promise(const std::string& what, const Type& promised, const Type& both, const Span& span);
-  // The place of a part of `whole`: its own where that is inside of `whole`, else (a variable, a shared node) that of
+  // The place of a part of `whole`: its own if that is inside of `whole`, else (a variable, a shared node) that of
   // `whole`.
   static Span place(const ir::Expr& part, const ir::ExprNode* whole);
   bool concerns_error(const Type& type);
   std::string show(const Type& type);
 
-  // What a generic callee's type variables stand for in a call.
+  // The values of a generic callee's type variables in a call.
   struct Instance {
     const ir::Call* call;
     Types type_args;
@@ -99,8 +99,8 @@ class Inference {
   DiagnosticSink sink_;
   std::vector<Frame> stack_;
   std::vector<const ir::ExprNode*> touched_;
-  std::map<std::string, Type, std::less<>> globals_;  // their types, perhaps with holes
-  std::map<std::string, bool, std::less<>> closed_;   // whose type is known before its body is
+  std::map<std::string, Type, std::less<>> globals_;  // their types, possibly with holes
+  std::map<std::string, bool, std::less<>> closed_;   // true if the type is known before the body is inferred
   std::unordered_map<const ir::ExprNode*, Type> signatures_;
   std::unordered_map<const ir::ExprNode*, Type> results_;  // of if and match, while their branches are walked
   std::unordered_set<const ir::ExprNode*> cleared_;
@@ -111,10 +111,10 @@ class Inference {
   };
   std::vector<Pending> pending_;
   std::vector<Instance> instances_;
-  const ir::Function* global_ = nullptr;  // whose body is walked
+  const ir::Function* global_ = nullptr;  // the function whose body is walked
   Dims entry_dims_;                       // the shape variables of its parameters that are tensors
   std::vector<Agreement> agreements_;
-  Label matched_;  // what the patterns are matched with
+  Label matched_;  // the value that the patterns are matched with
 };
 
 }  // namespace relay::typing

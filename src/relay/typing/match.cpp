@@ -1,5 +1,5 @@
-// Match: patterns give their variables types, clauses agree on one type, a complete match leaves no case out, and every
-// clause can be reached.
+// Match: patterns determine the types of their variables, clauses agree on one type, a complete match leaves no case
+// out, and every clause is reachable.
 #include <algorithm>
 
 #include "relay/typing/infer.h"
@@ -45,7 +45,7 @@ bool Inference::visit_match(const Match* match, uint32_t& step) {
   return true;
 }
 
-// Gives the variables of a pattern their types. `type` is that of what it is matched with.
+// Assigns types to the variables of a pattern. `type` is that of the matched value.
 void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth) {
   if (depth > Unifier::depth_limit)
     return report(DiagnosticKind::nesting_too_deep, "this pattern is nested too deep", pattern->span,
@@ -91,7 +91,7 @@ void Inference::type_pattern(const Pattern& pattern, const Type& type, int depth
   for (size_t i = 0; i < parts.size(); ++i) type_pattern(pattern->patterns[i], parts[i], depth + 1);
 }
 
-// --- which values the clauses match ----------------------------------------------------------------------------------
+// --- the values that the clauses match -------------------------------------------------------------------------------
 
 namespace {
 
@@ -101,12 +101,12 @@ class Cases {
   explicit Cases(const Module& module) : module_(module) {}
 
   using Row = std::vector<const PatternNode*>;
-  using Example = std::optional<std::vector<std::string>>;  // one text a column
+  using Example = std::optional<std::vector<std::string>>;  // one text per column
 
-  // A value that `wanted` matches and no row does; nothing when there is none, or when the search gave up.
+  // A value that `wanted` matches and no row does; nullopt if there is none, or if the search gave up.
   Example find(const std::vector<Row>& rows, const Row& wanted) {
     if (gave_up_ || ++steps_ > 20000 || depth_ > 1000) return gave_up_ = true, std::nullopt;
-    // The first column in which a pattern looks inside.
+    // The first column with a pattern that is not a variable or wildcard.
     size_t column = 0;
     const PatternNode* shape = nullptr;
     for (; column < wanted.size(); ++column) {
@@ -132,8 +132,8 @@ class Cases {
     return p && (p->kind == PatternKind::Constructor || p->kind == PatternKind::Tuple);
   }
 
-  // The row for values with this constructor (null: a tuple) in a column: its fields in place of it. Nothing when the
-  // row does not match them.
+  // The row for values with this constructor (null for a tuple) in a column: its fields replace it. Nullopt if the row
+  // does not match them.
   static std::optional<Row> inside(const Row& row, size_t column, const Constructor* c, size_t fields) {
     const PatternNode* p = row[column];
     if (looks_inside(p)) {
@@ -175,7 +175,7 @@ class Cases {
 
 }  // namespace
 
-// A complete match leaves no value out; each clause matches a value that those before it do not.
+// Checks that a complete match leaves no value out, and that each clause matches a value that earlier ones do not.
 void Inference::check_clauses(const Match* match) {
   if (!module_) return;
   std::vector<Cases::Row> rows;

@@ -1,4 +1,4 @@
-// Globals in order of dependency, and the entry points.
+// Globals in order of dependency, and the entry points of inference.
 #include <algorithm>
 
 #include "relay/ir/copy.h"
@@ -46,8 +46,8 @@ static void add_tensor_dims(const Type& type, Dims* out) {
     for (const Dim& d : shape_vars(type, false)) out->push_back(d);
 }
 
-// A function is inferred after those it calls, so that a result without annotation is known where it is used. Functions
-// that call each other without annotations share holes.
+// Infers a function after those it calls, so that a result without annotation is known where it is used. Mutually
+// recursive functions without annotations share holes.
 void Inference::infer_globals(const Expr& root) {
   if (!module_) return;
   for (const auto& [name, def] : module_->types)
@@ -100,7 +100,7 @@ void Inference::infer_globals(const Expr& root) {
     walk(Expr(f));
     retry_pending();
     global_ = nullptr;
-    // What its holes stand for may be known now; its shape variables are then its own again.
+    // The types of its holes may be known now; then its shape variables are its own.
     Type known = unifier_.deep(f->type);
     bool complete = known && unifier_.is_complete(known);
     for (const std::string& name : names[f]) {
@@ -123,10 +123,10 @@ bool Inference::finish() {
     report(DiagnosticKind::type_mismatch, unifier_.conflict(), {},
            "annotate the parameters and results with their types");
   std::vector<Type> types(touched_.size());
-  bool clean = !sink_.has_errors();  // else what is not known may follow from what is wrong
+  bool clean = !sink_.has_errors();  // otherwise unknown types may be consequences of errors
   for (size_t i = 0; i < touched_.size(); ++i) {
     const ExprNode* e = touched_[i];
-    if (!e->type) continue;  // cleared and not reached again
+    if (!e->type) continue;  // cleared and not reached since
     Type known = unifier_.close(e->type);
     if (!known) {
       if (!std::exchange(told_too_large_, true))
@@ -159,7 +159,7 @@ bool Inference::finish() {
 
 Diagnostics Inference::messages() const {
   Diagnostics all;
-  for (const Diagnostic& d : sink_.all())  // what is odd about a wrong program may follow from what is wrong
+  for (const Diagnostic& d : sink_.all())  // warnings about an invalid program may be consequences of its errors
     if (d.severity == Severity::Error || !sink_.has_errors()) all.push_back(d);
   std::vector<size_t> order(all.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -197,8 +197,8 @@ void forget_types(const Module& module) {
     });
 }
 
-// The module with one name for sizes that must be equal: one of each function, which may settle others. The name stands
-// in the types of the parameters, so the check when the function is called is that of any name.
+// The module with one name for sizes that must be equal, one pair per function at a time, since that may settle others.
+// The name occurs in the types of the parameters, so calls check it like any name.
 static Result<Module> agreed(const Module& module, const std::vector<Inference::Agreement>& agreements) {
   forget_types(module);
   Module out = module;
@@ -213,8 +213,8 @@ static Result<Module> agreed(const Module& module, const std::vector<Inference::
   return out;
 }
 
-// A copy of a module in which a parameter without annotation has a type from an earlier inference, without such types:
-// another module may call the same function with other arguments. Nothing of a module that has no such parameter.
+// A copy of a module without types from an earlier inference on parameters that have no annotation: another module may
+// call the same function with other arguments. Nullopt for a module without such parameters.
 static std::optional<Module> without_found_types(const Module& module) {
   bool found = false;
   for (const auto& [name, f] : module.functions)

@@ -1,5 +1,5 @@
-// Size and depth: programs of any depth go through reading, typing, printing, comparison, hashing and release; large
-// ones are read fast; a change is typed without looking at what did not change.
+// Tests of size and depth: programs of any depth can be parsed, typed, printed, compared, hashed and released; large
+// ones are read fast; after a change unchanged nodes are not typed anew.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -91,7 +91,7 @@ TEST(Scale, ten_thousand_definitions) {
   Result<Module> typed = infer(*module);
   double all = seconds() - start;
   ASSERT_TRUE(typed) << render(typed.errors()).substr(0, 500);
-  // One function changes: the others keep their types, and are not looked at.
+  // A single function changes: the others keep their types, and are not visited.
   FunctionRef old = typed->functions.at("f5000");
   typed->functions["f5000"] = function(old->params, as<Let>(old->body)->value, old->result_type);
   start = seconds();
@@ -106,7 +106,8 @@ TEST(Scale, ten_thousand_definitions) {
               all * 1e3, one * 1e3);
 }
 
-// Four times as many take about four times as long, not sixteen: sizes that must equal one another, bounds, multiples.
+// Four times as many conditions take about four times as long, not sixteen: sizes that must be equal, bounds,
+// multiples.
 TEST(Scale, many_conditions) {
   auto seconds_of = [](int count) {
     const scalar::Expr n = scalar::var("n");

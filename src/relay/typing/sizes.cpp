@@ -1,4 +1,4 @@
-// The sizes that a type may have.
+// The limits on the sizes in a type.
 #include "relay/typing/typing.h"
 
 namespace relay::typing {

@@ -1,4 +1,4 @@
-// Shapes with named sizes: what operators make of them, and where `?` stays unknown.
+// Tests of shapes with named sizes: the results of operators, and where `?` stays unknown.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Case {
   const char* type;  // of its result
 };
 
-// The parameters' types come first in the text, so that names in them have their meaning in the result.
+// The parameters' types come first in the text, so that the result's type refers to their names.
 void check(const Case& c) {
   std::string text = format("#[version = \"0.0.5\"]\ndef @main({}) {{ {} }}\n", c.params, c.body);
   Result<ir::Module> module = text::parse(text);
@@ -77,8 +77,8 @@ TEST(Symbolic, operators) {
   for (const Case& c : cases) check(c);
 }
 
-// Two names for sizes that an operator needs to be equal: one name, which every executor checks at the entry, and a
-// warning.
+// Two names for sizes that an operator requires to be equal: they become one name, which every executor checks on
+// entry, with a warning.
 TEST(Symbolic, sizes_that_must_agree) {
   auto check_agreement = [](const std::string& params, const std::string& body, const std::string& head, size_t told) {
     Result<ir::Module> module =
@@ -111,7 +111,7 @@ def @main(%x: Tensor[(3), float32], %y: Tensor[(4), float32]) { @inner(%x, %y) }
   Result<ir::Module> typed = infer(*module);
   ASSERT_FALSE(typed);
   EXPECT_EQ(typed.errors()[0].kind, DiagnosticKind::type_mismatch);
-  // A size that meets a number is that number, also where 1 would be stretched.
+  // A size that meets a number becomes that number, even if 1 could be broadcast.
   check_agreement("%x: Tensor[(n), float32]", "add(%x, ones(shape=[4], dtype=\"float32\"))",
                   "def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {", 1);
   check_agreement("%x: Tensor[(b, k), float32], %w: Tensor[(8, 4), float32]", "nn.dense(%x, %w)",
@@ -119,7 +119,7 @@ def @main(%x: Tensor[(3), float32], %y: Tensor[(4), float32]) { @inner(%x, %y) }
                   1);
 }
 
-// What is left are conditions, few and simple, in terms of the parameters' sizes.
+// The remaining conditions, few and simple, in terms of the parameters' sizes.
 TEST(Symbolic, conditions) {
   struct Needs {
     const char *params, *body, *conditions;
@@ -158,7 +158,8 @@ TEST(Symbolic, conditions) {
   }
 }
 
-// Reports of others' trouble: unknown channels in groups; indices whose type depends on how a shape was given.
+// Issues reported against other compilers: unknown channels in groups; indices whose type depends on the form of a
+// shape.
 TEST(Symbolic, unknown_sizes) {
   const Case cases[] = {
       {"%x: Tensor[(?, ?, ?, ?), float32], %w: Tensor[(16, 16, 3, 3), float32]",

@@ -1,5 +1,5 @@
-// Inference: what good programs are given (testdata/*.relay with their types), what bad ones are told
-// (testdata/errors), depth, speed, and programs broken at random. RELAY_BLESS=1 writes the expected texts anew.
+// Tests of inference: types of valid programs (testdata/*.relay with their types), messages for invalid ones
+// (testdata/errors), depth, speed, and randomly broken programs. RELAY_BLESS=1 rewrites the expected texts.
 #include "relay/typing/typing.h"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ def @main(%x: Tensor[(n, 2), float32]) { (@pair(%x, True), Some(1), @plain(1), a
   EXPECT_EQ(found, (std::vector<std::string>{"Tensor[(n, 2), float32]", "bool", "int32"}));
 }
 
-// Where branches give a generic function and one of fixed types, the first is used at the types of the second.
+// If branches yield a generic function and one of fixed types, the first is instantiated with the types of the second.
 TEST(Typing, branches_with_one_generic_function) {
   for (const char* branches : {"%f } else { %g", "%g } else { %f"})
     EXPECT_EQ(
@@ -121,7 +121,7 @@ TEST(Typing, warnings_of_good_programs) {
   EXPECT_EQ(warnings[0].severity, Severity::Warning);
 }
 
-// The pass of a compiler: one node is new, the others keep their types and are not looked at again.
+// The situation after a compiler pass: one node is new, the others keep their types and are not visited.
 TEST(Typing, incremental) {
   Module m = *text::parse(
       "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(4), float32]) { let %y = (%x, 1); let %z = %y.0; (%z, %z) }");
@@ -133,7 +133,7 @@ TEST(Typing, incremental) {
   Expr body = let(var("t"), value, f->body);
   EXPECT_TRUE(infer_expr(function(f->params, body)));
   EXPECT_EQ(as<Let>(outer->body)->type, kept);
-  // A let whose value changes its type: what uses the variable is typed again.
+  // A let whose value changes its type: uses of the variable are typed anew.
   Expr changed = let(outer->var, tuple({constant(1), constant(2)}), outer->body);
   Result<Type> type = infer_expr(changed);
   ASSERT_TRUE(type) << render(type.errors());
@@ -182,7 +182,7 @@ TEST(Typing, types_that_explode_are_refused) {
   }
 }
 
-// Tokens of good programs are deleted, doubled, exchanged: the answer is a module or diagnostics.
+// Tokens of valid programs are deleted, doubled, exchanged: the result is a module or diagnostics.
 TEST(Typing, programs_broken_at_random) {
   std::vector<std::string> programs, words;
   for (const fs::path& folder :

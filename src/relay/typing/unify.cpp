@@ -189,7 +189,7 @@ bool Unifier::loses_size(const Type& wanted, const Type& known) {
     case TypeKind::Tuple: return any_of(as<TupleType>(wanted)->fields, as<TupleType>(known)->fields);
     case TypeKind::Ref: return loses_size(as<RefType>(wanted)->value, as<RefType>(known)->value);
     case TypeKind::Call: return any_of(as<TypeCall>(wanted)->args, as<TypeCall>(known)->args);
-    default: return false;  // what a function takes it checks
+    default: return false;  // functions check their parameters themselves
   }
 }
 
@@ -305,7 +305,7 @@ Type Unifier::unify(const Type& left, const Type& right, Budget& budget) {
     }
   }
   --budget.depth;
-  // What a hole stands for agrees with all that it was unified with: a list of (2, 3) and of (?, 3) is one of (?, 3).
+  // The type of a hole agrees with all types that it was unified with: a list of (2, 3) and of (?, 3) is one of (?, 3).
   if (result && result != a && loses_size(a, result)) widen(left, result);
   if (result && result != b && loses_size(b, result)) widen(right, result);
   return result;
@@ -359,7 +359,7 @@ bool Unifier::bind_dim(const Dim& unknown, const Dim& value) {
   return true;
 }
 
-// a = b with one unknown in it that both sides are affine in.
+// Solves a = b for one unknown in which both sides are affine.
 bool Unifier::solve(const Dim& a, const Dim& b) {
   Dim difference = scalar::simplify(a - b);
   Dims unknown;

@@ -1,4 +1,4 @@
-// The way out where an operator is used as a value: "wrap it: fn (%x, %y) { add(%x, %y) }".
+// The help for an operator that is used as a value: "wrap it: fn (%x, %y) { add(%x, %y) }".
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-"""What files of tests import: an import never fails, and what is not here says so when it is used."""
+"""The modules that test files import: an import never fails, and missing names raise an error when they are used."""
 
 import pytest
 

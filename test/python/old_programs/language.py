@@ -11,7 +11,7 @@ from tvm.relay.transform import gradient
 
 
 def value(expr, mod=None, *args):
-    """What an expression, or a function of some arguments, computes."""
+    """The value of an expression, or of a function of some arguments."""
     mod = mod if mod is not None else tvm.IRModule()
     made = relay.create_executor("debug", mod=mod, device=tvm.cpu(), target="llvm").evaluate(expr)
     return made(*args) if args else made

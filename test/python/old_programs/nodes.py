@@ -1,4 +1,4 @@
-"""Nodes, types, kinds, relations, equality and attributes, as tests of TVM asked for them."""
+"""Nodes, types, kinds, relations, equality and attributes, as in tests of TVM."""
 
 import numpy as np
 import pytest

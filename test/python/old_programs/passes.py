@@ -9,7 +9,7 @@ from tvm.relay.testing import run_infer_type, run_opt_pass
 
 
 def optimised(expr, *passes):
-    """What passes make of a function of the free variables of an expression, or of a function."""
+    """The result of passes on a function of the free variables of an expression, or on a function."""
     if not isinstance(expr, relay.Function):
         expr = relay.Function(relay.analysis.free_vars(expr), expr)
     return run_opt_pass(expr, tvm.transform.Sequential(list(passes), opt_level=0) if len(passes) > 1 else passes[0])

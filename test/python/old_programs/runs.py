@@ -67,7 +67,7 @@ def test_lists_for_tuples(kind):
 
 
 def test_sizes_that_must_fit():
-    """Nothing is asked of unknown sizes but what the operator needs."""
+    """Unknown sizes are constrained only by the operator's requirements."""
     image, boxes = relay.var("image", shape=(1, 8, 8, 3)), relay.var("boxes", shape=(relay.Any(), 4))
     of = relay.var("of", shape=(relay.Any(),), dtype="int32")
     crops = relay.image.crop_and_resize(image, boxes, of, (4, 4), layout="NHWC")

@@ -1,4 +1,4 @@
-"""Texts: types behind expressions, metadata from a table, sections left out."""
+"""Texts: types after expressions, metadata from a table, sections left out."""
 
 import numpy as np
 import pytest

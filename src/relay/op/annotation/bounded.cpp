@@ -1,5 +1,5 @@
-// annotation.bounded: out = data, whose extent along an axis is in a range. Of sizes that vary it is a check at the
-// entry, so that an importer can say for which sizes a program was made.
+// annotation.bounded: out = data, whose extent along an axis is in a range. For varying sizes it is an entry check, so
+// that an importer can state the sizes for which a program was made.
 #include "relay/op/common.h"
 
 namespace relay::ops {

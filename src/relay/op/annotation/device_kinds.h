@@ -1,4 +1,4 @@
-// Kinds of devices that programs name: in virtual_device="cuda:1", and by number in the metadata of old texts.
+// Kinds of devices that programs name, as in virtual_device="cuda:1", and their numbers in the metadata of old texts.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace relay::op {
 
 struct DeviceKind {
-  int number;  // in texts of the last public Relay
+  int number;  // in texts of the last public Relay version
   std::string_view name;
 };
 

@@ -1,5 +1,5 @@
-// Marks of other stages of a compiler; here they compute nothing: out = data. Programs run on one device, so that
-// copies between devices and the choice of one have no effect on values.
+// Marks for other stages of a compiler, without computation: out = data. Programs run on one device, so copies between
+// devices and the choice of a device have no effect on values.
 //
 // vm.shape_of: the extents of data, int64. vm.reshape_tensor: the same elements under another shape.
 #include "relay/op/gradient.h"

@@ -1,5 +1,5 @@
-// The annotations, which compute nothing: out = data. Each is a mark for whoever reads or rewrites the program; the one
-// thing they do here is to keep the operators on both sides out of one kernel.
+// The annotations, which compute nothing: out = data. Each is a mark for code that reads or rewrites the program; the
+// only effect here is that the operators on both sides are not fused into one kernel.
 #include "relay/op/gradient.h"
 
 namespace relay::ops {

@@ -1,6 +1,6 @@
 // arange: out[i] = start + i * step, while below stop (above it for a negative step)
 //
-// The bounds are inputs. Where they are constants they are attributes too, and the extent is known; else it is `?`.
+// The bounds are inputs. If they are constants, they are attributes too, and the extent is known; else it is `?`.
 #include <cmath>
 
 #include "relay/op/gradient.h"
@@ -47,7 +47,7 @@ te::Tensors compute(const ArangeAttrs&, const te::Tensors& in, const Type& out) 
   })};
 }
 
-// ceil((stop - start) / step), at least 0; a step of 0 gives -1, which no size can be.
+// ceil((stop - start) / step), at least 0; a step of 0 yields -1, which is not a valid size.
 te::Tensor shape(const ArangeAttrs&, const te::Tensors& in) {
   return te::compute("shape", {dim(1)}, [&](const Exprs&) {
     auto value = [&](size_t k) { return cast(DType::float64(), (*in[k])({})); };
@@ -57,7 +57,7 @@ te::Tensor shape(const ArangeAttrs&, const te::Tensors& in) {
   });
 }
 
-// start + i * step; where it stops says only how many there are.
+// start + i * step; the stop value only determines the number of elements.
 ir::Exprs gradient(const ArangeAttrs&, const Adjoint& of) {
   if (!grad::tensor(of.output).dtype.is_float()) return {nullptr, nullptr, nullptr};
   auto sum = [&](const ir::Expr& t, size_t k) {

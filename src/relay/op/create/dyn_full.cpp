@@ -1,4 +1,4 @@
-// dyn.full: out[i] = fill_value, of the shape that the values of `shape` say.  dyn.zeros, dyn.ones: 0, 1
+// dyn.full: out[i] = fill_value, in the shape given by the values of `shape`.  dyn.zeros, dyn.ones: 0, 1
 #include "relay/op/gradient.h"
 
 namespace relay::ops {

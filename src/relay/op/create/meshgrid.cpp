@@ -1,5 +1,5 @@
 // meshgrid: the coordinates of a grid of vectors: the k-th result is the k-th vector along axis k, repeated along the
-// others. With indexing "xy" the first two axes change places.
+// others. With indexing "xy" the first two axes are exchanged.
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
@@ -11,7 +11,7 @@ struct MeshgridAttrs {
   static constexpr auto fields = std::tuple{field("indexing", &MeshgridAttrs::indexing, "\"ij\" or \"xy\".")};
 };
 
-// The axis of the results that the k-th vector runs along.
+// The axis of the results along which the k-th vector varies.
 size_t axis_of(const MeshgridAttrs& a, size_t k, size_t vectors) {
   return a.indexing == "xy" && vectors > 1 && k < 2 ? 1 - k : k;
 }
@@ -41,7 +41,7 @@ te::Tensors compute(const MeshgridAttrs& a, const te::Tensors& in, const Type& o
   return grids;
 }
 
-// Of each vector the sums over the other axes.
+// For each vector, the sums over the other axes.
 ir::Exprs gradient(const MeshgridAttrs& a, const Adjoint& of) {
   const Types& vectors = as<TupleType>(of.inputs[0]->type)->fields;
   ir::Exprs gradients;

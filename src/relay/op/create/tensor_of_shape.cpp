@@ -1,7 +1,7 @@
-// tensor_of_shape: out[i] = False, of the shape that the values of `shape` say
+// tensor_of_shape: out[i] = False, in the shape given by the values of `shape`
 //
-// How sizes that depend on values enter a program: the result's sizes are sizes like any other. The executors make it
-// themselves; no kernel runs.
+// Introduces value-dependent sizes into a program: the result's sizes are ordinary sizes. The executors make it without
+// a kernel.
 #include "relay/op/common.h"
 
 namespace relay::ops {

@@ -49,7 +49,7 @@ Result<Type> infer(const WindowAttrs& a) {
   return ir::tensor_type({dim(a.size)}, a.dtype);
 }
 
-// The angles are computed in float64: few elements, which whole signals are multiplied by.
+// The angles are computed in float64: there are few elements, and whole signals are multiplied by them.
 te::Tensors compute(const char* name, double a0, double a1, double a2, const WindowAttrs& a) {
   const DType wide = DType::float64();
   const double period = static_cast<double>(std::max<int64_t>(a.periodic ? a.size : a.size - 1, 1));
@@ -105,7 +105,7 @@ Result<Type> infer_mel(const MelAttrs& a, const Types&) {
                       "num_mel_bins {} should be in 1 to {}, dft_length {} in 1 to 2^40, and sample_rate {} positive",
                       a.num_mel_bins, max_bins, a.dft_length, a.sample_rate);
   if (!a.dtype.is_float()) return constraint("C1", "dtype must be a float, but is {}", a.dtype.str());
-  // (C2) The edges are in order, within what the spectrum holds.
+  // (C2) The edges are in order, within the spectrum.
   if (!(a.lower_edge_hertz >= 0 && a.lower_edge_hertz <= a.upper_edge_hertz &&
         a.upper_edge_hertz <= static_cast<double>(a.sample_rate)))
     return constraint("C2", "the edges {} and {} should ascend from 0 to sample_rate {}", a.lower_edge_hertz,
@@ -127,7 +127,7 @@ Ints mel_edges(const MelAttrs& a) {
 }
 
 te::Tensors compute_mel(const MelAttrs& a, const te::Tensors&, const Type& out) {
-  // A table: written out as a choice, so many edges would be compared with each index.
+  // A table: as a chain of selects, each index would be compared with many edges.
   const Ints table = mel_edges(a);
   const DType integer = DType::int64();
   te::Tensor edges = te::program(

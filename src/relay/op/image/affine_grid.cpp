@@ -1,4 +1,4 @@
-// image.affine_grid: the places of a grid, from -1 to 1 along each axis, moved by a matrix
+// image.affine_grid: the coordinates of a grid, from -1 to 1 along each axis, transformed by a matrix
 //   out[n, d, y, x] = data[n, d, 0] * u(x) + data[n, d, 1] * v(y) + data[n, d, 2]
 //   u(x) = 2 * x / (W - 1) - 1, v(y) = 2 * y / (H - 1) - 1
 #include "relay/op/gradient.h"
@@ -36,7 +36,7 @@ te::Tensors compute(const AffineGridAttrs& a, const te::Tensors& in, const Type&
   })};
 }
 
-// The grid is linear in data: in column k of both rows at once, its grid of a matrix with ones there.
+// The grid is linear in data: column k of both rows contributes the grid of a matrix with ones there.
 ir::Exprs gradient(const AffineGridAttrs& a, const Adjoint& of) {
   Tensor columns = Tensor::full({3, 2, 3}, dtype_of(of.output->type), 0);
   for (int64_t k = 0; k < 3; ++k)

@@ -2,7 +2,7 @@
 // image.
 //   out[b, c, y, x] = image box_indices[b] at (Y, X) with Y = (y1 + y * (y2 - y1) / (CH - 1)) * (H - 1), X likewise
 //
-// A crop of one row lies in the middle of its box. Outside of the image: extrapolation_value.
+// A crop of one row is at the middle of its box. Outside of the image: extrapolation_value.
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
@@ -97,7 +97,7 @@ te::Tensors compute(const CropAndResizeAttrs& a, const te::Tensors& in, const Ty
   })};
 }
 
-// By image.grid_sample, whose coordinates go from -1 to 1 where boxes go from 0 to 1.
+// The same by image.grid_sample, whose coordinates run from -1 to 1 instead of 0 to 1.
 ir::Expr definition(const CropAndResizeAttrs& a, const ir::Exprs& in) {
   if (!scalar::is_int(a.crop_size[0]) || !scalar::is_int(a.crop_size[1])) return nullptr;
   const DType dtype = grad::tensor(in[0]).dtype;
@@ -132,7 +132,7 @@ ir::Expr definition(const CropAndResizeAttrs& a, const ir::Exprs& in) {
   const ir::Expr sampled =
       grad::call("image.grid_sample", {own, grad::call("stack", {ir::tuple(grid)}, {{"axis", int64_t{1}}})},
                  {{"method", a.method == "bilinear" ? "bilinear" : "nearest"}, {"layout", a.layout}});
-  // The axes of a box behind each other, in the order of the layout, with one for the channels.
+  // The axes of all boxes' crops, in the order of the layout, including the channels.
   Ints order;
   for (char letter : a.layout)
     if (letter != 'C') order.push_back(static_cast<int64_t>(std::string("NHW").find(letter)));
@@ -162,7 +162,7 @@ OpDef image_crop_and_resize() {
        .oracle =
            "crop_and_resize(order(data, layout, 'NCHW'), boxes, box_indices, [output_shape[layout.index(x)] for x "
            "in 'HW'], layout, method, extrapolation_value)",
-       // The place of a sample is rounded in another order in kernels, and its weights with it.
+       // Kernels round the position of a sample, and so its weights, in another order.
        .examples = {{.inputs = {"(2, 3, 5, 6)", "(4, 4)", "(4,) int32"},
                      .attrs = "crop_size=[3, 4]",
                      .symbolic = {"(2, c, h, 6)", "(b, 4)", "(b,) int32"},

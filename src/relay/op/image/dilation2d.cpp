@@ -1,6 +1,6 @@
 // image.dilation2d: grey-scale dilation, the greatest sum of data and weight under a moving window
 //   out[n, c, y, x] = max(ky, kx) data[n, c, y * stride + ky * dilation - before, ..] + weight[c, ky, kx]
-// Places outside of data count for nothing.
+// Elements outside of data are ignored.
 #include <limits>
 
 #include "relay/op/nn/conv.h"
@@ -76,7 +76,7 @@ te::Tensors compute(const Dilation2DAttrs& a, const te::Tensors& in, const Type&
   return {converted(found, dtype_of(out))};
 }
 
-// The greatest of as many arrays as the window has taps, each data moved by a tap plus its weight.
+// The maximum of as many arrays as the window has taps, each data shifted by a tap plus its weight.
 ir::Expr definition(const Dilation2DAttrs& a, const ir::Exprs& in) {
   const DType dtype = grad::tensor(in[0]).dtype;
   const ir::Expr weight = nn::in_order(in[1], a.kernel_layout, "IHW");
@@ -92,7 +92,7 @@ ir::Expr definition(const Dilation2DAttrs& a, const ir::Exprs& in) {
   for (int64_t y = 0; y < k[0]; ++y)
     for (int64_t x = 0; x < k[1]; ++x) {
       const Ints begin = {y * dilations[0], x * dilations[1]};
-      // From the other end, where 0 is no place.
+      // Counts from the end, where 0 must become "to the end".
       auto end_of = [](int64_t behind) { return behind == 0 ? INT32_MAX : -behind; };
       const Ints end = {end_of((k[0] - 1 - y) * dilations[0]), end_of((k[1] - 1 - x) * dilations[1])};
       const ir::Expr moved = grad::call("strided_slice", {data},

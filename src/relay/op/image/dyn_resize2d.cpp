@@ -1,4 +1,4 @@
-// dyn.image.resize2d: image.resize2d to a size that is known only when the program runs
+// dyn.image.resize2d: image.resize2d to a size that is known only at run time
 #include "relay/op/image/resize.h"
 
 namespace relay::ops {
@@ -108,7 +108,7 @@ OpDef dyn_image_resize2d() {
                      .attrs = "layout=\"NHWC\", method=\"nearest_neighbor\", "
                               "coordinate_transformation_mode=\"asymmetric\", rounding_method=\"floor\"",
                      .ranges = {{-1, 1}, {3, 8}, {0, 1}}},
-                    // Sixteen products, whose weights are products too.
+                    // Sixteen products, whose weights are also products.
                     {.inputs = {"(1, 2, 4, 5)", "(2,) int64", "(4,)"},
                      .attrs = "method=\"cubic\"",
                      .ranges = {{-1, 1}, {3, 8}, {0, 1}},

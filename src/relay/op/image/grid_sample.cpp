@@ -1,6 +1,6 @@
 // image.grid_sample: out[n, c, y, x] = data[n, c] at (grid[n, 1, y, x], grid[n, 0, y, x]), interpolated; the same with
 // three coordinates (x, y, z) for volumes. A coordinate runs from -1 at one end of data to 1 at the other; the ends are
-// the middles of the first and the last element with align_corners, and their outer edges without.
+// the centres of the first and the last element with align_corners, and their outer edges without.
 //
 // Outside of data, by padding_mode: zeros; or the nearest element of the border; or data reflected at its ends.
 #include "relay/op/nn/conv.h"
@@ -23,7 +23,7 @@ struct GridSampleAttrs {
                        "Whether -1 and 1 are the middles of the outermost elements, or else their outer edges.")};
 };
 
-// The letters of the axes that are sampled, in the order of the axes of the grid behind its second.
+// The letters of the sampled axes, in the order of the grid's axes after its second.
 std::string sampled_axes(const GridSampleAttrs& a) { return a.layout.size() == 5 ? "DHW" : "HW"; }
 
 Result<Type> infer(const GridSampleAttrs& a, const Types& in) {
@@ -59,13 +59,14 @@ Result<Type> infer(const GridSampleAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), data->dtype);
 }
 
-// Places are floats, element k of data lies at place k. Where a place outside of data is read instead.
+// The position at which data is read instead of a position outside of it. Positions are floats; element k of data is at
+// position k.
 Expr inside(const GridSampleAttrs& a, const Expr& place, const Expr& extent) {
   DType dtype = place->dtype;
   if (a.padding_mode == "zeros") return place;
   Expr reflected = place, last = cast(dtype, extent - 1);
   if (a.padding_mode == "reflection") {
-    // A triangle wave: up over `span` places from `low`, down again over as many.
+    // A triangle wave: rises over `span` from `low`, then falls over `span`.
     Expr low = number(a.align_corners ? 0 : -0.5, dtype), span = cast(dtype, a.align_corners ? extent - 1 : extent);
     Expr period = max(span + span, number(1, dtype));
     Expr phase = floormod(place - low, period);
@@ -74,7 +75,7 @@ Expr inside(const GridSampleAttrs& a, const Expr& place, const Expr& extent) {
   return max(min(reflected, last), number(0, dtype));
 }
 
-// What is read along one axis: the element at a place that is a whole number, and what it weighs (null: all).
+// A read along one axis: the element at an integral position, and its weight (null for 1).
 struct Tap {
   Expr place, weight;
 };
@@ -99,7 +100,7 @@ std::vector<Tap> taps(const GridSampleAttrs& a, Expr place, const Expr& extent) 
   return {{first, value(1) - t}, {first + value(1), t}};
 }
 
-// Where element `coordinate` of the grid lies along an axis of data.
+// The position along an axis of data for element `coordinate` of the grid.
 Expr place_of(const GridSampleAttrs& a, const Expr& coordinate, const Expr& extent) {
   DType dtype = coordinate->dtype;
   Expr from_start = (coordinate + number(1, dtype)) * number(0.5, dtype);
@@ -110,7 +111,7 @@ te::Tensors compute(const GridSampleAttrs& a, const te::Tensors& in, const Type&
   const te::Tensor &data = in[0], &grid = in[1];
   DType wide = accumulator(data->dtype);
   std::string axes = sampled_axes(a);
-  te::Tensors places;  // one for each sampled axis: (N, H', W')
+  te::Tensors places;  // one per sampled axis: (N, H', W')
   Exprs places_shape = grid->shape;
   places_shape.erase(places_shape.begin() + 1);
   for (size_t d = 0; d < axes.size(); ++d)
@@ -119,7 +120,7 @@ te::Tensors compute(const GridSampleAttrs& a, const te::Tensors& in, const Type&
       return place_of(a, cast(accumulator(grid->dtype), (*grid)(i)), data->shape[a.layout.find(axes[d])]);
     }));
   return {te::compute("grid_sample", shape_of(out), [&](const Exprs& i) {
-    // The product of all axes' taps: where data is read, and the weight (null: all).
+    // The product of all axes' taps: the index in data, and the weight (null for 1).
     struct Read {
       Exprs at;
       Expr within, weight;
@@ -168,20 +169,20 @@ std::vector<Example> examples() {
                      .low = -3,
                      .high = 3};
         if (!corners) e.symbolic = {"(n, 2, h, 5)", "(n, 2, y, 6)"};
-        // Cubic weights are polynomials in the place's fraction, which has the rounding errors of the place.
+        // Cubic weights are polynomials in the position's fraction, which has the rounding errors of the position.
         if (std::string_view(method) == "bicubic") e.ulps = 32;
         out.push_back(std::move(e));
       }
   return out;
 }
 
-// The definition, of places of element type `like`, of which an axis has `extent`: from the first to the last.
+// In the definition: clamps positions of element type `like` to the first and last element of an axis of `extent`.
 ir::Expr defined_held(const ir::Expr& place, const ir::Expr& extent, const ir::Expr& like) {
   const ir::Expr last = grad::minus(extent, grad::number(1, like));
   return grad::call("maximum", {grad::call("minimum", {place, last}), grad::number(0, like)});
 }
 
-// As inside().
+// The same as inside().
 ir::Expr defined_inside(const GridSampleAttrs& a, const ir::Expr& place, const ir::Expr& extent, const ir::Expr& like) {
   auto n = [&](double value) { return grad::number(value, like); };
   if (a.padding_mode == "zeros") return place;
@@ -193,7 +194,7 @@ ir::Expr defined_inside(const GridSampleAttrs& a, const ir::Expr& place, const i
   return defined_held(grad::minus(grad::plus(span, low), distance), extent, like);
 }
 
-// As taps(): places that are whole numbers, and their weights.
+// The same as taps(): integral positions and their weights.
 std::vector<std::pair<ir::Expr, ir::Expr>> defined_taps(const GridSampleAttrs& a, const ir::Expr& given,
                                                         const ir::Expr& extent, const ir::Expr& like) {
   auto n = [&](double value) { return grad::number(value, like); };
@@ -220,13 +221,13 @@ std::vector<std::pair<ir::Expr, ir::Expr>> defined_taps(const GridSampleAttrs& a
   return {{first, grad::minus(n(1), t)}, {grad::plus(first, n(1)), t}};
 }
 
-// Elements taken from the flattened data, (N, places, C), at the corners around each place, times their weights.
+// Elements gathered from the flattened data, (N, places, C), at the corners around each position, times their weights.
 ir::Expr definition(const GridSampleAttrs& a, const ir::Exprs& in) {
   const ir::Expr &data = in[0], &grid = in[1];
   const std::string axes = sampled_axes(a), channels_last = "N" + axes + "C";
   auto n = [&](double value) { return grad::number(value, grid); };
   struct Corner {
-    ir::Expr index, weight;  // (N, H', W'): in the flattened data, int64, and floats of the grid's type
+    ir::Expr index, weight;  // (N, H', W'): index in the flattened data, int64, and floats of the grid's type
   };
   std::vector<Corner> corners(1);
   ir::Expr flat = nn::in_order(data, a.layout, channels_last);

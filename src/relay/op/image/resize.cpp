@@ -10,9 +10,9 @@ bool one_of(const std::string& word, const std::vector<std::string>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// A place in data along one axis: whole + part / parts with 0 <= part < parts, or for tf_crop_and_resize a float.
+// A position in data along one axis: whole + part / parts with 0 <= part < parts, or for tf_crop_and_resize a float.
 struct Place {
-  Expr part, parts;  // numerator and denominator of the whole place
+  Expr part, parts;  // numerator and denominator of the whole position
   Expr real;         // float; set for tf_crop_and_resize instead
   DType weights = DType::float32();
 
@@ -24,7 +24,7 @@ struct Place {
     if (scalar::is_int(parts, 1)) return number(0, weights);
     return divide(scalar::cast(weights, floormod(part, parts)), scalar::cast(weights, parts));
   }
-  // The nearest index as the rounding method says; halves go up with "round".
+  // The nearest index by the rounding method; halves go up with "round".
   Expr rounded(const std::string& rounding) const {
     if (real) {
       Expr half = number(0.5, real->dtype);
@@ -43,10 +43,10 @@ struct Place {
 
 bool divides(const Expr& a, const Expr& b) { return scalar::prove_equal(floormod(b, a), dim(0)) == true; }
 
-// begin, end: of the region of tf_crop_and_resize along this axis.
+// begin, end: the region of tf_crop_and_resize along this axis.
 Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Expr& out, double begin, double end,
                DType f) {
-  // Places in whole steps: in / out as a whole number, where it is one, makes affine indices.
+  // Integral positions: if in / out is an integer, indices are affine.
   if (mode == "asymmetric") {
     if (divides(out, in)) return {x * scalar::simplify(floordiv(in, out)), dim(1), {}};
     if (divides(in, out)) return {x, scalar::simplify(floordiv(out, in)), {}};
@@ -55,7 +55,7 @@ Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Exp
   if (mode == "align_corners") return {x * (in - 1), max(out - 1, dim(1)), {}};
   if (mode == "tf_half_pixel_for_nn") return {(x * 2 + 1) * in, out * 2, {}};
   Place half_pixel{(x * 2 + 1) * in - out, out * 2, {}};
-  // The same with a whole number between the two extents.
+  // The same with an integral ratio of the two extents.
   Expr up = divides(in, out) ? scalar::simplify(floordiv(out, in)) : Expr();
   Expr down = divides(out, in) ? scalar::simplify(floordiv(in, out)) : Expr();
   if (up)
@@ -72,8 +72,8 @@ Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Exp
   return {{}, {}, last * number(begin, f) + scalar::cast(f, x) * step};
 }
 
-// The nearest index where one extent is a whole multiple of the other and it has a plain form: x // 2, x * 2. Never
-// outside of data. Null: none.
+// The nearest index if one extent is an integral multiple of the other and the index has a plain form: x // 2, x * 2.
+// Never outside of data. Null otherwise.
 Expr plain_nearest(const Resize& r, const Expr& x, const Expr& in, const Expr& out) {
   bool floor = r.coordinates == "asymmetric" && r.rounding == "floor";
   bool low = r.coordinates == "half_pixel" && r.rounding == "round_prefer_floor";
@@ -81,13 +81,13 @@ Expr plain_nearest(const Resize& r, const Expr& x, const Expr& in, const Expr& o
   if (!floor && !low && !high) return {};
   if (divides(in, out)) return floordiv(x, scalar::simplify(floordiv(out, in)));
   if (!divides(out, in)) return {};
-  Expr step = scalar::simplify(floordiv(in, out));  // the middle one of each run of `step` elements
+  Expr step = scalar::simplify(floordiv(in, out));  // the middle of each run of `step` elements
   return floor ? x * step : x * step + scalar::simplify(floordiv(low ? step - 1 : step, 2));
 }
 
 Expr clamped(const Expr& index, const Expr& extent) { return max(min(index, extent - 1), dim(0)); }
 
-// A neighbour along one axis: where it is read, and what it weighs (null: all).
+// A neighbour along one axis: its index, and its weight (null for 1).
 struct Tap {
   Expr index, weight;
 };
@@ -157,7 +157,7 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
   const std::vector<size_t> axes = resized_axes(r.layout);
   const DType wide = data->dtype == DType::float64() ? DType::float64() : DType::float32();
   return te::compute(name, shape_of(out), [&](const Exprs& i) {
-    // The product of all axes' taps: where data is read, and the weight (null: all).
+    // The product of all axes' taps: the index in data, and the weight (null for 1).
     struct Read {
       Exprs at;
       Expr weight;
@@ -198,7 +198,7 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
   });
 }
 
-// Whether the matrix of a resizing along one axis is something that memory holds, as far as numbers say.
+// True if the matrix for resizing one axis fits in memory, as far as the extents are numbers.
 static bool has_matrix(const Dim& from, const Dim& to) {
   constexpr double most_elements = 1 << 28;
   return !scalar::is_int(from) || !scalar::is_int(to) ||
@@ -237,7 +237,7 @@ ir::Exprs dynamic_resize_gradient(const std::string& layout, const Adjoint& of,
     const int64_t axis = static_cast<int64_t>(axes[d]);
     const Dim& extent = grad::tensor(data).shape[axes[d]];
     if (!has_matrix(extent, extent)) return {};
-    // Row c of the unit matrix is the image of channel c: a line along the axis.
+    // Row c of the identity matrix is the image of channel c: a line along the axis.
     ir::Expr line = grad::unit_matrix(data, axis);
     for (size_t k = 0; k < axes.size(); ++k)
       if (k != d) line = grad::call("expand_dims", {line}, {{"axis", static_cast<int64_t>(k < d ? 1 : -1)}});

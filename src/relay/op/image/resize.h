@@ -1,7 +1,8 @@
 // Resampling of the axes D, H and W, shared by image.resize1d to image.resize3d and nn.upsampling.
 //
-// A coordinate of the result is a place in data. All modes but tf_crop_and_resize give a fraction of whole numbers, so
-// the nearest element and the weights of its neighbours are exact, whatever the size; half_pixel, for one, is
+// A coordinate of the result maps to a position in data. In all modes except tf_crop_and_resize the position is a
+// fraction of integers, so the nearest element and the weights of its neighbours are exact for any size; half_pixel,
+// for example, is
 //   ((2 * x + 1) * in - out) / (2 * out)
 #pragma once
 
@@ -13,24 +14,24 @@ struct Resize {
   std::string layout = "NCHW";
   std::string method = "linear";           // nearest_neighbor, linear, cubic
   std::string coordinates = "half_pixel";  // the coordinate_transformation_mode
-  std::string rounding = "round";          // of nearest_neighbor; "": with align_corners "round", else "floor"
+  std::string rounding = "round";          // for nearest_neighbor; "": "round" with align_corners, else "floor"
   double cubic_alpha = -0.5;
-  bool cubic_exclude = false;      // neighbours outside of data count for nothing
-  std::vector<double> roi;         // of tf_crop_and_resize: [y0, x0, y1, x1], in [0, 1]; so for other axes
+  bool cubic_exclude = false;      // neighbours outside of data have weight 0
+  std::vector<double> roi;         // for tf_crop_and_resize: [y0, x0, y1, x1], in [0, 1]; likewise for other axes
   double extrapolation_value = 0;  // outside of data, for tf_crop_and_resize
 };
 
-// The places of D, H and W in a layout, in that order.
+// The positions of D, H and W in a layout, in that order.
 std::vector<size_t> resized_axes(const std::string& layout);
-// Constraint `number`: the words are known ones.
+// Constraint `number`: the mode names are known.
 Status check(const char* number, const Resize& r);
-// Data has pixels along the axes that are resized.
+// Checks that data has pixels along the resized axes.
 Status check_pixels(const char* number, const std::string& layout, const TensorType* data);
-// What `data` is resized by along each axis is linear in it: the gradient takes the matrix of each, whose rows are
-// resized rows of the unit matrix. Nothing where the matrix is too large, or the extents of the result have no name.
+// The gradient. Resizing is linear along each axis: the gradient multiplies by the matrix of each axis, whose rows are
+// resized rows of the identity matrix. Empty if a matrix is too large, or if the extents of the result have no name.
 ir::Exprs resize_gradient(const Resize& r, const Adjoint& of);
-// The same where the extents of the result are known only when the program runs: `resized(image, axis)` is an image
-// (1, C, H, W) (or D, H, W) of which only the axis of that letter is not one element, resized as data is.
+// The same for extents of the result that are known only at run time. `resized(image, axis)` resizes an image (1, C, H,
+// W) (or D, H, W), in which only the axis of that letter has more than one element, as data is resized.
 ir::Exprs dynamic_resize_gradient(const std::string& layout, const Adjoint& of,
                                   const std::function<ir::Expr(const ir::Expr& image, char axis)>& resized);
 te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, const Resize& r);
@@ -48,7 +49,7 @@ struct ResizeAttrs {
   OptDType out_dtype;
 };
 
-// The attributes with the defaults of so many axes.
+// The attributes with the defaults for this number of axes.
 template <size_t axes>
 struct ResizeOf : ResizeAttrs {
   ResizeOf() { layout = "NC" + std::string("DHW").substr(3 - axes); }
@@ -76,7 +77,7 @@ Resize options(const ResizeAttrs& a);
 Result<Type> infer_resize(size_t axes, const ResizeAttrs& a, const Types& in);
 std::string resize_oracle(size_t axes);
 
-// Everything but examples and rejects.
+// Everything except examples and rejects.
 template <size_t axes>
 OpSpec<ResizeOf<axes>> resize_spec(const char* name, const char* doc, const char* input) {
   OpSpec<ResizeOf<axes>> spec;

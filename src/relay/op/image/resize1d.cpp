@@ -1,4 +1,4 @@
-// image.resize1d: out[n, c, x] = data at place(x), interpolated. See image/resize.h for the places.
+// image.resize1d: out[n, c, x] = data at place(x), interpolated. See image/resize.h for place().
 #include "relay/op/image/resize.h"
 
 namespace relay::ops {

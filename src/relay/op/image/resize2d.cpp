@@ -1,4 +1,4 @@
-// image.resize2d: out[n, c, y, x] = data at (place(y), place(x)), interpolated. See image/resize.h for the places.
+// image.resize2d: out[n, c, y, x] = data at (place(y), place(x)), interpolated. See image/resize.h for place().
 #include "relay/op/image/resize.h"
 
 namespace relay::ops {

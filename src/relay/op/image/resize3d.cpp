@@ -1,5 +1,5 @@
-// image.resize3d: out[n, c, z, y, x] = data at (place(z), place(y), place(x)), interpolated. See image/resize.h for the
-// places.
+// image.resize3d: out[n, c, z, y, x] = data at (place(z), place(y), place(x)), interpolated. See image/resize.h for
+// place().
 #include "relay/op/image/resize.h"
 
 namespace relay::ops {

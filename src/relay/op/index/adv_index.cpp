@@ -1,6 +1,6 @@
 // adv_index: numpy's data[indices0, indices1, ..]: out[y.., x..] = data[indices0[y..], indices1[y..], .., x..]
 //
-// The indices broadcast. Those below zero count from the end; others outside of data are refused.
+// The indices broadcast. Negative ones count from the end; others outside of data are refused.
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -24,7 +24,7 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
     RELAY_ASSIGN(out, broadcast_shape("C2", out, inputs[k]->shape));
   }
   const Dims& data = inputs[0]->shape;
-  // (C3) Where there are indices, there is something to pick.
+  // (C3) If there are indices, data has elements.
   const bool some =
       std::all_of(out.begin(), out.end(), [](const Dim& d) { return scalar::is_int(d) && d->ivalue > 0; });
   for (size_t k = 1; some && k < inputs.size(); ++k)
@@ -55,7 +55,7 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   })};
 }
 
-// The same picking of the elements' numbers says where each came from.
+// Indexing the elements' numbers the same way shows the source of each.
 ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
   const size_t tensors = as<TupleType>(of.inputs[0]->type)->fields.size();
   auto input = [&](size_t k) {

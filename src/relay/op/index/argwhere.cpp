@@ -1,8 +1,8 @@
-// argwhere: the indices of the elements that are not zero, in row-major order, one a row
-// nonzero: the same, one a column: (rank, count), int64
+// argwhere: the indices of the elements that are not zero, in row-major order, one per row; nonzero: the same, one per
+// column: (rank, count), int64
 //
-// Elements are looked at one after the other. The indices of each are written into the first row that is free, and the
-// row is taken if the element is not zero: a branch on what elements are would be foreseen wrongly half of the time.
+// Elements are visited in order. The indices of each are written into the first free row, and the row is kept if the
+// element is not zero: a branch on the element would be mispredicted half of the time.
 #include "relay/op/loops.h"
 
 namespace relay::ops {
@@ -20,7 +20,7 @@ Expr total(const te::Tensor& t) {
   return p;
 }
 
-// The axes' indices of the k-th element.
+// The indices of the k-th element.
 Exprs indices(const te::Tensor& t, Expr k) {
   Exprs at(t->shape.size());
   for (size_t d = at.size(); d-- > 0;) at[d] = d == 0 ? k : floormod(k, t->shape[d]), k = floordiv(k, t->shape[d]);

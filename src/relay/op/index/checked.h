@@ -1,5 +1,5 @@
-// The place that a checked index means. Executors refuse others before (OpDef::checked); whatever happens, nothing is
-// read outside.
+// The position that a checked index refers to, clamped to the data. Executors refuse other indices before
+// (OpDef::checked); in any case nothing outside is read.
 #pragma once
 
 #include "relay/op/common.h"

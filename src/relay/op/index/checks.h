@@ -1,11 +1,11 @@
-// What a call checks of its inputs before it is computed (OpDef::checked), and who says that an index is out of range.
+// The checks of a call's inputs before it is computed (OpDef::checked), and the texts for an index out of range.
 #pragma once
 
 #include "relay/op/op.h"
 
 namespace relay::op {
 
-// By the types of the inputs.
+// The checks for these types of the inputs.
 inline Checks checks_of(const OpDef& def, const Attrs& attrs, const Types& inputs) {
   if (!def.checked) return {};
   Types tensors;
@@ -17,7 +17,8 @@ inline Checks checks_of(const OpDef& def, const Attrs& attrs, const Types& input
   return def.checked(attrs, tensors);
 }
 
-// The operator, or the call in words of its own (take's `refusal`); with the name of numbers that are no indices.
+// The operator's name, or the call's own wording (take's `refusal`), followed by a name for numbers that are not
+// indices.
 inline std::string refusing(const OpDef& def, const Attrs& attrs, const CheckedIndices& checked) {
   const std::string& name = def.part_of ? def.part_of->name : def.name;
   if (!checked.words.empty()) return format("{}: {}", name, checked.words);

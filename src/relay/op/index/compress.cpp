@@ -1,7 +1,7 @@
-// compress: the slices along an axis whose condition holds, in order; axis None: the elements of the flattened data
+// compress: the slices along an axis whose condition is true, in order; axis None: the elements of the flattened data
 //   out[before, j, behind] = data[before, the place of the j-th true of condition, behind]
 //
-// Conditions may be fewer than slices: the slices behind them are left out.
+// There may be fewer conditions than slices: the remaining slices are left out.
 #include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 #include "relay/op/shape/reshape.h"
@@ -72,7 +72,7 @@ te::Tensors compute(const CompressAttrs& a, const te::Tensors& in, const Type& o
   })};
 }
 
-// Each slice of the gradient goes to the one that it came from.
+// Each slice of the gradient is added at its source.
 ir::Exprs gradient(const CompressAttrs& a, const Adjoint& of) {
   op::AttrValues attrs;
   if (a.axis) attrs.push_back({"axis", *a.axis});

@@ -1,7 +1,7 @@
 // gather:    out[i0, .., ia, ..] = data[i0, .., indices[i0, .., ia, ..], ..] along one axis
 // gather_nd: out[y.., x..] = data[y.. (batch_dims of them), indices[0, y..], .., indices[M - 1, y..], x..]
 //
-// Indices below zero count from the end; others outside of data are refused.
+// Negative indices count from the end; others outside of data are refused.
 #include "relay/op/gradient.h"
 #include "relay/op/index/checked.h"
 
@@ -29,7 +29,7 @@ Result<Type> infer(const GatherAttrs& a, const Types& in) {
   if (!indices->dtype.is_int()) return constraint("C1", "indices must be integers, but are {}", indices->dtype.str());
   // (C2) The axis exists.
   RELAY_ASSIGN(int64_t axis, normal_axis("C2", a.axis, rank(data)));
-  // (C3) Both have as many axes, none but the indexed one longer in indices.
+  // (C3) Both have as many axes, and indices is not longer except along the indexed one.
   bool fits = rank(data) == rank(indices);
   for (size_t d = 0; fits && d < data->shape.size(); ++d)
     fits = static_cast<int64_t>(d) == axis || at_least(data->shape[d], indices->shape[d]);
@@ -58,12 +58,12 @@ Result<Type> infer_nd(const GatherNDAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
   // (C1) The indices are integers.
   if (!indices->dtype.is_int()) return constraint("C1", "indices must be integers, but are {}", indices->dtype.str());
-  // (C2) The first axis of indices has a known extent: how many axes of data are indexed.
+  // (C2) The first axis of indices has a known extent: the number of indexed axes.
   if (indices->shape.empty()) return constraint("C2", "indices must have at least one axis");
   Dim m = a.index_rank ? dim(*a.index_rank) : indices->shape[0];
   if (!scalar::is_int(m))
     return constraint("C2", "the first axis of indices {} must have a known extent", text(indices->shape));
-  // (C3) Data has that many axes behind the shared ones.
+  // (C3) Data has that many axes after the shared ones.
   if (a.batch_dims < 0 || a.batch_dims > rank(indices) - 1 || a.batch_dims + m->ivalue > rank(data))
     return constraint("C3", "{} indices behind {} shared axes do not fit data {}", m->ivalue, a.batch_dims,
                       text(data->shape));

@@ -1,6 +1,6 @@
 // invert_permutation: out[data[i]] = i
 //
-// Data that is no permutation is refused: one that names a place outside, and one that names a place twice.
+// Data that is not a permutation is refused: it contains a value out of range, or a value twice.
 #include "relay/op/loops.h"
 
 namespace relay::ops {
@@ -30,7 +30,7 @@ te::Tensor inverse(const te::Tensor& data) {
 
 te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type&) { return {inverse(in[0])}; }
 
-// Of two that name one place the inverse holds the last, and does not lead back to the other.
+// If two values are equal, the inverse holds the last index, and does not lead back to the other.
 op::Checks checked(const NoAttrs&, const Types& in) {
   auto leads_back = [](const te::Tensors& tensors) {
     const te::Tensor &data = tensors[0], back = inverse(data);

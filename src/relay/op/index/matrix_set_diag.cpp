@@ -22,7 +22,7 @@ struct MatrixSetDiagAttrs {
             "Whether diagonals below the main one are aligned right.")};
 };
 
-// Of the longest of diagonals k1 to k2.
+// The length of the longest of diagonals k1 to k2.
 Dim longest(const MatrixSetDiagAttrs& a, const Dim& rows, const Dim& columns) {
   return scalar::simplify(min(rows + std::min(a.k2, int64_t{0}), columns - std::max(a.k1, int64_t{0})));
 }

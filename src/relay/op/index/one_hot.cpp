@@ -1,5 +1,5 @@
 // one_hot: out[.., k, ..] = indices[..] == k ? on_value : off_value, k along a new axis of extent depth
-// dyn.one_hot: the same, the depth a tensor
+// dyn.one_hot: the same with the depth as a tensor
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
@@ -25,7 +25,7 @@ Result<Type> infer(const OneHotAttrs& a, const Types& in) {
   // (C2) The two values are scalars.
   RELAY_RETURN_IF_ERROR(expect_rank("C2", on, 0, "on_value"));
   RELAY_RETURN_IF_ERROR(expect_rank("C2", off, 0, "off_value"));
-  // (C3) The new axis has a place and an extent.
+  // (C3) The new axis has a valid position and extent.
   RELAY_ASSIGN(int64_t axis, normal_axis("C3", a.axis, rank(indices) + 1));
   if (a.depth < 1) return constraint("C3", "depth is {}, but must be positive", a.depth);
   Dims out = indices->shape;
@@ -72,7 +72,7 @@ te::Tensor dynamic_shape(const DynOneHotAttrs& a, const te::Tensors& in) {
   return shape_tensor(sizes);
 }
 
-// `marks`: the same call with 1 and 0 for the values.
+// `marks`: the same call with 1 and 0 as the values.
 ir::Exprs gradient(const Adjoint& of, const std::function<ir::Expr(const ir::Expr& on, const ir::Expr& off)>& marks) {
   ir::Exprs gradients(of.inputs.size());
   if (!grad::tensor(of.output).dtype.is_float() || !grad::tensor(of.inputs[1]).dtype.is_float()) return gradients;

@@ -1,10 +1,10 @@
 // scatter_elements: out = data, but out[i0, .., indices[i0, .., k, ..], ..] is updates[i0, .., k, ..], along one axis
 // scatter_nd:       out = data, but out[indices[0, y..], .., indices[M - 1, y..], x..] is updates[y.., x..]
 //
-// With a reduction the updates are combined with data, and with each other, instead of taking its place; where several
-// updates take one place, the last is kept. Indices below zero count from the end; others outside of data are refused.
+// With a reduction the updates are combined with data, and with each other, instead of replacing it; if several updates
+// replace the same element, the last is kept. Negative indices count from the end; others outside of data are refused.
 //
-// Updates are done one after the other, in the order in which they are stored; along other axes they are independent.
+// Updates are applied in the order in which they are stored; along other axes they are independent.
 #include "relay/op/gradient.h"
 #include "relay/op/index/checked.h"
 #include "relay/op/loops.h"
@@ -51,7 +51,7 @@ Result<Type> infer(const ScatterElementsAttrs& a, const Types& in) {
   if (!indices->dtype.is_int()) return constraint("C2", "indices must be integers, but are {}", indices->dtype.str());
   // (C3) The axis exists.
   RELAY_ASSIGN(int64_t axis, normal_axis("C3", a.axis, rank(data)));
-  // (C4) Indices have the axes of data, none but the indexed one longer.
+  // (C4) Indices has the axes of data, and is not longer except along the indexed one.
   bool fits = rank(data) == rank(indices);
   for (size_t d = 0; fits && d < data->shape.size(); ++d)
     fits = static_cast<int64_t>(d) == axis || at_least(data->shape[d], indices->shape[d]);
@@ -71,7 +71,7 @@ op::Checks checked(const ScatterElementsAttrs& a, const Types& in) {
   return {{1, {data[static_cast<size_t>(axis)]}, {axis}}};
 }
 
-// What the result holds while updates come in: data, or with a mean the number of values at each place.
+// The result during the updates: data, or for a mean the number of values per element.
 struct Held {
   te::Tensor data;
   Combiner combiner;
@@ -93,7 +93,7 @@ std::vector<size_t> independent_axes(const te::Tensor& data, std::vector<size_t>
   return axes_but(data->shape.size(), indexed);
 }
 
-// The extents of `data`, 1 where an axis is in `batch`, and the index that has those of `batch` there.
+// The extents of `data`, 1 for axes in `batch`, and the index that has those of `batch` there.
 Exprs own_extents(const te::Tensor& data, const std::vector<size_t>& batch) {
   Exprs out = data->shape;
   for (size_t d : batch) out[d] = dim(1);
@@ -145,13 +145,13 @@ Result<Type> infer_nd(const ScatterNDAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* updates, tensor_input(in, 2, "updates"));
   // (C1) The mode is one of five.
   RELAY_RETURN_IF_ERROR(expect_mode("mode", a.mode, false));
-  // (C2) The indices are integers, and their first axis says how many axes of data are indexed.
+  // (C2) The indices are integers, and their first axis is the number of indexed axes.
   if (!indices->dtype.is_int() || indices->shape.empty() || !scalar::is_int(indices->shape[0]))
     return constraint("C2", "indices must be integers with a first axis of known extent, but are {}", ir::str(in[1]));
   // (C3) Data has that many axes.
   int64_t m = indices->shape[0]->ivalue;
   if (m > rank(data)) return constraint("C3", "{} indices do not fit data {}", m, text(data->shape));
-  // (C4) Updates are a slice of data for each place, of the type of data.
+  // (C4) Updates are a slice of data per index, of the type of data.
   Dims wanted(indices->shape.begin() + 1, indices->shape.end());
   wanted.insert(wanted.end(), data->shape.begin() + m, data->shape.end());
   if (!agree(wanted, updates->shape))
@@ -171,7 +171,7 @@ op::Checks checked_nd(const ScatterNDAttrs&, const Types& in) {
 te::Tensors compute_nd(const ScatterNDAttrs& a, const te::Tensors& in, const Type&) {
   const te::Tensor &data = in[0], &indices = in[1], &updates = in[2];
   const size_t m = static_cast<size_t>(indices->shape[0]->ivalue), rank = data->shape.size();
-  const Exprs places(indices->shape.begin() + 1, indices->shape.end());  // extents of what is indexed by y..
+  const Exprs places(indices->shape.begin() + 1, indices->shape.end());  // extents of the axes indexed by y..
   const Held held{data, combiner_of(a.mode)};
   std::vector<size_t> indexed(m);
   for (size_t k = 0; k < m; ++k) indexed[k] = k;
@@ -210,7 +210,7 @@ te::Tensors compute_nd(const ScatterNDAttrs& a, const te::Tensors& in, const Typ
   return {converted(te::program("scatter", data->shape, held.dtype(), batch, loops), data->dtype)};
 }
 
-// One of the two operators at places that are given, for gradients: `scatter` with a reduction, and what stands at the
+// Either operator at given places, for gradients: `scatter` with a reduction, and `gather` of the elements at the
 // places of the updates.
 struct Places {
   std::function<ir::Expr(const ir::Expr& data, const ir::Expr& updates, const char* reduction)> scatter;
@@ -221,8 +221,8 @@ ir::Expr one_where(const ir::Expr& condition, const ir::Expr& like) {
   return grad::call("cast", {condition}, {{"dtype", grad::tensor(like).dtype}});
 }
 
-// What is replaced flows to updates alone, to the last one of a place: the updates' numbers are scattered and gathered
-// too, and those that come back are of updates that lasted.
+// Replacement: gradients flow only to the last update of each element. The updates' numbers are scattered and gathered
+// too; the numbers that return are those of updates that lasted.
 ir::Exprs gradient_of_update(const Places& at, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], ids = grad::numbers(updates),
                  integers = grad::call("cast", {grad::zeros_like(data)}, {{"dtype", DType::int64()}}),
@@ -231,8 +231,8 @@ ir::Exprs gradient_of_update(const Places& at, const Adjoint& of) {
           grad::call("where", {grad::call("equal", {ids, last}), came, grad::zeros_like(came)})};
 }
 
-// Of a product each factor gets dy times the others. These are the product of all that are not zero, without the factor
-// itself, where no other is zero.
+// Product: each factor gets dy times the other factors. These are the product of all nonzero ones, without the factor
+// itself, if no other is zero.
 ir::Exprs gradient_of_product(const Places& at, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], zero = grad::number(0, data);
   auto is_zero = [&](const ir::Expr& x) { return one_where(grad::call("equal", {x, zero}), data); };
@@ -246,7 +246,7 @@ ir::Exprs gradient_of_product(const Places& at, const Adjoint& of) {
   return {of_factor(data, scaled, zeros), nullptr, of_factor(updates, at.gather(scaled), at.gather(zeros))};
 }
 
-// A maximum's goes to the greatest; in equal parts where there are several.
+// Maximum: the gradient goes to the greatest values, in equal parts if there are several.
 ir::Exprs gradient_of_extremum(const Places& at, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], &y = of.output;
   const ir::Expr own = one_where(grad::call("equal", {data, y}), data),

@@ -1,10 +1,10 @@
-// Sequences of different lengths in one tensor:
+// Operators on sequences of different lengths in one tensor:
 //
-//   sequence_mask      out[..] = data[..] where the place along axis is below valid_length of the batch, else
+//   sequence_mask      out[..] = data[..] where the index along axis is below valid_length of the batch, else
 //                      mask_value
 //   reverse_sequence   out[.., t, ..] = data[.., L - 1 - t, ..] where t < L = seq_lengths of the batch, else data
 //
-// Lengths are cut to the axis.
+// Lengths are clipped to the axis.
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
@@ -76,7 +76,7 @@ te::Tensors compute_reverse(const ReverseSequenceAttrs& a, const te::Tensors& in
   })};
 }
 
-// What is masked is a constant.
+// The masked part is constant.
 ir::Exprs gradient(const SequenceMaskAttrs& a, const Adjoint& of) {
   return {grad::call("sequence_mask", {of.gradient, of.inputs[1]}, {{"mask_value", 0.0}, {"axis", a.axis}}), nullptr};
 }

@@ -1,7 +1,7 @@
 // strided_set: data with a slice replaced: out[begin + k * stride] = v[k] along each of the first axes, else data
 //
-// As in Python, negative begins and ends count from the end and are cut to data. Begin, end and strides are tensors:
-// which elements are replaced is found when the program runs; what v has more than the slice is not used.
+// As in Python, negative begins and ends count from the end and are clipped to data. Begin, end and strides are
+// tensors: the replaced elements are determined at run time; excess elements of v are ignored.
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
@@ -11,14 +11,14 @@ namespace {
 Result<Type> infer(const NoAttrs&, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* v, tensor_input(in, 1, "v"));
-  // (C1) Begin, end and strides are integers, as many each, and no more than data has axes.
+  // (C1) Begin, end and strides are integers, equally many, at most as many as data has axes.
   RELAY_ASSIGN(size_t begins, shape_input("C1", in, 2, "begin"));
   RELAY_ASSIGN(size_t ends, shape_input("C1", in, 3, "end"));
   RELAY_ASSIGN(size_t steps, shape_input("C1", in, 4, "strides"));
   if (begins != ends || begins != steps || begins > data->shape.size())
     return constraint("C1", "begin, end and strides have {}, {} and {} values, and data {} has {} axes", begins, ends,
                       steps, text(data->shape), data->shape.size());
-  // (C2) v has as many axes as data, the same behind the sliced ones, and its type.
+  // (C2) v has as many axes as data, the same after the sliced ones, and its type.
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", v, "v"));
   bool fits = rank(v) == rank(data);
   for (size_t d = begins; fits && d < data->shape.size(); ++d) fits = agree(data->shape[d], v->shape[d]);
@@ -38,7 +38,7 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type&) {
       auto given = [&](size_t k) { return cast(DType::int64(), (*in[k])({dim(static_cast<int64_t>(d))})); };
       const Expr& n = data->shape[d];
       Expr step = given(4), up = lt(dim(0), step);
-      // Cut to [0, n], or backwards to [-1, n - 1].
+      // Clipped to [0, n], or for negative strides to [-1, n - 1].
       auto cut = [&](const Expr& x) {
         Expr from_front = select(lt(x, dim(0)), x + n, x);
         return max(min(from_front, select(up, n, n - 1)), select(up, dim(0), dim(-1)));
@@ -55,7 +55,8 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type&) {
   })};
 }
 
-// What is replaced flows to v, the rest to data. The numbers of v's elements, set into zeros, say where they went.
+// Gradients of replaced elements flow to v, the others to data. The numbers of v's elements, set into zeros, show where
+// they went.
 ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], &v = of.inputs[1];
   auto set = [&](const ir::Expr& into, const ir::Expr& values) {

@@ -1,9 +1,7 @@
 // take: out[before, j.., behind] = data[before, indices[j..], behind] along one axis; axis None: of the flattened data.
-// With batch_dims the first axes of data and indices are one and the same.
-//
-// mode: "clip" cuts indices to the data, "wrap" takes them modulo the extent, "fast" is as "clip" (nothing is ever read
-// outside of data). "checked", which is Relay's own, counts those below zero from the end, and refuses others outside
-// of data.
+// With batch_dims the first axes of data and indices are shared. mode: "clip" clips indices to the data, "wrap" takes
+// them modulo the extent, "fast" equals "clip" (data is never read out of range). "checked", Relay's extension, counts
+// negative ones from the end, and refuses others outside of data.
 #include <algorithm>
 #include <array>
 
@@ -28,7 +26,7 @@ struct TakeAttrs {
                        "With \"checked\": a message and a help, a line each, in place of those about the index.")};
 };
 
-// (C5) Where there are indices, there is something to take. (Those that are checked are refused when the program runs.)
+// (C5) If there are indices, there are elements to take. (Checked indices are refused at run time.)
 Status expect_some(const TakeAttrs& a, const Dim& extent, const TensorType* data, const TensorType* indices) {
   if (a.mode == "checked") return ok();
   auto is_empty = [](const Dim& d) { return scalar::is_int(d, 0); };
@@ -50,7 +48,7 @@ Result<Type> infer(const TakeAttrs& a, const Types& in) {
     RELAY_RETURN_IF_ERROR(expect_some(a, product(data->shape), data, indices));
     return ir::tensor_type(indices->shape, data->dtype);
   }
-  // (C3) The axis exists and lies behind the shared ones.
+  // (C3) The axis exists and is after the shared ones.
   RELAY_ASSIGN(int64_t axis, normal_axis("C3", *a.axis, rank(data)));
   int64_t batch = a.batch_dims < 0 ? a.batch_dims + rank(indices) : a.batch_dims;
   if (batch < 0 || batch > axis || batch > rank(indices))
@@ -108,7 +106,7 @@ ir::Expr extent_of(const ir::Expr& data, size_t axis) {
   const ir::Expr shape = grad::call("shape_of", {data}, {{"dtype", DType::int64()}});
   return grad::call("take", {shape, integer(static_cast<int64_t>(axis))}, {{"axis", int64_t{0}}});
 }
-// That of the flattened data.
+// The number of elements, int64.
 ir::Expr elements_of(const ir::Expr& data) {
   ir::Expr product = integer(1);
   for (size_t d = 0; d < grad::tensor(data).shape.size(); ++d)
@@ -116,7 +114,7 @@ ir::Expr elements_of(const ir::Expr& data) {
   return product;
 }
 
-// Each slice of dy is added to the one of data that it came from.
+// Each slice of dy is added to its source in data.
 ir::Exprs gradient(const TakeAttrs& a, const Adjoint& of) {
   const ir::Expr& data = of.inputs[0];
   if (a.batch_dims != 0) {
@@ -127,7 +125,7 @@ ir::Exprs gradient(const TakeAttrs& a, const Adjoint& of) {
   const int64_t rank = a.axis ? grad::rank(data) : 1, axis = a.axis ? positive_axis(*a.axis, rank) : 0,
                 places = grad::rank(of.inputs[1]);
   ir::Expr indices = of.inputs[1];
-  if (a.mode != "checked") {  // in int64: the extent may be larger than the indices' type holds
+  if (a.mode != "checked") {  // in int64, because the extent may exceed the range of the indices' type
     indices = grad::call("cast", {indices}, {{"dtype", DType::int64()}});
     const ir::Expr extent = a.axis ? extent_of(data, static_cast<size_t>(axis)) : elements_of(data);
     if (a.mode == "wrap")
@@ -135,7 +133,7 @@ ir::Exprs gradient(const TakeAttrs& a, const Adjoint& of) {
     else
       indices = grad::call("maximum", {grad::call("minimum", {indices, grad::minus(extent, integer(1))}), integer(0)});
   }
-  // The indexed axes in front: data's (axis, others..), dy's (places.., others..).
+  // The indexed axes first: data's (axis, others..), dy's (places.., others..).
   Ints data_order = {axis}, dy_order, back(static_cast<size_t>(rank));
   for (int64_t d = 0; d < places; ++d) dy_order.push_back(axis + d);
   for (int64_t d = 0; d < rank; ++d) {

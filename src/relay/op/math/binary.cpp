@@ -1,5 +1,5 @@
-// The functions of two numbers with broadcasting: out[i] = f(lhs[i], rhs[i]). Shapes are aligned at the last axis; an
-// axis of extent 1 is read at 0 for every i. One row a function.
+// Functions of two numbers with broadcasting: out[i] = f(lhs[i], rhs[i]). Shapes are aligned at the last axis; an axis
+// of extent 1 is read at 0 for every i. One row per function.
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
@@ -29,8 +29,8 @@ Expr quotient(const Expr& x, const Expr& y) {
 Expr trunc_quotient(const Expr& x, const Expr& y) {
   return x->dtype.is_float() ? unary(UnaryOp::Trunc, quotient(x, y)) : quotient(x, y);
 }
-// A quotient that was rounded up to an integer leaves a remainder of the other sign, one of more bits than x has leaves
-// nothing that means something, and its product with y may not be finite: then the remainder is 0.
+// A quotient that was rounded up to an integer yields a remainder of the wrong sign; a quotient with more bits than x
+// is meaningless, and its product with y may not be finite. In both cases the remainder is 0.
 Expr trunc_remainder(const Expr& x, const Expr& y) {
   if (!x->dtype.is_float()) return scalar::binary(BinaryOp::TruncMod, x, y);
   const Expr zero = number(0, x->dtype), size = unary(UnaryOp::Abs, y), rest = x - y * trunc_quotient(x, y);
@@ -82,7 +82,7 @@ const Row rows[] = {
 using grad::Value;
 using Slopes = std::array<Value, 2> (*)(const Value& x, const Value& y, const Value& out, const Value& dy);
 
-// To the one that is chosen; half to each where they are equal.
+// The gradient goes to the chosen operand; half to each if they are equal.
 std::array<Value, 2> to_the_chosen(const char* chosen, const Value& x, const Value& y, const Value& dy) {
   auto share = [&](const char* test, const Value& a, const Value& b) {
     return grad::call("cast", {grad::call(test, {a, b})}, {{"dtype", grad::tensor(dy).dtype}});
@@ -92,7 +92,7 @@ std::array<Value, 2> to_the_chosen(const char* chosen, const Value& x, const Val
           grad::plus(grad::times(dy, share(chosen, y, x)), ties)};
 }
 
-// x to the power of y: y x^(y-1), and out log(x), which is 0 where x is.
+// x to the power of y: y x^(y-1), and out log(x), which is 0 if x is 0.
 std::array<Value, 2> slopes_of_power(const Value& x, const Value& y, const Value& out, const Value& dy) {
   const Value of_x = grad::times(y, grad::call("power", {x, grad::minus(y, grad::number(1, y))})),
               log = grad::call("where", {grad::call("greater", {x, grad::number(0, x)}), grad::call("log", {x}),
@@ -100,7 +100,7 @@ std::array<Value, 2> slopes_of_power(const Value& x, const Value& y, const Value
   return {grad::times(dy, of_x), grad::times(dy, grad::times(out, log))};
 }
 
-// x - y q: q, the rounded quotient, is flat.
+// x - y q: q, the rounded quotient, has derivative 0.
 template <const char* const* quotient>
 std::array<Value, 2> slopes_of_remainder(const Value& x, const Value& y, const Value&, const Value& dy) {
   return {dy, grad::negated(grad::times(dy, grad::call(*quotient, {x, y})))};
@@ -142,7 +142,7 @@ Result<Type> infer(const Row& row, const Types& in) {
   RELAY_ASSIGN(const TensorType* rhs, tensor_input(in, 1, "rhs"));
   // (C1) Both have one element type.
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C1", lhs, "lhs", rhs, "rhs"));
-  // (C2) The element type is one that the function takes.
+  // (C2) The function accepts the element type.
   DType t = lhs->dtype;
   bool taken = row.takes == Takes::Bools      ? t.is_bool()
                : row.takes == Takes::Integers ? !t.is_float()

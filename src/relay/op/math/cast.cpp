@@ -1,5 +1,5 @@
-// cast: out[i] = data[i] in another element type. Floats become integers by dropping the fraction, out of range ones
-// the nearest integer of the type; anything but zero becomes true. Storage types: see math/storage.h.
+// cast: out[i] = data[i] in another element type. Floats become integers by dropping the fraction, values out of range
+// the nearest integer of the type; any nonzero value becomes true. Storage types: see math/storage.h.
 #include "relay/op/gradient.h"
 #include "relay/op/math/storage.h"
 
@@ -48,7 +48,7 @@ te::Tensors compute_like(const NoAttrs&, const te::Tensors& in, const Type& out)
   return {elementwise("cast", in[0], [&](const Exprs& i) { return converted_value((*in[0])(i), dtype_of(out)); })};
 }
 
-// Of floats that stay floats.
+// For casts from float to float.
 template <class A>
 ir::Exprs gradient(const A&, const Adjoint& of) {
   ir::Exprs gradients(of.inputs.size());

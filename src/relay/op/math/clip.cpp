@@ -23,7 +23,7 @@ Result<Type> infer(const ClipAttrs&, const Types& in) {
   return in[0];
 }
 
-// The bound as a value of `dtype`: for integers the nearest inside of the bounds that the type can hold.
+// The bound as a value of `dtype`: for integers the nearest one inside of the bounds that the type can represent.
 Expr bound(double value, DType dtype, bool lower) {
   if (dtype.is_float()) return scalar::fimm(value, dtype);
   bool is_signed = dtype.code == DType::Code::Int;
@@ -44,7 +44,7 @@ te::Tensors compute(const ClipAttrs& a, const te::Tensors& in, const Type&) {
   })};
 }
 
-// As it is within the range, ends included.
+// Passed through within the range, ends included.
 ir::Exprs gradient(const ClipAttrs& a, const Adjoint& of) {
   const ir::Expr& x = of.inputs[0];
   const ir::Expr inside = grad::call("logical_and", {grad::call("greater_equal", {x, grad::number(a.a_min, x)}),

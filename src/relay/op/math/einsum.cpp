@@ -1,7 +1,7 @@
 // einsum: a sum of products, written with a letter for each axis: "ij,jk->ik" is a product of matrices
 //   out[letters behind ->] = sum over all other letters of the product of the inputs, each at its letters
 //
-// A letter that stands twice in an input means its diagonal. Without "->" the result has the letters that stand once,
+// A letter that occurs twice in an input selects its diagonal. Without "->" the result has the letters that occur once,
 // in alphabetical order.
 #include <algorithm>
 #include <cctype>
@@ -24,7 +24,7 @@ struct Equation {
   std::string out;
 };
 
-// (C1) The equation is letters, a comma between inputs, and perhaps an arrow.
+// (C1) The equation consists of letters, commas between inputs, and optionally an arrow.
 Result<Equation> parse(const std::string& text) {
   Equation e;
   std::string letters;
@@ -112,7 +112,7 @@ te::Tensors compute(const EinsumAttrs& a, const te::Tensors& in, const Type& out
   return {converted(te::reduce("einsum", shape_of(out), extents, Combiner::Sum, product_at), dtype_of(out))};
 }
 
-// `gradient` on the diagonal along two axes of `like`, and 0 beside it.
+// `gradient` on the diagonal along two axes of `like`, and 0 elsewhere.
 ir::Expr on_diagonal(const ir::Expr& gradient, const ir::Expr& like, size_t first, size_t second) {
   auto places = [&](size_t axis) {
     const int64_t d = static_cast<int64_t>(axis);
@@ -121,8 +121,8 @@ ir::Expr on_diagonal(const ir::Expr& gradient, const ir::Expr& like, size_t firs
   return grad::call("where", {grad::call("equal", {places(first), places(second)}), gradient, grad::zeros_like(like)});
 }
 
-// Of an input: the einsum of dy with the other inputs that has the input's letters, spread along those that only it
-// has, and where a letter stands again along the diagonal.
+// The gradient of an input: the einsum of dy with the other inputs that has the input's letters, repeated along letters
+// that only it has, and placed on the diagonal for repeated letters.
 ir::Expr gradient_of(const Equation& e, size_t k, const ir::Exprs& data, const ir::Expr& dy) {
   std::string front = e.out, letters;
   ir::Exprs inputs = {dy};

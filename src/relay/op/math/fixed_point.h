@@ -1,4 +1,4 @@
-// Products of integers with a factor of 31 bits, which requantising and fixed_point_multiply are made of.
+// Products of integers with a 31-bit factor, for requantising and fixed_point_multiply.
 #pragma once
 
 #include "relay/op/common.h"
@@ -8,7 +8,7 @@ namespace relay::op {
 enum class Rounding : uint8_t { HalvesUp, HalvesAway };  // -2.5 to -2, or to -3
 
 // x * multiplier * 2^(left - right - 31), rounded, in 64 bits: (x << left) times the multiplier, plus half a unit,
-// moved down by 31 + right bits. All are int64.
+// shifted right by 31 + right bits. All are int64.
 inline Expr fixed_point_product(const Expr& x, const Expr& multiplier, const Expr& left, const Expr& right,
                                 Rounding rounding = Rounding::HalvesUp) {
   Expr wide = scalar::binary(BinaryOp::Shl, x, left) * multiplier;

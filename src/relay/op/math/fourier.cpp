@@ -3,15 +3,15 @@
 //       last axis
 //
 // Complex numbers are pairs of floats. Transforms of a known length N take N log N operations: Stockham's steps, each
-// of which sums over one factor r of N (n = N / s: what earlier steps with the product s of factors left to do, and
-// m = n / r),
+// of which sums over one factor r of N (n = N / s is the remaining length after earlier steps with the product s of
+// factors, and m = n / r),
 //
 //   y[p, k, q] = sum(j < r) x[j, p, q] * root(k * (s * p + j * N / r)),   root(e) = exp(-2 pi i e / N)
 //
 // where x is the last step's result as (r, m, s), and y, (m, r, s), is the next one's. Lengths with a prime factor
-// above 31 go through Bluestein's convolution, of which the transforms have a power of two as length. An unknown N is
-// one step with r = N. The roots are computed once, in float64. (Van Loan, Computational frameworks for the fast
-// Fourier transform, 1992, chapters 1.7 and 4.2.)
+// above 31 use Bluestein's convolution, whose transforms have a power of two as length. An unknown N is one step with
+// r = N. The roots are computed once, in float64. (Van Loan, Computational frameworks for the fast Fourier transform,
+// 1992, chapters 1.7 and 4.2.)
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -55,8 +55,8 @@ std::pair<Expr, Expr> product(const Expr& a, const Expr& b, const Expr& c, const
   return {a * c - b * d, a * d + b * c};
 }
 
-// exp(sign * pi * i * angle(j) / half_turn) for j < n. Written by loops, so that they are a table: computed where they
-// are read, sines would take most of the time of a transform.
+// exp(sign * pi * i * angle(j) / half_turn) for j < n. Written by loops, so that they are a table: computed at each
+// use, sines would take most of the time of a transform.
 Complex roots(const char* name, const Expr& n, const Expr& half_turn, double sign, DType dtype,
               const std::function<Expr(const Expr&)>& angle) {
   const DType wide = DType::float64();
@@ -71,7 +71,7 @@ Complex roots(const char* name, const Expr& n, const Expr& half_turn, double sig
   return {table("re", UnaryOp::Cos), table("im", UnaryOp::Sin)};
 }
 
-// Small factors of n; with `largest`, the greatest prime among them.
+// Small factors of n; `largest`, if set, receives its greatest prime factor.
 Ints factors(int64_t n, int64_t* largest) {
   Ints out;
   *largest = 1;
@@ -83,13 +83,13 @@ Ints factors(int64_t n, int64_t* largest) {
   return out;
 }
 
-// The transform of x along its last axis, of extent `n`, by steps of these factors. `sign`: -1, or 1 of the inverse,
+// The transform of x along its last axis, of extent `n`, by steps with these factors. `sign`: -1, or 1 for the inverse,
 // which is not divided by n.
 Complex by_steps(Complex x, const Exprs& steps, const Expr& n, double sign) {
   const Exprs batch(x.re->shape.begin(), x.re->shape.end() - 1);
   const DType dtype = x.re->dtype;
   const Complex root = roots("root", n, n, 2 * sign, dtype, [](const Expr& e) { return e; });
-  Expr s = dim(1), last_s;  // the product of the factors so far, and what it was before; null: x has one axis
+  Expr s = dim(1), last_s;  // the product of the factors so far, and the previous product; null: x has one axis
   for (const Expr& r : steps) {
     const bool only = steps.size() == 1;
     const Expr m = only ? dim(1) : scalar::simplify(floordiv(n, r * s));
@@ -126,7 +126,7 @@ Exprs constants(const Ints& values) {
   return out;
 }
 
-// As a convolution with the chirp exp(pi i j^2 / n), whose transforms have length m, a power of two.
+// A convolution with the chirp exp(pi i j^2 / n), whose transforms have length m, a power of two.
 Complex by_chirp(const Complex& x, int64_t n, double sign) {
   int64_t m = 1, largest = 1;
   while (m < 2 * n - 1) m *= 2;
@@ -217,7 +217,7 @@ Result<Type> infer_stft(const StftAttrs& a, const Types& in) {
   // (C1) Both are floats of one type.
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C1", data, "data", window, "window"));
   if (!data->dtype.is_float()) return constraint("C1", "stft needs floats, but data is {}", data->dtype.str());
-  // (C2) A transform has a length, and the window this one.
+  // (C2) The transform length and hop are positive, and the window has that length.
   if (a.n_fft < 1 || a.n_fft > int64_t{1} << 40 || hop_of(a) < 1 || (a.win_length > 0 && a.win_length != a.n_fft))
     return constraint("C2", "n_fft {} should be positive, win_length {} the same, and hop_length {} positive", a.n_fft,
                       a.win_length, hop_of(a));
@@ -256,7 +256,8 @@ te::Tensors compute_stft(const StftAttrs& a, const te::Tensors& in, const Type& 
   })};
 }
 
-// By the definition: the windows at all places, times the waves. Only differentiated, so its cost is that of a product.
+// By the definition: the windows at all positions, times the waves. Only differentiated, so its cost is that of a
+// product.
 ir::Expr definition(const StftAttrs& a, const ir::Exprs& in) {
   const int64_t bins = a.onesided ? a.n_fft / 2 + 1 : a.n_fft, rank = grad::rank(in[0]);
   const double scale = a.normalized ? 1 / std::sqrt(static_cast<double>(a.n_fft)) : 1;
@@ -289,11 +290,11 @@ OpDef dft() {
        .gradient = gradient,
        .oracle = "(lambda z: (z.real, z.imag))((torch.fft.ifft if inverse else torch.fft.fft)(torch.complex(re_data, "
                  "im_data)))",
-       // Sums are rounded in another order in kernels.
+       // Kernels round sums in another order.
        .examples = {{.inputs = {"(2, 9)", "(2, 9)"}, .symbolic = {"(m, n)", "(m, n)"}, .ulps = 16},
                     {.inputs = {"(8,)", "(8,)"}, .attrs = "inverse=True", .ulps = 16},
                     {.inputs = {"(2, 120)", "(2, 120)"}, .symbolic = {"(m, 120)", "(m, 120)"}, .ulps = 16},
-                    // Of a prime length: the three transforms of a longer convolution.
+                    // A prime length: the three transforms of a longer convolution.
                     {.inputs = {"(2, 37)", "(2, 37)"}, .ulps = 64},
                     {.inputs = {"(37,)", "(37,)"}, .attrs = "inverse=True", .ulps = 64},
                     {.inputs = {"(64, 1024)", "(64, 1024)"}, .bench = true}},
@@ -315,7 +316,7 @@ OpDef stft() {
        .definition = definition,
        .oracle = "torch.view_as_real(torch.stft(data, n_fft, hop_length if hop_length > 0 else None, n_fft, window, "
                  "center=False, normalized=normalized, onesided=onesided, return_complex=True))",
-       // Sums are rounded in another order in kernels.
+       // Kernels round sums in another order.
        .examples = {{.inputs = {"(2, 21)", "(8,)"},
                      .attrs = "n_fft=8, hop_length=3",
                      .symbolic = {"(b, n)", "(8,)"},

@@ -51,7 +51,7 @@ Expr encoded_float(const Expr& x, const StorageFloat& f, bool saturate) {
   const Wide w = wide_of(x->dtype);
   auto n = [&](int64_t v) { return w.number(v); };
   const Expr bits = w.bits(x), all = bit_and(bits, n(w.mantissa == 23 ? INT32_MAX : INT64_MAX));
-  // What is far beyond the greatest number may be 2^17 as well.
+  // Values far beyond the greatest one may be replaced by 2^17.
   const Expr some = min(all, n(static_cast<int64_t>(17 + w.bias) << w.mantissa));
   const Expr exponent = max(w.shifted_right(some, w.mantissa) - n(w.bias), n(f.min_exponent));
   const Expr steps = unary(UnaryOp::Round, w.value(some) * w.power(n(f.mantissa) - exponent));
@@ -69,7 +69,7 @@ Expr encoded_power(const Expr& x, const StorageRounding& rounding) {
   auto n = [&](int64_t v) { return w.number(v); };
   const Expr bits = w.bits(cast(w.real, x)), rest = bit_and(bits, n(0x7fffff));
   Expr code = w.shifted_right(bit_and(bits, n(0x7fffffff)), 23);
-  // Subnormal numbers up to 2^-127 have code 0.
+  // Subnormal values up to 2^-127 have code 0.
   const Expr below = select(eq(code, n(0)), n(0x400000), n(0));
   const Expr up = rounding.power == "nearest" ? le(n(0x400000), rest) : lt(below, rest);
   if (rounding.power != "down") code = code + select(up, n(1), n(0));
@@ -78,7 +78,7 @@ Expr encoded_power(const Expr& x, const StorageRounding& rounding) {
   return select(wrong, n(255), finite);
 }
 
-// The lowest bits as int32.
+// The significant bits as int32.
 Expr code_of(const Expr& element) {
   const Expr code = cast(DType::int32(), scalar::reinterpret(DType::uint8(), element));
   const int width = element->dtype.width();

@@ -1,5 +1,5 @@
-// The functions of one number, element by element: out[i] = f(data[i]), computed in float32 for the half precisions.
-// One row a function, with its derivative where it has one.
+// Elementwise functions of one number: out[i] = f(data[i]), computed in float32 for the half precisions. One row per
+// function, with its derivative if it has one.
 #include <numbers>
 
 #include "relay/op/gradient.h"
@@ -8,7 +8,7 @@ namespace relay::ops {
 namespace unary_cpp {
 namespace {
 
-// What element types a function takes. Where integers are their own result (floor), nothing is computed.
+// The element types that a function accepts. If integers are their own result (floor), nothing is computed.
 enum class Takes { Numbers, Floats, FloatsElseSame, Bools, Integers };
 
 struct Row {
@@ -65,7 +65,7 @@ const struct {
     {"log10", [](auto& x, auto&, auto& dy) { return slope_of_log(x, dy, std::numbers::ln10); }},
     {"log2", [](auto& x, auto&, auto& dy) { return slope_of_log(x, dy, std::numbers::ln2); }},
     {"negative", [](auto&, auto&, auto& dy) { return grad::negated(dy); }},
-    // As it is 0 at 0, and where data is NaN.
+    // The derivative is 0 at 0, and for NaN.
     {"nn.relu",
      [](auto& x, auto&, auto& dy) {
        return grad::call("where", {grad::call("greater", {x, grad::number(0, x)}), dy, grad::zeros_like(dy)});
@@ -93,16 +93,16 @@ Expr is_finite(const Expr& x) {
   return unary(UnaryOp::Not, logical_or(unary(UnaryOp::IsNan, x), unary(UnaryOp::IsInf, x)));
 }
 
-// log(1 + u), as exact for small u: what rounding 1 + u loses is put back as a factor.
+// log(1 + u), accurate for small u too: the rounding error of 1 + u is corrected by a factor.
 Expr log1p(const Expr& u) {
   Expr one = number(1, u->dtype), w = one + u;
   return select(eq(w, one), u, unary(UnaryOp::Log, w) * divide(u, w - one));
 }
-// The arc sine of float32 where |x| is at most 1/2, and elsewhere what is twice that of t = sqrt((1 - |x|) / 2) less
-// than a quarter turn: t + t * z * rest(z), z = t * t. One square root, where others take two divisions besides.
-// (dev/math_coefficients.py makes the coefficients.)
+// The arc sine of float32: for |x| of at most 1/2 directly, otherwise a quarter turn minus twice that of t = sqrt((1 -
+// |x|) / 2): t + t * z * rest(z), z = t * t. It takes one square root, whereas other methods also take two divisions.
+// (dev/math_coefficients.py computes the coefficients.)
 struct SmallArc {
-  Expr near, value;  // whether |x| is at most 1/2; the arc sine of x, or of t
+  Expr near, value;  // true if |x| is at most 1/2; the arc sine of x, or of t
 };
 SmallArc small_arc(const Expr& x) {
   constexpr double rest[] = {0.1666667241, 0.07498855073, 0.04500138007, 0.02655454221, 0.03808502356};  // error 7.2e-8
@@ -115,7 +115,7 @@ SmallArc small_arc(const Expr& x) {
   return {near, t + t * z * sum};
 }
 bool is_single(const Expr& x) { return x->dtype.element() == DType::float32(); }
-// a - b where a is a multiple of a quarter turn in float32: what rounding it lost is put back.
+// a - b, where a is a multiple of a quarter turn in float32, with its rounding error corrected.
 Expr turns_less(double turns, const Expr& b) {
   const float high = static_cast<float>(turns);
   return number(high, b->dtype) - (b - number(turns - high, b->dtype));
@@ -196,7 +196,7 @@ const Row rows[] = {
     {"trunc", "The integer part.", Takes::FloatsElseSame, plain<UnaryOp::Trunc>, "torch.trunc(data)"},
 };
 
-// (C1) The element type is one that the function takes.
+// (C1) The function accepts the element type.
 Result<Type> infer(const Row& row, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   DType t = data->dtype;

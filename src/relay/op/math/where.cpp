@@ -1,4 +1,4 @@
-// where: out[i] = condition[i] ? x[i] : y[i], with broadcasting. A condition of numbers holds where they are not zero.
+// where: out[i] = condition[i] ? x[i] : y[i], with broadcasting. A numeric condition is true where it is not zero.
 #include "relay/op/gradient.h"
 
 namespace relay::ops {

@@ -8,11 +8,11 @@ namespace relay::op::nn {
 
 Result<Type> infer_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const Types& in, bool mean) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) The layouts are orders of NC and the axes of the windows.
+  // (C1) The layouts are orders of NC and the spatial axes.
   const std::string letters = "NC" + window_letters(axes);
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "layout", a.layout, letters));
   if (!a.out_layout.empty()) RELAY_RETURN_IF_ERROR(expect_layout("C1", "out_layout", a.out_layout, letters));
-  // (C2) Data has an axis for each letter, of floats where means are taken, else of numbers.
+  // (C2) Data has an axis for each letter, of floats for means, else of numbers.
   RELAY_RETURN_IF_ERROR(expect_rank("C2", data, axes + 2, "data"));
   if (mean ? !data->dtype.is_float() : data->dtype.is_bool())
     return constraint("C2", "the pool needs {}, but data is {}", mean ? "floats" : "numbers", data->dtype.str());
@@ -21,11 +21,11 @@ Result<Type> infer_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const 
   out[at.out_n] = data->shape[at.n], out[at.out_c] = data->shape[at.c];
   for (size_t d = 0; d < axes; ++d) {
     out[at.out_s[d]] = data->shape[at.s[d]];
-    // (C4) A place has elements.
+    // (C4) Windows have elements.
     if (scalar::is_int(data->shape[at.s[d]], 0))
       return constraint("C4", "data {} has no elements to pool", text(data->shape));
   }
-  // (C3) The result has places.
+  // (C3) The result has elements.
   if (!a.output_size.empty()) {
     RELAY_ASSIGN(Ints size, per_axis("C3", "output_size", a.output_size, axes));
     for (size_t d = 0; d < axes; ++d) out[at.out_s[d]] = dim(size[d]);
@@ -85,10 +85,10 @@ te::Tensors compute_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const
 
 namespace {
 
-// Of `out` windows along an axis of `data`, typed.
+// The `out` windows along an axis of `data`, typed.
 struct WindowPlaces {
-  ir::Expr inside;  // bools, (in, out): whether a place lies in a window
-  ir::Expr counts;  // int64, (out): how many do
+  ir::Expr inside;  // bools, (in, out): true if an element is in a window
+  ir::Expr counts;  // int64, (out): the number of elements per window
 };
 
 WindowPlaces window_places(const ir::Expr& data, int64_t axis, int64_t out) {
@@ -103,7 +103,7 @@ WindowPlaces window_places(const ir::Expr& data, int64_t axis, int64_t out) {
           grad::minus(end, begin)};
 }
 
-// Each window's mean along an axis of `value`, which is as long as that of `data`.
+// The mean of each window along an axis of `value`, which is as long as that of `data`.
 ir::Expr window_means(const ir::Expr& value, const ir::Expr& data, int64_t axis, int64_t out) {
   const WindowPlaces places = window_places(data, axis, out);
   const DType dtype = grad::tensor(data).dtype;
@@ -112,7 +112,7 @@ ir::Expr window_means(const ir::Expr& value, const ir::Expr& data, int64_t axis,
   return grad::contracted(value, grad::rank(data), axis, grad::transposed(weights, 2));
 }
 
-// Each window's maximum along such an axis. All windows look at all places, of which those beside them are masked.
+// The maximum of each window along such an axis. All windows read all elements, with those outside masked.
 ir::Expr masked_maxima(const ir::Expr& value, const ir::Expr& data, int64_t axis, int64_t out) {
   const ir::Expr never = grad::number(-std::numeric_limits<double>::infinity(), data);
   const ir::Expr mask = grad::call("expand_dims", {window_places(data, axis, out).inside},
@@ -121,8 +121,8 @@ ir::Expr masked_maxima(const ir::Expr& value, const ir::Expr& data, int64_t axis
   return grad::call("max", {grad::call("where", {mask, spread, never})}, {{"axis", Ints{axis}}});
 }
 
-// Along `axis`, from `in` elements to `out`: the place of tap r of each window, the last of its places where it has
-// fewer. For the definition.
+// The maxima along `axis`, from `in` elements to `out`: gathers the element of tap r of each window, or its last
+// element if it has fewer. For the definition.
 ir::Expr window_maxima(const ir::Expr& data, int64_t axis, int64_t in, int64_t out) {
   const int64_t largest = (in + out - 1) / out + 1;
   Ints places;
@@ -133,7 +133,7 @@ ir::Expr window_maxima(const ir::Expr& data, int64_t axis, int64_t in, int64_t o
   return grad::call("max", {grad::call("take", {data, taps}, {{"axis", axis}})}, {{"axis", Ints{axis + 1}}});
 }
 
-// Along an axis of `value`, which is as long as that of `data`, typed: `out` windows.
+// Pools along an axis of `value`, which is as long as that of `data`, typed, with `out` windows.
 ir::Expr pooled_along(const ir::Expr& value, const ir::Expr& data, int64_t axis, int64_t out, bool mean) {
   if (out == 1) return grad::call(mean ? "mean" : "max", {value}, {{"axis", Ints{axis}}, {"keepdims", true}});
   if (mean) return window_means(value, data, axis, out);
@@ -147,7 +147,7 @@ ir::Expr pooled_along(const ir::Expr& value, const ir::Expr& data, int64_t axis,
 ir::Expr adaptive_pool_definition(size_t axes, const AdaptivePoolAttrs& a, const ir::Exprs& in, bool mean) {
   const std::string& out_layout = a.out_layout.empty() ? a.layout : a.out_layout;
   if (a.output_size.empty()) return in_order(in[0], a.layout, out_layout);
-  constexpr double most_elements = 1 << 26;  // of a matrix or a list of places
+  constexpr double most_elements = 1 << 26;  // of a matrix or a list of indices
   const Ints places = per_axis(a.output_size, axes);
   Ints at, window;
   bool alike = true, fits = true;

@@ -1,10 +1,10 @@
-// Pools with as many windows as the result has places, over any number of axes:
+// Pools whose windows divide the data among the elements of the result, over any number of axes:
 //
 //   out[n, c, p..] = mean (maximum) of data[n, c, i..] with p * S // OS <= i < ceil((p + 1) * S / OS) along each axis
 //
-// Where OS divides S the windows are alike and the reduction is a plain one. Else windows differ in size and overlap;
-// the reduction runs over the largest, and what lies outside of the window counts for nothing.
-// Layouts may have blocks (blocked.h).
+// If OS divides S, the windows have equal size and the reduction is a plain one. Otherwise windows differ in size and
+// overlap; the reduction runs over the largest and ignores elements outside of the window. Layouts may have blocks
+// (blocked.h).
 #pragma once
 
 #include "relay/op/nn/blocked.h"
@@ -17,7 +17,7 @@ struct AdaptivePoolAttrs {
   std::string layout, out_layout;
 };
 
-// The attributes with the defaults of so many axes.
+// The attributes with the defaults for this number of axes.
 template <size_t axes>
 struct AdaptivePoolOf : AdaptivePoolAttrs {
   AdaptivePoolOf() { layout = "NC" + window_letters(axes); }
@@ -31,13 +31,12 @@ struct AdaptivePoolOf : AdaptivePoolAttrs {
 Result<Type> infer_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const Types& in, bool mean);
 te::Tensors compute_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const te::Tensors& in, const Type& out,
                                   bool mean);
-// A pool with windows side by side where they are alike; else means are products with matrices, and maxima those of the
-// elements that each window has, one axis after another. Null where extents must be numbers and are not, or are too
-// large.
+// A plain pool if the windows have equal size. Otherwise means are products with matrices, and maxima are taken over
+// the elements of each window, one axis after another. Null if extents that must be numbers are unknown or too large.
 ir::Expr adaptive_pool_definition(size_t axes, const AdaptivePoolAttrs& a, const ir::Exprs& in, bool mean);
 std::string adaptive_pool_oracle(size_t axes, bool mean);
 
-// Everything but examples and rejects.
+// Everything except examples and rejects.
 template <size_t axes>
 OpSpec<AdaptivePoolOf<axes>> adaptive_pool_spec(bool mean) {
   using Attrs = AdaptivePoolOf<axes>;

@@ -1,5 +1,5 @@
-// nn.batch_matmul: out[b, m, n] = sum(k) tensor_a[b, m, k] * tensor_b[b, k, n], either perhaps given transposed; a
-// batch of one is used for every b.
+// nn.batch_matmul: out[b, m, n] = sum(k) tensor_a[b, m, k] * tensor_b[b, k, n], either optionally transposed; a batch
+// of one is used for every b.
 #include "relay/op/gradient.h"
 #include "relay/op/nn/contraction.h"
 
@@ -23,11 +23,11 @@ Result<Type> infer(const BatchMatmulAttrs& a, const Types& in) {
   // (C1) Both have three axes.
   RELAY_RETURN_IF_ERROR(expect_rank("C1", lhs, 3, "tensor_a"));
   RELAY_RETURN_IF_ERROR(expect_rank("C1", rhs, 3, "tensor_b"));
-  // (C2) One element type, unless out_dtype is given.
+  // (C2) One element type, unless out_dtype is set.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", lhs, "tensor_a", rhs, "tensor_b"));
   // (C3) The batches are equal, or one of them is 1.
   RELAY_ASSIGN(Dims batch, broadcast_shape("C3", {lhs->shape[0]}, {rhs->shape[0]}));
-  // (C4) The summed axes are of one size.
+  // (C4) The summed axes have the same size.
   const Dim& lhs_k = lhs->shape[a.transpose_a ? 1 : 2];
   const Dim& rhs_k = rhs->shape[a.transpose_b ? 2 : 1];
   if (!agree(lhs_k, rhs_k))
@@ -48,7 +48,7 @@ te::Tensors compute(const BatchMatmulAttrs& a, const te::Tensors& in, const Type
   return nn::contraction("batch_matmul", out, in[0], in[1], in[0]->shape[a.transpose_a ? 1 : 2], a_at, b_at);
 }
 
-// For out = A B: dA = dy B', dB = A' dy; of a transposed one the transposed. A batch of one gets the sum of all.
+// For out = A B: dA = dy B', dB = A' dy; transposed for transposed operands. A batch of one gets the sum of all.
 ir::Exprs gradient(const BatchMatmulAttrs& m, const Adjoint& of) {
   const ir::Expr &a = of.inputs[0], &b = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, a);
   auto product = [](const ir::Expr& left, bool transpose_a, const ir::Expr& right, bool transpose_b) {

@@ -1,6 +1,6 @@
-// nn.space_to_batch_nd: each place of a block becomes a batch element of its own; data (N, spatial.., rest..)
+// nn.space_to_batch_nd: each position in a block becomes a separate batch element; data (N, spatial.., rest..)
 //   out[k * N + n, p.., rest..] = padded data[n, p * block + offset(k).., rest..]
-// nn.batch_to_space_nd: the inverse, then crops are cut off
+// nn.batch_to_space_nd: the inverse, followed by cropping
 //   out[n, q.., rest..] = data[k(y % block) * N + n, y // block.., rest..]   with y = q + crop before
 //
 // k numbers the offsets in a block in row-major order.
@@ -30,7 +30,7 @@ struct BatchToSpaceNDAttrs {
       required_field("crops", &BatchToSpaceNDAttrs::crops, "For each, how many are cut off before and after.")};
 };
 
-// (C1) There is an axis behind the first for each extent of the block, all of them positive.
+// (C1) There is an axis after the first for each extent of the block, all of them positive.
 // (C2) The pairs are as many, and not negative.
 Status check(const TensorType* data, const Ints& block, const char* name, const IntLists& pairs) {
   if (block.empty() || static_cast<int64_t>(block.size()) >= rank(data))
@@ -96,7 +96,7 @@ Result<Type> infer_to_space(const BatchToSpaceNDAttrs& a, const Types& in) {
   out[0] = floordiv(out[0], size);
   for (size_t d = 0; d < a.block_shape.size(); ++d) {
     out[d + 1] = scalar::simplify(out[d + 1] * a.block_shape[d] - a.crops[d][0] - a.crops[d][1]);
-    // (C4) No more is cut off than there is.
+    // (C4) Crops do not exceed the extents.
     if (!at_least(out[d + 1], dim(0)))
       return constraint("C4", "crops {} cut more off axis {} than data {} has", text(a.crops[d]), d + 1,
                         text(data->shape));
@@ -118,7 +118,7 @@ te::Tensors compute_to_space(const BatchToSpaceNDAttrs& a, const te::Tensors& in
   })};
 }
 
-// Each is the other's, the padding cut off, what was cut off added.
+// Each is the other's gradient, with padding and crops exchanged.
 ir::Exprs gradient_to_batch(const SpaceToBatchNDAttrs& a, const Adjoint& of) {
   return {grad::call("nn.batch_to_space_nd", {of.gradient}, {{"block_shape", a.block_shape}, {"crops", a.paddings}})};
 }

@@ -1,7 +1,7 @@
 // nn.bitpack: the low bits of numbers, packed into words along an axis: bit b of `data_width` elements is one word, the
 // first element its highest bit
 // nn.bitserial_dense, nn.bitserial_conv2d: products of numbers of few bits. A bit of data is 0 or 1; a bit of the
-// weight 0 or 1, or with `unipolar` -1 or 1, so that a weight w of n bits counts as 2 * w - (2^n - 1)
+// weight 0 or 1, or with `unipolar` -1 or 1, so that a weight w of n bits means 2 * w - (2^n - 1)
 #include <algorithm>
 
 #include "relay/op/nn/contraction.h"
@@ -63,14 +63,14 @@ bool are_bits(int64_t n) { return n >= 1 && n <= 8; }
 
 Result<Type> infer_pack(const BitPackAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) Data are integers, and words have no sign.
+  // (C1) Data are integers, and words are unsigned.
   const DType word = a.pack_type.value_or(DType::uint32());
   if (!data->dtype.is_int() || word.code != DType::Code::UInt)
     return constraint("C1", "data must be integers and pack_type of unsigned ones, but they are {} and {}",
                       data->dtype.str(), word.str());
   // (C2) There are 1 to 8 bits.
   if (!are_bits(a.bits)) return constraint("C2", "bits must be from 1 to 8, but is {}", a.bits);
-  // (C3) The axes exist, and words fill the axis that is packed.
+  // (C3) The axes exist, and words fill the packed axis.
   RELAY_ASSIGN(int64_t pack, normal_axis("C3", a.pack_axis, rank(data)));
   RELAY_ASSIGN(int64_t bit, normal_axis("C3", a.bit_axis, rank(data) + 1));
   Dims out = data->shape;
@@ -87,7 +87,7 @@ te::Tensors compute_pack(const BitPackAttrs& a, const te::Tensors& in, const Typ
   const size_t pack = static_cast<size_t>(positive_axis(a.pack_axis, axes));
   const int64_t bit = positive_axis(a.bit_axis, axes + 1);
   const DType word = dtype_of(out);
-  // Each bit has its own place, so their sum is the word.
+  // Each bit has a separate position, so their sum is the word.
   return {te::reduce("bitpack", shape_of(out), {dim(word.bits)}, Combiner::Sum, [&](Exprs i, const Exprs& r) {
     Expr which = cast(in[0]->dtype, i[static_cast<size_t>(bit)]);
     i.erase(i.begin() + bit);
@@ -123,7 +123,7 @@ Status check_bits(const Types& in, int64_t data_bits, int64_t weight_bits, const
 Result<Type> infer_dense(const BinaryDenseAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(check_bits(in, a.data_bits, a.weight_bits, a.out_dtype));
   const TensorType *data = as<TensorType>(in[0]), *weight = as<TensorType>(in[1]);
-  // (C2) Both are matrices, the last axes of one size; units, where given, is that of the weight.
+  // (C2) Both are matrices, with last axes of the same size; units, if set, is that of the weight.
   RELAY_RETURN_IF_ERROR(expect_rank("C2", data, 2, "data"));
   RELAY_RETURN_IF_ERROR(expect_rank("C2", weight, 2, "weight"));
   if (!agree(data->shape[1], weight->shape[1]) || (a.units && !agree(dim(*a.units), weight->shape[0])))

@@ -1,6 +1,6 @@
-// Operators whose arrays may lie in blocks, by what that means: "NCHW4c", "OIHW4i4o", "NCHW4n4c". The arrays are
-// brought into the plain layouts, the operator is that of these, and its result is brought into the one that is wanted
-// (layout_transform).
+// Operators on arrays with blocked layouts, such as "NCHW4c", "OIHW4i4o", "NCHW4n4c", in terms of plain ones. The
+// arrays are converted to the plain layouts, the plain operator is applied, and its result is converted to the
+// requested layout (layout_transform).
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ AttrValues values_of(const A& a) {
   return values;
 }
 
-// Lets an operator have such layouts: `inputs` are the attributes with the layouts of its inputs, the first that of the
-// result too where out_layout is empty, or there is none (null). `out_layout` is plain or one in blocks.
+// Lets an operator have such layouts. `inputs` are the attributes with the layouts of its inputs; the first also
+// applies to the result if out_layout is empty or null (no such attribute). `out_layout` is plain or blocked.
 template <class A, class Base>
 void allow_blocks(OpSpec<A>& spec, std::vector<std::string Base::*> inputs, std::string Base::* out_layout) {
   auto wanted = [=](const A& a) { return !out_layout || (a.*out_layout).empty() ? a.*inputs[0] : a.*out_layout; };
@@ -79,7 +79,7 @@ void allow_blocks(OpSpec<A>& spec, std::vector<std::string Base::*> inputs, std:
   };
 }
 
-// Of what has one input, with the attributes layout and out_layout.
+// For an operator with one input and the attributes layout and out_layout.
 template <class A>
 void allow_blocks(OpSpec<A>& spec) {
   allow_blocks<A, A>(spec, {&A::layout}, &A::out_layout);

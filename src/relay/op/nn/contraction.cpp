@@ -11,7 +11,7 @@ te::Tensors contraction(const char* name, const Type& out, const te::Tensor& a, 
   te::Tensor sum = te::reduce(name, shape_of(out), {extent}, Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
     return cast(dtype, (*a)(a_at(i, k[0]))) * cast(dtype, (*b)(b_at(i, k[0])));
   });
-  // b, m, n: m only where there are two axes or more.
+  // b, m, n: m only if there are two axes or more.
   std::string axes;
   const size_t rank = sum->axes.size();
   for (size_t d = 0; d + 2 < rank; ++d) axes += rank == 3 ? "b " : format("b{} ", d);

@@ -36,7 +36,7 @@ WindowAxes::WindowAxes(size_t axes, const std::string& data, const std::string& 
 Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 1, "weight"));
-  // (C1) Layouts are orders of NC, of OI, and of the axes of the window.
+  // (C1) Layouts are orders of NC, of OI, and of the spatial axes.
   const std::string letters = window_letters(axes);
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "data_layout", a.data_layout, "NC" + letters));
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "kernel_layout", a.kernel_layout, "OI" + letters));
@@ -49,7 +49,7 @@ Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
   RELAY_ASSIGN(Ints dilation, per_axis("C3", "dilation", a.dilation, axes));
   RELAY_ASSIGN(Ints padding, padding_sides("C3", a.padding, axes));
   if (a.groups < 1) return constraint("C3", "groups must be positive, but is {}", a.groups);
-  // (C4) Data and weight have one element type, unless out_dtype is given.
+  // (C4) Data and weight have one element type, unless out_dtype is set.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C4", data, "data", weight, "weight"));
 
   const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
@@ -71,7 +71,7 @@ Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
   if (!divides(dim(a.groups), out_channels))
     return constraint("C6", "weight has {} output channels, which {} groups do not divide", scalar::str(out_channels),
                       a.groups);
-  // (C7) channels and kernel_size, where given, are those of the weight.
+  // (C7) channels and kernel_size, if set, are those of the weight.
   if (a.channels && !agree(dim(*a.channels), out_channels))
     return constraint("C7", "channels is {}, but weight has {} output channels", *a.channels,
                       scalar::str(out_channels));
@@ -105,7 +105,7 @@ te::Tensor padded_data(size_t axes, const ConvAttrs& a, const te::Tensor& data, 
   return padded(data, before, after, std::move(value));
 }
 
-// Two stages: the padded data, and the sum. With one input channel a group (depthwise) there is no reduction over
+// Two stages: the padded data, and the sum. With one input channel per group (depthwise) there is no reduction over
 // channels.
 te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out) {
   const te::Tensor& weight = in[1];
@@ -173,9 +173,9 @@ ir::Expr in_order(const ir::Expr& tensor, const std::string& from, const std::st
   return from == to ? tensor : grad::call("transpose", {tensor}, {{"axes", order}});
 }
 
-// Of three axes it is itself a convolution: of data, channels and batch exchanged, with dy as the weight and strides
-// and dilation exchanged. Of data's channels each group takes its own, (C, N) being (C / groups, groups * N) then.
-// Where the last rows of data were not read it is too long.
+// For three axes the gradient is a convolution of three axes: of data, with channels and batch exchanged, and dy as the
+// weight, with strides and dilation exchanged. Each group takes its channels of data, so (C, N) becomes (C / groups,
+// groups * N). If the last rows of data were not read, the result is too long.
 ir::Expr conv_weight_gradient(size_t axes, const ConvAttrs& a, const ir::Expr& data, const ir::Expr& dy,
                               const Ints& extents) {
   const std::string& out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
@@ -203,7 +203,7 @@ ir::Expr conv_weight_gradient(size_t axes, const ConvAttrs& a, const ir::Expr& d
   return in_order(cut, "IODHW", a.kernel_layout);
 }
 
-// Of a depthwise convolution whose weight is (C, M, ..): that with the weight (C * M, 1, ..).
+// The gradient of a depthwise convolution whose weight is (C, M, ..): that with the weight (C * M, 1, ..).
 static ir::Exprs multiplied_gradient(size_t axes, ConvAttrs a, const Adjoint& of, const Dim& out_channels) {
   const std::string own = a.kernel_layout;
   a.kernel_layout = "OI" + window_letters(axes);
@@ -231,7 +231,7 @@ ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of) {
              pad = padding_sides(a.padding, axes);
   if (!agree(kernel[at.o], out[at.out_c])) return multiplied_gradient(axes, a, of, out[at.out_c]);
   Ints extents, behind;  // of the kernel; rows at the end of data that no window reaches
-  bool cut = false;      // how many these are is not known: as many as there may be, and what is too many is cut off
+  bool cut = false;      // their number is unknown: the maximum is added, and the excess is cropped
   for (size_t d = 0; d < axes; ++d) {
     const Dim& k = kernel[at.k[d]];
     if (!scalar::is_int(k)) return {};
@@ -241,7 +241,7 @@ ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of) {
     extents.push_back(k->ivalue), behind.push_back(scalar::is_int(rest) ? rest->ivalue : strides[d] - 1);
   }
   const std::string out_layout = a.out_layout.empty() ? a.data_layout : a.out_layout;
-  std::string transposed_kernel = a.kernel_layout;  // what was the output is the input
+  std::string transposed_kernel = a.kernel_layout;  // output and input channels exchanged
   std::swap(transposed_kernel[at.o], transposed_kernel[at.i]);
   const AttrValues of_data = {{"strides", strides},
                               {"padding", pad},

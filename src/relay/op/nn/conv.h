@@ -1,10 +1,10 @@
-// Convolution over any number of axes, which nn.conv1d, nn.conv2d and nn.conv3d are:
+// Convolution over any number of axes, the basis of nn.conv1d, nn.conv2d and nn.conv3d:
 //
 //   out[n, o, p..] = sum(c, k..) weight[o, c, k..] * data[n, g(o) * C/groups + c, p * stride + k * dilation - before..]
 //
-// where data is 0 outside of its extents and g(o) = o // (O/groups) is the group of output channel o. Letters say which
-// axis is which: any order of NC and the axes that the window moves along (W, HW, DHW) for the data and the result, of
-// OI and these for the weight.
+// where data is 0 outside of its extents and g(o) = o // (O/groups) is the group of output channel o. Letters name the
+// axes: any order of NC and the spatial axes (W, HW, DHW) for the data and the result, and of OI and the spatial axes
+// for the weight.
 #pragma once
 
 #include "relay/op/gradient.h"
@@ -20,24 +20,23 @@ struct ConvAttrs {
   OptDType out_dtype;
 };
 
-// The letters of the axes that a window moves along: "HW"; for people, "H, W".
+// The letters of the spatial axes: "HW"; in messages, "H, W".
 std::string window_letters(size_t axes);
 std::string spaced_letters(size_t axes, const char* before = "");
 // Names of the axes of a result in that layout, for te::named_axes: "n c y x", with `channels` for the letter C.
 std::string axis_names(const std::string& layout, const char* channels = "c");
-// Of the taps of a window over so many axes: "ky kx".
+// Names of the taps of a window over this number of axes: "ky kx".
 std::string tap_names(size_t axes);
 
-// Which axis is which, of the data, the weight (pools have none) and the result; s, k, out_s: those that the window
-// moves along.
+// The positions of the axes of the data, the weight (pools have none) and the result; s, k, out_s: the spatial axes.
 struct WindowAxes {
   size_t n, c, o, i, out_n, out_c;
   std::vector<size_t> s, k, out_s;
-  // Layouts such as "NHWC" and "OIHW"; an empty one of the result: that of the data.
+  // Layouts such as "NHWC" and "OIHW"; an empty layout of the result defaults to that of the data.
   WindowAxes(size_t axes, const std::string& data, const std::string& weight, const std::string& out);
 };
 
-// The attributes with the defaults of so many axes.
+// The attributes with the defaults for this number of axes.
 template <size_t axes>
 struct ConvOf : ConvAttrs {
   ConvOf() {
@@ -59,26 +58,26 @@ struct ConvOf : ConvAttrs {
 };
 
 Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in);
-// Data with `value` around it, as `padding` says.
+// Data padded with `value` as the attribute `padding` requires.
 te::Tensor padded_data(size_t axes, const ConvAttrs& a, const te::Tensor& data, Expr value);
 te::Tensors compute_conv(size_t axes, const ConvAttrs& a, const te::Tensors& in, const Type& out);
-// The gradient of a convolution's weight from data and that of the result, `dy`; of two or three axes. The layouts and
-// groups are those of the convolution, `extents` those of its kernel.
+// The gradient of a convolution's weight, from data and the gradient `dy` of the result; two or three axes. The layouts
+// and groups are those of the convolution, `extents` those of its kernel.
 ir::Expr conv_weight_gradient(size_t axes, const ConvAttrs& a, const ir::Expr& data, const ir::Expr& dy,
                               const Ints& extents);
-// `tensor` with its axes, which have the letters `from`, in the order `to`.
+// `tensor`, whose axes have the letters `from`, transposed to the order `to`.
 ir::Expr in_order(const ir::Expr& tensor, const std::string& from, const std::string& to);
-// Of two or three axes; nothing where sizes that must be numbers are not known.
+// For two or three axes; empty if sizes that must be numbers are unknown.
 ir::Exprs conv_gradient(size_t axes, const ConvAttrs& a, const Adjoint& of);
-// What moves along W only, as what moves along H and W over a single row: layouts with H in front of W, tensors with
-// that axis, and without it again.
+// Converts a one-dimensional convolution (along W) to a two-dimensional one over a single row: layouts with H before W,
+// and tensors with and without that axis.
 std::string with_row(std::string layout);
 ir::Expr as_row(const ir::Expr& tensor, const std::string& layout);
 ir::Expr without_row(ir::Expr tensor, const std::string& layout);
 // The expected value, for OpSpec::oracle.
 std::string conv_oracle(size_t axes);
 
-// Everything but name, documentation, examples and rejects.
+// Everything except name, documentation, examples and rejects.
 template <size_t axes>
 OpSpec<ConvOf<axes>> conv_spec() {
   OpSpec<ConvOf<axes>> spec;

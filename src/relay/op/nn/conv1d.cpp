@@ -5,7 +5,7 @@ namespace relay::ops {
 namespace conv1d_cpp {
 namespace {
 
-// A two-dimensional one of a single row.
+// A two-dimensional convolution of a single row.
 ir::Expr definition(const nn::ConvOf<1>& a, const ir::Exprs& in) {
   const Ints pad = padding_sides(a.padding, 1);
   op::AttrValues attrs = {

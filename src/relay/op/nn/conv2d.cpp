@@ -5,7 +5,7 @@
 namespace relay::ops {
 namespace conv2d_cpp {
 
-// Lists of their own, and not inlined: what makes all of them at once takes more stack than a small thread has.
+// Separate lists, not inlined: making all of them at once needs more stack than a small thread has.
 [[gnu::noinline]] static std::vector<Example> examples() {
   return {
       {.inputs = {"(1, 3, 8, 8)", "(4, 3, 3, 3)"},
@@ -74,12 +74,12 @@ namespace conv2d_cpp {
        .bench = true}};
 }
 
-// In blocks, and in groups of several channels.
+// Blocked, and in groups of several channels.
 [[gnu::noinline]] static std::vector<Example> more_examples() {
   return {{.inputs = {"(1, 2, 6, 7, 4)", "(2, 2, 3, 3, 4, 4)"},
            .attrs = "data_layout=\"NCHW4c\", kernel_layout=\"OIHW4i4o\", padding=[1, 1]",
            .symbolic = {"(n, 2, h, w, 4)", "(2, 2, 3, 3, 4, 4)"}},
-          // 72 products, added in the order of the storage.
+          // 72 products, added in storage order.
           {.inputs = {"(1, 2, 6, 7, 2, 4)", "(8, 8, 3, 3)"},
            .attrs = "data_layout=\"NCHW2n4c\", out_layout=\"NHWC\"",
            .ulps = 8},

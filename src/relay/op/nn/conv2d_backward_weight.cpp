@@ -48,7 +48,7 @@ Result<Type> infer(const Conv2DBackwardWeightAttrs& a, const Types& in) {
   RELAY_ASSIGN(Ints pad, padding_sides("C3", a.padding, 2));
   if (a.groups < 1) return constraint("C3", "groups must be positive, but is {}", a.groups);
   auto of = [](const TensorType* t, const std::string& layout, char letter) { return t->shape[layout.find(letter)]; };
-  // (C4) The gradient is that of such a convolution of the data.
+  // (C4) grad has the shape of such a convolution's result.
   Dim channels = of(grad, a.data_layout, 'C'), inputs = of(data, a.kernel_layout, 'C');
   bool fits = agree(of(grad, a.data_layout, 'N'), of(data, a.kernel_layout, 'N'));
   for (size_t d = 0; d < 2; ++d)
@@ -57,7 +57,7 @@ Result<Type> infer(const Conv2DBackwardWeightAttrs& a, const Types& in) {
   if (!fits)
     return constraint("C4", "grad {} is not that of a convolution of data {} with kernel_size {}", text(grad->shape),
                       text(data->shape), text(k));
-  // (C5) Groups divide the channels of both; channels, where given, are the gradient's.
+  // (C5) Groups divide the channels of both; channels, if set, are the gradient's.
   if (!divides(dim(a.groups), channels) || !divides(dim(a.groups), inputs))
     return constraint("C5", "{} groups do not divide {} and {} channels", a.groups, scalar::str(channels),
                       scalar::str(inputs));
@@ -95,8 +95,8 @@ te::Tensors compute(const Conv2DBackwardWeightAttrs& a, const te::Tensors& in, c
   return {converted(sum, dtype_of(out))};
 }
 
-// It is linear in both, as the convolution is: with `dw` in the place of the weight, the gradient of `grad` is the
-// convolution, and that of the data is the convolution's for `grad`.
+// It is linear in both, as the convolution is. With `dw` in place of the weight, the gradient of `grad` is the
+// convolution, and that of the data is the convolution's data gradient for `grad`.
 ir::Exprs gradient(const Conv2DBackwardWeightAttrs& a, const Adjoint& of) {
   const ir::Expr &grad = of.inputs[0], &data = of.inputs[1];
   const ir::Expr dw = grad::converted_as(of.gradient, of.output, data);

@@ -1,4 +1,4 @@
-// Convolution as one product of matrices, with the weight in tiles:
+// Convolution as one matrix product, with a tiled weight:
 //
 // nn.contrib_conv2d_gemm_weight_transform: the weight (KH, KW, C, O) as a matrix of K = KH * KW * C rows and O columns,
 //   in tiles: out[i, j, n, k] = weight[j * tile_K + k, i * tile_N + n], and 0 outside of it
@@ -54,7 +54,7 @@ Result<Type> infer_conv(const ConvAttrs& a, const Types& in) {
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C1", data, "data", weight, "weight"));
   if (a.data_layout != "NHWC" || (!a.out_layout.empty() && a.out_layout != "NHWC") || a.groups != 1)
     return constraint("C1", "data_layout must be NHWC and groups 1, but they are {} and {}", a.data_layout, a.groups);
-  // (C2) channels and kernel_size are given: tiles do not say them.
+  // (C2) channels and kernel_size are set: tiles do not determine them.
   if (!a.channels || !a.kernel_size || a.kernel_size->size() != 2)
     return constraint("C2", "channels and kernel_size must be given, kernel_size with two extents");
   RELAY_ASSIGN(Ints kernel, per_axis("C2", "kernel_size", *a.kernel_size, 2));

@@ -18,7 +18,7 @@ OpDef nn_conv3d() {
       {.inputs = {"(1, 6, 4, 6, 6)", "(6, 1, 3, 3, 3)"},
        .attrs = "groups=6, padding=[1], strides=[2, 1, 2]",
        .symbolic = {"(n, 6, d, h, w)", "(6, 1, 3, 3, 3)"}},
-      // 81 terms: two orders of so many roundings are 2 units apart in the mean square, and some of 480 results 5.
+      // 81 terms: sums in two orders differ by 2 units in the mean square, and in some of 480 results by 5.
       {.inputs = {"(1, 4, 6, 5, 3)", "(3, 3, 3, 3, 4)"},
        .attrs = "data_layout=\"NDHWC\", kernel_layout=\"DHWIO\", padding=[1]",
        .ulps = 8},

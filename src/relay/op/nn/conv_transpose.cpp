@@ -9,7 +9,7 @@ namespace relay::op::nn {
 Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 1, "weight"));
-  // (C1) Layouts are orders of NC, of IO, and of the axes of the window.
+  // (C1) Layouts are orders of NC, of IO, and of the spatial axes.
   const std::string letters = window_letters(axes);
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "data_layout", a.data_layout, "NC" + letters));
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "kernel_layout", a.kernel_layout, "IO" + letters));
@@ -27,7 +27,7 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
     return constraint("C3", "output_padding must have 1 or {} values, but is {}", axes, text(extra));
   for (size_t d = 0; d < axes; ++d)
     if (extra[d] < 0) return constraint("C3", "output_padding {} must not be negative", text(extra));
-  // (C4) One element type, unless out_dtype is given.
+  // (C4) One element type, unless out_dtype is set.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C4", data, "data", weight, "weight"));
   const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
   // (C5) The weight has the data's channels, which the groups divide.
@@ -37,7 +37,7 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
   if (!divides(dim(a.groups), weight->shape[at.i]))
     return constraint("C5", "data has {} channels, which {} groups do not divide", scalar::str(data->shape[at.c]),
                       a.groups);
-  // (C6) channels and kernel_size, where given, are those of the weight.
+  // (C6) channels and kernel_size, if set, are those of the weight.
   Dim channels = scalar::simplify(weight->shape[at.o] * a.groups);
   if (a.channels && !agree(dim(*a.channels), channels))
     return constraint("C6", "channels is {}, but weight has {} output channels", *a.channels, scalar::str(channels));
@@ -53,7 +53,7 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
   for (size_t d = 0; d < axes; ++d) {
     Dim span = (data->shape[at.s[d]] - 1) * strides[d] + (weight->shape[at.k[d]] - 1) * dilation[d];
     out[at.out_s[d]] = scalar::simplify(span + (1 + extra[d] - padding[d] - padding[axes + d]));
-    // (C7) Something is left after cutting the padding off.
+    // (C7) Padding does not crop the whole result.
     if (!at_least(out[at.out_s[d]], dim(1)))
       return constraint("C7", "padding {} cuts off the whole result", text(a.padding));
   }
@@ -66,7 +66,7 @@ te::Tensors compute_conv_transpose(size_t axes, const ConvTransposeAttrs& a, con
   Ints strides = per_axis(a.strides, axes), dilation = per_axis(a.dilation, axes), pad = padding_sides(a.padding, axes);
   DType sum_dtype = accumulator(dtype_of(out));
 
-  // Row y of the spread data is row (y - before) / stride of data, where that is one.
+  // Row y of the spread data is row (y - before) / stride of data, if that is an integer.
   Exprs spread_shape = data->shape, before(axes);
   for (size_t d = 0; d < axes; ++d) {
     Expr reach = scalar::simplify((weight->shape[at.k[d]] - 1) * dilation[d]);
@@ -110,7 +110,8 @@ te::Tensors compute_conv_transpose(size_t axes, const ConvTransposeAttrs& a, con
   return {converted(sum, dtype_of(out))};
 }
 
-// It is the gradient of a convolution; its own is that convolution, and the weight's is that of its weight.
+// The operator is the gradient of a convolution; its own gradient is that convolution, and the weight's is that of its
+// weight.
 ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, const Adjoint& of) {
   const ir::Expr &x = of.inputs[0], &w = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, x);
   Ints extents;
@@ -125,14 +126,15 @@ ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, cons
   back.data_layout = a.out_layout.empty() ? a.data_layout : a.out_layout, back.out_layout = a.data_layout;
   back.kernel_layout = a.kernel_layout;
   std::swap(back.kernel_layout[a.kernel_layout.find('I')], back.kernel_layout[a.kernel_layout.find('O')]);
-  // Rows that output padding adds behind those of the window belong to no element of data. What padding had cut off
-  // there they bring back first.
+  // Rows that output padding adds after those of the window belong to no element of data. They first restore rows that
+  // padding had cropped there.
   const Ints extra = per_axis(a.output_padding, axes);
   ir::Expr used = dy;
   for (size_t d = 0; d < axes; ++d) {
     if (extra[d] < back.strides[d]) continue;
     const char letter = window_letters(axes)[d];
-    // Of as many rows as padding had left: (extent - 1) * stride + (window - 1) * dilation + 1 + extra - padding.
+    // The result has as many rows as padding had left: (extent - 1) * stride + (window - 1) * dilation + 1 + extra -
+    // padding.
     const int64_t cut = std::min<int64_t>(back.padding[axes + d], extra[d]);
     const int64_t axis = static_cast<int64_t>(back.data_layout.find(letter));
     back.padding[axes + d] -= cut;
@@ -151,7 +153,7 @@ ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, cons
   return {dx, conv_weight_gradient(axes, back, used, x, extents)};
 }
 
-// torch cuts both sides alike, so nothing is cut there.
+// torch crops both sides equally, so nothing is cropped there.
 std::string conv_transpose_oracle(size_t axes) {
   return format(R"(
     order((lambda full, cut: full[(..., *(slice(cut[2 * d], full.shape[-1 - d] - cut[2 * d + 1])

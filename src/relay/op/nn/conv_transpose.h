@@ -1,10 +1,11 @@
-// Transposed convolution over any number of axes, which nn.conv2d_transpose and nn.conv3d_transpose are: the gradient
-// of a convolution with respect to its data. Every element of data adds weight times itself to a window of the result:
+// Transposed convolution over any number of axes, the basis of nn.conv2d_transpose and nn.conv3d_transpose: the
+// gradient of a convolution with respect to its data. Every element of data, times the weight, is added to a window of
+// the result:
 //
 //   out[n, o, p * stride + k * dilation - before..] += data[n, c, p..] * weight[c, o, k..]
 //
-// Computed as a convolution: data with stride - 1 zeros between its rows (and columns) and zeros around them, in a
-// stage of its own, under the weight turned around.
+// Computed as a convolution with the reversed weight, over data with stride - 1 zeros between its rows (and columns)
+// and zeros around them, which is a separate stage.
 #pragma once
 
 #include "relay/op/nn/conv.h"
@@ -20,7 +21,7 @@ struct ConvTransposeAttrs {
   OptDType out_dtype;
 };
 
-// The attributes with the defaults of so many axes.
+// The attributes with the defaults for this number of axes.
 template <size_t axes>
 struct ConvTransposeOf : ConvTransposeAttrs {
   ConvTransposeOf() {
@@ -44,12 +45,12 @@ struct ConvTransposeOf : ConvTransposeAttrs {
 
 Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const Types& in);
 te::Tensors compute_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const te::Tensors& in, const Type& out);
-// Of two or three axes; nothing where the kernel's extents are not numbers.
+// For two or three axes; empty if the kernel's extents are not numbers.
 ir::Exprs conv_transpose_gradient(size_t axes, const ConvTransposeAttrs& a, const Adjoint& of);
 // The expected value, for OpSpec::oracle.
 std::string conv_transpose_oracle(size_t axes);
 
-// Everything but name, documentation, examples and rejects.
+// Everything except name, documentation, examples and rejects.
 template <size_t axes>
 OpSpec<ConvTransposeOf<axes>> conv_transpose_spec() {
   using Attrs = ConvTransposeOf<axes>;

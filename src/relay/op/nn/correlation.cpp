@@ -1,9 +1,9 @@
-// nn.correlation: how alike the surroundings of each place in two arrays are, for displacements of the second
+// nn.correlation: the similarity of the neighbourhoods of each position in two arrays, for displacements of the second
 //
 //   out[n, q, y, x] = mean(c, ky, kx) f(data1[n, c, Y + ky, X + kx], data2[n, c, Y + ky + dy(q), X + kx + dx(q)])
 //
-// with f the product or the absolute difference, Y = y * stride1 + max_displacement in the padded data, and q numbering
-// the displacements from -max_displacement to max_displacement in steps of stride2, those along y first.
+// with f the product or the absolute difference, Y = y * stride1 + max_displacement in the padded data, and q the
+// number of a displacement, from -max_displacement to max_displacement in steps of stride2, y before x.
 #include <limits>
 
 #include "relay/op/gradient.h"
@@ -38,7 +38,7 @@ Result<Type> infer(const CorrelationAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data1", other, "data2"));
   if (!agree(data->shape, other->shape) || !data->dtype.is_float())
     return constraint("C2", "data1 {} and data2 {} should be floats of one shape", ir::str(in[0]), ir::str(in[1]));
-  // (C3) The surroundings are odd, steps are positive, displacement and padding are not negative.
+  // (C3) The neighbourhood is odd, steps are positive, displacement and padding are not negative.
   RELAY_ASSIGN(Ints pad, padding_sides("C3", a.padding, 2));
   if (a.kernel_size < 1 || a.kernel_size % 2 == 0 || a.stride1 < 1 || a.stride2 < 1 || a.max_displacement < 0)
     return constraint("C3",
@@ -50,7 +50,7 @@ Result<Type> infer(const CorrelationAttrs& a, const Types& in) {
   for (size_t d = 0; d < 2; ++d) {
     Dim places = data->shape[2 + d] + (pad[d] + pad[2 + d] - 2 * a.max_displacement - (a.kernel_size - 1));
     out[2 + d] = floordiv(places + (a.stride1 - 1), a.stride1);
-    // (C4) There is a place with all its displacements.
+    // (C4) There is a position with all its displacements.
     if (!at_least(scalar::simplify(places), dim(1)))
       return constraint("C4", "displacements of {} do not fit into data {}", a.max_displacement, text(data->shape));
   }
@@ -79,7 +79,7 @@ te::Tensors compute(const CorrelationAttrs& a, const te::Tensors& in, const Type
   })};
 }
 
-// For each displacement the mean over channels of f of two parts of the padded data, and over windows of it.
+// For each displacement, the mean over channels of f of two parts of the padded data, averaged over windows.
 ir::Expr definition(const CorrelationAttrs& a, const ir::Exprs& in) {
   const Ints pad = padding_sides(a.padding, 2);
   const int64_t most = a.max_displacement, radius = most / a.stride2;
@@ -88,7 +88,7 @@ ir::Expr definition(const CorrelationAttrs& a, const ir::Exprs& in) {
     return grad::call("nn.pad", {t, grad::number(0, in[0])}, {{"pad_width", width}});
   };
   const ir::Expr first = around(in[0]), second = around(in[1]);
-  // What is left of `t` when the borders of the largest displacement are cut off, moved by dy, dx.
+  // `t` without borders of the largest displacement, shifted by dy, dx.
   auto part = [&](const ir::Expr& t, int64_t dy, int64_t dx) {
     auto end = [&](int64_t moved) { return moved == most ? std::numeric_limits<int32_t>::max() : moved - most; };
     return grad::call("strided_slice", {t},

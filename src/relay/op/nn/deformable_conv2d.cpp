@@ -1,10 +1,10 @@
-// nn.deformable_conv2d: a convolution each of whose taps is moved by an offset that is data itself
+// nn.deformable_conv2d: a convolution whose taps are moved by offsets from an input
 //
 //   out[n, o, y, x] = sum(c, ky, kx) weight[o, c, ky, kx] * D(n, g(o) * C/groups + c, y * stride + ky * dilation -
 //                     before + offset[n, 2 * t, y, x], x * stride + kx * dilation - before + offset[n, 2 * t + 1, y,
 //                       x])
 //
-// nn.modulated_deformable_conv2d: the same, with what is sampled times mask[n, t, y, x]
+// nn.modulated_deformable_conv2d: the same, with samples multiplied by mask[n, t, y, x]
 //
 // with t = (c // (C / deformable_groups) * KH + ky) * KW + kx. D(n, c, y, x) is data between its pixels, bilinear, and
 // 0 outside of data.
@@ -56,7 +56,7 @@ Result<Type> infer(const DeformableConv2DAttrs& a, const Types& in) {
   plain.channels = a.channels, plain.kernel_size = a.kernel_size, plain.out_dtype = a.out_dtype;
   Result<Type> out = nn::infer_conv(2, plain, {in[0], in.back()});
   if (!out) return constraint("C3", "data and weight do not fit: {}", out.errors().front().message);
-  // (C4) There are two offsets for each tap, and deformable group of channels, at each place of the result.
+  // (C4) There are two offsets for each tap and deformable group of channels, at each element of the result.
   const Dims& shape = shape_of(*out);
   if (a.deformable_groups < 1 || !divides(dim(a.deformable_groups), data->shape[1]))
     return constraint("C4", "deformable_groups {} must be positive and divide {} channels", a.deformable_groups,
@@ -65,7 +65,7 @@ Result<Type> infer(const DeformableConv2DAttrs& a, const Types& in) {
   wanted = simplified(std::move(wanted));
   if (!agree(wanted, offset->shape))
     return constraint("C4", "offset {} should be {}", text(offset->shape), text(wanted));
-  // (C5) There is a factor for each two offsets.
+  // (C5) There is a factor for each pair of offsets.
   if (masked) {
     RELAY_ASSIGN(const TensorType* mask, tensor_input(in, 2, "mask"));
     RELAY_RETURN_IF_ERROR(expect_same_dtype("C5", data, "data", mask, "mask"));
@@ -81,7 +81,7 @@ te::Tensors compute(const DeformableConv2DAttrs& a, const te::Tensors& in, const
   const Ints strides = per_axis(a.strides, 2), dilation = per_axis(a.dilation, 2), pad = padding_sides(a.padding, 2);
   const Exprs& shape = shape_of(out);
   const Expr per_offset = scalar::simplify(floordiv(data->shape[1], a.deformable_groups));
-  // Data under tap (ky, kx) of the window at (y, x): [n, c, ky, kx, y, x]
+  // The samples of data under tap (ky, kx) of the window at (y, x): [n, c, ky, kx, y, x]
   te::Tensor sampled =
       te::compute("sampled", {shape[0], data->shape[1], weight->shape[2], weight->shape[3], shape[2], shape[3]},
                   [&](const Exprs& i) {
@@ -115,7 +115,7 @@ te::Tensors compute(const DeformableConv2DAttrs& a, const te::Tensors& in, const
   return {converted(sum, dtype_of(out))};
 }
 
-// Where tap t of the windows lies without an offset, along y or x: (taps, 1, rows, 1) or (taps, 1, 1, columns).
+// The positions of the taps without an offset, along y or x: (taps, 1, rows, 1) or (taps, 1, 1, columns).
 ir::Expr places_of_taps(const ir::Expr& offset, const Ints& of_taps, int64_t stride, bool along_x) {
   const DType dtype = grad::tensor(offset).dtype;
   const ir::Expr windows = grad::call("cast", {grad::places(offset, along_x ? 3 : 2)}, {{"dtype", dtype}});
@@ -125,7 +125,7 @@ ir::Expr places_of_taps(const ir::Expr& offset, const Ints& of_taps, int64_t str
   return grad::plus(grad::along(moved, along_x ? 3 : 2, 4), ir::constant(std::move(taps)));
 }
 
-// What is sampled, by image.grid_sample, in the product that the convolution is. Of a window of known extents.
+// Samples by image.grid_sample, in the product that the convolution is. For a window of known extents.
 ir::Expr definition(const DeformableConv2DAttrs& a, const ir::Exprs& in) {
   const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in.back()).shape;
   const Dim &channels = data[1], &filters = weight[0], &rows = grad::tensor(in[1]).shape[2],
@@ -188,7 +188,7 @@ OpDef nn_deformable_conv2d() {
        .compute = compute,
        .definition = definition,
        .oracle = "deformable_conv2d(data, offset, weight, strides, padding, dilation, deformable_groups, groups)",
-       // The place of a sample is rounded in another order in kernels, and its weights with it.
+       // Kernels round the position of a sample, and so its weights, in another order.
        .examples = {{.inputs = {"(1, 2, 5, 6)", "(1, 18, 3, 4)", "(3, 2, 3, 3)"},
                      .symbolic = {"(n, c, h, w)", "(n, 18, h - 2, w - 2)", "(o, c, 3, 3)"},
                      .low = -2,
@@ -220,7 +220,7 @@ OpDef nn_modulated_deformable_conv2d() {
        .definition = definition,
        .ours = true,
        .oracle = "deformable_conv2d(data, offset, weight, strides, padding, dilation, deformable_groups, groups, mask)",
-       // The place of a sample is rounded in another order in kernels, and its weights with it.
+       // Kernels round the position of a sample, and so its weights, in another order.
        .examples = {{.inputs = {"(1, 2, 5, 6)", "(1, 18, 3, 4)", "(1, 9, 3, 4)", "(3, 2, 3, 3)"},
                      .symbolic = {"(n, c, h, w)", "(n, 18, h - 2, w - 2)", "(n, 9, h - 2, w - 2)", "(o, c, 3, 3)"},
                      .low = -2,

@@ -20,9 +20,9 @@ Result<Type> infer(const DenseAttrs& a, const Types& in) {
   // (C1) Data has an axis, the weight two.
   if (data->shape.empty()) return constraint("C1", "data must have at least one axis");
   RELAY_RETURN_IF_ERROR(expect_rank("C1", weight, 2, "weight"));
-  // (C2) One element type, unless out_dtype is given.
+  // (C2) One element type, unless out_dtype is set.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", weight, "weight"));
-  // (C3) The last axes are of one size.
+  // (C3) The last axes have the same size.
   if (!agree(data->shape.back(), weight->shape[1])) {
     Diagnostic d = constraint("C3", "data has {} features, but weight expects {}", scalar::str(data->shape.back()),
                               scalar::str(weight->shape[1]));
@@ -30,7 +30,7 @@ Result<Type> infer(const DenseAttrs& a, const Types& in) {
       d.help = "the weight is (units, features): transpose it, or use nn.matmul";
     return d;
   }
-  // (C4) units, where given, is that of the weight.
+  // (C4) units, if set, is that of the weight.
   if (a.units && !agree(dim(*a.units), weight->shape[0]))
     return constraint("C4", "units is {}, but weight has {} rows", *a.units, scalar::str(weight->shape[0]));
   Dims out = data->shape;

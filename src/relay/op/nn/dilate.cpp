@@ -41,7 +41,7 @@ te::Tensors compute(const DilateAttrs& a, const te::Tensors& in, const Type& out
   })};
 }
 
-// The elements that are data's.
+// The elements that come from data.
 ir::Exprs gradient(const DilateAttrs& a, const Adjoint& of) {
   const Ints begin(a.strides.size(), 0), end(a.strides.size(), INT32_MAX);
   return {grad::call("strided_slice", {of.gradient}, {{"begin", begin}, {"end", end}, {"strides", a.strides}})};

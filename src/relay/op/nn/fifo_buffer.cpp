@@ -1,4 +1,4 @@
-// nn.fifo_buffer: a queue along an axis: buffer without as many first elements as data has, and data behind
+// nn.fifo_buffer: a queue along an axis: removes as many leading elements from buffer as data has, and appends data
 //   out[.., i, ..] = i < B - D ? buffer[.., i + D, ..] : data[.., i - (B - D), ..]
 #include "relay/op/gradient.h"
 
@@ -18,7 +18,7 @@ Result<Type> infer(const FIFOBufferAttrs& a, const Types& in) {
   RELAY_ASSIGN(int64_t axis, normal_axis("C1", a.axis, rank(buffer)));
   // (C2) Both have one element type.
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", buffer, "buffer"));
-  // (C3) They differ at most along the axis, where data is not longer.
+  // (C3) They differ only along the axis, where data is not longer.
   bool fits = rank(data) == rank(buffer);
   for (size_t d = 0; fits && d < data->shape.size(); ++d)
     fits = static_cast<int64_t>(d) == axis ? at_least(buffer->shape[d], data->shape[d])

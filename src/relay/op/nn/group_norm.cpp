@@ -35,7 +35,7 @@ Result<Type> infer(const GroupNormAttrs& a, const Types& in) {
 }
 
 te::Tensors compute(const GroupNormAttrs& a, const te::Tensors& in, const Type& out) {
-  // Data with the axis of channels split into groups and channels of a group.
+  // Data with the axis of channels split into groups and channels per group.
   Exprs split = in[0]->shape;
   const size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(split.size())));
   const Expr size = scalar::simplify(floordiv(split[axis], a.num_groups));

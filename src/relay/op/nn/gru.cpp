@@ -4,7 +4,7 @@
 //   g = act1(W x + b + R (r * h) + b')               linear_before_reset: act1(W x + b + r * (R h + b'))
 //   h' = (1 - z) * g + z * h
 //
-// An operator of ours: Relay had none.
+// The original Relay had no such operator.
 #include "relay/op/nn/recurrent.h"
 
 namespace relay::ops {
@@ -43,7 +43,7 @@ nn::RecurrentForm form(const GruAttrs& a) {
 te::Tensors step(const GruAttrs& a, const nn::Direction& d, const te::Tensors& before) {
   constexpr int64_t update = 0, reset = 1, fresh = 2;
   const DType dtype = accumulator(before[0]->dtype);
-  // With its bias.
+  // Including the bias.
   auto of_state = [&](const te::Tensor& product, int64_t first, int64_t gate, const Exprs& i) {
     Expr x = (*product)({i[0], dim(gate - first) * d.hidden() + i[1]});
     return d.recurrent_bias ? x + cast(dtype, (*d.recurrent_bias)({dim(gate) * d.hidden() + i[1]})) : x;

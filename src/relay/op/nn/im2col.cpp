@@ -1,10 +1,10 @@
-// nn.im2col: the blocks under a window at all its places, as columns
+// nn.im2col: the blocks under a window at all its positions, as columns
 //   out[n, c * K + k, l] = data[n, c, place(l) * stride + tap(k) * dilation - before..]      0 outside of data
-// nn.col2im: the sums of such columns, each element where it came from: the adjoint of nn.im2col
+// nn.col2im: the sums of such columns, each element at its source: the adjoint of nn.im2col
 //   out[n, c, p..] = sum of data[n, c * K + k, l] for all k and l with
 //                    place(l) * stride + tap(k) * dilation - before = p
 //
-// with K the product of block_shape; k counts the taps and l the places, both in row-major order.
+// with K the product of block_shape; k counts the taps and l the positions, both in row-major order.
 #include "relay/op/gradient.h"
 
 namespace relay::ops {
@@ -33,7 +33,7 @@ struct Col2ImAttrs : Im2ColAttrs {
                                 field("dilation", &Col2ImAttrs::dilation, "Distance between two taps of the window.")});
 };
 
-// A window over images of so many axes, whose attributes have been checked.
+// A window over images with this many axes, whose attributes have been checked.
 struct Window {
   Ints block, strides, pad, dilation;
   explicit Window(const Im2ColAttrs& a)
@@ -47,7 +47,7 @@ struct Window {
     for (int64_t b : block) n *= b;
     return n;
   }
-  // How many places there are along each axis of an image.
+  // The number of positions along each axis of an image.
   Dims places(const Dims& image) const {
     Dims out;
     for (size_t d = 0; d < axes(); ++d)
@@ -56,7 +56,7 @@ struct Window {
   }
 };
 
-// (C1) There is an extent of the window for each axis of the image, and what else there is for them is in range.
+// (C1) There is an extent of the window for each axis of the image, and the other attributes are in range.
 Status check(const Im2ColAttrs& a, size_t axes) {
   if (axes == 0 || a.block_shape.size() != axes)
     return constraint("C1", "block_shape {} should have {} values", text(a.block_shape), std::max<size_t>(axes, 1));
@@ -90,7 +90,7 @@ Result<Type> infer(const Im2ColAttrs& a, const Types& in) {
       simplified({data->shape[0], data->shape[1] * w.taps(), product(w.places(images(data->shape)))}), data->dtype);
 }
 
-// The indices that a row-major number stands for.
+// The indices of the element with this row-major number.
 template <class Extents>
 Exprs counted(Expr number, const Extents& extents) {
   Exprs at(extents.size());
@@ -132,7 +132,7 @@ Result<Type> infer_back(const Col2ImAttrs& a, const Types& in) {
   for (const Dim& d : a.image_shape)
     if (!at_least(d, dim(0))) return constraint("C2", "image_shape {} has a negative extent", text(a.image_shape));
   RELAY_RETURN_IF_ERROR(expect_fits(w, a.image_shape));
-  // (C4) There is a column for each place of the window.
+  // (C4) There is a column for each position of the window.
   const Dim places = scalar::simplify(product(w.places(a.image_shape)));
   if (!agree(places, data->shape[2]))
     return constraint("C4", "data {} has {} columns, but the window has {} places in the image {}", text(data->shape),

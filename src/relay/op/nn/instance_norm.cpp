@@ -26,7 +26,7 @@ Result<Type> infer(const InstanceNormAttrs& a, const Types& in) {
   return in[0];
 }
 
-// All but the batch and the channels.
+// All axes except the batch and the channels.
 Ints normalised_axes(int64_t axis, int64_t rank) {
   Ints axes;
   for (int64_t d = 1; d < rank; ++d)

@@ -4,8 +4,8 @@
 //   nn.cross_entropy_with_logits   out = -sum(x * y) / N
 //   nn.nll_loss                    l[n, d..] = -weights[t] * predictions[n, t, d..]  with t = targets[n, d..]
 //
-// nn.nll_loss gives l, its sum, or with "mean" its sum divided by that of the weights; where a target is ignore_index,
-// l and the weight are 0; other targets outside of the classes are refused.
+// nn.nll_loss returns l, its sum, or with "mean" its sum divided by that of the weights. If a target is ignore_index, l
+// and the weight are 0; other targets outside of the classes are refused.
 #include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 
@@ -85,7 +85,7 @@ Result<Type> infer_nll(const NLLLossAttrs& a, const Types& in) {
   if (!predictions->dtype.is_float() || !targets->dtype.is_int())
     return constraint("C2", "predictions should be floats and targets integers, but are {} and {}",
                       predictions->dtype.str(), targets->dtype.str());
-  // (C3) Targets have the axes of predictions without the classes, which are the first axis of (C,), else the second.
+  // (C3) Targets has the axes of predictions without the classes, which are the first axis of (C,), else the second.
   if (predictions->shape.empty()) return constraint("C3", "predictions need an axis of classes, but are one number");
   Dims rest = predictions->shape;
   const size_t axis = rest.size() == 1 ? 0 : 1;
@@ -139,7 +139,7 @@ te::Tensors compute_nll(const NLLLossAttrs& a, const te::Tensors& in, const Type
   return {te::compute("nll_loss", {}, [&](const Exprs& i) { return cast(dtype, divide((*sum)(i), (*all)(i))); })};
 }
 
-// -predictions * weights at the targets, which a mask of ones and zeros picks.
+// -predictions * weights at the targets, selected by a mask of ones and zeros.
 ir::Expr definition_of_nll(const NLLLossAttrs& a, const ir::Exprs& in) {
   const ir::Expr &predictions = in[0], &targets = in[1], &weights = in[2];
   const int64_t rank = grad::rank(predictions), axis = rank == 1 ? 0 : 1;

@@ -37,7 +37,7 @@ te::Tensors compute(const LRNAttrs& a, const te::Tensors& in, const Type&) {
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(data->shape.size())));
   DType dtype = accumulator(data->dtype);
   Ints before(data->shape.size(), 0), after = before;
-  before[axis] = a.size / 2, after[axis] = (a.size - 1) / 2;  // an even window begins one place further in front
+  before[axis] = a.size / 2, after[axis] = (a.size - 1) / 2;  // an even window begins one element earlier
   // No channel has more neighbours than there are other channels.
   if (const Expr& channels = data->shape[axis]; scalar::is_int(channels)) {
     const int64_t others = std::max<int64_t>(channels->ivalue - 1, 0);
@@ -63,7 +63,7 @@ ir::Expr definition(const LRNAttrs& a, const ir::Exprs& in) {
   const int64_t rank = grad::rank(data), axis = positive_axis(a.axis, rank);
   const Dim& channels = grad::tensor(data).shape[static_cast<size_t>(axis)];
   if (scalar::is_any(channels)) return nullptr;
-  Ints order, back;  // the channels last; they are of the others' axes
+  Ints order, back;  // orders with the channels last, and back
   for (int64_t d = 0; d < rank; ++d) {
     if (d != axis) order.push_back(d);
     back.push_back(d == axis ? rank - 1 : d < axis ? d : d - 1);

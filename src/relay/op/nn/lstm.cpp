@@ -3,8 +3,8 @@
 //   i, o, f, g = act0(W x + R h + b), act0 for all but g, which has act1     (in this order, each of H units)
 //   c' = f * c + i * g        h' = o * act2(c')
 //
-// With peepholes i and f add p * c, and o adds p * c', before they are activated; with a projection h' is P h'. An
-// operator of ours: Relay had none.
+// With peepholes i and f add p * c, and o adds p * c', before the activation; with a projection h' is P h'. The
+// original Relay had no such operator.
 #include "relay/op/nn/recurrent.h"
 
 namespace relay::ops {
@@ -44,7 +44,7 @@ nn::RecurrentForm form(const LstmAttrs& a) {
 }
 
 te::Tensors step(const LstmAttrs& a, const nn::Direction& d, const te::Tensors& before) {
-  constexpr int64_t in = 0, out = 1, forget = 2, fresh = 3;  // peepholes are those of the first three
+  constexpr int64_t in = 0, out = 1, forget = 2, fresh = 3;  // the first three have peepholes
   const DType dtype = accumulator(before[0]->dtype);
   const te::Tensor product = d.product(before[0], 0, 4);
   const te::Tensor gates = elementwise(

@@ -1,4 +1,4 @@
-// nn.matmul: out[.., m, n] = sum(k) tensor_a[.., m, k] * tensor_b[k, n], either of them perhaps given transposed.
+// nn.matmul: out[.., m, n] = sum(k) tensor_a[.., m, k] * tensor_b[k, n], either optionally transposed.
 #include "relay/op/gradient.h"
 #include "relay/op/nn/contraction.h"
 
@@ -25,17 +25,17 @@ Result<Type> infer(const MatmulAttrs& a, const Types& in) {
   if (lhs->shape.size() < (a.transpose_a ? 2u : 1u))
     return constraint("C1", "tensor_a has too few axes: its shape is {}", text(lhs->shape));
   RELAY_RETURN_IF_ERROR(expect_rank("C1", rhs, 2, "tensor_b"));
-  // (C2) One element type, unless out_dtype is given.
+  // (C2) One element type, unless out_dtype is set.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", lhs, "tensor_a", rhs, "tensor_b"));
   Dims out = lhs->shape;
   if (a.transpose_a) std::swap(out[out.size() - 1], out[out.size() - 2]);
-  // (C3) The summed axes are of one size.
+  // (C3) The summed axes have the same size.
   const Dim& k = rhs->shape[a.transpose_b ? 1 : 0];
   if (!agree(out.back(), k))
     return constraint("C3", "tensor_a {} and tensor_b {} cannot be multiplied: {} against {}", text(lhs->shape),
                       text(rhs->shape), scalar::str(out.back()), scalar::str(k));
   out.back() = rhs->shape[a.transpose_b ? 0 : 1];
-  // (C4) units, where given, is the number of columns.
+  // (C4) units, if set, is the number of columns.
   if (a.units && !agree(dim(*a.units), out.back()))
     return constraint("C4", "units is {}, but tensor_b has {} columns", *a.units, scalar::str(out.back()));
   return ir::tensor_type(std::move(out), a.out_dtype.value_or(lhs->dtype));
@@ -59,7 +59,7 @@ te::Tensors compute(const MatmulAttrs& a, const te::Tensors& in, const Type& out
   return nn::contraction("matmul", out, in[0], in[1], in[1]->shape[a.transpose_b ? 1 : 0], a_at, b_at);
 }
 
-// For out = A B: dA = dy B', dB = A' dy; of a transposed one the transposed.
+// For out = A B: dA = dy B', dB = A' dy; transposed for transposed operands.
 ir::Exprs gradient(const MatmulAttrs& m, const Adjoint& of) {
   const ir::Expr &a = of.inputs[0], &b = of.inputs[1], dy = grad::converted_as(of.gradient, of.output, a);
   const int64_t rank = grad::rank(a);

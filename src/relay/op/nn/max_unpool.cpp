@@ -1,8 +1,8 @@
-// nn.max_unpool: zeros, but where a maximum was found the maximum:
+// nn.max_unpool: zeros, with the maxima at the places where they were found:
 //   out[n, c, indices[n, c, i..]] = data[n, c, i..]     with each image of out numbered in row-major order
 //
-// Undoes a max pool that tells the places of its maxima. Where two have one place, the later one is kept. Indices below
-// zero count from the end; others outside of an image are refused.
+// Inverts a max pool that also returns the places of its maxima. If two have the same place, the later one is kept.
+// Negative indices count from the end; others outside of an image are refused.
 #include "relay/op/composite.h"
 
 namespace relay::ops {
@@ -18,7 +18,7 @@ struct MaxUnpoolAttrs {
 Result<Type> infer(const MaxUnpoolAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
-  // (C1) Data is images of one axis at least, and the result has as many.
+  // (C1) Data is images of at least one axis, and output_size has as many.
   if (rank(data) < 3 || data->shape.size() != a.output_size.size() + 2)
     return constraint("C1", "output_size {} should have one value for each axis of data {} behind the first two",
                       text(a.output_size), text(data->shape));

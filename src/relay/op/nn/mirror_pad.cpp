@@ -1,5 +1,5 @@
-// nn.mirror_pad: out[i] = data[i - before] inside of data, and outside data mirrored: with "REFLECT" at its first and
-// last element, with "SYMMETRIC" at its borders, so that these elements stand there twice
+// nn.mirror_pad: out[i] = data[i - before] inside of data, and outside of it data mirrored: with "REFLECT" at its first
+// and last element, with "SYMMETRIC" at its borders, so that these elements occur twice
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -21,7 +21,7 @@ Result<Type> infer(const MirrorPadAttrs& a, const Types& in) {
   // (C1) The mode is one of two.
   if (a.mode != "SYMMETRIC" && a.mode != "REFLECT")
     return constraint("C1", "mode must be \"SYMMETRIC\" or \"REFLECT\", but is \"{}\"", a.mode);
-  // (C2) pad_width is a pair for each axis, of zeros or more.
+  // (C2) pad_width is a pair for each axis, not negative.
   constexpr int64_t most = int64_t{1} << 40;
   bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(), [](const Ints& p) {
     return p.size() == 2 && std::min(p[0], p[1]) >= 0 && std::max(p[0], p[1]) <= most;
@@ -31,7 +31,7 @@ Result<Type> infer(const MirrorPadAttrs& a, const Types& in) {
                       rank(data), text(data->shape));
   Dims out;
   for (size_t d = 0; d < data->shape.size(); ++d) {
-    // (C3) There is enough to mirror.
+    // (C3) Data has enough elements to mirror.
     int64_t least = std::max(a.pad_width[d][0], a.pad_width[d][1]);
     if (least > 0 && !at_least(data->shape[d], dim(least + (a.mode == "REFLECT" ? 1 : 0))))
       return constraint("C3", "axis {} of data {} is too short to mirror {} elements", d, text(data->shape), least);

@@ -5,20 +5,20 @@
 
 namespace relay::op::nn {
 
-// (data - mean) / sqrt(variance + epsilon), mean and variance taken over `axes` (ascending), as a stage of the
-// accumulator's type, times gamma plus beta where they are given: scale_at(i) says where gamma and beta are read for
-// data's index i.
+// (data - mean) / sqrt(variance + epsilon), with mean and variance taken over `axes` (ascending), as a stage of the
+// accumulator's type, multiplied by gamma and plus beta if these are set. scale_at(i) is the index of gamma and beta
+// for data's index i.
 te::Tensor normalized(const char* name, const te::Tensor& data, const Ints& axes, double epsilon,
                       const te::Tensor& gamma, const te::Tensor& beta,
                       const std::function<Exprs(const Exprs& i)>& scale_at);
 
-// The same in operators, for OpSpec::definition; epsilon a number of data's type, gamma and beta null or what
-// broadcasts with data.
+// The same in operators, for OpSpec::definition. epsilon is a scalar of data's type; gamma and beta are null or
+// broadcast with data.
 ir::Expr normalization(const ir::Expr& data, const Ints& axes, const ir::Expr& epsilon, const ir::Expr& gamma,
                        const ir::Expr& beta);
 
-// Constraints that the three share: (C1) the axis exists, (C2) floats of one type, (C3) gamma and beta are one value
-// for each index of the axis.
+// Shared constraints: (C1) the axis exists, (C2) floats of one type, (C3) gamma and beta have one value for each index
+// of the axis.
 Status check_normalization(const Types& in, int64_t axis);
 
 }  // namespace relay::op::nn

@@ -1,10 +1,10 @@
-// The forms of products whose arrays lie in blocks:
+// Products on blocked arrays:
 //
 // nn.contrib_dense_pack:             out[.., o] = sum(k) data[.., k] * weight[o / b, k, o % b]
 // nn.contrib_conv2d_NCHWc:           nn.conv2d of data (N, C / c, H, W, c) with weight (O / o, C / c, KH, KW, c, o)
 // nn.contrib_depthwise_conv2d_NCHWc: nn.conv2d with as many groups as channels; the weight is (C / c, 1, KH, KW, 1, c)
 //
-// The layouts that the attributes name are those; the blocks' sizes are the arrays'.
+// The attributes must name these layouts; the block sizes are those of the arrays.
 #include "relay/op/nn/contraction.h"
 #include "relay/op/nn/conv.h"
 
@@ -25,11 +25,11 @@ using ConvAttrs = nn::ConvOf<2>;
 Result<Type> infer_dense(const DenseAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 1, "weight"));
-  // (C1) Data has an axis, the weight three; they are of one type, unless out_dtype is given.
+  // (C1) Data has an axis, the weight three; they are of one type, unless out_dtype is set.
   if (data->shape.empty()) return constraint("C1", "data must have at least one axis");
   RELAY_RETURN_IF_ERROR(expect_rank("C1", weight, 3, "weight"));
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C1", data, "data", weight, "weight"));
-  // (C2) The summed axes are of one size; units, where given, is that of the weight.
+  // (C2) The summed axes have the same size; units, if set, is that of the weight.
   Dims out = data->shape;
   if (!agree(out.back(), weight->shape[1]))
     return constraint("C2", "data has {} features, but weight expects {}", scalar::str(out.back()),
@@ -52,7 +52,7 @@ te::Tensors compute_dense(const DenseAttrs&, const te::Tensors& in, const Type& 
 Result<Type> infer_conv(const ConvAttrs& a, const Types& in, bool depthwise) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 1, "weight"));
-  // (C1) Data has five axes, the weight six; they are of one type, unless out_dtype is given.
+  // (C1) Data has five axes, the weight six; they are of one type, unless out_dtype is set.
   RELAY_RETURN_IF_ERROR(expect_rank("C1", data, 5, "data"));
   RELAY_RETURN_IF_ERROR(expect_rank("C1", weight, 6, "weight"));
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C1", data, "data", weight, "weight"));
@@ -60,7 +60,7 @@ Result<Type> infer_conv(const ConvAttrs& a, const Types& in, bool depthwise) {
   RELAY_ASSIGN(Ints strides, per_axis("C2", "strides", a.strides, 2));
   RELAY_ASSIGN(Ints dilation, per_axis("C2", "dilation", a.dilation, 2));
   RELAY_ASSIGN(Ints padding, padding_sides("C2", a.padding, 2));
-  // (C3) The channels and their blocks are those of the weight; without blocks of groups.
+  // (C3) The channels and their blocks are those of the weight; blocks of groups are not supported.
   const bool fits = depthwise ? agree(Dims{data->shape[1], dim(1), dim(1), data->shape[4]},
                                       Dims{weight->shape[0], weight->shape[1], weight->shape[4], weight->shape[5]})
                               : agree(Dims{data->shape[1], data->shape[4]}, Dims{weight->shape[1], weight->shape[4]});
@@ -98,7 +98,7 @@ te::Tensors compute_conv(const ConvAttrs& a, const te::Tensors& in, const Type& 
   return {converted(sum, dtype_of(out))};
 }
 
-// (O / b, .., b) as (O, ..): the last axis, a block, behind axis `to`, and both as one.
+// (O / b, .., b) as (O, ..): moves the last axis, a block, after axis `to`, and merges both.
 ir::Expr without_blocks(const ir::Expr& e, int64_t rank, int64_t to) {
   Ints axes, merged;
   for (int64_t d = 0; d < rank - 1; ++d) {
@@ -116,7 +116,7 @@ ir::Expr definition_of_dense(const DenseAttrs& a, const ir::Exprs& in) {
   return grad::call("nn.dense", {in[0], grad::call("reshape", {turned}, {{"newshape", Ints{-3, 0}}})}, attrs);
 }
 
-// The sum over the taps of what each adds to all channels.
+// The sum over the taps of each tap's contribution to all channels.
 ir::Expr depthwise_by_taps(const ConvAttrs& a, const ir::Exprs& in) {
   const Dims& weight = grad::tensor(in[1]).shape;
   if (!scalar::is_int(weight[2]) || !scalar::is_int(weight[3])) return nullptr;
@@ -124,7 +124,7 @@ ir::Expr depthwise_by_taps(const ConvAttrs& a, const ir::Exprs& in) {
   ir::Expr sum;
   for (int64_t y = 0; y < weight[2]->ivalue; ++y)
     for (int64_t x = 0; x < weight[3]->ivalue; ++x) {
-      IntLists around = {{0, 0}, {0, 0}, {}, {}, {0, 0}};  // what the tap reads
+      IntLists around = {{0, 0}, {0, 0}, {}, {}, {0, 0}};  // the part that the tap reads
       for (size_t d = 0; d < 2; ++d) {
         const int64_t before = (d ? x : y) * dilation[d], all = (weight[2 + d]->ivalue - 1) * dilation[d];
         around[2 + d] = {pad[d] - before, pad[2 + d] - (all - before)};
@@ -145,7 +145,7 @@ ir::Expr depthwise_by_taps(const ConvAttrs& a, const ir::Exprs& in) {
   return a.out_dtype ? grad::call("cast", {sum}, {{"dtype", *a.out_dtype}}) : sum;
 }
 
-// nn.conv2d without blocks; a depthwise one of how many channels nobody knows, by taps.
+// nn.conv2d without blocks; for a depthwise one with an unknown number of channels, by taps.
 ir::Expr definition_of_conv(const ConvAttrs& a, const ir::Exprs& in, bool depthwise) {
   const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in[1]).shape;
   if (depthwise && !(scalar::is_int(data[1]) && scalar::is_int(data[4]))) return depthwise_by_taps(a, in);

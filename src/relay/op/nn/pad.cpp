@@ -1,7 +1,7 @@
 // nn.pad: out[i] = data[i - before] inside of data, and outside
 //   constant: pad_val    edge: the nearest element    reflect: data mirrored at its first and last element
-// A negative number cuts so many elements off.
-// dyn.nn.pad: the same, pad_width a tensor.
+// A negative width removes elements.
+// dyn.nn.pad: the same with pad_width as a tensor.
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -22,7 +22,7 @@ struct PadAttrs {
 Result<Type> infer(const PadAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* value, tensor_input(in, 1, "pad_val"));
-  // (C1) pad_width is a pair for each axis; what is cut off is a number that sums hold.
+  // (C1) pad_width is a pair for each axis; the number of removed elements is limited.
   constexpr int64_t least = -(int64_t{1} << 40);
   bool pairs = std::all_of(a.pad_width.begin(), a.pad_width.end(),
                            [](const Ints& p) { return p.size() == 2 && std::min(p[0], p[1]) >= least; });
@@ -33,7 +33,7 @@ Result<Type> infer(const PadAttrs& a, const Types& in) {
   if (!scalar::is_int(product(value->shape), 1))
     return constraint("C2", "pad_val must be a scalar, but has shape {}", text(value->shape));
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C2", data, "data", value, "pad_val"));
-  // (C3) The mode is one of three; there is enough to mirror or repeat.
+  // (C3) The mode is one of three; data has enough elements to mirror or repeat.
   if (a.pad_mode != "constant" && a.pad_mode != "edge" && a.pad_mode != "reflect")
     return constraint("C3", "pad_mode must be \"constant\", \"edge\" or \"reflect\", but is \"{}\"", a.pad_mode);
   Dims out;
@@ -44,7 +44,7 @@ Result<Type> infer(const PadAttrs& a, const Types& in) {
     if (a.pad_mode == "edge" && longest > 0 && !at_least(data->shape[d], dim(1)))
       return constraint("C3", "axis {} of data {} has no element to repeat", d, text(data->shape));
     out.push_back(data->shape[d] + a.pad_width[d][0] + a.pad_width[d][1]);
-    // (C4) No more is cut off than there is.
+    // (C4) Not more is removed than there is.
     if (std::min(a.pad_width[d][0], a.pad_width[d][1]) < 0 && !at_least(scalar::simplify(out.back()), dim(0)))
       return constraint("C4", "pad_width {} cuts more off axis {} than data {} has", text(a.pad_width[d]), d,
                         text(data->shape));
@@ -124,7 +124,7 @@ te::Tensors compute_dynamic(const DynPadAttrs& a, const te::Tensors& in, const T
   })};
 }
 
-// What lies inside; the value gets what lies around. What repeats data flows to where it came from.
+// The inner part; the value gets the sum of the rest. Gradients of repeated elements flow to their sources.
 ir::Exprs gradient(const PadAttrs& a, const Adjoint& of) {
   if (a.pad_mode != "constant") {
     const ir::Expr& data = of.inputs[0];

@@ -8,7 +8,7 @@ namespace relay::op::nn {
 
 namespace {
 
-// The window, one value an axis.
+// The window, one value per axis.
 struct Geometry {
   Ints k, strides, dilation, before, after;
   Geometry(size_t axes, const PoolAttrs& a)
@@ -25,7 +25,7 @@ struct Geometry {
 
 Result<Type> infer_pool(size_t axes, const PoolAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) The layouts are orders of NC and the axes of the window.
+  // (C1) The layouts are orders of NC and the spatial axes.
   const std::string letters = "NC" + window_letters(axes);
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "layout", a.layout, letters));
   if (!a.out_layout.empty()) RELAY_RETURN_IF_ERROR(expect_layout("C1", "out_layout", a.out_layout, letters));
@@ -56,7 +56,7 @@ Result<Type> infer_pool(size_t axes, const PoolAttrs& a, const Types& in) {
   return ir::tensor_type(std::move(out), data->dtype);
 }
 
-// The combination over the window, of `dtype`, of the data padded with the combiner's neutral value.
+// The combination over the window, in `dtype`, of the data padded with the combiner's neutral value.
 static te::Tensor window(const std::string& name, size_t axes, const PoolAttrs& a, const te::Tensor& in,
                          const Type& out, Combiner combiner, DType dtype) {
   const WindowAxes at(axes, a.layout, "", a.out_layout);
@@ -85,7 +85,7 @@ te::Tensors compute_max_pool(size_t axes, const PoolAttrs& a, const te::Tensors&
   return {window(format("max_pool{}d", axes), axes, a, in[0], out, Combiner::Max, in[0]->dtype)};
 }
 
-// How many taps of the window at `place` lie in [0, extent), or in the padded range.
+// The number of taps of the window at `place` in [0, extent), or in the padded range.
 static Expr taps(const Expr& place, const Expr& extent, int64_t k, int64_t stride, int64_t dilation, int64_t before,
                  int64_t after, bool include_pad, bool ceil) {
   if ((include_pad || before + after == 0) && !ceil) return dim(k);

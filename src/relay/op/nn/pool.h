@@ -1,10 +1,10 @@
-// Pools over any number of axes, of which nn.max_pool2d, nn.avg_pool3d and their like are made:
+// Pools over any number of axes, the basis of nn.max_pool2d, nn.avg_pool3d and similar operators:
 //
 //   max_pool   out[n, c, p..] = max over the window of data[n, c, p * stride + k * dilation - before..]
 //   avg_pool   the mean over the window, of the taps inside of the data, or with count_include_pad of the padded data
 //
-// With ceil_mode the last window may hang over the padded data, unless it would begin behind the data; what hangs over
-// counts for nothing.
+// With ceil_mode the last window may extend beyond the padded data, unless it would begin after the data; taps beyond
+// it are ignored.
 #pragma once
 
 #include "relay/op/nn/conv.h"
@@ -15,10 +15,10 @@ struct PoolAttrs {
   Ints pool_size, strides, dilation, padding;
   std::string layout, out_layout;
   bool ceil_mode = false;
-  bool count_include_pad = false;  // of a mean only
+  bool count_include_pad = false;  // means only
 };
 
-// The attributes with the defaults of so many axes.
+// The attributes with the defaults for this number of axes.
 template <size_t axes>
 struct PoolOf : PoolAttrs {
   PoolOf() {
@@ -54,13 +54,13 @@ struct AvgPoolOf : PoolOf<axes> {
 
 Result<Type> infer_pool(size_t axes, const PoolAttrs& a, const Types& in);
 te::Tensors compute_max_pool(size_t axes, const PoolAttrs& a, const te::Tensors& in, const Type& out);
-// The number of taps that count in the mean of the window that makes element i; `data` is the data's shape.
+// The divisor of the mean in the window of element i: the number of taps that count. `data` is the data's shape.
 Expr counted_taps(size_t axes, const PoolAttrs& a, const Exprs& data, const Exprs& i);
 te::Tensors compute_avg_pool(size_t axes, const PoolAttrs& a, const te::Tensors& in, const Type& out);
 // For OpSpec::oracle; kind: "max" or "avg".
 std::string pool_oracle(size_t axes, const char* kind);
 
-// Everything but examples and rejects.
+// Everything except examples and rejects.
 template <size_t axes>
 OpSpec<MaxPoolOf<axes>> max_pool_spec(const char* name) {
   OpSpec<MaxPoolOf<axes>> spec;

@@ -1,9 +1,9 @@
 // The gradients of pools along H and W (pool.h) with respect to their data:
 //
 //   nn.max_pool2d_grad   out[n, c, y, x] = sum of out_grad of the windows whose first greatest tap is data[n, c, y, x]
-//   nn.avg_pool2d_grad   out[n, c, y, x] = sum of out_grad / count of the windows that data[n, c, y, x] lies in
+//   nn.avg_pool2d_grad   out[n, c, y, x] = sum of out_grad / count of the windows that contain data[n, c, y, x]
 //
-// Each element of the result goes over the taps of the window, and so over the windows in which it is that tap.
+// Each element of the result iterates over the taps of the window, and so over the windows in which it is that tap.
 #include <limits>
 
 #include "relay/op/nn/conv.h"
@@ -33,7 +33,7 @@ struct Window {
        pad = padding_sides(a.padding, 2);
   explicit Window(const nn::PoolAttrs& attrs) : a(attrs), at(2, attrs.layout, "", attrs.out_layout) {}
 
-  // The sum over the taps of what the windows give in which data's element i is that tap: value(window, tap).
+  // The sum over the taps of the values of the windows in which data's element i is that tap: value(window, tap).
   te::Tensor spread(const te::Tensor& data, const Exprs& windows, DType wide,
                     const std::function<Expr(const Exprs&, const Exprs&)>& value) const {
     return te::reduce("grad", data->shape, {dim(k[0]), dim(k[1])}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
@@ -81,7 +81,7 @@ te::Tensors compute_avg(const nn::PoolAttrs& a, const te::Tensors& in, const Typ
   const te::Tensor &grad = in[0], &data = in[1];
   const Window window(a);
   const DType wide = accumulator(data->dtype);
-  // What a window gives each of its taps: the mean of ones, over the number of taps, is one over the count.
+  // The share of each tap in a window: the mean of ones over the number of taps is one over the count.
   te::Tensor share = elementwise("share", grad, [&](const Exprs& w) {
     return divide(cast(wide, (*grad)(w)), cast(wide, nn::counted_taps(2, a, data->shape, w)));
   });
@@ -94,21 +94,22 @@ op::AttrValues attributes_of(const nn::PoolAttrs& a) {
           {"layout", a.layout},       {"ceil_mode", a.ceil_mode}, {"out_layout", a.out_layout}};
 }
 
-// The adjoint of giving each window's share to its taps: the mean of the window.
+// The adjoint of distributing each window's share to its taps: the mean of the window.
 ir::Exprs gradient_avg(const nn::PoolAttrs& a, const Adjoint& of) {
   op::AttrValues attrs = attributes_of(a);
   attrs.push_back({"count_include_pad", a.count_include_pad});
   return {grad::call("nn.avg_pool2d", {of.gradient}, attrs), nullptr};
 }
 
-// Of what the window's greatest tap was given: the number of that tap is found by giving each window's own number, one
-// window of each number at a time, which differentiating the pool itself does. nn.max_pool2d's gradient with respect to
-// `data` is linear in the gradient g of its result; its adjoint takes, for each window, what lies at its greatest tap.
+// The adjoint of selecting the greatest tap of each window. The number of that tap is found by differentiating the pool
+// itself, with each window's own number as gradient, for one window of each number at a time. nn.max_pool2d's gradient
+// with respect to `data` is linear in the gradient g of its result; its adjoint takes, for each window, the value at
+// its greatest tap.
 ir::Exprs gradient_max(const nn::PoolAttrs& a, const Adjoint& of) {
   const ir::Expr &out_grad = of.inputs[0], &data = of.inputs[1];
   const Dims& shape = grad::tensor(data).shape;
   const Window window(a);
-  // So much padding that im2col has the windows of the pool, with ceil_mode perhaps one more, which is cut off.
+  // Padding such that im2col has the windows of the pool, and with ceil_mode possibly one more, which is removed.
   IntLists around = {{0, 0}, {0, 0}};
   Dims split = {dim(0), dim(-4), dim(-1), dim(window.k[0] * window.k[1])};  // (N, C, taps, rows, columns)
   for (size_t d = 0; d < 2; ++d) {

@@ -29,8 +29,8 @@ std::vector<Example> examples(const std::string& more) {
   return out;
 }
 
-// A pool along H and W of each D, and one along D of what it makes; of a mean both count the taps of their own axes.
-// The first has N and C for one axis, for which one of them must have a name.
+// A pool along H and W of each D, and one along D of its result; for a mean both count the taps of their own axes. The
+// first merges N and C into one axis, for which one of them must have a name.
 ir::Expr definition(const char* pool2d, const nn::PoolAttrs& a, const ir::Exprs& in, const op::AttrValues& more) {
   const Ints k = per_axis(a.pool_size, 3), strides = per_axis(a.strides, 3), dilation = per_axis(a.dilation, 3),
              pad = padding_sides(a.padding, 3);

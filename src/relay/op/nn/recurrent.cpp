@@ -9,7 +9,7 @@ namespace {
 struct KnownActivation {
   const char* name;
   size_t parameters;
-  double alpha, beta;  // unless they are given
+  double alpha, beta;  // defaults
 };
 constexpr KnownActivation known_activations[] = {
     {"sigmoid", 0, 0, 0},
@@ -30,7 +30,7 @@ std::string trimmed(std::string_view s) {
   return begin == std::string_view::npos ? std::string() : std::string(s.substr(begin, end - begin + 1));
 }
 
-// At commas outside of parentheses.
+// Splits at commas outside of parentheses.
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> out;
   size_t begin = 0;
@@ -72,7 +72,7 @@ Result<Activation> parse_activation(const std::string& text) {
                     known->parameters);
 }
 
-// Input `tuple` in its parts, with what each is called in messages.
+// The parts of input `tuple`, with their names in messages.
 struct Part {
   const TensorType* type;
   std::string name;
@@ -144,7 +144,7 @@ Result<Type> infer_recurrent(const RecurrentForm& f, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   if (f.direction != "forward" && f.direction != "reverse" && f.direction != "bidirectional")
     return constraint("C1", "direction is \"{}\", not \"forward\", \"reverse\" or \"bidirectional\"", f.direction);
-  constexpr int64_t most_layers = 128;  // networks have less than ten; which one a state is of is a chain of choices
+  constexpr int64_t most_layers = 128;  // networks have fewer than ten; the choice of a state is a chain of selects
   if (f.layers < 1 || f.layers > most_layers)
     return constraint("C9", "layers is {}, not from 1 to {}", f.layers, most_layers);
   if (Result<std::vector<Activation>> a = activations_of(f); !a) return a.errors();
@@ -207,7 +207,7 @@ te::Tensor Direction::product(const te::Tensor& state, int64_t first, int64_t co
 
 namespace {
 
-// What the input adds to the gates in all steps, with the biases.
+// The input's contribution to the gates in all steps, with the biases.
 te::Tensor input_product(const Direction& d, const te::Tensor& data, bool with_recurrent_bias) {
   const DType dtype = accumulator(data->dtype);
   const te::Tensor product =
@@ -222,7 +222,7 @@ te::Tensor input_product(const Direction& d, const te::Tensor& data, bool with_r
   });
 }
 
-// The steps of one direction: for each state all of its values.
+// The steps of one direction: returns all values of each state.
 te::Tensors run_steps(Direction& d, const te::Tensor& data, const te::Tensors& initial, const te::Tensor& lengths,
                       bool reverse, const RecurrentCell& cell) {
   const Dim& steps = data->shape[0];
@@ -230,7 +230,7 @@ te::Tensors run_steps(Direction& d, const te::Tensor& data, const te::Tensors& i
     d.time = reverse ? steps - 1 - t : t;
     te::Tensors after = cell(d, before);
     for (size_t s = 0; s < after.size(); ++s) {
-      if (lengths) {  // behind the end of a sequence its state stays
+      if (lengths) {  // after the end of a sequence its state is kept
         const te::Tensor next = after[s];
         after[s] = elementwise(before[s]->name.c_str(), before[s], [&](const Exprs& i) {
           const Expr within = lt(d.time, cast(DType::int64(), (*lengths)({i[0]})));
@@ -274,7 +274,7 @@ class Layers {
   size_t first_state() const { return 1 + form_.weights() * static_cast<size_t>(form_.layers * form_.directions()); }
   bool is_reverse(size_t direction) const { return form_.direction == "reverse" || direction == 1; }
 
-  // The value of number `which`, of so many.
+  // The value of number `which`, of `count` values.
   static Expr chosen(const Expr& which, size_t count, const std::function<Expr(size_t k)>& value) {
     Expr result = value(count - 1);
     for (size_t k = count - 1; k-- > 0;)
@@ -282,7 +282,7 @@ class Layers {
     return result;
   }
 
-  // Row `row` of the states: for each state all of its values.
+  // Row `row` of the states: returns all values of each state.
   te::Tensors run_direction(size_t row, size_t direction, const te::Tensor& data) {
     Direction d;
     size_t next = 1 + row * form_.weights();
@@ -304,7 +304,7 @@ class Layers {
     return run_steps(d, data, initial, lengths_, is_reverse(direction), cell_);
   }
 
-  // What a direction of a layer gives in step t; a step of the reverse one is that much further from the end.
+  // The output of a direction of a layer in step t; a step of the reverse direction counts from the end.
   Expr output(size_t layer, size_t k, const Expr& t, const Expr& n, const Expr& unit) const {
     const te::Tensor& hidden = values_[layer * static_cast<size_t>(form_.directions()) + k][0];
     const Expr value = (*hidden)({is_reverse(k) ? steps() - t : t + 1, n, unit});

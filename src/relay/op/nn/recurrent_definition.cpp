@@ -1,4 +1,4 @@
-// Recurrent networks in other operators, step after step: what is differentiated.
+// Recurrent networks in terms of other operators, step by step, for differentiation.
 #include "relay/op/nn/recurrent.h"
 
 namespace relay::op::nn {
@@ -42,7 +42,7 @@ ir::Exprs split(const ir::Expr& x, int64_t parts, int64_t axis) {
 
 namespace {
 
-// Outputs of all steps, in the order of the sequence, then the last states.
+// The outputs of all steps, in the order of the sequence, then the last states.
 ir::Exprs steps_of(const DirectionValues& d, ir::Exprs state, const ir::Expr& lengths, int64_t steps, bool reverse,
                    bool bias_in_input, const RecurrentCellValues& cell) {
   ir::Expr all = call("nn.dense", {d.data, d.weight});

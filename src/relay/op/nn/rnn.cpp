@@ -2,7 +2,7 @@
 //
 //   h' = act(W x + R h + b + b')
 //
-// An operator of ours: Relay had none.
+// The original Relay had no such operator.
 #include "relay/op/nn/recurrent.h"
 
 namespace relay::ops {

@@ -1,7 +1,7 @@
-// nn.rotary_embedding: pairs of elements along the last axis turned by the angles whose cosine and sine are given
+// nn.rotary_embedding: rotates pairs of elements along the last axis by angles given as cosine and sine
 //   out[.., a] = data[.., a] * cos[.., j] - data[.., b] * sin[.., j]
 //   out[.., b] = data[.., b] * cos[.., j] + data[.., a] * sin[.., j]
-// with (a, b) = (j, j + R / 2), or (2 * j, 2 * j + 1) if interleaved, for j < R / 2; elements from R on stay.
+// with (a, b) = (j, j + R / 2), or (2 * j, 2 * j + 1) if interleaved, for j < R / 2; elements from R on are unchanged.
 //
 // Su et al., RoFormer, 2021. cos and sin have R / 2 as their last axis, and broadcast with data on the others.
 #include "relay/op/gradient.h"
@@ -57,7 +57,7 @@ te::Tensors compute(const RotaryEmbeddingAttrs& a, const te::Tensors& in, const 
       at.push_back(last);
       return cast(wide, (*t)(at));
     };
-    // j: which pair; the other element of it; whether this is the first.
+    // j: the index of the pair; the other element of it; true if this is the first.
     const Expr j = a.interleaved ? floordiv(k, 2) : floormod(k, std::max<int64_t>(half, 1));
     const Expr first = a.interleaved ? eq(floormod(k, 2), dim(0)) : lt(k, dim(half));
     const Expr other = a.interleaved ? select(first, k + 1, k - 1) : select(first, k + half, k - half);
@@ -78,7 +78,7 @@ ir::Expr definition(const RotaryEmbeddingAttrs& a, const ir::Exprs& in) {
   const ir::Expr x = part(0, a.interleaved ? 2 * half : half, step), y = part(from, 2 * half, step);
   ir::Exprs parts = {grad::minus(grad::times(x, in[1]), grad::times(y, in[2])),
                      grad::plus(grad::times(y, in[1]), grad::times(x, in[2]))};
-  if (a.interleaved) {  // one behind the other, then the pairs of the last two axes as one
+  if (a.interleaved) {  // one after the other, then the pairs of the last two axes merged
     const ir::Expr pairs = grad::call("stack", {ir::tuple(parts)}, {{"axis", last + 1}});
     Ints merged(static_cast<size_t>(last), 0);
     merged.push_back(-3);

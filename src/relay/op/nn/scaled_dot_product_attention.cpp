@@ -1,14 +1,14 @@
 // nn.scaled_dot_product_attention: softmax(query key' * scale + mask) value, for each head
 //
 // The input is a tuple: query (B, H, L, E), key (B, G, S, E), value (B, G, S, F), or all without the axis of heads;
-// with `masked` a mask behind them, with `cached` past_key (B, G, P, E) and past_value (B, G, P, F) at the end. Heads
-// of keys and values are shared by H / G heads of queries in a row. Keys and values of earlier calls come before the
-// new ones; the result then is a tuple: (out, key, value), the latter with those before.
+// with `masked` followed by a mask, with `cached` by past_key (B, G, P, E) and past_value (B, G, P, F) at the end. Each
+// head of keys and values is shared by H / G consecutive heads of queries. Keys and values of earlier calls precede the
+// new ones; the result then is a tuple: (out, key, value), the latter two with the earlier ones.
 //
-// A mask broadcasts to (B, H, L, P + S): bools say which keys a query sees, floats are added to the scores. With
-// is_causal query i sees the first P + i + 1 keys. A query that sees no key gives zeros.
+// A mask broadcasts to (B, H, L, P + S): bools are true for keys that a query sees, floats are added to the scores.
+// With is_causal query i sees the first P + i + 1 keys. The result of a query that sees no key is zero.
 //
-// Compiled as its definition, whose products and softmax lowering takes in blocks (lower/algorithms/attention).
+// Compiled as its definition, whose products and softmax are blocked by lowering (lower/algorithms/attention).
 #include <cmath>
 #include <limits>
 
@@ -59,7 +59,7 @@ Dim keys_of(const AttentionAttrs& a, const Tensors& in) {
 
 Result<Type> infer(const AttentionAttrs& a, const Types& types) {
   RELAY_ASSIGN(Tensors in, tuple_input(types, 0, "inputs"));
-  // (C1) There are as many tensors as the attributes say, of one float type; a mask may be bool.
+  // (C1) There are as many tensors as the attributes require, of one float type; a mask may be bool.
   const size_t wanted = 3 + (a.masked ? 1 : 0) + (a.cached ? 2 : 0);
   if (in.size() != wanted)
     return constraint("C1", "with masked={} and cached={} there are {} inputs, not {}", a.masked, a.cached, wanted,
@@ -68,14 +68,14 @@ Result<Type> infer(const AttentionAttrs& a, const Types& types) {
     if (in[k]->dtype != in[0]->dtype && !(a.masked && k == 3 && in[k]->dtype.is_bool()))
       return constraint("C1", "input {} is {}, but query is {}", k, in[k]->dtype.str(), in[0]->dtype.str());
   if (!in[0]->dtype.is_float()) return constraint("C1", "query must be floats, but is {}", in[0]->dtype.str());
-  // (C2) All but the mask have three axes, or four; batches are alike, and heads of keys divide those of queries.
+  // (C2) All except the mask have three axes, or four; batches are equal, and heads of keys divide those of queries.
   const size_t axes = in[0]->shape.size();
   for (size_t k = 0; k < in.size(); ++k) {
     if (a.masked && k == 3) continue;
     const Dims& shape = in[k]->shape;
     if ((axes != 3 && axes != 4) || shape.size() != axes || !agree(shape[0], in[0]->shape[0]))
       return constraint("C2", "input {} is {}, but query is {}", k, text(shape), text(in[0]->shape));
-    if (axes == 3 || k == 0) continue;  // agree() notes what it is asked: queries need not be as many as keys
+    if (axes == 3 || k == 0) continue;  // agree() records a condition: queries need not be as many as keys
     const bool divide =
         agree(shape[1], in[0]->shape[1]) ||
         (scalar::is_int(shape[1]) && scalar::is_int(in[0]->shape[1]) && divides(shape[1], in[0]->shape[1]));
@@ -146,7 +146,7 @@ ir::Expr definition(const AttentionAttrs& a, const ir::Exprs& in) {
   shape.back() = keys[keys.size() - 2];
   const ir::Expr never = grad::number(-std::numeric_limits<double>::infinity(), query);
 
-  ir::Expr seen;  // bools that broadcast to the scores; null: all keys
+  ir::Expr seen;  // bools that broadcast to the scores; null for all keys
   if (a.masked) {
     const ir::Expr mask = field_of(all, 3);
     const bool logical = grad::tensor(mask).dtype.is_bool();
@@ -215,7 +215,7 @@ OpDef nn_scaled_dot_product_attention() {
        .composite = true,
        .ours = true,
        .oracle = "attention(inputs, masked, cached, is_causal, scale)",
-       // Exponentials, and sums over width and keys, are rounded in another order in kernels.
+       // Kernels round exponentials, and sums over width and keys, in another order.
        .examples = examples(),
        .rejects = {{{"[(2, 5, 8), (2, 7, 8)]"}, "", "C1"},
                    {{"[(2, 5, 8), (2, 7, 8), (2, 7, 8) float64]"}, "", "C1"},

@@ -38,7 +38,7 @@ te::Tensors compute(const SoftmaxAttrs& a, const te::Tensors& in, bool logarithm
   te::Tensor exp = elementwise("exp", data, [&](const Exprs& i) { return unary(UnaryOp::Exp, shifted(i)); });
   te::Tensor sum = te::reduce("sum", rest, {data->shape[axis]}, Combiner::Sum,
                               [&](const Exprs& i, const Exprs& k) { return (*exp)(inserted(i, k[0])); });
-  // The sum is at least 1 and its reciprocal exact to half a unit.
+  // The sum is at least 1 and its reciprocal accurate to half a unit in the last place.
   te::Tensor scale = elementwise(logarithm ? "log" : "scale", sum, [&](const Exprs& i) {
     return logarithm ? unary(UnaryOp::Log, (*sum)(i)) : divide(number(1, dtype), (*sum)(i));
   });
@@ -49,7 +49,7 @@ te::Tensors compute(const SoftmaxAttrs& a, const te::Tensors& in, bool logarithm
   return {out};
 }
 
-// y (dy - sum(y dy)); of the logarithm: dy - exp(y) sum(dy).
+// y (dy - sum(y dy)); for the logarithm: dy - exp(y) sum(dy).
 ir::Exprs gradient(const SoftmaxAttrs& a, const Adjoint& of, bool logarithm) {
   const ir::Expr &y = of.output, &dy = of.gradient;
   auto sum = [&](ir::Expr t) {

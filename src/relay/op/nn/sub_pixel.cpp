@@ -18,10 +18,10 @@ struct SubPixelAttrs {
       field("mode", &SubPixelAttrs::mode, "Whether channels are block-major (DCR) or channel-major (CRD, or CDR).")};
 };
 
-// Relay wrote "CDR" for what ONNX calls "CRD".
+// Relay wrote "CDR" for ONNX's "CRD".
 bool channel_major(const std::string& mode) { return mode == "CRD" || mode == "CDR"; }
 
-// (C1) The layout is an order of NCHW, (C2) data has four axes, (C3) mode and block size make sense.
+// (C1) The layout is an order of NCHW, (C2) data has four axes, (C3) mode and block size are valid.
 Result<const TensorType*> check(const SubPixelAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "layout", a.layout, "NCHW"));
@@ -79,7 +79,7 @@ te::Tensors compute_to_depth(const SubPixelAttrs& a, const te::Tensors& in, cons
   })};
 }
 
-// The other one; it has no order of its own but "DCR".
+// Each is the other's gradient; only the order "DCR" exists for both.
 ir::Exprs gradient(const char* back, const SubPixelAttrs& a, const Adjoint& of) {
   if (a.mode != "DCR") {
     const ir::Expr& data = of.inputs[0];

@@ -1,6 +1,6 @@
 // nn.swiglu: out = gate * sigmoid(gate) * up
 //
-// The activation of gated feed-forward layers (Shazeer, GLU variants improve transformer, 2020), behind their products.
+// The activation of gated feed-forward layers (Shazeer, GLU variants improve transformer, 2020), after their products.
 #include "relay/op/gradient.h"
 
 namespace relay::ops {

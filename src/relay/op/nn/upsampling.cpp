@@ -1,7 +1,7 @@
 // nn.upsampling: images scaled by scale_h and scale_w: out[n, c, y, x] = data at (y / scale_h, x / scale_w),
-// interpolated; with align_corners the corners of both fall together.
-// nn.upsampling3d: the same for volumes, by scale_d, scale_h and scale_w; coordinate_transformation_mode says where a
-// place of the result lies in data (image/resize.h).
+// interpolated; with align_corners the corners of both coincide.
+// nn.upsampling3d: the same for volumes, by scale_d, scale_h and scale_w; coordinate_transformation_mode determines the
+// position in data (image/resize.h).
 // Layouts of both may have blocks (nn/blocked.h).
 // dyn.nn.upsampling, dyn.nn.upsampling3d: the same with the scales as inputs.
 #include <cmath>
@@ -73,7 +73,7 @@ Result<Type> scaled(const image::Resize& r, const std::string& letters, const st
   Dims out = data->shape;
   const std::vector<size_t> axes = image::resized_axes(r.layout);
   for (size_t d = 0; d < axes.size(); ++d) {
-    // (C3) Scales are positive, and whole where the extent is not known.
+    // (C3) Scales are positive, and integral if the extent is unknown.
     Dim& extent = out[axes[d]];
     const double scale = scales[d];
     if (!(scale > 0 && scale <= 0x1p40))
@@ -94,7 +94,7 @@ Result<Type> infer(const UpSamplingAttrs& a, const Types& in) {
 }
 
 Result<Type> infer_3d(const UpSampling3DAttrs& a, const Types& in) {
-  // (C4) The places are those of one of three modes.
+  // (C4) The coordinate mode is one of three.
   const std::string& mode = a.coordinate_transformation_mode;
   if (mode != "half_pixel" && mode != "align_corners" && mode != "asymmetric")
     return constraint("C4", "coordinate_transformation_mode \"{}\" is none of half_pixel, align_corners, asymmetric",
@@ -151,7 +151,7 @@ Result<Type> infer_dynamic(const A& a, const Types& in, const std::string& lette
   return ir::tensor_type(std::move(shape), dtype_of(known));
 }
 
-// Extents times scales, rounded; a scale that is not positive is refused.
+// Extents times scales, rounded; -1 for a scale that is not positive, which is refused.
 template <class A>
 te::Tensor dynamic_shape(const A& a, const te::Tensors& in) {
   Exprs sizes = in[0]->shape;

@@ -1,16 +1,15 @@
-// Convolution in Winograd's form, with the transform of the weight as an operator of its own:
+// Convolution in Winograd's form, with the transform of the weight as a separate operator:
 //
 //   along one axis, of m outputs from n = m + r - 1 inputs:   out = A [(G g) * (B d)]
 //
 // where g are the r taps and d the inputs. The matrices are those of Toom and Cook for the points p: row i of G is
 // p[i]^k / product(l != i)(p[i] - p[l]), of A^T p[i]^j, and of B the coefficients of product(l != i)(x - p[l]); the
-// last row stands for infinity: the highest coefficients, and in B those of product(l)(x - p[l]).
-// (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015; Blahut, Fast Algorithms for Signal
-// Processing.)
+// last row is for infinity: the highest coefficients, and in B those of product(l)(x - p[l]). (Lavin and Gray, Fast
+// Algorithms for Convolutional Neural Networks, 2015; Blahut, Fast Algorithms for Signal Processing.)
 //
 // nn.contrib_conv2d_winograd_weight_transform:     (O, C, r, r) to (n, n, O, C)
 // nn.contrib_conv3d_winograd_weight_transform:     (O, C, D, r, r) to (n, n, n, O, C); a depth of less than 3, or more
-//                                                  than 7, stays as it is, behind: (n, n, D, O, C)
+//                                                  than 7, is not transformed: (n, n, D, O, C)
 // nn.contrib_conv2d_winograd_nnpack_weight_transform: (O, C, 3, 3) to (O, C, 8, 8), of six outputs
 // nn.contrib_conv2d_winograd_without_weight_transform, nn.contrib_conv3d_..: the convolution with such a weight
 #include <algorithm>
@@ -24,7 +23,7 @@ namespace {
 using Matrix = std::vector<std::vector<double>>;
 
 constexpr double points[] = {0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1.0 / 3, -1.0 / 3};
-constexpr int64_t max_points = 1 + static_cast<int64_t>(std::size(points));  // and infinity
+constexpr int64_t max_points = 1 + static_cast<int64_t>(std::size(points));  // plus infinity
 
 struct Transforms {
   Matrix weight, data, out;  // G (n, r), B (n, n), A (m, n)
@@ -69,7 +68,7 @@ te::Tensor matrix(const char* name, const Matrix& values, DType dtype) {
                      [&](const Exprs& i) { return one_of(i[0] * columns + i[1], all); });
 }
 
-// The tensor with sum(k) matrix[i, k] * tensor[.., k, ..] along an axis.
+// sum(k) matrix[i, k] * tensor[.., k, ..] along an axis of the tensor.
 te::Tensor transformed(const char* name, const te::Tensor& tensor, size_t axis, const te::Tensor& m) {
   Exprs shape = tensor->shape;
   shape[axis] = m->shape[0];
@@ -106,7 +105,7 @@ struct NnpackAttrs {
 
 bool transforms_depth(const Dim& extent) { return scalar::is_int(extent) && extent->ivalue > 2 && extent->ivalue < 8; }
 
-// (C2) The taps are a number, and tiles are not empty and not too large.
+// (C2) The number of taps is known, and tiles are not empty and not too large.
 Status check_tile(int64_t tile, const Dim& taps) {
   if (!scalar::is_int(taps) || taps->ivalue < 1)
     return constraint("C2", "the weight has {} taps along an axis, which is not a positive number", scalar::str(taps));
@@ -152,7 +151,7 @@ te::Tensors compute_transform(const TransformAttrs& a, const te::Tensors& in, co
   })};
 }
 
-// (O, C, ..) with the axes from `first` on transformed, each by a product with a constant.
+// (O, C, ..) with the axes from `first` on transformed, each by a product with a constant matrix.
 ir::Expr transformed_weight(const ir::Expr& weight, int64_t first, int64_t tile) {
   const TensorType& type = grad::tensor(weight);
   ir::Expr t = weight;
@@ -207,7 +206,7 @@ struct ConvAttrs : nn::ConvOf<axes> {
       nn::ConvOf<axes>::fields);
 };
 
-// What the weight's shape and kernel_size say: the taps along each axis, and whether it is transformed.
+// The taps along each axis, from the weight's shape and kernel_size, and whether the axis is transformed.
 struct Window {
   Ints taps;
   std::vector<bool> is_transformed;
@@ -217,7 +216,7 @@ template <size_t axes>
 Result<Window> window_of(const ConvAttrs<axes>& a, const Dims& weight) {
   Window w{Ints(axes), std::vector<bool>(axes, true)};
   if (axes == 3) {
-    // (C5) The taps along the depth say whether it is transformed.
+    // (C5) The taps along the depth determine whether it is transformed.
     if (!a.kernel_size || a.kernel_size->size() != axes)
       return constraint("C5", "kernel_size must be given, with {} extents", axes);
     w.is_transformed[0] = transforms_depth(dim((*a.kernel_size)[0]));
@@ -239,12 +238,12 @@ template <size_t axes>
 Result<Type> infer_conv(const ConvAttrs<axes>& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 1, "weight"));
-  // (C1) Data is (N, C, space), the weight what the transform gives; both are floats of one type.
+  // (C1) Data is (N, C, space), the weight a transformed one; both are floats of one type.
   RELAY_RETURN_IF_ERROR(expect_rank("C1", data, axes + 2, "data"));
   RELAY_RETURN_IF_ERROR(expect_rank("C1", weight, axes + 2, "weight"));
   if (!data->dtype.is_float()) return constraint("C1", "data must be floats, but is {}", data->dtype.str());
   RELAY_RETURN_IF_ERROR(expect_same_dtype("C1", data, "data", weight, "weight"));
-  // (C3) Windows move by one, taps stand side by side, there is one group, and the layouts are the plain ones.
+  // (C3) Strides and dilation are 1, there is one group, and the layouts are the plain ones.
   auto ones = [](const Ints& values) {
     return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 1; });
   };
@@ -253,7 +252,7 @@ Result<Type> infer_conv(const ConvAttrs<axes>& a, const Types& in) {
       (!a.out_layout.empty() && a.out_layout != plain.data_layout))
     return constraint("C3", "strides, dilation and groups must be 1, and layouts {}", plain.data_layout);
   RELAY_ASSIGN(const Ints padding, padding_sides("C3", a.padding, axes));
-  // (C4) Data has the weight's channels; channels, where given, is what the weight has.
+  // (C4) Data has the weight's channels; channels, if set, is that of the weight.
   if (!agree(data->shape[1], weight->shape[axes + 1]) || (a.channels && !agree(dim(*a.channels), weight->shape[axes])))
     return constraint("C4", "data {} and weight {} do not have the same channels, or channels is another",
                       text(data->shape), text(weight->shape));
@@ -277,7 +276,7 @@ te::Tensors compute_conv(const ConvAttrs<axes>& a, const te::Tensors& in, const 
   Ints before = {0, 0}, after = {0, 0};
   for (size_t d = 0; d < axes; ++d) before.push_back(pad[d]), after.push_back(pad[axes + d]);
   const te::Tensor data = padded(in[0], before, after, number(0, in[0]->dtype));
-  // (N, C, tiles.., places of a tile..); along an axis that is not transformed a tile is one output.
+  // (N, C, tiles.., elements of a tile..); along an axis that is not transformed a tile is one output.
   Exprs tiled = {data->shape[0], data->shape[1]};
   auto tile = [&](size_t d) { return w.is_transformed[d] ? a.tile_size : 1; };
   for (size_t d = 0; d < axes; ++d) tiled.push_back(floordiv(shape[2 + d] + (tile(d) - 1), dim(tile(d))));
@@ -321,8 +320,8 @@ te::Tensors compute_conv(const ConvAttrs<axes>& a, const te::Tensors& in, const 
   })};
 }
 
-// The same by operators: the tiles are what a window takes that moves by a tile. Behind the data is so much padding
-// that the last one is whole.
+// The same by operators: tiles are the windows with a stride of one tile. Data is padded at the end so that the last
+// tile is complete.
 template <size_t axes>
 ir::Expr definition_of_conv(const ConvAttrs<axes>& a, const ir::Exprs& in) {
   const Dims &data = grad::tensor(in[0]).shape, &weight = grad::tensor(in[1]).shape;
@@ -331,8 +330,8 @@ ir::Expr definition_of_conv(const ConvAttrs<axes>& a, const ir::Exprs& in) {
   const Window w = *window_of(a, weight);
   const Ints pad = padding_sides(a.padding, axes);
   IntLists around = {{0, 0}, {0, 0}};
-  IntLists of_outputs = around;  // as long as the result is
-  Ints size, places;             // a tile's outputs and inputs
+  IntLists of_outputs = around;  // as long as the result
+  Ints size, places;             // the outputs and inputs of a tile
   Dims tiles;
   for (size_t d = 0; d < axes; ++d) {
     size.push_back(w.is_transformed[d] ? a.tile_size : 1), places.push_back(size[d] + w.taps[d] - 1);
@@ -438,7 +437,7 @@ OpDef nn_contrib_conv2d_winograd_nnpack_weight_transform() {
       "Conv2DWinogradNNPACKWeightTransformAttrs");
 }
 
-// Rounding grows with the tile: the largest entries of the matrices of six points are 5.
+// Rounding errors grow with the tile: the largest entries of the matrices of six points are 5.
 OpDef nn_contrib_conv2d_winograd_without_weight_transform() {
   using namespace winograd_cpp;
   return convolution<2>("nn.contrib_conv2d_winograd_without_weight_transform", "(n, n, O, C)",

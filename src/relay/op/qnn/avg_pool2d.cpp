@@ -1,5 +1,5 @@
-// qnn.avg_pool2d: the mean, rounded towards zero, of data requantised as the output, in int32; what is counted of the
-// padding counts as the integer 0
+// qnn.avg_pool2d: the mean, rounded towards zero, of data requantised as the output, in int32; counted padding has the
+// integer value 0
 #include "relay/op/nn/pool.h"
 #include "relay/op/qnn/quantized.h"
 

@@ -61,7 +61,7 @@ te::Tensors compute_sum(const BroadcastAttrs& a, const te::Tensors& in, const Ty
 te::Tensors compute_product(const BroadcastAttrs& a, const te::Tensors& in, const Type& out) {
   const qnn::Parameters left = side_of(in, 0, a.lhs_axis), right = side_of(in, 1, a.rhs_axis);
   auto at = [&](size_t k, const Exprs& i) { return broadcast_indices(in[k], i); };
-  // One scale of the product, or one for each element.
+  // A single scale of the product, or a scale for each element.
   const bool one = left.scale->shape.empty() && right.scale->shape.empty();
   const DType real = left.scale->dtype == right.scale->dtype ? left.scale->dtype : DType::float64();
   te::Tensor scale = te::compute("scale", one ? Exprs{} : shape_of(out), [&](const Exprs& i) {

@@ -1,4 +1,4 @@
-// qnn.concatenate: the tensors, each requantised as the output, one behind the other along an axis
+// qnn.concatenate: the tensors, each requantised as the output, concatenated along an axis
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {

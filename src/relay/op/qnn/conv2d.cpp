@@ -1,6 +1,6 @@
 // qnn.conv2d, qnn.conv2d_transpose: nn.conv2d and nn.conv2d_transpose of data - input_zero_point and weight -
-// weight_zero_point, in int32. What surrounds data stands for the number 0. The scale of the result is input_scale *
-// weight_scale; whoever requantises it needs both, the sum does not.
+// weight_zero_point, in int32. Padding represents the number 0. The scale of the result is input_scale * weight_scale;
+// requantising needs both, the sum does not.
 #include "relay/op/nn/conv_transpose.h"
 #include "relay/op/qnn/quantized.h"
 
@@ -11,7 +11,7 @@ namespace {
 constexpr const char* data_name = "data";
 constexpr const char* weight_name = "weight";
 
-// Of the two tensors in front, and the parameters behind them.
+// The type by the first two tensors, and the parameters after them.
 template <class A>
 Result<Type> infer(const A& a, const Types& in, Result<Type> (*of_integers)(const A&, const Types&)) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, data_name));
@@ -35,7 +35,7 @@ te::Tensors without_zero_points(const te::Tensors& in, const std::string& kernel
           qnn::shifted("weight", in[1], {in[4], in[5], kernel_layout.find('O')})};
 }
 
-// A zero point that is known and is a number of the type; nothing: it is neither.
+// A zero point that is a known value in the range of the type, else nullopt.
 std::optional<int64_t> known_zero_point(const te::Tensor& zero_point, DType type) {
   if (!zero_point->body || !scalar::is_int(zero_point->body)) return std::nullopt;
   const auto [least, most] = qnn::range_of(type);
@@ -55,7 +55,7 @@ std::string oracle(const std::string& of_numbers) {
       of_numbers);
 }
 
-// What stands behind data and weight.
+// The inputs after data and weight.
 std::vector<std::string> with_parameters(std::vector<std::string> types, const char* weight = "()") {
   for (std::string type :
        {std::string("()"), std::string("() int32"), std::string(weight), std::string(weight) + " int32"})
@@ -88,7 +88,7 @@ OpDef qnn_conv2d() {
   op::OpSpec<Attrs> spec = nn::conv_spec<2>();
   spec.name = "qnn.conv2d";
   spec.doc = "Two-dimensional convolution of quantised data with a quantised weight, in int32.";
-  spec.gradient = {};  // of integers there is none
+  spec.gradient = {};  // integers have no gradient
   spec.inputs.insert(spec.inputs.end(), parameters.begin(), parameters.end());
   spec.infer = [](const Attrs& a, const Types& in) {
     return infer<Attrs>(a, in, [](const Attrs& sum, const Types& t) { return nn::infer_conv(2, sum, t); });
@@ -96,7 +96,7 @@ OpDef qnn_conv2d() {
   spec.compute = [](const Attrs& a, const te::Tensors& in, const Type& out) {
     const std::optional<int64_t> zero_point = known_zero_point(in[3], in[0]->dtype);
     if (!zero_point) return nn::compute_conv(2, a, without_zero_points(in, a.kernel_layout), out);
-    // Padding by the zero point keeps the data as narrow as they are.
+    // Padding by the zero point keeps the data narrow.
     te::Tensors narrow = in;
     narrow[0] = nn::padded_data(2, a, in[0], imm(*zero_point, in[0]->dtype));
     Attrs inside = a;

@@ -1,10 +1,10 @@
 // Products of quantised matrices, in int32, of the integers without their zero points:
 //
 // qnn.dense:              out[.., o] = sum(k) (data[.., k] - input_zero_point) * (weight[o, k] - weight_zero_point[o])
-// qnn.contrib_dense_pack: the same with the weight in blocks, as weight_layout says: "NC16n4c" is
+// qnn.contrib_dense_pack: the same with a blocked weight, by weight_layout: "NC16n4c" is
 //                         weight[o / 16, k / 4, o % 16, k % 4]
 // qnn.batch_matmul:       out[b, m, n] = sum(k) (x[b, m, k] - x_zero_point) * (y[b, k, n] - y_zero_point), either
-//                         perhaps given transposed; a batch of one is used for every b
+// optionally transposed; a batch of one is used for every b
 #include <algorithm>
 
 #include "relay/op/nn/contraction.h"
@@ -53,13 +53,13 @@ Status check(const Types& in, const char* first, const char* second, const OptDT
   return ok();
 }
 
-// The extents of the blocks of N and C; 0: there are none.
+// The extents of the blocks of N and C; 0 if absent.
 struct Blocks {
   int64_t n = 0, c = 0;
   size_t rank() const { return 2 + (n != 0) + (c != 0); }
 };
 
-// (C2) A layout is "NC" and the blocks behind it.
+// (C2) A layout is "NC" followed by the blocks.
 Result<Blocks> blocks_of(const std::string& layout) {
   Blocks blocks;
   bool good = layout.rfind("NC", 0) == 0;
@@ -89,13 +89,13 @@ Result<Type> infer_dense(const DenseAttrs& a, const Types& in, const std::string
   for (int64_t block : {blocks.n, blocks.c})
     if (block && !agree(weight->shape[next++], dim(block)))
       return constraint("C2", "weight {} does not have the blocks of \"{}\"", text(weight->shape), layout);
-  // (C3) The summed axes are of one size.
+  // (C3) The summed axes have the same size.
   Dim units = scalar::simplify(weight->shape[0] * std::max(blocks.n, int64_t{1}));
   Dim features = scalar::simplify(weight->shape[1] * std::max(blocks.c, int64_t{1}));
   if (!agree(data->shape.back(), features))
     return constraint("C3", "data has {} features, but weight expects {}", scalar::str(data->shape.back()),
                       scalar::str(features));
-  // (C4) units, where given, is that of the weight.
+  // (C4) units, if set, is that of the weight.
   if (a.units && !agree(dim(*a.units), units))
     return constraint("C4", "units is {}, but weight has {}", *a.units, scalar::str(units));
   // (C5) Data has one scale and zero point, the weight one or one for each unit.
@@ -131,7 +131,7 @@ Result<Type> infer_batch(const BatchMatmulAttrs& a, const Types& in) {
   // (C2) Both have three axes.
   RELAY_RETURN_IF_ERROR(expect_rank("C2", x, 3, "x"));
   RELAY_RETURN_IF_ERROR(expect_rank("C2", y, 3, "y"));
-  // (C3) The batches are equal, or one of them is 1; the summed axes are of one size.
+  // (C3) The batches are equal, or one of them is 1; the summed axes have the same size.
   RELAY_ASSIGN(Dims batch, broadcast_shape("C3", {x->shape[0]}, {y->shape[0]}));
   if (!agree(x->shape[a.transpose_a ? 1 : 2], y->shape[a.transpose_b ? 2 : 1]))
     return constraint("C3", "x {} and y {} cannot be multiplied", text(x->shape), text(y->shape));

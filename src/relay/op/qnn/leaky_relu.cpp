@@ -1,8 +1,8 @@
 // qnn.leaky_relu: with data' requantised as the output, in int32:
 //
-//   out = data' where that is at least output_zero_point, else alpha * data' + (1 - alpha) * output_zero_point
+//   out = data' if data' >= output_zero_point, else alpha * data' + (1 - alpha) * output_zero_point
 //
-// Both products by integers, each rounded, halves up.
+// Both products are computed in integers, each rounded, halves up.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +30,7 @@ Result<Type> infer(const LeakyReluAttrs& a, const Types& in) {
   return in[0];
 }
 
-// x (int64) times a number that is known.
+// x (int64) times a known factor.
 Expr times(const Expr& x, double factor) {
   int exponent = 0;
   int64_t multiplier = std::llround(std::ldexp(std::frexp(factor, &exponent), 31));

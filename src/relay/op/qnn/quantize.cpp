@@ -24,7 +24,7 @@ struct DequantizeAttrs {
                  field("axis", &DequantizeAttrs::axis, "The axis that scales and zero points go along.")};
 };
 
-// The extent along the axis; of a scalar one. (C3) The axis exists.
+// The extent along the axis; 1 for a scalar. (C3) The axis exists.
 Result<Dim> extent_of(const TensorType* data, int64_t axis) {
   if (data->shape.empty()) return dim(1);
   RELAY_ASSIGN(int64_t at, normal_axis("C3", axis, rank(data)));

@@ -41,12 +41,12 @@ Expr saturated(const Expr& value, DType dtype) {
   return cast(dtype, min(max(value, dim(least)), dim(most)));
 }
 
-// The parts of a double: bits 52 to 62 are the exponent, those below the fraction. Scales and their quotients are no
-// subnormal doubles; 0 has the multiplier 0.
+// The parts of a double: bits 52 to 62 are the exponent, the lower bits the fraction. Scales and their quotients are
+// not subnormal doubles; 0 has the multiplier 0.
 Factors factors(const te::Tensor& real) {
   auto bits = [](const Expr& x) { return scalar::reinterpret(DType::int64(), x); };
   auto down = [](const Expr& x, int64_t by) { return scalar::binary(BinaryOp::Shr, x, dim(by)); };
-  // The 53 bits of the fraction, rounded to 31; 2^31 where that carries.
+  // The 53 bits of the fraction, rounded to 31; 2^31 if that carries.
   auto rounded = [=](const Expr& x) {
     Expr fraction = scalar::binary(BinaryOp::BitAnd, bits(x), dim((int64_t{1} << 52) - 1)) + (int64_t{1} << 52);
     return down(fraction + (int64_t{1} << 21), 22);

@@ -1,10 +1,10 @@
-// What the operators on quantised tensors share. A quantised tensor is integers with a scale and a zero point, one pair
-// for all of it or one for each index of an axis:
+// Shared parts of the operators on quantised tensors. A quantised tensor consists of integers with a scale and a zero
+// point, one pair for all of it or one for each index of an axis:
 //
 //   real = scale * (quantised - zero_point)
 //
-// Requantising brings integers to another pair by integer arithmetic. The factor scale / output_scale is a multiplier
-// of 31 bits and a power of two, so results are the same bits on every machine.
+// Requantising converts integers to another pair by integer arithmetic. The factor scale / output_scale is a 31-bit
+// multiplier and a power of two, so results are bit-identical on every machine.
 #pragma once
 
 #include "relay/op/math/fixed_point.h"
@@ -12,22 +12,22 @@
 namespace relay::op::qnn {
 
 // --- types -----------------------------------------------------------------------------------------------------------
-// The tensor is of one of the integer types that values are quantised to: int8, uint8, int16, uint16, int32.
+// Checks that the tensor has one of the integer types of quantised values: int8, uint8, int16, uint16, int32.
 Status expect_quantized(const char* number, const TensorType* type, const char* name);
 bool is_quantized(DType dtype);
-// in[k] and in[k + 1] are a scale (a float) and a zero point (an integer): one, or one for each of `extent` (null:
-// one).
+// Checks that in[k] and in[k + 1] are a scale (a float) and a zero point (an integer): single values if `extent` is
+// null, else one each or one for each of `extent`.
 Status expect_parameters(const char* number, const Types& in, size_t k, const char* name, const Dim& extent = {});
 
 // --- computation -----------------------------------------------------------------------------------------------------
-// The integers of a type.
+// The least and the greatest integer of a type.
 std::pair<int64_t, int64_t> range_of(DType dtype);
-// An int64 as `dtype`, the nearest that it has.
+// An int64 as the nearest value of `dtype`.
 Expr saturated(const Expr& value, DType dtype);
 
 struct Parameters {
   te::Tensor scale, zero_point;
-  size_t axis = 0;  // of the tensor, where there are several
+  size_t axis = 0;  // the axis of the tensor, if there are several values
 
   Expr scale_at(const Exprs& i) const { return (*scale)(place(scale, i)); }
   Expr zero_at(const Exprs& i, DType dtype) const { return cast(dtype, (*zero_point)(place(zero_point, i))); }
@@ -36,7 +36,7 @@ struct Parameters {
   Exprs place(const te::Tensor& t, const Exprs& i) const { return t->shape.empty() ? Exprs{} : Exprs{i[axis]}; }
 };
 
-// Positive numbers as multiplier * 2^(shift - 31), where the multiplier has 31 bits.
+// Positive numbers as multiplier * 2^(shift - 31), with a 31-bit multiplier.
 struct Factors {
   te::Tensor real;  // float64
   te::Tensor multiplier, shift;
@@ -50,16 +50,17 @@ struct Requantize {
   Rounding rounding = Rounding::HalvesUp;
   DType compute = DType::int64();  // or a float type
 };
-// value (int64, zero point taken off) times a factor, plus a zero point. `at`: where the factors are read.
+// value (int64, zero point subtracted) times a factor, plus a zero point. `at`: the indices at which the factors are
+// read.
 Expr requantized(const Expr& value, const Factors& factor, const Exprs& at, const Expr& output_zero_point,
                  const Requantize& r);
-// The same of a whole tensor.
+// The same for a whole tensor.
 te::Tensor requantized(const te::Tensor& data, const Parameters& from, const te::Tensor& output_scale,
                        const te::Tensor& output_zero_point, const Requantize& r);
 
 // data - zero_point, int32.
 te::Tensor shifted(const char* name, const te::Tensor& data, const Parameters& p);
-// A float stage as integers: value / scale + zero_point, the nearest that `dtype` has, halves to the even one.
+// A float stage as integers: value / scale + zero_point, rounded to the nearest value of `dtype`, ties to even.
 Expr quantized(const Expr& value, const Expr& scale, const Expr& zero_point, DType dtype);
 // scale * (value - zero_point), in the scale's accumulator type.
 Expr dequantized(const Expr& value, const Expr& scale, const Expr& zero_point);

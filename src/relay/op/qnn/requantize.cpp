@@ -1,9 +1,9 @@
-// qnn.requantize: integers of one scale and zero point as those of another:
+// qnn.requantize: converts integers from one scale and zero point to another:
 //
 //   out = output_zero_point + input_scale / output_scale * (data - input_zero_point), rounded, within out_dtype
 //
-// By integers (quantized.h), or with compute_dtype "float32" or "float64" by floats. "UPWARD" rounds halves up,
-// "TONEAREST" away from zero, and with floats to the even one.
+// Computed in integers (quantized.h), or with compute_dtype "float32" or "float64" in floats. "UPWARD" rounds halves
+// up, "TONEAREST" away from zero, and in floats to even.
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {
@@ -29,7 +29,7 @@ Result<Type> infer(const RequantizeAttrs& a, const Types& in) {
   if (data->dtype != DType::int64()) RELAY_RETURN_IF_ERROR(qnn::expect_quantized("C1", data, "data"));
   if (!qnn::is_quantized(a.out_dtype))
     return constraint("C1", "out_dtype must be int8, uint8, int16, uint16 or int32, but is {}", a.out_dtype.str());
-  // (C2) The rounding and the type that is computed in are known ones.
+  // (C2) The rounding and the type of the computation are known ones.
   if (a.rounding != "None" && a.rounding != "UPWARD" && a.rounding != "TONEAREST")
     return constraint("C2", "rounding must be \"UPWARD\" or \"TONEAREST\", but is \"{}\"", a.rounding);
   if (const std::string& t = a.compute_dtype; t != "None" && t != "int64" && t != "float32" && t != "float64")
@@ -72,7 +72,7 @@ std::vector<Example> examples() {
                  .attrs = "axis=1, out_dtype=\"uint8\", rounding=\"TONEAREST\"",
                  .symbolic = {"(n, 3, m) int32", "(3,)", "(3,) int32", "()", "() int32"},
                  .ranges = {{-900, 9000}, {0.005, 0.01}, {-20, 20}, {0.3, 0.6}, {0, 9}}});
-  // Upwards: more bits than before.
+  // To a wider type.
   out.push_back({.inputs = {"(9,) int8", "()", "() int32", "()", "() int32"},
                  .attrs = "out_dtype=\"int32\"",
                  .ranges = {{-128, 127}, {3, 4}, {-20, 20}, {0.01, 0.02}, {-9, 9}}});

@@ -1,5 +1,5 @@
-// What quantising does to numbers that stay floats; the type is one of the inputs (0: none, 1: int8, 2: uint8, 3:
-// int32):
+// Simulated quantisation: its effect on numbers that remain floats. The type is an input (0: no quantisation, 1: int8,
+// 2: uint8, 3: int32):
 //
 // qnn.simulated_quantize:   out = min(max(round(data / scale) + zero_point, least), most); of type 0 data
 // qnn.simulated_dequantize: out = (data - zero_point) * scale; of type 0 data
@@ -91,7 +91,7 @@ OpDef simulated(const char* name, const char* doc, const char* type, const std::
 
 Result<Type> infer_annotation(const AnnotationAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) All are floats of one type, and but for data one value.
+  // (C1) All are floats of one type, and all except data are one value.
   const char* names[] = {"data", "dom_scale", "clip_min", "clip_max"};
   for (size_t k = 0; k < 4; ++k) {
     RELAY_ASSIGN(const TensorType* t, tensor_input(in, k, names[k]));

@@ -1,6 +1,6 @@
 // qnn.softmax: softmax along an axis of int8, by integers (arXiv 2207.01405, algorithm 1)
 //
-// With u = round(1 / scale), the integer that stands for 1, and x = data - max(data), all in int32:
+// With u = round(1 / scale), the integer that represents 1, and x = data - max(data), all in int32:
 //
 //   p = x + (x >> 1) - (x >> 4)              x * log2(e)
 //   q = -p / u,  r = -(p + q * u)            2^(p / u) = 2^-q * 2^(-r / u), of which the second is about 1 - r / 2u

@@ -1,4 +1,4 @@
-// The functions of one quantised number: f(scale * (x - zero_point)), computed in float32 and quantised. One row a
+// Functions of one quantised number: f(scale * (x - zero_point)), computed in float32 and quantised. One row per
 // function.
 #include "relay/op/qnn/quantized.h"
 
@@ -11,7 +11,7 @@ struct Row {
   const char* doc;
   Expr (*value)(const Expr& x);
   const char* oracle;     // of x
-  bool positive = false;  // the function is of positive numbers
+  bool positive = false;  // the function is defined for positive numbers only
 };
 
 template <UnaryOp op>

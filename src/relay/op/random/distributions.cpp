@@ -1,9 +1,9 @@
-// What is drawn from the generator (threefry.h); each result is (the state behind, the numbers).
+// Draws from the generator (threefry.h); each result is (the state after the draw, the numbers).
 //
 // random.uniform:     low + u * (high - low), where u is the upper 23 of 32 random bits (of float64 52 of 64)
-// random.normal:      mean + scale * sqrt(-2 * log(1 - u)) * sin(2 * pi * v), with u the first half of what is drawn, v
-//                     the second
-// The forms with _like take the shape of an input.
+// random.normal:      mean + scale * sqrt(-2 * log(1 - u)) * sin(2 * pi * v), with u the first half of the drawn
+//                     numbers, v the second
+// The variants with _like take the shape of an input.
 // random.multinomial: the index k of the first of the running sums of probabilities (scaled to sum to one) above u
 #include <cmath>
 #include <numbers>
@@ -37,12 +37,12 @@ struct MultinomialAttrs {
       std::tuple{field("num_samples", &MultinomialAttrs::num_samples, "How many are drawn of each row.")};
 };
 
-// Number i of what was drawn, in [0, 1).
+// Number i of the drawn ones, in [0, 1).
 Expr unit(const te::Tensor& bits, const Expr& i, DType dtype) {
   const int64_t fraction = dtype == DType::float64() ? 52 : 23;
   Expr all = (*bits)({i});
   Expr kept = scalar::binary(BinaryOp::Shr, all, imm(dtype == DType::float64() ? 12 : 9, DType::uint64()));
-  // Of float32 the lower 32 of the 64 bits count.
+  // For float32 the lower 32 of the 64 bits are used.
   kept = scalar::binary(BinaryOp::BitAnd, kept, imm((int64_t{1} << fraction) - 1, DType::uint64()));
   return cast(dtype, cast(DType::int64(), kept)) * number(std::ldexp(1.0, static_cast<int>(-fraction)), dtype);
 }
@@ -102,8 +102,8 @@ te::Tensors compute_normal(const te::Tensors& in, const Type& out) {
           })};
 }
 
-// Of numbers that are low + u * (high - low), or mean + scale * z: u or z is drawn again from the same state, with
-// `attrs`, and with `like` where that says the shape.
+// For numbers low + u * (high - low), or mean + scale * z: redraws u or z from the same state, with `attrs`, and with
+// `like` if that determines the shape.
 ir::Exprs gradient(const Adjoint& of, const char* name, bool uniform, DType dtype, const AttrValues& attrs) {
   const ir::Expr dy = ir::get(of.gradient, 1);
   ir::Exprs again{of.inputs[0], ir::constant(0, dtype), ir::constant(1, dtype)};
@@ -161,7 +161,7 @@ te::Tensors compute_multinomial(const MultinomialAttrs&, const te::Tensors& in, 
                                              });
                                            });
                                          });
-  // The place of the first running sum above a number is in [low, low + length].
+  // The index of the first running sum above a number is in [low, low + length].
   auto search = [&](const Exprs& i, const Expr& bits, const Expr& number, const BufferRef& result) {
     return with_cell("low", dim(0), [&](const Cell& low) {
       return with_cell("length", count, [&](const Cell& length) {
@@ -191,10 +191,10 @@ te::Tensors compute_multinomial(const MultinomialAttrs&, const te::Tensors& in, 
           })};
 }
 
-// A distribution with two parameters; `like`: its name where an input says the shape.
+// A distribution with two parameters; `like`: its name for the variant that takes the shape of an input.
 struct Distribution {
   const char *name, *like, *doc;
-  std::pair<const char*, const char*> first, second;  // the parameters, and what they are
+  std::pair<const char*, const char*> first, second;  // the parameters, and their descriptions
   te::Tensors (*compute)(const te::Tensors& in, const Type& out);
   const char *oracle, *oracle_like;
   bool is_uniform;

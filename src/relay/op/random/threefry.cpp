@@ -1,4 +1,4 @@
-// random.threefry_generate: (the state behind, random words)
+// random.threefry_generate: (the state after the draw, random words)
 // random.threefry_split:    two states that draw different numbers
 #include "relay/op/random/threefry.h"
 
@@ -26,7 +26,7 @@ Status expect_key(const Types& in) {
 
 te::Tensor threefry(const te::Tensor& key, const Expr& n,
                     const std::function<Expr(const Expr& block, const Expr& word)>& counter) {
-  // The key with a fifth word, by which the xor of all is a constant.
+  // The key with a fifth word that makes the xor of all words a constant.
   te::Tensor full = te::compute("full_key", {dim(5)}, [&](const Exprs& i) {
     Expr last = word(0x1BD11BDAA9FC1A22);
     for (int64_t k = 0; k < 4; ++k) last = plain(BinaryOp::BitXor, last, at(key, k));
@@ -58,7 +58,7 @@ te::Tensor threefry(const te::Tensor& key, const Expr& n,
   return state;
 }
 
-// A generator whose counter would run over takes the next step of its path, or at the path's end a new key.
+// If the counter would overflow, the generator takes the next step of its path, or at the path's end a new key.
 Drawn draw(const te::Tensor& key, const Expr& n) {
   const Expr drawn = cast(u64, n), none = word(0);
   Expr room = lt(at(key, 7), word(~uint64_t{0}) - drawn);
@@ -75,7 +75,7 @@ Drawn draw(const te::Tensor& key, const Expr& n) {
     Expr renewed = one_of(i[0], {new_key, new_key, new_key, new_key, none, none, none, none, top, none});
     return select(room, (*key)(i), select(ended, renewed, step));
   });
-  // Blocks of four words; what is left over has a block of its own, whose counter follows the words drawn before it.
+  // Blocks of four words; the remainder has a separate block, whose counter follows the words drawn before it.
   const Expr whole = floordiv(n, 4), blocks = scalar::simplify(floordiv(n + 3, 4));
   te::Tensor words = threefry(state, blocks, [&](const Expr& block, const Expr& k) {
     Expr start = (*state)({k + 4});
@@ -134,7 +134,7 @@ te::Tensors compute_split(const NoAttrs&, const te::Tensors& in, const Type&) {
   auto side = [&](const char* name, bool right) {
     return te::compute(name, {dim(10)}, [&](const Exprs& i) {
       auto is = [&](int64_t k) { return eq(i[0], dim(k)); };
-      // The path goes on by a bit, and that bit is set on the right.
+      // The path is extended by a bit, which is set on the right.
       Expr step = (*key)(i);
       if (right)
         for (int64_t k : {4, 5}) step = select(is(k), plain(BinaryOp::BitOr, at(k), at(k + 4)), step);

@@ -26,7 +26,7 @@ Result<Type> infer(const ArgReduceAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The axes exist, each named once.
   RELAY_ASSIGN(Ints axes, reduce::axes("C1", a.axis, a.exclude, rank(data)));
-  // (C2) There is an element to find.
+  // (C2) There is at least one element.
   for (int64_t axis : axes)
     if (!at_least(data->shape[static_cast<size_t>(axis)], dim(1)))
       return constraint("C2", "axis {} of data {} is empty", axis, text(data->shape));

@@ -17,11 +17,11 @@ struct ReduceAttrs {
 
 // The reduced axes in ascending order.
 Result<Ints> axes(const char* number, const OptInts& axis, bool exclude, int64_t rank);
-// The shape that is left.
+// The shape of the result.
 Dims shape(const Dims& data, const Ints& axes, bool keepdims);
-// Where data is read for the result's axes i and the reduction axes r.
+// The indices at which data is read for the result's axes i and the reduction axes r.
 Exprs indices(const Ints& axes, bool keepdims, const Exprs& i, const Exprs& r);
-// A stage tensor / count.
+// A stage that computes tensor / count.
 te::Tensor scaled(const te::Tensor& tensor, const Expr& count);
 
 }  // namespace relay::op::reduce

@@ -1,5 +1,5 @@
 // collapse_sum_like, collapse_sum_to: the sum over the axes along which a tensor of a smaller shape was broadcast to
-// that of data: out[i] = sum of data[j] over all j that broadcasting reads i for
+// that of data: out[i] = sum of data[j] over all j for which broadcasting reads i
 //
 // The shape of the result is that of another tensor, or the values of one.
 #include "relay/op/gradient.h"
@@ -13,7 +13,7 @@ Status check(const TensorType* data, const Dims& to) {
   RELAY_ASSIGN(Dims both, broadcast_shape("C1", to, data->shape));
   if (!agree(both, data->shape))
     return constraint("C1", "data {} does not come from {} by broadcasting", text(data->shape), text(to));
-  // (C2) There is something to add.
+  // (C2) The elements are numbers.
   if (data->dtype.is_bool()) return constraint("C2", "sums need numbers, but data is bool");
   return ok();
 }
@@ -36,7 +36,7 @@ Result<Type> infer_to(const NoAttrs&, const Types& in) {
   return ir::tensor_type(Dims(rank, scalar::any_dim()), data->dtype);
 }
 
-// Sizes of -1 where they do not broadcast to data.
+// Sizes are -1 if they do not broadcast to data.
 te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
   const Exprs& data = in[0]->shape;
   const size_t front = data.size() - static_cast<size_t>(in[1]->shape[0]->ivalue);
@@ -54,9 +54,10 @@ te::Tensors compute(const te::Tensor& data, const Type& out) {
   const Exprs& to = shape_of(out);
   const size_t front = data->shape.size() - to.size();
   const DType wide = accumulator(data->dtype);
-  // An axis of extent 1 sums all of data's, one of data's extent only its own element: as many as the quotient says.
+  // An axis of extent 1 sums all elements of data, one of data's extent only its own element: the number is the
+  // quotient.
   Exprs taps;
-  std::vector<std::optional<size_t>> tap(data->shape.size());  // of which reduction axis
+  std::vector<std::optional<size_t>> tap(data->shape.size());  // the index of its reduction axis
   for (size_t d = 0; d < data->shape.size(); ++d) {
     Expr extent = d < front ? data->shape[d]
                   : scalar::prove_equal(data->shape[d], to[d - front]) == true

@@ -1,8 +1,8 @@
 // cumsum:  out[.., i, ..] = sum(k <= i) data[.., k, ..]; with exclusive k < i. axis None: over the flattened data.
 // cumprod: the product instead.
 //
-// One scan from the first element to the last. Along another axis than the last one all elements of a row are carried,
-// so that memory is read in its order.
+// A scan from the first element to the last. Along an axis other than the last one, all elements of a row are carried,
+// so that memory is read sequentially.
 #include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 
@@ -34,7 +34,7 @@ te::Tensors compute(const ScanopAttrs& a, const te::Tensors& in, const Type& out
   const te::Tensor& data = in[0];
   DType dtype = accumulator(dtype_of(out));
   size_t axis = a.axis ? static_cast<size_t>(positive_axis(*a.axis, static_cast<int64_t>(data->shape.size()))) : 0;
-  const bool own = a.exclusive;  // an element counts for those behind it only
+  const bool own = a.exclusive;  // an element counts only for later ones
   const Expr neutral = te::identity(combiner, dtype);
   const char* name = combiner == Combiner::Sum ? "cumsum" : "cumprod";
   // The element at an index of the result, before it is combined.
@@ -78,7 +78,7 @@ te::Tensors compute(const ScanopAttrs& a, const te::Tensors& in, const Type& out
   return {converted(sum, dtype_of(out))};
 }
 
-// Of a sum: the same from the other end.
+// The gradient of a sum: the same sum from the other end.
 ir::Exprs gradient(const ScanopAttrs& a, const Adjoint& of) {
   const ir::Expr &x = of.inputs[0], dy = grad::converted_as(of.gradient, of.output, x);
   const int64_t axis = a.axis.value_or(0);
@@ -87,8 +87,8 @@ ir::Exprs gradient(const ScanopAttrs& a, const Adjoint& of) {
   return {a.axis ? sum : grad::shaped_as(sum, x)};
 }
 
-// Of a product: with x[j] replaced by 1, the products that x[j] is in are what each of them changes by x[j]. One row
-// for each j, so that zeros among the elements need no other way.
+// The gradient of a product: with x[j] replaced by 1, the products that contain x[j] are their derivatives by x[j].
+// There is one row for each j, so that zeros among the elements need no special case.
 ir::Exprs gradient_of_product(const ScanopAttrs& a, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], dy = grad::converted_as(of.gradient, of.output, data);
   const int64_t rank = a.axis ? grad::rank(data) : 1, axis = positive_axis(a.axis.value_or(0), rank);
@@ -99,7 +99,7 @@ ir::Exprs gradient_of_product(const ScanopAttrs& a, const Adjoint& of) {
     x->type = ir::tensor_type({scalar::simplify(product(grad::tensor(data).shape))}, grad::tensor(data).dtype);
   }
   const ir::Expr places = grad::places(x, axis);
-  // j along `axis`, and i, whose product is meant, behind it.
+  // j along `axis`, and i, the index of the product, after it.
   const ir::Expr i = grad::along(places, axis + 1, rank + 1), j = grad::along(places, axis, rank + 1);
   auto with_row = [&](const ir::Expr& e) { return grad::call("expand_dims", {e}, {{"axis", axis}}); };
   const ir::Expr others = grad::call("where", {grad::call("equal", {i, j}), grad::number(1, x), with_row(x)});

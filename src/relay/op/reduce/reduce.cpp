@@ -1,6 +1,6 @@
-// The reductions: out[rest] = combine over the reduced axes of data[rest, reduced]. One row an operator. axis None
-// means all axes; exclude reduces the axes that are not named; keepdims keeps reduced axes with extent 1.
-// A sum of bools is whether any holds, a product whether all do.
+// The reductions: out[rest] = combine over the reduced axes of data[rest, reduced]. One row per operator. axis None
+// means all axes; exclude reduces the axes that are not named; keepdims keeps reduced axes with extent 1. A sum of
+// bools is "any", a product "all".
 #include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 
@@ -39,7 +39,7 @@ Result<Type> infer(const Row& row, const ReduceAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The axes exist, each named once.
   RELAY_ASSIGN(Ints axes, reduce::axes("C1", a.axis, a.exclude, rank(data)));
-  // (C2) all and any take bool, means numbers; the others are known of both.
+  // (C2) all and any take bool, means numbers; the others take both.
   if (data->dtype.is_bool() ? row.mean : logical(row))
     return constraint("C2", "{} needs {}, but data is {}", row.name, logical(row) ? "bool" : "numbers",
                       data->dtype.str());
@@ -59,20 +59,21 @@ te::Tensors compute(const Row& row, const ReduceAttrs& a, const te::Tensors& in,
   return {converted(t, data->dtype)};
 }
 
-// What a reduction gives each element that it saw, dy and the result standing where they broadcast with data.
+// The gradient of each reduced element; dy and the result are reshaped to broadcast with data.
 ir::Exprs gradient(const Row& row, const ReduceAttrs& a, const Adjoint& of) {
   const ir::Expr& x = of.inputs[0];
   const Ints axes = *reduce::axes("", a.axis, a.exclude, grad::rank(x));
   ir::Expr dy = grad::with_axes(of.gradient, axes, a.keepdims), y = grad::with_axes(of.output, axes, a.keepdims);
   if (row.combiner == Combiner::Sum)
     return {grad::call("broadcast_to_like", {row.mean ? grad::over(dy, grad::count(x, axes)) : dy, x})};
-  if (row.combiner == Combiner::Prod) {  // along one axis: the product of those in front times that of those behind
+  // along one axis: the product of the elements before it times that of those after it
+  if (row.combiner == Combiner::Prod) {
     const AttrValues along = {{"axis", axes[0]}, {"exclusive", true}};
     auto reversed = [&](ir::Expr t) { return grad::call("reverse", {std::move(t)}, {{"axis", axes[0]}}); };
     return {grad::times(
         dy, grad::times(grad::call("cumprod", {x}, along), reversed(grad::call("cumprod", {reversed(x)}, along))))};
   }
-  // To the greatest (least); in equal parts where there are several.
+  // To the greatest (least) elements, in equal parts if there are several.
   const ir::Expr chosen = grad::call("cast", {grad::call("equal", {x, y})}, {{"dtype", grad::tensor(x).dtype}});
   return {grad::times(grad::over(dy, grad::call("sum", {chosen}, {{"axis", axes}, {"keepdims", true}})), chosen)};
 }

@@ -1,5 +1,5 @@
 // variance: out[rest] = sum over the reduced axes of (data - mean)^2 / count, where mean is that of data with keepdims.
-// With unbiased the count is one less.
+// With unbiased the count is reduced by one.
 #include "relay/op/gradient.h"
 #include "relay/op/reduce/axes.h"
 

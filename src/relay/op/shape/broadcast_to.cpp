@@ -13,7 +13,7 @@ struct BroadcastToAttrs {
                  field("dtype", &BroadcastToAttrs::dtype, "Not used; None.")};
 };
 
-// (C1) The shape is what data and it broadcast to.
+// (C1) data and the shape broadcast to the shape.
 Result<Type> broadcast(const TensorType* data, const Dims& shape) {
   RELAY_ASSIGN(Dims both, broadcast_shape("C1", data->shape, shape));
   if (!agree(both, shape)) return constraint("C1", "data {} does not broadcast to {}", text(data->shape), text(shape));
@@ -40,7 +40,7 @@ Result<Type> infer_dynamic(const NoAttrs&, const Types& in) {
   return ir::tensor_type(Dims(rank, scalar::any_dim()), data->dtype);
 }
 
-// Sizes of -1 where data does not broadcast to them.
+// Sizes are -1 if data does not broadcast to them.
 te::Tensor dynamic_shape(const NoAttrs&, const te::Tensors& in) {
   te::Tensor wanted = converted(in[1], DType::int64());
   size_t rank = static_cast<size_t>(wanted->shape[0]->ivalue), first = rank - in[0]->shape.size();
@@ -62,7 +62,7 @@ te::Tensors stretched(const te::Tensor& data, const Type& out) {
       te::compute("broadcast_to", shape_of(out), [&](const Exprs& i) { return (*data)(broadcast_indices(data, i)); })};
 }
 
-// Where nobody knows a size, it may be 1: then every place reads the only one.
+// An unknown size may be 1: then every index reads the only element.
 te::Tensors stretched_dynamically(const NoAttrs&, const te::Tensors& in, const Type& out) {
   const te::Tensor& data = in[0];
   return {te::compute("broadcast_to", shape_of(out), [&](const Exprs& i) {

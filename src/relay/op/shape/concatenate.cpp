@@ -1,4 +1,4 @@
-// concatenate: the tensors one behind the other along an axis:  out[.., i, ..] = k-th tensor[.., i - begin(k), ..]
+// concatenate: the tensors one after the other along an axis:  out[.., i, ..] = k-th tensor[.., i - begin(k), ..]
 // stack: the tensors side by side along a new axis:             out[.., k, ..] = k-th tensor[..]
 #include "relay/op/composite.h"
 
@@ -40,7 +40,7 @@ Result<Type> infer(const ConcatenateAttrs& a, const Types& in) {
 te::Tensors compute(const ConcatenateAttrs& a, const te::Tensors& in, const Type& out) {
   size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(in[0]->shape.size())));
   return {te::compute("concatenate", shape_of(out), [&](const Exprs& i) {
-    // From the last tensor to the first: where i is below its end, else the ones behind it.
+    // From the last tensor to the first: if i is below its end, itself, else the later ones.
     std::vector<Expr> begins = {dim(0)};
     for (const te::Tensor& t : in) begins.push_back(scalar::simplify(begins.back() + t->shape[axis]));
     Expr value;
@@ -56,7 +56,7 @@ te::Tensors compute(const ConcatenateAttrs& a, const te::Tensors& in, const Type
 
 Result<Type> infer_stack(const StackAttrs& a, const Types& in) {
   RELAY_ASSIGN(std::vector<const TensorType*> data, tuple_input(in, 0, "data"));
-  // (C1) The new axis stands within the axes of the tensors or behind the last.
+  // (C1) The new axis is among the axes of the tensors or after the last.
   RELAY_ASSIGN(int64_t axis, normal_axis("C1", a.axis, rank(data[0]) + 1));
   Dims out = data[0]->shape;
   for (size_t k = 1; k < data.size(); ++k) {
@@ -82,7 +82,7 @@ te::Tensors compute_stack(const StackAttrs& a, const te::Tensors& in, const Type
   })};
 }
 
-// The slices that each tensor stands for. Where cuts are no numbers, the places behind the tensors in front are taken.
+// The slices for each tensor. If cuts are not numbers, the slices after those of earlier tensors are taken.
 ir::Exprs taken_parts(const Adjoint& of, int64_t axis) {
   ir::Exprs slices;
   ir::Expr begin = grad::integers({0});

@@ -1,9 +1,9 @@
-// dyn.reshape: out has the elements of data in the same row-major order, under the shape that the values of `newshape`
-// say:
+// dyn.reshape: out has the elements of data in the same row-major order, in the shape given by the values of
+// `newshape`:
 //
 //    n   an extent          0   the extent of data at this place          -1   whatever is left over, once
 //
-// With allowzero a 0 is an extent too, and -1 can be nothing then.
+// With allowzero a 0 is an extent too, and -1 may then be 0.
 #include "relay/op/gradient.h"
 #include "relay/op/shape/reshape.h"
 
@@ -24,7 +24,7 @@ Result<Type> infer(const DynReshapeAttrs&, const Types& in) {
   return ir::tensor_type(Dims(rank, scalar::any_dim()), data->dtype);
 }
 
-// Sizes of -1 where the elements of data do not fit.
+// Sizes are -1 if the elements of data do not fit.
 te::Tensor shape(const DynReshapeAttrs& a, const te::Tensors& in) {
   const Exprs& from = in[0]->shape;
   te::Tensor wanted = converted(in[1], DType::int64());

@@ -1,4 +1,4 @@
-// Operators of shapes whose arguments are tensors, so that the result's shape is known only when the program runs:
+// Shape operators whose arguments are tensors, so that the result's shape is known only at run time:
 //
 //   dyn.tile           out[.., i, ..] = data[.., i % extent, ..], repeated reps times along each axis
 //   dyn.strided_slice  out[i] = data[begin + i * stride] along the first axes, as strided_slice
@@ -53,7 +53,7 @@ struct DynStridedSliceAttrs {
 
 Result<Type> infer_slice(const DynStridedSliceAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) Begin, end and strides are as many integers, no more than data has axes.
+  // (C1) Begin, end and strides are equally many integers, at most as many as data has axes.
   RELAY_ASSIGN(size_t begins, shape_input("C1", in, 1, "begin"));
   RELAY_ASSIGN(size_t ends, shape_input("C1", in, 2, "end"));
   RELAY_ASSIGN(size_t steps, shape_input("C1", in, 3, "strides"));
@@ -66,14 +66,14 @@ Result<Type> infer_slice(const DynStridedSliceAttrs& a, const Types& in) {
   return unknown(data->shape.size(), data->dtype);
 }
 
-// Along axis d: where the slice begins, its step, and how many there are; -1 where the step is 0.
+// The slice along axis d: its beginning, step and extent; -1 if the step is 0.
 struct Slice {
   Expr begin, step, extent;
 };
 Slice slice_of(const DynStridedSliceAttrs& a, const te::Tensors& in, size_t d) {
   const Expr& n = in[0]->shape[d];
   Expr step = a.slice_mode == "size" ? dim(1) : value_of(in[3], d), up = lt(dim(0), step);
-  // Cut to [0, n], or backwards to [-1, n - 1].
+  // Clipped to [0, n], or for negative steps to [-1, n - 1].
   auto cut = [&](const Expr& x) {
     return max(min(select(lt(x, dim(0)), x + n, x), select(up, n, n - 1)), select(up, dim(0), dim(-1)));
   };
@@ -110,10 +110,10 @@ struct DynExpandDimsAttrs {
 Result<Type> infer_expand(const DynExpandDimsAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* axis, tensor_input(in, 1, "axis"));
-  // (C1) The place is one integer.
+  // (C1) The axis is one integer.
   if (!axis->shape.empty() || !axis->dtype.is_int())
     return constraint("C1", "axis must be one integer, but is {}", ir::str(in[1]));
-  // (C2) There are not less than no new axes, and few.
+  // (C2) The number of new axes is not negative, and small.
   if (a.num_newaxis < 0 || a.num_newaxis > 64)
     return constraint("C2", "num_newaxis must be from 0 to 64, but is {}", a.num_newaxis);
   return unknown(data->shape.size() + static_cast<size_t>(a.num_newaxis), data->dtype);
@@ -136,20 +136,20 @@ te::Tensor expand_shape(const DynExpandDimsAttrs& a, const te::Tensors& in) {
 
 Result<Type> infer_squeeze(const NoAttrs&, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) The axes are a list of integers of known length, no more than data has axes.
+  // (C1) The axes are a list of integers of known length, at most as many as data has axes.
   RELAY_ASSIGN(size_t count, shape_input("C1", in, 1, "axes"));
   if (count > data->shape.size())
     return constraint("C1", "there are {} axes to drop, but data is {}", count, text(data->shape));
   return unknown(data->shape.size() - count, data->dtype);
 }
 
-// Sizes of -1 where a dropped axis is not of extent 1, or is named twice.
+// Sizes are -1 if a dropped axis does not have extent 1, or is named twice.
 te::Tensor squeeze_shape(const NoAttrs&, const te::Tensors& in) {
   const Exprs& data = in[0]->shape;
   const size_t count = static_cast<size_t>(in[1]->shape[0]->ivalue);
   const int64_t rank = static_cast<int64_t>(data.size());
   Expr fits = imm(1, DType::boolean()), kept_before = dim(0);
-  Exprs kept, before;  // of each axis of data: whether it stays, and how many stay in front of it
+  Exprs kept, before;  // per axis of data: whether it is kept, and the number of kept axes before it
   for (int64_t d = 0; d < rank; ++d) {
     Expr named = dim(0);
     for (size_t k = 0; k < count; ++k) {
@@ -170,7 +170,7 @@ te::Tensor squeeze_shape(const NoAttrs&, const te::Tensors& in) {
   return shape_tensor(sizes);
 }
 
-// Where the numbers of data's elements went.
+// Tiling the numbers of data's elements shows the source of each.
 ir::Exprs tile_gradient(const NoAttrs&, const Adjoint& of) {
   const ir::Expr& data = of.inputs[0];
   return {grad::scattered(of.gradient, grad::call("dyn.tile", {grad::numbers(data), of.inputs[1]}), data), nullptr};

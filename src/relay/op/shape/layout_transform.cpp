@@ -1,5 +1,5 @@
-// layout_transform: data in another order of its axes, some of them in blocks (layout.h). Where a block does
-// not divide, the last is filled up with zeros.
+// layout_transform: data with its axes reordered, some of them possibly blocked (layout.h). If a block does not divide
+// its axis, the last block is padded with zeros.
 #include "relay/op/gradient.h"
 #include "relay/op/shape/layout.h"
 
@@ -67,7 +67,7 @@ te::Tensors compute(const LayoutTransformAttrs& a, const te::Tensors& in, const 
   })};
 }
 
-// The same movement of the elements' numbers says where each came from.
+// Transforming the elements' numbers the same way shows the source of each.
 ir::Exprs gradient(const LayoutTransformAttrs& a, const Adjoint& of) {
   const ir::Expr sources = grad::call("layout_transform", {grad::numbers(of.inputs[0])},
                                       {{"src_layout", a.src_layout}, {"dst_layout", a.dst_layout}});

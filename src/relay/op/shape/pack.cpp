@@ -1,8 +1,8 @@
-// storage.pack:   bytes that hold several narrow elements each, the first in the lowest bits, along one axis:
+// storage.pack:   packs several narrow elements into each byte, the first in the lowest bits, along one axis:
 //                 out[.., j, ..] = sum(k) bits(data[.., j * per + k, ..]) << (k * width),  per = 8 / width
 // storage.unpack: out[.., i, ..] = the bits of data[.., i // per, ..] at (i % per) * width
 //
-// As ONNX stores elements of 4 and 2 bits. What is missing in the last byte is 0.
+// This is how ONNX stores elements of 4 and 2 bits. Unused bits of the last byte are 0.
 #include "relay/op/math/storage.h"
 
 namespace relay::ops {
@@ -24,7 +24,7 @@ struct UnpackAttrs {
                  field("size", &UnpackAttrs::size, "Elements along the axis; None: all that the bytes hold.")};
 };
 
-// Of which a byte holds several: not those of 6 bits.
+// True for types of which a byte holds several elements: not those of 6 bits.
 bool is_narrow(DType dtype) { return dtype.is_storage() && dtype.width() <= 4; }
 
 Result<Type> infer(const PackAttrs& a, const Types& in) {
@@ -63,11 +63,11 @@ Result<Type> infer_unpack(const UnpackAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   // (C1) The axis exists.
   RELAY_ASSIGN(int64_t axis, normal_axis("C1", a.axis, rank(data)));
-  // (C2) Bytes become elements narrower than one.
+  // (C2) The bytes become elements narrower than a byte.
   if (data->dtype != DType::uint8() || !is_narrow(a.dtype))
     return constraint("C2", "uint8 can be unpacked to elements of 4 or 2 bits, but not {} to {}", data->dtype.str(),
                       a.dtype.str());
-  // (C3) The bytes hold as many elements as are wanted.
+  // (C3) The bytes hold as many elements as requested.
   const int64_t per = 8 / a.dtype.width();
   Dims out = data->shape;
   Dim& extent = out[static_cast<size_t>(axis)];

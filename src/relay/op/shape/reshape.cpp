@@ -15,7 +15,7 @@
 namespace relay::op::shape {
 
 Exprs reshaped_indices(const Exprs& from, const Exprs& to, const Exprs& i) {
-  std::vector<size_t> a, b;  // the axes that are not of extent 1
+  std::vector<size_t> a, b;  // the axes whose extent is not 1
   for (size_t d = 0; d < from.size(); ++d)
     if (!scalar::is_int(from[d], 1)) a.push_back(d);
   for (size_t d = 0; d < to.size(); ++d)
@@ -28,7 +28,7 @@ Exprs reshaped_indices(const Exprs& from, const Exprs& to, const Exprs& i) {
   Exprs out(from.size(), dim(0));
   size_t p = 0, q = 0;
   while (p < a.size() && q < b.size()) {
-    // The shortest runs [p, p_end) and [q, q_end) with equal products; all that is left if none is proven.
+    // The shortest runs [p, p_end) and [q, q_end) with equal products; the whole remainder if none can be proved.
     size_t p_end = a.size(), q_end = b.size();
     bool found = false;
     for (size_t length = 2; !found && length <= (a.size() - p) + (b.size() - q); ++length)
@@ -78,7 +78,7 @@ Dims factors(Dims dims) {
   return dims;
 }
 
-// a / b for products, leaving out the factors they share; nothing where no quotient is known to be exact.
+// a / b for products, after cancelling common factors; nullopt if no quotient is known to be exact.
 std::optional<Dim> quotient(const Dims& a, const Dims& b) {
   int64_t constant_a = 1, constant_b = 1;
   Dims rest_a, rest_b;
@@ -119,10 +119,10 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   const Dims& from = data->shape;
   Dims out;
-  size_t used = 0;                  // axes of data that newshape has gone past
-  Dims source = from, others;       // the axes of data and of the result, but for those that 0 and -2 keep, and -1
-  std::optional<size_t> left_over;  // where -1 stands
-  // (C1) The special values find the axes of data that they need, and -1 stands at most once.
+  size_t used = 0;                  // axes of data that newshape has consumed
+  Dims source = from, others;       // the axes of data and of the result, except those kept by 0 and -2, and -1
+  std::optional<size_t> left_over;  // the position of -1
+  // (C1) The special values find the axes of data that they need, and -1 occurs at most once.
   auto missing = [&](int64_t value) {
     return constraint("C1", "{} in newshape needs more axes than data {} has", value, text(from));
   };
@@ -172,7 +172,7 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
       return constraint("C1", "newshape has {}, which is neither an extent nor one of 0, -1, -2, -3, -4", v);
     }
   }
-  // (C3) The number of elements stays.
+  // (C3) The number of elements is unchanged.
   if (left_over) {
     std::optional<Dim> rest =
         any_unknown(others) || any_unknown(source) ? std::optional(scalar::any_dim()) : quotient(source, others);
@@ -187,7 +187,7 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
   return ir::tensor_type(simplified(std::move(out)), data->dtype);
 }
 
-// The same from right to left: both shapes turned around, and what comes of them.
+// The same from right to left: reverses both shapes and the result.
 Result<Type> infer_reverse(const ReshapeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   ReshapeAttrs turned = a;
@@ -227,7 +227,7 @@ struct ReshapeLikeAttrs {
                  field("rhs_end", &ReshapeLikeAttrs::rhs_end, "The axis behind the last of these; None: all.")};
 };
 
-// (C1) Axes [begin, end) of a tensor, counted from the end where they are negative.
+// (C1) Axes [begin, end) of a tensor; negative ones count from the end.
 Result<std::pair<size_t, size_t>> axes_between(const char* name, int64_t begin, const OptInt& end, int64_t rank) {
   const int64_t first = positive_axis(begin, rank), last = positive_axis(end.value_or(rank), rank);
   if (first < 0 || first > last || last > rank)
@@ -244,7 +244,7 @@ Result<Type> infer_like(const ReshapeLikeAttrs& a, const Types& in) {
     return Dims(shape.begin() + static_cast<std::ptrdiff_t>(axes.first),
                 shape.begin() + static_cast<std::ptrdiff_t>(axes.second));
   };
-  // (C2) The number of elements stays.
+  // (C2) The number of elements is unchanged.
   const Dims from = part(data->shape, own), to = part(like->shape, other);
   if (!agree(product(from), product(to)))
     return constraint("C2", "{} of data {} and {} of shape_like {} have different numbers of elements", text(from),

@@ -1,4 +1,4 @@
-// slice_like: the front of data, as long as another tensor along the given axes: out[i] = data[i]
+// slice_like: the leading part of data, as long as another tensor along the given axes: out[i] = data[i]
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -16,7 +16,7 @@ struct SliceLikeAttrs {
 Result<Type> infer(const SliceLikeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* like, tensor_input(in, 1, "shape_like"));
-  // (C1) The axes exist in both, each named once; all of them: both have as many.
+  // (C1) The axes exist in both, each named once; if all are meant, both have as many.
   RELAY_ASSIGN(Ints axes, normal_axes("C1", a.axes.value_or(Ints{}), rank(data)));
   if (axes.empty()) {
     if (rank(data) != rank(like))
@@ -42,7 +42,7 @@ te::Tensors compute(const SliceLikeAttrs&, const te::Tensors& in, const Type& ou
   return {te::compute("slice_like", shape_of(out), [&](const Exprs& i) { return (*in[0])(i); })};
 }
 
-// Zeros behind; where it is not known how many, what the numbers of the front say.
+// dy followed by zeros; if their number is unknown, by the numbers of the leading elements.
 ir::Exprs gradient(const SliceLikeAttrs& a, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], &like = of.inputs[1];
   const Dims &whole = grad::tensor(data).shape, &front = grad::tensor(of.output).shape;

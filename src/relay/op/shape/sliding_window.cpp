@@ -1,5 +1,4 @@
-// sliding_window: a window moved along the last axes of data: its places become axes, and the window's axes stand
-// behind
+// sliding_window: a window moved along the last axes of data: its positions become axes, followed by the window's axes
 //   out[b.., p.., k..] = data[b.., p * stride + k..]
 #include "relay/op/gradient.h"
 
@@ -19,7 +18,7 @@ struct SlidingWindowAttrs {
 
 Result<Type> infer(const SlidingWindowAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) The axis exists; the window has all axes from it on, and a stride for each.
+  // (C1) The axis exists; the window has all axes from it on, with a stride for each.
   RELAY_ASSIGN(int64_t axis, normal_axis("C1", a.axis, rank(data)));
   const size_t axes = static_cast<size_t>(rank(data) - axis);
   if (a.window_shape.size() != axes || a.strides.size() != axes)

@@ -29,7 +29,7 @@ Result<Type> infer(const SplitAttrs& a, const Types& in) {
                         *sections);
     parts.assign(static_cast<size_t>(*sections), floordiv(extent, *sections));
   } else {
-    // (C3) The places to cut ascend within the axis.
+    // (C3) The cuts ascend within the axis.
     int64_t begin = 0;
     for (int64_t cut : std::get<Ints>(a.indices_or_sections)) {
       if (cut < begin || !at_least(extent, dim(cut)))

@@ -1,6 +1,6 @@
 // strided_slice: out[i] = data[begin + i * stride] along each sliced axis, as in Python: negative begin and end count
-// from the end, out-of-range ones are cut to the data. With slice_mode "size", end holds extents (-1: to the end) and
-// strides are 1.
+// from the end, out-of-range ones are clipped to the data. With slice_mode "size", end holds extents (-1: to the end)
+// and strides are 1.
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -30,14 +30,14 @@ struct Slice {
   Expr extent;
 };
 
-// The slice of an axis of extent n. Constant begins and ends of a constant axis give constants.
+// The slice of an axis of extent n. Constant begins and ends of a constant axis yield constants.
 Slice slice_of(const StridedSliceAttrs& a, size_t k, const Expr& n) {
   bool size_mode = a.slice_mode == "size";
   int64_t b = a.begin[k], e = k < a.end.size() ? a.end[k] : INT64_MAX;
   int64_t given = size_mode || a.strides.empty() ? 1 : a.strides.size() == 1 ? a.strides[0] : a.strides[k];
   constexpr int64_t far = int64_t{1} << 50;  // beyond every axis, as are all strides above
   int64_t stride = std::clamp(given, -far, far);
-  // Cut to [low, n + high]: a backwards slice begins on an element and may end before the first.
+  // Clipped to [low, n + high]: a backward slice begins on an element and may end before the first.
   Expr least = dim(stride > 0 ? 0 : -1), greatest = n + (stride > 0 ? 0 : -1);
   auto cut = [&](int64_t v) {
     if (v >= INT32_MAX) return greatest;  // "to the end", however large
@@ -71,11 +71,11 @@ Result<Type> infer(const StridedSliceAttrs& a, const Types& in) {
   // (C1) slice_mode is one of two.
   if (a.slice_mode != "end" && a.slice_mode != "size")
     return constraint("C1", "slice_mode must be \"end\" or \"size\", but is \"{}\"", a.slice_mode);
-  // (C2) The axes exist, each named once, and are as many as begin has values.
+  // (C2) The axes exist, each named once, and begin has a value for each.
   RELAY_ASSIGN(Ints axes, sliced_axes(a, rank(data)));
   if (axes.size() != a.begin.size() || static_cast<int64_t>(axes.size()) > rank(data))
     return constraint("C2", "begin {} does not fit {} axes of data {}", text(a.begin), axes.size(), text(data->shape));
-  // (C3) end and strides are as many; strides are not zero.
+  // (C3) end and strides have as many values; strides are not zero.
   if (a.end.size() > a.begin.size() || (a.strides.size() > 1 && a.strides.size() != a.begin.size()))
     return constraint("C3", "begin {}, end {} and strides {} differ in length", text(a.begin), text(a.end),
                       text(a.strides));
@@ -101,7 +101,7 @@ te::Tensors compute(const StridedSliceAttrs& a, const te::Tensors& in, const Typ
   })};
 }
 
-// dy with zeros around it where the sizes are known and the step is 1, else put into zeros.
+// dy with zeros around it if the sizes are known and the step is 1, else dy set into zeros.
 ir::Exprs gradient(const StridedSliceAttrs& a, const Adjoint& of) {
   const Dims& shape = grad::tensor(of.inputs[0]).shape;
   const Ints axes = *sliced_axes(a, static_cast<int64_t>(shape.size()));

@@ -1,6 +1,6 @@
-// tile:   the whole tensor several times along each axis:  out[.., i, ..] = data[.., i % extent, ..]
-// repeat: each element several times along one axis:       out[.., i, ..] = data[.., i // repeats, ..]
-// reverse: an axis backwards:                              out[.., i, ..] = data[.., extent - 1 - i, ..]
+// tile:    repeats the whole tensor along each axis:  out[.., i, ..] = data[.., i % extent, ..]
+// repeat:  repeats each element along one axis:       out[.., i, ..] = data[.., i // repeats, ..]
+// reverse: reverses an axis:                          out[.., i, ..] = data[.., extent - 1 - i, ..]
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -31,7 +31,7 @@ struct ReverseAttrs {
 
 Result<Type> infer_tile(const TileAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) Nothing is repeated less than once.
+  // (C1) All repetitions are at least 1.
   if (std::any_of(a.reps.begin(), a.reps.end(), [](int64_t r) { return r < 1; }))
     return constraint("C1", "reps {} must be positive", text(a.reps));
   Dims out(std::max(data->shape.size(), a.reps.size()), dim(1));
@@ -57,7 +57,7 @@ te::Tensors compute_tile(const TileAttrs&, const te::Tensors& in, const Type& ou
 
 Result<Type> infer_repeat(const RepeatAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) Nothing is repeated less than once.
+  // (C1) All repetitions are at least 1.
   if (a.repeats < 1) return constraint("C1", "repeats is {}, but must be positive", a.repeats);
   if (!a.axis) return ir::tensor_type({scalar::simplify(product(data->shape) * a.repeats)}, data->dtype);
   // (C2) The axis exists.
@@ -92,7 +92,7 @@ te::Tensors compute_reverse(const ReverseAttrs& a, const te::Tensors& in, const 
   })};
 }
 
-// The sum over the copies, which stand along an axis in front of each axis of data.
+// The sum over the copies, which are along an additional axis before each axis of data.
 ir::Exprs gradient_of_tile(const TileAttrs& a, const Adjoint& of) {
   Dims shape = grad::tensor(of.inputs[0]).shape;
   Ints reps = a.reps;
@@ -108,7 +108,7 @@ ir::Exprs gradient_of_tile(const TileAttrs& a, const Adjoint& of) {
   return {grad::shaped_as(grad::call("sum", {split}, {{"axis", copies}}), of.inputs[0])};
 }
 
-// The sum over the copies, which stand along an axis behind the one that is repeated.
+// The sum over the copies, which are along an additional axis after the repeated one.
 ir::Exprs gradient_of_repeat(const RepeatAttrs& a, const Adjoint& of) {
   Dims shape = a.axis ? grad::tensor(of.inputs[0]).shape : Dims{product(grad::tensor(of.inputs[0]).shape)};
   const int64_t axis = a.axis ? positive_axis(*a.axis, static_cast<int64_t>(shape.size())) : 0;

@@ -60,12 +60,12 @@ te::Tensors compute_squeeze(const SqueezeAttrs& a, const te::Tensors& in, const 
   })};
 }
 
-// Where the new axes begin in the result: -1 is behind the last axis of data.
+// The position of the new axes in the result: -1 is after the last axis of data.
 int64_t place(const ExpandDimsAttrs& a, int64_t rank) { return a.axis < 0 ? a.axis + rank + 1 : a.axis; }
 
 Result<Type> infer_expand(const ExpandDimsAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) The place lies within the axes of data or behind the last; there are not less than no new axes.
+  // (C1) The position is among the axes of data or after the last; the number of new axes is not negative.
   if (a.axis < -rank(data) - 1 || a.axis > rank(data))
     return constraint("C1", "axis {} is outside of [{}, {}]", a.axis, -rank(data) - 1, rank(data));
   if (a.num_newaxis < 0) return constraint("C1", "num_newaxis is {}", a.num_newaxis);

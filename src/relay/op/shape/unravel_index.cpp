@@ -18,7 +18,7 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
   return ir::tensor_type(std::move(out), data->dtype);
 }
 
-// Numbers are of elements of the shape, whose values are known only when the program runs.
+// The numbers must be below the product of the shape, whose values are known only at run time.
 op::Checks checked(const NoAttrs&, const Types&) {
   auto outside = [](const te::Tensors& in) {
     const te::Tensor &data = in[0], &shape = in[1];
@@ -44,7 +44,7 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   return {te::compute("unravel_index", shape_of(out), [&](const Exprs& i) {
     const Expr number = cast(DType::int64(), (*in[0])(Exprs(i.begin() + 1, i.end())));
     Exprs sizes;
-    Expr behind = dim(1);  // so many elements have one index along the axis; a product costs less than more divisions
+    Expr behind = dim(1);  // the number of elements per index along the axis; a product costs less than more divisions
     for (int64_t d = 0; d < rank; ++d) {
       sizes.push_back(cast(DType::int64(), (*in[1])({dim(d)})));
       if (d > 0) behind = behind * select(lt(i[0], dim(d)), sizes.back(), dim(1));

@@ -6,11 +6,11 @@ namespace relay::op {
 
 namespace {
 
-// Up to so many elements, counting ranks in lanes takes less time than counting digits. Measured (Zen 4, float32): of
-// 50 ranks are faster, of 100 digits.
+// Up to this length, counting ranks in lanes takes less time than radix sorting. Measured (Zen 4, float32): ranks are
+// faster for 50 elements, radix sorting for 100.
 constexpr int64_t few = 96;
-// Up to so many, all words of a line stay in the L1 cache with their places, and elements are gathered by these:
-// values are exact then also where a program is evaluated in double precision, which keys of 32 bits round.
+// Up to this length, all words of a line stay in the L1 cache with their indices, and elements are gathered by index:
+// then values are exact even if a program is evaluated in double precision, which 32-bit keys would round.
 constexpr int64_t gathered = 2048;
 constexpr int place_bits = 32;
 
@@ -24,14 +24,14 @@ Expr down(const Expr& a, const Expr& by) { return scalar::binary(BinaryOp::Shr, 
 Expr inverted(const Expr& a) { return scalar::unary(UnaryOp::BitNot, a); }
 Expr is_nan(const Expr& a) { return scalar::unary(UnaryOp::IsNan, a); }
 
-// Floats of 16 bits are sorted as the float32 that they are, integers of fewer than 32 as int32.
+// Floats of 16 bits are sorted as float32, integers of fewer than 32 bits as int32.
 DType key_type(DType t) { return t.bits == 64 && !t.is_bool() ? i64 : DType::int32(); }
 DType sorted_as(DType t) { return t.is_float() ? t.bits == 64 ? t : DType::float32() : key_type(t); }
 int64_t top_bit(DType t) { return t.bits == 64 ? INT64_MIN : INT32_MIN; }
 bool inverts_top(DType t) { return t.code == DType::Code::UInt && !t.is_bool() && t.bits >= 32; }
 
-// An integer that is less where x comes first. Of floats the bits, those of negative numbers but the sign inverted.
-// Zeros of both signs have one key, or with `signs` the negative one the lesser.
+// An integer key that is less if x comes first. For floats it is the bits, with all bits but the sign inverted for
+// negative numbers. Zeros of both signs have the same key; with `signs` that of the negative one is less.
 Expr key(Expr x, bool ascend, bool signs) {
   const DType t = key_type(x->dtype);
   Expr k;
@@ -47,7 +47,7 @@ Expr key(Expr x, bool ascend, bool signs) {
   return ascend ? k : inverted(k);
 }
 
-// The element of type t that has this key, made with `signs`.
+// The element of type t with this key, made with `signs`.
 Expr element_of(Expr k, DType t, bool ascend) {
   if (!ascend) k = inverted(k);
   if (inverts_top(t)) return scalar::reinterpret(t, bit_xor(k, top_bit(k->dtype)));
@@ -63,7 +63,7 @@ Expr greater(const Expr& a, const Expr& b) {
   return logical_and(no(le(a, b)), no(is_nan(b)));
 }
 
-// The number of elements that come before each: in front of it the equal ones do, too.
+// The number of elements that come before each, including equal ones with lower indices.
 te::Tensor ranks(const te::Tensor& data, size_t axis, bool ascend) {
   return te::reduce("ranks", data->shape, {data->shape[axis]}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
     Exprs at = i;
@@ -108,7 +108,7 @@ struct Keys {
     least = extreme("least", Combiner::Min), greatest = extreme("greatest", Combiner::Max);
   }
 
-  // How much a key is above the least of its line, without sign.
+  // The unsigned difference of a key from the least of its line.
   static Expr above(const Expr& k, const Expr& from) {
     const DType t{DType::Code::UInt, static_cast<uint8_t>(k->dtype.bits)};
     return scalar::reinterpret(t, k) - scalar::reinterpret(t, from);
@@ -122,7 +122,7 @@ struct Keys {
   }
 };
 
-// Words of 64 bits: as many of the highest bits of a key as there is room for, and the place.
+// 64-bit words: as many of the highest bits of a key as fit, and the index.
 Stmt places_in_order(const Keys& keys, const Expr& needed, const Exprs& line, const BufferRef& result) {
   const DType word = DType::uint64();
   auto place = [](const Expr& w) { return cast(i64, bit_and(w, UINT32_MAX)); };
@@ -189,7 +189,7 @@ Expr Order::element(const Exprs& i) const {
   return (*data_)(from);
 }
 
-// steps(place), where place is that of the first of n keys in order that is not less than `key`
+// steps(place), where place is that of the first of n sorted keys that is not less than `key`
 Stmt with_lower_bound(const Expr& n, const std::function<Expr(const Expr& place)>& key_at, const Expr& key,
                       const std::function<Stmt(const Expr& place)>& steps) {
   return with_cell("low", dim(0), [&](const Cell& low) {
@@ -204,13 +204,13 @@ Stmt with_lower_bound(const Expr& n, const std::function<Expr(const Expr& place)
   });
 }
 
-// Zeros of both signs are equal, and keep their places among the zeros: where there is a negative one, all are written
-// again in the order of the data.
+// Zeros of both signs are equal, and keep their order: if there is a negative one, all zeros are rewritten in the order
+// of the data.
 Stmt zeros_in_place(const te::Tensor& data, size_t axis, const Keys& keys, bool ascend, const Exprs& line,
                     const BufferRef& result) {
   const Expr& n = data->shape[axis];
   const DType type = keys.of->dtype;
-  // Compared as keys: differences of 64 bits from the least one may be too large for the arithmetic of indices.
+  // Compared as keys: 64-bit differences from the least one may be too large for index arithmetic.
   auto key_at = [&](const Expr& place) {
     const Expr above = scalar::load(result, joined(line, dim(0), place));
     return scalar::reinterpret(type, above + scalar::reinterpret(above->dtype, (*keys.least)(line)));

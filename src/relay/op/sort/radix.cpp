@@ -6,24 +6,24 @@ namespace {
 
 constexpr int digit_bits = 8;
 constexpr int64_t digits = int64_t{1} << digit_bits;
-// The highest bits of all words, by which buckets are chosen. Fewer tell too little of floats: sign and exponent alone
-// take 12 of a double. More no longer stay in the L1 cache as counts.
+// The highest bits of all words, which determine the buckets. Fewer bits distinguish floats too little: sign and
+// exponent alone take 12 bits of a double. With more bits the counts no longer fit in the L1 cache.
 constexpr int high_bits = 14;
 constexpr int64_t highs = int64_t{1} << high_bits;
-// Each is one more place in memory that is written to in turn, and one more page to find: 256 take a quarter more time
-// than 64, 2048 four times as much (Emerald Rapids, 10^6 words). A number of a bucket is a byte.
+// Each bucket is another place in memory that is written to, and another page to translate: 256 take a quarter more
+// time than 64, 2048 four times as much (Emerald Rapids, 10^6 words). A bucket number is a byte.
 constexpr int64_t buckets = 256;
-// Up to so many words with as many beside them stay in the L2 cache of every processor described, and buckets save
-// nothing. They are sorted by way of a small array, which stays in the cache from bucket to bucket.
+// Up to this number, words and as many more stay in the L2 cache of every described processor, and buckets save
+// nothing. They are sorted through a small array, which stays in the cache from bucket to bucket.
 constexpr int64_t few_words = 1 << 15;
-// Steps back that a word takes in the walk; with so few words none are sorted by digits.
+// The most steps back of a word in the walk; so few words are never sorted by digits.
 constexpr int64_t furthest = 16;
 constexpr int64_t lanes = 8;
 
 const DType i64 = DType::int64();
 
 Expr bit_and(const Expr& a, int64_t mask) { return scalar::binary(BinaryOp::BitAnd, a, dim(mask)); }
-// By at most 63, which is said so that nothing is done for more.
+// A shift by at most 63, made explicit so that no code is generated for more.
 Expr shifted(const Expr& a, const Expr& by) { return scalar::binary(BinaryOp::Shr, a, bit_and(by, 63)); }
 
 Stmt clear(const BufferRef& counts, int64_t size) {
@@ -34,7 +34,7 @@ Stmt clear(const BufferRef& counts, int64_t size) {
   });
 }
 
-// The work of one line. Buffers and cells that its steps share.
+// The work on one line. Its steps share buffers and cells.
 class Work {
  public:
   explicit Work(const RadixSort& sort) : sort_(sort), n_(sort.count) {}
@@ -59,14 +59,14 @@ class Work {
   Expr before(const Expr& a, const Expr& b) const { return sort_.before ? sort_.before(a, b) : lt(a, b); }
   Expr at(const BufferRef& table, const Expr& k) const { return cast(i64, scalar::load(table, {k})); }
 
-  // Everything is the first bucket, in half 0.
+  // Makes everything the first bucket, in half 0.
   Stmt one_bucket() const {
     const Stmt copy = each("i", n_, [&](const Expr& i) { return store(i, sort_.first(i)); });
     return loop::block({loop::store(begins_, {dim(0)}, dim(0)), loop::store(begins_, {dim(1)}, n_),
                         loop::store(bases_, {dim(0)}, dim(0)), loop::store(tops_, {dim(0)}, sort_.highest), copy});
   }
 
-  // Counts the words of each value of their highest bits, and moves them to their buckets.
+  // Counts the words for each value of their highest bits, and moves them to their buckets.
   Stmt distribute(const Cell& many) const {
     const BufferRef high = loop::buffer("high", DType::int32(), {dim(highs)}, loop::Scope::Scratch);
     const BufferRef bucket = loop::buffer("bucket", DType::uint8(), {dim(highs)}, loop::Scope::Scratch);
@@ -93,7 +93,7 @@ class Work {
     return loop::alloc(high, loop::alloc(bucket, loop::alloc(offsets_, steps)));
   }
 
-  // A bucket begins where so many words are in front that a new part of all of them has begun.
+  // A bucket begins where the preceding words fill another equal part of all words.
   Stmt choose_buckets(const BufferRef& high, const BufferRef& bucket, const Expr& shift, const Cell& many) const {
     auto begin_at = [&](const Expr& number, const Expr& words, const Expr& value) {
       return loop::block({loop::store(begins_, {number}, words), loop::store(offsets_, {number}, words),
@@ -143,10 +143,10 @@ class Work {
   }
 
   struct Bucket {
-    Expr begin, size, base, top;  // `base` is taken from its words; they have `top` bits then
+    Expr begin, size, base, top;  // `base` is subtracted from its words, which then have `top` bits
   };
 
-  // Where the words of a bucket lie: the indices of the k-th of them.
+  // The memory of the words of a bucket: the indices of the k-th one.
   struct Place {
     BufferRef buffer;
     std::function<Exprs(const Expr& k)> at;
@@ -160,12 +160,12 @@ class Work {
     return {small_, [](const Expr& k) { return Exprs{k}; }};
   }
 
-  // Digits of the words less `base`, below bit `top`: `many` of them.
+  // Digits of the words minus `base`, below bit `top`: `many` of them.
   struct Digits {
     Expr many, top, base;
   };
 
-  // Sorts a bucket in half 0: by few digits, and where these do not tell enough by what words leave out and by all.
+  // Sorts a bucket in half 0: by few digits, and if these do not suffice, by the omitted bits and by all digits.
   Stmt finish(const Bucket& b) const {
     auto digits_of = [](const Expr& bits) { return floordiv(max(bits, dim(0)) + (digit_bits - 1), digit_bits); };
     auto with = [](const Expr& condition) { return cast(i64, condition); };
@@ -174,7 +174,7 @@ class Work {
                      with(le(dim(1 << 23), b.size));
     const Expr one_more = with(le(n_, dim(few_words)));
     return with_cell("far", dim(1), [&](const Cell& far) {
-      // `attempt` 0: few digits, 1: what is left out, 2: all digits
+      // `attempt` 0: few digits, 1: the omitted bits, 2: all digits
       return each("attempt", dim(3), [&](const Expr& attempt) {
         const Expr first = eq(attempt, dim(0)), second = eq(attempt, dim(1));
         const Expr left_out = sort_.left_out ? sort_.left_out : dim(0);
@@ -197,7 +197,7 @@ class Work {
     });
   }
 
-  // From half 0 to `beside` and back, by a digit each time; at last in half 0.
+  // Sorts from half 0 to `beside` and back, by one digit per pass; ends in half 0.
   Stmt by_digits(const Bucket& b, const Digits& digits, const Place& beside) const {
     const Place main = half(b, 0);
     return with_cell("moved", dim(0), [&](const Cell& moved) {
@@ -213,7 +213,7 @@ class Work {
     });
   }
 
-  // Words with the bits that decide next in the place of their others.
+  // Replaces the words' bits by those that decide next.
   Stmt rewrite(const Bucket& b, const Expr& low) const {
     return each("i", b.size, [&](const Expr& i) {
       return let("word", load(b.begin + i), [&](const Expr& word) {
@@ -223,7 +223,7 @@ class Work {
     });
   }
 
-  // One digit, from one place to the other; neither that nor `then` where all words have the same.
+  // Sorts by one digit, from one place to the other; skips that and `then` if all words have the same digit.
   Stmt by_digit(const Bucket& b, const Expr& base, const Expr& shift, const Place& from, const Place& to,
                 const Stmt& then) const {
     auto digit = [&](const Expr& word) { return bit_and(shifted(number(word) - base, shift), digits - 1); };
@@ -252,7 +252,7 @@ class Work {
         {clear(counts_, digits), count, loop::if_(same, loop::block({}), loop::block({sums, move, then}))});
   }
 
-  // What belongs in front of the word before it goes back to its place; `far` is 1 then if a word has not reached it.
+  // Moves words back to their places in front of preceding words; sets `far` to 1 if a word has not reached its place.
   Stmt walk(const Bucket& b, const Cell& far) const {
     auto go_back = [&](const Expr& i, const Expr& word) {
       const Expr place = b.begin + i;
@@ -288,8 +288,8 @@ class Work {
 
   const RadixSort& sort_;
   const Expr n_;
-  // Of each bucket, and behind the last: its first place, the place of its next word, what is taken from its words,
-  // their bits.
+  // For each bucket, and after the last: its first position, the position of its next word, the value subtracted from
+  // its words, their bits.
   BufferRef begins_ = table("begins", buckets + 1), offsets_ = table("offsets", buckets + 1),
             bases_ = table("bases", buckets + 1), tops_ = table("tops", buckets + 1), counts_ = table("counts", digits);
   BufferRef small_ = loop::buffer("small", sort_.word, {dim(few_words)}, loop::Scope::Scratch);
@@ -308,7 +308,7 @@ Stmt with_bits_of(const Expr& n, const std::function<Stmt(const Expr& bits)>& st
                  [&](const Expr& found) { return next(half / 2, left, found); });
     });
   };
-  // A number of 64 bits is negative as int64.
+  // A 64-bit number with the highest bit set is negative as int64.
   return let("number", n, [&](const Expr& number) {
     const Expr rest = select(lt(number, dim(0)), dim(1), number);
     return next(32, rest, select(lt(number, dim(0)), dim(63), dim(0)));

@@ -1,8 +1,8 @@
-// searchsorted: where each value would stand in a sorted sequence: the number of elements below it, or with `right` not
-// above it
+// searchsorted: the insertion index of each value in a sorted sequence: the number of elements below it, or with
+// `right` not above it
 //
-// Of a sequence with several axes, the last are the sequences, and values have the same axes in front. For each value,
-// the part of the sequence in which its place is gets halved until that is one place.
+// In a sequence with several axes, the last axis is that of the sequences, and values have the same leading axes. For
+// each value, a binary search halves the range of its index.
 #include "relay/op/sort/radix.h"
 
 namespace relay::ops {
@@ -35,11 +35,11 @@ te::Tensors compute(const SearchSortedAttrs& a, const te::Tensors& in, const Typ
   const te::Tensor &sequence = in[0], &values = in[1];
   const Expr& n = sequence->shape.back();
   const size_t axes = values->shape.size();
-  // One sequence for all values that differ in the last axis only.
+  // A single sequence for all values that differ only in the last axis.
   const bool rows = sequence->shape.size() > 1;
   const std::vector<size_t> batch = axes_but(axes, rows ? std::vector<size_t>{axes - 1} : std::vector<size_t>{});
   auto search = [&](const Exprs& i, const Expr& bits, const BufferRef& result) {
-    // The place is in [low, low + length].
+    // The index is in [low, low + length].
     return with_cell("low", dim(0), [&](const Cell& low) {
       return with_cell("length", n, [&](const Cell& length) {
         const Stmt halve = each("step", bits, [&](const Expr&) {

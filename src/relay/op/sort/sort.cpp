@@ -1,8 +1,8 @@
-// sort, argsort: the elements along an axis in order, and their places.  topk: the first k of them, greatest first.
+// sort, argsort: the sorted elements along an axis, and their indices.  topk: the first k of them, greatest first.
 // dyn.topk: the same with k as an input.
 //
-// Places first (order.h), then the values are gathered. Equal elements keep their order; NaN counts as greater than
-// every number.
+// Indices are computed first (order.h), then the values are gathered. Equal elements keep their order; NaN counts as
+// greater than every number.
 #include "relay/op/gradient.h"
 #include "relay/op/sort/order.h"
 
@@ -55,7 +55,7 @@ te::Tensors compute(const ArgsortAttrs& a, const te::Tensors& in, const Type& ou
   return {places(Order(in[0], axis, a.is_ascend), shape_of(out), dtype_of(out))};
 }
 
-// What a place of the result got goes back to the place of data that it came from.
+// Each element's gradient goes back to its source in data.
 ir::Expr scattered(const ir::Expr& data, const ir::Expr& places, const ir::Expr& dy, int64_t axis) {
   return grad::call("scatter_elements", {grad::zeros_like(data), places, dy}, {{"axis", axis}});
 }
@@ -98,14 +98,14 @@ struct DynTopKAttrs {
                  field("dtype", &DynTopKAttrs::dtype, "The element type of places; None: int32.")};
 };
 
-// Values and places of one shape, or one of them.
+// The type of values and indices of one shape, or of one of them.
 template <class A>
 Type topk_type(const A& a, const Dims& shape, DType dtype) {
   Type sorted = ir::tensor_type(shape, dtype), order = ir::tensor_type(shape, a.dtype.value_or(DType::int32()));
   return a.ret_type == "both" ? ir::tuple_type({sorted, order}) : a.ret_type == "values" ? sorted : order;
 }
 
-// `needed`: k; null: all.
+// `needed`: k; null for all.
 template <class A>
 te::Tensors topk_results(const A& a, const te::Tensor& data, const Type& out, const Expr& needed) {
   const size_t axis = static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(data->shape.size())));
@@ -167,7 +167,7 @@ Expr dynamic_needed(const DynTopKAttrs& a, const te::Tensors& in) {
   return select(lt(dynamic_k(in), dim(1)), n, dynamic_k(in));
 }
 
-// All where k is less than 1; more than there are: refused.
+// All elements if k is less than 1; a k above their number is refused.
 te::Tensor dynamic_shape(const DynTopKAttrs& a, const te::Tensors& in) {
   Exprs sizes = in[0]->shape;
   Expr& n = sizes[static_cast<size_t>(positive_axis(a.axis, static_cast<int64_t>(sizes.size())))];

@@ -1,14 +1,14 @@
-// unique: the different elements of a vector, and where they stand
+// unique: the distinct elements of a vector, and their indices
 //
-// Five vectors, of which only the first num_unique elements mean something (the others are 0), but for `inverse`:
-//   unique[k]           the k-th different element, in ascending order, or without `sorted` in that of the first places
-//   indices[k]          its first place in data
+// Five vectors; except in `inverse_indices`, only the first num_unique elements are valid (the others are 0):
+//   unique[k]           the k-th distinct element, in ascending order, or without `sorted` by first occurrence
+//   indices[k]          its first index in data
 //   inverse_indices[i]  the k of element i
-//   num_unique          (1,): how many there are
-//   counts[k]           with return_counts: how often it stands in data
+//   num_unique          (1,): their number
+//   counts[k]           with return_counts: its number of occurrences in data
 //
-// Equal elements stand side by side in order; one scan numbers them. Without `sorted` a second one gives new numbers in
-// the order of first places.
+// Equal elements are adjacent in sorted order; one scan numbers them. Without `sorted` a second scan renumbers them in
+// the order of first occurrence.
 #include "relay/op/sort/order.h"
 
 namespace relay::ops {
@@ -54,7 +54,7 @@ te::Tensors compute(const UniqueAttrs& a, const te::Tensors& in, const Type&) {
       return loop::block({store(Places, i, dim(0)), store(Inverse, i, dim(0)), store(Counts, i, dim(0)),
                           store(Number, i, dim(0)), store(Renumbered, i, dim(0))});
     });
-    // In order: the number of element i is one more than that of the one before it, or the same.
+    // In sorted order: the number of element i is that of the previous one, or one more.
     auto number = [&](const Cell& numbers) {
       return each("i", n, [&](const Expr& i) {
         return let("place", max(min(order.place({i}), n - 1), dim(0)), [&](const Expr& place) {
@@ -65,7 +65,8 @@ te::Tensors compute(const UniqueAttrs& a, const te::Tensors& in, const Type&) {
         });
       });
     };
-    // By first places: element i is the first of its kind if its number's place is i; it then gets the next number.
+    // In the order of first occurrence: element i is the first of its kind if its number's first index is i; it then
+    // gets the next number.
     auto renumber = [&](const Cell& numbers) {
       return each("i", n, [&](const Expr& i) {
         return let("old", load(Inverse, i), [&](const Expr& old) {
@@ -85,7 +86,7 @@ te::Tensors compute(const UniqueAttrs& a, const te::Tensors& in, const Type&) {
       const Stmt reset = each(
           "i", n, [&](const Expr& i) { return loop::block({store(Places, i, dim(0)), store(Counts, i, dim(0))}); });
       const Stmt refill = each("j", n, [&](const Expr& j) {
-        return let("i", n - 1 - j, [&](const Expr& i) {  // backwards: the first place stays
+        return let("i", n - 1 - j, [&](const Expr& i) {  // backwards, so that the first index remains
           return let("k", load(Inverse, i), [&](const Expr& k) {
             return loop::block({store(Places, k, i), store(Counts, k, load(Counts, k) + 1)});
           });
@@ -98,7 +99,7 @@ te::Tensors compute(const UniqueAttrs& a, const te::Tensors& in, const Type&) {
   auto row = [&](const char* name, Row r, const Expr& extent) {
     return te::compute(name, {extent}, [&](const Exprs& i) {
       if (r != Number) return (*table)({dim(r), i[0]});
-      return select(lt(dim(0), n), (*table)({dim(r), i[0]}), imm(0, t));  // of an empty input: none
+      return select(lt(dim(0), n), (*table)({dim(r), i[0]}), imm(0, t));  // for an empty input
     });
   };
   te::Tensor indices = row("indices", Places, n), inverse = row("inverse", Inverse, n),

@@ -5,10 +5,10 @@
 //                  sparse_lhs out[m, n] = sum(k) S[m, k] * dense[n, k]
 // nn.sparse_add:   dense_data + S
 // nn.sparse_conv2d: a window of 1 x 1 (or the size given) over images with a sparse weight (O, KH * KW * C)
-// nn.sparse_transpose: the same matrix, square, in rows of the transposed
+// nn.sparse_transpose: the transpose of a square matrix, in rows
 //
-// Columns outside of the matrix and pointers outside of the values are refused. Products and sums go through the values
-// of a row once; the transpose counts the values of each column and puts them in its place.
+// Columns outside of the matrix and pointers outside of the values are refused. Products and sums read the values of a
+// row once; the transpose counts the values of each column and places them by column.
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -48,7 +48,7 @@ Status check_sparse(const Types& in, size_t first, bool blocks) {
   return ok();
 }
 
-// What the loads of a sparse matrix need; blocks of 1 x 1 where there are none.
+// The parts of a sparse matrix that loads need; blocks of 1 x 1 if it is not blocked.
 struct Sparse {
   te::Tensor data, indices, pointers;
   Expr block_rows = dim(1), block_columns = dim(1);
@@ -58,13 +58,13 @@ struct Sparse {
   }
   const Expr& values() const { return data->shape[0]; }
   Expr column(const Expr& k) const { return cast(DType::int64(), (*indices)({k})); }
-  // The first value of row of blocks r, or of those behind it, among the values that there are.
+  // The first value of row r of blocks, clipped to the existing values.
   Expr pointer(const Expr& r) const { return max(min(cast(DType::int64(), (*pointers)({r})), values()), dim(0)); }
-  // The element (row, column) of value k.
+  // Element (row, column) of value k.
   Expr value(const Expr& k, const Expr& row, const Expr& column) const {
     return data->shape.size() == 3 ? (*data)({k, row, column}) : (*data)({k});
   }
-  // body(k) for each value of the row of blocks r.
+  // body(k) for each value of row r of blocks.
   template <class Body>
   Stmt each_value(const Expr& r, Body&& body) const {
     return let("first", pointer(r), [&](const Expr& first) {
@@ -75,7 +75,7 @@ struct Sparse {
   }
 };
 
-// Of a matrix whose three tensors begin at `first`, with so many columns.
+// The checks of a matrix whose three tensors begin at `first`, with this many columns.
 op::Checks checked(const Types& in, size_t first, const Dim& columns) {
   const Dims& data = as<TensorType>(in[first])->shape;
   const Dim width = data.size() == 3 ? max(data[2], dim(1)) : dim(1);
@@ -88,7 +88,7 @@ Dim rows_of(const Types& in, size_t first) {
   return scalar::simplify((pointers->shape[0] - 1) * (data->shape.size() == 3 ? data->shape[1] : dim(1)));
 }
 
-// out[i] = sum(k) S[row(i), k] * dense(i, k), where dense has `columns` columns: one task for each element.
+// out[i] = sum(k) S[row(i), k] * dense(i, k), where dense has `columns` columns: one task per element.
 te::Tensor product(const char* name, const Dims& shape, const Sparse& s, const Expr& columns, DType wide,
                    const std::function<Expr(const Exprs& i)>& row,
                    const std::function<Expr(const Exprs& i, const Expr& k)>& dense) {
@@ -128,7 +128,7 @@ te::Tensors compute_dense(const SparseDenseAttrs& a, const te::Tensors& in, cons
   return {converted(sum, dtype_of(out))};
 }
 
-// The row that each value stands in, of pointers that ascend.
+// The row of each value, from ascending pointers.
 ir::Expr rows_of_values(const ir::Expr& data, const ir::Expr& pointers) {
   auto ints = [](const ir::Expr& t) { return grad::call("cast", {t}, {{"dtype", DType::int64()}}); };
   const ir::Expr behind =
@@ -136,10 +136,10 @@ ir::Expr rows_of_values(const ir::Expr& data, const ir::Expr& pointers) {
   return grad::minus(behind, ir::constant(1, DType::int64()));
 }
 
-// Of values that stand in rows of ascending pointers: with g(m, r) the gradient of row r, of values (row, column)
+// For values in rows of ascending pointers: with g(m, r) the gradient of row r, of values (row, column)
 //   d data[v] = sum(m) g[m, row(v)] * dense[m, column(v)],   d dense[m, c] = sum(column(v) = c) g[m, row(v)] * data[v]
-// over blocks: rows are (rows of blocks, rows of a block), and each column of a block has its place. What lies outside
-// of the matrix counts as zero.
+// over blocks: rows are (rows of blocks, rows of a block), and each column of a block has its index. Elements outside
+// of the matrix count as zero.
 ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
   const ir::Expr &given = of.inputs[0], &data = of.inputs[1], &indices = of.inputs[2], &pointers = of.inputs[3];
   const Dims& block = grad::tensor(data).shape;
@@ -178,7 +178,7 @@ ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
   return {grad::transposed(sums, 2), d_data, nullptr, nullptr};
 }
 
-// A value gets the gradient of its place; none where that is outside of the matrix.
+// A value gets the gradient at its place, or none if that is outside of the matrix.
 ir::Exprs gradient_add(const NoAttrs&, const Adjoint& of) {
   const ir::Expr &dense = of.inputs[0], &data = of.inputs[1], &pointers = of.inputs[3];
   auto zero = [] { return ir::constant(0, DType::int64()); };
@@ -276,8 +276,8 @@ Result<Type> infer_transpose(const NoAttrs&, const Types& in) {
   return ir::tuple_type({in[0], in[1], in[2]});
 }
 
-// Which value comes k-th when they stand by columns, those of one column in their order; what stands in no column comes
-// last, or first where its column is below zero. Behind the values: for each column a cell that counts.
+// The number of the k-th value when sorted by column, stably; values in no column come last, or first if their column
+// is negative. After the values there is a counter cell for each column.
 te::Tensor order_by_column(const Sparse& s, const Expr& columns) {
   const Expr& n = s.values();
   return te::program("order", {n + columns + 2}, DType::int64(), {}, [&](const Exprs&, const BufferRef& table) {
@@ -307,7 +307,7 @@ te::Tensor order_by_column(const Sparse& s, const Expr& columns) {
 
 te::Tensors compute_transpose(const NoAttrs&, const te::Tensors& in, const Type&) {
   const Sparse s(in[0], in[1], in[2]);
-  // The row of a value: the rows that end at or before it.
+  // The row of a value: the number of rows that end at or before it.
   const Expr rows = in[2]->shape[0] - 1;
   const te::Tensor source = order_by_column(s, rows);
   auto place = [&](const Exprs& i) { return max(min((*source)(i), s.values() - 1), dim(0)); };
@@ -329,13 +329,13 @@ te::Tensors compute_transpose(const NoAttrs&, const te::Tensors& in, const Type&
         return loop::block({clear, mark, sum});
       });
   te::Tensor row = te::compute("row", {s.values()}, [&](const Exprs& i) { return (*row_of)({place(i)}); });
-  // Where a column begins: the cell of the column before it, which has moved to its end.
+  // The beginning of a column: the cell of the previous column, which has moved to its end.
   te::Tensor pointers = te::compute("indptr", in[2]->shape,
                                     [&](const Exprs& i) { return cast(in[2]->dtype, (*source)({s.values() + i[0]})); });
   return {data, row, pointers};
 }
 
-// The values are moved: each one's number goes the same way.
+// The values are moved: their numbers are transposed the same way.
 ir::Exprs gradient_transpose(const NoAttrs&, const Adjoint& of) {
   const ir::Expr sources =
       ir::get(grad::call("nn.sparse_transpose", {grad::numbers(of.inputs[0]), of.inputs[1], of.inputs[2]}), 0);

@@ -1,9 +1,9 @@
-// sparse_fill_empty_rows: a sparse matrix with a value in each row
+// sparse_fill_empty_rows: fills empty rows of a sparse matrix with a value
 //
-//   (indices, values, is_empty): the values by rows, those of one row in their order; in column 0 of a row without one
-//   stands default_value. is_empty[r]: whether row r had none
+//   (indices, values, is_empty): the values by rows, those of one row in their order; a row without values gets
+//   default_value in column 0. is_empty[r]: true if row r had none
 //
-// dense_shape says how many rows there are; values outside of them are left out.
+// dense_shape determines the number of rows; values outside of them are left out.
 // (The operation of TensorFlow's documentation: tf.sparse.fill_empty_rows.)
 #include "relay/op/gradient.h"
 #include "relay/op/loops.h"
@@ -36,7 +36,7 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
 
 Expr row_count(const te::Tensors& in) { return max(cast(DType::int64(), (*in[2])({dim(0)})), dim(0)); }
 
-// The rows of the values; those outside come out as -1.
+// The rows of the values; -1 for those outside.
 te::Tensor rows_of(const te::Tensors& in) {
   return te::compute("rows", {in[0]->shape[0]}, [&](const Exprs& k) {
     const Expr row = cast(DType::int64(), (*in[0])({k[0], dim(0)}));
@@ -44,7 +44,7 @@ te::Tensor rows_of(const te::Tensors& in) {
   });
 }
 
-// Each row without a value takes one: as many as there are values and rows, less the rows that have some.
+// Each row without a value gets one: the count is that of values and rows, minus the rows that have some.
 te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
   if (scalar::is_int(in[0]->shape[0], 0))  // each row is filled
     return shape_tensor({row_count(in), in[0]->shape[1], row_count(in), row_count(in)});
@@ -63,8 +63,8 @@ te::Tensor shape(const NoAttrs&, const te::Tensors& in) {
   return shape_tensor({count, in[0]->shape[1], count, row_count(in)});
 }
 
-// table[k] of results k: the value that it is, or -1 - row where it fills one. Behind them a cell for each row, which
-// counts its values and then says where the next goes.
+// table[k] for result k: the number of its value, or -1 - row if it fills one. After them there is a cell for each row,
+// which counts its values and then is the position of the next.
 te::Tensor table_of(const te::Tensor& rows, const Expr& results, const Expr& row_count) {
   return te::program("table", {results + row_count}, DType::int64(), {}, [&](const Exprs&, const BufferRef& table) {
     auto at = [&](const Expr& i) { return scalar::load(table, {i}); };
@@ -112,7 +112,7 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   const te::Tensor values = te::compute("values", shape_of(types[1]), [&](const Exprs& i) {
     return select(is_value(i[0]), (*in[1])({value(i[0])}), (*in[3])({}));
   });
-  // The cell of a row that had none says where what fills it lies.
+  // The cell of an empty row is the position of the value that fills it.
   const te::Tensor is_empty = te::compute("is_empty", shape_of(types[2]), [&](const Exprs& r) {
     const Expr first = max(min((*table)({count + r[0]}), count - 1), dim(0));
     return eq((*table)({first}), dim(-1) - r[0]);
@@ -120,7 +120,7 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
   return {indices, values, is_empty};
 }
 
-// A value's number goes where the value goes; 0 is where the default went.
+// A value's number moves with the value; 0 marks default_value.
 ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
   const ir::Expr &values = of.inputs[1], dy = ir::get(of.gradient, 1);
   const ir::Expr none = ir::constant(0, DType::int64());

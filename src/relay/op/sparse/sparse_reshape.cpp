@@ -1,6 +1,6 @@
-// sparse_reshape: the places of a sparse tensor's values under another shape with as many elements
+// sparse_reshape: the indices of a sparse tensor's values in another shape with as many elements
 //
-//   (new indices, new shape), where one extent of new_shape may be -1: what is left over
+//   (new indices, new shape), where one extent of new_shape may be -1: the remaining factor
 #include "relay/op/common.h"
 
 namespace relay::ops {

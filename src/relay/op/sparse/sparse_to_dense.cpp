@@ -1,8 +1,8 @@
 // sparse_to_dense: out[sparse_indices[k, 0], sparse_indices[k, 1], ..] = sparse_values[k], and default_value elsewhere
-// dyn.sparse_to_dense: the same, of a shape that is known only when the program runs
+// dyn.sparse_to_dense: the same, with a shape that is known only at run time
 //
-// One value may stand for all. Where several go to one place, the last is kept; indices outside of the result are
-// refused.
+// A single value may apply to all indices. If several values have the same index, the last is kept; indices outside of
+// the result are refused.
 #include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 
@@ -74,7 +74,7 @@ te::Tensors compute(const te::Tensors& in, const Type& out) {
   })};
 }
 
-// Of (axes of the result, values) each index.
+// Each index, as (axes of the result, values).
 te::Tensor by_axis(const te::Tensor& indices, size_t rank,
                    const std::function<Expr(const Expr& index, const Expr& axis)>& of) {
   const size_t r = indices->shape.size();
@@ -112,7 +112,7 @@ op::Checks checked_dynamic(const NoAttrs&, const Types& in) {
            "sparse_indices are outside of output_shape\ngive indices from 0 to before each extent of output_shape"}};
 }
 
-// `placed`: the same call with the values' numbers, and 0 elsewhere: which value an element of the result is.
+// `placed`: the same call with the values' numbers, and 0 elsewhere: the source of each element of the result.
 ir::Exprs gradient(const Adjoint& of, const std::function<ir::Expr(const ir::Expr&, const ir::Expr&)>& placed) {
   ir::Exprs gradients(of.inputs.size());
   if (!grad::tensor(of.output).dtype.is_float()) return gradients;

@@ -1,13 +1,13 @@
 // vision.all_class_non_max_suppression: of the boxes of each class that overlap, the one with the best score
 //
-// For each image and class the boxes with a score above score_threshold are looked at in the order of their scores. One
-// is left out if its intersection over union with one kept before it is at least iou_threshold. At
-// max_output_boxes_per_class it ends; negative: no limit. Results go by image, by class, by score:
+// For each image and class the boxes with a score above score_threshold are considered in the order of their scores. A
+// box is left out if its intersection over union with one kept before it is at least iou_threshold. At most
+// max_output_boxes_per_class are kept; no limit if negative. Results are ordered by image, by class, by score:
 //
-//   output_format "onnx":       (image, class, box) of each kept box, (1,): how many they are
-//   output_format "tensorflow": of each image (class, box) of each kept box, their scores, how many they are
+//   output_format "onnx":       (image, class, box) of each kept box, (1,): their number
+//   output_format "tensorflow": per image, (class, box) of each kept box, their scores, their number
 //
-// Behind the kept boxes all is 0.
+// After the kept boxes all elements are 0.
 #include "relay/op/vision/suppression.h"
 
 namespace relay::ops {
@@ -53,7 +53,7 @@ te::Tensors compute(const AllClassNonMaximumSuppressionAttrs& a, const te::Tenso
   const vision::ByClass found =
       vision::by_class(boxes, scores, [&](const Expr& score) { return lt(least, score); }, threshold, limit, false);
   const vision::Kept& kept = found.kept;
-  // The kept boxes one after the other, by their numbers among all scores (of the image), -1 behind them.
+  // The kept boxes one after the other, by their numbers among all scores (of the image), followed by -1.
   const bool by_image = a.output_format == "tensorflow";
   const Type& first = as<TupleType>(out)->fields[0];
   Exprs shape = shape_of(first);

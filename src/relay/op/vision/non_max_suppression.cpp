@@ -1,13 +1,13 @@
 // vision.non_max_suppression: of boxes that overlap, the one with the best score
 //
-// The first valid_count boxes of each image are put in the order of their scores, and the first top_k of them looked at
-// in turn. One is left out if its intersection over union with a box kept before it is at least iou_threshold; without
-// force_suppress only boxes of one class are compared. Boxes with a score of at most 0 stay and leave out none, those
-// with a class below 0 leave out none. At max_output_size boxes it ends; negative: no limit. With an iou_threshold of
-// at most 0 the valid boxes stay as they are.
+// The first valid_count boxes of each image are sorted by score, and the first top_k of them are considered in turn. A
+// box is left out if its intersection over union with a box kept before it is at least iou_threshold; without
+// force_suppress only boxes of one class are compared. Boxes with a score of at most 0 are kept and suppress none;
+// boxes with a negative class suppress none. At most max_output_size boxes are kept; no limit if negative. With an
+// iou_threshold of at most 0 the valid boxes are unchanged.
 //
-// return_indices: (what `indices` says of the kept boxes and -1 behind them, (batch, 1): how many they are). Otherwise
-// the boxes in order, -1 in place of those left out; with invalid_to_bottom behind the kept ones.
+// return_indices: (the entries of `indices` for the kept boxes, followed by -1, and (batch, 1): their number).
+// Otherwise the boxes in order, with -1 in place of those left out, or with invalid_to_bottom after the kept ones.
 #include "relay/op/sort/order.h"
 #include "relay/op/vision/suppression.h"
 
@@ -51,7 +51,7 @@ Result<Type> infer(const NonMaximumSuppressionAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(vision::check_scalar("C3", in, 3, "max_output_size", false));
   RELAY_RETURN_IF_ERROR(vision::check_scalar("C3", in, 4, "iou_threshold", true));
   // (C4) A box has the numbers that are named.
-  constexpr int64_t most = int64_t{1} << 40;  // sums of these numbers are numbers
+  constexpr int64_t most = int64_t{1} << 40;  // sums of these numbers do not overflow
   const int64_t last = std::max({std::min(a.coord_start, most) + 3, a.score_index, a.id_index});
   if (last > most || a.coord_start < 0 || a.score_index < 0 || a.id_index < -1 ||
       !at_least(data->shape[2], dim(last + 1)))
@@ -129,7 +129,7 @@ std::vector<Example> examples() {
         "id_index=-1, return_indices=False",
         "id_index=-1, score_index=0, coord_start=1, return_indices=False, invalid_to_bottom=True", ""})
     out.push_back({.inputs = inputs, .attrs = attrs, .symbolic = symbolic, .ranges = ranges});
-  // No limit; a threshold below 0 leaves the boxes as they are.
+  // No limit; a negative threshold leaves the boxes unchanged.
   auto other = ranges;
   other[3] = {-1, -1};
   out.push_back({.inputs = inputs, .attrs = "force_suppress=True", .ranges = other});

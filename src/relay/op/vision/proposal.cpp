@@ -1,10 +1,11 @@
-// vision.proposal: regions of images that are likely to hold something, from scores and offsets of anchors
+// vision.proposal: regions of images that are likely to contain objects, from scores and offsets of anchors
 //
-// At each pixel of the feature map stands an anchor of each ratio and scale. Its offsets move it: with iou_loss those
-// of its corners, otherwise (dx, dy) of its sides and exp(dw), exp(dh) times them. It is cut to the image; one below
-// rpn_min_size * scale is widened by that, and like those outside of the image it comes last. Of the best
-// rpn_pre_nms_top_n (below 1: all) those are left out that overlap one kept before them above the threshold. The result
-// is (image, x1, y1, x2, y2) of the best rpn_post_nms_top_n of each image; where they are fewer they are repeated.
+// Each pixel of the feature map has an anchor of each ratio and scale. Its offsets move it: with iou_loss they move its
+// corners, otherwise they are (dx, dy) relative to its sides and factors exp(dw), exp(dh) of the sides. It is clipped
+// to the image; one smaller than rpn_min_size * scale is widened by that, and comes last, like those outside of the
+// image. Of the best rpn_pre_nms_top_n (all if below 1), those are left out that overlap one kept before them by more
+// than the threshold. The result is (image, x1, y1, x2, y2) of the best rpn_post_nms_top_n of each image; if there are
+// fewer, they are repeated.
 #include <algorithm>
 #include <cmath>
 
@@ -66,7 +67,7 @@ Result<Type> infer(const ProposalAttrs& a, const Types& in) {
   return ir::tensor_type({scalar::simplify(s[0] * a.rpn_post_nms_top_n), dim(5)}, scores->dtype);
 }
 
-// Of each anchor at the first pixel, x1, y1, x2, y2. Sizes are whole numbers before they are scaled.
+// For each anchor at the first pixel, x1, y1, x2, y2. Sizes are integers before they are scaled.
 std::vector<std::vector<double>> anchors(const ProposalAttrs& a) {
   const auto side = static_cast<double>(a.feature_stride);
   std::vector<std::vector<double>> out(4);

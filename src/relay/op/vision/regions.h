@@ -1,12 +1,12 @@
-// What operators over regions of images share.
+// Shared parts of operators on regions of images.
 #pragma once
 
 #include "relay/op/common.h"
 
 namespace relay::op::vision {
 
-// (C1) Data is images (N, C, H, W) of floats, in layout NCHW. (C2) A region is five numbers of data's type: the batch,
-// and two corners.
+// (C1) Checks that data is images (N, C, H, W) of floats, in layout NCHW. (C2) Checks that a region is five numbers of
+// data's type: the batch index, and two corners.
 inline Status check_regions(const Types& in, const std::string& layout) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* rois, tensor_input(in, 1, "rois"));
@@ -20,7 +20,7 @@ inline Status check_regions(const Types& in, const std::string& layout) {
   return ok();
 }
 
-// Regions are of images that there are.
+// Checks that the batch indices of regions are in range.
 inline Checks checked_images(const Types& in) {
   auto images = [](const te::Tensors& tensors) {
     return te::compute("images", {tensors[1]->shape[0]},

@@ -1,10 +1,10 @@
 // vision.regular_non_max_suppression: of the boxes of each class that overlap, the one with the best score
 //
-// For each image and class the boxes with a score of at least score_threshold are looked at in the order of their
-// scores. One is left out if its intersection over union with one kept before it is above iou_threshold; at
-// max_detections_per_class it ends. Of all classes' boxes the best max_detections are the result, by score: (corners,
-// classes, scores, how many), 0 behind the last. Scores may begin with a class for the background, which is not looked
-// at: there is one if they have more classes than num_classes.
+// For each image and class the boxes with a score of at least score_threshold are considered in the order of their
+// scores. A box is left out if its intersection over union with one kept before it is above iou_threshold; at most
+// max_detections_per_class are kept. The result is the best max_detections boxes of all classes, by score: (corners,
+// classes, scores, count), followed by 0. Scores may begin with a class for the background, which is ignored: there is
+// one if they have more classes than num_classes.
 #include "relay/op/sort/order.h"
 #include "relay/op/vision/suppression.h"
 
@@ -59,7 +59,7 @@ te::Tensors compute(const RegularNonMaximumSuppressionAttrs& a, const te::Tensor
   const vision::ByClass found = vision::by_class(
       boxes, scores, [&](const Expr& score) { return le(least, score); }, number(a.iou_threshold, wide),
       dim(a.max_detections_per_class), true);
-  // Of all classes, those left out behind the others.
+  // For all classes, with the suppressed boxes after the others.
   const Expr all = scalar::simplify(n * a.num_classes);
   te::Tensor kept = te::compute("kept_scores", {batch, all}, [&](const Exprs& i) {
     const Exprs line = {i[0], floordiv(i[1], n)};
@@ -71,7 +71,7 @@ te::Tensors compute(const RegularNonMaximumSuppressionAttrs& a, const te::Tensor
   te::Tensor count = te::reduce("count", {batch}, {classes}, Combiner::Sum,
                                 [&](const Exprs& i, const Exprs& r) { return (*found.kept.count())({i[0], r[0]}); });
   auto is_box = [&](const Exprs& i) { return lt(i[1], (*count)({i[0]})); };
-  // Which class's which box the k-th is.
+  // The class and box of the k-th result.
   struct Place {
     Expr line, box;
   };

@@ -2,10 +2,10 @@
 //
 //   out[r, c, i, j] = mean over sample_ratio^2 points of the cell (i, j) of region r, bilinear in data[batch of r, c]
 //
-// A region is (batch, x1, y1, x2, y2) in units of the image it came from; spatial_scale brings it to data. A point more
-// than one pixel outside counts zero. With `aligned`, which is Relay's own, pixels have their centres at 0.5, and
+// A region is (batch, x1, y1, x2, y2) in units of its source image; spatial_scale converts it to data. A point more
+// than one pixel outside counts as zero. With `aligned`, Relay's extension, pixels have their centres at 0.5, and
 // regions may be smaller than a pixel. A sample_ratio below 1 is adaptive: ceil(side of a cell in pixels) samples along
-// each side, so as many as the region is large. mode "max": the greatest of the samples' four weighted pixels.
+// each side, in proportion to the region's size. mode "max": the greatest of the samples' four weighted pixels.
 #include "relay/op/gradient.h"
 #include "relay/op/loops.h"
 #include "relay/op/vision/regions.h"
@@ -49,18 +49,18 @@ Result<Type> infer(const ROIAlignAttrs& a, const Types& in) {
 
 using Axis = size_t;  // 0: rows of the grid and of data, 1: columns
 
-// What is read of regions and images.
+// Reads regions and images.
 struct Sampler {
   const ROIAlignAttrs& attrs;
   const te::Tensor &data, &rois;
   DType wide = accumulator(data->dtype);
   bool is_max = attrs.mode == "max";
 
-  // Where a region begins along an axis, in pixels, and how long a cell is.
+  // The beginning of a region along an axis, in pixels, and the length of a cell.
   struct Side {
     Expr begin, cell;
   };
-  // The two pixels around a sample and the weight of the second; whether the sample is near enough.
+  // The two pixels around a sample and the weight of the second; true if the sample is near enough.
   struct Between {
     Expr first, second, weight, inside;
   };
@@ -77,7 +77,7 @@ struct Sampler {
     return {corner(low), divide(attrs.aligned ? length : max(length, n(1)), n(attrs.cells(axis)))};
   }
 
-  // Sample k of so many along a cell, rounded as other frameworks do: what lies at the limit counts there too.
+  // Sample k of `samples` along a cell, rounded as other frameworks do: samples at the limit count there too.
   Between between(const Side& side, const Expr& cell, const Expr& k, const Expr& samples, Axis axis) const {
     const Expr at =
         side.begin + cast(wide, cell) * side.cell + divide((cast(wide, k) + n(0.5)) * side.cell, cast(wide, samples));
@@ -119,11 +119,11 @@ struct Run {
   Expr all, first, count;
 };
 
-// body(run). A cell has a sample for each pixel begun, so they lie more than half a pixel apart or are one, and no more
-// than two for each pixel and a few at the ends are near data, however large a region is.
+// body(run). A cell has a sample for each pixel begun, so samples are more than half a pixel apart, or there is only
+// one. So at most two for each pixel and a few at the ends are near data, however large a region is.
 template <class Body>
 Stmt with_run(const Sampler& s, const Expr& region, const Expr& cell, Axis axis, Body&& body) {
-  constexpr int64_t most = int64_t{1} << 40;  // places of samples are numbers
+  constexpr int64_t most = int64_t{1} << 40;  // positions of samples do not overflow
   const DType i64 = DType::int64();
   const Sampler::Side given = s.side(region, axis);
   return let("begin", given.begin, [&](const Expr& begin) {
@@ -148,7 +148,7 @@ Stmt with_run(const Sampler& s, const Expr& region, const Expr& cell, Axis axis,
 te::Tensor of_adaptive_samples(const Sampler& s, const Dims& shape) {
   const Combiner combiner = s.is_max ? Combiner::Max : Combiner::Sum;
   auto loops = [&](const Exprs& i, const BufferRef& result, const Run& y, const Run& x) {
-    // A sample that no loop reaches is far from data, and counts zero.
+    // A sample that no loop reaches is far from data, and counts as zero.
     const Expr reached = logical_and(logical_and(eq(y.count, y.all), eq(x.count, x.all)),
                                      logical_and(lt(dim(0), y.all), lt(dim(0), x.all)));
     const Expr none = s.is_max ? select(reached, te::identity(combiner, s.wide), s.n(0)) : s.n(0);
@@ -185,20 +185,20 @@ ir::Expr column(const ir::Expr& rois, int64_t k) {  // (R, 1)
   return grad::call("strided_slice", {rois}, {{"begin", Ints{k}}, {"end", Ints{k + 1}}, {"axes", Ints{1}}});
 }
 
-// Which image each region is of, (R, 1), int64.
+// The image of each region, (R, 1), int64.
 ir::Expr image_of(const Adjoint& of) {
   const ir::Expr given = cast_to(column(of.inputs[1], 0), DType::int64()),
                  last = grad::call("max", {grad::places(of.inputs[0], 0)});
   return grad::call("minimum", {grad::call("maximum", {given, ir::constant(0, DType::int64())}), last});
 }
 
-// The samples of all regions along an axis of data, (R, cells, samples): where each is, between the first and the last
-// pixel, and whether it is near enough.
+// The samples of all regions along an axis of data, (R, cells, samples): their positions, clipped to the first and last
+// pixel, and whether they are near enough.
 struct Samples {
   ir::Expr held, inside, places, last;
 };
 
-// Where the regions begin along an axis of data and how long their cells are, (R, 1), and the axis' last place.
+// The beginnings of the regions along an axis of data and the lengths of their cells, (R, 1), and the axis' last index.
 struct Sides {
   ir::Expr begin, cell, places, last;
 };
@@ -216,7 +216,7 @@ Sides sides_along(const ROIAlignAttrs& a, const Adjoint& of, Axis axis) {
   return {begin, grad::over(length, n(a.cells(axis))), places, grad::call("max", {places})};
 }
 
-// Which are near enough to pixels 0 to last.
+// True for positions that are near enough to pixels 0 to last.
 ir::Expr inside(const ir::Expr& at, const ir::Expr& last, const ir::Expr& rois) {
   const ir::Expr before = grad::call("less_equal", {grad::number(-1, rois), at});
   return grad::call("logical_and", {before, grad::call("less_equal", {at, grad::plus(last, grad::number(1, rois))})});
@@ -235,13 +235,13 @@ Samples samples_along(const ROIAlignAttrs& a, const Adjoint& of, Axis axis) {
   return {held(at, s.last, rois), inside(at, s.last, rois), s.places, s.last};
 }
 
-// How much a sample counts for a place, by the distance between them.
+// The weight of a sample for a pixel, by the distance between them.
 ir::Expr nearness(const ir::Expr& sample, const ir::Expr& place, const ir::Expr& rois) {
   const ir::Expr distance = grad::call("abs", {grad::minus(sample, place)});
   return grad::call("maximum", {grad::minus(grad::number(1, rois), distance), grad::number(0, rois)});
 }
 
-// (R, cells, extent of the axis): the mean over a cell's samples of how much they count for a place.
+// (R, cells, extent of the axis): the mean over a cell's samples of their weights for a pixel.
 ir::Expr fixed_weights(const ROIAlignAttrs& a, const Adjoint& of, Axis axis) {
   const ir::Expr& rois = of.inputs[1];
   const Samples s = samples_along(a, of, axis);
@@ -250,8 +250,8 @@ ir::Expr fixed_weights(const ROIAlignAttrs& a, const Adjoint& of, Axis axis) {
                     {{"axis", Ints{2}}});
 }
 
-// The same of adaptive samples, which are more than half a pixel apart or one: a place has few within a pixel. They are
-// looked for from one that is more than a pixel before it.
+// The same for adaptive samples, which are more than half a pixel apart or single: a pixel has few within one pixel.
+// They are searched for from one that is more than a pixel before it.
 ir::Expr adaptive_weights(const ROIAlignAttrs& a, const Adjoint& of, Axis axis) {
   constexpr int64_t nearby = 6;
   const ir::Expr& rois = of.inputs[1];
@@ -281,8 +281,8 @@ ir::Expr adaptive_weights(const ROIAlignAttrs& a, const Adjoint& of, Axis axis) 
   return grad::over(sum, grad::call("squeeze", {many}, {{"axis", Ints{3}}}));
 }
 
-// The weights of a region's samples are those along H times those along W, which a matrix for each region holds.
-// Regions have no gradient.
+// The weights of a region's samples are those along H times those along W, as a matrix for each region. Regions have no
+// gradient.
 ir::Expr gradient_of_mean(const ROIAlignAttrs& a, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], &rois = of.inputs[1];
   auto einsum = [](const char* equation, const ir::Expr& x, const ir::Expr& y) {
@@ -299,8 +299,8 @@ ir::Expr gradient_of_mean(const ROIAlignAttrs& a, const Adjoint& of) {
   return einsum("rchq,rqnw->nchw", rows, columns);
 }
 
-// Each element of the result is one weighted pixel, the greatest of those around the samples of its cell: all are
-// weighed once more, and the gradient goes where the greatest lies.
+// Each element of the result is one weighted pixel, the greatest of those around the samples of its cell. All are
+// weighted anew, and the gradient goes to the greatest.
 ir::Expr gradient_of_max(const ROIAlignAttrs& a, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], &rois = of.inputs[1];
   const DType index = DType::int64();
@@ -321,7 +321,7 @@ ir::Expr gradient_of_max(const ROIAlignAttrs& a, const Adjoint& of) {
                   both(grad::times(grad::minus(grad::number(1, rois), part), inside), grad::times(part, inside))};
   };
   const Pixels y = pixels(0), x = pixels(1);
-  // Of (R, 1, h, w, around, around), then with the last two as one.
+  // (R, 1, h, w, around, around), then with the last two merged.
   auto down = [&](const ir::Expr& t) { return shaped(t, {-1, 1, h, 1, around, 1}); };
   auto across = [&](const ir::Expr& t) { return shaped(t, {-1, 1, 1, w, 1, around}); };
   auto joined = [&](const ir::Expr& t) { return shaped(t, {-1, 1, h, w, around * around}); };
@@ -341,13 +341,13 @@ ir::Expr gradient_of_max(const ROIAlignAttrs& a, const Adjoint& of) {
                          data);
 }
 
-// There is none of the greatest of samples whose number is not known.
+// There is no gradient for the maximum over an unknown number of samples.
 ir::Exprs gradient(const ROIAlignAttrs& a, const Adjoint& of) {
   if (a.mode == "max" && a.is_adaptive()) return {};
   return {a.mode == "avg" ? gradient_of_mean(a, of) : gradient_of_max(a, of), nullptr};
 }
 
-// The place of a sample, up to 16, is rounded in another order in kernels, and its weights with it.
+// Kernels round the position of a sample, up to 16, and so its weights, in another order.
 std::vector<Example> examples() {
   const std::vector<std::string> inputs = {"(5, 1, 6, 7)", "(4, 5)"};
   auto example = [&](const char* attrs, double high) {

@@ -1,8 +1,8 @@
 // vision.roi_pool: the maxima of a grid of pooled_size in each region of an image
 //
-// A region is (batch, x1, y1, x2, y2) in units of the image it came from; spatial_scale brings it to data, rounded to
-// whole pixels, the last ones included. Cell (i, j) has the rows from floor(i * h / PH) to before ceil((i + 1) * h /
-// PH) of the h rows of the region, and the columns likewise, as far as they lie in data; a cell without pixels is 0.
+// A region is (batch, x1, y1, x2, y2) in units of its source image; spatial_scale converts it to data, rounded to whole
+// pixels, the last ones included. Cell (i, j) has the rows from floor(i * h / PH) to before ceil((i + 1) * h / PH) of
+// the h rows of the region, and the columns likewise, as far as they are in data; a cell without pixels is 0.
 #include <limits>
 
 #include "relay/op/gradient.h"
@@ -49,7 +49,7 @@ te::Tensors compute(const ROIPoolAttrs& a, const te::Tensors& in, const Type& ou
     return std::pair(held(begin + floordiv(i[2 + d] * length, cells)),
                      held(begin + floordiv((i[2 + d] + 1) * length + (cells - 1), cells)));
   };
-  // Over the pixels of the cell alone: regions are small parts of images.
+  // Iterates over the pixels of the cell only: regions are small parts of images.
   return {te::program("roi_pool", shape_of(out), data->dtype, axes_but(4, {}), [&](const Exprs& i, const BufferRef& r) {
     const auto [top, bottom] = range(i, 0);
     const auto [left, right] = range(i, 1);
@@ -79,7 +79,7 @@ te::Tensors compute(const ROIPoolAttrs& a, const te::Tensors& in, const Type& ou
   })};
 }
 
-// The maxima over whole images of which the pixels outside of a cell are masked.
+// The maxima over whole images with the pixels outside of a cell masked.
 ir::Expr definition(const ROIPoolAttrs& a, const ir::Exprs& in) {
   const Dims& shape = grad::tensor(in[0]).shape;
   if (scalar::is_any(shape[2]) || scalar::is_any(shape[3])) return nullptr;

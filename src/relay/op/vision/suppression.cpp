@@ -5,8 +5,8 @@
 namespace relay::op::vision {
 namespace {
 
-// Front: ranks of the kept boxes, one after the other. Flag: 1 for a rank that is kept. Rivals: ranks of the kept boxes
-// that count.
+// Front: ranks of the kept boxes, one after the other. Flag: 1 for a kept rank. Rivals: ranks of the kept boxes that
+// can suppress others.
 enum Row : int64_t { Front, Flag, Rivals, rows };
 
 Exprs joined(Exprs line, const Expr& row, const Expr& k) {
@@ -14,7 +14,7 @@ Exprs joined(Exprs line, const Expr& row, const Expr& k) {
   return line;
 }
 
-// Whether intersection over union of two boxes is at least the threshold; boxes that do not meet never overlap.
+// True if the intersection over union of two boxes is at least the threshold; disjoint boxes never overlap.
 Expr overlap(const Exprs& a, const Exprs& b, const Candidates& c) {
   const DType type = c.threshold->dtype;
   const Expr zero = number(0, type);
@@ -48,7 +48,7 @@ Kept::Kept(const Candidates& c) {
             auto keep = [&](const Expr& rank) {
               return loop::block({store(Front, kept.get(), rank), store(Flag, rank, dim(1)), kept.set(kept.get() + 1)});
             };
-            // Against each of the rivals so far; those behind the first that overlaps are passed over.
+            // Compares with the rivals so far; those after the first overlapping one are skipped.
             auto contest = [&](const Expr& rank) {
               return with_cell("lost", dim(0), [&](const Cell& lost) {
                 const Stmt compare = let("many", rivals.get(), [&](const Expr& many) {

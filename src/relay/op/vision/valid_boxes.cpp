@@ -1,10 +1,9 @@
-// vision.get_valid_counts: the boxes whose score is above a threshold, in front of the others
-//   (how many there are, the boxes, their places); behind the valid ones all is -1. With id_index >= 0 the class, too,
-//   must not be negative.
-// vision.multibox_transform_loc: boxes (class, score, x1, y1, x2, y2) from anchors, of those whose best class is not
-//   the background (class 0) and has a score of at least the threshold; (boxes, how many)
+// vision.get_valid_counts: moves the boxes whose score is above a threshold before the others (their number, the boxes,
+// their indices); after the valid ones all elements are -1. With id_index >= 0 the class must not be negative either.
+// vision.multibox_transform_loc: boxes (class, score, x1, y1, x2, y2) from the anchors whose best class is not the
+// background (class 0) and has a score of at least the threshold; (boxes, count)
 //
-// One walk over the boxes writes down the places of the valid ones.
+// One pass over the boxes records the indices of the valid ones.
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -34,7 +33,7 @@ struct TransformLocAttrs {
                        "Whether class 0 is a class, and classes keep their numbers.")};
 };
 
-// source[b, k]: the place of the k-th valid box, and count[b]: how many there are.
+// source[b, k]: the index of the k-th valid box, and count[b]: their number.
 struct Chosen {
   te::Tensor source, count;
 };
@@ -137,7 +136,7 @@ te::Tensors compute_transform(const TransformLocAttrs& a, const te::Tensors& in,
       return cast(wide, (*predicted)({i[0], from * 4 + k})) * number(a.variances[static_cast<size_t>(k)], wide);
     };
     const Expr half = number(0.5, wide);
-    // The corner along an axis (0: x, 1: y), on one side.
+    // The corner along an axis (0: x, 1: y), on either side.
     auto corner = [&](int64_t axis, bool high) {
       Expr low = anchor(axis), up = anchor(axis + 2), extent = up - low;
       Expr centre = offset(axis) * extent + (low + up) * half;
@@ -155,7 +154,7 @@ te::Tensors compute_transform(const TransformLocAttrs& a, const te::Tensors& in,
   return {located, c.count};
 }
 
-// All boxes, and then those that are valid in front.
+// All boxes, then the valid ones moved to the front.
 ir::Expr definition_of_transform(const TransformLocAttrs& a, const ir::Exprs& in) {
   const ir::Expr &scores = in[0], &predicted = in[1], &anchors = in[2];
   const Dims& shape = grad::tensor(scores).shape;
@@ -237,7 +236,7 @@ OpDef vision_multibox_transform_loc() {
        .compute = compute_transform,
        .definition = definition_of_transform,
        .oracle = "transform_loc(cls_prob, loc_pred, anchor, clip, threshold, variances, keep_background)",
-       // exp and what multiplies it are rounded in another order.
+       // exp and its multiplier are rounded in another order.
        .examples = {{.inputs = {"(2, 3, 5)", "(2, 20)", "(1, 5, 4)"},
                      .attrs = "threshold=0.6f",
                      .symbolic = {"(b, 3, 5)", "(b, 20)", "(1, 5, 4)"},

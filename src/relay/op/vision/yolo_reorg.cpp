@@ -1,9 +1,9 @@
-// vision.yolo_reorg: pixels moved into channels as Darknet does it, with s the stride:
+// vision.yolo_reorg: moves pixels into channels as Darknet does, with s the stride:
 //
 //   moved[n, k, y, x] = wide[n, k % (C / s^2), y * s + q / s, x * s + q % s],   q = k / (C / s^2)
 //
-// where wide is the elements of data, in their order, under the shape (N, C / s^2, H * s, W * s); the result is those
-// of moved under (N, C * s^2, H / s, W / s).
+// where wide is the elements of data, in their order, in the shape (N, C / s^2, H * s, W * s); the result is those of
+// moved in (N, C * s^2, H / s, W / s).
 #include "relay/op/gradient.h"
 #include "relay/op/shape/reshape.h"
 
@@ -54,7 +54,7 @@ OpDef vision_yolo_reorg() {
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
-       // The same movement of the elements' numbers says where each came from.
+       // Moving the elements' numbers the same way shows the source of each.
        .gradient = [](const YoloReorgAttrs& a, const Adjoint& of) -> ir::Exprs {
          const ir::Expr sources =
              grad::call("vision.yolo_reorg", {grad::numbers(of.inputs[0])}, {{"stride", a.stride.value_or(1)}});

@@ -10,10 +10,10 @@ namespace relay::runtime {
 static constexpr int64_t alignment = 64;
 static int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-// Each array in its turn at the lowest offset that is free during its life.
+// Places each array in turn at the lowest offset that is free during its lifetime.
 static void place_in_order(std::span<const Lifetime> lifetimes, std::span<const uint32_t> order, Placement& result) {
   result.arena_bytes = 0;
-  // `placed` is sorted by offset, so the first gap that is wide enough among those alive with us is the lowest.
+  // `placed` is sorted by offset, so the first sufficient gap among arrays alive at the same time is the lowest.
   std::vector<uint32_t> placed;
   for (uint32_t i : order) {
     const Lifetime& mine = lifetimes[i];
@@ -36,7 +36,7 @@ Placement place(std::span<const Lifetime> lifetimes) {
   Placement best;
   best.offsets.assign(lifetimes.size(), 0);
   std::vector<uint32_t> order;
-  std::map<uint32_t, int64_t> change;  // of the bytes alive, at a step
+  std::map<uint32_t, int64_t> change;  // in the bytes alive, at a step
   for (uint32_t i = 0; i < lifetimes.size(); ++i) {
     if (lifetimes[i].bytes <= 0) continue;
     order.push_back(i);
@@ -47,7 +47,7 @@ Placement place(std::span<const Lifetime> lifetimes) {
   for (const std::pair<const uint32_t, int64_t>& c : change)
     best.lower_bound = std::max(best.lower_bound, alive += c.second);
 
-  // Placing is quadratic, so large programs get one try.
+  // Placing is quadratic, so large programs get one attempt.
   constexpr int max_rounds = 8;
   constexpr size_t max_tried = 2000;
   auto length = [&](uint32_t i) { return int64_t{lifetimes[i].last} - lifetimes[i].first + 1; };
@@ -65,7 +65,7 @@ Placement place(std::span<const Lifetime> lifetimes) {
       place_in_order(lifetimes, order, now);
       if (now.arena_bytes < best.arena_bytes) best = now;
       if (best.arena_bytes <= best.lower_bound || order.size() > max_tried) return best;
-      // The one that reached highest goes first the next time.
+      // The array that reached highest goes first in the next round.
       std::vector<uint32_t>::iterator top = std::find_if(order.begin(), order.end(), [&](uint32_t i) {
         return now.offsets[i] + aligned(lifetimes[i].bytes) == now.arena_bytes;
       });
@@ -88,7 +88,8 @@ std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes
       lives[array].last = at;
     }
   }
-  // What repeated steps mention lives in all of them: a later time may read what one before wrote.
+  // Arrays that repeated steps mention live throughout all of them: a later repetition may read what an earlier one
+  // wrote.
   for (const Repeat& r : f.repeats)
     for (uint32_t at = r.first; at < r.first + r.count; ++at)
       for (uint32_t i = 0; i < f.steps[at].args.count; ++i) {
@@ -100,7 +101,7 @@ std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes
 }
 
 int64_t add_tasks(int64_t most, const Shape& shape, DType dtype, int64_t bytes) {
-  constexpr int64_t max_of_empty = int64_t{1} << 32;  // of arrays without elements, whose tasks do nothing
+  constexpr int64_t max_of_empty = int64_t{1} << 32;  // for arrays without elements, whose tasks do nothing
   bool empty = false;
   int64_t rows = 1;
   for (int64_t d : shape)
@@ -116,7 +117,7 @@ std::string too_many_tasks(int64_t tasks, int64_t most) {
   return format("a kernel has {} tasks, but its arrays account for {} at most", tasks, most);
 }
 
-// How often steps are repeated is in the file: no more than a run can list.
+// The number of repetitions comes from the file: it must not exceed what a run can list.
 static Status check_repeats(const Segment& f, const Plan& p) {
   for (const Repeat& r : f.repeats)
     if (p.sizes[r.times] > Limits::repeated_steps / r.count)
@@ -130,7 +131,7 @@ static Status check_repeats(const Segment& f, const Plan& p) {
   return ok();
 }
 
-// What the steps need of the arrays' sizes. Finds the scratch memory of the kernels.
+// Checks the steps against the sizes of the arrays, and finds the scratch memory of the kernels.
 static Status check_steps(const Program& program, const Segment& f, Plan& p) {
   for (const Step& in : f.steps) {
     if (in.kind == Step::Kind::Kernel || in.kind == Step::Kind::KernelWhen) {
@@ -213,7 +214,7 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
     if (!elements || *elements > Limits::array_bytes / a.dtype.bytes()) return too_large(a);
     if (!bytes || *bytes < 0) return no_value(a.bytes, "size");
     if (*bytes > Limits::array_bytes) return too_large(a);
-    // What the outside gives and takes is dense and row-major, whatever the program says.
+    // Inputs and outputs are dense and row-major, whatever the program says.
     bool outside = a.kind == Array::Kind::Input || a.kind == Array::Kind::Output;
     p.bytes.push_back(outside ? *elements * a.dtype.bytes() : *bytes);
     p.shapes.push_back(std::move(shape));

@@ -8,9 +8,9 @@ namespace relay::runtime {
 
 namespace {
 
-// What a segment and a signature have in common.
+// The common part of a segment and a signature.
 struct Dims {
-  const std::string& name;  // of the whole
+  const std::string& name;  // of the segment or signature
   const std::vector<std::string>& variables;
   const std::vector<VariableBinding>& bindings;
   const std::vector<Check>& checks;
@@ -30,7 +30,7 @@ static bool uses(const SizeExpr& e, uint32_t variable) {
   });
 }
 
-// "give `x` as ({n}, 4)": what an input's shape must be.
+// "give `x` as ({n}, 4)": the required shape of an input.
 static std::string shape_wanted(const Dims& f, size_t input) {
   std::vector<std::string> dims;
   for (const SizeExpr& e : f.inputs[input].shape) dims.push_back(str(e, f.variables));
@@ -64,7 +64,7 @@ static Diagnostic wrong_dimension(const Dims& f, size_t input, size_t dim, int64
   return d;
 }
 
-// Both sides of a condition that does not hold: "3 is less than 7". Empty where there is none.
+// Both sides of a condition that does not hold: "3 is less than 7". Empty if it has none.
 static std::string both_sides(const SizeExpr& condition, std::span<const int64_t> values) {
   std::optional<std::pair<SizeExpr, SizeExpr>> sides = operands_of(condition);
   if (!sides) return "";

@@ -10,12 +10,12 @@
 //   }
 //
 // It binds its shape variables from its inputs' dimensions and checks the rest. Every size is an expression over them,
-// so at concrete sizes everything is known before the first kernel runs: where each array lies (planner.h), how many
-// tasks each kernel has. A program of one segment and no function is a model without control flow; the segment is run
-// directly.
+// so at concrete sizes everything is known before the first kernel runs: the place of each array (planner.h), and the
+// number of tasks of each kernel. A program of one segment and no function is a model without control flow; the segment
+// is run directly.
 //
-// A *function* is code over values (value.h) in registers, for everything else: calls, branches, closures, data. The
-// first is where a run begins.
+// A *function* is code over values (value.h) in registers, for everything else: calls, branches, closures, data. A run
+// begins with the first function.
 //
 //   fn length(2 parameters, 4 registers) {             # of a list %0, with an accumulator %1
 //     0: switch List %0 [Nil: 1, Cons: 2]
@@ -25,9 +25,9 @@
 //     4: tail call length(%2!, %3!)
 //   }
 //
-// Code names arrays, kernels, registers, types and each other by index, and validate() checks every one, and that a
-// register has a value wherever it is read: a program that passes cannot make an executor read outside it, whatever
-// file it came from.
+// Code refers to arrays, kernels, registers, types and functions by index. validate() checks every index, and that
+// every register has a value where it is read: a program that passes cannot make an executor access memory outside of
+// it, whatever file it came from.
 #pragma once
 
 #include "relay/runtime/program/data_type.h"
@@ -44,19 +44,19 @@ struct Range {
 
 // --- segments --------------------------------------------------------------------------------------------------------
 
-// Whether an array of a segment whose calls are batched has a row for each call, which are then its first dimension.
+// The first dimension of an array of a batched segment, if the array has a row for each call.
 enum class Rows : uint8_t {
-  None,   // it is the same for all calls
-  First,  // the array of one call has 1 there
-  Added,  // the array of one call does not have this dimension
+  None,   // no rows: the array is the same for all calls
+  First,  // the array of a single call has extent 1 there
+  Added,  // the array of a single call lacks this dimension
 };
 constexpr int rows_count = static_cast<int>(Rows::Added) + 1;
 
-// An output that may lie in the storage of an input of its type and shape. No step reads that input once a step has
-// written the output. Whether it does lie there is decided at each run: who has the only value gives it away.
+// An output that may use the storage of an input of its type and shape. No step reads that input after a step has
+// written the output. Each run decides: the storage is used if the caller has the only value and donates it.
 struct InPlace {
   uint32_t input = 0;
-  // Steps write only elements that change: before the first step the output holds what the input does.
+  // Steps write only changed elements: before the first step the output must hold the input's elements.
   bool updates = false;
   bool operator==(const InPlace&) const = default;
 };
@@ -67,11 +67,11 @@ struct Array {
   std::string name;
   DType dtype;
   std::vector<SizeExpr> shape;        // logical
-  SizeExpr bytes;                     // as stored: halos and padding included; View: its own elements
-  uint32_t index = 0;                 // Input: of the input; Constant: of Program::constants; View: its base, a
+  SizeExpr bytes;                     // as stored, with halos and padding; View: its own elements
+  uint32_t index = 0;                 // Input: the input; Constant: in Program::constants; View: its base, a
                                       // temporary or an output
-  SizeExpr offset{};                  // View: bytes from the beginning of its base, whose strides it has
-  Rows rows = Rows::None;             // of inputs and outputs
+  SizeExpr offset{};                  // View: bytes from the beginning of its base; it has the strides of its base
+  Rows rows = Rows::None;             // for inputs and outputs
   std::optional<InPlace> in_place{};  // Output
 };
 
@@ -79,59 +79,59 @@ struct Step {
   enum class Kind : uint8_t {
     Kernel,        // calls `kernel` with arrays `args`, shape arguments `sizes`, on `tasks` tasks
     Copy,          // array args[1] = array args[0], of the same size in bytes
-    KernelWhen,    // as Kernel, if the last of args has a byte that is not zero; the kernel takes the others
-    CheckIndices,  // ends the run unless the integers args[0] fit `sizes`, as index_checks[kernel] says
-    External,      // calls function `kernel` of Program::externals with args, first its inputs, then its outputs
+    KernelWhen,    // as Kernel, if the last of args has a byte that is not zero; the kernel gets the others
+    CheckIndices,  // ends the run unless the integers args[0] fit `sizes`, as index_checks[kernel] states
+    External,      // calls function `kernel` of Program::externals with args, its inputs followed by its outputs
   };
   Kind kind = Kind::Kernel;
   uint32_t kernel = 0;
-  Range args;          // of Segment::operands
-  Range sizes;         // of Segment::sizes; Kernel, CheckIndices
-  uint32_t tasks = 0;  // of Segment::sizes; Kernel only
+  Range args;          // in Segment::operands
+  Range sizes;         // in Segment::sizes; Kernel, CheckIndices
+  uint32_t tasks = 0;  // in Segment::sizes; Kernel only
   bool operator==(const Step&) const = default;
 };
 constexpr int step_kind_count = static_cast<int>(Step::Kind::External) + 1;
 
-// Steps that are run one after the other, all of them again and again: kernels [first, first + count), sizes[times]
-// times. The first size of each is the number of the time, from 0, whatever stands there.
+// Steps that are repeated as a sequence: kernels [first, first + count), sizes[times] times. The first size of each is
+// replaced by the number of the repetition, from 0.
 struct Repeat {
   uint32_t first = 0, count = 0;
-  uint32_t times = 0;  // of Segment::sizes
+  uint32_t times = 0;  // in Segment::sizes
   bool operator==(const Repeat&) const = default;
 };
 
-// What the integers of an array are indices of: each is in [-extent, extent), those below zero count from the end; or
-// numbers of no axis (tensor/index_check.h), in [0, extent). The extents are the step's sizes: one for all, or one for
-// each slice along the first dimension (behind that of calls).
+// The meaning of the integers of an array. They are indices in [-extent, extent), where negative ones count from the
+// end; or, for no_axis (tensor/index_check.h), other numbers in [0, extent). The extents are the step's sizes: one for
+// all, or one for each slice along the first dimension (after that of calls).
 struct IndexCheck {
   std::string op;             // "take"
-  std::string place;          // in the source or the model, for people; may be empty
-  std::vector<int64_t> axes;  // of the data, one an extent; -1: all axes, flattened; no_axis
+  std::string place;          // in the source or the model, for messages; may be empty
+  std::vector<int64_t> axes;  // of the data, one per extent; -1: all axes, flattened; or no_axis
   Rows rows = Rows::None;     // of the array
 };
 
-// variables[variable] = (dimension `dim` of input `input` - offset) / factor. That it divides, and that all other
-// dimensions agree, is checked after all variables are bound, for all dimensions alike.
+// variables[variable] = (dimension `dim` of input `input` - offset) / factor. After all variables are bound, all
+// dimensions are checked for exact division and agreement.
 struct VariableBinding {
   uint32_t variable = 0, input = 0, dim = 0;
   int64_t factor = 1, offset = 0;
 };
 
-// A fact about the shape variables that the compiler relied on and could not prove.
+// An entry check: a fact about the shape variables that the compiler relied on and could not prove.
 struct Check {
-  SizeExpr condition;   // not zero: holds
-  std::string message;  // who needs it: "nn.max_pool2d needs `h >= 7`"
+  SizeExpr condition;   // holds if not zero
+  std::string message;  // with the operator that requires it: "nn.max_pool2d needs `h >= 7`"
 };
 
-// When a segment takes many calls at once (call_queue.h). Then it has one shape variable, the number of calls; every
-// input has a row for each; all other sizes are constants.
+// The batching of a segment's calls (call_queue.h). A batched segment has one shape variable, the number of calls;
+// every input has a row for each; all other sizes are constants.
 enum class Batching : uint8_t {
-  None,    // it is run when it is called
-  Joins,   // a call waits if an argument does
-  Begins,  // a call waits
+  None,    // runs immediately
+  Joins,   // a call waits if an argument waits
+  Begins,  // every call waits
 };
 const char* name(Batching batching);  // "none", "joins", "begins"
-// What instructions may read the contents of: conditions and shapes.
+// True if instructions may read the contents of such values: conditions and shapes.
 constexpr bool is_read_by_code(DType dtype, size_t rank) {
   return (dtype.is_bool() && rank == 0) || (dtype == DType::int64() && rank == 1);
 }
@@ -142,7 +142,7 @@ struct Segment {
   Batching batching = Batching::None;
   std::vector<std::string> variables;
   std::vector<uint32_t> inputs;           // arrays of kind Input
-  std::vector<uint32_t> outputs;          // arrays: Output, or an Input or Constant that is returned as it is
+  std::vector<uint32_t> outputs;          // arrays: Output, or an Input or Constant that is returned unchanged
   std::vector<std::string> output_names;  // may be empty
   std::vector<VariableBinding> bindings;
   std::vector<Check> checks;
@@ -151,9 +151,9 @@ struct Segment {
   std::vector<uint32_t> operands;
   std::vector<IndexCheck> index_checks;
   std::vector<Step> steps;
-  std::vector<Repeat> repeats;  // in the order of their steps, of which none is in two
+  std::vector<Repeat> repeats;  // in the order of their steps; they do not overlap
 
-  // The array that holds this one's elements.
+  // The array whose storage holds this one's elements.
   uint32_t stored_in(uint32_t array) const {
     return arrays[array].kind == Array::Kind::View ? arrays[array].index : array;
   }
@@ -161,7 +161,7 @@ struct Segment {
 
 // --- functions -------------------------------------------------------------------------------------------------------
 
-// A register that is read. At its last use the value is moved out and the register is empty.
+// A register that is read. The last use moves the value out and leaves the register empty.
 struct Operand {
   uint32_t reg : 31 = 0;
   uint32_t last : 1 = 0;
@@ -177,25 +177,25 @@ enum class Op : uint8_t {
   GetField,         // to = field `index` of the tuple or data value args[0]
   SwitchTag,        // to instruction list[the tag of args[0]], a value of type `index`; as many targets as constructors
   Jump,             // to instruction `index`
-  BranchIfFalse,    // to instruction `index` if args[0], a bool tensor without dimensions, is false
+  BranchIfFalse,    // to instruction `index` if args[0], a scalar bool tensor, is false
   Call,             // to = function `index` of args
-  TailCall,         // returns that
+  TailCall,         // returns the result of such a call
   MakeClosure,      // to = function `index` with its first parameters, args
   CallClosure,      // to = closure args[0] of the other args
-  TailCallClosure,  // returns that
-  MakeTensor,       // to = a bool tensor of zeros whose dimensions are the values of args[0], an int64 vector; for
-                    // people, list: messages that name an operator and its place, and for each of the other args,
-                    // which are its inputs, its name and what it must be (or none of all that)
+  TailCallClosure,  // returns the result of such a call
+  MakeTensor,       // to = a bool tensor of zeros whose dimensions are the values of args[0], an int64 vector.
+                    // `list`, for errors: messages that name an operator and its place, and for each of the other
+                    // args, which are its inputs, its name and the requirement on it (or empty)
   MakeReference,    // to = a new reference to args[0]
-  ReadReference,    // to = what args[0] refers to
-  WriteReference,   // args[0] refers to args[1]
-  Drop,             // empties args[0], which says that it is the last use
+  ReadReference,    // to = the value that args[0] refers to
+  WriteReference,   // makes args[0] refer to args[1]
+  Drop,             // empties args[0], which must be marked as the last use
   Return,           // args[0]
   Fail,             // ends the run with message `index` of the function
 };
 constexpr int op_count = static_cast<int>(Op::Fail) + 1;
 
-// Writes register `to`.
+// True if the instruction writes register `to`.
 constexpr bool gives_value(Op op) {
   switch (op) {
     case Op::Constant:
@@ -212,7 +212,7 @@ constexpr bool gives_value(Op op) {
     default: return false;
   }
 }
-// The instruction after it is reached otherwise only.
+// True if control never falls through to the next instruction.
 constexpr bool ends_flow(Op op) {
   return op == Op::Jump || op == Op::SwitchTag || op == Op::TailCall || op == Op::TailCallClosure || op == Op::Return ||
          op == Op::Fail;
@@ -222,59 +222,61 @@ struct Instruction {
   Op op = Op::Return;
   uint16_t tag = 0;
   uint32_t index = 0;
-  uint32_t to = 0;  // a register; what it held is dropped
-  Range args{};     // of Function::operands, read from the first to the last
-  Range list{};     // of Function::lists
+  uint32_t to = 0;  // a register; its previous value is dropped
+  Range args{};     // in Function::operands, read from the first to the last
+  Range list{};     // in Function::lists
   bool operator==(const Instruction&) const = default;
 };
 
 struct Function {
   std::string name;
-  uint32_t parameters = 0;  // registers [0, parameters) have values at the beginning, the others are empty
+  uint32_t parameters = 0;  // registers [0, parameters) have values initially, the others are empty
   uint32_t registers = 0;
-  // The parameters of the function of a closure: what it captured, then (when `takes_self`) the closure itself, then
-  // the arguments. So a closure that calls itself is in no cycle.
+  // The parameters of a closure's function: the captured values, then (if `takes_self`) the closure itself, then the
+  // arguments. So a recursive closure is not part of a cycle.
   bool takes_self = false;
   std::vector<Operand> operands;
   std::vector<uint32_t> lists;
-  std::vector<std::string> messages;  // of Fail: what went wrong and where in the source; of MakeTensor
+  std::vector<std::string> messages;  // Fail: the error and its place in the source; or of MakeTensor
   std::vector<Instruction> code;      // ends with a Return, Jump, TailCall, TailCallClosure, SwitchTag or Fail
 };
 
 // A parameter or result of a program with functions.
 struct Port {
   std::string name;
-  std::string type;  // "Tensor[(m, 4), float32]", "List[Tensor[(), int32]]"; for people
+  std::string type;  // for messages: "Tensor[(m, 4), float32]", "List[Tensor[(), int32]]"
   bool is_tensor = false;
-  DType dtype{};                     // of a tensor, and ...
-  std::vector<SizeExpr> shape{};     // ... over Signature::variables
-  std::optional<ObjectKind> kind{};  // of an input that is not a tensor: refuse others (none: the type is a parameter)
-  uint32_t data_type = 0;            // of data: which of Program::types
-  uint32_t fields = 0;               // of a tuple: how many
+  DType dtype{};                  // for a tensor, and ...
+  std::vector<SizeExpr> shape{};  // ... over Signature::variables
+  // for an input that is not a tensor: refuse other kinds (unset if the type is a parameter)
+  std::optional<ObjectKind> kind{};
+  uint32_t data_type = 0;  // for data: index in Program::types
+  uint32_t fields = 0;     // for a tuple: its number of fields
 };
 
-// A field of a tuple among the inputs. Ports of inputs are numbered: the inputs, then fields.
+// A field of a tuple among the inputs. Ports are numbered: the inputs first, then the fields.
 struct FieldPort {
   Port port;
-  uint32_t of = 0;  // the tuple's port, of a lower number
+  uint32_t of = 0;  // the tuple's port, which has a lower number
   uint32_t index = 0;
 };
 
-// What the first function takes and gives; shapes are bound and checked as those of a segment are.
+// The inputs and outputs of the first function; shapes are bound and checked like those of a segment.
 struct Signature {
-  std::vector<std::string> variables;     // an unknown dimension is a variable of its own, named "?"
+  std::vector<std::string> variables;     // each unknown dimension is a separate variable, named "?"
   std::vector<Port> inputs;               // by parameter
-  std::vector<Port> outputs;              // the result; when it is a tuple its fields, and so on
+  std::vector<Port> outputs;              // the result; a tuple is flattened into its fields
   std::vector<VariableBinding> bindings;  // their inputs are ports
   std::vector<Check> checks;
-  std::vector<FieldPort> fields{};  // all of the inputs' tuples, of tuples in them too
+  std::vector<FieldPort> fields{};  // of all tuples among the inputs, nested ones too
 
   size_t ports() const { return inputs.size() + fields.size(); }
   const Port& port(size_t number) const {
     return number < inputs.size() ? inputs[number] : fields[number - inputs.size()].port;
   }
 };
-// The same for who knows shapes of the inputs only: sizes that fields say are not known.
+// The signature without fields, for callers that know only the shapes of the inputs: sizes that only fields determine
+// become unknown.
 Signature without_fields(Signature s);
 
 // --- programs --------------------------------------------------------------------------------------------------------
@@ -284,55 +286,57 @@ struct KernelEntry {
   int64_t scratch_bytes = 0;
 };
 
-// A constant that is larger than what it is made of, such as a weight in Winograd's form: a file holds what it is made
-// of, and the kernel makes it when the program is linked.
+// A constant that is larger than its sources, such as a weight in Winograd's form: a file holds the sources, and a
+// kernel computes the constant when the program is linked.
 struct Preparation {
-  // Whether results of so many bytes may be made of so many bytes of constants that are stored: by one, and by all of
-  // a program together, so that few bytes of a file ask for little memory.
+  // True if `made` bytes of results may be computed from `stored` bytes of constants. Applies to each preparation and
+  // to all of a program together, so that a small file cannot demand much memory.
   static bool may_make(double made, double stored) { return made <= 64 * stored; }
 
   uint32_t kernel = 0;
-  std::vector<uint32_t> args;  // constants, as the kernel takes them
-  uint32_t result = 0;         // which of args it writes; nothing else does
+  std::vector<uint32_t> args;  // constants, in the order of the kernel's parameters
+  uint32_t result = 0;         // the index in args that it writes; nothing else writes it
   std::vector<int64_t> sizes;
   int64_t tasks = 1;
   bool operator==(const Preparation&) const = default;
 };
 
-// A function outside of Relay (relay_external.h): the library that has it, and what that makes it of.
+// A function outside of Relay (relay_external.h): its library, and the data from which the library creates it.
 struct ExternalEntry {
   std::string library, symbol;
   std::string payload;              // any bytes
-  std::vector<uint32_t> constants;  // of Program::constants
+  std::vector<uint32_t> constants;  // indices in Program::constants
   uint32_t inputs = 0, outputs = 0;
 };
 
-// An input that the caller gives away with each run: what it held is gone when the run ends, also when it fails.
+// An input that each run donates: its contents are lost at the end of the run, even if the run fails.
 struct Donation {
   uint32_t input = 0;
-  // The result that lies in the input's storage after each run, copied there if it has to be. None: whichever result
-  // takes it, if one can.
+  // The result that is in the input's storage after each run, copied there if necessary. If unset, any result that can
+  // may use the storage.
   std::optional<uint32_t> result{};
   bool operator==(const Donation&) const = default;
 };
 
 struct Program {
   std::vector<Segment> segments;
-  std::vector<Function> functions;  // the first is the entry; none: the program is its one segment
+  std::vector<Function> functions;  // the first is the entry; if empty, the program is its one segment
   Signature signature;              // of the first function
   std::vector<DataType> types;
   std::vector<KernelEntry> kernels;
-  // As stored (packed). Those that preparations make have type and shape, and no data. Linking aligns all to 64 bytes.
+  // Constants as stored (packed). Those that preparations compute have type and shape but no data. Linking aligns all
+  // to 64 bytes.
   std::vector<Tensor> constants;
   std::vector<Preparation> preparations;  // in this order
   std::vector<ExternalEntry> externals;
   std::vector<Donation> donations;  // each input once
   bool is_graph() const { return functions.empty(); }
-  // Of a graph.
+  // The segment of a graph.
   const Segment& graph() const { return segments[0]; }
 };
 
-// What a program may be at most. Far above any model; low enough that no count can exhaust memory before it is checked.
+// Limits on the size of a program. Far above any model; low enough that no count can exhaust memory before it is
+// checked.
 struct Limits {
   static constexpr size_t segments = 1 << 20, arrays = 1 << 20, steps = 1 << 22, operands = 1 << 24, sizes = 1 << 22;
   static constexpr size_t functions = 1 << 20, registers = 1 << 16, instructions = 1 << 22, fields = 1 << 16;
@@ -340,30 +344,30 @@ struct Limits {
   static constexpr size_t kernels = 1 << 20, constants = 1 << 20, rank = 32, variables = 4096, words = 4096,
                           text = 1 << 16, notes = 64, note_text = 1 << 26;
   static constexpr size_t externals = 1 << 20, payload = size_t{1} << 30;
-  static constexpr int64_t repeated_steps = 1 << 20;  // of a segment, each time that they are run
+  static constexpr int64_t repeated_steps = 1 << 20;  // per segment, counting every repetition
   static constexpr int64_t array_bytes = int64_t{1} << 46;
 };
 
-// Every index, range, expression, rank and name, and that registers are set before they are read. What is wrong comes
-// as corrupt_file or limit_exceeded.
+// Checks every index, range, expression, rank and name, and that registers are set before they are read. Errors are
+// corrupt_file or limit_exceeded.
 Status validate(const Program& program);
 
-// What a step calls, for people: a kernel's name, an external function's, "copy", "check_indices".
+// The callee of a step, for display: the name of a kernel or an external function, "copy", "check_indices".
 std::string name_of(const Program& program, const Step& step);
-// Text for people: `relay opt --emit program`.
+// The program as text for display: `relay opt --emit program`.
 std::string str(const Program& program);
-// One whose bytes a preparation makes.
+// True for a constant whose bytes a preparation computes.
 inline bool is_prepared(const Tensor& constant) { return constant.data() == nullptr && constant.bytes() > 0; }
 
-// What a graph takes and gives.
+// The inputs and outputs of a graph.
 Signature graph_signature(const Program& graph);
 // A graph as a program with a function that runs its segment: several outputs become a tuple.
 Program with_function(const Program& graph);
 
-// Reads the shape variables off the inputs' shapes and checks all dimensions and conditions; messages (wrong_input)
-// name the input, the dimension and both values. Of a signature, only the inputs that are tensors have shapes; the
-// others' are ignored. `inside`: the segment's inputs are none of the run's, so that a condition that does not hold is
-// an operator's (constraint).
+// Binds the shape variables from the inputs' shapes and checks all dimensions and conditions; messages (wrong_input)
+// name the input, the dimension and both values. In a signature, only inputs that are tensors have shapes; the others
+// are ignored. `inside`: the segment's inputs are not inputs of the run, so that a failed condition is an operator's
+// (constraint).
 Result<std::vector<int64_t>> bind_variables(const Segment& segment, std::span<const Shape> input_shapes,
                                             bool inside = false);
 Result<std::vector<int64_t>> bind_variables(const Signature& signature, std::span<const Shape> input_shapes);

@@ -1,4 +1,4 @@
-// Write segments and functions of a program: keep operands and sizes in their pools, labels and registers in order.
+// Builders for segments and functions of a program. They manage the pools of operands and sizes, labels and registers.
 //
 //   SegmentBuilder s("relu");
 //   SizeExpr m = s.variable("m");
@@ -46,9 +46,9 @@ class SegmentBuilder {
     result(made);
     return made;
   }
-  // The output may lie in the storage of an input (program.h).
+  // Lets the output use the storage of an input (program.h).
   void in_place(uint32_t output, uint32_t input, bool updates) { s_.arrays[output].in_place = InPlace{input, updates}; }
-  // Returns an array that is there already.
+  // Returns an array that exists already.
   void result(uint32_t array) { s_.outputs.push_back(array); }
   void name_results(std::vector<std::string> names) { s_.output_names = std::move(names); }
   uint32_t temporary(std::string name, DType dtype, std::vector<SizeExpr> shape) {
@@ -65,13 +65,13 @@ class SegmentBuilder {
     for (int64_t d : value.shape()) shape.push_back(SizeExpr::constant(d));
     return array(Array::Kind::Constant, std::move(name), value.dtype(), std::move(shape), index);
   }
-  // Stored in `bytes` bytes, where that is not the product of the shape.
+  // Sets the size in bytes, if it is not the product of the shape.
   void set_bytes(uint32_t array, SizeExpr bytes) { s_.arrays[array].bytes = std::move(bytes); }
 
   void set_rows(uint32_t array, Rows rows) { s_.arrays[array].rows = rows; }
   void batch(Batching batching) { s_.batching = batching; }
 
-  // With `when`: only if that array has a byte that is not zero.
+  // With `when`, the kernel runs only if that array has a byte that is not zero.
   void kernel(uint32_t kernel, std::vector<uint32_t> args, const std::vector<SizeExpr>& sizes, SizeExpr tasks,
               std::optional<uint32_t> when = {}) {
     if (when) args.push_back(*when);
@@ -82,7 +82,7 @@ class SegmentBuilder {
     s_.sizes.push_back(std::move(tasks));
     s_.steps.push_back(step);
   }
-  // The last `count` steps, kernels with a size at least, are run `times` times.
+  // Runs the last `count` steps, which are kernels with at least one size, `times` times.
   void repeat_last(uint32_t count, SizeExpr times) {
     s_.repeats.push_back(
         {static_cast<uint32_t>(s_.steps.size()) - count, count, static_cast<uint32_t>(s_.sizes.size())});
@@ -96,7 +96,7 @@ class SegmentBuilder {
     s_.index_checks.push_back(std::move(check));
     s_.steps.push_back(step);
   }
-  // `args`: first the inputs of the function, then its outputs.
+  // `args`: the inputs of the function, then its outputs.
   void external(uint32_t function, const std::vector<uint32_t>& args) {
     s_.steps.push_back({Step::Kind::External, function, operands(args), {}, 0});
   }
@@ -122,8 +122,8 @@ class SegmentBuilder {
 inline Operand use(uint32_t reg) { return {reg, 0}; }
 inline Operand last(uint32_t reg) { return {reg, 1}; }  // its last use
 
-// Every instruction that gives a value gives it in a register of its own; finish() lets registers share places in the
-// frame. A value that several branches give gets its register from reg(), and each moves its result there.
+// Every instruction with a result gets a fresh register; finish() lets registers share places in the frame. A result of
+// several branches gets its register from reg(), and each branch moves its value there.
 class FunctionBuilder {
  public:
   using Operands = std::vector<Operand>;
@@ -160,7 +160,7 @@ class FunctionBuilder {
     args.insert(args.begin(), closure);
     put({.op = Op::TailCallClosure}, args);
   }
-  // args[0]: the shape; the others are inputs of who needs it. `about`: the messages of MakeTensor.
+  // args[0]: the shape; the others are inputs of the operator. `about`: the messages of MakeTensor.
   uint32_t tensor_of_shape(const Operands& args, const std::vector<std::string>& about = {}) {
     std::vector<uint32_t> messages;
     for (const std::string& text : about) messages.push_back(message(text));
@@ -175,7 +175,7 @@ class FunctionBuilder {
   void ret(Operand value) { put({.op = Op::Return}, {value}); }
   void fail(const std::string& text) { put({.op = Op::Fail, .index = message(text)}, {}); }
 
-  // A place in the code, known before it is reached.
+  // A position in the code, which can be used before it is known.
   Label label() {
     labels_.push_back(0);
     return {static_cast<uint32_t>(labels_.size()) - 1};
@@ -215,7 +215,7 @@ class FunctionBuilder {
     put({.op = op, .tag = tag, .index = index, .to = to}, args);
     return to;
   }
-  // Its index; equal ones are one.
+  // The index of a message; equal messages share one.
   uint32_t message(const std::string& text) {
     const auto [it, fresh] = message_numbers_.try_emplace(text, static_cast<uint32_t>(f_.messages.size()));
     if (fresh) f_.messages.push_back(text);
@@ -238,8 +238,8 @@ class FunctionBuilder {
       for (uint32_t i = 0; i < in.list.count; ++i) visit(f_.lists[in.list.begin + i]);
   }
 
-  // Registers whose lives, as ranges of the code, do not meet get the same place. A life that reaches into a loop from
-  // before lasts to the loop's end.
+  // Assigns the same place to registers whose lifetimes, as ranges of the code, do not overlap. A lifetime that reaches
+  // into a loop from before extends to the loop's end.
   void share_registers() {
     std::vector<Life> lives(f_.registers);
     auto mention = [&](uint32_t reg, uint32_t at) {
@@ -282,7 +282,7 @@ class FunctionBuilder {
   }
 
   Function f_;
-  std::vector<uint32_t> labels_;  // where each is
+  std::vector<uint32_t> labels_;  // the position of each
   std::map<std::string, uint32_t> message_numbers_;
 };
 

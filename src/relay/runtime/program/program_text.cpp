@@ -111,7 +111,7 @@ static std::string str(const Program& program, const Function& f, const Instruct
   }
   std::string all = format("({})", join(args, ", "));
   std::string rest =
-      format("({})", join(args.begin() + (args.empty() ? 0 : 1), args.end(), ", "));  // of a closure's call
+      format("({})", join(args.begin() + (args.empty() ? 0 : 1), args.end(), ", "));  // for a closure's call
   switch (in.op) {
     case Op::Constant: return format("constant {}", in.index);
     case Op::Move: return args[0];

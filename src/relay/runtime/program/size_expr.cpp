@@ -36,7 +36,7 @@ SizeExpr apply(SizeOp op, const SizeExpr& a, const SizeExpr& b) {
 
 std::optional<std::pair<SizeExpr, SizeExpr>> operands_of(const SizeExpr& e) {
   if (e.words.empty() || operands(e.words.back().op) != 2) return std::nullopt;
-  size_t at = e.words.size() - 1;  // behind the second operand, then at its begin
+  size_t at = e.words.size() - 1;  // after the second operand, then at its beginning
   for (int wanted = 1; wanted > 0;) {
     if (at == 0) return std::nullopt;
     wanted += operands(e.words[--at].op) - 1;

@@ -1,5 +1,5 @@
-// SizeExpr: an integer expression over shape variables, in postfix, for the runtime: it has no tree and no names, is
-// checked in one pass and evaluated in one loop.
+// SizeExpr: an integer expression over shape variables, in postfix form, for the runtime. It has no tree and no names;
+// it is checked in one pass and evaluated in one loop.
 //
 //   m * 224 + 1, where m is variable 0:      Var 0, Const 224, Mul, Const 1, Add
 #pragma once
@@ -40,7 +40,7 @@ constexpr int size_op_count = static_cast<int>(SizeOp::Select) + 1;
 
 struct SizeWord {
   SizeOp op = SizeOp::Const;
-  int64_t value = 0;  // Const: the number; Var: its index
+  int64_t value = 0;  // Const: the value; Var: its index
   bool operator==(const SizeWord&) const = default;
 };
 
@@ -55,15 +55,15 @@ struct SizeExpr {
 // Folds constants and drops factors of 1.
 SizeExpr apply(SizeOp op, const SizeExpr& a, const SizeExpr& b);
 
-constexpr int max_size_depth = 64;  // operands waiting at any point
+constexpr int max_size_depth = 64;  // the most operands on the stack
 
-// The operands of the outermost operator, if it is one of two.
+// The operands of the outermost operator, if it is binary.
 std::optional<std::pair<SizeExpr, SizeExpr>> operands_of(const SizeExpr& e);
 
-// Every operator finds its operands, one value is left, no variable is out of range, and the stack stays below the
-// limit.
+// True if every operator has its operands, one value remains, no variable is out of range, and the stack stays below
+// the limit.
 bool is_well_formed(const SizeExpr& e, size_t variables);
-// The value of a well-formed expression; nothing on division by zero or overflow.
+// The value of a well-formed expression; nullopt on division by zero or overflow.
 std::optional<int64_t> evaluate(const SizeExpr& e, std::span<const int64_t> variables);
 // "m * 224 + 1", for messages.
 std::string str(const SizeExpr& e, std::span<const std::string> variables);

@@ -8,7 +8,7 @@ namespace relay::runtime {
 
 namespace {
 
-// Collects the first thing that is wrong; the checks below read like a list of what a program is.
+// Records the first error; the checks below read like a definition of a program.
 class Validator {
  public:
   explicit Validator(const Program& program) : program_(program) {}
@@ -70,7 +70,7 @@ class Validator {
       fail(DiagnosticKind::corrupt_file, format("{} {}+{} of {}", what, r.begin, r.count, most));
   }
 
-  // Each constant without data is made once, of what is there by then.
+  // Each constant without data is computed exactly once, from constants that exist by then.
   void preparations() {
     limit(program_.preparations.size(), Limits::constants, "preparations");
     std::vector<bool> there;
@@ -107,7 +107,7 @@ class Validator {
       text(e.library, "the library of an external function");
       text(e.symbol, "an external function's name");
       limit(e.payload.size(), Limits::payload, "bytes in a payload");
-      // Both end as text in C.
+      // Both end as strings in C.
       check(e.library.find('\0') == std::string::npos && e.symbol.find('\0') == std::string::npos,
             "a name of an external function has a zero in it");
       for (uint32_t c : e.constants)
@@ -154,8 +154,9 @@ class Validator {
     if (!failed_) in_place(f);
   }
 
-  // An output that lies in an input's storage is the only one there, and written after all reads of the input. A step
-  // that mentions both reads each element before it writes it: no program says that, as none says what kernels write.
+  // At most one output uses an input's storage, and it is written after all reads of the input. Steps that mention both
+  // must read each element before they write it; that cannot be checked here, as nothing in a program states what its
+  // kernels write.
   void in_place(const Segment& f) {
     std::map<uint32_t, uint32_t> taken;  // by input array: the output
     for (uint32_t i = 0; i < f.arrays.size() && !failed_; ++i) {
@@ -192,7 +193,7 @@ class Validator {
     }
   }
 
-  // The runner writes the number of the time into the first size of each step.
+  // The runner writes the number of the repetition into the first size of each step.
   void repeats(const Segment& f) {
     limit(f.repeats.size(), Limits::steps, "repeats");
     uint32_t end = 0;
@@ -208,7 +209,7 @@ class Validator {
     }
   }
 
-  // What call_queue.h relies on: arrays are rows of constant sizes, and nothing that code reads is left to wait.
+  // The assumptions of call_queue.h: arrays are rows of constant sizes, and values that code reads never wait.
   void batching(const Segment& f) {
     bool batched = f.batching != Batching::None;
     for (const Array& a : f.arrays) check(batched || a.rows == Rows::None, "an array has rows, but no call waits");
@@ -255,7 +256,7 @@ class Validator {
     }
   }
 
-  // `rank`: of an input by index.
+  // `rank`: the rank of an input, by index.
   template <class Rank>
   std::vector<bool> bound_variables(const std::vector<std::string>& variables,
                                     const std::vector<VariableBinding>& bindings, size_t inputs, Rank rank) {
@@ -323,7 +324,7 @@ class Validator {
     }
   }
 
-  // Where all sizes are known; plan() looks at the others.
+  // For sizes that are constant; plan() checks the others.
   void tasks(const Segment& f, const Step& step) {
     if (failed_) return;
     const std::optional<int64_t> count = f.sizes[step.tasks].as_constant();
@@ -389,7 +390,7 @@ class Validator {
     });
     checks(s.checks, s.variables.size());
     if (failed_) return;
-    // Variables that no input tells are for results only.
+    // Variables that no input determines are only for results.
     auto known = [&](const SizeExpr& e) {
       for (const SizeWord& w : e.words)
         check(w.op != SizeOp::Var || bound[static_cast<size_t>(w.value)], "an input's shape variable is not bound");
@@ -417,8 +418,8 @@ class Validator {
     for (const SizeExpr& e : port.shape) size(e, variables, "a dimension");
   }
 
-  // Of the tuples and data that functions make. What comes from outside may have as many as there may be: an input
-  // that is not a tensor, an argument of a closure that is returned.
+  // The most fields of the tuples and data that functions make. Values from outside may have the maximum number: an
+  // input that is not a tensor, an argument of a closure that is returned.
   size_t max_fields() const {
     size_t most = 0;
     bool from_outside = false;
@@ -516,9 +517,9 @@ class Validator {
     check(false, "an instruction is unknown");
   }
 
-  // Every register that is read has a value, on every way there. One walk over the code keeps the set of registers that
-  // have one; a jump intersects the set at its target. Jumps back may find that a set was too large: then the walk is
-  // made again, which ends, since sets only shrink.
+  // Checks that every register that is read has a value on every path. One walk over the code maintains the set of
+  // registers that have one; a jump intersects the set at its target. A backward jump may shrink a set that was already
+  // used: then the walk is repeated, which terminates because sets only shrink.
   void flow(const Function& f) {
     using Set = std::vector<bool>;
     std::map<uint32_t, Set> at_target;  // of jumps
@@ -562,7 +563,7 @@ class Validator {
     }
     fail(DiagnosticKind::limit_exceeded, "its loops are nested too deep to check its registers");
   }
-  // Whether `a` lost something.
+  // Returns true if `a` lost an element.
   static bool intersect(std::vector<bool>& a, const std::vector<bool>& b) {
     bool lost = false;
     for (size_t i = 0; i < a.size(); ++i) {
