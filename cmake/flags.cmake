@@ -14,9 +14,15 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
-# Our assertions stay on (no NDEBUG), and -g1 keeps back traces while static LLVM links stay fast.
+# Our assertions stay on (no NDEBUG). Line tables cost a seventh of the time of a build and half of the program's size.
+option(RELAY_LINE_TABLES "Compile RelWithDebInfo with line tables, for debuggers and profilers" OFF)
+if(RELAY_LINE_TABLES)
+  set(lines "-g1")
+else()
+  set(lines "-g0")
+endif()
 foreach(language C CXX)
-  set(CMAKE_${language}_FLAGS_RELWITHDEBINFO "-O2 -g1")
+  set(CMAKE_${language}_FLAGS_RELWITHDEBINFO "-O2 ${lines}")
   set(CMAKE_${language}_FLAGS_DEBUG "-O0 -g")
 endforeach()
 

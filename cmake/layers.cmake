@@ -36,7 +36,7 @@ foreach(file ${files})
     message(WARNING "src/relay/${file} is in no layer of src/relay/LAYERS and is not built")
   elseif(file MATCHES "_test\\.cpp$")
     list(APPEND RELAY_TESTS_${folder} "src/relay/${file}")
-  elseif(file STREQUAL "runtime/without_vm.cpp")
+  elseif(file STREQUAL "runtime/functions/without_vm.cpp")
     continue() # of relay_runtime_aot
   elseif(NOT file MATCHES "(^|/)main\\.cpp$")
     list(APPEND sources_${folder} "src/relay/${file}")
@@ -87,7 +87,7 @@ foreach(folder ${RELAY_LAYERS})
 endforeach()
 list(REMOVE_DUPLICATES RELAY_EXTERNALS)
 
-add_library(relay_runtime_aot STATIC src/relay/runtime/without_vm.cpp $<TARGET_OBJECTS:relay_base>
+add_library(relay_runtime_aot STATIC src/relay/runtime/functions/without_vm.cpp $<TARGET_OBJECTS:relay_base>
             $<TARGET_OBJECTS:relay_tensor> $<TARGET_OBJECTS:relay_runtime_program>
             "$<FILTER:$<TARGET_OBJECTS:relay_runtime>,EXCLUDE,/(vm|with_vm)[.]cpp[.]o$>")
 target_include_directories(relay_runtime_aot PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>

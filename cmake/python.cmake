@@ -15,6 +15,7 @@ execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir OUTPUT_VA
 find_package(nanobind CONFIG REQUIRED)
 
 nanobind_add_module(_core NB_STATIC NOMINSIZE ${python_sources})
+set_target_properties(nanobind-static PROPERTIES UNITY_BUILD ${RELAY_UNITY} UNITY_BUILD_BATCH_SIZE 0)
 relay_unity(_core ${python_sources})
 target_link_libraries(_core PRIVATE relay_all)
 # Nothing of LLVM or of ours is visible to the other libraries of the process.

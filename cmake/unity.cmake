@@ -5,7 +5,7 @@
 # Files of a batch share one scope: two file-local functions of one name clash. Rename one of them, or, where the shared
 # name is a convention, name the file below.
 option(RELAY_UNITY "Compile files of a folder together" ON)
-set(RELAY_UNITY_SIZE 10)
+set(RELAY_UNITY_SIZE 14)
 
 set(RELAY_COMPILED_ALONE
     python/src/data.cpp
@@ -36,10 +36,10 @@ set(RELAY_COMPILED_ALONE
     src/relay/op/custom.cpp
     src/relay/op/create/shape_of.cpp
     src/relay/op/sort/radix.cpp
-    src/relay/op/nn/recurrent_definition.cpp
+    src/relay/op/nn/recurrent/recurrent_definition.cpp
     src/relay/runtime/program/program.cpp
-    src/relay/runtime/vm.cpp # left out of relay_runtime_aot, as the next
-    src/relay/runtime/with_vm.cpp
+    src/relay/runtime/functions/vm.cpp # left out of relay_runtime_aot, as the next
+    src/relay/runtime/functions/with_vm.cpp
     src/relay/scalar/expr.cpp
     src/relay/scalar/simplify_test.cpp
     src/relay/target/x86/x86_test.cpp
@@ -47,18 +47,13 @@ set(RELAY_COMPILED_ALONE
     src/relay/tensor/safetensors.cpp
     src/relay/text/names.cpp
     src/relay/text/parse_type.cpp
-    src/relay/transform/combine_parallel.cpp
-    src/relay/transform/form_segments.cpp
-    src/relay/transform/fuse_results.cpp
-    src/relay/transform/gradient.cpp
-    src/relay/transform/lambda_lift.cpp
-    src/relay/transform/layouts.cpp
-    src/relay/transform/lazy_gradient_init.cpp
-    src/relay/transform/reverse_mode.cpp
-    src/relay/transform/specialise.cpp
-    src/relay/transform/to_cps.cpp
-    src/relay/transform/to_graph_normal_form.cpp
-    src/relay/transform/to_mixed_precision.cpp)
+    src/relay/transform/algebra/combine_parallel.cpp
+    src/relay/transform/algebra/specialise.cpp
+    src/relay/transform/control/lambda_lift.cpp
+    src/relay/transform/control/to_cps.cpp
+    src/relay/transform/control/to_graph_normal_form.cpp
+    src/relay/transform/gradient/lazy_gradient_init.cpp
+    src/relay/transform/group/fuse_results.cpp)
 
 # relay_unity(TARGET SOURCE...): batches the sources by folder, in equal parts.
 function(relay_unity target)

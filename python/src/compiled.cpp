@@ -13,7 +13,7 @@
 #include "relay/input/files.h"
 #include "relay/input/inputs.h"
 #include "relay/input/values.h"
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
 #include "values.h"

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "core.h"
-#include "relay/runtime/value.h"
+#include "relay/runtime/functions/value.h"
 #include "values.h"
 
 namespace relay::python {

@@ -17,8 +17,8 @@
 #include "relay/driver/targets.h"
 #include "relay/eval/eval.h"
 #include "relay/input/values.h"
+#include "relay/transform/gradient/reverse_mode.h"
 #include "relay/transform/pass.h"
-#include "relay/transform/reverse_mode.h"
 #include "relay/typing/typing.h"
 
 using namespace relay;

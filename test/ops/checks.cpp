@@ -14,7 +14,7 @@
 #include "relay/codegen/c/c_source.h"
 #include "relay/eval/eval.h"
 #include "relay/ir/rewrite.h"
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 #include "relay/transform/pass.h"
 #include "relay/typing/typing.h"
 

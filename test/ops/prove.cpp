@@ -19,7 +19,7 @@
 #include "checks.h"
 #include "relay/driver/targets.h"
 #include "relay/scalar/simplify.h"
-#include "relay/transform/test_gradients.h"
+#include "relay/transform/gradient/test_gradients.h"
 #include "relay/typing/typing.h"
 
 namespace relay::proofs {

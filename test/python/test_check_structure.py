@@ -55,7 +55,7 @@ def test_what_is_planted_is_named(tmp_path, files, complaint):
     [
         {"ir/a.cpp": "int x;\n" * 599},
         {"ir/a.cpp": f"int f(int x) {{\n{body(78)}}}\n"},
-        {"runtime/vm.cpp": f"void f() {{\n{body(200)}}}\n"},
+        {"runtime/functions/vm.cpp": f"void f() {{\n{body(200)}}}\n"},
         {"ir/a.h": "", "ir/b.h": '#include "relay/ir/a.h"\n', "ir/c.cpp": '#include "relay/ir/b.h"\n'},
         {f"ir/r{i}.cpp": "" for i in range(21)},
     ],

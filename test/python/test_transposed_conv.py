@@ -1,4 +1,4 @@
-"""Transposed convolutions become ordinary ones (transform/transposed_to_conv2d.cpp) and compute the same."""
+"""Transposed convolutions become ordinary ones (transform/algebra/transposed_to_conv2d.cpp) and compute the same."""
 
 import numpy as np
 import pytest

@@ -1,12 +1,12 @@
 // Fuzzes the reader of artifacts behind its checksum and its lengths: these are corrected first. The code is not
 // loaded.
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 
 #include <cstring>
 #include <new>
 
 #include "input.h"
-#include "relay/runtime/artifact_format.h"
+#include "relay/runtime/artifacts/artifact_format.h"
 
 // A case that grew or shrank is assumed to have changed in its description: the header gets the new length, and later
 // parts move accordingly. Otherwise inserted bytes would always fail the check of the file's length.

@@ -13,7 +13,7 @@
 #include <random>
 #include <sstream>
 
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 
 using namespace relay;
 using namespace relay::runtime;

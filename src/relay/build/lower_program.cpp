@@ -9,7 +9,7 @@
 #include "relay/ir/attribute_names.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
-#include "relay/transform/dataflow.h"
+#include "relay/transform/group/dataflow.h"
 
 namespace relay::build {
 

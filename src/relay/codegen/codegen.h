@@ -4,7 +4,8 @@
 // A kernel becomes a C function
 //   void name(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch)
 // that runs tasks [begin, end). `scratch` is 64-byte aligned memory, a separate block of scratch_bytes for each thread.
-// The functions of a program become a table of C functions (runtime/native.h, codegen/llvm/llvm_functions.cpp).
+// The functions of a program become a table of C functions (runtime/functions/native.h,
+// codegen/llvm/llvm_functions.cpp).
 #pragma once
 
 #include <string_view>

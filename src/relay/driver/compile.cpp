@@ -18,12 +18,12 @@
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/measure/measure.h"
-#include "relay/runtime/artifact.h"
-#include "relay/runtime/thread_pool.h"
-#include "relay/runtime/topology.h"
+#include "relay/runtime/artifacts/artifact.h"
+#include "relay/runtime/threads/thread_pool.h"
+#include "relay/runtime/threads/topology.h"
 #include "relay/text/text.h"
-#include "relay/transform/dataflow.h"
-#include "relay/transform/devices.h"
+#include "relay/transform/group/dataflow.h"
+#include "relay/transform/partition/devices.h"
 #include "relay/typing/typing.h"
 
 namespace relay::driver {

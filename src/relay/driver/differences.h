@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "relay/runtime/value.h"
+#include "relay/runtime/functions/value.h"
 
 namespace relay::driver {
 

@@ -12,7 +12,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/ir/substitute_dims.h"
 #include "relay/measure/measure.h"
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 #include "relay/scalar/simplify.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"

@@ -8,7 +8,7 @@
 
 #include "relay/input/inputs.h"
 #include "relay/ir/expr.h"
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 
 namespace relay::driver {
 

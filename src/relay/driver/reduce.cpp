@@ -8,7 +8,7 @@
 #include "relay/input/values.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
-#include "relay/transform/dataflow.h"
+#include "relay/transform/group/dataflow.h"
 #include "relay/transform/pass.h"
 
 namespace relay::driver {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "relay/ir/expr.h"
-#include "relay/runtime/value.h"
+#include "relay/runtime/functions/value.h"
 
 namespace relay::driver {
 

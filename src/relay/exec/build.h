@@ -2,7 +2,7 @@
 //
 //   Result<std::shared_ptr<runtime::Executable>> model = exec::build(lowered, {.target = target});     one function
 //   exec::build_program(module, segments, names, options)                                              a whole program
-//   exec::build_program(...) and exec::save(...) write it to a file (runtime/artifact.h).
+//   exec::build_program(...) and exec::save(...) write it to a file (runtime/artifacts/artifact.h).
 //
 // Work that depends on constants only (packing, transforming and folding weights) is done here, once, by the same
 // kernels; its inputs are dropped unless they have other readers. Work that would make constants larger (Winograd's and
@@ -16,7 +16,7 @@
 #include "relay/exec/build_options.h"
 #include "relay/exec/lowered_segment.h"
 #include "relay/lower/lower.h"
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 
 namespace relay::exec {
 
@@ -47,7 +47,7 @@ const runtime::Program* native_functions(const Built& built, const BuildOptions&
 Result<std::shared_ptr<runtime::Executable>> build(const lower::LoweredFunction& lowered, const BuildOptions& options);
 Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const BuildOptions& options);
 // Compiles to a shared object and writes the artifact. A program with functions is compiled for Vm (also if unset) or
-// Aot. `notes`: see runtime/artifact.h.
+// Aot. `notes`: see runtime/artifacts/artifact.h.
 Status save(const Built& built, const BuildOptions& options, std::vector<runtime::Note> notes, const std::string& path);
 
 }  // namespace relay::exec

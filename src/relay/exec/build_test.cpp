@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "relay/exec/sizes.h"
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 #include "relay/runtime/program/program_builder.h"
 #include "relay/runtime/relay_c.h"
 

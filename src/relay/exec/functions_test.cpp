@@ -1,7 +1,7 @@
 // Functions as machine code: the requirements of the VM's tests on all executors, and the failures that only machine
 // code can have.
 #include "relay/exec/test_functions.h"
-#include "relay/runtime/function_tests.h"
+#include "relay/runtime/functions/function_tests.h"
 
 namespace relay::runtime {
 

@@ -8,7 +8,7 @@
 
 #include "relay/eval/eval.h"
 #include "relay/ir/expr.h"
-#include "relay/runtime/value.h"
+#include "relay/runtime/functions/value.h"
 
 namespace relay::input {
 

@@ -133,7 +133,7 @@ Expr StepsBuilder::row_of(const te::Tensor& tensor) const {
 bool StepsBuilder::is_worth_sharing(const TargetDesc& target, const std::vector<Array>& arrays, const ArrayOf& array_of,
                                     double flops) const {
   // Nanoseconds to hand work to a second thread and wait for it: an empty region costs a fraction of a microsecond
-  // (runtime/thread_pool.h).
+  // (runtime/threads/thread_pool.h).
   constexpr double region_ns = 500;
   if (target.cores < 2) return false;
   std::unordered_set<int> weights;  // read in each step

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "relay/runtime/thread_pool.h"
+#include "relay/runtime/threads/thread_pool.h"
 
 namespace relay::measure {
 

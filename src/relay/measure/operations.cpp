@@ -6,7 +6,7 @@
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/loop/loop.h"
 #include "relay/measure/measure.h"
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 
 namespace relay::measure {
 

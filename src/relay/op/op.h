@@ -1,6 +1,6 @@
 // OpDef: the definition of an operator. One file per operator defines all of it, from top to bottom: the formula, the
 // attributes, infer (the type relation, with numbered constraints), compute (one tensor expression), examples. See
-// op/nn/dense.cpp; operators that differ only in the number of axes share a header (op/nn/conv.h).
+// op/nn/dense/dense.cpp; operators that differ only in the number of axes share a header (op/nn/conv/conv.h).
 //
 // The call syntax in text and Python, documentation, type inference, the evaluator, kernels, tests and the benchmark
 // entry derive from it. docs/add-an-operator.md walks through one.
@@ -94,7 +94,7 @@ struct OpDef {
   std::function<te::Tensors(const Attrs&, const te::Tensors& inputs, const Type& output)> compute;
   // For an operator with value-dependent sizes, whose type may have a `?` even if all sizes of the inputs are known.
   // Computes the result's shape from the inputs, int64[rank]; for several results their shapes, concatenated. See
-  // transform/size_results.cpp.
+  // transform/control/size_results.cpp.
   std::function<te::Tensor(const Attrs&, const te::Tensors& inputs)> shape;
   // The checks of indices among the input tensors, whose types are complete; null if there are none. compute() may rely
   // on them for its results, but never reads outside of the data. See checks_of in op/index/checks.h.

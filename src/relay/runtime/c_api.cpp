@@ -3,7 +3,7 @@
 #include <cstring>
 #include <new>
 
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 #include "relay/runtime/relay_c.h"
 
 using namespace relay;

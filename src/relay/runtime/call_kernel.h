@@ -5,8 +5,8 @@
 
 #include "relay/base/diagnostics.h"
 #include "relay/runtime/kernel.h"
-#include "relay/runtime/thread_choice.h"
-#include "relay/runtime/thread_pool.h"
+#include "relay/runtime/threads/thread_choice.h"
+#include "relay/runtime/threads/thread_pool.h"
 
 namespace relay::runtime {
 

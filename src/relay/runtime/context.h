@@ -9,7 +9,7 @@
 #include <map>
 
 #include "relay/runtime/call_queue.h"
-#include "relay/runtime/references.h"
+#include "relay/runtime/functions/references.h"
 
 namespace relay::runtime {
 

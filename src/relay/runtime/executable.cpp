@@ -5,9 +5,9 @@
 #include <cstring>
 #include <new>
 
-#include "relay/runtime/function_machine.h"
-#include "relay/runtime/native_functions.h"
-#include "relay/runtime/topology.h"
+#include "relay/runtime/functions/function_machine.h"
+#include "relay/runtime/functions/native_functions.h"
+#include "relay/runtime/threads/topology.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {

@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-#include "relay/runtime/load_code.h"
+#include "relay/runtime/artifacts/load_code.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 #include "relay/runtime/relay_c.h"
 #include "relay/runtime/test_programs.h"
 

@@ -1,7 +1,7 @@
 // Tests of outputs in the storage of donated inputs, on the graph executor and the VM.
 #include <gtest/gtest.h>
 
-#include "relay/runtime/artifact.h"
+#include "relay/runtime/artifacts/artifact.h"
 #include "relay/runtime/test_programs.h"
 
 namespace relay::runtime {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "relay/runtime/native.h"
+#include "relay/runtime/functions/native.h"
 
 namespace relay::runtime {
 

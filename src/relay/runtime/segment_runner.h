@@ -6,8 +6,8 @@
 
 #include <span>
 
+#include "relay/runtime/artifacts/linked.h"
 #include "relay/runtime/call_kernel.h"
-#include "relay/runtime/linked.h"
 #include "relay/runtime/program/planner.h"
 #include "relay/runtime/report.h"
 

@@ -1,6 +1,6 @@
 #include "relay/transform/copy.h"
 
-#include "relay/transform/dataflow.h"
+#include "relay/transform/group/dataflow.h"
 
 namespace relay::transform {
 

@@ -2,7 +2,7 @@
 
 #include "relay/ir/fields.h"
 #include "relay/ir/rewrite.h"
-#include "relay/transform/dataflow.h"
+#include "relay/transform/group/dataflow.h"
 
 namespace relay::transform {
 

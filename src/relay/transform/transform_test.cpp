@@ -6,7 +6,7 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
-#include "relay/transform/dataflow.h"
+#include "relay/transform/group/dataflow.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/well_formed.h"
 #include "relay/typing/count.h"

@@ -1,4 +1,4 @@
-// Functions of a program (runtime/program/program.h) as LLVM functions, on the operations of runtime/native.h.
+// Functions of a program as LLVM functions, on the operations of runtime/functions/native.h.
 //
 //   fn length(2 parameters, 4 registers)      ->      tailcc ptr @"1 length"(ptr %run, ptr %0, ptr %1)
 //

@@ -23,7 +23,7 @@ namespace relay::codegen {
 // Adds one prepared kernel to the module as an external function with the kernel's name.
 Status emit_kernel(const loop::Kernel& prepared, const TargetDesc& target, llvm::Module& module);
 
-// Adds the functions of a valid program, and the table of them that the runtime asks for (runtime/native.h).
+// Adds the functions of a valid program, and the table of them that the runtime asks for (runtime/functions/native.h).
 void emit_functions(const runtime::Program& program, const TargetDesc& target, llvm::Module& module);
 
 Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit);

@@ -1,5 +1,5 @@
-// ObjectCode: writes LLVM code that works on objects (runtime/value.h) and calls the runtime's operations
-// (runtime/native.h). Internal to codegen/, for llvm_functions.cpp.
+// ObjectCode: writes LLVM code that works on objects (runtime/functions/value.h) and calls the runtime's operations
+// (runtime/functions/native.h). Internal to codegen/, for llvm_functions.cpp.
 //
 //   retain(o); release(o);   // counted in place; the last count calls destroy()
 //   Value* made = operation(offsetof(relay_operations, tuple), b_.getPtrTy(), {run_, fields, count});
@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "relay/runtime/native.h"
-#include "relay/runtime/value.h"
+#include "relay/runtime/functions/native.h"
+#include "relay/runtime/functions/value.h"
 
 namespace relay::codegen {
 

@@ -24,7 +24,7 @@
 #include "relay/measure/external_engine.h"
 #include "relay/measure/measure.h"
 #include "relay/measure/paired_benchmark.h"
-#include "relay/runtime/thread_pool.h"
+#include "relay/runtime/threads/thread_pool.h"
 
 namespace relay::cli {
 

@@ -15,7 +15,7 @@
 #include "relay/measure/operations.h"
 #include "relay/measure/profile.h"
 #include "relay/op/registry.h"
-#include "relay/runtime/thread_pool.h"
+#include "relay/runtime/threads/thread_pool.h"
 #include "relay/transform/pass.h"
 
 namespace relay::cli {

@@ -3,7 +3,7 @@
 // Elements outside of data are ignored.
 #include <limits>
 
-#include "relay/op/nn/conv.h"
+#include "relay/op/nn/conv/conv.h"
 
 namespace relay::ops {
 namespace dilation2d_cpp {

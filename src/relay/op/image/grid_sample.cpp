@@ -3,7 +3,7 @@
 // the centres of the first and the last element with align_corners, and their outer edges without.
 //
 // Outside of data, by padding_mode: zeros; or the nearest element of the border; or data reflected at its ends.
-#include "relay/op/nn/conv.h"
+#include "relay/op/nn/conv/conv.h"
 
 namespace relay::ops {
 namespace grid_sample_cpp {

@@ -2,12 +2,12 @@
 // interpolated; with align_corners the corners of both coincide.
 // nn.upsampling3d: the same for volumes, by scale_d, scale_h and scale_w; coordinate_transformation_mode determines the
 // position in data (image/resize.h).
-// Layouts of both may have blocks (nn/blocked.h).
+// Layouts of both may have blocks (nn/conv/blocked.h).
 // dyn.nn.upsampling, dyn.nn.upsampling3d: the same with the scales as inputs.
 #include <cmath>
 
 #include "relay/op/image/resize.h"
-#include "relay/op/nn/blocked.h"
+#include "relay/op/nn/conv/blocked.h"
 
 namespace relay::ops {
 namespace upsampling_cpp {

@@ -1,6 +1,6 @@
 // qnn.avg_pool2d: the mean, rounded towards zero, of data requantised as the output, in int32; counted padding has the
 // integer value 0
-#include "relay/op/nn/pool.h"
+#include "relay/op/nn/pool/pool.h"
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {

@@ -1,7 +1,7 @@
 // qnn.conv2d, qnn.conv2d_transpose: nn.conv2d and nn.conv2d_transpose of data - input_zero_point and weight -
 // weight_zero_point, in int32. Padding represents the number 0. The scale of the result is input_scale * weight_scale;
 // requantising needs both, the sum does not.
-#include "relay/op/nn/conv_transpose.h"
+#include "relay/op/nn/conv/conv_transpose.h"
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {

@@ -7,7 +7,7 @@
 // optionally transposed; a batch of one is used for every b
 #include <algorithm>
 
-#include "relay/op/nn/contraction.h"
+#include "relay/op/nn/dense/contraction.h"
 #include "relay/op/qnn/quantized.h"
 
 namespace relay::ops {

@@ -1,4 +1,4 @@
-// Data types of a program, and the kinds of its values (runtime/value.h).
+// Data types of a program, and the kinds of its values (runtime/functions/value.h).
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,88 @@
+#include "relay/runtime/artifacts/linked.h"
+
+#include <algorithm>
+
+#include "relay/base/bytes.h"
+#include "relay/runtime/preparations.h"
+
+namespace relay::runtime {
+
+Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library) {
+  RELAY_ASSIGN(program, with_constants(std::move(program), library.get()));
+  LinkedProgram linked;
+  linked.program = program;
+  linked.library = library;
+  for (const Tensor& c : program->constants) linked.constant_bytes += static_cast<int64_t>(c.bytes());
+  for (const KernelEntry& kernel : program->kernels) {
+    KernelFn fn = library ? library->find(kernel.name) : nullptr;
+    if (fn == nullptr)
+      return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name), {}, {}, {},
+                        "compile the model again"};
+    linked.kernels.push_back(fn);
+  }
+  for (const ExternalEntry& entry : program->externals) {
+    RELAY_ASSIGN(std::shared_ptr<const External> loaded, load_external(entry, program->constants));
+    linked.externals.push_back(std::move(loaded));
+  }
+  if (program->is_graph()) return linked;
+
+  // The program is kept alive as long as a value uses its constants.
+  for (const Tensor& c : program->constants)
+    linked.constants.push_back(
+        Value::constant(Tensor::view(const_cast<void*>(c.data()), c.shape(), c.dtype(), program)));
+  for (const DataType& type : program->types) linked.types.push_back(intern_type(type));
+  static std::atomic<uint64_t> next_function{0};
+  uint64_t first = next_function.fetch_add(program->functions.size());
+  if (first + program->functions.size() > UINT32_MAX)
+    return Diagnostic{DiagnosticKind::limit_exceeded,       "this process has loaded too many programs", {}, {}, {},
+                      "load each program once and share it"};
+  linked.first_function = static_cast<uint32_t>(first);
+  for (const Function& f : program->functions) {
+    uint32_t& scratch = linked.scratch.emplace_back(0);
+    std::vector<uint32_t>& site_of = linked.site_of.emplace_back(f.code.size());
+    for (size_t at = 0; at < f.code.size(); ++at) {
+      Op op = f.code[at].op;
+      scratch = std::max(scratch, f.code[at].args.count + f.code[at].list.count);
+      linked.uses_references |= op == Op::MakeReference || op == Op::ReadReference || op == Op::WriteReference;
+      if (op != Op::RunSegment) continue;
+      site_of[at] = static_cast<uint32_t>(linked.sites.size());
+      linked.sites.push_back(f.code[at].index);
+      std::vector<bool>& moves = linked.site_moves.emplace_back();
+      for (uint32_t i = 0; i < f.code[at].args.count; ++i) moves.push_back(f.operands[f.code[at].args.begin + i].last);
+    }
+  }
+  linked.native = library ? library->functions() : nullptr;
+  if (linked.native) {
+    if (linked.native->version != RELAY_NATIVE_VERSION)
+      return Diagnostic{DiagnosticKind::incompatible_artifact,
+                        format("the code of the functions is for version {} of the runtime's interface, and this is {}",
+                               linked.native->version, RELAY_NATIVE_VERSION),
+                        {},
+                        {},
+                        {},
+                        "compile the model again with this version of Relay"};
+    if (linked.native->count != program->functions.size())
+      return Diagnostic{DiagnosticKind::corrupt_file, "the code has other functions than the program", {}, {}, {},
+                        "compile the model again"};
+  }
+  return linked;
+}
+
+Result<Plan> plan_within_limit(const LinkedProgram& linked, const Segment& segment, std::vector<int64_t> variables) {
+  RELAY_ASSIGN(Plan made, plan(*linked.program, segment, std::move(variables)));
+  if (linked.memory_limit == 0) return made;
+  int64_t results = 0;
+  for (size_t i = 0; i < segment.arrays.size(); ++i)
+    if (segment.arrays[i].kind == Array::Kind::Output) results += made.bytes[i];
+  int64_t all = linked.constant_bytes + made.arena_bytes + results;
+  if (all <= linked.memory_limit) return made;
+  Diagnostic d{DiagnosticKind::out_of_memory, format("segment `{}` needs {} for these inputs, and the limit is {}",
+                                                     segment.name, bytes_text(all), bytes_text(linked.memory_limit))};
+  d.notes.push_back(format("weights {}, temporaries {} (at least {} whatever the plan), results {}",
+                           bytes_text(linked.constant_bytes), bytes_text(made.arena_bytes),
+                           bytes_text(made.lower_bound), bytes_text(results)));
+  d.help = "smaller inputs, such as a smaller batch, need less; `relay inspect --memory` shows what lives when";
+  return d;
+}
+
+}  // namespace relay::runtime

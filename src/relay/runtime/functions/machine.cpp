@@ -1,0 +1,184 @@
+// Checks the instruction sets of this machine, and loads code into this process.
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "relay/runtime/artifacts/artifact.h"
+
+namespace relay::runtime {
+
+// The instruction sets that generated kernels may use: LLVM's name, and the kernel's name in /proc/cpuinfo. That file
+// omits those whose registers the operating system does not save, as it should.
+struct FeatureName {
+  const char* feature;
+  const char* flag;
+};
+static constexpr FeatureName feature_names[] = {
+#if defined(__x86_64__)
+    {"sse3", "pni"},
+    {"ssse3", "ssse3"},
+    {"sse4.1", "sse4_1"},
+    {"sse4.2", "sse4_2"},
+    {"popcnt", "popcnt"},
+    {"avx", "avx"},
+    {"avx2", "avx2"},
+    {"fma", "fma"},
+    {"f16c", "f16c"},
+    {"bmi", "bmi1"},
+    {"bmi2", "bmi2"},
+    {"lzcnt", "abm"},
+    {"movbe", "movbe"},
+    {"avx512f", "avx512f"},
+    {"avx512cd", "avx512cd"},
+    {"avx512bw", "avx512bw"},
+    {"avx512dq", "avx512dq"},
+    {"avx512vl", "avx512vl"},
+    {"avx512ifma", "avx512ifma"},
+    {"avx512vbmi", "avx512vbmi"},
+    {"gfni", "gfni"},
+    {"avx512vbmi2", "avx512_vbmi2"},
+    {"avx512vnni", "avx512_vnni"},
+    {"avx512bitalg", "avx512_bitalg"},
+    {"vaes", "vaes"},
+    {"avx512vpopcntdq", "avx512_vpopcntdq"},
+    {"avx512bf16", "avx512_bf16"},
+    {"avx512fp16", "avx512_fp16"},
+    {"avxvnni", "avx_vnni"},
+    {"amx-tile", "amx_tile"},
+    {"amx-int8", "amx_int8"},
+    {"amx-bf16", "amx_bf16"},
+    {"amx-fp16", "amx_fp16"},
+    {"vpclmulqdq", "vpclmulqdq"},
+#elif defined(__aarch64__)
+    {"neon", "asimd"}, {"dotprod", "asimddp"}, {"fullfp16", "asimdhp"}, {"i8mm", "i8mm"},
+    {"bf16", "bf16"},  {"sve", "sve"},         {"sve2", "sve2"},        {"fp16fml", "asimdfhm"},
+#endif
+};
+
+static constexpr const char* this_architecture =
+#if defined(__x86_64__)
+    "x86_64";
+static constexpr uint16_t this_machine = EM_X86_64;
+#elif defined(__aarch64__)
+    "aarch64";
+static constexpr uint16_t this_machine = EM_AARCH64;
+#else
+    "unknown";
+static constexpr uint16_t this_machine = EM_NONE;
+#endif
+
+static const std::set<std::string>& cpu_flags() {
+  static const std::set<std::string> flags = [] {
+    std::set<std::string> found;
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+      if (!starts_with(line, "flags") && !starts_with(line, "Features")) continue;
+      for (std::string_view flag : split(line, ' '))
+        if (!flag.empty()) found.emplace(flag);
+      break;
+    }
+    return found;
+  }();
+  return flags;
+}
+
+Status check_machine(const ArtifactTarget& target) {
+  std::string architecture = target.triple.substr(0, target.triple.find('-'));
+  if (!architecture.empty() && architecture != this_architecture)
+    return Diagnostic{DiagnosticKind::incompatible_artifact,
+                      format("the model is compiled for {} ({}), and this machine is {}", architecture, target.name,
+                             this_architecture),
+                      {},
+                      {},
+                      {},
+                      "compile the model on this machine, or with a --target for it"};
+  std::vector<std::string> missing;
+  for (const std::string& feature : target.features) {
+    std::string_view name = starts_with(feature, "+") ? std::string_view(feature).substr(1) : std::string_view(feature);
+    if (starts_with(name, "-")) continue;
+    const FeatureName* known = std::find_if(std::begin(feature_names), std::end(feature_names),
+                                            [&](const FeatureName& f) { return name == f.feature; });
+    // Names that are not in the table only tune the code and require nothing.
+    if (known != std::end(feature_names) && !cpu_flags().contains(known->flag)) missing.emplace_back(name);
+  }
+  if (missing.empty()) return ok();
+  Diagnostic d{DiagnosticKind::incompatible_artifact,
+               format("the model is compiled for {}, and this machine lacks {}", target.name, join(missing, ", "))};
+  d.help = "compile the model for this machine, or for a target with fewer features";
+  return d;
+}
+
+namespace {
+
+class LoadedLibrary : public KernelLibrary {
+ public:
+  LoadedLibrary(int file, void* handle) : file_(file), handle_(handle) {}
+  ~LoadedLibrary() override {
+    ::dlclose(handle_);
+    ::close(file_);
+  }
+  KernelFn find(const std::string& name) const override {
+    return reinterpret_cast<KernelFn>(::dlsym(handle_, name.c_str()));
+  }
+  const relay_functions* functions() const override {
+    return static_cast<const relay_functions*>(::dlsym(handle_, RELAY_FUNCTIONS));
+  }
+
+ private:
+  int file_;  // stays open: the loader identifies libraries by path, and the path contains the descriptor's number
+  void* handle_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const KernelLibrary>> load_code(std::string_view elf) {
+  auto failed = [](const std::string& why) {
+    return Diagnostic{DiagnosticKind::corrupt_file, "the code cannot be loaded: " + why, {}, {}, {},
+                      "compile the model again"};
+  };
+  Elf64_Ehdr header;
+  if (elf.size() < sizeof(header)) return failed("it is too short");
+  std::memcpy(&header, elf.data(), sizeof(header));
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_type != ET_DYN)
+    return failed("it is not a 64-bit shared object");
+  if (header.e_machine != this_machine)
+    return Diagnostic{DiagnosticKind::incompatible_artifact,
+                      format("the code is for ELF machine {}, and this machine is {} ({})", header.e_machine,
+                             this_machine, this_architecture),
+                      {},
+                      {},
+                      {},
+                      "compile the model on this machine, or with a --target for it"};
+  int file = ::memfd_create("relay-kernels", MFD_CLOEXEC);
+  if (file < 0) {  // an old kernel or a strict sandbox
+    std::string path = "/tmp/relay-kernels-XXXXXX";
+    file = ::mkstemp(path.data());
+    if (file < 0) return failed(std::strerror(errno));
+    ::unlink(path.c_str());
+  }
+  for (size_t at = 0; at < elf.size();) {
+    ssize_t n = ::write(file, elf.data() + at, elf.size() - at);
+    if (n <= 0) {
+      ::close(file);
+      return failed(std::strerror(errno));
+    }
+    at += static_cast<size_t>(n);
+  }
+  void* handle = ::dlopen(format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* why = ::dlerror();
+    ::close(file);
+    return failed(why ? why : "unknown reason");
+  }
+  return std::shared_ptr<const KernelLibrary>(std::make_shared<LoadedLibrary>(file, handle));
+}
+
+}  // namespace relay::runtime

@@ -1,0 +1,127 @@
+#include "relay/runtime/functions/object.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+
+#include "relay/tensor/memory.h"
+
+namespace relay::runtime {
+
+// --- data types ------------------------------------------------------------------------------------------------------
+
+namespace {
+struct Types {
+  std::shared_mutex mutex;
+  std::deque<DataType> all;  // elements never move
+};
+Types& types() {
+  static Types* made = new Types;
+  return *made;
+}
+}  // namespace
+
+TypeId intern_type(const DataType& type) {
+  Types& t = types();
+  std::unique_lock<std::shared_mutex> lock(t.mutex);
+  for (size_t i = 0; i < t.all.size(); ++i)
+    if (t.all[i] == type) return static_cast<TypeId>(i);
+  t.all.push_back(type);
+  return static_cast<TypeId>(t.all.size() - 1);
+}
+
+const DataType& data_type(TypeId id) {
+  Types& t = types();
+  std::shared_lock<std::shared_mutex> lock(t.mutex);
+  RELAY_CHECK(id < t.all.size(), "there is no data type {}", id);
+  return t.all[id];
+}
+
+// --- objects ---------------------------------------------------------------------------------------------------------
+
+Object* make_object(ObjectKind kind, uint32_t id, uint16_t tag, std::span<Object* const> given) {
+  void* memory = std::malloc(sizeof(Object) + given.size() * sizeof(Object*));
+  if (memory == nullptr) return nullptr;
+  Object* o = new (memory) Object;
+  o->kind = kind;
+  o->id = id;
+  o->tag = tag;
+  o->size = static_cast<uint32_t>(given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    fields(o)[i] = given[i];
+    o->has_references |= given[i]->has_references;
+  }
+  return o;
+}
+
+static constexpr size_t data_alignment = 64;
+static constexpr size_t array_from = size_t{1} << 20;  // from this size on with huge pages, in a separate block
+
+TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t bytes) {
+  size_t head = sizeof(TensorObject) + dims.size() * sizeof(int64_t);
+  bool small = bytes <= small_tensor_bytes, array = bytes >= array_from;
+  void* memory = std::malloc(head + (array ? 0 : small ? std::max<size_t>(bytes, 8) : bytes + data_alignment));
+  if (memory == nullptr) return nullptr;
+  TensorObject* t = new (memory) TensorObject;
+  t->kind = ObjectKind::Tensor;
+  t->id = dtype;
+  t->tag = array ? TensorObject::Array : TensorObject::Inside;
+  t->size = static_cast<uint32_t>(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d) t->dims()[d] = dims[d];
+  uintptr_t inside = reinterpret_cast<uintptr_t>(memory) + head;
+  if (!small) inside = (inside + data_alignment - 1) / data_alignment * data_alignment;
+  t->data = array ? allocate_array(bytes) : reinterpret_cast<void*>(inside);
+  if (t->data == nullptr) {
+    std::free(memory);
+    return nullptr;
+  }
+  return t;
+}
+
+// The object of a tensor whose data is elsewhere.
+static TensorObject* make_head(uint32_t dtype, std::span<const int64_t> dims, TensorObject::Storage storage) {
+  void* memory = std::malloc(sizeof(TensorObject) + dims.size() * sizeof(int64_t));
+  if (memory == nullptr) return nullptr;
+  TensorObject* t = new (memory) TensorObject;
+  t->kind = ObjectKind::Tensor;
+  t->id = dtype;
+  t->tag = storage;
+  t->size = static_cast<uint32_t>(dims.size());
+  std::copy(dims.begin(), dims.end(), t->dims());
+  return t;
+}
+
+TensorObject* make_row(uint32_t dtype, std::span<const int64_t> dims) {
+  return make_head(dtype, dims, TensorObject::Row);
+}
+
+Object* share_tensor(const Tensor& tensor) {
+  size_t bytes = tensor.bytes();
+  bool aligned = reinterpret_cast<uintptr_t>(tensor.data()) % static_cast<size_t>(tensor.dtype().bytes()) == 0;
+  if (bytes <= small_tensor_bytes || !aligned) {
+    TensorObject* t = make_tensor(dtype_id(tensor.dtype()), tensor.shape(), bytes);
+    if (t && bytes > 0) std::memcpy(t->data, tensor.data(), bytes);
+    return t;
+  }
+  TensorObject* t = make_head(dtype_id(tensor.dtype()), tensor.shape(), TensorObject::Shared);
+  if (t == nullptr) return nullptr;
+  t->data = const_cast<void*>(tensor.data());
+  t->owner = new std::shared_ptr<const void>(std::make_shared<Tensor>(tensor));
+  return t;
+}
+
+std::string describe(const Object* o) {
+  switch (o->kind) {
+    case ObjectKind::Tensor: return "a tensor of " + dtype_of(o).str();
+    case ObjectKind::Tuple: return "a tuple";
+    case ObjectKind::Data: return "a value of type " + data_type(o->id).name;
+    case ObjectKind::Closure: return "a function";
+    case ObjectKind::Reference: return "a reference";
+  }
+  return {};
+}
+
+}  // namespace relay::runtime

@@ -1,0 +1,360 @@
+// to_a_normal_form: binds every value to a name, in the order of evaluation, in the scope that computes it.
+//
+//   add(exp(%x), %f(%x))        becomes        let %v0 = exp(%x); let %v1 = %f(%x); add(%v0, %v1)
+//
+// Operands are then variables, constants and globals. A shared node is computed once, in the outermost scope that uses
+// it directly, before the `if`, `match` or function inside of which it is also used. A node that only inner scopes use
+// is computed in each of them, so nothing runs on a path that did not run it before. Primitive functions stay where
+// they are called. A constructor that is used as a value becomes a function. A node that is computed in several scopes
+// binds separate variables in each. The passes that compile Relay to programs (lambda_lift, form_segments, exec/) start
+// from this form.
+#include "relay/transform/control/to_a_normal_form.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "relay/ir/fields.h"
+#include "relay/ir/node_map.h"
+#include "relay/ir/rewrite.h"
+#include "relay/transform/group/dataflow.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+bool is_operand(const Expr& e) {
+  switch (e->kind) {
+    case ExprKind::Constant:
+    case ExprKind::Var:
+    case ExprKind::GlobalVar:
+    case ExprKind::Op: return true;
+    default: return is_closed(e);
+  }
+}
+
+// Calls f(child, opens), where `opens` is true if the child opens a scope. The constructor that a call names is not an
+// operand.
+template <class F>
+void for_each_part(const Expr& e, F f) {
+  size_t i = 0;
+  for_each_open_child(e, [&](const Expr& child) {
+    bool opens = e->kind == ExprKind::Function || ((e->kind == ExprKind::If || e->kind == ExprKind::Match) && i > 0);
+    bool named = e->kind == ExprKind::Call && i == 0 && child->kind == ExprKind::Constructor;
+    ++i;
+    if (!named) f(child, opens);
+  });
+}
+
+class Normaliser {
+ public:
+  FunctionRef run(const FunctionRef& f) {
+    find_owners(f->body);
+    work_.push_back({Item::Close, nullptr, 0, nullptr});
+    work_.push_back({Item::Visit, &f->body, 0, nullptr});
+    work_.push_back({Item::Open, &f->body, 0, nullptr});
+    while (!work_.empty()) {
+      Item item = std::move(work_.back());
+      work_.pop_back();
+      switch (item.kind) {
+        case Item::Visit: visit(*item.e, item.hint); break;
+        case Item::BindLet: bind_let(*as<Let>(*item.e)); break;
+        case Item::Hoist: hoist(*item.e); break;
+        case Item::Open: open(item.scope, *item.e); break;
+        case Item::Close: close(); break;
+        case Item::Finish: finish(*item.e, item.hint); break;
+      }
+    }
+    return with_body(f, bodies_.back().e);
+  }
+
+ private:
+  // --- the scopes that compute each node ---
+  struct Scope {
+    int parent, depth;
+    const ExprNode* opener;
+    const Expr* body;
+    int clause;  // of the match that opens it
+  };
+  using At = std::pair<int, const ExprNode*>;  // a node in the scope that owns it
+
+  void find_owners(const Expr& body) {
+    scopes_.push_back({-1, 0, nullptr, &body, 0});
+    for (size_t i = 0; i < scopes_.size(); ++i) {  // outer scopes first; inner ones are added meanwhile
+      int scope = static_cast<int>(i);
+      std::vector<const Expr*> work{scopes_[i].body};
+      while (!work.empty()) {
+        const Expr& e = *work.back();
+        work.pop_back();
+        if (is_operand(e)) continue;
+        if (int owner = owner_above(e, scope); owner >= 0) {
+          if (owner != scope) need(e, scope, owner);
+          continue;
+        }
+        owners_[e.get()].push_back(scope);
+        int opened = 0;
+        for_each_part(e, [&](const Expr& child, bool opens) {
+          if (!opens) return work.push_back(&child);
+          if (opened == 0) inner_[{scope, e.get()}] = static_cast<int>(scopes_.size());
+          scopes_.push_back({scope, scopes_[i].depth + 1, e.get(), &child, opened++});
+        });
+      }
+    }
+  }
+
+  // The scope that computes e for `scope`: itself or an enclosing one; -1 if none yet.
+  int owner_above(const Expr& e, int scope) const {
+    const std::vector<int>* owners = owners_.find(e.get());
+    if (!owners) return -1;
+    for (int owner : *owners) {
+      int s = scope;
+      while (at(s).depth > at(owner).depth) s = at(s).parent;
+      if (s == owner) return owner;
+    }
+    return -1;
+  }
+
+  // e, which `owner` computes, is used inside `scope`: it must be computed before the node that opens the scope.
+  void need(const Expr& e, int scope, int owner) {
+    for (; at(scope).parent != owner; scope = at(scope).parent)
+      if (!passing_.insert({scope, e.get()}).second) return;
+    if (passing_.insert({scope, e.get()}).second) hoisted_[{owner, at(scope).opener}].push_back(&e);
+  }
+
+  const Scope& at(int scope) const { return scopes_[static_cast<size_t>(scope)]; }
+
+  // --- rebuilding the program ---
+  struct Item {
+    enum Kind { Visit, BindLet, Hoist, Open, Close, Finish } kind;
+    const Expr* e;
+    int scope;    // Open
+    VarRef hint;  // the variable for the value of e
+  };
+  struct OpenScope {
+    int scope;
+    const Expr* result;
+    std::vector<std::pair<VarRef, Expr>> bindings;
+    std::vector<const ExprNode*> known;  // keys that were added to names_
+    VarMap renamed;                      // parameters or variables of the pattern that other scopes bind too
+  };
+  struct Body {  // of a closed scope
+    Expr e;
+    VarMap renamed;
+  };
+
+  // The operand that represents e.
+  Expr name_of(const Expr& e) const {
+    const Expr* name = names_.find(e.get());
+    return name && *name ? *name : e;
+  }
+  bool is_named(const Expr& e) const {
+    const Expr* name = names_.find(e.get());
+    return name && *name;
+  }
+  void give_name(const ExprNode* e, Expr name) {
+    names_[e] = std::move(name);
+    open_.back().known.push_back(e);
+  }
+
+  void push(Item::Kind kind, const Expr& e, VarRef hint = nullptr) { work_.push_back({kind, &e, 0, std::move(hint)}); }
+
+  // True if several scopes compute it.
+  bool is_repeated(const ExprNode* e) const {
+    const std::vector<int>* owners = owners_.find(e);
+    return owners && owners->size() > 1;
+  }
+  // A new variable for v in the open scope. Its type is explicit: it may have been determined only by another scope's
+  // use of the value.
+  VarRef bind_anew(const VarRef& v) {
+    VarRef copy = var(v->name, v->type, v->span);
+    copy->type = v->type;
+    give_name(v.get(), copy);
+    return copy;
+  }
+  void open(int scope, const Expr& result) {
+    open_.push_back({scope, &result, {}, {}, {}});
+    const ExprNode* opener = at(scope).opener;
+    if (!is_repeated(opener)) return;
+    auto bind_here = [&](const VarRef& v) { open_.back().renamed[v.get()] = bind_anew(v); };
+    if (opener->kind == ExprKind::Function)
+      for (const VarRef& param : static_cast<const Function*>(opener)->params) bind_here(param);
+    if (opener->kind == ExprKind::Match)
+      for_each_var(static_cast<const Match*>(opener)->clauses[static_cast<size_t>(at(scope).clause)].pattern,
+                   bind_here);
+  }
+  // The node with the new variables of the scopes that it opens.
+  static Expr with_binders(const Expr& e, std::span<const Body> bodies) {
+    if (std::all_of(bodies.begin(), bodies.end(), [](const Body& b) { return b.renamed.empty(); })) return e;
+    if (const Function* f = as<Function>(e)) {
+      std::vector<VarRef> params;
+      for (const VarRef& p : f->params) params.push_back(renamed(p, bodies[0].renamed));
+      return function(std::move(params), f->body, f->result_type, f->type_params, f->attrs, f->span);
+    }
+    Ref<Match> match(new Match(*as<Match>(e)));
+    for (size_t i = 0; i < bodies.size(); ++i)
+      match->clauses[i].pattern = renamed(match->clauses[i].pattern, bodies[i].renamed);
+    return match;
+  }
+  static VarRef renamed(const VarRef& v, const VarMap& names) {
+    VarMap::const_iterator to = names.find(v.get());
+    return to == names.end() ? v : as_var(to->second);
+  }
+
+  static Pattern renamed(const Pattern& p, const VarMap& names) {
+    Ref<PatternNode> copy(new PatternNode(*p));
+    if (copy->var) copy->var = renamed(copy->var, names);
+    for (Pattern& inner : copy->patterns) inner = renamed(inner, names);
+    return copy;
+  }
+
+  // Schedules the operands of e, in order, and then e. Items pushed last are processed first.
+  void visit(const Expr& e, const VarRef& hint) {
+    if (is_operand(e) || is_named(e)) return;
+    push(Item::Finish, e, hint);
+    if (const Let* let = as<Let>(e)) {
+      VarRef bound = is_repeated(e.get()) ? bind_anew(let->var) : let->var;
+      push(Item::Visit, let->body, hint);
+      push(Item::BindLet, e);
+      push(Item::Visit, let->value, bound);
+      return;
+    }
+    size_t begin = work_.size();
+    bool hoists = false;
+    const int* inner = find(inner_, {open_.back().scope, e.get()});
+    int scope = inner ? *inner : 0;
+    for_each_part(e, [&](const Expr& child, bool opens) {
+      if (!opens) return push(Item::Visit, child);
+      if (!std::exchange(hoists, true)) push(Item::Hoist, e);
+      work_.push_back({Item::Open, &child, scope++, nullptr});
+      push(Item::Visit, child);
+      push(Item::Close, child);
+    });
+    std::reverse(work_.begin() + static_cast<ptrdiff_t>(begin), work_.end());
+  }
+
+  void hoist(const Expr& e) {
+    const std::vector<const Expr*>* nodes = find(hoisted_, {open_.back().scope, e.get()});
+    if (!nodes) return;
+    for (size_t i = nodes->size(); i-- > 0;) push(Item::Visit, *(*nodes)[i]);
+  }
+
+  void bind_let(const Let& let) {
+    Expr name = name_of(let.value);
+    if (name != let.var) give_name(let.var.get(), name);
+  }
+
+  void finish(const Expr& e, const VarRef& hint) {
+    if (const Let* let = as<Let>(e)) return give_name(e.get(), name_of(let->body));
+    Expr value;
+    if (e->kind == ExprKind::Constructor) {
+      value = as_function(e);
+    } else {
+      size_t opened = 0;
+      for_each_part(e, [&](const Expr&, bool opens) { opened += opens; });
+      size_t body = bodies_.size() - opened;
+      Exprs children;
+      bool is_call = e->kind == ExprKind::Call;
+      for_each_child(e, [&](const Expr& child) {
+        bool named = is_call && children.empty() && child->kind == ExprKind::Constructor;
+        bool opens = opened > 0 && (e->kind == ExprKind::Function || !children.empty());
+        children.push_back(named ? child : opens ? bodies_[body++].e : name_of(child));
+      });
+      value = with_children(with_binders(e, std::span(bodies_).last(opened)), children);
+      bodies_.resize(bodies_.size() - opened);
+      if (value == e && !emitted_.insert(e.get())) value = copy_of(e);  // another scope computes it too
+      value->type = e->type;
+    }
+    VarRef name = hint;
+    if (!name) {
+      name = var(format("v{}", fresh_++), is_repeated(e.get()) || is_bare(value) ? value->type : nullptr, e->span);
+      name->type = value->type;
+    }
+    open_.back().bindings.emplace_back(name, std::move(value));
+    give_name(e.get(), name);
+  }
+
+  // Nil, whose type only its use determines; possibly by a later let with the same value.
+  static bool is_bare(const Expr& value) {
+    const Call* call = as<Call>(value);
+    return call && call->args.empty() && as<Constructor>(call->callee) && as<TypeCall>(value->type);
+  }
+
+  static Expr copy_of(const Expr& e) {
+    return dispatch(*e, [](const auto& node) { return Expr(new std::remove_cvref_t<decltype(node)>(node)); });
+  }
+
+  // Cons  ->  fn [A](%a0: A, %a1: List[A]) { Cons(%a0, %a1) }
+  static Expr as_function(const Expr& constructor) {
+    const FuncType* type = as<FuncType>(constructor->type);
+    RELAY_CHECK(type, "the constructor {} has no type", as<Constructor>(constructor)->name);
+    std::vector<VarRef> params;
+    Exprs args;
+    for (const Type& t : type->args) {
+      params.push_back(var(format("a{}", params.size()), t, constructor->span));
+      params.back()->type = t;
+      args.push_back(params.back());
+    }
+    Expr body = call(constructor, std::move(args), {}, constructor->span);
+    body->type = type->result;
+    FunctionRef f = function(std::move(params), body, type->result, type->type_vars, {}, constructor->span);
+    f->type = constructor->type;
+    return f;
+  }
+
+  // A function may refer to itself by its name. The type of None may be known only from the annotation.
+  static bool needs_name(const std::pair<VarRef, Expr>& binding) {
+    const auto& [var, value] = binding;
+    const Call* call = as<Call>(value);
+    return value->kind == ExprKind::Function || (var->annotation && call && as<Constructor>(call->callee));
+  }
+  // Wraps the bindings of the scope around its result; if the result is the name of the last value, that value itself
+  // is the result.
+  void close() {
+    OpenScope scope = std::move(open_.back());
+    open_.pop_back();
+    Expr body = name_of(*scope.result);
+    if (!scope.bindings.empty() && scope.bindings.back().first == body && !needs_name(scope.bindings.back())) {
+      body = scope.bindings.back().second;
+      scope.bindings.pop_back();
+    }
+    for (size_t i = scope.bindings.size(); i-- > 0;) {
+      Type type = body->type;
+      body = let(scope.bindings[i].first, scope.bindings[i].second, body, scope.bindings[i].second->span);
+      body->type = type;
+    }
+    bodies_.push_back({std::move(body), std::move(scope.renamed)});
+    for (const ExprNode* e : scope.known) names_[e] = nullptr;
+  }
+
+  template <class V>
+  static const V* find(const std::map<At, V>& map, const At& key) {
+    typename std::map<At, V>::const_iterator it = map.find(key);
+    return it == map.end() ? nullptr : &it->second;
+  }
+
+  std::vector<Scope> scopes_;
+  NodeMap<std::vector<int>> owners_;
+  std::map<At, int> inner_;  // the first scope that a node opens
+  std::map<At, std::vector<const Expr*>> hoisted_;
+  std::set<At> passing_;  // inside of a scope a node from outside is used
+
+  std::vector<Item> work_;
+  std::vector<OpenScope> open_;
+  std::vector<Body> bodies_;  // of closed scopes that are not yet part of the node that opened them
+  NodeMap<Expr> names_;
+  NodeSet emitted_;  // values that are the original nodes of the program
+  int fresh_ = 0;
+};
+
+}  // namespace
+
+FunctionRef a_normal_form(const FunctionRef& f) { return is_closed(f) ? f : Normaliser().run(f); }
+
+Result<Module> to_a_normal_form(const Module& module, PassContext&) {
+  return for_each_function(module, [](const FunctionRef& f) { return a_normal_form(f); });
+}
+
+}  // namespace relay::transform

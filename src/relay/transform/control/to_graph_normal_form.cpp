@@ -1,0 +1,72 @@
+// to_graph_normal_form: replaces variables bound to values without effects by the values, which are then shared.
+//
+//   let %a = exp(%x); add(%a, %a)        becomes        %0 = exp(%x); add(%0, %0)
+//
+// A let is kept if its value reads, writes or creates references (order matters), if it is a function (recursion refers
+// to its name), if an inner function uses it, because that would recompute it at every call, and if its annotation may
+// determine the value's type (`let %none: List[int32] = Nil`).
+#include "relay/transform/control/to_graph_normal_form.h"
+
+#include "relay/ir/rewrite.h"
+#include "relay/transform/group/dataflow.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+static bool is_operand(const Expr& e) {
+  return e->kind == ExprKind::Constant || e->kind == ExprKind::Var || e->kind == ExprKind::GlobalVar;
+}
+
+// True if the annotation of a let may be needed to infer the type of its value.
+static bool annotation_decides(const Let* let) {
+  if (!let->var->annotation) return false;
+  std::vector<Type> types{let->var->annotation};
+  while (!types.empty()) {
+    Type t = types.back();
+    types.pop_back();
+    const TupleType* tuple = as<TupleType>(t);
+    if (!tuple && !as<TensorType>(t)) return true;
+    if (tuple) types.insert(types.end(), tuple->fields.begin(), tuple->fields.end());
+  }
+  return false;
+}
+
+FunctionRef inline_lets(const FunctionRef& f, const Effects& effects, const NodeSet& kept) {
+  NodeMap<std::vector<const ExprNode*>> vars_of;  // from values to the variables that they replace
+  NodeSet replaced;
+  visit(f, [&](const Expr& e) {
+    const Let* let = as<Let>(e);
+    if (!let || let->value->kind == ExprKind::Function || effects.of(let->value) != Effect::None) return;
+    if (kept.contains(let->var.get()) && !is_operand(let->value)) return;
+    if (annotation_decides(let)) return;
+    vars_of[let->value.get()].push_back(let->var.get());
+    replaced.insert(let->var.get());
+  });
+  NodeMap<Expr> values;
+  Expr result = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
+    Expr r = now;
+    if (before->kind == ExprKind::Var && replaced.contains(before.get())) {
+      const Expr* value = values.find(before.get());
+      RELAY_CHECK(value, "%{} is used before its let", as<Var>(before)->name);
+      r = *value;
+    } else if (const Let* let = as<Let>(before); let && replaced.contains(let->var.get())) {
+      r = as<Let>(now)->body;
+    }
+    if (const std::vector<const ExprNode*>* vars = vars_of.find(before.get()))
+      for (const ExprNode* v : *vars) values[v] = r;
+    return r;
+  });
+  return FunctionRef(as<Function>(result));
+}
+
+Result<Module> to_graph_normal_form(const Module& module, PassContext&) {
+  Effects effects(module);
+  return for_each_function(module, [&](const FunctionRef& f) {
+    effects.look_at(f);
+    return inline_lets(f, effects, captured_variables(f));
+  });
+}
+
+}  // namespace relay::transform

@@ -1,0 +1,203 @@
+// fake_quantization_to_integer: replaces float computations between qnn.dequantize and qnn.quantize by integer ones.
+//
+//   qnn.quantize(nn.relu(nn.conv2d(qnn.dequantize(%x, s, z), qnn.dequantize(%w, t, 0))), u, v)
+//     becomes   %0 = qnn.conv2d(%x, %w, s, z, t, 0, out_dtype="int32");
+//               qnn.requantize(maximum(%0, 0), s * t, 0, u, v)
+//
+// A region consists of the operands of a qnn.quantize, back to calls of qnn.dequantize and constants. It is replaced if
+// every operator in it has a rule (affine.cpp) and every rule applies; values that are also used elsewhere are computed
+// there in floats as well. With fake_quantization_to_integer.hard_fail=1 a region that cannot be replaced is an error.
+// With .qat=1 an operator whose inputs are all dequantised is computed on integers even if its result is not quantised.
+// With .softmax=1 regions include nn.softmax (with exponentials of few bits).
+//
+// The results are not bit-identical: sums are rounded once, whereas floats were rounded at each operator.
+#include <algorithm>
+
+#include "relay/ir/node_map.h"
+#include "relay/ir/rewrite.h"
+#include "relay/transform/algebra/affine.h"
+#include "relay/transform/attributes.h"
+#include "relay/transform/pass.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+namespace {
+
+bool has_floats(const Type& type) {
+  const TensorType* t = as<TensorType>(type);
+  if (const TupleType* tuple = as<TupleType>(type))
+    return std::any_of(tuple->fields.begin(), tuple->fields.end(), has_floats);
+  return t && t->dtype.is_float();
+}
+
+// A single pair, or one for each index of the axis; a vector of one element counts as single.
+Affine affine_of(const Call& call, DType dtype) {
+  Affine out{call.args[1], call.args[2], attribute<int64_t>(call, "axis", -1), dtype};
+  const TensorType* data = as<TensorType>(call.args[0]->type);
+  if (out.axis < 0) out.axis += static_cast<int64_t>(data->shape.size());
+  return out;
+}
+
+class Integers {
+ public:
+  explicit Integers(const PassContext& context)
+      : qat_(context.flag("fake_quantization_to_integer.qat")),
+        softmax_(context.flag("fake_quantization_to_integer.softmax")),
+        hard_fail_(context.flag("fake_quantization_to_integer.hard_fail")) {}
+
+  FunctionRef operator()(const FunctionRef& f) {
+    return with_body(f, rewrite(f->body, [&](const Expr& now) { return replaced(now); }));
+  }
+  // The regions that were not replaced, with the operators at which they failed.
+  const std::vector<std::pair<Span, std::string>>& failures() const { return failures_; }
+
+ private:
+  Expr replaced(const Expr& now) {
+    const Call* call = call_of(now, "qnn.quantize");
+    if (call && call->args[0]->kind != ExprKind::Constant) return of_region(now, *call);
+    return qat_ ? of_one_call(now) : now;
+  }
+
+  Expr of_region(const Expr& now, const Call& quantize) {
+    const Affine output = affine_of(quantize, as<TensorType>(now->type)->dtype);
+    if (!output.is_single()) return now;
+    std::vector<Expr> order;
+    NodeMap<Quantized> done;
+    if (const Expr* without_rule = collect(quantize.args[0], &order)) {
+      if (hard_fail_ && reads_quantised(quantize.args[0])) fail(*without_rule);
+      return now;
+    }
+    if (std::none_of(order.begin(), order.end(), [](const Expr& e) { return call_of(e, "qnn.dequantize"); }))
+      return now;
+    for (const Expr& e : order) {
+      std::optional<Quantized> q = integers_of(e, done, &output);
+      if (!q) {
+        fail(e);
+        return now;
+      }
+      done[e.get()] = std::move(*q);
+    }
+    const Quantized& last = done[quantize.args[0].get()];
+    return requantized(last.value, last.one(), output, now->span);
+  }
+
+  void fail(const Expr& e) {
+    const Call* call = as<Call>(e);
+    failures_.push_back({e->span, call && as<Op>(call->callee) ? as<Op>(call->callee)->name : name(e->kind)});
+  }
+
+  // Collects the operators of the region, children first. Returns an operator without a rule, if there is one: then it
+  // is not a region.
+  const Expr* collect(const Expr& root, std::vector<Expr>* order) {
+    NodeMap<bool> seen;
+    const Expr* without_rule = nullptr;
+    walk(
+        root,
+        [&](const Expr& e) {
+          if (without_rule || !seen.insert(e.get(), true)) return false;
+          if (e->kind == ExprKind::Op || e->kind == ExprKind::Constant || !has_floats(e->type)) return false;
+          const Call* call = as<Call>(e);
+          if (call_of(e, "qnn.dequantize")) {
+            order->push_back(e);
+            return false;
+          }
+          const bool known = call && as<Op>(call->callee) && rule_of(*call);
+          if (!known && !as<Tuple>(e) && !as<TupleGetItem>(e)) without_rule = &e;
+          return !without_rule;
+        },
+        [&](const Expr& e) { order->push_back(e); });
+    return without_rule;
+  }
+
+  // True if it is computed from quantised values. Nodes visited before are not, or the module has already been refused.
+  bool reads_quantised(const Expr& root) {
+    bool some = false;
+    walk(
+        root,
+        [&](const Expr& e) {
+          if (some || !looked_at_.insert(e.get())) return false;
+          some = call_of(e, "qnn.dequantize");
+          return !some && has_floats(e->type) && (as<Call>(e) || as<Tuple>(e) || as<TupleGetItem>(e));
+        },
+        [](const Expr&) {});
+    return some;
+  }
+
+  IntegerRule rule_of(const Call& call) const {
+    const std::string& name = as<Op>(call.callee)->name;
+    return name == "nn.softmax" && !softmax_ ? nullptr : integer_rule(name);
+  }
+
+  std::optional<Quantized> integers_of(const Expr& e, const NodeMap<Quantized>& done, const Affine* output) const {
+    const Call* call = as<Call>(e);
+    if (call_of(e, "qnn.dequantize"))
+      return Quantized{call->args[0], {affine_of(*call, as<TensorType>(call->args[0]->type)->dtype)}};
+    if (const Tuple* tuple = as<Tuple>(e)) {
+      Exprs elements;
+      Quantized out;
+      for (const Expr& element : tuple->elements) {
+        const Quantized* q = done.find(element.get());
+        if (!q && element->kind == ExprKind::Constant && output && has_floats(element->type)) {
+          elements.push_back(typed_call("qnn.quantize", {element, output->scale, output->zero_point},
+                                        {{"out_dtype", output->dtype}}, e->span));
+          out.affine.push_back(*output);
+          continue;
+        }
+        if (!q || q->affine.size() != 1 || !as<TensorType>(q->value->type)) return std::nullopt;
+        elements.push_back(q->value), out.affine.push_back(q->affine[0]);
+      }
+      out.value = typed_tuple(std::move(elements), e->span);
+      return out;
+    }
+    if (const TupleGetItem* item = as<TupleGetItem>(e)) {
+      const Quantized* q = done.find(item->tuple.get());
+      if (!q) return std::nullopt;
+      return Quantized{typed_get(q->value, item->index, e->span), {q->affine[static_cast<size_t>(item->index)]}};
+    }
+    FloatCall f{*call, {}, output};
+    for (const Expr& arg : call->args) f.args.push_back(done.find(arg.get()));
+    return rule_of(*call)(f);
+  }
+
+  // A call whose float inputs are all dequantised.
+  Expr of_one_call(const Expr& now) {
+    const Call* call = as<Call>(now);
+    if (!call || !as<Op>(call->callee) || !has_floats(now->type) || !rule_of(*call)) return now;
+    NodeMap<Quantized> done;
+    bool some = false;
+    for (const Expr& arg : call->args) {
+      if (!has_floats(arg->type) || arg->kind == ExprKind::Constant) continue;
+      if (!call_of(arg, "qnn.dequantize")) return now;
+      done[arg.get()] = *integers_of(arg, done, nullptr);
+      some = true;
+    }
+    std::optional<Quantized> q = some ? integers_of(now, done, nullptr) : std::nullopt;
+    return q ? dequantized(*q, now->span) : now;
+  }
+
+  bool qat_, softmax_, hard_fail_;
+  NodeSet looked_at_;
+  std::vector<std::pair<Span, std::string>> failures_;
+};
+
+}  // namespace
+
+Result<Module> fake_quantization_to_integer(const Module& module, PassContext& context) {
+  Integers integers(context);
+  RELAY_ASSIGN(Module result, for_each_function(module, [&](const FunctionRef& f) { return integers(f); }));
+  if (integers.failures().empty() || !context.flag("fake_quantization_to_integer.hard_fail")) return result;
+  Diagnostics errors;
+  for (const auto& [span, op] : integers.failures())
+    errors.push_back(
+        {DiagnosticKind::not_supported,
+         format("{} is not computed on integers here", op),
+         span,
+         {},
+         {},
+         "quantise its inputs with one scale for all, or leave out hard_fail: then it is computed in floats"});
+  return errors;
+}
+
+}  // namespace relay::transform
