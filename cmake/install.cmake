@@ -1,16 +1,13 @@
-# What `cmake --install` gives. In a wheel: the extension (see cmake/python.cmake) and the `relay` program. Otherwise,
-# for C++ without Python, the component `cpp`: the program, the libraries, the headers side by side under include/relay, and
-# a package, so that
+# The files that `cmake --install` installs. In a wheel: the extension, which contains the command line (cmake/python.cmake).
+# Otherwise two components. `cpp`, for C++ without Python: the program, the libraries, the headers under include/relay, the
+# man page, the completions of shells, and a package, so that
 #   find_package(relay) and target_link_libraries(app relay::relay_all)
-# work elsewhere, with the man page and the completions of shells. The component `runtime` is enough to run compiled models: one archive, relay_c.h, and the package for
+# work elsewhere. `runtime` is enough to run compiled models: one archive, relay_c.h, and the package for
 #   find_package(relay COMPONENTS runtime) and target_link_libraries(app relay::relay_runtime_aot)
 # and for programs in C the shared library librelay_runtime.so, with relay-runtime.pc for pkg-config and the package for
 #   find_package(relay COMPONENTS c) and target_link_libraries(app relay::c)
 include(GNUInstallDirs)
 if(DEFINED SKBUILD)
-  if(TARGET relay)
-    install(TARGETS relay RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT python)
-  endif()
   return()
 endif()
 

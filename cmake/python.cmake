@@ -14,12 +14,16 @@ execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir OUTPUT_VA
                 OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
 
-nanobind_add_module(_core NB_STATIC NOMINSIZE ${python_sources})
-set_target_properties(nanobind-static PROPERTIES UNITY_BUILD ${RELAY_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+# The stable ABI of Python 3.11, so that one wheel serves every later version. The code of nanobind itself is in the package
+# nanobind-backend.
+nanobind_add_module(_core BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION 3.11 NOMINSIZE ${python_sources})
 relay_unity(_core ${python_sources})
 target_link_libraries(_core PRIVATE relay_all)
 # Nothing of LLVM or of ours is visible to the other libraries of the process.
 target_link_options(_core PRIVATE LINKER:--exclude-libs,ALL)
+if(DEFINED SKBUILD) # a wheel brings its C++ library along (dev/wheel)
+  target_link_options(_core PRIVATE -static-libstdc++ -static-libgcc)
+endif()
 
 if(DEFINED SKBUILD)
   set(python_output "${CMAKE_BINARY_DIR}/python")

@@ -1,19 +1,8 @@
 """python -m relay: the command line."""
 
-import os
-import signal
 import sys
 
-from . import _core
-
-
-def main() -> int:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a compilation
-    os.environ.setdefault("RELAY_PYTHON", sys.executable)  # for `bench --vs`
-    status = _core.main(["relay", *sys.argv[1:]])
-    sys.stdout.flush()
-    return status
-
+from relay_command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,8 +5,8 @@
 namespace relay::python {
 
 // --- places ----------------------------------------------------------------------------------------------------------
-static bool is_ours(PyFrameObject* frame) {
-  nb::dict globals = nb::steal<nb::dict>(PyFrame_GetGlobals(frame));
+static bool is_ours(const nb::object& frame) {
+  nb::dict globals = nb::cast<nb::dict>(frame.attr("f_globals"));
   nb::object module = globals.contains("__name__") ? nb::object(globals["__name__"]) : nb::none();
   if (!nb::isinstance<nb::str>(module)) return false;
   std::string name = nb::cast<std::string>(module);
@@ -18,9 +18,8 @@ static thread_local Span given_place;
 Span span_here() {
   if (given_place) return given_place;
   nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
-  while (frame.is_valid() && is_ours(reinterpret_cast<PyFrameObject*>(frame.ptr())))
-    frame = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(frame.ptr()))));
-  if (!frame.is_valid()) return {};
+  while (frame.is_valid() && !frame.is_none() && is_ours(frame)) frame = frame.attr("f_back");
+  if (!frame.is_valid() || frame.is_none()) return {};
   PyFrameObject* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
   nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
   Span span;

@@ -1,0 +1,31 @@
+"""The command `relay` of an installed package: the command line inside the extension, started without NumPy.
+
+Importing the package `relay` takes several times as long as `relay --version`, so the extension is loaded by itself.
+"""
+
+import os
+import signal
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+
+
+def _extension():
+    """The extension relay._core, loaded without the package around it unless that is imported already."""
+    if "relay._core" in sys.modules:
+        return sys.modules["relay._core"]
+    package = PathFinder.find_spec("relay")
+    spec = PathFinder.find_spec("_core", package.submodule_search_locations)
+    core = module_from_spec(spec)
+    spec.loader.exec_module(core)
+    return core
+
+
+def main() -> int:
+    """Runs the command line with the arguments of this process and returns its exit status."""
+    core = _extension()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a compilation
+    os.environ.setdefault("RELAY_PYTHON", sys.executable)  # for `bench --vs`
+    status = core.main(["relay", *sys.argv[1:]])
+    sys.stdout.flush()
+    return status
