@@ -152,14 +152,14 @@ def test_every_type_crosses(dtype):
     x = np.array([[0, 1], [1, 0]]).astype(dtype)
     a = relay.array(x)
     assert a.dtype == dtype and a.address == x.ctypes.data
-    from relay.arrays import numpy
+    from relay.data.arrays import numpy
 
     assert numpy(a).dtype == x.dtype and (numpy(a) == x).all()
 
 
 def test_bfloat16_crosses():
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    from relay.arrays import numpy
+    from relay.data.arrays import numpy
 
     x = np.array([1.5, -2], ml_dtypes.bfloat16)
     a = relay.array(x)

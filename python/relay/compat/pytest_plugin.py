@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from relay.build_module import cpu
+from relay.run.build_module import cpu
 
 
 def pytest_generate_tests(metafunc) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import bad_option, wrong_input
+from .sources import source_of
 
 # What from_onnx's convert_config could say; Relay chooses these forms by itself.
 _CONVERT_CONFIG = {"use_nt_batch_matmul", "use_welford"}
@@ -95,8 +96,6 @@ def from_onnx(
     `export_node_renamed_model_path`: where to write the model with a name for every node. `import_limits`: as of
     relay.load.
     """
-    from ..sources import source_of  # which imports this package
-
     unknown = set(convert_config or {}) - _CONVERT_CONFIG
     if unknown:
         raise ValueError(

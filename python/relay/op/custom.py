@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .. import _core
-from ..callbacks import keep_operator
+from ..data.callbacks import keep_operator
+from .make import document, function_of, namespace
 
 __all__ = ["define"]
 
@@ -95,8 +96,6 @@ def _gradients(name: str, gradient: Callable, count: int) -> Callable:
 
 
 def _published(name: str, doc: str, inputs: list, attributes: dict) -> Callable:
-    from . import _document, _make, _namespace
-
     kinds = {field: _kind(field, value) for field, value in attributes.items()}
     definition = {
         "name": name,
@@ -105,8 +104,8 @@ def _published(name: str, doc: str, inputs: list, attributes: dict) -> Callable:
         "attributes": [(field, "", kinds[field], False, value) for field, value in attributes.items()],
     }
     *path, last = name.split(".")
-    function = _make(definition)
-    function.__doc__, function.__name__, function.__qualname__ = _document(definition), last, name
-    if not hasattr(_namespace(path), last):
-        setattr(_namespace(path), last, function)
+    function = function_of(definition)
+    function.__doc__, function.__name__, function.__qualname__ = document(definition), last, name
+    if not hasattr(namespace(path), last):
+        setattr(namespace(path), last, function)
     return function

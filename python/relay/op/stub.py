@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Dim, Expr, Op
-from ..expr import TupleWrapper
+from ..ir.expr import TupleWrapper
 
 def operators() -> dict[str, dict]: ...
 def get(name: str) -> Op: ...

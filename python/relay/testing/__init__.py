@@ -11,8 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from .._core import Call, Expr, Function, IRModule, Op, post_order_visit
-from ..build_module import bind_params_by_name, cpu
-from ..transform import Pass, PassContext, run_passes
+from ..ir.pass_infra import Pass, PassContext, run_passes
+from ..run.build_module import bind_params_by_name, cpu
+from ..run.compiled import evaluate
+from ..transform.differentiation import gradient
 from . import (
     dcgan,
     densenet,
@@ -100,8 +102,6 @@ def run_infer_type(expr: Expr, mod: IRModule | None = None) -> Expr:
 def run_as_python(expr: Expr, mod: IRModule | None = None, target=None):
     """The value of an expression, by the reference evaluator: arrays, tuples and the classes of relay.values. There is
     no form of a program in Python."""
-    from ..compiled import evaluate
-
     inside = IRModule() if mod is None else mod.clone()
     inside["main"] = Function([], expr)
     return evaluate(inside, [])
@@ -143,9 +143,6 @@ def check_grad(
     """Compares the gradients of a function with differences of its values, both in double precision: for each of
     `test_inputs` (all) and each element. `inputs`: arrays; without, numbers of the normal distribution around `mean`,
     of the deviation `scale` (1). The reference evaluator runs it, whatever target and executor are named."""
-    from ..compiled import evaluate
-    from ..differentiation import gradient
-
     func = run_infer_type(func)
     random = np.random.default_rng(0)
     if inputs is None:

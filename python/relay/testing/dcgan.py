@@ -1,6 +1,6 @@
 """The half of a DCGAN that draws pictures (Radford et al., 2015)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn, reshape, tanh
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d_transpose, function

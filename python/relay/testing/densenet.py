@@ -3,7 +3,7 @@
 As Relay's users know it: within a block each layer reads the one before it; the block gives all of them.
 """
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import concatenate, nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d, dense_add_bias, function

@@ -1,6 +1,6 @@
 """The network that plays from four pictures of a screen (Mnih et al., Nature 518, 2015)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn
 from .init import create_workload
 from .layers import conv2d, conv_kernel_layout, dense_add_bias, function

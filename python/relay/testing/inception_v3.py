@@ -1,6 +1,6 @@
 """Inception v3 (Szegedy et al., 2015): modules of parallel towers of convolutions."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import concatenate, nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d, dense_add_bias, function

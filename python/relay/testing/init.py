@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._core import Function, IRModule
-from ..transform import run_passes
+from ..ir.pass_infra import run_passes
 
 
 class Initializer:

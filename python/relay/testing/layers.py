@@ -6,7 +6,7 @@ The types of the weights are inferred."""
 from __future__ import annotations
 
 from .. import op
-from ..expr import Expr, Function, var
+from ..ir.expr import Expr, Function, var
 from ..op import nn
 
 

@@ -1,9 +1,9 @@
 """A recurrent network of LSTM cells, unrolled: each step calls a function with weights of its own."""
 
 from .._core import Call, Function, Tuple, TupleGetItem, TupleType, Var, free_vars
+from ..ir.scope_builder import ScopeBuilder
+from ..ir.ty import TensorType
 from ..op import sigmoid, split, tanh, zeros
-from ..scope_builder import ScopeBuilder
-from ..ty import TensorType
 from .init import Xavier, create_workload
 from .layers import dense_add_bias
 

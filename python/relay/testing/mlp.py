@@ -1,6 +1,6 @@
 """Three dense layers, for small pictures of digits."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn
 from .init import create_workload
 from .layers import dense_add_bias, function

@@ -1,6 +1,6 @@
 """Depthwise and pointwise convolutions in turn (Howard et al., 2017)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d, conv_kernel_layout, dense_add_bias, function

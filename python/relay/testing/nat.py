@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..prelude import Prelude
-from ..values import Data
+from ..data.values import Data
+from ..ir.prelude import Prelude
 
 
 def add_nat_definitions(prelude: Prelude) -> None:

@@ -1,6 +1,6 @@
 """Residual networks whose units normalise first (He et al., Identity Mappings in Deep Residual Networks, 2016)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import add, nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d, conv_kernel_layout, dense_add_bias, function

@@ -1,7 +1,7 @@
 """Residual networks over videos (Hara et al., Learning Spatio-Temporal Features with 3D Residual Networks, 2017), whose
 units normalise first."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn
 from .init import create_workload
 from .layers import conv3d, conv_kernel_layout, dense_add_bias, function

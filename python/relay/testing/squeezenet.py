@@ -1,6 +1,6 @@
 """Few weights: channels are squeezed before each 3 x 3 convolution (Iandola et al., 2016)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import concatenate, nn
 from .init import create_workload
 from .layers import conv2d_bias, function

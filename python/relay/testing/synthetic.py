@@ -1,6 +1,6 @@
 """A small network with one of everything: dense, convolution, normalisation, softmax, both ways around."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import add, nn, reshape, reshape_like
 from .init import Constant, create_workload
 from .layers import batch_norm_infer, function

@@ -1,6 +1,6 @@
 """Stacks of 3 x 3 convolutions (Simonyan and Zisserman, 2014)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d_bias, dense_add_bias, function

@@ -16,8 +16,6 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .._core import IRModule, Let, Tuple, Var, post_order_visit
-from ..compiled import Compiled, refuse_wrong_options
-from ..compiled import compile as compile_module
 from ..errors import CompileError, bad_option
 from ..frontend.pytorch.functional import (
     Feed,
@@ -28,6 +26,8 @@ from ..frontend.pytorch.functional import (
     import_functional,
     writes,
 )
+from ..run.compiled import Compiled, refuse_wrong_options
+from ..run.compiled import compile as compile_module
 from .logs import FALLBACK, log
 from .split import computes, split
 

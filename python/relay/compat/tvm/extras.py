@@ -25,9 +25,9 @@ from relay import (
     TypeVar,
     Var,
     operators,
-    type_functor,
 )
-from relay.arrays import numpy as as_numpy
+from relay.data.arrays import numpy as as_numpy
+from relay.ir import type_functor
 
 from . import spans
 from .nd import NDArray

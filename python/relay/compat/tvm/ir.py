@@ -21,7 +21,7 @@ from relay import (
 )
 from relay import Expr as RelayExpr
 from relay import Function as BaseFunc
-from relay.adt import Constructor, TypeData
+from relay.ir.adt import Constructor, TypeData
 from relay.transform import (
     PassPrintingInstrument,
     PassTimingInstrument,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from relay.build_module import Device, cpu
+from relay.run.build_module import Device, cpu
 
-from ...arrays import numpy as _as_numpy
+from ...data.arrays import numpy as _as_numpy
 from ..outside import missing as _missing
 
 __getattr__ = _missing("tvm.nd")

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from relay.build_module import cpu
+from relay.run.build_module import cpu
 
 from ..outside import missing as _missing
 

@@ -22,8 +22,8 @@ from ..._core import (
     TupleType,
     infer_expr,
 )
-from ...expr import var
-from ...ty import Any
+from ...ir.expr import var
+from ...ir.ty import Any
 from .conversion import Refused, cast, dtype_name, number, number_of_sizes, size, sizes_of
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from . import quantized
 from .conversion import Conversion, Refused, each, number
 

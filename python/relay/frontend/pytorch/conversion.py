@@ -13,8 +13,8 @@ import torch
 
 from ... import _core, op
 from ..._core import Dim, Expr
-from ...arrays import array
-from ...expr import const
+from ...data.arrays import array
+from ...ir.expr import const
 
 
 class Refused(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, counted, number
 
 

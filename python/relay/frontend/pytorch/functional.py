@@ -14,7 +14,7 @@ import torch
 from ... import op
 from ..._core import Dim, Function, IRModule, Tuple, infer_expr
 from ...errors import CompileError
-from ...expr import var
+from ...ir.expr import var
 from . import apart
 from .conversion import Refused, cast, constant, dtype_name, name_of_computed, number, size, sizes_of
 from .draws import Draw, draw_of, draws, is_drawn, mask_of

@@ -15,7 +15,7 @@ from ... import op
 from ..._core import Call, Dim, Function, IRModule, Let, Tuple, TupleGetItem, infer_expr
 from ..._core import told as told_by_core
 from ...errors import CompileError, wrong_input
-from ...expr import var
+from ...ir.expr import var
 from . import apart, control
 from .conversion import (
     Conversion,

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, counted, dtype_name, number, of_vectors, size
 
 

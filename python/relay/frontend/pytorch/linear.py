@@ -6,8 +6,8 @@ import math
 
 from ... import op
 from ..._core import Call, Function, FuncType, If, Let, Op, TensorType
-from ...expr import var
-from ...ty import Any
+from ...ir.expr import var
+from ...ir.ty import Any
 from . import quantized
 from .conversion import Conversion, Refused, number
 

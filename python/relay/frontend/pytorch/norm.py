@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, cast, dtype_name, number
 
 

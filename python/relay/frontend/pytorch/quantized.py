@@ -13,7 +13,7 @@ import torch
 
 from ... import op
 from ..._core import Call, Constant, Expr, Op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, dtype_name, number
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, number, number_of_sizes, of_vectors, size
 from .index import from_zero, order, places, together
 

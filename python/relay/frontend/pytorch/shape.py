@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, counted, number, numbers_of_sizes, size
 
 LAST = 2**63 - 1

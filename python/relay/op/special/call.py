@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Expr
-from ...expr import const
+from ...ir.expr import const
 
 
 def operand(value, is_tuple: bool = False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...expr import TupleWrapper
+from ...ir.expr import TupleWrapper
 from .call import int_list, is_computed, op_call, values_of
 
 

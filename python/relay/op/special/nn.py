@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...expr import TupleWrapper
+from ...ir.expr import TupleWrapper
 from .call import dtype_of, is_computed, number, op_call, values_of
 
 

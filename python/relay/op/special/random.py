@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...expr import TupleWrapper, const
+from ...ir.expr import TupleWrapper, const
 from .call import number, op_call
 
 

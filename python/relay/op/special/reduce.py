@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import _core
-from ...expr import TupleWrapper
+from ...ir.expr import TupleWrapper
 from .call import op_call
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._core import Expr
-from ...expr import const
+from ...ir.expr import const
 from .call import int_list, is_computed, number, op_call, values_of
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import _core
-from ...expr import TupleWrapper, const
+from ...ir.expr import TupleWrapper, const
 from .call import int_list, is_computed, op_call, values_of
 
 

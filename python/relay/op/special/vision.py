@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...expr import TupleWrapper
+from ...ir.expr import TupleWrapper
 from .call import number, op_call
 
 

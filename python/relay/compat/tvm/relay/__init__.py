@@ -8,8 +8,8 @@ import sys as _sys
 
 import relay as _relay
 from relay import *
-from relay import expr_functor, loops, scope_builder, type_functor
-from relay.build_module import bind_params_by_name
+from relay.ir import expr_functor, loops, scope_builder, type_functor
+from relay.run.build_module import bind_params_by_name
 
 from ...outside import missing as _missing
 from .. import extras as _extras

@@ -5,8 +5,8 @@ import types as _types
 
 from relay import IRModule, Pattern, PatternConstructor, PatternTuple, PatternVar, TypeKind
 from relay import analysis as _ours
-from relay import weights as _weights
 from relay.analysis import *
+from relay.transform import weights as _weights
 
 from ...outside import missing as _missing
 from ..equality import alpha_equal, assert_alpha_equal

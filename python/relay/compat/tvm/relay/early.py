@@ -46,7 +46,7 @@ class Module(metaclass=_IsAnyModule):
 
 
 # CallWithFields(call, args=[x]), LetWithFields, ...
-WITH_FIELDS = {f"{kind.__name__}WithFields": _relay.with_fields for kind in _relay.expr._FIELDS}
+WITH_FIELDS = {f"{kind.__name__}WithFields": _relay.with_fields for kind in _relay.expr.FIELDS}
 
 module = _types.SimpleNamespace(Module=Module)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relay import Prelude, TensorType
-from relay.prelude import extents as _extents
+from relay.ir.prelude import extents as _extents
 
 
 def get_tensor_array_shape(expr, dtype: str, prelude: Prelude):

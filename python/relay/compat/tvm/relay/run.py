@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import relay as _relay
-from relay import build_module as _ours
+from relay.run import build_module as _ours
 
 from ...outside import ONE_DEVICE, explain
 from ..runtime import params

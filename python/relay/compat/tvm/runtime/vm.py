@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 
 import relay as _relay
-from relay.build_module import timed
+from relay.run.build_module import timed
 
 from ..nd import NDArray
 

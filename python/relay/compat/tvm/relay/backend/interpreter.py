@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from relay import Constant, IRModule, TupleType
-from relay.values import Closure, Data, Ref
+from relay.data.values import Closure, Data, Ref
 
 from ...nd import NDArray
 

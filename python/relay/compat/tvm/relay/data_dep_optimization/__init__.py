@@ -2,7 +2,7 @@
 
 import types as _types
 
-from relay import weights as _weights
+from relay.transform import weights as _weights
 
 simplify_fc_transpose = _types.SimpleNamespace(convert=_weights.simplify_fc_transpose)
 bsr_dense = _types.SimpleNamespace(convert=_weights.sparse_dense)

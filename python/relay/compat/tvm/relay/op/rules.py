@@ -6,8 +6,8 @@ from __future__ import annotations
 import functools
 
 from relay import Call, CompileError, Op, TupleType
-from relay import mixed_precision as _mixed
-from relay.rewrites import _op
+from relay.op.make import named_op
+from relay.transform import mixed_precision as _mixed
 
 from ....outside import explain
 
@@ -130,7 +130,7 @@ class AlterRules:
             return made
         given = {name: made.attrs[name] for name in made.attrs.keys()}
         given.update({name: call.attrs[name] for name in _LAYOUTS if name in given})
-        kept = _op(call.op.name)(*made.args, **given)
+        kept = named_op(call.op.name)(*made.args, **given)
         self._wanted[kept] = _layouts(made.attrs)
         return kept
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from relay.qnn_rules import RULES
 from relay.transform import Legalize as _legalize
 from relay.transform import Pass, PassInfo, UserPass
+from relay.transform.qnn_rules import RULES
 
 from ..op.rules import legalize_rules
 

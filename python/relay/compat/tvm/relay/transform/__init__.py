@@ -6,10 +6,9 @@ import functools
 import types
 
 from relay import transform as _ours
-from relay import weights
-from relay.differentiation import FirstOrderGradient, gradient  # noqa: F401
 from relay.transform import *  # noqa: F403
-from relay.transform import Pass, infer_expr
+from relay.transform import Pass, infer_expr, weights
+from relay.transform.differentiation import FirstOrderGradient, gradient  # noqa: F401
 
 from ....outside import Outside, is_outside
 from ...ir_parts import reported

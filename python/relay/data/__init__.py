@@ -1,0 +1,1 @@
+"""Arrays and values: what goes into programs and what comes out."""

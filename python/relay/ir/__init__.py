@@ -1,0 +1,1 @@
+"""The language: expressions, types, text, visitors, passes as objects."""
