@@ -10,7 +10,7 @@ mod = relay.IRModule({"main": relay.Function([x], relay.nn.relu(x) + x)})
 mod = relay.transform.FoldConstant()(mod)
 print(mod.astext())
 
-Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.md says what is the same.
+Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.md lists the supported names.
 """
 
 import sys
@@ -45,19 +45,19 @@ from .run.compiled import Compiled, Port, compile, evaluate, load
 from .transform import differentiation, mixed_precision, run_passes, weights
 from .transform.differentiation import grad, hessian, hvp, jvp, value_and_grad, vjp
 
-if TYPE_CHECKING:  # what the last lines of this file put here
+if TYPE_CHECKING:  # set by the last lines of this file
     from .op import *  # noqa: F403
 
 __version__ = version
 
-# Modules of the rooms that are also imported from the package itself: `import relay.expr_functor`.
+# Modules of the rooms that can also be imported from the package itself: `import relay.expr_functor`.
 for _part in (adt, build_module, collage, differentiation, expr, expr_functor, loops, mixed_precision, params, prelude,
               scope_builder, text, ty, type_functor, values, weights):  # fmt: skip
     sys.modules[f"{__name__}.{_part.__name__.rpartition('.')[2]}"] = _part
 
 
 def passes() -> dict[str, str]:
-    """The passes, each with what it does."""
+    """Returns the passes by name, with a description of each."""
     return dict(_passes())
 
 

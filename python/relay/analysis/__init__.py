@@ -1,4 +1,4 @@
-"""Questions about programs.
+"""Analyses of programs.
 
 relay.analysis.free_vars(expr)
 relay.analysis.post_order_visit(expr, print)
@@ -92,28 +92,28 @@ __all__ = [
 
 
 def alpha_equal(lhs, rhs) -> bool:
-    """Equal up to the names of bound variables."""
+    """Returns true if the expressions are equal up to the names of bound variables."""
     return structural_equal(lhs, rhs)
 
 
 def assert_structural_equal(lhs, rhs, map_free_vars: bool = False) -> None:
-    """Raises an AssertionError that shows both sides when they are not equal."""
+    """Raises an AssertionError that shows both sides if they are not equal."""
     if not structural_equal(lhs, rhs, map_free_vars):
         raise AssertionError(f"not equal:\n{lhs}\n-- and --\n{rhs}")
 
 
 def well_formed(expr: Expr | IRModule, module: IRModule | None = None) -> bool:
-    """Whether every variable is bound once and used where it is in scope, and what is named exists."""
+    """Returns true if every variable is bound once and used in its scope, and every name is defined."""
     return not _problems(expr, module)
 
 
 def problems(expr: Expr | IRModule, module: IRModule | None = None) -> list[str]:
-    """What makes it malformed, as messages."""
+    """Returns the reasons why the program is malformed, as messages."""
     return _problems(expr, module)
 
 
 def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
-    """Patterns for the values that no clause matches, up to 100 of them."""
+    """Returns patterns for the values that no clause matches, at most 100."""
     out: list[Pattern] = []
     mod = IRModule() if mod is None else mod
     while len(out) < 100:
@@ -126,7 +126,7 @@ def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
 
 
 def check_constant(expr: Expr) -> bool:
-    """Whether it is a constant, or a tuple of such."""
+    """Returns true if the expression is a constant or a tuple of constants."""
     stack = [expr]
     while stack:
         one = stack.pop()
@@ -138,7 +138,7 @@ def check_constant(expr: Expr) -> bool:
 
 
 def all_dtypes(expr: Expr) -> set[str]:
-    """The element types of everything in a typed expression."""
+    """Returns the element types in a typed expression."""
     found: set[str] = set()
 
     def note(e):
@@ -155,7 +155,7 @@ def all_dtypes(expr: Expr) -> set[str]:
 
 
 def list_op_freqs(mod: IRModule) -> dict[str, int]:
-    """How often each operator is called."""
+    """Returns the number of calls of each operator."""
     counts: dict[str, int] = {}
 
     def note(e):
@@ -168,7 +168,7 @@ def list_op_freqs(mod: IRModule) -> dict[str, int]:
 
 
 def extract_fused_functions(mod: IRModule) -> dict[int, Function]:
-    """The functions that FuseOps has made in @main, by their hashes: equal ones once."""
+    """Returns the functions that FuseOps made in @main, by hash; equal functions appear once."""
     found: dict[int, Function] = {}
 
     def note(e):
@@ -180,7 +180,7 @@ def extract_fused_functions(mod: IRModule) -> dict[int, Function]:
 
 
 def search_fc_transpose(expr: Expr) -> list[str]:
-    """The names of the parameters that are weights of nn.dense by way of a transpose."""
+    """Returns the names of parameters that are weights of nn.dense and reach it through a transpose."""
     found: list[str] = []
 
     def note(e):
@@ -195,7 +195,8 @@ def search_fc_transpose(expr: Expr) -> list[str]:
 
 
 class CallGraph:
-    """Which global functions of a module name which others. A function is given as a GlobalVar or by its name."""
+    """The call graph of a module: the global functions that each function refers to. A function is given as a GlobalVar
+    or by its name."""
 
     def __init__(self, module: IRModule):
         self.module = module
@@ -217,16 +218,16 @@ class CallGraph:
         return name
 
     def ref_count(self, var: GlobalVar | str) -> int:
-        """How often functions of the module name it."""
+        """Returns the number of references to the function in the module."""
         name = self._name(var)
         return sum(counts.get(name, 0) for counts in self._callees.values())
 
     def global_call_count(self, var: GlobalVar | str) -> int:
-        """How often it names functions of the module."""
+        """Returns the number of references to global functions in the function."""
         return sum(self._callees[self._name(var)].values())
 
     def print_var(self, var: GlobalVar | str) -> str:
-        """The functions that it names, each with how often."""
+        """Returns the functions that it refers to, each with the number of references."""
         name = self._name(var)
         lines = [f"  Call graph node: {callee}, called {count} times" for callee, count in self._callees[name].items()]
         return "\n".join([f"Call graph node: {name}, referenced {self.ref_count(name)} times", *lines])
@@ -235,13 +236,13 @@ class CallGraph:
         return "\n\n".join(map(self.print_var, self._callees))
 
     def is_recursive(self, var: GlobalVar | str) -> bool:
-        """Whether it names itself."""
+        """Returns true if the function refers to itself."""
         name = self._name(var)
         return name in self._callees[name]
 
 
 def count_layers(expr: Expr, valid_ops: list[str]) -> int:
-    """The largest number of calls of these operators on a way from an input to the result."""
+    """Returns the largest number of calls of these operators on a path from an input to the result."""
     depth: dict[Expr, int] = {}
 
     def note(e):
@@ -261,12 +262,12 @@ def _product(shape) -> int:
 
 
 def _mac_number(call: Call) -> int:
-    """Multiply-adds of one call; 0 of an operator that is no convolution or matrix product."""
+    """Returns the multiply-adds of one call, or 0 if the operator is not a convolution or matrix product."""
     name = call.op.name
     if name not in _CONTRACTIONS:
         return 0
     out, right = call.checked_type.concrete_shape, call.args[1].checked_type.concrete_shape
-    if "conv" in name:  # each element of the result sums over all of the weight but its output channels
+    if "conv" in name:  # each element of the result sums over the whole weight except its output channels
         return _product(out) * (_product(right) // right[call.attrs.kernel_layout.index("O")])
     left = call.args[0].checked_type.concrete_shape
     return _product(out) * left[-2 if name != "nn.dense" and call.attrs.transpose_a else -1]
@@ -281,7 +282,7 @@ _CONTRACTIONS = (
 
 
 def get_total_mac_number(expr: Expr) -> int:
-    """Multiply-adds of the convolutions and matrix products in a typed expression whose sizes are numbers."""
+    """Returns the multiply-adds of the convolutions and matrix products in a typed expression with constant sizes."""
     total = 0
 
     def note(e):
@@ -294,7 +295,7 @@ def get_total_mac_number(expr: Expr) -> int:
 
 
 class Feature(enum.IntEnum):
-    """What a program uses."""
+    """The features of the language that a program may use."""
 
     fVar = 0
     fGlobalVar = 1
@@ -316,7 +317,7 @@ class Feature(enum.IntEnum):
 
 
 def detect_feature(a: Expr | IRModule, b: IRModule | None = None) -> set[Feature]:
-    """The kinds of nodes in an expression or a module; fGraph: a node is used twice; fLetRec: a let refers to
+    """Returns the kinds of nodes in an expression or a module. fGraph: a node is used twice. fLetRec: a let refers to
     itself."""
     if b is not None:
         return detect_feature(a) | detect_feature(b)
@@ -343,7 +344,7 @@ def detect_feature(a: Expr | IRModule, b: IRModule | None = None) -> set[Feature
 
 
 def check_kind(t: Type, mod: IRModule | None = None) -> bool:
-    """Whether a type is well formed: data types exist in `mod` and have as many parameters as they are given."""
+    """Returns true if a type is well formed: its data types exist in `mod` and get the right number of arguments."""
     stack = [t]
     while stack:
         one = stack.pop()

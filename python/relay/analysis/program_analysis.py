@@ -1,4 +1,4 @@
-"""Analyses of whole programs: quantised regions, basic blocks, values between functions of other compilers."""
+"""Analyses of whole programs: quantised regions, basic blocks, data at the borders of external functions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def check_basic_block_normal_form(expr: Expr) -> bool:
-    """Whether no value is shared by two scopes (branches, clauses, bodies of functions) without a `let`."""
+    """Returns true if no value is shared by two scopes (branches, clauses, bodies of functions) without a `let`."""
     shared = (Var, GlobalVar, Constant, Op, Constructor)
     scope_of: dict[Expr, int] = {}
     scopes = 0
@@ -61,7 +61,8 @@ def _is_call_of(e, name: str) -> bool:
 
 
 def _fake_quantized(quantize: Call) -> list[Call]:
-    """The calls of operators between qnn.dequantize and this qnn.quantize; none where anything else is among them."""
+    """Returns the calls of operators between qnn.dequantize and this qnn.quantize, or an empty list if the region
+    contains anything else."""
     found, seen, work, quantised = [], set(), [quantize.args[0]], False
     while work:
         e = work.pop()
@@ -81,8 +82,8 @@ def _fake_quantized(quantize: Call) -> list[Call]:
 
 
 def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
-    """How often each operator is called between qnn.dequantize and qnn.quantize: what FakeQuantizationToInteger looks
-    at."""
+    """Returns the number of calls of each operator between qnn.dequantize and qnn.quantize, which
+    FakeQuantizationToInteger may rewrite."""
     inside: set[Call] = set()
     for function in mod.functions.values():
         post_order_visit(
@@ -95,7 +96,7 @@ def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
 
 
 def extract_intermediate_expr(mod: IRModule, expr_id: int) -> IRModule:
-    """A module whose @main gives the value of the call number `expr_id` in @main, counted from 0 in the order of
+    """Returns a module whose @main computes the value of call number `expr_id` of @main, counted from 0 in the order of
     evaluation."""
     calls: list[Call] = []
     post_order_visit(mod["main"], lambda e: calls.append(e) if isinstance(e, Call) else None)
@@ -107,8 +108,8 @@ def extract_intermediate_expr(mod: IRModule, expr_id: int) -> IRModule:
 
 
 def get_calibration_data(mod: IRModule, data) -> dict[GlobalVar, dict[str, list[np.ndarray]]]:
-    """What the functions for other compilers get and give when @main runs on `data` (inputs by name, or in order):
-    {function: {"inputs": [...], "outputs": [...]}}. They are called in @main itself, once each."""
+    """Returns the inputs and outputs of the functions for other compilers when @main runs on `data` (inputs by name, or
+    in order): {function: {"inputs": [...], "outputs": [...]}}. @main itself must call each of them once."""
     main, calls = mod["main"], []
 
     def note(e):
@@ -118,7 +119,7 @@ def get_calibration_data(mod: IRModule, data) -> dict[GlobalVar, dict[str, list[
     post_order_visit(main, note)
     out = mod.clone()
     out["main"] = Function(main.params, Tuple([Tuple([Tuple(call.args), call]) for call in calls]))
-    for call in calls:  # they run as what they compute
+    for call in calls:  # runs the definitions instead of external code
         f = mod[call.op]
         out[call.op] = Function(f.params, f.body, f.ret_type, f.type_params)
     values = evaluate(out, data)
@@ -130,7 +131,7 @@ def get_calibration_data(mod: IRModule, data) -> dict[GlobalVar, dict[str, list[
 
 
 def analyze_operations_distribution(mod: IRModule) -> dict[str, dict[str, int]]:
-    """How often each operator is called in functions for each compiler; "default": in all others."""
+    """Returns the number of calls of each operator in the functions for each compiler; "default" is all other code."""
     counts: dict[str, dict[str, int]] = {}
     for function in mod.functions.values():
         of = counts.setdefault(str(function.attrs.get("Compiler") or "default"), {})

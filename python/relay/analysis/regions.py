@@ -1,4 +1,4 @@
-"""The regions of an expression that annotations bound: from compiler_begin to compiler_end.
+"""The regions of an expression between annotations: from compiler_begin to compiler_end.
 
 regions = relay.analysis.AnnotatedRegionSet(f, op.get("annotation.compiler_begin"), op.get("annotation.compiler_end"))
 regions.get_region(call).target, .args, .nodes, .rets
@@ -12,8 +12,8 @@ __all__ = ["AnnotatedRegion", "AnnotatedRegionSet"]
 
 
 class AnnotatedRegion:
-    """A region: the name of its compiler, the calls of the begin operator where it is entered, those of the end
-    operator where it is left, and all of its nodes, both among them."""
+    """A region: the name of its compiler, the calls of the begin operator at its entries, the calls of the end operator
+    at its exits, and all of its nodes, including these calls."""
 
     def __init__(self, number: int, target: str):
         self.id, self.target = number, target
@@ -26,8 +26,8 @@ class AnnotatedRegion:
 
 
 class AnnotatedRegionSet:
-    """All regions, in the order of their first results. Nodes between a begin and an end lie in one region with
-    everything that reaches them without passing a begin."""
+    """All regions, in the order of their first results. A node between a begin and an end is in one region with
+    everything that reaches it without passing a begin."""
 
     def __init__(self, expr: Expr, region_begin_op: Op, region_end_op: Op):
         self._begin, self._end = region_begin_op, region_end_op
@@ -75,7 +75,7 @@ class AnnotatedRegionSet:
         self._regions.remove(other)
 
     def merge_regions(self, src: AnnotatedRegion, dest: AnnotatedRegion) -> None:
-        """Puts what is in `src` into `dest`."""
+        """Moves the contents of `src` into `dest`."""
         if src not in self._regions or dest not in self._regions or src is dest:
             raise ValueError("two regions of this set are merged")
         dest.nodes += src.nodes
@@ -84,7 +84,7 @@ class AnnotatedRegionSet:
         self._join(dest, src)
 
     def get_region(self, expr: Expr) -> AnnotatedRegion | None:
-        """The region that a node lies in; None: it lies in none."""
+        """Returns the region that contains a node, or None."""
         return self._of.get(expr)
 
     def __len__(self) -> int:

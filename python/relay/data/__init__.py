@@ -1,1 +1,1 @@
-"""Arrays and values: what goes into programs and what comes out."""
+"""Arrays and values that programs take and return."""

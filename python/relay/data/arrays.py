@@ -1,7 +1,7 @@
-"""Arrays in and out: anything with __dlpack__ (NumPy, torch, JAX, CuPy on the CPU, ...), anything NumPy can make an
-array of.
+"""Conversion of arrays: anything with __dlpack__ (NumPy, torch, JAX, CuPy on the CPU, ...) and anything that NumPy can
+convert to an array.
 
-Row-major arrays are used where they lie; others are copied.
+Row-major arrays are used in place; others are copied.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ..errors import wrong_input
 
-# Types that NumPy itself does not have (from ml_dtypes), by name, and what their bytes are taken for.
+# Element types that NumPy lacks (ml_dtypes has them), by name, and the types that their bytes are read as.
 _FOREIGN = {
     "bfloat16": np.uint16,
     "float8_e4m3fn": np.uint8,
@@ -36,9 +36,9 @@ _FOREIGN = {
 
 
 def array(value, dtype: str | None = None) -> _core.Array:
-    """`value` as an array of Relay. Shares memory with it when it is row-major, aligned and on the CPU.
+    """Returns `value` as a Relay array. Shares its memory if it is row-major, aligned and on the CPU.
 
-    `dtype` says what a plain Python number or list becomes; arrays keep their own type.
+    `dtype` is the element type for plain Python numbers and lists; arrays keep their own type.
     """
     if isinstance(value, _core.Array):
         return value
@@ -46,13 +46,13 @@ def array(value, dtype: str | None = None) -> _core.Array:
         return _from_numpy(value, dtype)
     if getattr(value, "requires_grad", False):
         value = value.detach()
-    if hasattr(value, "resolve_neg"):  # views of PyTorch's, whose elements are read negated or conjugated
+    if hasattr(value, "resolve_neg"):  # PyTorch views whose elements are negated or conjugated when they are read
         value = value.resolve_conj().resolve_neg()
     if (capsule := _of_torch(value)) is not None:
         return _core.Array.from_capsule(capsule)
     try:
         device = value.__dlpack_device__()[0]
-    except ValueError as error:  # PyTorch's, of a device without memory, such as meta
+    except ValueError as error:  # raised by PyTorch for a device without memory, such as meta
         raise wrong_input(f"the array is not in memory: {error}", "give an array that is") from error
     if device not in (1, 3):  # CPU, pinned memory
         raise wrong_input(
@@ -60,9 +60,9 @@ def array(value, dtype: str | None = None) -> _core.Array:
         )
     try:
         capsule = value.__dlpack__(max_version=(1, 0))
-    except TypeError:  # an exporter from before DLPack 1.0
+    except TypeError:  # an exporter older than DLPack 1.0
         capsule = value.__dlpack__()
-    except BufferError as error:  # a layout that is not strided, as of sparse tensors
+    except BufferError as error:  # a layout without strides, such as that of sparse tensors
         raise wrong_input(
             f"the array cannot be read: {error}", "give a dense one, as tensor.to_dense() makes"
         ) from error
@@ -70,8 +70,8 @@ def array(value, dtype: str | None = None) -> _core.Array:
 
 
 def _of_torch(value):
-    """The capsule of an ordinary tensor of PyTorch; of another one None. Its __dlpack__ is Python, and takes five times
-    as long."""
+    """Returns the DLPack capsule of an ordinary PyTorch tensor, or None for any other. Tensor.__dlpack__ is written in
+    Python and takes five times as long."""
     torch = sys.modules.get("torch")
     if torch is None or type(value) is not torch.Tensor or not value.is_cpu or value.layout is not torch.strided:
         return None
@@ -86,7 +86,7 @@ def _torch_types() -> frozenset:
     return frozenset(getattr(torch, name) for name in names)
 
 
-# Types of NumPy arrays that are used as they are: to ask a type for its name takes longer than to run a small model.
+# Element types that are used as they are. Looking up the name of a type takes longer than running a small model.
 _PLAIN = {np.dtype(t) for t in (bool, *np.typecodes["AllInteger"], "float16", "float32", "float64")}
 
 
@@ -98,21 +98,21 @@ def _from_numpy(value, dtype):
             return array(value.view(_FOREIGN[name])).reinterpreted(name)
     try:
         capsule = value.__dlpack__(max_version=(1, 0))
-    except (TypeError, BufferError):  # an old NumPy, which does not export what is read-only
+    except (TypeError, BufferError):  # an old NumPy, which does not export read-only arrays
         capsule = np.array(value).__dlpack__()
     return _core.Array.from_capsule(capsule)
 
 
 def as_numpy(value) -> np.ndarray:
-    """Anything that NumPy can make an array of."""
+    """Returns the NumPy array of anything that NumPy can convert."""
     try:
         return np.asarray(value)
-    except ValueError as error:  # lists of several lengths
+    except ValueError as error:  # lists of different lengths
         raise wrong_input(f"no array can be made of it: {error}", "give lists of equal lengths, or an array") from error
 
 
 def converted(value: np.ndarray, dtype: str, refuse=wrong_input) -> np.ndarray:
-    """With elements of another type; a number that would be infinite there is refused."""
+    """Converts the elements to another type. Refuses numbers that would become infinite."""
     with np.errstate(over="ignore"):
         made = value.astype(dtype)
     if made.dtype.kind == "f" and value.dtype.kind in "fiu" and made.itemsize < 8:
@@ -126,7 +126,7 @@ def converted(value: np.ndarray, dtype: str, refuse=wrong_input) -> np.ndarray:
 
 
 def _usable(value, dtype):
-    """As a NumPy array of a known type, row-major and in this machine's byte order."""
+    """Returns a NumPy array of a known element type, row-major and in the byte order of this machine."""
     is_array = isinstance(value, (np.ndarray, np.generic))
     value = as_numpy(value)
     if not is_array and dtype is not None and dtype not in _FOREIGN and value.dtype.kind in "fiub":
@@ -147,7 +147,7 @@ def _usable(value, dtype):
 
 
 def numpy(value: _core.Array) -> np.ndarray:
-    """As a NumPy array that shares memory."""
+    """Returns a NumPy array that shares memory."""
     if value.dtype in _FOREIGN:
         import ml_dtypes
 
@@ -156,26 +156,26 @@ def numpy(value: _core.Array) -> np.ndarray:
 
 
 def torch_tensor(value: _core.Array):
-    """As a torch tensor that shares memory."""
+    """Returns a torch tensor that shares memory."""
     import torch
 
-    return torch.from_dlpack(value.__dlpack__(max_version=(1, 0)))  # of the object itself it tries several ways
+    return torch.from_dlpack(value.__dlpack__(max_version=(1, 0)))  # for the object itself, torch tries several ways
 
 
 def like(values: list, example) -> list:
-    """Results in the framework of the inputs: torch tensors for torch tensors, else NumPy arrays."""
+    """Returns results in the framework of the inputs: torch tensors for torch tensors, otherwise NumPy arrays."""
     if type(example).__module__.partition(".")[0] == "torch":
         return [torch_tensor(value) for value in values]
     return [numpy(value) for value in values]
 
 
 def address(value) -> int | None:
-    """Where the elements of a NumPy array or a torch tensor lie; None of anything else."""
+    """Returns the address of the elements of a NumPy array or a torch tensor, or None for anything else."""
     if isinstance(value, np.ndarray):
         return value.ctypes.data
     return value.data_ptr() if type(value).__module__.partition(".")[0] == "torch" else None
 
 
 def is_read_only(value) -> bool:
-    """Whether its owner says that nobody may write it."""
+    """Returns true if the owner of the array forbids writing to it."""
     return isinstance(value, np.ndarray) and not value.flags.writeable

@@ -1,6 +1,6 @@
-"""Functions of Python that compiled programs call: what the library "python" of the runtime asks for.
+"""Python functions that compiled programs call, through the library "python" of the runtime.
 
-A payload is JSON, or the key of a code generator's function; both mean something in this process only.
+A payload is JSON, or the key of a code generator's function. Neither has a meaning in another process.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from .. import _core
 from .arrays import numpy
 
 _OPERATORS: dict[str, Callable] = {}  # callbacks of relay.op.define
-_FUNCTIONS: dict[str, Callable] = {}  # what code generators gave
+_FUNCTIONS: dict[str, Callable] = {}  # functions that code generators returned
 _numbers = itertools.count()
 
 
 def keep_operator(name: str, function: Callable) -> None:
-    """The callback of an operator that was defined."""
+    """Stores the callback of a defined operator."""
     _OPERATORS[name] = function
 
 
 def keep_function(symbol: str, function: Callable) -> bytes:
-    """The payload by which load() finds a function again."""
+    """Stores a function, and returns the payload that load() finds it by."""
     key = f"function {next(_numbers)} of {symbol}"
     _FUNCTIONS[key] = function
     return key.encode()
 
 
 def bound(function: Callable, attributes: dict) -> Callable:
-    """The function with its attributes given by name."""
+    """Returns the function with its attributes bound by name."""
     return lambda *arrays: function(*arrays, **attributes)
 
 
 def load(symbol: str, payload: bytes, constants: list) -> Callable:
-    """The function of a compiled program."""
+    """Returns the function for a symbol of a compiled program."""
     if payload.startswith(b"function "):
         function = _FUNCTIONS.get(payload.decode())
         if function is None:
@@ -52,7 +52,7 @@ def load(symbol: str, payload: bytes, constants: list) -> Callable:
 
 
 def run(function: Callable, inputs: list, outputs: list) -> None:
-    """Calls the function; inputs and outputs are arrays of Relay, and their contents are its own."""
+    """Calls the function. Inputs and outputs are Relay arrays, and the results are copied into the outputs."""
     results = function(*[numpy(a) for a in inputs])
     if not isinstance(results, (tuple, list)):
         results = (results,)

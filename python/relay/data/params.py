@@ -1,12 +1,13 @@
-"""Parameters as bytes, in the form that Relay's users have files of.
+"""Parameters as bytes, in the file format that users of TVM's Relay have.
 
     data = relay.save_param_dict({"weight": w})
     params = relay.load_param_dict(data)
 
-A list of names and a list of arrays, little-endian: a number that marks the list and eight bytes kept free; the number
-of names, each its length and its bytes; the number of arrays, each: a number that marks an array, eight bytes kept
-free, the device (kind and number, 32 bits each), the rank (32 bits), the element type (kind 8 bits, its bits 8 bits,
-lanes 16 bits), the extents (64 bits each), the number of bytes (64 bits), and the bytes in row-major order.
+The format is a list of names and a list of arrays, little-endian. It begins with a number that marks the list and eight
+reserved bytes. The count of names follows, and the length and the bytes of each name. The count of arrays comes next.
+Each array is a number that marks an array, eight reserved bytes, the device (kind and number, 32 bits each), the rank
+(32 bits), the element type (kind 8 bits, width 8 bits, lanes 16 bits), the extents (64 bits each), the size in bytes
+(64 bits), and the bytes in row-major order.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _bytes_of(value) -> bytes:
 
 
 def save_param_dict(params: dict) -> bytearray:
-    """The arrays by name as bytes."""
+    """Returns the arrays, by name, as bytes."""
     out = bytearray(struct.pack("<QQQ", _LIST, 0, len(params)))
     for name in params:
         text = name.encode()
@@ -93,7 +94,7 @@ def _array_from(reader: _Reader) -> np.ndarray:
 
 
 def load_param_dict(data) -> dict[str, np.ndarray]:
-    """What save_param_dict() gave; CompileError where it is something else."""
+    """Reads the bytes that save_param_dict() wrote. Raises CompileError for anything else."""
     reader = _Reader(data)
     mark, _, count = reader.read("QQQ")
     if mark != _LIST:

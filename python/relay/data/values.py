@@ -1,12 +1,12 @@
-"""Values of programs in Python: what goes into a compiled program and what comes out of it.
+"""Values of programs in Python: arguments and results of compiled programs.
 
 import relay
 Cons, Nil = relay.Data.maker("Cons"), relay.Data("Nil")
 
-length(Cons(1.0, Cons(2.0, Nil)))     # the same as length([1.0, 2.0]): a Python list is a Cons ... Nil
+length(Cons(1.0, Cons(2.0, Nil)))     # the same as length([1.0, 2.0]): a Python list becomes Cons ... Nil
 
-tensors are NumPy arrays (torch tensors if an input was one), tuples are tuples, data values are Data,
-functions are Closure, references are Ref. Values may be nested as deep as you like.
+Tensors are NumPy arrays (torch tensors if an input was one), tuples are tuples, data values are Data, functions are
+Closure, and references are Ref. Values may be nested to any depth.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Closure", "Data", "Ref", "as_list"]
 
 
 class Data:
-    """A value of a data type: a constructor by name and its fields. `type` is needed only where two types share the
+    """A value of a data type: the name of its constructor, and its fields. `type` is needed only if two types share the
     name.
 
     match value:
@@ -40,7 +40,7 @@ class Data:
 
     @staticmethod
     def maker(constructor: str, type: str | None = None):
-        """The constructor as a function: maker("Cons")(1, rest)."""
+        """Returns the constructor as a function: maker("Cons")(1, rest)."""
         return functools.partial(Data, constructor, type=type)
 
     def __getitem__(self, index: int):
@@ -64,7 +64,7 @@ class Data:
 
 
 class Ref:
-    """A reference and what it holds."""
+    """A reference and its value."""
 
     __slots__ = ("value",)
 
@@ -76,7 +76,7 @@ class Ref:
 
 
 class Closure:
-    """A function that a compiled program gave back; call it."""
+    """A function that a compiled program returned. It can be called."""
 
     def __init__(self, compiled, value: _core.Value):
         self._compiled = compiled
@@ -91,7 +91,7 @@ class Closure:
 
 
 def as_list(value: Data) -> list:
-    """The elements of a Cons ... Nil."""
+    """Returns the elements of a list that is built from Cons and Nil."""
     out = []
     while value.constructor == "Cons":
         out.append(value.fields[0])
@@ -155,13 +155,14 @@ def _text(value, limit: int = 200) -> str:
 
 
 class _Text(str):
-    """What is written as it is."""
+    """Text that is written without quotes."""
 
 
 def to_value(value, types: _core.DataTypes, declared: str = "") -> _core.Value:
-    """The value for a program. `declared`: its type as text, which plain numbers and lists become; where that is not
-    known ("") an int is an int32, a float a float32, and a list one of data if the program has the type List."""
-    done: dict[tuple[int, str], _core.Value] = {}  # by identity: what is shared stays shared
+    """Converts a Python object to a value for a program. `declared` is its type as text, which plain numbers and lists
+    are converted to. If the type is unknown (""), an int becomes an int32, a float a float32, and a list a list of data
+    if the program has the type List."""
+    done: dict[tuple[int, str], _core.Value] = {}  # by identity, so that shared objects stay shared
     made: list[_core.Value] = []
     work: list = [(value, declared)]
     while work:
@@ -190,15 +191,16 @@ def to_value(value, types: _core.DataTypes, declared: str = "") -> _core.Value:
 
 
 def _parts(item, type_: str, types: _core.DataTypes):
-    """What makes a value of its parts (which it takes the last one first), and the parts with their types; None of a
-    value that has none."""
+    """Returns a function that makes a value of its parts (it takes the last part first), and the parts with their
+    types. Returns None for a value without parts."""
     name, arguments = _type_parts(type_)
-    of_all = type_ if type_ == tensor_dtype(type_) else ""  # a type of elements is that of all numbers in the value
+    of_all = type_ if type_ == tensor_dtype(type_) else ""  # a plain element type applies to all numbers in the value
 
     def typed(items, known=()):
         return [(one, known[i] if i < len(known) else of_all) for i, one in enumerate(items)]
 
-    if name == "Option" and not isinstance(item, Data | _core.Value):  # None is None, and others are what is there
+    # None is None, and any other object is Some.
+    if name == "Option" and not isinstance(item, Data | _core.Value):
         item = Data("None", type="Option") if item is None else Data("Some", item, type="Option")
     if isinstance(item, Data):
         known = [*arguments, type_] if name == "List" else arguments if name == "Option" else ()
@@ -214,8 +216,8 @@ def _parts(item, type_: str, types: _core.DataTypes):
 
 @functools.lru_cache(maxsize=1024)
 def _type_parts(type_: str) -> tuple[str, list[str]]:
-    """The name and the arguments of a type as text: "List" and ["int32"] of "List[int32]"; "(" and the fields of a
-    tuple."""
+    """Returns the name and the arguments of a type as text: "List" and ["int32"] for "List[int32]", "(" and the fields
+    for a tuple."""
     begin = next((i for i, c in enumerate(type_) if c in "[("), -1)
     if begin < 0 or type_.startswith(("fn ", "Tensor[")):
         return type_.partition("[")[0], []
@@ -230,14 +232,14 @@ def _type_parts(type_: str) -> tuple[str, list[str]]:
 
 
 def tensor_dtype(type_: str) -> str:
-    """The elements of a tensor's type as text; "" of others."""
+    """Returns the element type of a tensor type as text, or "" for other types."""
     if type_.startswith("Tensor["):
         return type_[:-1].rpartition(",")[2].strip()
     return "" if any(c in type_ for c in "[( ") or type_[:1].isupper() else type_
 
 
 class _Make:
-    """Makes a value of the last `count` that were made."""
+    """Makes a value from the `count` values that were made last."""
 
     __slots__ = ("count", "make", "source")
 
@@ -263,7 +265,7 @@ def _plain(value) -> str | None:
 
 
 def from_value(value: _core.Value, examples=(), compiled=None):
-    """The Python object for a value. `examples`: the inputs, whose framework the tensors get."""
+    """Converts a value to a Python object. Tensors become arrays in the framework of `examples`, the inputs."""
     of_torch = any(type(e).__module__.partition(".")[0] == "torch" for e in examples)
     made: list = []  # by step
     stack: list = []
@@ -292,7 +294,7 @@ def from_value(value: _core.Value, examples=(), compiled=None):
 
 
 def checked(value, port_name: str, type_: str):
-    """Plain Python objects that are no value of a program are refused with the input's name."""
+    """Refuses plain Python objects that are not values of a program, with the input's name."""
     if value is None and not type_.startswith("Option["):
         raise wrong_input(f"input `{port_name}` is None", "give an array, a tuple or relay.Data")
     return value

@@ -1,5 +1,5 @@
-"""What load() and compile() take for a model: a path, bytes, an open binary file, an onnx.ModelProto, an
-exported program of PyTorch."""
+"""The forms of models that load() and compile() accept: a path, bytes, an open binary file, an onnx.ModelProto, or an
+exported PyTorch program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Source:
 
     @property
     def form(self) -> str:
-        """One of onnx, relay, artifact and pytorch."""
+        """The format: "onnx", "relay", "artifact" or "pytorch"."""
         if self.program is not None or self._is_pt2:
             return "pytorch"
         if self.bytes is None and self.name.endswith((".pt", ".pth", ".ts")) and pytorch.is_script_file(self.name):
@@ -35,20 +35,20 @@ class Source:
 
     @property
     def _is_pt2(self) -> bool:
-        """A file that torch.export.save wrote: a zip archive."""
+        """True if the source is a file that torch.export.save wrote: a zip archive."""
         if self.bytes is None:
             return self.name.endswith(".pt2") and os.path.isfile(self.name)
         return self.bytes.startswith(b"PK\x03\x04") and b"archive_format" in self.bytes
 
     def pytorch_module(self) -> _core.IRModule:
-        """What is imported of the form pytorch."""
+        """Imports a source of the format "pytorch"."""
         if self.program is not None:
             return pytorch.from_exported(self.program)
         return pytorch.read_pt2(self.name, self.bytes)
 
 
 def source_of(model) -> Source:
-    """Where the model is; CompileError that says what was given where that cannot be."""
+    """Returns the source of a model. Raises CompileError with a description of the object if it cannot be a model."""
     if isinstance(model, Source):
         return model
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -81,12 +81,12 @@ def source_of(model) -> Source:
 
 
 def _of_path(path: str) -> Source:
-    """A pipe is read now, since it can be read only once."""
+    """Returns the source of a path. A pipe is read at once, because it can be read only once."""
     return Source(path, _core.read_pipe(path)) if _core.is_pipe(path) else Source(path)
 
 
 def _kind(value) -> str:
-    """An array, a dict, None: what the user sees as the type."""
+    """Returns the type of a value as the user sees it: an array, a dict, None."""
     if value is None:
         return "None"
     cls = type(value)
@@ -103,7 +103,7 @@ def _checked(path: str) -> str:
 def _serialised(model) -> bytes:
     try:
         return model.SerializeToString()
-    except Exception as error:  # protobuf's own classes: a message above 2 GiB, or one that is not filled in
+    except Exception as error:  # protobuf's own exceptions: for a message above 2 GiB, or an incomplete one
         raise wrong_input(
             f"the onnx.ModelProto cannot be serialised: {error}",
             "onnx.save(model, 'model.onnx', save_as_external_data=True), then give the path",

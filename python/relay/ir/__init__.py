@@ -1,1 +1,1 @@
-"""The language: expressions, types, text, visitors, passes as objects."""
+"""The language in Python: expressions, types, text, visitors, and the objects that passes are made of."""

@@ -1,4 +1,4 @@
-"""Data types: constructors, patterns and match.
+"""Data types: constructors, patterns and `match`.
 
 relay.Match(xs, [
     relay.Clause(relay.PatternConstructor(cons, [relay.PatternVar(x), relay.PatternWildcard()]), x),

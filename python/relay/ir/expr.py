@@ -1,11 +1,11 @@
-"""Expressions: the classes of the language, and short ways to build with them.
+"""Expressions: the classes of the language, and shorthands for building them.
 
     x = relay.var("x", shape=(1, "n"))
     w = relay.const(weights)
     f = relay.Function([x], relay.nn.relu(x * w) + x)
     mod = relay.IRModule({"main": f})
 
-Expressions cannot be changed, and are equal when they are the same object: an expression used twice is computed once.
+Expressions are immutable and compare by identity: an expression that is used twice is computed once.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ __all__ = [
 
 
 def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32", span: Span | None = None) -> Var:
-    """A variable: var("x", shape=(1, "n")), var("x", (1, "n")), var("x", "int32") for a scalar, var("f",
+    """Returns a variable: var("x", shape=(1, "n")), var("x", (1, "n")), var("x", "int32") for a scalar, or var("f",
     FuncType(...)).
 
-    A size may be a number, a name or a Dim. Without a type it is inferred from the uses.
+    A size may be a number, a name or a Dim. Without a type, the type is inferred from the uses.
     """
     if type_annotation is not None and shape is not None:
         raise ValueError("either a type or a shape, not both")
@@ -78,8 +78,8 @@ def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32"
 
 
 def const(value, dtype: str | None = None, span: Span | None = None) -> Constant:
-    """A constant: a number (int32, float32), a truth value, a list, or an array of any framework, as it is or as
-    `dtype`.
+    """Returns a constant. `value` is a number (int32 or float32), a bool, a list, or an array of any framework. `dtype`
+    converts it.
     """
     if isinstance(dtype, _core.TensorType):
         dtype = dtype.dtype
@@ -91,7 +91,7 @@ def const(value, dtype: str | None = None, span: Span | None = None) -> Constant
 
 
 def _default_dtype(value) -> str | None:
-    """What numbers of Python become: int32, float32, bool."""
+    """Returns the element type of Python numbers: int32, float32 or bool."""
     while isinstance(value, (list, tuple)):
         if any(isinstance(one, float) for one in value):
             return "float32"
@@ -100,23 +100,24 @@ def _default_dtype(value) -> str | None:
 
 
 def tuple_(*elements: Expr) -> Tuple:
-    """(a, b)"""
+    """Returns the tuple (a, b, ...)."""
     return Tuple(list(elements))
 
 
 def get(value: Expr, index: int) -> TupleGetItem:
-    """value.index, of a tuple"""
+    """Returns value.index, a field of a tuple."""
     return TupleGetItem(value, index)
 
 
 def module(body: Expr, params: list[Var] | None = None) -> _core.IRModule:
-    """A module whose @main has this body. Parameters: as given, or the free variables in the order of their use."""
+    """Returns a module whose @main has this body. Without `params`, the parameters are the free variables in the order
+    of their use."""
     return _core.IRModule({"main": Function(_core.free_vars(body) if params is None else params, body)})
 
 
 def bind(expr: Expr, binds: dict[Var, Expr]) -> Expr:
-    """The expression with free variables replaced. Of a function, parameters: they go, and what is free in the values
-    comes.
+    """Returns the expression with free variables replaced by values. Parameters of a function can be replaced too: they
+    are dropped, and free variables of the values become parameters.
 
     bind(Function([x, y], x + y), {y: const(1.0)}) is fn (%x) { add(%x, 1f) }
     """
@@ -129,7 +130,7 @@ def bind(expr: Expr, binds: dict[Var, Expr]) -> Expr:
     return Function(params, body, expr.ret_type, expr.type_params, expr.attrs)
 
 
-# Of each kind, what its constructor takes, by the names of the fields.
+# The arguments of each kind's constructor, by field name.
 FIELDS = {
     Constant: ("data",),
     Tuple: ("fields",),
@@ -146,9 +147,10 @@ FIELDS = {
 
 
 def with_fields(node: Expr, **changes) -> Expr:
-    """The node with other fields: with_fields(call, args=[x, y]). The same node when none is another.
+    """Returns the node with some fields changed: with_fields(call, args=[x, y]). Returns the same node if nothing
+    changes.
 
-    A type that was inferred goes with what it was inferred from.
+    An inferred type is dropped together with the field that it was inferred from.
     """
     fields = FIELDS.get(type(node))
     if fields is None:
@@ -168,21 +170,21 @@ def _is_same(a, b) -> bool:
 
 
 class TupleWrapper:
-    """An expression that is a tuple of known length, as split() gives: a, b = relay.split(x, 2)."""
+    """An expression that is a tuple of known length, such as the result of split(): a, b = relay.split(x, 2)."""
 
     def __init__(self, tuple_value: Expr, size: int):
         self.tuple_value = tuple_value
         self.size = size
 
-    def __relay_expr__(self) -> Expr:  # wherever an expression is expected, the tuple is meant
+    def __relay_expr__(self) -> Expr:  # stands for the tuple wherever an expression is expected
         return self.tuple_value
 
     def astuple(self) -> Expr:
-        """The tuple itself."""
+        """Returns the tuple."""
         return self.tuple_value
 
     def astext(self, *args, **named) -> str:
-        """As text."""
+        """Returns the text of the tuple."""
         return self.tuple_value.astext(*args, **named)
 
     def __getitem__(self, index: int) -> TupleGetItem:

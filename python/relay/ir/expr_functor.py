@@ -1,4 +1,4 @@
-"""Visitors over expressions: subclass, and define visit_call, visit_let, ... for what you want to treat.
+"""Visitors over expressions. Subclass one, and define visit_call, visit_let, ... for the nodes you want to handle.
 
     class CountConvolutions(relay.ExprVisitor):
         count = 0
@@ -6,12 +6,12 @@
             self.count += call.op == relay.op.get("nn.conv2d")
             super().visit_call(call)
 
-    class Negate(relay.ExprMutator):              # gives a new expression; shares what does not change
+    class Negate(relay.ExprMutator):              # returns a new expression that shares the unchanged parts
         def visit_call(self, call):
             return -super().visit_call(call)
 
-Each node is visited once; later visits give the same result again. Programs may be deep: a chain of 100,000 calls is
-visited as its text reads, parents before children.
+Each node is visited once; later visits return the first result. Programs may be deep: a chain of 100,000 calls is
+visited in the order of its text, parents before children.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ _METHODS = {
 
 _KNOWN = {*_METHODS.values(), "visit", "visit_type", "visit_pattern"}
 
-_FRAMES = 1 << 30  # as good as none: calls between Python functions need no stack of C
-_RESERVE = 256 << 10  # bytes of the stack of C to keep
+_FRAMES = 1 << 30  # effectively unlimited: calls between Python functions use no C stack
+_RESERVE = 256 << 10  # bytes of C stack to keep in reserve
 
 
 class _Deep:
-    """Within, calls of Python functions may be nested as deep as memory allows. The limit is one for all threads: the
-    last one that leaves puts it back."""
+    """Lifts the limit on nested Python calls inside the `with` block. The limit is shared by all threads; the last
+    thread to leave restores it."""
 
     def __init__(self):
         self._lock, self._inside, self._before = threading.Lock(), 0, 0
@@ -93,7 +93,7 @@ _deep = _Deep()
 
 
 class ExprFunctor:
-    """Calls the method for the kind of the expression. visit() remembers results by node in memo_map."""
+    """Calls the method for the kind of an expression. visit() keeps the result of each node in memo_map."""
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -104,7 +104,7 @@ class ExprFunctor:
         self._depth = 0
 
     def visit(self, expr: Expr):
-        """The result for an expression."""
+        """Returns the result for an expression."""
         memo = self.memo_map
         if expr in memo:
             return memo[expr]
@@ -115,7 +115,7 @@ class ExprFunctor:
 
     def _visit(self, expr, memo):
         self._depth += 1
-        # An override may call visit() from within map() and the like, which does need the stack of C.
+        # An override may call visit() from within map() and the like, which does use the C stack.
         if self._depth & 63 == 0 and _core.stack_left() < _RESERVE:
             self._depth -= 1
             raise RecursionError("visit() is called through functions of C (map, sorted, ...): use a loop instead")
@@ -136,12 +136,12 @@ class ExprFunctor:
         return result
 
     def visit_type(self, type_):
-        """A type that is written in the program: of a variable, a function, a call."""
+        """Visits a type annotation: of a variable, a function or a call."""
         return type_
 
 
 class ExprVisitor(ExprFunctor):
-    """Visits everything, for what it finds on the way."""
+    """Visits every node, for analyses that collect something on the way."""
 
     def visit_constant(self, const):
         pass
@@ -196,7 +196,7 @@ class ExprVisitor(ExprFunctor):
             self.visit(clause.rhs)
 
     def visit_pattern(self, pattern):
-        """The variables of a pattern."""
+        """Visits the variables of a pattern."""
         if isinstance(pattern, PatternVar):
             self.visit(pattern.var)
         elif isinstance(pattern, (PatternConstructor, PatternTuple)):
@@ -211,8 +211,8 @@ class ExprVisitor(ExprFunctor):
 
 
 class ExprMutator(ExprFunctor):
-    """Gives a new expression: each method builds the node anew from what its parts became, or keeps it if none
-    changed."""
+    """Returns a new expression. Each method rebuilds its node from the results for its parts, or keeps the node if no
+    part changed."""
 
     def _checked(self, name, result):
         return returned(self, name, result, "an expression (the node itself to keep it)")
@@ -272,7 +272,7 @@ class ExprMutator(ExprFunctor):
         return Match(data, [Clause(lhs, rhs) for lhs, rhs in clauses], m.complete)
 
     def visit_pattern(self, pattern):
-        """The pattern with its variables visited."""
+        """Returns the pattern with its variables visited."""
         if isinstance(pattern, PatternVar):
             var = self.visit(pattern.var)
             return pattern if var is pattern.var else PatternVar(var)

@@ -16,9 +16,9 @@ from .scope_builder import ScopeBuilder
 def while_loop(
     cond: Callable[..., Expr], loop_vars: Sequence[Expr], loop_bodies: Callable[..., Sequence[Expr]]
 ) -> Expr:
-    """A function of the loop's variables that gives the tuple of their values when cond(*variables) is false.
+    """Returns a function of the loop's variables. It returns a tuple of their values once cond(*variables) is false.
 
-    loop_bodies(*variables) gives their next values. Names and types are those of loop_vars.
+    loop_bodies(*variables) returns the next values of the variables. Names and types are those of loop_vars.
     """
     sb, loop = ScopeBuilder(), Var("while_loop")
     params = [

@@ -1,4 +1,4 @@
-"""What passes are made of: their context, sequences of them, instruments. relay.transform has the passes themselves."""
+"""The parts of passes: contexts, sequences, instruments. The passes themselves are in relay.transform."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from .._core import Function, IRModule
 
 
 def run_passes(module: IRModule, passes: list[str] | str, *, options: dict[str, int | str] | None = None) -> IRModule:
-    """The module after the passes in the given order; types are inferred before the first and after each.
+    """Returns the module after the passes, in the given order. Types are inferred before the first pass and after each.
 
-    `options` of passes, as {"fuse_ops.max_group": 8, "convert_layout.layouts": "nn.conv2d NHWC"}. See relay.passes().
+    `options` are options of passes: {"fuse_ops.max_group": 8, "convert_layout.layouts": "nn.conv2d NHWC"}. See
+    relay.passes() and docs/passes.md.
     """
     return _core.transform(module, [passes] if isinstance(passes, str) else list(passes), options or {})
 
 
-# Names that differ from those of the compiler, and the level from which Sequential runs a pass (else 0).
+# Names that differ from the compiler's, and the lowest level at which Sequential runs a pass (0 for the others).
 _NAMES = {
     "common_subexpr": "EliminateCommonSubexpr",
     "combine_parallel_conv2d": "CombineParallelConv2D",
@@ -63,7 +64,7 @@ LEVELS = {
     "un_cps": 1,
 }
 
-# What makes a pass, by its name: relay.transform fills it.
+# Constructors of passes by name. relay.transform fills this table.
 constructors: dict = {}
 
 
@@ -72,12 +73,12 @@ def python_name(core_name: str) -> str:
 
 
 def _core_name(name: str) -> str | None:
-    """The compiler's name of a pass under either of its names; None: there is no such pass."""
+    """Returns the compiler's name of a pass that is given by either name, or None if there is no such pass."""
     return next((core for core, _ in _core.passes() if name in (core, python_name(core))), None)
 
 
 class PassInfo:
-    """Name, the level from which Sequential runs a pass, and the passes that must have run before it."""
+    """The name of a pass, the lowest level at which Sequential runs it, and the passes that must run before it."""
 
     def __init__(self, opt_level: int, name: str, required: list[str] | None = None):
         self.opt_level = opt_level
@@ -88,7 +89,7 @@ class PassInfo:
         return f"PassInfo({self.name!r}, opt_level={self.opt_level}, required={self.required})"
 
 
-# What the options of passes are called in PassContext(config=...).
+# Names of pass options in PassContext(config=...).
 _CONFIG = {
     "relay.FuseOps.max_depth": "fuse_ops.max_group",
     "relay.ToMixedPrecision.keep_orig_output_dtype": "to_mixed_precision.keep_output",
@@ -96,9 +97,9 @@ _CONFIG = {
 
 
 class PassContext:
-    """Settings for the passes within: with PassContext(opt_level=3, disabled_pass=["FuseOps"]): ...
+    """Settings for passes: with PassContext(opt_level=3, disabled_pass=["FuseOps"]): ...
 
-    config holds options of passes: {"fuse_ops.max_group": 8} or {"relay.FuseOps.max_depth": 8}.
+    config contains options of passes: {"fuse_ops.max_group": 8} or {"relay.FuseOps.max_depth": 8}.
     """
 
     _local = threading.local()
@@ -119,7 +120,7 @@ class PassContext:
 
     @property
     def options(self) -> dict[str, int]:
-        """config, under the names that passes know."""
+        """The options in config, under the compiler's names."""
         return {_CONFIG.get(name, name): value for name, value in self.config.items()}
 
     @classmethod
@@ -130,18 +131,18 @@ class PassContext:
 
     @classmethod
     def current(cls) -> PassContext:
-        """The innermost one of this thread."""
+        """Returns the innermost context of this thread."""
         return cls._stack()[-1]
 
     @staticmethod
     def list_configs() -> dict[str, dict[str, str]]:
-        """The settings that config may hold, with the type of each."""
+        """Returns the settings that config accepts, with the type of each."""
         kinds = {name: "int" if isinstance(value, int) else "str" for name, value, _ in _core.pass_options()}
         known = [*_CONFIG, *kinds]
         return {name: {"type": kinds[_CONFIG.get(name, name)]} for name in known}
 
     def override_instruments(self, instruments) -> None:
-        """Other instruments from here on: those before are left, these entered."""
+        """Replaces the instruments: exits the current ones and enters the new ones."""
         for instrument in self.instruments:
             _hook(instrument, "exit_pass_ctx")
         self.instruments = list(instruments or [])
@@ -149,13 +150,14 @@ class PassContext:
 
     @property
     def changes_compilation(self) -> bool:
-        """Whether compiling is more than its level (of 0 to 3): passes are left out, added, changed or watched."""
+        """True if the context changes more than the optimization level (0 to 3): if passes are disabled, required,
+        configured or observed."""
         changes = self.disabled_pass or self.required_pass or self.instruments or self.config or self.trace
         return bool(changes) or self.opt_level >= LEVELS["fast_math"]
 
     def optimised(self, module: IRModule, level: int, mode: str = "inference") -> IRModule:
-        """The module after the passes that relay.compile runs at a level: without those that are disabled, with those
-        that are required and not among them (before fuse_ops), each of them seen by the instruments and the trace."""
+        """Returns the module after the passes that relay.compile runs at a level. Disabled passes are left out, and
+        required passes that are not among them run before fuse_ops. Instruments and the trace observe every pass."""
         names, options = _core.pipeline(level, mode)
         required = [_core_name(one) for one in self.required_pass]
         if None in required:
@@ -173,7 +175,7 @@ class PassContext:
         return module
 
     def enabled(self, info: PassInfo) -> bool:
-        """Whether Sequential runs this pass."""
+        """Returns true if Sequential runs this pass."""
         if info.name in self.disabled_pass:
             return False
         return info.name in self.required_pass or self.opt_level >= info.opt_level
@@ -211,13 +213,13 @@ def _hook(instrument, name: str, *args):
 
 
 class Pass:
-    """A function from a module to a module, with a PassInfo. Calling one runs it, whatever the level is."""
+    """A function from module to module, with a PassInfo. Calling a pass runs it at any level."""
 
     def __init__(self, info: PassInfo):
         self.info = info
 
     def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """What the pass does."""
+        """Returns the transformed module."""
         raise NotImplementedError
 
     def __call__(self, mod: IRModule) -> IRModule:
@@ -258,7 +260,7 @@ class CorePass(Pass):
 
 
 class Sequential(Pass):
-    """Several passes, one after another: those that the context enables."""
+    """A sequence of passes. The context decides which of them run."""
 
     def __init__(self, passes: list[Pass], opt_level: int = 0, name: str = "sequential", required=None):
         super().__init__(PassInfo(opt_level, name, required))
@@ -314,17 +316,17 @@ def _decorator(method: str, of_functions: bool, pass_func, opt_level, name, requ
 
 
 def module_pass(pass_func=None, opt_level=None, name=None, required=None):
-    """Makes a pass of f(mod, ctx) -> mod, or of a class with transform_module(self, mod, ctx)."""
+    """Makes a pass from f(mod, ctx) -> mod, or from a class with transform_module(self, mod, ctx)."""
     return _decorator("transform_module", False, pass_func, opt_level, name, required)
 
 
 def function_pass(pass_func=None, opt_level=None, name=None, required=None):
-    """Makes a pass of f(func, mod, ctx) -> func, or of a class with transform_function(self, func, mod, ctx)."""
+    """Makes a pass from f(func, mod, ctx) -> func, or from a class with transform_function(self, func, mod, ctx)."""
     return _decorator("transform_function", True, pass_func, opt_level, name, required)
 
 
 class PrintIR(Pass):
-    """Prints the module as it is there, on stderr."""
+    """Prints the current module to stderr."""
 
     def __init__(self, header: str = "", show_meta_data: bool = False):
         super().__init__(PassInfo(0, "PrintIR"))
@@ -336,7 +338,7 @@ class PrintIR(Pass):
 
 
 def ApplyPassToFunction(transform: Pass, func_name_regex: str, error_if_no_match_function: bool = False) -> Pass:
-    """The pass on the functions of a module whose whole names match; the others, and their types, stay as they are."""
+    """Applies a pass to the functions whose whole names match. Other functions and their types stay unchanged."""
 
     def run(mod, ctx):
         names = [var.name_hint for var in mod.get_global_vars() if re.fullmatch(func_name_regex, var.name_hint)]
@@ -355,13 +357,14 @@ def ApplyPassToFunction(transform: Pass, func_name_regex: str, error_if_no_match
 
 # --- instruments ------------------------------------------------------------------------------------------------------
 def pass_instrument(cls):
-    """Marks a class with any of enter_pass_ctx(), exit_pass_ctx(), should_run(mod, info), run_before_pass(mod, info)
-    and run_after_pass(mod, info); PassContext(instruments=[cls()]) calls them."""
+    """Marks a class as an instrument. It may define enter_pass_ctx(), exit_pass_ctx(), should_run(mod, info),
+    run_before_pass(mod, info) and run_after_pass(mod, info), which are called under PassContext(instruments=[cls()]).
+    """
     return cls
 
 
 class PassPrintingInstrument:
-    """Prints the module before and after the passes of these names, on stdout."""
+    """Prints the module before and after the passes with these names, to stdout."""
 
     def __init__(self, print_before_pass_names=(), print_after_pass_names=()):
         self._before, self._after = list(print_before_pass_names or []), list(print_after_pass_names or [])
@@ -376,21 +379,21 @@ class PassPrintingInstrument:
 
 
 class PrintBeforeAll:
-    """Prints the module before every pass, on stdout."""
+    """Prints the module before every pass, to stdout."""
 
     def run_before_pass(self, mod, info):
         print(f"Print IR before: {info.name}\n{mod}\n")
 
 
 class PrintAfterAll:
-    """Prints the module after every pass, on stdout."""
+    """Prints the module after every pass, to stdout."""
 
     def run_after_pass(self, mod, info):
         print(f"Print IR after: {info.name}\n{mod}\n")
 
 
 class PassTimingInstrument:
-    """Times the passes: with PassContext(instruments=[timing]): ...; print(timing.render())"""
+    """Times passes: with PassContext(instruments=[timing]): ...; print(timing.render())"""
 
     def __init__(self):
         self._started: list[tuple[str, float]] = []
@@ -406,5 +409,5 @@ class PassTimingInstrument:
         self.times[at] = (len(self._started), name, time.perf_counter() - begin)
 
     def render(self) -> str:
-        """A line a pass: its time in microseconds."""
+        """Returns a line for each pass, with its time in microseconds."""
         return "\n".join(f"{'  ' * depth}{name}: {seconds * 1e6:.0f}us" for depth, name, seconds in self.times) + "\n"

@@ -1,10 +1,10 @@
-"""The prelude: lists, options, trees and functions over them, put into a module.
+"""The prelude: lists, options, trees and functions over them, added to a module.
 
     mod = relay.IRModule()
     p = relay.Prelude(mod)
     mod["main"] = relay.Function([xs], p.length(p.map(f, xs)))
 
-Parts can be had alone: mod.import_from_std("list"), or `import "list"` in text.
+Single parts can be imported with mod.import_from_std("list"), or with `import "list"` in text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CONSTRUCTORS = {"cons": "Cons", "nil": "Nil", "some": "Some", "none": "None", "
 
 
 def extents(shape) -> str:
-    """A shape in the names of tensor arrays: "2_any", "scalar"."""
+    """Returns a shape as it is written in the names of tensor arrays: "2_any", "scalar"."""
     return "_".join([str(size) if isinstance(size, int) else "any" for size in shape] or ["scalar"])
 
 
@@ -30,7 +30,7 @@ class Prelude:
         self.mod.import_from_std("prelude")
 
     def get_var(self, name: str, dtype: str) -> GlobalVar | GlobalTypeVar | Constructor:
-        """Of tensor arrays of this element type: get_var("tensor_array_write", "float32")."""
+        """Returns a function of tensor arrays of this element type: get_var("tensor_array_write", "float32")."""
         self.mod.import_from_std(f"tensor_array_{dtype}")
         full = f"tensor_{dtype}_t" if name == "tensor_t" else f"{name}_{dtype}"
         if full in self.mod:
@@ -41,26 +41,26 @@ class Prelude:
         self.mod.import_from_std("_".join(["tensor_array", dtype] + ([] if shape is None else [extents(shape)])))
 
     def get_name(self, canonical: str, dtype: str) -> str:
-        """Of a definition for tensors of any rank."""
+        """Returns the name of a definition for tensors of any rank."""
         return f"tensor_{dtype}_t" if canonical == "tensor_t" else f"{canonical}_{dtype}"
 
     def get_global_var(self, canonical: str, dtype: str) -> GlobalVar:
-        """A function of tensor arrays."""
+        """Returns a function of tensor arrays."""
         self._import(dtype)
         return self.mod.get_global_var(self.get_name(canonical, dtype))
 
     def get_type(self, canonical: str, dtype: str) -> GlobalTypeVar:
-        """A type: "tensor_t"."""
+        """Returns a type, such as "tensor_t"."""
         self._import(dtype)
         return self.mod.get_global_type_var(self.get_name(canonical, dtype))
 
     def get_ctor(self, ty_name: str, canonical: str, dtype: str) -> Constructor:
-        """A constructor of a type: get_ctor("tensor_float32_t", "tensor1", "float32")."""
+        """Returns a constructor of a type: get_ctor("tensor_float32_t", "tensor1", "float32")."""
         self._import(dtype)
         return self._constructor_of(ty_name, self.get_name(canonical, dtype))
 
     def get_tensor_ctor(self, canonical: str, dtype: str) -> Constructor:
-        """A constructor of tensors: "tensor_nil", "tensor0", ..."""
+        """Returns a constructor of tensors: "tensor_nil", "tensor0", ..."""
         return self.get_ctor(self.get_name("tensor_t", dtype), canonical, dtype)
 
     def _constructor_of(self, type_name: str, name: str) -> Constructor:
@@ -71,30 +71,30 @@ class Prelude:
         raise ValueError(f"{type_name} has no constructor {name}; it has: {', '.join(c.name_hint for c in known)}")
 
     def get_name_static(self, canonical: str, dtype: str, shape, batch_dim=None) -> str:
-        """Of a definition for tensors of one shape."""
+        """Returns the name of a definition for tensors of one shape."""
         if batch_dim is not None:
             raise NotImplementedError("a tensor array has no dimension that only some of its functions know")
         suffix = f"{dtype}_{extents(shape)}"
         return f"static_tensor_{suffix}_t" if canonical == "tensor_t" else f"{canonical}_{suffix}"
 
     def get_global_var_static(self, canonical: str, dtype: str, shape, batch_dim=None) -> GlobalVar:
-        """A function of tensor arrays of one shape."""
+        """Returns a function of tensor arrays of one shape."""
         self._import(dtype, shape)
         return self.mod.get_global_var(self.get_name_static(canonical, dtype, shape, batch_dim))
 
     def get_type_static(self, canonical: str, dtype: str, shape) -> GlobalTypeVar:
-        """A type: "tensor_t"."""
+        """Returns a type, such as "tensor_t"."""
         self._import(dtype, shape)
         return self.mod.get_global_type_var(self.get_name_static(canonical, dtype, shape))
 
     def get_ctor_static(self, ty_name: str, name: str, dtype: str, shape) -> Constructor:
-        """A constructor of a type, "tensor_t": "tensor_nil", "tensor_constructor"."""
+        """Returns a constructor of a type such as "tensor_t": "tensor_nil" or "tensor_constructor"."""
         self._import(dtype, shape)
         type_name = self.get_name_static(ty_name, dtype, shape)
         return self._constructor_of(type_name, self.get_name_static(name, dtype, shape))
 
     def get_tensor_ctor_static(self, name: str, dtype: str, shape) -> Constructor:
-        """A constructor of tensors."""
+        """Returns a constructor of tensors."""
         return self.get_ctor_static("tensor_t", name, dtype, shape)
 
     def __getattr__(self, name: str) -> GlobalVar | GlobalTypeVar | Constructor:

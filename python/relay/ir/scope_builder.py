@@ -1,4 +1,4 @@
-"""ScopeBuilder: let and if as Python reads, instead of inside out.
+"""ScopeBuilder: `let` and `if` in the order of Python statements instead of inside out.
 
 sb = relay.ScopeBuilder()
 with sb.if_scope(relay.less(x, zero)):
@@ -20,7 +20,7 @@ class _Scope:
     def __init__(self):
         self.bindings: list[tuple[Var, Expr]] = []
         self.result: Expr | None = None
-        self.condition: Expr | None = None  # of an if whose else has not come yet
+        self.condition: Expr | None = None  # of an `if` whose `else` has not been built yet
         self.then: Expr | None = None
 
     def close(self) -> Expr:
@@ -33,13 +33,13 @@ class _Scope:
 
 
 class ScopeBuilder:
-    """See the module."""
+    """Builds an expression scope by scope; see the module's docstring."""
 
     def __init__(self):
         self._scopes = [_Scope()]
 
     def let(self, var: Var | str | tuple[str, Type], value: Expr) -> Var:
-        """let %var = value; gives the variable."""
+        """Adds `let %var = value;` and returns the variable."""
         if isinstance(var, (tuple, list)):
             if len(var) != 2:
                 raise ValueError("expected (name, type)")
@@ -51,7 +51,7 @@ class ScopeBuilder:
 
     @contextlib.contextmanager
     def if_scope(self, cond: Expr):
-        """What is built inside is the first branch of an if; else_scope() must come next."""
+        """Builds the first branch of an `if`. else_scope() must follow."""
         self._end_of_scope_is_open()
         self._scopes.append(_Scope())
         yield
@@ -60,7 +60,7 @@ class ScopeBuilder:
 
     @contextlib.contextmanager
     def else_scope(self):
-        """What is built inside is the second branch."""
+        """Builds the second branch."""
         scope = self._scopes[-1]
         if scope.condition is None:
             raise RuntimeError("else_scope() comes right after an if_scope()")
@@ -71,18 +71,18 @@ class ScopeBuilder:
         self.ret(If(condition, scope.then, otherwise))
 
     def ret(self, value: Expr) -> None:
-        """The value of this scope."""
+        """Sets the value of this scope."""
         self._end_of_scope_is_open()
         self._scopes[-1].result = value
 
     def type_of(self, expr: Expr) -> Type:
-        """The type of what has been built, as far as the annotations tell."""
+        """Returns the type of the expression built so far, as far as the annotations determine it."""
         if isinstance(expr, Var) and expr.type_annotation is not None:
             return expr.type_annotation
         return infer_expr(expr).checked_type
 
     def get(self) -> Expr:
-        """The whole expression."""
+        """Returns the whole expression."""
         if len(self._scopes) != 1:
             raise RuntimeError("get() is called inside a scope")
         if self._scopes[-1].condition is not None:

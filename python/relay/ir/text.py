@@ -13,26 +13,26 @@ __all__ = ["astext", "fromtext", "parse", "parse_expr", "pretty_print"]
 
 
 def parse(source: str, source_name: str = "<text>", init_module: IRModule | None = None) -> IRModule:
-    """The module that the text is. Diagnostics call it `source_name`; types defined in `init_module` are known."""
+    """Parses a module. `source_name` appears in diagnostics. The text may use types that `init_module` defines."""
     return _core.parse(source, source_name, init_module)
 
 
 def parse_expr(source: str, source_name: str = "<text>", init_module: IRModule | None = None) -> Expr:
-    """The expression that the text is: parse_expr("free_var %x: float32; add(%x, 1f)")."""
+    """Parses an expression: parse_expr("free_var %x: float32; add(%x, 1f)")."""
     return _core.parse_expr(source, source_name, init_module)
 
 
 def fromtext(source: str, source_name: str = "<text>") -> Expr | IRModule:
-    """An expression, or a module when the text defines something."""
+    """Parses a module if the text contains a definition, otherwise an expression."""
     if any(line.lstrip().startswith(("def ", "type ", "extern ")) for line in source.splitlines()):
         return parse(source, source_name)
     return parse_expr(source, source_name)
 
 
 def astext(value, show_meta_data: bool = True, annotate=None, *, types: bool = False) -> str:
-    """A module, expression or type as text, with the version header where parse() wants one.
+    """Returns the text of a module, expression or type, with the version header that parse() needs.
 
-    types: with what inference found; annotate(expr): what to write behind an expression instead.
+    types: print inferred types. annotate(expr): returns text to print after an expression instead.
     """
     if isinstance(value, IRModule):
         return value.astext(show_meta_data, annotate, types=types)
@@ -42,5 +42,5 @@ def astext(value, show_meta_data: bool = True, annotate=None, *, types: bool = F
 
 
 def pretty_print(value) -> str:
-    """As text for people: without header and metadata."""
+    """Returns text for people to read, without header and metadata."""
     return value.astext(version=False) if isinstance(value, IRModule) else str(value)

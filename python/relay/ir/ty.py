@@ -1,4 +1,4 @@
-"""Types: TensorType((2, "n"), "float32"), TupleType, FuncType, RefType, and those of data types.
+"""Types: TensorType((2, "n"), "float32"), TupleType, FuncType, RefType, and data types.
 
 a = relay.TypeVar("a")
 List = relay.GlobalTypeVar("List")
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class TypeKind(enum.IntEnum):
-    """What a type variable can stand for: types only. Sizes are relay.Dim."""
+    """The kinds of type variables. Relay has type variables for types only; sizes are relay.Dim."""
 
     Type = 0
     ShapeVar = 1
@@ -59,12 +59,12 @@ class TypeKind(enum.IntEnum):
 
 
 def scalar_type(dtype: str) -> TensorType:
-    """A tensor without dimensions: scalar_type("int32")."""
+    """Returns the type of a scalar: scalar_type("int32")."""
     return TensorType((), dtype)
 
 
 def is_dynamic(type_: Type) -> bool:
-    """Whether a size in it is not a number: is_dynamic(TensorType(("n",))) is True."""
+    """Returns true if a size in the type is not a number: is_dynamic(TensorType(("n",))) is True."""
     if isinstance(type_, TensorType):
         return any(not isinstance(size, int) for size in type_.shape)
     if isinstance(type_, TupleType):

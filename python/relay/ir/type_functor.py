@@ -1,4 +1,4 @@
-"""Visitors over types: subclass, and define visit_tensor_type, visit_func_type, ...
+"""Visitors over types. Subclass one, and define visit_tensor_type, visit_func_type, ...
 
 class Ranks(relay.TypeVisitor):
     def visit_tensor_type(self, t):
@@ -35,14 +35,14 @@ _METHODS = {
 
 
 class TypeFunctor:
-    """Calls the method for the kind of the type."""
+    """Calls the method for the kind of a type."""
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         check_names(cls, {*_METHODS.values(), "visit"})
 
     def visit(self, typ):
-        """The result for a type."""
+        """Returns the result for a type."""
         name = _METHODS.get(type(typ))
         if name is None:
             raise TypeError(f"a type is expected, not {type(typ).__name__}")
@@ -96,7 +96,7 @@ class TypeVisitor(TypeFunctor):
 
 
 class TypeMutator(TypeFunctor):
-    """Gives a new type made of what the parts became."""
+    """Returns a new type, rebuilt from the results for its parts."""
 
     def _checked(self, name, result):
         return returned(self, name, result, "a type (the same one to keep it)")

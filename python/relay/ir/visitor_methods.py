@@ -1,4 +1,4 @@
-"""What visitors over expressions and over types say about the methods of their subclasses."""
+"""Checks of the methods that subclasses of visitors define."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 
 def check_names(cls: type, known: set[str]) -> None:
-    """Warns of methods that are called visit_... and are never called, where one of nearly this name is."""
+    """Warns about methods named visit_... that are never called although a similar name exists."""
     for name in vars(cls):
         if not name.lower().startswith("visit") or name in known or any(hasattr(base, name) for base in cls.__bases__):
             continue
@@ -19,7 +19,7 @@ def check_names(cls: type, known: set[str]) -> None:
 
 
 def returned(visitor, name: str, result, wanted: str):
-    """The result of a mutator's method, which must be something."""
+    """Returns the result of a mutator's method, and refuses None."""
     if result is None:
         raise TypeError(f"{type(visitor).__name__}.{name}() returned nothing: it must return {wanted}")
     return result

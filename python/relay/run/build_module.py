@@ -1,4 +1,4 @@
-"""Running programs under the names that Relay's Python users know.
+"""Compilation and execution under the names that users of TVM's Relay know.
 
     lib = relay.build(mod, target="llvm", params=params)
     m = relay.GraphModule(lib["default"](relay.cpu()))
@@ -7,7 +7,7 @@
     f = relay.create_executor("graph", mod).evaluate()       # or "debug", "vm"
     y = f(x, weight=w)
 
-relay.compile() and relay.evaluate() say the same more shortly.
+relay.compile() and relay.evaluate() are the shorter forms.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """Where something runs. There is one kind so far."""
+    """A device that programs run on. The processor is the only kind."""
 
     device_type: str = "cpu"
     device_id: int = 0
@@ -50,19 +50,19 @@ class Device:
     exist = property(lambda self: self.device_type == "cpu")
 
     def sync(self) -> None:
-        """Waits for what is running: nothing is, since a run ends before it gives its result."""
+        """Waits until the device is idle. It always is: a run returns its result only when it has finished."""
 
     def __str__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
 
 def cpu(device_id: int = 0) -> Device:
-    """The processor."""
+    """Returns the processor."""
     return Device("cpu", device_id)
 
 
 def _target_name(target) -> str:
-    """What compile() calls a target that is given as Relay's users do: "llvm -mcpu=haswell", {device: "llvm"}."""
+    """Returns compile()'s name of a target that is given in TVM's form: "llvm -mcpu=haswell" or {device: "llvm"}."""
     if isinstance(target, dict):
         target = next(iter(target.values()))
     words = str("native" if target is None else target).split()
@@ -75,7 +75,7 @@ def _target_name(target) -> str:
 
 
 def bind_params_by_name(func: Function, params: dict) -> Function:
-    """The function with parameters of these names replaced by constants."""
+    """Returns the function with the parameters of these names replaced by constants."""
     by_name = {}
     for param in func.params:
         if param.name_hint in by_name:
@@ -108,11 +108,11 @@ def _level() -> int:
 
 # --- build ------------------------------------------------------------------------------------------------------------
 class Library:
-    """What build() gives: lib["default"](device) for a GraphModule, lib.export_library(path) for a file."""
+    """The result of build(): lib["default"](device) for a GraphModule, lib.export_library(path) for a file."""
 
     def __init__(self, compiled: Compiled, module: IRModule | None = None, name: str = "default"):
         self.compiled = compiled
-        self.module = module  # as it was given to build()
+        self.module = module  # as given to build()
         self.name = name
 
     def __getitem__(self, name: str):
@@ -121,23 +121,24 @@ class Library:
         return lambda *devices: self.compiled
 
     def __iter__(self):
-        """graph, lib, params = build(...): the report as JSON, this, and nothing: parameters are in the library."""
+        """Unpacks as graph, lib, params = build(...): the report as JSON, this object, and no parameters, which are
+        part of the library."""
         return iter((json.dumps(self.compiled.report), self, {}))
 
     def get_lib(self) -> Library:
-        """This."""
+        """Returns this object."""
         return self
 
     def get_params(self) -> dict:
-        """None: they are constants in it."""
+        """Returns an empty dict: parameters are constants of the library."""
         return {}
 
     def get_graph_json(self) -> str:
-        """What was compiled: the report, as JSON."""
+        """Returns the report of the compilation as JSON."""
         return json.dumps(self.compiled.report)
 
     def export_library(self, path: str | os.PathLike, **ignored) -> None:
-        """Writes an artifact, which relay.load() and `relay run` take."""
+        """Writes an artifact, which relay.load() and `relay run` read."""
         self.compiled.save(path)
 
 
@@ -151,7 +152,7 @@ def build(
 ) -> Library:
     """Compiles @main with `params` as constants, at the level of the current PassContext.
 
-    mod_name: lib[mod_name](device) is the module. options: of relay.compile (threads, executor, ...).
+    mod_name: lib[mod_name](device) is the module. options: those of relay.compile (threads, executor, ...).
     """
     options.setdefault("opt_level", _level())
     module = _with_params(ir_mod, params)
@@ -159,14 +160,14 @@ def build(
 
 
 def optimize(mod: IRModule | Function, target=None, params: dict | None = None) -> tuple[IRModule, dict]:
-    """The program after the passes of build(); and no parameters, which are constants in it."""
+    """Returns the program after the passes of build(), and no parameters, which are constants of the program."""
     return build(mod, target, params=params).compiled.module, {}
 
 
 # --- executors --------------------------------------------------------------------------------------------------------
 class Executor:
-    """Runs expressions with a module's functions at hand. `kind`: "debug" is the reference evaluator, "graph", "vm" and
-    "aot" compile; "aot" makes machine code of functions too."""
+    """Runs expressions that may call a module's functions. `kind` is "debug" for the reference evaluator, or "graph",
+    "vm" or "aot" to compile; "aot" also compiles functions to machine code."""
 
     kinds = ("debug", "graph", "vm", "aot")
 
@@ -179,9 +180,10 @@ class Executor:
         self.params = params
 
     def evaluate(self, expr: Expr | None = None, binds: dict | None = None):
-        """Of a function, something to call with arrays by position or name; of another expression, its value.
+        """Returns a callable for a function, which takes arrays by position or name, or the value of any other
+        expression.
 
-        Without an expression: @main.
+        Without an expression, returns a callable for @main.
         """
         if expr is None or isinstance(expr, GlobalVar):
             expr = self.mod["main" if expr is None else expr]
@@ -219,7 +221,8 @@ class Executor:
 
 
 def _arguments(function: Function, args: tuple, named: dict) -> list:
-    """In the order of the parameters; numbers and lists as arrays of the parameter's element type."""
+    """Returns the inputs in the order of the parameters. Numbers and lists become arrays of the parameter's element
+    type."""
     names = [param.name_hint for param in function.params]
     values = dict(enumerate(args))
     if len(args) > len(names):
@@ -249,13 +252,13 @@ def _of_type(type_, value):
 def create_executor(
     kind: str = "debug", mod: IRModule | None = None, device=None, target=None, params=None
 ) -> Executor:
-    """An executor: create_executor("graph", mod).evaluate()(x)."""
+    """Returns an executor: create_executor("graph", mod).evaluate()(x)."""
     return Executor(kind, mod, target, params)
 
 
 # --- the graph executor -----------------------------------------------------------------------------------------------
 class GraphModule:
-    """Inputs set one by one, a run, outputs fetched one by one: GraphModule(lib["default"](dev))."""
+    """Sets inputs, runs a model and gets outputs one by one: GraphModule(lib["default"](dev))."""
 
     def __init__(self, module: Compiled | Library):
         self.compiled = module.compiled if isinstance(module, Library) else module
@@ -264,14 +267,14 @@ class GraphModule:
         self._outputs: tuple = ()
 
     def set_input(self, key: str | int | None = None, value=None, **params) -> None:
-        """One input by name or number, and others by name."""
+        """Sets one input by name or number, and others by name."""
         if key is not None:
             params[self.compiled.inputs[key].name if isinstance(key, int) else key] = value
         known = {port.name for port in self.compiled.inputs}
         for name, one in params.items():
             if name not in known:
                 raise ValueError(f"the model has no input {name}; it has: {', '.join(sorted(known))}")
-            self._inputs[name] = np.array(one)  # the caller may change his before the run
+            self._inputs[name] = np.array(one)  # the caller may change the array before the run
 
     def run(self, **inputs) -> None:
         """Runs the model on the inputs."""
@@ -281,7 +284,7 @@ class GraphModule:
             np.copyto(array_, self._outputs[index])
 
     def get_output(self, index: int, out=None):
-        """An output of the last run; into `out` if it is given."""
+        """Returns an output of the last run, copied into `out` if it is given."""
         value = self._outputs[index]
         if out is None:
             return value
@@ -289,15 +292,15 @@ class GraphModule:
         return out
 
     def get_input(self, key: str | int):
-        """What was set."""
+        """Returns an input that was set."""
         return self._inputs[self.compiled.inputs[key].name if isinstance(key, int) else key]
 
     def set_input_zero_copy(self, key: str | int, value) -> None:
-        """An input that is read where it lies: what the caller writes into the array before a run is what it reads."""
+        """Sets an input that is read in place: the run reads what the array contains at that time."""
         self._inputs[self._name(key)] = value
 
     def set_output_zero_copy(self, key: int, value: np.ndarray) -> None:
-        """An array that an output is written into by every run."""
+        """Sets an array that every run writes an output into."""
         self._into[int(key)] = value
 
     def _name(self, key: str | int) -> str:
@@ -309,12 +312,12 @@ class GraphModule:
         return name
 
     def run_from_inputs(self, inputs: dict, outputs: list[np.ndarray] | None = None) -> list:
-        """Runs the model on `inputs` by name; gives the outputs, copied into `outputs` if they are given."""
+        """Runs the model on `inputs`, by name. Returns the outputs, copied into `outputs` if they are given."""
         self.run(**inputs)
         return [self.get_output(i, None if outputs is None else outputs[i]) for i in range(self.get_num_outputs())]
 
     def load_params(self, data: bytes) -> None:
-        """Sets the inputs that save_param_dict() wrote; others of them are constants of the model already."""
+        """Sets the inputs that save_param_dict() wrote. Other parameters are constants of the model already."""
         known = {port.name for port in self.compiled.inputs}
         self.set_input(**{name: value for name, value in load_param_dict(data).items() if name in known})
 
@@ -325,20 +328,20 @@ class GraphModule:
                 self._inputs[self._name(name)] = other._inputs[name]
 
     def get_input_index(self, name: str) -> int:
-        """Its number; -1: there is none of this name."""
+        """Returns the number of an input, or -1 if there is no input of this name."""
         return next((i for i, port in enumerate(self.compiled.inputs) if port.name == name), -1)
 
     def get_input_info(self) -> tuple[dict, dict]:
-        """The shapes and the element types of the inputs by name."""
+        """Returns the shapes and the element types of the inputs by name."""
         ports = self.compiled.inputs
         return {port.name: list(port.shape) for port in ports}, {port.name: port.dtype for port in ports}
 
     def get_num_outputs(self) -> int:
-        """How many outputs there are."""
+        """Returns the number of outputs."""
         return len(self.compiled.outputs)
 
     def get_num_inputs(self) -> int:
-        """How many inputs there are."""
+        """Returns the number of inputs."""
         return len(self.compiled.inputs)
 
     def benchmark(
@@ -354,9 +357,11 @@ class GraphModule:
         repeats_to_cooldown: int = 1,
         **inputs,
     ) -> BenchmarkResult:
-        """Times runs on the inputs that are set: `repeat` means of `number` runs, of as many as take min_repeat_ms.
-        end_to_end: with the inputs set and the outputs fetched each time. Each run gives an array, so its time is never
-        zero; after repeats_to_cooldown measurements the processor rests for cooldown_interval_ms."""
+        """Times runs on the inputs that are set. Returns `repeat` means over `number` runs each; `number` grows until a
+        measurement takes min_repeat_ms.
+        end_to_end: includes setting the inputs and getting the outputs. Every run makes an array, so its time is never
+        zero. After each repeats_to_cooldown measurements, the processor rests for cooldown_interval_ms.
+        """
         if func_name != "run":
             raise ValueError(f"'run' is what is timed, not '{func_name}'")
         self.set_input(**inputs)
@@ -371,7 +376,7 @@ class GraphModule:
 
 
 def timed(once, repeat: int, number: int, min_repeat_ms=None, cooldown_ms: float = 0, cooldown_every: int = 1):
-    """Times a function: `repeat` means of `number` calls."""
+    """Times a function. Returns `repeat` means over `number` calls each."""
     once()
     results = []
     for measured in range(repeat):
@@ -391,13 +396,13 @@ def timed(once, repeat: int, number: int, min_repeat_ms=None, cooldown_ms: float
 
 
 def _leaves(value) -> list:
-    """The elements of nested tuples, in order."""
+    """Returns the elements of nested tuples, in order."""
     return [leaf for one in value for leaf in _leaves(one)] if isinstance(value, tuple) else [value]
 
 
 @dataclasses.dataclass(frozen=True)
 class BenchmarkResult:
-    """Seconds a run."""
+    """Returns the seconds of one run."""
 
     results: list[float]
 

@@ -1,4 +1,4 @@
-"""compile() and what it gives: a callable."""
+"""compile() and its result, a callable model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .strings import Strings
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """An input or an output."""
+    """An input or an output of a model."""
 
     name: str
-    dtype: str  # "" when it is not a tensor
-    shape: tuple  # int, or text for a size that is not known before the run: "n", "n * 224"
+    dtype: str  # "" if it is not a tensor
+    shape: tuple  # an int, or text for a size that is unknown before the run: "n", "n * 224"
     type: str = ""  # "List[Tensor[(), int32]]"
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ def _ports(ports) -> list[Port]:
 
 
 def _in_order(names: list[str], args: tuple, named: dict) -> list:
-    """The arguments, given by position or name, in the order of the inputs."""
+    """Returns the arguments, given by position or name, in the order of the inputs."""
     if not named and len(args) == len(names):
         return list(args)
     listed = ", ".join(names) or "none"
@@ -75,12 +75,13 @@ def _in_order(names: list[str], args: tuple, named: dict) -> list:
 
 
 class Compiled:
-    """A compiled model. Call it with arrays, by position or by name; any number of threads may do so at once.
+    """A compiled model. Call it with arrays, by position or by name. Any number of threads may call it at the same
+    time.
 
-    One result comes as an array, several as a tuple in the model's order: torch tensors if an input was one, NumPy
-    arrays otherwise; data values, functions and references come as the classes of relay.values. Inputs that are
-    row-major are used where they lie, and results are not copied. What the model says is of strings takes and gives
-    arrays of strings (dtype object); what it says is complex, floats with a last axis of two, takes and gives complex
+    One result is returned as an array, several as a tuple in the model's order: torch tensors if an input was one,
+    otherwise NumPy arrays. Data values, functions and references are returned as the classes of relay.values. Row-major
+    inputs are used in place, and results are not copied. String inputs and results of the model are arrays of strings
+    (dtype object). Complex inputs and results, which the model has as floats with a last axis of two, are complex
     arrays.
     """
 
@@ -134,7 +135,7 @@ class Compiled:
         return self._given_back(results[0] if len(results) == 1 else tuple(results), values)
 
     def _of_program(self, values: list) -> list:
-        """The inputs of what is no graph, as the program has them."""
+        """Returns the inputs of a program that is not a graph, in the program's form."""
         return [
             value
             if isinstance(value, _core.Value)
@@ -143,8 +144,8 @@ class Compiled:
         ]
 
     def _given_back(self, results, values: list):
-        """The results; where one lies in an array that was given away, that array itself, so that a state that goes
-        from call to call stays one object."""
+        """Returns the results. A result in a donated array is returned as that array, so that state that is passed from
+        call to call stays one object."""
         if not self._donated:
             return results
         given = {address(values[place]): values[place] for place in self._donated}
@@ -157,27 +158,27 @@ class Compiled:
         return tuple(map(itself, results)) if isinstance(results, tuple) else itself(results)
 
     def value(self, value, dtype: str | None = None) -> _core.Value:
-        """The value as the program has it: made once, it can be an argument of many calls."""
+        """Converts a value to the program's form. It is converted once, and can be an argument of many calls."""
         if self._core.is_graph:
             raise wrong_input("a graph takes arrays", help="pass the array itself")
         return to_value(value, self._core.types, dtype or "")
 
     @property
     def executor(self) -> str:
-        """What runs it: "graph", "vm" or "aot"."""
+        """The executor of the program: "graph", "vm" or "aot"."""
         return self._core.executor
 
     @property
     def cached(self) -> str | None:
-        """The file of the cache that it was loaded from; None if it was compiled now, or is an artifact of its own."""
+        """The cache file that the model was loaded from, or None if it was compiled now or is a separate artifact."""
         return self._core.cached or None
 
     @property
     def report(self) -> dict:
-        """What the compiler did: target, passes with times, groups and the rules that scheduled them, kernels,
+        """The report of the compilation: target, passes with times, groups and the rules that scheduled them, kernels,
         constants.
 
-        Times are None in the report of what was loaded.
+        Times are None in the report of a loaded model.
         """
         return json.loads(self._core.report)
 
@@ -187,7 +188,7 @@ class Compiled:
         return self._core.module
 
     def profile(self, *args, **named) -> list[dict]:
-        """The steps of one run with their times."""
+        """Returns the steps of one run with their times."""
         values = self._complexes.parts(_in_order(self._names, args, named))
         if self._strings is not None:
             values = self._encoded(values, self._strings.call())
@@ -198,11 +199,12 @@ class Compiled:
         return [dict(zip(("kernel", "us", "tasks", "threads"), step, strict=True)) for step in steps]
 
     def emit(self, stage: str, which: str = "") -> str:
-        """A stage as text ("te", "schedule", "loop", "llvm", "asm") of all kernels or of one, by name or number."""
+        """Returns a stage as text ("te", "schedule", "loop", "llvm", "asm") of all kernels, or of one by name or
+        number."""
         return self._core.stage(stage, str(which))
 
     def save(self, path: str | os.PathLike, form: str = "artifact") -> None:
-        """Writes an artifact, which relay.load() and `relay run` take (or the kernels alone: "so", "obj")."""
+        """Writes an artifact, which relay.load() and `relay run` read, or only the kernels ("so", "obj")."""
         self._core.save(os.fspath(path), form)
 
     def __repr__(self) -> str:
@@ -210,7 +212,7 @@ class Compiled:
 
 
 def _compiled_already(name: str, options: dict) -> None:
-    """Refuses options that say how to compile, for an artifact."""
+    """Refuses options of the compilation, for an artifact."""
     given = [option for option, value in options.items() if value]
     if given:
         raise bad_option(
@@ -220,7 +222,8 @@ def _compiled_already(name: str, options: dict) -> None:
 
 
 def _shapes_of(shapes: dict | None) -> dict[str, list[int]]:
-    """By input. Those of a sequence's tensors have the names NAME.0, NAME.1, ...; NAME without sizes has none."""
+    """Returns the shapes by input. The tensors of a sequence are named NAME.0, NAME.1, ...; NAME without sizes has no
+    tensors."""
     given = {}
     for name, shape in (shapes or {}).items():
         sizes = [] if shape is None else list(shape)
@@ -232,7 +235,7 @@ def _shapes_of(shapes: dict | None) -> dict[str, list[int]]:
 
 
 def _donated(donate: dict | list | tuple | str | None) -> dict[str, int | None]:
-    """By input: the number of the result that takes it, or None."""
+    """Returns, by input, the number of the result that takes its memory, or None."""
     if isinstance(donate, dict):
         return donate
     return dict.fromkeys([donate] if isinstance(donate, str) else donate or ())
@@ -241,15 +244,15 @@ def _donated(donate: dict | list | tuple | str | None) -> dict[str, int | None]:
 def load(
     model, *, shapes: dict | None = None, threads: int | None = None, import_limits: dict[str, int] | None = None
 ) -> _core.IRModule | Compiled:
-    """Reads an ONNX model, an exported program of PyTorch or a Relay program as a module, a compiled artifact as
-    something to call.
+    """Reads a model: an ONNX model, an exported PyTorch program or a Relay program as a module, a compiled artifact as
+    a callable.
 
     `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, or a torch.export.ExportedProgram.
-    `shapes` gives sizes to inputs that do not say theirs: {"input": (1, 3, 224, 224)}; -1 leaves one as the model has
-    it. An input of ONNX that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as
-    many arrays; one that is optional has a list of one shape, or None, and then it is no input.
-    `import_limits`: what an ONNX file of a stranger may make the import do, by name: {"calls": 4_000_000} of operators,
-    "nodes" converted, bytes of "constants" computed; docs/security.md has the usual ones.
+    `shapes`: sizes for inputs that lack them: {"input": (1, 3, 224, 224)}; -1 leaves a size as it is in the model. An
+    ONNX input that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as many
+    arrays. An optional input has a list of one shape; with None, it is dropped.
+    `import_limits`: limits for the import of an untrusted ONNX file, by name: {"calls": 4_000_000} of operators,
+    "nodes" converted, bytes of "constants" computed. See docs/security.md for the defaults.
     """
     source = source_of(model)
     if source.form == "artifact":
@@ -286,28 +289,31 @@ def compile(
     external: str = "",
     donate: dict | list | tuple | str | None = None,
 ) -> Compiled:
-    """Compiles a model for this machine: a module, or anything that load() takes (a path, bytes, an open binary file,
+    """Compiles a model for this machine: a module, or anything that load() accepts (a path, bytes, an open binary file,
     an onnx.ModelProto).
 
-    target: the processor, with features to add or leave out ("native,-avx512f"). threads: None means all cores that
-    this process may use. schedules: text by group, in place of what the rules choose (see Compiled.emit). executor:
-    "compiled" (whatever suits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as machine
-    code).
-    mode: what batch_norm and dropout mean. "training": statistics and masks of the batch; with a dropout, @main gets a
-    parameter `rng`, the state of its generator (docs/differentiation.md).
-    verify: check the program after every pass. cache: look for the model of a file among those that were compiled
-    before, and keep it there (see `relay cache --help`); what is found there has its report, but no program any more.
-    memory_limit: bytes that weights, temporaries and results may take together; a run that needs more is refused.
-    batch_calls: whether calls of a program's segments may wait for each other, to be run together (docs/runtime.md).
-    A PassContext around the call says more of the passes than opt_level does: what it disables, requires and
-    configures, and who watches. With cache=True it is not asked.
-    external: a compiler of others that parts of the program are given to first: "dnnl" (docs/byoc.md).
-    donate: inputs that the caller gives away with each call, by name, so that results may lie in their memory: a list,
-    where any result of the same type may take it, or {"cache": 1}, where result 1 lies in the array that was given for
-    `cache` after each call. The array must not be read-only nor overlap another input, and what it held is gone. The
-    report's "donations" say what is computed in place, and what is copied for which reason.
-    strict: a schedule rule that fails is an error; otherwise a slower schedule takes its place, and the report's
-    "refusals" say so.
+    target: the processor, with features to add or leave out ("native,-avx512f").
+    threads: None means all cores that this process may use.
+    schedules: text by group, to replace the schedules of the rules (see Compiled.emit).
+    executor: "compiled" (whichever fits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as
+    machine code).
+    mode: the meaning of batch_norm and dropout. "training": statistics and masks of the batch. If the model has a
+    dropout, @main gets a parameter `rng`, the state of its generator (docs/differentiation.md).
+    verify: check the program after every pass.
+    cache: look up the model's file among the models compiled before, and store the result there (see `relay cache
+    --help`). A model from the cache has its report, but no program.
+    memory_limit: bytes that weights, temporaries and results may take together. A run that needs more is refused.
+    batch_calls: let calls of a program's segments wait for each other and run together (docs/runtime.md).
+    external: another compiler that gets the parts of the program that it supports: "dnnl" (docs/byoc.md).
+    donate: inputs that the caller hands over with each call, by name, so that results may use their memory. In a list,
+    any result of the same type may take an input. With {"cache": 1}, result 1 is in the array that was given for
+    `cache` after each call. The array must not be read-only or overlap another input, and its contents are lost. The
+    report's "donations" list what is computed in place, and what is copied and why.
+    strict: make a failing schedule rule an error. Otherwise a slower schedule is used, and the report's "refusals" say
+    so.
+
+    A PassContext around the call controls the passes further than opt_level: it disables, requires, configures and
+    observes passes. It is not used with cache=True.
     """
     if executor not in ("compiled", "graph", "vm", "aot"):
         raise ValueError(f"there is no executor '{executor}': 'compiled', 'graph', 'vm' or 'aot'")
@@ -350,7 +356,7 @@ def compile(
         model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
     context = PassContext.current()
     if context.changes_compilation:
-        if external:  # looks at the program as it is written
+        if external:  # inspects the program before any pass
             model, external = _core.partition_for(model, external), ""
         model = context.optimised(model, opt_level, mode)
     by_context = context.changes_compilation
@@ -358,10 +364,10 @@ def compile(
 
 
 def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
-    """@main of the module on `inputs` (a list, or a dict by name) by the reference evaluator: slow, obvious, the
-    oracle.
+    """Evaluates @main on `inputs` (a list, or a dict by name) with the reference evaluator: slow and obvious, the
+    oracle of the tests.
 
-    precision "float64" computes every float in double precision.
+    precision="float64" computes every float in double precision.
     """
     ports = _core.ports(module)
     if isinstance(inputs, dict):
@@ -388,6 +394,6 @@ def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
 
 @functools.cache
 def refuse_wrong_options(**how) -> None:
-    """Raises what compile() raises for these options of any model: it compiles the least one."""
+    """Raises the errors that compile() raises for these options, whatever the model is, by compiling a tiny one."""
     nothing = parse('#[version = "0.0.5"]\ndef @main(%x: Tensor[(0), int8]) { %x }')
     compile(nothing, **how)

@@ -1,5 +1,5 @@
-"""Complex numbers in and out: in the compiled model they are floats with a last axis of two, the real and the imaginary
-part. @main says by its attributes complex_inputs and complex_outputs, lists of places, which they are.
+"""Complex numbers in inputs and results. The compiled model has them as floats with a last axis of two, the real and
+the imaginary part. The attributes complex_inputs and complex_outputs of @main list their positions.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def _parts(value):
-    """Those of a complex array, where it lies if it can; what is not complex, as pairs of floats, stays as it is."""
+    """Returns the parts of a complex array, in place if possible. Pairs of floats are returned unchanged."""
     if type(value).__module__.partition(".")[0] == "torch":
         import torch
 
@@ -28,7 +28,7 @@ def _joined(value):
 
 
 class Complexes:
-    """Which inputs and results of a model are complex."""
+    """The complex inputs and results of a model."""
 
     def __init__(self, inputs: list[int], outputs: list[int]):
         self._inputs, self._outputs = frozenset(inputs), frozenset(outputs)
@@ -37,11 +37,11 @@ class Complexes:
         return bool(self._inputs or self._outputs)
 
     def parts(self, values: list) -> list:
-        """The inputs, as the model has them."""
+        """Returns the inputs in the model's form."""
         return [_parts(value) if place in self._inputs else value for place, value in enumerate(values)]
 
     def joined(self, results):
-        """The results, as the caller has them: one, or a tuple of several."""
+        """Returns the results in the caller's form: one, or a tuple of several."""
         if not isinstance(results, tuple):
             return _joined(results) if self._outputs else results
         return tuple(_joined(one) if place in self._outputs else one for place, one in enumerate(results))

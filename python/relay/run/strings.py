@@ -1,5 +1,5 @@
-"""Strings in and out: in the compiled model they are numbers, places in one list of all strings that the model
-holds."""
+"""Strings in inputs and results. The compiled model has them as numbers, positions in one list of all strings of the
+model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import wrong_input
 
 
 class Strings:
-    """How a model's strings are numbered; `inputs` and `outputs` name what is of strings."""
+    """The numbers of a model's strings. `inputs` and `outputs` name the ports that have strings."""
 
     def __init__(self, known: list[str], inputs: list[str], outputs: list[str]):
         self.inputs, self.outputs = frozenset(inputs), frozenset(outputs)
@@ -17,7 +17,7 @@ class Strings:
         self._places = {text: place for place, text in enumerate(known)}
 
     def call(self) -> Call:
-        """The numbering during one call, in which strings that the model does not hold follow behind its own."""
+        """Returns the numbering for one call, which adds strings that the model does not contain after its own."""
         return Call(self._known, self._places)
 
 
@@ -27,7 +27,7 @@ class Call:
         self._more: dict[str, int] = {}
 
     def encode(self, value, name: str) -> np.ndarray:
-        """int64 numbers of an array of strings."""
+        """Returns the int64 numbers of an array of strings."""
         array = np.asarray(value)
         if array.dtype.kind not in "USO" or any(
             not isinstance(text, str | bytes) for text in array.reshape(-1).tolist()
@@ -36,7 +36,7 @@ class Call:
         return np.array([self._number(text) for text in array.reshape(-1).tolist()], np.int64).reshape(array.shape)
 
     def decode(self, numbers) -> np.ndarray:
-        """An array of strings (dtype object)."""
+        """Returns an array of strings (dtype object)."""
         words = [*self._known, *self._more]
         array = np.asarray(numbers)
         out = np.empty(array.shape, object)

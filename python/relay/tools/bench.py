@@ -1,16 +1,15 @@
-"""A peer engine in a process of its own, for `relay bench --vs onnxruntime,openvino,torch,torch-compile`. Imports
+"""Runs another engine in a separate process, for `relay bench --vs onnxruntime,openvino,torch,torch-compile`. Imports
 nothing of relay.
 
     bench.py ENGINE MODEL THREADS INPUTS.npz OUTPUTS.npz
 
-Loads the model, runs it once, writes the results and prints one line {"version": ..., "ready_ms": reading, compiling
-and the first run, "peak_bytes": of the process until then} (or {"error": ...}). Then, for every line on stdin, a number
-of seconds, it runs the model for so long and prints the time of each run in microseconds as one JSON list. Arrays are
-named by their
-position: inputs in the order of the model.
+Loads the model, runs it once, writes the results and prints one line of JSON: {"version": ..., "ready_ms": milliseconds
+to read, compile and run it once, "peak_bytes": peak memory of the process so far}, or {"error": ...}. Then, for every
+line on stdin, a number of seconds, it runs the model for that time and prints the times of all runs in microseconds as
+one JSON list. Arrays are named by their position: inputs in the order of the model.
 
-The PyTorch engines run MODEL.pt2, a program that torch.export.save wrote, beside MODEL.onnx. `torch-float64` is not
-a peer but the reference of the others' errors: the same program with every float in double precision.
+The PyTorch engines run MODEL.pt2, a program that torch.export.save wrote, next to MODEL.onnx. `torch-float64` is not a
+competitor but the reference for all errors: the same program with every float in double precision.
 """
 
 import json
@@ -19,8 +18,8 @@ import pathlib
 import sys
 import time
 
-# An engine imports what it needs and gives its name and version, and load(model, threads), which gives bind(arrays),
-# which gives run(), which gives the results.
+# An engine is a function that imports what it needs. It returns its name and version, and load(model, threads), which
+# returns bind(arrays), which returns run(), which returns the results.
 
 
 def onnxruntime_engine():
@@ -48,7 +47,7 @@ def openvino_engine():
     import openvino
 
     def load(model, threads):
-        # Left alone it computes in bfloat16 where the processor can.
+        # By default, OpenVINO computes in bfloat16 if the processor can.
         how = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1}
         core = openvino.Core()
         compiled = core.compile_model(model, "CPU", how | {"INFERENCE_NUM_THREADS": threads})
@@ -70,7 +69,8 @@ def openvino_engine():
 
 
 def torch_program(model, double=False):
-    """The module of MODEL.pt2, MODEL being the ONNX file beside it; `double` has every float in double precision."""
+    """Returns the module of MODEL.pt2; `model` is the ONNX file next to it. `double` converts every float to double
+    precision."""
     import torch
 
     program = pathlib.Path(model).with_suffix(".pt2")
@@ -81,8 +81,8 @@ def torch_program(model, double=False):
     def wide(x):
         return torch.float64 if double and x is torch.float32 else x
 
-    # Without the checks of inputs and the (un)packing of arguments, which a network as one writes it does not have
-    # either and which cost a small one half of its time.
+    # Removes the checks of inputs and the (un)packing of arguments. The original network does not have them either, and
+    # they take half the time of a small network.
     module.graph.set_codegen(torch.fx.graph.CodeGen())
     for node in list(module.graph.nodes):
         if node.op == "call_module" and not node.users:
@@ -96,7 +96,7 @@ def torch_program(model, double=False):
 
 
 def torch_runner(module, double=False):
-    """bind() of a module: from NumPy and back."""
+    """Returns bind() for a module, which converts from NumPy and back."""
     import torch
 
     def bind(arrays):
@@ -124,7 +124,7 @@ def torch_engine(double=False, compiled=False):
             from torch._inductor import config
 
             config.freezing = True
-            config.force_disable_caches = True  # or a second measurement would find no compile time
+            config.force_disable_caches = True  # otherwise a second measurement would find no compile time
             module = torch.compile(module)
         return torch_runner(module, double)
 
@@ -141,13 +141,13 @@ ENGINES = {
 
 
 def peak_memory_bytes():
-    """Not getrusage(): a process begins with the peak of the one that started it there."""
+    """Reads the peak from /proc. getrusage() starts with the peak of the parent process."""
     status = pathlib.Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) << 10
 
 
 def main(engine, model, threads, inputs, outputs):
-    # Nothing but our lines goes to stdout, whatever a library prints there.
+    # Only our lines go to stdout, whatever a library prints.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     try:
@@ -162,7 +162,7 @@ def main(engine, model, threads, inputs, outputs):
         ready_ms = (time.perf_counter() - begin) * 1e3
         np.savez(outputs, **{str(i): np.asarray(value) for i, value in enumerate(results)})
         peak_bytes = peak_memory_bytes()
-    except Exception as error:  # whatever it is, the other side says it to the user
+    except Exception as error:  # any error is reported to the user by the other process
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=answers)
         return 1
     print(json.dumps({"version": version, "ready_ms": ready_ms, "peak_bytes": peak_bytes}), file=answers)

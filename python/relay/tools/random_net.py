@@ -1,11 +1,11 @@
-"""A random network for `relay bench --random-net SEED`. Imports nothing of relay.
+"""Writes a random network for `relay bench --random-net SEED`. Imports nothing of relay.
 
     random_net.py SEED FOLDER
 
-Writes FOLDER/net.onnx, with a batch of any size n, and FOLDER/net.pt2 for the PyTorch peers; prints one line {"shape":
-the input's shape for this seed, "text": the layers}. Channels and sizes are mostly odd, and convolutions have windows,
-strides, dilations, paddings and groups that popular networks do not have: what was tuned for those shows its edges
-here.
+Writes FOLDER/net.onnx, with a batch of any size n, and FOLDER/net.pt2 for the PyTorch engines. Prints one line of JSON:
+{"shape": the input's shape for this seed, "text": the layers}. Channels and sizes are mostly odd, and convolutions have
+windows, strides, dilations, paddings and groups that popular networks lack. A compiler that is tuned for those networks
+shows its weak points here.
 """
 
 import json
@@ -20,7 +20,8 @@ from torch import nn
 
 
 class Network(nn.Module):
-    """Layers one after another; the result of one may be added to its input, or stand beside it along the channels."""
+    """A sequence of layers. The result of a layer may be added to its input, or concatenated with it along the
+    channels."""
 
     def __init__(self, layers, joins):
         super().__init__()
@@ -41,7 +42,7 @@ class Draw:
         self.shape = [self.random.randint(1, 5), self.channels, self.height, self.width]
 
     def odd(self, most):
-        """Odd, or, one time in three, anything."""
+        """Returns an odd number, or, one time in three, any number."""
         return (
             self.random.randint(1, most) if self.random.random() < 1 / 3 else 2 * self.random.randrange(most // 2) + 1
         )
@@ -60,13 +61,13 @@ class Draw:
         return self.random.choice(kinds)()
 
     def window(self, most=5):
-        """Height and width; never larger than the data."""
+        """Returns height and width of a window, not larger than the data."""
         high = self.random.randint(1, min(most, self.height))
         wide = high if self.random.random() < 0.6 else self.random.randint(1, most)
         return high, min(wide, self.width)
 
     def convolution(self, channels, same=False):
-        """With `same`, height and width stay."""
+        """Returns a convolution. With `same`, height and width stay unchanged."""
         groups = self.random.choice([1, 1, 1, self.channels, math.gcd(self.channels, channels)])
         if groups == self.channels:
             channels = channels if same and channels == self.channels else self.channels * self.random.randint(1, 2)
@@ -140,7 +141,7 @@ def draw_weights(network, seed):
 
 
 def describe(layer, join):
-    """ "| conv 21 to 42, 5 x 3, stride 2 1, padding 4 4, dilation 2, groups 21, Tanh" """
+    """Returns text such as "| conv 21 to 42, 5 x 3, stride 2 1, padding 4 4, dilation 2, groups 21, Tanh"."""
     words = []
     for part in layer if isinstance(layer, nn.Sequential) else [layer]:
         if isinstance(part, nn.Conv2d):
@@ -167,7 +168,7 @@ def main(seed, folder):
     folder = pathlib.Path(folder)
     x = torch.zeros(3, *draw.shape[1:])
     with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # of the exporter that needs no package besides torch
+        warnings.simplefilter("ignore")  # warnings of the exporter that needs no further package
         torch.onnx.export(
             network,
             (x,),

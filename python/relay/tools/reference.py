@@ -1,12 +1,12 @@
-"""Values of an ONNX model as another engine computes them, for `relay verify --reference` and `relay bisect
---reference`. Imports nothing of relay.
+"""Computes values of an ONNX model with another engine, for `relay verify --reference` and `relay bisect --reference`.
+Imports nothing of relay.
 
     reference.py values ENGINE REQUEST.json INPUTS.npz VALUES.npz
     reference.py node   ENGINE REQUEST.json INPUTS.npz FOLDER
 
-REQUEST has the path of the model, the names of its inputs (arrays in INPUTS are named by their place), and the names of
-values. `values` writes those that the engine has, named by their place. `node` writes a model of the one node that
-gives the first of the names, with the values of its inputs, and the command that bisects it.
+REQUEST contains the path of the model, the names of its inputs (arrays in INPUTS are named by their position), and the
+names of values. `values` writes the values that the engine has, named by their position. `node` writes a model of the
+single node that computes the first of the names, with the values of its inputs, and the command that bisects it.
 """
 
 import json
@@ -18,7 +18,7 @@ import onnx
 
 
 def exposed(model, names):
-    """The model with these values as its outputs; names that no node gives are left out."""
+    """Returns the model with these values as its outputs. Names that no node computes are left out."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     given = {name for node in copy.graph.node for name in node.output if name}
@@ -31,7 +31,7 @@ def exposed(model, names):
 
 
 def onnxruntime_values(model, inputs, names):
-    """Without the optimiser, which would take nodes away."""
+    """Disables the optimiser, which would remove nodes."""
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(3)
@@ -64,7 +64,7 @@ def read(request, inputs):
 
 
 def tensors(values):
-    """Arrays of numbers: not sequences, not strings."""
+    """Returns true for arrays of numbers, and false for sequences and strings."""
     return {name: a for name, a in values.items() if isinstance(a, np.ndarray | np.generic) and a.dtype.kind in "fiub"}
 
 
@@ -103,7 +103,8 @@ def write_node(engine, request, inputs, folder):
 
 
 def outside(node):
-    """The names of values that a node uses: its inputs, and what graphs inside it take from outside, each once."""
+    """Returns the names of values that a node uses, each once: its inputs, and values from outside that its subgraphs
+    read."""
     names = [name for name in node.input if name]
     for attribute in node.attribute:
         for graph in [attribute.g, *attribute.graphs]:
@@ -116,7 +117,7 @@ def outside(node):
 def main(what, *arguments):
     try:
         {"values": write_values, "node": write_node}[what](*arguments)
-    except Exception as error:  # whatever it is, the other side says it to the user
+    except Exception as error:  # any error is reported to the user by the other process
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     return 0
