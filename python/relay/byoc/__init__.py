@@ -1,4 +1,4 @@
-"""Bring your own code generator: what a compiler of yours takes of a program.
+"""Bring your own code generator: give parts of a program to another compiler.
 
     @relay.byoc.supports("other", "nn.dense")
     def dense(call):
@@ -15,7 +15,7 @@
     mod = relay.byoc.partition(mod, "other")
     relay.compile(mod)
 
-docs/byoc.md shows what comes out.
+See docs/byoc.md for a complete example.
 """
 
 from __future__ import annotations

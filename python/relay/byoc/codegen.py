@@ -15,7 +15,7 @@ from ..data.arrays import array
 from ..data.callbacks import keep_function
 from ..errors import bad_option
 
-# relay_external_array of runtime/relay_external.h.
+# The struct relay_external_array of runtime/relay_external.h.
 _C_PRELUDE = """#include <stdint.h>
 typedef struct relay_external_array {
   void* data;
@@ -28,13 +28,13 @@ typedef struct relay_external_array {
 
 @dataclasses.dataclass(frozen=True)
 class CSource:
-    """A function in C with the name of the function's global_symbol:
+    """A function in C, named by the function's global_symbol:
 
         int NAME(const relay_external_array* arrays, int32_t threads)
 
-    `arrays`: the inputs, the outputs, then `constants`; each has data (aligned to 64 bytes, dense, row-major), shape
-    and rank. 0: it has done its work. The type is declared in front. It is compiled by `compiler` when a program is
-    built, and the machine code becomes part of the program, for this machine.
+    `arrays` contains the inputs, the outputs, then `constants`. Each has data (aligned to 64 bytes, dense, row-major),
+    shape and rank. The function returns 0 on success. The type is declared before the text. `compiler` compiles the
+    text when a program is built, and the machine code becomes part of the program, for this machine only.
     """
 
     text: str
@@ -42,7 +42,7 @@ class CSource:
     compiler: tuple = (os.environ.get("CC", "cc"), "-O3", "-march=native")
 
     def code(self, symbol: str) -> tuple:
-        """As the compiler takes it."""
+        """Returns the code in the compiler's form."""
         with tempfile.TemporaryDirectory() as folder:
             source, made = Path(folder) / "code.c", Path(folder) / "code.so"
             source.write_text(_C_PRELUDE + self.text)
@@ -61,35 +61,35 @@ class CSource:
 
 @dataclasses.dataclass(frozen=True)
 class SharedObject:
-    """Machine code: the bytes of a shared object that exports the function, as CSource describes it."""
+    """Machine code: the bytes of a shared object that exports a function like that of CSource."""
 
     content: bytes
     constants: tuple = ()
 
     def code(self, symbol: str) -> tuple:
-        """As the compiler takes it."""
+        """Returns the code in the compiler's form."""
         return ("elf", symbol, self.content, [array(c) for c in self.constants])
 
 
 @dataclasses.dataclass(frozen=True)
 class LibraryCode:
-    """What a library (src/relay/runtime/relay_external.h) makes a function of: its name, a payload, constants."""
+    """A function that a library (src/relay/runtime/relay_external.h) makes from a payload and constants."""
 
     library: str
     payload: bytes
     constants: tuple = ()
 
     def code(self, symbol: str) -> tuple:
-        """As the compiler takes it."""
+        """Returns the code in the compiler's form."""
         return (self.library, symbol, self.payload, [array(c) for c in self.constants])
 
 
 def register_codegen(compiler: str, generate: Callable[[Function], object] | None = None):
-    """Registers the code generator of a compiler. Without `generate` a decorator.
+    """Registers the code generator of a compiler. Without `generate`, returns a decorator.
 
-    generate(function) is given each function of a program with Compiler=compiler, typed, once for each compilation. It
-    gives a CSource, a SharedObject, a LibraryCode, or a function of Python that takes the inputs as arrays of NumPy and
-    gives the results. What it raises becomes a diagnostic.
+    generate(function) is called for each function of a program with Compiler=compiler, typed, once for each
+    compilation. It returns a CSource, a SharedObject, a LibraryCode, or a Python function that takes the inputs as
+    NumPy arrays and returns the results. An exception that it raises becomes a diagnostic.
     """
     if generate is None:
         return lambda function: register_codegen(compiler, function)

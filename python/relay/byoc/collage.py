@@ -1,12 +1,12 @@
-"""Which compiler computes which part of a program, by cost: a search over what the compilers could take.
+"""Distribution of a program to compilers by cost, found by a search over the parts that each compiler could take.
 
     mod = relay.transform.CollagePartition(["other"], CustomCostEstimator(lambda mod, compiler: ...))(mod)
 
 A candidate is a call of an operator, for Relay itself ("default") or for a compiler that takes it
-(relay.byoc.supports), or a match of a pattern of a compiler's table. Candidates cover every call of @main once; the
-sum of their costs is the least that there is (Jeon et al., "Collage: Seamless Integration of Deep Learning Backends
-with Automatic Placement", 2022). Costs come from an estimator: estimate(mod, compiler) is the seconds that a module
-with the candidate as its @main takes.
+(relay.byoc.supports), or a match of a pattern in a compiler's table. The chosen candidates cover every call of @main
+once, with the least total cost (Jeon et al., "Collage: Seamless Integration of Deep Learning Backends with Automatic
+Placement", 2022). Costs come from an estimator: estimate(mod, compiler) returns the seconds for a module whose @main is
+the candidate.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _MOST_STATES = 100_000
 
 
 class CostEstimator:
-    """Measures: the candidate is compiled and run on this machine, on drawn inputs. Of Relay itself only: another
-    compiler's time is known to who can run it."""
+    """Measures candidates: compiles them and runs them on this machine, on random inputs. It estimates Relay itself
+    only; the times of other compilers need a CustomCostEstimator."""
 
     def estimate(self, mod: IRModule, compiler: str) -> float:
-        """Seconds."""
+        """Returns the measured time in seconds."""
         if compiler != "default":
             raise ValueError(f"how long {compiler} takes is not known here: give a CustomCostEstimator")
         model, random = compile(mod), np.random.default_rng(0)
@@ -61,21 +61,21 @@ class CostEstimator:
 
 
 class CustomCostEstimator:
-    """estimate(mod, compiler) is a function's."""
+    """Estimates with a function: estimate(mod, compiler)."""
 
     def __init__(self, py_fn_estimator: Callable[[IRModule, str], float]):
         self.estimate = py_fn_estimator
 
 
 class MockCostEstimator:
-    """Each candidate costs what `target_costs` says of its compiler, whatever it computes: {"default": 2, "other": 1}.
-    Of equal candidates the cost is asked for once; more than max_estimates questions are an error."""
+    """Estimates from a table of costs by compiler, whatever the candidate computes: {"default": 2, "other": 1}. Equal
+    candidates are estimated once. More than max_estimates estimates are an error."""
 
     def __init__(self, target_costs: dict[str, float], max_estimates: int = 0):
         self._costs, self._left = dict(target_costs), max_estimates
 
     def estimate(self, mod: IRModule, compiler: str) -> float:
-        """Of the table."""
+        """Returns the cost in the table."""
         if compiler not in self._costs:
             raise ValueError(f"there is no cost of {compiler}; there are: {', '.join(sorted(self._costs))}")
         if self._left:
@@ -86,7 +86,7 @@ class MockCostEstimator:
 
 
 def _names(config) -> list[str]:
-    """The compilers of a list, or of an object with targets."""
+    """Returns the compilers of a list, or of an object with targets."""
     if isinstance(config, (list, tuple)):
         return [str(getattr(getattr(one, "kind", one), "name", one)) for one in config]
     targets = getattr(config, "primitive_targets", None)
@@ -106,7 +106,7 @@ class _Candidate:
 
 
 def _inside(root: Expr, inputs: list[Expr]) -> list[Expr]:
-    """The calls of operators from `root` down to the inputs."""
+    """Returns the calls of operators between `root` and the inputs."""
     stop, seen, work, found = set(inputs), set(), [root], []
     while work:
         e = work.pop()
@@ -155,7 +155,7 @@ def _matches(compiler: str, calls: list[Call]) -> list[_Candidate]:
 
 
 def _search(calls: list[Call], candidates: list[_Candidate], cost: Callable[[_Candidate], float]) -> list[_Candidate]:
-    """The cover of least cost: a shortest way over sets of covered calls, from the first call on."""
+    """Returns the cover of least cost: a shortest path over sets of covered calls, starting from the first call."""
     bit = {call: 1 << i for i, call in enumerate(calls)}
     by_first: dict[int, list[tuple[int, _Candidate]]] = {}
     for one in candidates:
@@ -223,10 +223,11 @@ class _Partition(ExprMutator):
 
 
 def CollagePartition(config, cost_estimator=None) -> Pass:
-    """Makes global functions, with Compiler=NAME, of the parts of @main that cost least with one of the compilers.
+    """Makes global functions with Compiler=NAME of the parts of @main that cost least with one of the compilers.
 
-    config: the names of compilers, or what make_compilation_config() gives. cost_estimator: CostEstimator(), which
-    measures, without it. Calls in branches, functions and closures are Relay's."""
+    config: the names of compilers, or the result of make_compilation_config(). cost_estimator: by default
+    CostEstimator(), which measures. Calls in branches, functions and closures are left to Relay.
+    """
     compilers = _names(config)
 
     def run(mod, ctx):
@@ -269,5 +270,5 @@ def CollagePartition(config, cost_estimator=None) -> Pass:
 
 
 def _leads_inside(e: Expr, nodes: set, users: dict) -> bool:
-    """Whether all that use a tuple or a projection lie in the candidate."""
+    """Returns true if all users of a tuple or a projection are in the candidate."""
     return all(user in nodes for user in users.get(e, [])) and e in users

@@ -21,8 +21,8 @@ class _PartitionPass(Pass):
 
 
 def MergeComposite(pattern_table: list[tuple]) -> Pass:
-    """Makes a function, marked Composite=name, of each match of the patterns: (name, pattern) or (name, pattern,
-    check), where check(expr) may refuse a match. Those in front go first."""
+    """Replaces each match of a pattern by a function that is marked Composite=name. Rows are (name, pattern) or (name,
+    pattern, check), where check(expr) may refuse a match. Earlier rows take precedence."""
     rows = []
     for row in pattern_table:
         if len(row) not in (2, 3):
@@ -32,21 +32,22 @@ def MergeComposite(pattern_table: list[tuple]) -> Pass:
 
 
 def AnnotateTarget(targets: str | list[str], include_non_call_ops: bool = True) -> Pass:
-    """Marks what the compilers take, by annotation.compiler_begin and compiler_end: composite functions "compiler.name"
-    and what relay.byoc.supports() says; all else is for "default". Tuples carry no marks of their own, whatever
-    include_non_call_ops is: they keep no two regions apart."""
+    """Marks the calls that the compilers take, by annotation.compiler_begin and compiler_end: composite functions
+    "compiler.name", and calls that relay.byoc.supports() accepts. Everything else is for "default". Tuples have no
+    marks of their own, whatever include_non_call_ops is, because they separate no regions."""
     names = [targets] if isinstance(targets, str) else list(targets)
     checks = [(name, functools.partial(takes, name)) for name in names]
     return _PartitionPass("AnnotateTarget", "annotate_target", compilers=checks)
 
 
 def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Pass:
-    """Makes a global function of each marked region; constants are part of it, or arguments."""
+    """Makes a global function of each marked region. Constants become part of it, or arguments."""
     return _PartitionPass("PartitionGraph", "partition_graph", module_name=mod_name, bind=bind_constants)
 
 
 def partition(mod: IRModule, compiler: str, *, module_name: str = "default", bind_constants: bool = True) -> IRModule:
-    """The module with what the compiler takes, patterns of its table first, in functions with Compiler=compiler."""
+    """Returns the module with the parts that the compiler takes, first by the patterns of its table, in functions with
+    Compiler=compiler."""
     table = get_pattern_table(compiler) if compiler in TABLES else []
     passes = [
         MergeComposite(table),
@@ -60,9 +61,10 @@ def partition(mod: IRModule, compiler: str, *, module_name: str = "default", bin
 
 
 def partition_for_dnnl(mod: IRModule, params: dict | None = None) -> IRModule:
-    """The module with contractions, what follows them, and pools between them, for oneDNN. `params` become constants.
+    """Returns the module partitioned for oneDNN: contractions, the operators after them, and pools between them.
+    `params` become constants.
 
-    What compiles the result needs nothing of oneDNN; what runs it needs the plugin librelay_external_dnnl.so.
+    Compiling the result does not need oneDNN; running it needs the plugin librelay_external_dnnl.so.
     """
     if params:
         mod = mod.clone()

@@ -11,19 +11,19 @@ from ..ir.pass_infra import run_passes
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A function for a compiler, or what is left of the program ("relay")."""
+    """A function for a compiler, or the rest of the program ("relay")."""
 
     compiler: str
     symbol: str
-    calls: int  # of operators
-    macs: int  # multiply-adds; 0 where sizes are not numbers
+    calls: int  # calls of operators
+    macs: int  # multiply-adds; 0 if sizes are not numbers
 
 
 class Report(list):
     """A Row for each function of a program that is for a compiler, and one for the rest. str() is a table."""
 
     def share(self, compiler: str) -> float:
-        """The part of all multiply-adds that a compiler has, from 0 to 1."""
+        """Returns the share of all multiply-adds that a compiler has, from 0 to 1."""
         return sum(row.macs for row in self if row.compiler == compiler) / max(1, sum(row.macs for row in self))
 
     def __str__(self) -> str:
@@ -47,13 +47,13 @@ def _count(symbol: str, compiler: str, function: Function) -> Row:
     post_order_visit(function, note)
     try:
         macs = get_total_mac_number(function)
-    except ValueError:  # sizes that are known at run time
+    except ValueError:  # sizes that are known at run time only
         macs = 0
     return Row(compiler, symbol, calls, macs)
 
 
 def report(mod: IRModule) -> Report:
-    """What compilers have of a program after partition()."""
+    """Returns the shares of the compilers in a program after partition()."""
     rows = Report()
     for var, function in run_passes(mod, ["infer_type"]).functions.items():
         compiler = (function.attrs or {}).get("Compiler", "relay")

@@ -1,7 +1,7 @@
-"""The operators as functions: relay.op.nn.conv2d(x, w, strides=[2, 2]); also as relay.nn.conv2d, relay.add, ...
+"""The operators as functions: relay.op.nn.conv2d(x, w, strides=[2, 2]), also as relay.nn.conv2d, relay.add, ...
 
-Each builds a call. They are made from the compiler's own definitions (inputs, then attributes, by position or by name);
-the few that Relay's Python users know with another signature are in special/.
+Each function builds a call. The functions are made from the compiler's definitions: inputs, then attributes, by
+position or by name. The few with another signature in TVM's Relay are in special/.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .make import document, function_of, missing, namespace, operators
 
 
 def get(name: str) -> Op:
-    """The operator itself, as call.op is: relay.op.get("nn.conv2d")."""
+    """Returns the operator itself, as in call.op: relay.op.get("nn.conv2d")."""
     return Op.get(name)
 
 
@@ -21,7 +21,7 @@ __getattr__ = missing("")
 
 
 def _publish() -> list[str]:
-    """Puts every function in its place; gives the names of what lies in relay.op itself."""
+    """Publishes every operator function, and returns the names that are in relay.op itself."""
     top = []
     definitions = operators()
     for name in [*definitions, *(name for name in special.FUNCTIONS if name not in definitions)]:

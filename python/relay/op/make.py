@@ -15,7 +15,7 @@ from .special.call import operand
 
 
 def operators() -> dict[str, dict]:
-    """Every operator by name: doc, fusion, inputs, attributes, examples."""
+    """Returns every operator by name: doc, fusion, inputs, attributes, examples."""
     return {one["name"]: one for one in _core.operators()}
 
 
@@ -32,12 +32,12 @@ def document(definition: dict) -> str:
 
 
 def _attribute(value):
-    """An attribute is a value; a constant is its own."""
+    """Returns the value of an attribute. A constant is converted to its value."""
     return np.from_dlpack(value.data).tolist() if isinstance(value, _core.Constant) else value
 
 
 def function_of(definition: dict):
-    """The function of an operator: its inputs, then its attributes."""
+    """Returns the function of an operator: its inputs, then its attributes."""
     full_name, inputs = definition["name"], definition["inputs"]
     both = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(name, both) for name, _, _ in inputs]
@@ -65,7 +65,7 @@ _ABSENT = {
 
 
 def missing(prefix: str):
-    """The __getattr__ of a namespace: says which operator may be meant."""
+    """Returns the __getattr__ of a namespace, whose error suggests a similar operator."""
 
     def __getattr__(name: str):
         if reason := _ABSENT.get(prefix + name):
@@ -78,7 +78,7 @@ def missing(prefix: str):
 
 
 def namespace(path: list[str]):
-    """relay.op.nn, ..., made when an operator lies in it."""
+    """Returns a namespace such as relay.op.nn, which is made for its first operator."""
     place = sys.modules[__package__]
     for depth, part in enumerate(path, 1):
         if not hasattr(place, part):
@@ -91,7 +91,7 @@ def namespace(path: list[str]):
 
 
 def named_op(name: str) -> Callable:
-    """The function of an operator: named_op("nn.dense")(x, w)."""
+    """Returns the function of an operator: named_op("nn.dense")(x, w)."""
     function = sys.modules[__package__]
     for word in name.split("."):
         function = getattr(function, word)

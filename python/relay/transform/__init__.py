@@ -1,4 +1,4 @@
-"""Passes: programs to programs.
+"""Passes: functions from programs to programs.
 
     relay.run_passes(mod, ["infer_type", "fold_constant"])        # by name, in this order; see relay.passes()
 
@@ -10,7 +10,7 @@
     with relay.transform.PassContext(opt_level=3):
         mod = seq(mod)
 
-A pass of your own is a function of a module or of each function, with a decorator:
+To write a pass, decorate a function of a module, or of each function of a module:
 
     @relay.transform.function_pass(opt_level=1)
     def without_relu(func, mod, ctx):
@@ -117,12 +117,12 @@ __all__ = [
 
 
 def infer_expr(expr, module: IRModule | None = None):
-    """The same expression, with types; its free variables need annotations."""
+    """Returns the expression with types. Its free variables need annotations."""
     return _core.infer_expr(expr, module)
 
 
 def _of_expr(expr, module: IRModule | None, made: Pass):
-    """What a pass makes of an expression; its free variables need annotations."""
+    """Returns the expression after a pass. Its free variables need annotations."""
     inside = IRModule.from_expr(expr)
     if module is not None:
         inside.update(IRModule({v.name_hint: f for v, f in module.functions.items() if v.name_hint != "main"}))
@@ -132,12 +132,12 @@ def _of_expr(expr, module: IRModule | None, made: Pass):
 
 
 def FoldConstantExpr(expr, mod: IRModule | None = None, fold_qnn: bool = False):
-    """FoldConstant of one expression."""
+    """Runs FoldConstant on one expression."""
     return _of_expr(expr, mod, FoldConstant(fold_qnn))
 
 
 def ToANormalFormExpr(expr):
-    """ToANormalForm of one expression."""
+    """Runs ToANormalForm on one expression."""
     return _of_expr(expr, None, _constructor("to_a_normal_form", "ToANormalForm", "")())
 
 
@@ -171,15 +171,15 @@ class _FuseOps(Pass):
 
 
 def FuseOps(fuse_opt_level: int = -1, max_results: int = 1) -> Pass:
-    """Groups calls of operators into primitive functions. Level 0: each call alone; -1: the level of the context. A
-    group has one result, as in the reference; with max_results, groups that read the same become one with several, as
-    in the pipelines of compile()."""
+    """Groups calls of operators into primitive functions. Level 0 leaves each call alone; -1 uses the level of the
+    context. By default a group has one result, as in TVM. With a higher max_results, groups that read the same data
+    become one group with several results, as in the pipelines of compile()."""
     return _FuseOps(fuse_opt_level, max_results)
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
-    """Drops let-bound values that nothing uses; inline_once: those that are used once stand where they are used.
-    What has effects stays, unless ignore_impurity."""
+    """Removes let-bound values that are not used. inline_once: inline values that are used once. Values with side
+    effects are kept unless ignore_impurity is set."""
     options = {"dead_code.inline_once": int(inline_once), "dead_code.ignore_impurity": int(ignore_impurity)}
     return CorePass(PassInfo(1, "DeadCodeElimination"), "dead_code", options)
 
@@ -189,25 +189,25 @@ def _combine(name: str, core_name: str, min_num_branches: int) -> Pass:
 
 
 def CombineParallelConv2D(min_num_branches: int = 3) -> Pass:
-    """Makes one convolution of several that have the same data, and splits its result."""
+    """Merges convolutions of the same data into one, and splits its result."""
     return _combine("CombineParallelConv2D", "combine_parallel_conv2d", min_num_branches)
 
 
 def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = False) -> Pass:
-    """Makes one wide dense layer of several that have the same data, and splits its result; to_batch: of those of equal
-    sizes a batch of products, which reads the data once for each."""
+    """Merges dense layers of the same data into one wide layer, and splits its result. to_batch: merge layers of equal
+    sizes into a batched product, which reads the data once for each layer."""
     name = "combine_parallel_dense"
     options = {f"{name}.min_branches": min_num_branches, f"{name}.to_batch": int(to_batch)}
     return CorePass(PassInfo(4, "CombineParallelDense"), name, options)
 
 
 def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:
-    """Makes one product of several that have the same left-hand side, and splits its result."""
+    """Merges products with the same left-hand side into one, and splits its result."""
     return _combine("CombineParallelBatchMatmul", "combine_parallel_batch_matmul", min_num_branches)
 
 
 def BatchingOps() -> Pass:
-    """The three CombineParallel passes."""
+    """Runs the three CombineParallel passes."""
 
     def run(mod, ctx):
         for one in (CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()):
@@ -222,18 +222,19 @@ def _scale_options(any_weights: bool) -> dict[str, int]:
 
 
 def ForwardFoldScaleAxis(any_weights: bool = False) -> Pass:
-    """Multiplies weights, not data, by a constant scale of what a convolution or dense reads. Weights that are no
-    constants are multiplied whenever the program runs: only with any_weights."""
+    """Multiplies weights instead of data by a constant scale of the input of a convolution or dense layer. Weights that
+    are not constant would be multiplied in every run, so they are left alone without any_weights."""
     return CorePass(PassInfo(3, "ForwardFoldScaleAxis"), "forward_fold_scale_axis", _scale_options(any_weights))
 
 
 def BackwardFoldScaleAxis(any_weights: bool = False) -> Pass:
-    """Multiplies weights, not results, by a constant scale of a convolution or dense; see ForwardFoldScaleAxis."""
+    """Multiplies weights instead of results by a constant scale of a convolution or dense layer; see
+    ForwardFoldScaleAxis."""
     return CorePass(PassInfo(3, "BackwardFoldScaleAxis"), "backward_fold_scale_axis", _scale_options(any_weights))
 
 
 def FoldScaleAxis(any_weights: bool = False) -> Pass:
-    """BackwardFoldScaleAxis and ForwardFoldScaleAxis, and FoldConstant of what they leave."""
+    """Runs BackwardFoldScaleAxis and ForwardFoldScaleAxis, and then FoldConstant."""
 
     def run(mod, ctx):
         return run_passes(mod, ["fold_scale_axis", "fold_constant"], options=_scale_options(any_weights))
@@ -242,21 +243,21 @@ def FoldScaleAxis(any_weights: bool = False) -> Pass:
 
 
 def EliminateCommonSubexpr(fskip=None) -> Pass:
-    """Computes equal calls of operators once, but those for which fskip(call) is true."""
+    """Computes equal calls of operators once, except those for which fskip(call) is true."""
     return CorePass(
         PassInfo(LEVELS["common_subexpr"], "EliminateCommonSubexpr"), "common_subexpr", hooks={"skip": fskip}
     )
 
 
 def FoldConstant(fold_qnn: bool = False) -> Pass:
-    """Evaluates what depends on constants only, up to 64 Ki elements; calls of qnn operators only with fold_qnn."""
+    """Evaluates constant expressions of up to 64 Ki elements. Calls of qnn operators need fold_qnn."""
     options = {"fold_constant.qnn": int(fold_qnn)}
     return CorePass(PassInfo(LEVELS["fold_constant"], "FoldConstant"), "fold_constant", options)
 
 
 def DynamicToStatic() -> Pass:
-    """Makes attributes of shapes that are constant tensors, also of those that are computed of constants and of sizes
-    that are known: dyn.reshape becomes reshape."""
+    """Turns shapes that are constant tensors into attributes: dyn.reshape becomes reshape. A shape may also be computed
+    from constants and from known sizes."""
 
     def run(mod, ctx):
         while True:
@@ -269,29 +270,30 @@ def DynamicToStatic() -> Pass:
 
 
 def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:
-    """Makes a function that calls it of every constructor, or global function, that is a value."""
+    """Wraps constructors, or global functions, that are used as values in functions that call them."""
     options = {"eta_expand.constructor": int(expand_constructor), "eta_expand.global_var": int(expand_global_var)}
     return CorePass(PassInfo(1, "EtaExpand"), "eta_expand", options)
 
 
 def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, softmax: bool = False) -> Pass:
-    """Computes on integers what stands between qnn.dequantize and qnn.quantize. hard_fail: what stays in floats is an
-    error; use_qat: operators of dequantised inputs become integer ones though nothing quantises their results; softmax:
-    nn.softmax becomes qnn.softmax."""
+    """Replaces the float computation between qnn.dequantize and qnn.quantize by integer computation. hard_fail: make
+    remaining float operators an error. use_qat: replace operators with dequantised inputs even if their results are not
+    quantised. softmax: replace nn.softmax by qnn.softmax."""
     name = "fake_quantization_to_integer"
     options = {f"{name}.hard_fail": int(hard_fail), f"{name}.qat": int(use_qat), f"{name}.softmax": int(softmax)}
     return CorePass(PassInfo(0, "FakeQuantizationToInteger", ["DivToMul"]), name, options)
 
 
 def PlanDevices(default: str = "") -> Pass:
-    """Gives every value a device, and puts copies where values go from one to another. What nothing is said of is on
-    `default`, "cuda:0", or without one on cpu:0. Kinds that programs do not run on can be planned, not compiled."""
+    """Assigns a device to every value, and inserts copies between devices. Values without a constraint are on
+    `default`, such as "cuda:0", or on cpu:0 if it is empty. Plans may contain kinds of devices that programs cannot be
+    compiled for."""
     info = PassInfo(LEVELS.get("plan_devices", 0), "PlanDevices")
     return CorePass(info, "plan_devices", {"plan_devices.default": default} if default else None)
 
 
 def RemoveUnusedFunctions(entry_functions: list[str] | None = None) -> Pass:
-    """Drops the functions that @main, or the given ones, do not reach."""
+    """Removes the functions that @main, or the given functions, do not reach."""
     info = PassInfo(1, "RemoveUnusedFunctions")
     if entry_functions in (None, ["main"]):
         return CorePass(info, "remove_unused_functions")

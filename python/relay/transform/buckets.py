@@ -1,4 +1,4 @@
-"""A program for sizes that are not known before the run, made of programs for some sizes that are."""
+"""Programs for sizes that are unknown before the run, assembled from programs for several known sizes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ def FlexibleShapeDispatch(
     input_indices: list[int] | None = None,
     affects_output: bool = True,
 ) -> Pass:
-    """Makes @main take any extent along an axis: it calls @main_B, compiled for the extent B, for the one of `buckets`
-    that is given. auto_pad: else the next larger one, with inputs that are padded by pad_value, and outputs that are
-    cut (affects_output: they have the axis too). Without it other extents are for the last bucket's checks to refuse.
-    input_indices: the parameters that have the axis; without it all tensors."""
+    """Makes @main accept any extent along an axis. It calls @main_B, which is compiled for the extent B, if B is one of
+    `buckets`.
+
+    auto_pad: for other extents, call the function of the next larger bucket on inputs padded with pad_value, and cut
+    its outputs (affects_output: the outputs have the axis too). Without auto_pad, the entry checks of the last bucket
+    refuse other extents. input_indices: the parameters that have the axis, by default all tensors.
+    """
     sizes = sorted(set(map(int, buckets)))
     if not sizes or sizes[0] < 1:
         raise ValueError("buckets are extents of 1 or more, and there is at least one")
@@ -59,7 +62,7 @@ def _dispatching(mod, sizes, axis, auto_pad, pad_value, input_indices, affects_o
     first = params[input_indices[0]]
     extent = named_op("take")(named_op("shape_of")(first, dtype="int32"), const(axis, "int32"))
     body = None
-    if auto_pad:  # what is longer than the last bucket is refused when the program runs
+    if auto_pad:  # a longer input is refused at run time
         bounded = named_op("annotation.bounded")
         inputs = [bounded(p, axis=axis, most=sizes[-1]) if i in input_indices else p for i, p in enumerate(params)]
     else:
@@ -75,7 +78,7 @@ def _dispatching(mod, sizes, axis, auto_pad, pad_value, input_indices, affects_o
 
 
 def _one_size(params, main, size, extent, axis, auto_pad, pad_value, input_indices, affects_output, results):
-    """A call of @main_SIZE, whose result has a `?` along the axis."""
+    """Returns a call of @main_SIZE. Its result has size `?` along the axis."""
     args = []
     for i, param in enumerate(params):
         if i not in input_indices:
@@ -97,7 +100,7 @@ def _padded(param, type_, size, extent, axis, pad_value):
 
 
 def _cut(value, type_, extent, axis):
-    """The first `extent` places along the axis, of every tensor in a tuple."""
+    """Returns the first `extent` positions along the axis, for every tensor in a tuple."""
     if isinstance(type_, TupleType):
         return Tuple([_cut(TupleGetItem(value, i), field, extent, axis) for i, field in enumerate(type_.fields)])
     shape = list(map(int, type_.shape))

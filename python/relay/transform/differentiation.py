@@ -1,12 +1,13 @@
-"""Gradients of programs: programs that compute them.
+"""Gradients of programs.
 
-    mod = relay.parse(...)                                # @main gives one number: a loss
+    mod = relay.parse(...)                                # @main returns one number: a loss
     step = relay.compile(relay.value_and_grad(mod, wrt=["weight", "bias"]))
     loss, (d_weight, d_bias) = step(x, weight, bias)
 
-A program is a module, whose @main is meant, or a function; what comes is a module. `wrt` (with respect to) is a
-parameter's name or position, or a list of them: then gradients come as a tuple; without it all parameters are meant.
-Control flow, recursion, closures, data types and references are differentiated too (docs/differentiation.md).
+A program is a module, of which @main is differentiated, or a function. The result is a module. `wrt` (with respect to)
+is a parameter's name or position, or a list of them, in which case the gradients are a tuple. Without `wrt`, the
+gradients of all parameters are computed. Control flow, recursion, closures, data types and references can be
+differentiated (docs/differentiation.md).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _with_main(module: IRModule, params, body: Expr) -> IRModule:
 
 
 def _selected(module: IRModule, give) -> IRModule:
-    """The module with give(result) in the place of the result."""
+    """Returns the module with its result replaced by give(result)."""
     main, result = module["main"], Var("both")
     return _with_main(module, main.params, Let(result, main.body, give(result)))
 
@@ -71,9 +72,11 @@ def _choose(main: Function, wrt, gradients: Expr) -> Expr:
 
 
 def value_and_grad(program: IRModule | Function, wrt=None, mode: str = "inference") -> IRModule:
-    """@main gives (value, gradients). The value is one float. mode "training": batch_norm and dropout are
-    differentiated as what they are in training; with a dropout @main gets a last parameter `rng`, the state of its
-    generator."""
+    """Returns a module whose @main returns (value, gradients). The value is one float.
+
+    mode "training": differentiate batch_norm and dropout in their training form. If the program has a dropout, @main
+    gets a last parameter `rng`, the state of its generator.
+    """
     module = _module(program, mode)
     main = module["main"]
     _one_number(main)
@@ -85,13 +88,13 @@ def value_and_grad(program: IRModule | Function, wrt=None, mode: str = "inferenc
 
 
 def grad(program: IRModule | Function, wrt=None, mode: str = "inference") -> IRModule:
-    """@main gives the gradients alone."""
+    """Returns a module whose @main returns only the gradients."""
     return run_passes(_selected(value_and_grad(program, wrt, mode), lambda both: TupleGetItem(both, 1)), ["dead_code"])
 
 
 def vjp(program: IRModule | Function, wrt=None, mode: str = "inference") -> IRModule:
-    """The vector-Jacobian product: @main has one more parameter, `seed`, of the type of its result (of any shape, or a
-    tuple), and gives (result, gradients of sum(result * seed))."""
+    """Returns the vector-Jacobian product. @main has a further parameter `seed`, of the type of its result (any shape,
+    or a tuple), and returns (result, gradients of sum(result * seed))."""
     module = _module(program, mode)
     main = module["main"]
     _choose(main, wrt, Var("checked"))
@@ -102,7 +105,7 @@ def vjp(program: IRModule | Function, wrt=None, mode: str = "inference") -> IRMo
 
 
 def _float_tensors(main: Function) -> list[int]:
-    """The positions of parameters that are tensors of floats."""
+    """Returns the positions of parameters that are tensors of floats."""
     return [
         at
         for at, param in enumerate(main.params)
@@ -117,10 +120,12 @@ def _zeros(value: Expr, type_) -> Expr:
 
 
 def jvp(program: IRModule | Function, mode: str = "inference") -> IRModule:
-    """The Jacobian-vector product: @main has one more parameter for each that is a tensor of floats, `d_` and its name,
-    how that one changes, and gives (result, how the result changes). `mode` as for value_and_grad.
+    """Returns the Jacobian-vector product. For each parameter that is a tensor of floats, @main has a further
+    parameter, `d_` and its name: the parameter's direction of change. It returns (result, change of the result). `mode`
+    is as for value_and_grad.
 
-    It is the gradient of a gradient: the product u J of vjp is linear in u, and its own vjp with v is J v.
+    The product is computed as the gradient of a gradient: the product u J of vjp is linear in u, and its own vjp with v
+    is J v.
     """
     module = _module(program, mode)
     main = module["main"]
@@ -155,16 +160,17 @@ def _fresh(module: IRModule, name: str) -> str:
 
 
 def hvp(program: IRModule | Function, wrt=0, mode: str = "inference") -> IRModule:
-    """The product of the Hessian with respect to one parameter and a vector: @main has one more parameter, `seed`, of
-    that parameter's type, and gives the product. `mode` as for value_and_grad."""
+    """Returns the product of a vector and the Hessian with respect to one parameter. @main has a further parameter
+    `seed` of that parameter's type, and returns the product. `mode` is as for value_and_grad."""
     slope = grad(program, wrt, mode)
     return run_passes(_selected(vjp(slope, wrt), lambda both: TupleGetItem(both, 1)), ["dead_code"])
 
 
 def hessian(program: IRModule | Function, wrt=0, mode: str = "inference") -> IRModule:
-    """@main gives the second derivatives with respect to one parameter, of a known shape: a tensor of its shape twice.
+    """Returns a module whose @main returns the second derivatives with respect to one parameter of known shape, as a
+    tensor whose shape is the parameter's shape twice.
 
-    Row by row, a Hessian-vector product each, in a loop. `mode` as for value_and_grad.
+    A loop computes it row by row, with one Hessian-vector product each. `mode` is as for value_and_grad.
     """
     product = hvp(program, wrt, mode)
     main = product["main"]
@@ -194,12 +200,12 @@ def hessian(program: IRModule | Function, wrt=0, mode: str = "inference") -> IRM
     return _with_main(out, params, op.reshape(start, newshape=shape + shape))
 
 
-# --- the names of Relay ----------------------------------------------------------------------------------------------
+# --- names of TVM's Relay ---------------------------------------------------------------------------------------------
 def gradient(expr: Function, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
-    """The function that gives (result, gradients of all parameters), of the sum of the result's elements.
+    """Returns a function that returns (result, gradients of all parameters), for the sum of the result's elements.
 
-    mode "first_order" refuses control flow, closures and references. What the function needs besides itself is added to
-    `mod`.
+    mode "first_order" refuses control flow, closures and references. Further functions that the result needs are added
+    to `mod`.
     """
     if mode not in ("first_order", "higher_order"):
         raise ValueError(f"mode is 'first_order' or 'higher_order', not {mode!r}")
@@ -214,7 +220,7 @@ def gradient(expr: Function, mod: IRModule | None = None, mode: str = "higher_or
 
 
 class FirstOrderGradient(Pass):
-    """The pass that differentiates every function of a module, none with control flow in it."""
+    """Returns a pass that differentiates every function of a module. Functions must not contain control flow."""
 
     def __init__(self):
         super().__init__(PassInfo(0, "FirstOrderGradient"))

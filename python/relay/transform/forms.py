@@ -1,7 +1,7 @@
-"""Forms of single functions: continuation-passing style and back, closures as data, constants with names.
+"""Other forms of functions: continuation-passing style and back, closures as data, constants with names.
 
-cps = relay.transform.to_cps(f, mod)              # takes a continuation more
-f = relay.transform.un_cps(cps)                   # and gives its result again
+cps = relay.transform.to_cps(f, mod)              # takes a continuation as its last parameter
+f = relay.transform.un_cps(cps)                   # returns its result again
 f = relay.transform.Defunctionalization(f, mod)   # calls of closures become calls of a function over data
 """
 
@@ -34,14 +34,14 @@ def _take_over(mod: IRModule | None, made: IRModule, but: str) -> None:
 
 
 def to_cps(func: Function, mod: IRModule | None = None) -> Function:
-    """The function with one parameter more, a continuation that gets its result. The functions that it calls are put
-    into `mod` in that form, under their names with `_cps` behind."""
+    """Returns the function in continuation-passing style: its last parameter is a continuation that gets the result.
+    The functions that it calls are added to `mod` in the same form, with the suffix `_cps`."""
     inside = _with_main(func, mod)
     made = run_passes(inside, ["remove_unused_functions", "to_cps"])
     called = made["main"].body.op.name_hint
     _take_over(mod, made, called)
     converted = made[called]
-    if _names(converted, called):  # it calls itself
+    if _names(converted, called):  # the function calls itself
         if mod is None:
             raise ValueError("the function calls itself: give the module that its new form is put into")
         mod[called] = converted
@@ -55,8 +55,8 @@ def _names(function: Function, name: str) -> bool:
 
 
 def un_cps(func: Function) -> Function:
-    """The function without its last parameter, a continuation: it gives what the continuation got. A function that
-    takes none is an error."""
+    """Returns the function without its continuation, the last parameter. The new function returns the value that the
+    continuation got. Functions without a continuation are refused."""
     taken = func.params[-1]._checked_type_ or func.params[-1].type_annotation if func.params else None
     answer = func.ret_type or (func._checked_type_.ret_type if func._checked_type_ is not None else None)
     if not isinstance(taken, FuncType) or len(taken.arg_types) != 1 or taken.ret_type != answer:
@@ -70,8 +70,8 @@ def un_cps(func: Function) -> Function:
 
 
 def Defunctionalization(func: Function | None = None, mod: IRModule | None = None) -> Function | Pass:
-    """The function with data in the place of functions that are values; what it needs is put into `mod`. Without a
-    function: the pass that does it to a module."""
+    """Returns the function with functional values replaced by data. The definitions that it needs are added to `mod`.
+    Without a function, returns the pass on a whole module."""
     if func is None:
         return CorePass(PassInfo(0, "Defunctionalization"), "defunctionalization")
     made = run_passes(_with_main(func, mod), ["defunctionalization"])
@@ -103,7 +103,7 @@ class _Lift(ExprMutator):
 
 
 def LiftConstants() -> Pass:
-    """Gives constants that are not scalars names, at the beginning of each function: let %const_0 = ...; ..."""
+    """Binds the constants that are not scalars to names at the beginning of each function: let %const_0 = ...; ..."""
 
     def run(mod, ctx):
         out = mod.clone()

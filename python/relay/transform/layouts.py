@@ -1,7 +1,7 @@
-"""Passes that bring operators into other layouts: orders of their axes.
+"""Passes that change the layouts of operators, the order of their axes.
 
 nhwc = relay.transform.ConvertLayout({"nn.conv2d": ["NHWC", "HWIO"], "nn.max_pool2d": ["NHWC"]})
-with relay.transform.LayoutConfig(skip_layers=[0]):  # all convolutions but the first
+with relay.transform.LayoutConfig(skip_layers=[0]):  # all convolutions except the first
     mod = nhwc(mod)
 """
 
@@ -15,8 +15,8 @@ __all__ = ["ConvertLayout", "LayoutConfig"]
 
 
 class LayoutConfig:
-    """Calls that ConvertLayout leaves out: with LayoutConfig(skip_layers=[0, 3]): ... They are counted from 0 on, in
-    the order of evaluation, among those of the operators that the pass is given."""
+    """Excludes calls from ConvertLayout: with LayoutConfig(skip_layers=[0, 3]): ... Calls of the pass's operators are
+    counted from 0, in the order of evaluation."""
 
     _local = threading.local()
 
@@ -25,7 +25,7 @@ class LayoutConfig:
 
     @classmethod
     def current(cls) -> LayoutConfig | None:
-        """The innermost one of this thread, if there is one."""
+        """Returns the innermost one of this thread, or none."""
         stack = getattr(cls._local, "stack", [])
         return stack[-1] if stack else None
 
@@ -46,11 +46,14 @@ class _ConvertLayout(CorePass):
 
 
 def ConvertLayout(desired_layouts: dict[str, list[str]]) -> Pass:
-    """Brings operators into layouts, as {"nn.conv2d": ["NHWC", "HWIO"]}: that of the data, of the weights if the
-    operator has some, and of the result, which without one has that of the data. They may have blocks, as
-    ["NCHW8c", "OIHW8i8o"]; calls whose channels these do not divide stay. "default": the data's as it is, for the
-    weights what is usual beside the data's. Elementwise and broadcasting operators, reductions, pools, concatenations
-    and others between them come along; a value is brought back by layout_transform where its old layout is needed."""
+    """Converts operators to other layouts: {"nn.conv2d": ["NHWC", "HWIO"]}. A list names the layout of the data, of the
+    weights if the operator has weights, and of the result (by default that of the data).
+
+    Layouts may have blocks, such as ["NCHW8c", "OIHW8i8o"]; calls whose channels are not divisible by the block size
+    stay unchanged. "default" keeps the layout of the data, and uses the customary layout of the weights for it.
+    Elementwise and broadcasting operators, reductions, pools, concatenations and others between converted operators are
+    converted too. layout_transform converts a value back where its old layout is needed.
+    """
     rows = []
     for op, layouts in desired_layouts.items():
         if isinstance(layouts, str):

@@ -1,4 +1,4 @@
-"""Mixed precision: float32 in float16 or bfloat16, by rules of operators.
+"""Mixed precision: float32 programs in float16 or bfloat16, by rules for operators.
 
 mixed = relay.transform.ToMixedPrecision("bfloat16")(mod)
 
@@ -17,14 +17,16 @@ __all__ = ["ALWAYS", "FOLLOW", "NEVER", "ToMixedPrecision", "register"]
 
 ALWAYS, FOLLOW, NEVER = range(3)
 
-# rule(call, dtype): a category, or [category, dtype of sums, dtype of the result]; None: the compiler's own table.
+# rule(call, dtype) returns a category, or [category, dtype of sums, dtype of the result], or None for the compiler's
+# own table.
 Rule = Callable[[object, str], "int | list | None"]
 _RULES: dict[str, Rule] = {}
 
 
 def register(op_name: str, rule: Rule | None = None):
-    """Says in which precision calls of an operator are computed: ALWAYS in the short type, FOLLOW the arguments, or
-    NEVER. It goes before the compiler's table. Without `rule` a decorator; gives the rule that was there."""
+    """Registers a rule for the precision of calls of an operator: ALWAYS the short type, FOLLOW the arguments, or
+    NEVER. It takes precedence over the compiler's table. Without `rule`, returns a decorator; otherwise returns the
+    previous rule."""
     if rule is None:
         return lambda function: (register(op_name, function), function)[1]
     before, _RULES[op_name] = _RULES.get(op_name), rule
@@ -51,10 +53,13 @@ def ToMixedPrecision(
     keep_output: bool | None = None,
     rules: dict[str, Rule] | None = None,
 ) -> Pass:
-    """Computes in float16 or bfloat16 what is safe there. An operator of which nothing is known follows its arguments:
-    missing_op_mode 0 makes that an error, 1 a warning, 2 is silent. keep_output: the result of @main keeps its type
-    (else as PassContext(config={"relay.ToMixedPrecision.keep_orig_output_dtype": True}) says).
-    rules: of operators, beside those of register()."""
+    """Computes in float16 or bfloat16 where this is safe. Operators without a rule follow their arguments;
+    missing_op_mode 0 makes them an error, 1 a warning, and 2 is silent.
+
+    keep_output: keep the type of @main's result (by default, the value of
+    PassContext(config={"relay.ToMixedPrecision.keep_orig_output_dtype": ...})). rules: rules by operator, in addition
+    to those of register().
+    """
     options = {
         "to_mixed_precision.dtype": mixed_precision_type,
         "to_mixed_precision.missing": missing_op_mode,

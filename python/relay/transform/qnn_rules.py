@@ -1,9 +1,10 @@
-"""What operators on quantised tensors compute, in other operators: rules for relay.transform.Legalize.
+"""Rules for relay.transform.Legalize that express operators on quantised tensors by other operators.
 
     mod = relay.transform.Legalize(relay.transform.qnn_rules.RULES)(mod)
 
-Sums of products are computed of int32 numbers without their zero points; elementwise operators of what the numbers
-stand for, in float32, rounded again at the end. qnn.requantize, whose arithmetic is that of whole numbers, stays.
+Sums of products are computed from int32 numbers with the zero points subtracted. Elementwise operators are computed
+from the dequantised numbers in float32 and rounded at the end. qnn.requantize, whose arithmetic is on integers, stays
+unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def _attrs(call: Call) -> dict:
 
 
 def _along(vector: Expr, axis: int, rank: int) -> Expr:
-    """A vector, or a scalar, as something that broadcasts along an axis."""
+    """Returns a vector or scalar in a shape that broadcasts along an axis."""
     type_ = vector.checked_type
     if not isinstance(type_, TensorType) or len(type_.shape) == 0 or int(type_.shape[0]) == 1:
         return named_op("reshape")(vector, newshape=[]) if len(type_.shape) else vector
@@ -49,7 +50,7 @@ def _quantized(data: Expr, scale: Expr, zero: Expr, axis: int, rank: int, dtype:
 def _quantize(call: Call) -> Expr | None:
     data, scale, zero = call.args
     dtype = call.checked_type.dtype
-    if dtype not in ("int8", "uint8", "int16"):  # float32 does not hold all of int32
+    if dtype not in ("int8", "uint8", "int16"):  # float32 cannot represent all int32 numbers
         return None
     return _quantized(data, scale, zero, call.attrs.axis, len(data.checked_type.shape), dtype)
 
@@ -66,7 +67,8 @@ def _without_zero(data: Expr, zero: Expr, axis: int) -> Expr:
 
 
 def _contraction(name: str, weight_axis):
-    """An operator of integers without zero points; weight_axis(attributes): that of the weight's output channels."""
+    """Returns the rule of an operator on integers without zero points. weight_axis(attributes) is the axis of the
+    weight's output channels."""
 
     def rule(call: Call) -> Expr | None:
         data, weight, _, data_zero, _, weight_zero = call.args

@@ -1,6 +1,6 @@
-"""Passes that take a rule, a size or a type of the user's: Legalize, AlterOpLayout, DenseToSparse, ChangeBatch, ...
+"""Passes that take a rule, a size or a type: Legalize, AlterOpLayout, DenseToSparse, ChangeBatch, ...
 
-def narrow(call):                                     # typed; gives an expression of the same type, or None
+def narrow(call):                                     # typed; returns an expression of the same type, or None
     return relay.nn.relu(call.args[0]) if call.attrs.a_min == 0 and call.attrs.a_max > 1e30 else None
 
 mod = relay.transform.Legalize({"clip": narrow})(mod)
@@ -47,12 +47,12 @@ __all__ = [
 ]
 
 
-# --- rules of operators -----------------------------------------------------------------------------------------------
+# --- rules by operator ------------------------------------------------------------------------------------------------
 def _by_operator(rules: dict[str, Callable] | None):
     if rules is None:
         return None
     for name in rules:
-        Op.get(name)  # there is such an operator
+        Op.get(name)  # raises if there is no such operator
 
     def rule(call):
         own = rules.get(call.op.name)
@@ -62,22 +62,22 @@ def _by_operator(rules: dict[str, Callable] | None):
 
 
 def Legalize(rules: dict[str, Callable[[Call], Expr | None]] | None = None) -> Pass:
-    """Replaces calls of operators by what their rules give: rule(call) is an expression of the call's type, or None.
-    The call and its arguments have types. Without rules operators become their definitions in others, where they have
-    one."""
+    """Replaces calls of operators by the results of their rules. rule(call) returns an expression of the call's type,
+    or None. The call and its arguments are typed. Without rules, composite operators are replaced by their definitions.
+    """
     return CorePass(PassInfo(1, "Legalize"), "legalize", hooks={"legalize": _by_operator(rules)})
 
 
 def AlterOpLayout(rules: dict[str, Callable[[Call], list[str] | None]] | None = None) -> Pass:
-    """Brings calls into the layouts that their rules give, and what stands between them along: rule(call) is
-    [layout of the data, of the weights, of the result], the first or the first two, or None. Layouts may have blocks,
-    as ["NCHW16c", "OIHW16i16o"]: that they do not divide the channels is an error. Without rules convolutions with
-    channels in front get them behind."""
+    """Converts calls to the layouts that their rules return, and the operators between them as well. rule(call) returns
+    [layout of the data, of the weights, of the result], a prefix of this list, or None. Layouts may have blocks, such
+    as ["NCHW16c", "OIHW16i16o"]; channels that are not divisible by the block size are an error. Without rules,
+    convolutions with channels in front are converted to channels last."""
     return CorePass(PassInfo(3, "AlterOpLayout"), "alter_op_layout", hooks={"alter_layout": _by_operator(rules)})
 
 
 def SplitArgs(max_function_args: int) -> Pass:
-    """Makes trees of concatenations, stacks and splits of more than so many parts."""
+    """Splits concatenations, stacks and splits of more than this number of parts into trees."""
     if max_function_args < 2:
         raise ValueError(f"a concatenation has at least 2 parts: max_function_args cannot be {max_function_args}")
     return CorePass(PassInfo(1, "SplitArgs"), "limit_width", {"limit_width.max_width": max_function_args})
@@ -85,8 +85,8 @@ def SplitArgs(max_function_args: int) -> Pass:
 
 # --- sparse weights ---------------------------------------------------------------------------------------------------
 def blocks(matrix: np.ndarray, block: tuple[int, int]):
-    """A matrix in blocks, those of zeros left out: (values, columns, where rows begin); None: blocks do not divide
-    it."""
+    """Returns the nonzero blocks of a matrix as (values, columns, row begins), or None if the block size does not
+    divide the shape."""
     (rows, columns), (height, width) = matrix.shape, block
     if rows % height or columns % width:
         return None
@@ -98,7 +98,7 @@ def blocks(matrix: np.ndarray, block: tuple[int, int]):
 
 
 def _sparse_parts(matrix: np.ndarray, block: tuple[int, int], threshold: float):
-    """The constants of a sparse matrix whose share of zeros (in blocks) is at least `threshold`; else None."""
+    """Returns the constants of a sparse matrix, or None if its share of zeros (in blocks) is below `threshold`."""
     parts = blocks(matrix, block)
     if parts is None or parts[0].size == 0 or 1 - parts[0].size / matrix.size < threshold:
         return None
@@ -110,8 +110,8 @@ def _weight(e) -> np.ndarray | None:
 
 
 def DenseToSparse(blocksize: tuple[int, int] = (1, 1), sparsity_threshold: float = 0.8) -> Pass:
-    """Makes nn.sparse_dense of nn.dense whose constant weights are zero to at least a share of sparsity_threshold, in
-    blocks of (rows, columns) that are kept or left out as a whole."""
+    """Replaces nn.dense by nn.sparse_dense if the share of zeros in its constant weights is at least
+    sparsity_threshold. Zeros are counted in blocks of (rows, columns), which are kept or left out as a whole."""
 
     def rule(call):
         weight = _weight(call.args[1])
@@ -126,8 +126,9 @@ def DenseToSparse(blocksize: tuple[int, int] = (1, 1), sparsity_threshold: float
 
 
 def Conv2dToSparse(blocksize: tuple[int, int] = (1, 1), sparsity_threshold: float = 0.8) -> Pass:
-    """Makes nn.sparse_conv2d of convolutions of one pixel whose constant weights are zero to at least a share of
-    sparsity_threshold: without padding, strides or groups, in NHWC with HWIO or NCHW with OIHW."""
+    """Replaces 1 x 1 convolutions by nn.sparse_conv2d if the share of zeros in their constant weights is at least
+    sparsity_threshold. They must have no padding, strides or groups, and the layouts NHWC with HWIO or NCHW with OIHW.
+    """
 
     def rule(call):
         attrs, weight = call.attrs, _weight(call.args[1])
@@ -146,8 +147,8 @@ def Conv2dToSparse(blocksize: tuple[int, int] = (1, 1), sparsity_threshold: floa
 
 # --- sizes and types of parameters ------------------------------------------------------------------------------------
 def ChangeBatch(data: dict[Var, int], batch_size: int = 16) -> Pass:
-    """Gives parameters of @main another batch: {parameter, or its name: the axis of the batch}. All other types
-    follow."""
+    """Changes the batch size of parameters of @main: {parameter, or its name: the axis of the batch}. All other types
+    are inferred."""
     axes = {var if isinstance(var, str) else var.name_hint: axis for var, axis in data.items()}
 
     def run(mod, ctx):
@@ -179,7 +180,7 @@ class _Substitute(ExprMutator):
 
 
 def _with_params(f: Function, new: dict[Var, Var]) -> Function:
-    """The function with other parameters; the type of its result is inferred anew."""
+    """Returns the function with other parameters. The type of its result is inferred again."""
     body = _Substitute(new).visit(f.body)
     return Function([new.get(p, p) for p in f.params], body, None, f.type_params, f.attrs)
 
@@ -219,7 +220,7 @@ class _ChangeDatatype(ExprMutator):
 
 
 def ChangeDatatype(src: str, dst: str) -> Pass:
-    """Makes every parameter, constant and attribute of one element type one of another."""
+    """Converts every parameter, constant and attribute of one element type to another."""
 
     def run(mod, ctx):
         out = mod.clone()
@@ -231,8 +232,9 @@ def ChangeDatatype(src: str, dst: str) -> Pass:
 
 
 def recast(expr: Expr, dtype: str, out_dtype: str, ops: list[str] | None = None, skip_layers=()) -> Expr:
-    """Calls of `ops` (nn.conv2d, if none are given) on arguments of element type dtype, with results of out_dtype that
-    are cast back; those of `skip_layers` stay, counted from 0 in the order of evaluation, from behind below zero."""
+    """Returns the expression with calls of `ops` (by default nn.conv2d) on arguments of type `dtype`, with results of
+    type `out_dtype` that are cast back. Calls in `skip_layers` stay unchanged; they are counted from 0 in the order of
+    evaluation, negative numbers from the end."""
     names = ops or ["nn.conv2d"]
     found: list[Call] = []
 
@@ -261,10 +263,10 @@ def recast(expr: Expr, dtype: str, out_dtype: str, ops: list[str] | None = None,
     return changed if isinstance(expr, Function) else changed.body
 
 
-# --- functions for compilers of others --------------------------------------------------------------------------------
+# --- functions for other compilers ------------------------------------------------------------------------------------
 def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter: str = "") -> Pass:
-    """Makes global functions, under their global_symbol, of functions inside of others that have one and are for a
-    compiler: that of `compiler_filter`, or any."""
+    """Turns inner functions for a compiler into global functions named by their global_symbol. `compiler_filter` is the
+    compiler, or "" for any."""
 
     def run(mod, ctx):
         out = mod.clone()
@@ -290,8 +292,8 @@ def OutlineCompilerFunctionsWithExistingGlobalSymbols(compiler_filter: str = "")
 
 
 def MarkCompilerFunctionsAsExtern(compiler_filter: str = "") -> Pass:
-    """Gives global functions for a compiler, that of `compiler_filter` or any, the one attribute Extern=1: they are
-    somebody else's to compile. What they compute, and who calls them, stays."""
+    """Replaces the attributes of global functions for a compiler by Extern=1, because they are compiled elsewhere.
+    `compiler_filter` is the compiler, or "" for any. Bodies and callers stay unchanged."""
 
     def run(mod, ctx):
         out = mod.clone()
@@ -307,7 +309,7 @@ def MarkCompilerFunctionsAsExtern(compiler_filter: str = "") -> Pass:
 
 
 def InlineCompilerFunctionsBoundTo(global_vars: list[GlobalVar | str]) -> Pass:
-    """Puts the bodies of these functions, which are for a compiler of others, back where they are called."""
+    """Inlines these functions, which were marked for another compiler, where they are called."""
     names = [var if isinstance(var, str) else var.name_hint for var in global_vars]
     marks = ("Compiler", "Primitive", "global_symbol", "Composite", "PartitionedFromPattern")
 

@@ -1,4 +1,4 @@
-"""Places of expressions: those of the printed program, their numbers, numbers for those that share one.
+"""Spans, the places of expressions: in the printed program, by number, and with suffixes where calls share one.
 
 mod = relay.transform.AnnotateSpans()(mod)                # call.span is a line and a column of mod.astext()
 mod = relay.transform.CapturePostDfsIndexInSpans()(mod)   # call.span.source_name is "index:4:7"
@@ -16,7 +16,7 @@ __all__ = ["AnnotateSpans", "CapturePostDfsIndexInSpans", "tag_suffixes"]
 
 
 def AnnotateSpans() -> Pass:
-    """Gives expressions their places in the program as it is printed."""
+    """Sets the span of each expression to its place in the printed program."""
 
     def run(mod, ctx):
         return run_passes(parse(mod.astext(), "GeneratedSource", None), ["infer_type"])
@@ -25,7 +25,7 @@ def AnnotateSpans() -> Pass:
 
 
 class _Placed(ExprMutator):
-    """The expression with place(node) as the span of every node that it gives one for."""
+    """Copies an expression with place(node) as the span of every node for which it returns one."""
 
     def __init__(self, place):
         super().__init__()
@@ -44,7 +44,7 @@ class _Placed(ExprMutator):
 
 
 def _dominators(root: Expr, index: dict[Expr, int]) -> dict[int, int]:
-    """Of each node's number that of the first node that all ways from it to the result come by."""
+    """Returns the dominator of each node, by number: the first node that all paths to the result pass through."""
     users: dict[int, list[int]] = {}
     for node, number in index.items():
         for child in children(node):
@@ -70,8 +70,8 @@ def _numbered(function: Function) -> Function:
 
 
 def CapturePostDfsIndexInSpans() -> Pass:
-    """Makes "index:<number>:<number of the dominator>" the name of every node's place: numbers of the order of
-    evaluation, from 0 in each function."""
+    """Sets the name of every node's span to "index:<number>:<number of the dominator>". Nodes are numbered from 0 in
+    each function, in the order of evaluation."""
 
     def run(mod, ctx):
         out = mod.clone()
@@ -102,7 +102,7 @@ def _tagged(function: Function) -> Function:
 
 
 def tag_suffixes(mod: IRModule) -> IRModule:
-    """The module with _PART_0, _PART_1, ... behind the places' names of calls that share one."""
+    """Returns the module with the suffixes _PART_0, _PART_1, ... on the names of spans that several calls share."""
     out = mod.clone()
     for var, function in mod.functions.items():
         out[var] = _tagged(function)

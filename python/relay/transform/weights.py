@@ -1,4 +1,4 @@
-"""Rewrites of weights that are parameters: their values, given apart, change with the program.
+"""Passes that rewrite weights which are parameters. Their values, which are passed separately, change with the program.
 
 f, params = relay.weights.simplify_fc_transpose(f, params)                       # transposes them once
 f, params = relay.weights.sparse_dense(f, params, (1, 1), 0.8)                   # w becomes w.data, w.indices, w.indptr
@@ -32,12 +32,12 @@ __all__ = [
     "sparse_dense",
 ]
 
-# The names of weights that are worth it, and of each [blocks, rows, columns of a block, columns, begins of rows].
+# The names of the weights that are sparse enough, and for each [blocks, rows, columns of a block, columns, row begins].
 SparseAnalysisResult = collections.namedtuple("SparseAnalysisResult", ["weight_name", "weight_shape"])
 
 
 def _values(weight) -> np.ndarray:
-    """An array of any framework, by NumPy."""
+    """Returns a NumPy array of an array of any framework."""
     return np.asarray(weight) if isinstance(weight, np.ndarray) else as_numpy(array(weight))
 
 
@@ -46,7 +46,7 @@ def _is_call(e, name: str) -> bool:
 
 
 class _Rule(ExprMutator):
-    """Calls as rule(call before, call with new arguments) gives them; None: as they are."""
+    """Replaces calls by rule(original call, call with new arguments), or keeps them if it returns None."""
 
     def __init__(self, rule: Callable[[Call, Call], Expr | None]):
         super().__init__()
@@ -59,7 +59,7 @@ class _Rule(ExprMutator):
 
 
 def _weight_pass(name: str, level: int, rule: Callable[[Call, Call], Expr | None]) -> Pass:
-    """A pass of @main that takes new free variables as parameters, behind those that are still used."""
+    """Returns a pass on @main that adds new free variables as parameters, after those that are still used."""
 
     def run(mod, ctx):
         out = mod.clone()
@@ -83,8 +83,8 @@ def _converted(func: Function, made: Pass) -> Function:
 
 # --- transposed weights -----------------------------------------------------------------------------------------------
 def SimplifyFCTranspose(target_weights: Iterable[str]) -> Pass:
-    """Makes nn.dense(x, w.T) of nn.dense(x, transpose(w)) for parameters w of these names: the parameter `w.T` has the
-    transposed shape, and takes the transposed values."""
+    """Replaces nn.dense(x, transpose(w)) by nn.dense(x, w.T) for parameters w with these names. The parameter `w.T` has
+    the transposed shape, and takes the transposed values."""
     names, new = {str(name) for name in target_weights}, {}
 
     def rule(before, now):
@@ -104,7 +104,7 @@ def SimplifyFCTranspose(target_weights: Iterable[str]) -> Pass:
 
 
 def simplify_fc_transpose(func: Function, params: dict) -> tuple[Function, dict]:
-    """The function with the transposes of its weights done in `params`."""
+    """Returns the function and `params` with transposed weights."""
     typed = run_passes(IRModule({"main": func}), ["infer_type"])["main"]
     names = [name for name in search_fc_transpose(typed) if name in params]
     changed = _converted(typed, SimplifyFCTranspose(names))
@@ -128,7 +128,7 @@ def _weights_of(expr: Expr, op_name: str) -> list[tuple[str, Call]]:
 
 
 def _process(weights, params: dict, block: tuple[int, int], threshold: float) -> SparseAnalysisResult:
-    """Puts the parts of matrices that are sparse enough into `params`. `weights`: (name, matrix)."""
+    """Puts the parts of sufficiently sparse matrices into `params`. `weights`: (name, matrix)."""
     names, shapes = [], []
     for name, matrix in weights:
         parts = blocks(matrix, block)
@@ -143,14 +143,14 @@ def _process(weights, params: dict, block: tuple[int, int], threshold: float) ->
 
 
 def process_dense_params(expr: Expr, params: dict, block_size, sparsity_threshold: float) -> SparseAnalysisResult:
-    """Of the weights of nn.dense in `params`, those whose share of zero blocks is at least `sparsity_threshold` become
-    `w.data`, `w.indices` and `w.indptr` there."""
+    """Replaces weights of nn.dense in `params` by `w.data`, `w.indices` and `w.indptr` if their share of zero blocks is
+    at least `sparsity_threshold`."""
     weights = [(name, _values(params[name])) for name, _ in _weights_of(expr, "nn.dense") if name in params]
     return _process(weights, params, tuple(block_size), sparsity_threshold)
 
 
 def _pointwise(layout: str, weight: np.ndarray) -> np.ndarray | None:
-    """The matrix (output, input channels) of a convolution of one pixel."""
+    """Returns the matrix (output, input channels) of a 1 x 1 convolution."""
     oihw = weight.transpose(3, 2, 0, 1) if layout == "NHWC" else weight
     return oihw[:, :, 0, 0] if oihw.shape[2:] == (1, 1) else None
 
@@ -165,7 +165,7 @@ def _is_plain(call: Call, layout: str) -> bool:
 def process_conv2d_params(
     expr: Expr, params: dict, block_size, sparsity_threshold: float, layout: str = "NHWC"
 ) -> SparseAnalysisResult:
-    """The same of convolutions of one pixel, without padding, strides and groups."""
+    """Replaces weights of 1 x 1 convolutions without padding, strides and groups, like process_dense_params()."""
     if layout not in ("NHWC", "NCHW"):
         raise ValueError(f"the layout is NHWC or NCHW, not {layout}")
     weights = []
@@ -197,13 +197,14 @@ def _sparse_rule(op_name: str, names: Iterable[str], shapes: Iterable, make: Cal
 
 
 def DenseToSparseParameters(weight_name: Iterable[str], weight_shape: Iterable) -> Pass:
-    """Makes nn.sparse_dense of nn.dense with these parameters as weights; the shapes are process_dense_params()'s."""
+    """Replaces nn.dense by nn.sparse_dense for weights that are these parameters. The shapes are those of
+    process_dense_params()."""
     make = lambda call, parts: named_op("nn.sparse_dense")(call.args[0], *parts)  # noqa: E731
     return _weight_pass("DenseToSparse", 4, _sparse_rule("nn.dense", weight_name, weight_shape, make))
 
 
 def Conv2dToSparseParameters(weight_name: Iterable[str], weight_shape: Iterable, layout: str = "NHWC") -> Pass:
-    """Makes nn.sparse_conv2d of nn.conv2d with these parameters as weights."""
+    """Replaces nn.conv2d by nn.sparse_conv2d for weights that are these parameters."""
 
     def make(call, parts):
         return named_op("nn.sparse_conv2d")(call.args[0], *parts, layout=layout) if _is_plain(call, layout) else None
@@ -212,7 +213,7 @@ def Conv2dToSparseParameters(weight_name: Iterable[str], weight_shape: Iterable,
 
 
 def sparse_dense(func: Function, params: dict, blocksize, sparsity_threshold: float) -> tuple[Function, dict]:
-    """The function with nn.sparse_dense where the weights in `params` are sparse enough, and its parameters."""
+    """Returns the function with nn.sparse_dense for sufficiently sparse weights in `params`, and its parameters."""
     typed, out = run_passes(IRModule({"main": func}), ["infer_type"])["main"], dict(params)
     found = process_dense_params(typed, out, blocksize, sparsity_threshold)
     return _converted(typed, DenseToSparseParameters(*found)), out
@@ -221,7 +222,7 @@ def sparse_dense(func: Function, params: dict, blocksize, sparsity_threshold: fl
 def sparse_conv2d(
     func: Function, params: dict, blocksize, sparsity_threshold: float, layout: str = "NHWC"
 ) -> tuple[Function, dict]:
-    """The same with nn.sparse_conv2d."""
+    """Returns the function with nn.sparse_conv2d for sufficiently sparse weights in `params`, and its parameters."""
     typed, out = run_passes(IRModule({"main": func}), ["infer_type"])["main"], dict(params)
     found = process_conv2d_params(typed, out, blocksize, sparsity_threshold, layout)
     return _converted(typed, Conv2dToSparseParameters(*found, layout)), out
