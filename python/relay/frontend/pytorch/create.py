@@ -1,4 +1,4 @@
-"""Tensors that are made, not computed from others."""
+"""Creation of tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .conversion import Conversion, counted, number
 
 
 def filled(value=None):
-    """full, zeros, ones, and the forms that take their shape from a tensor."""
+    """Imports full, zeros, ones, and the forms that take their shape from a tensor."""
 
     def convert(c):
         fill = c.as_("fill_value") if value is None else number(value, c.dtype)
