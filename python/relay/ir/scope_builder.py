@@ -76,7 +76,7 @@ class ScopeBuilder:
         self._scopes[-1].result = value
 
     def type_of(self, expr: Expr) -> Type:
-        """Returns the type of the expression built so far, as far as the annotations determine it."""
+        """Returns the type of an expression, as far as the annotations determine it."""
         if isinstance(expr, Var) and expr.type_annotation is not None:
             return expr.type_annotation
         return infer_expr(expr).checked_type

@@ -402,7 +402,7 @@ def _leaves(value) -> list:
 
 @dataclasses.dataclass(frozen=True)
 class BenchmarkResult:
-    """Returns the seconds of one run."""
+    """The times of runs, in seconds."""
 
     results: list[float]
 

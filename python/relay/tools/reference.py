@@ -31,7 +31,7 @@ def exposed(model, names):
 
 
 def onnxruntime_values(model, inputs, names):
-    """Disables the optimiser, which would remove nodes."""
+    """Runs the model in ONNX Runtime without the optimiser, which would remove nodes."""
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(3)
@@ -64,7 +64,7 @@ def read(request, inputs):
 
 
 def tensors(values):
-    """Returns true for arrays of numbers, and false for sequences and strings."""
+    """Returns the arrays of numbers, without sequences and strings."""
     return {name: a for name, a in values.items() if isinstance(a, np.ndarray | np.generic) and a.dtype.kind in "fiub"}
 
 

@@ -33,7 +33,7 @@ from .split import computes, split
 
 
 class FallbackWarning(UserWarning):
-    """Warns that a graph runs in PyTorch, because Relay cannot import or compile it."""
+    """The warning that a graph runs in PyTorch, because Relay cannot import or compile it."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -89,8 +89,7 @@ def _report(record) -> GraphReport:
 
 
 def _breaks(reasons: list) -> list[GraphBreak]:
-    """Returns the place of a graph break. An inlined function breaks at its own line and at its call; the place is the
-    innermost."""
+    """Returns the graph breaks. An inlined function breaks at its own line and at its call; the innermost place counts."""
     found = {}
     for one in reasons:
         frame = one.user_stack[-1] if one.user_stack else None

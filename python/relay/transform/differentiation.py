@@ -220,7 +220,7 @@ def gradient(expr: Function, mod: IRModule | None = None, mode: str = "higher_or
 
 
 class FirstOrderGradient(Pass):
-    """Returns a pass that differentiates every function of a module. Functions must not contain control flow."""
+    """A pass that differentiates every function of a module. Functions must not contain control flow."""
 
     def __init__(self):
         super().__init__(PassInfo(0, "FirstOrderGradient"))

@@ -1,4 +1,5 @@
-// Another engine on the same model, in a separate Python process (python/relay/tools/bench.py), for paired measurements.
+// Another engine on the same model, in a separate Python process (python/relay/tools/bench.py), for paired
+// measurements.
 //
 //   RELAY_ASSIGN(ExternalEngine engine,
 //                ExternalEngine::start({.engine = "onnxruntime", .model = "net.onnx", .threads = 1}, inputs));

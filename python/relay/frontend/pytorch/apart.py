@@ -31,7 +31,7 @@ def _windows(begin, end, extent, shares, like: torch.Tensor) -> torch.Tensor:
 
 def _adaptive_average(axes: int):
     def function(grad, data):
-        """Returns the bounds of window i of n over an axis of size m: from floor(i m / n) to ceil((i + 1) m / n)."""
+        """Returns the gradient. Window i of n over an axis of size m is from floor(i m / n) to ceil((i + 1) m / n)."""
         for axis in range(-axes, 0):
             windows, extent = grad.shape[axis], data.shape[axis]
             i = _numbers(windows, grad)

@@ -101,7 +101,7 @@ def convolution_backward(c: Conversion):
 
 @dataclasses.dataclass(frozen=True)
 class Phase:
-    """Returns the taps that reach the positions i of an axis with (i + padding) mod stride = r, last first."""
+    """The taps that reach the positions i of an axis with (i + padding) mod stride = r, last first."""
 
     taps: list[int]
     before: int  # zeros before and after the gradient

@@ -9,7 +9,7 @@ from .conversion import Conversion, Refused, cast, counted, number, number_of_si
 
 
 def _scaled(c: Conversion, value, axis: int, inverse: bool, dtype: str):
-    """Returns the factor of a normalisation: 1, 1 / sqrt(n) or 1 / n. The inverse operator has divided by n already."""
+    """Scales by a normalisation: 1, 1 / sqrt(n) or 1 / n. The inverse operator has divided by n already."""
     power = {0: 0.0, 1: -0.5, 2: -1.0}[c("normalization")] + float(inverse)
     if power == 0:
         return value

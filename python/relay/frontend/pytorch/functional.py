@@ -25,7 +25,7 @@ from .table import LOCK, OPERATORS, key_of
 
 
 def _bytes(shape: list) -> Draw:
-    """A tensor with sizes only, which are numbers or formulas."""
+    """Returns the draw of a tensor without a value: only its sizes count, which are numbers or formulas."""
     return Draw(torch.ops.aten.empty.memory_format, (shape,), {"dtype": torch.int8})
 
 
@@ -106,7 +106,7 @@ def decompositions() -> dict:
 
 
 def _strides(val) -> list[int | None]:
-    """Returns the order of axes at the sizes of the example, without a guard on any size."""
+    """Returns the strides at the sizes of the example, without a guard on any size."""
     return [one if isinstance(one, int) else one.node.hint for one in val.stride()]
 
 
@@ -125,7 +125,7 @@ def _inverse(order: list[int]) -> list[int]:
 
 
 def _permuted(value, axes: list[int], node):
-    """Keeps the parts of complex numbers on the last axis."""
+    """Permutes the axes. The parts of complex numbers stay on the last axis."""
     return op.transpose(value, axes=[*axes, len(axes)] if is_complex(node) else axes)
 
 
@@ -138,7 +138,7 @@ def _seen(node):
 
 
 class PartsRefused(CompileError):
-    """Nodes of the graph that cannot be imported."""
+    """The error that nodes of the graph cannot be imported."""
 
     nodes: set = frozenset()
 

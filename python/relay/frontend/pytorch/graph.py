@@ -97,7 +97,7 @@ def _decomposed(program):
 
 
 def _missing(node) -> str:
-    """Reports a missing operator. An operator that is called for its effect is an argument of the call."""
+    """Describes a missing operator. An operator that is called for its effect is an argument of the call."""
     target = node.args[1] if str(node.target) == "with_effects" else node.target
     drawn = ": it draws random numbers: draw them outside of the model, and make them an input" if draws(target) else ""
     return f"operator {target}{WAYS_OUT.get(key_of(target), drawn)}"
@@ -111,7 +111,7 @@ class Problems:
         self.nodes = set()  # in all graphs
 
     def add(self, node, what: str, outer: str = "") -> None:
-        """Describes a node. `outer` is the line of the node that contains its graph."""
+        """Adds a problem. `outer` is the line of the node that contains its graph."""
         self._first.setdefault(what, f", first in `{node.name}`{line_of(node) or outer}" if node is not None else "")
         self._counts[what] += 1
         self.nodes.add(node)
@@ -134,7 +134,7 @@ class Problems:
 
 
 class NamedAlready(Exception):
-    """An operand of this node failed, and its problem is reported already."""
+    """Raised if an operand failed, whose problem is reported already."""
 
 
 class Graph:

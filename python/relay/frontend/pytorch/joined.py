@@ -16,7 +16,7 @@ _FULL = {aten.full.default, aten.full_like.default}
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Returns the positions [start, end) along an axis. The part of a selection lacks this axis."""
+    """A value at the positions [start, end) along an axis, which the value of a selection lacks."""
 
     value: torch.fx.Node
     axis: int

@@ -138,7 +138,7 @@ def bmm(c: Conversion):
 
 
 def _onto_self(c: Conversion, product):
-    """Imports beta self + alpha product."""
+    """Computes beta self + alpha product."""
     if c("alpha") != 1:
         product = op.multiply(product, number(c("alpha"), c.dtype))
     if c("beta") == 0:

@@ -86,7 +86,7 @@ def _carried_on(after, before):
 
 class _Run:
     def __init__(self, values: dict, failure: script_lines.Failure, folds: bool = False):
-        """`folds`: also evaluate values that depend on known elements only; not in branches, which contain no tensors."""
+        """`folds`: also evaluate values that depend on known elements only. Branches, without tensors, do not."""
         self.values, self.failure, self.folds = values, failure, folds  # values by name
 
     def _known(self, node, kind: str, given: list):

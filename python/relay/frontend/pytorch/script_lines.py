@@ -24,7 +24,7 @@ def frames(source_range: str) -> tuple[tuple[str, str], ...]:
 
 
 class Failure:
-    """Returns the place in the graph where an exception was raised: the line of the innermost node."""
+    """The place in the graph where an exception was raised: the line of the innermost node."""
 
     def __init__(self):
         self.line = ""  # " at net.py:12", or empty if unknown

@@ -189,7 +189,7 @@ def roll(c: Conversion):
 
 
 def _wrapped(data, pairs: list):
-    """Imports circular padding. Negative padding cuts off."""
+    """Pads circularly. Negative padding crops."""
     for axis, (before, after) in enumerate(pairs):
         if (before, after) == (0, 0):
             continue
