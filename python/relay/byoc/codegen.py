@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import subprocess
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from .. import _core
 from .._core import Function
@@ -43,6 +40,10 @@ class CSource:
 
     def code(self, symbol: str) -> tuple:
         """Returns the code in the compiler's form."""
+        import subprocess  # here, so that `import relay` stays fast
+        import tempfile
+        from pathlib import Path
+
         with tempfile.TemporaryDirectory() as folder:
             source, made = Path(folder) / "code.c", Path(folder) / "code.so"
             source.write_text(_C_PRELUDE + self.text)

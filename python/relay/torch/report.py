@@ -89,7 +89,7 @@ def _report(record) -> GraphReport:
 
 
 def _breaks(reasons: list) -> list[GraphBreak]:
-    """Returns the graph breaks. An inlined function breaks at its own line and at its call; the innermost place counts."""
+    """Returns the graph breaks. An inlined function breaks at its own line and at its call; the innermost counts."""
     found = {}
     for one in reasons:
         frame = one.user_stack[-1] if one.user_stack else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import io
 import os
-import zipfile
 
 from ..._core import IRModule
 from ...errors import CompileError, wrong_input
@@ -45,6 +44,8 @@ def read_pt2(name: str, content: bytes | None = None) -> IRModule:
 
 def is_script_file(path: str) -> bool:
     """Returns true if torch.jit.save wrote the file."""
+    import zipfile  # here, so that `import relay` stays fast
+
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
