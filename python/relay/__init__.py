@@ -13,7 +13,7 @@ print(mod.astext())
 Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.md lists the supported names.
 """
 
-import sys
+import sys as _sys
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
@@ -53,7 +53,7 @@ __version__ = version
 # Modules of the rooms that can also be imported from the package itself: `import relay.expr_functor`.
 for _part in (adt, build_module, collage, differentiation, expr, expr_functor, loops, mixed_precision, params, prelude,
               scope_builder, text, ty, type_functor, values, weights):  # fmt: skip
-    sys.modules[f"{__name__}.{_part.__name__.rpartition('.')[2]}"] = _part
+    _sys.modules[f"{__name__}.{_part.__name__.rpartition('.')[2]}"] = _part
 
 
 def passes() -> dict[str, str]:

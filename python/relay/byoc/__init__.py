@@ -22,13 +22,14 @@ from __future__ import annotations
 
 from .codegen import CSource, LibraryCode, SharedObject, register_codegen
 from .passes import partition, partition_for_dnnl
-from .report import Report, report
+from .report import Report, Row, report
 from .tables import get_pattern_table, register_pattern_table, supports, takes
 
 __all__ = [
     "CSource",
     "LibraryCode",
     "Report",
+    "Row",
     "SharedObject",
     "get_pattern_table",
     "partition",
