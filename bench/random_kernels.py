@@ -22,11 +22,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RELAY = ROOT / "build" / "release" / "bin" / "relay"
-DRAW = ROOT / "python" / "relay" / "random_net.py"
+DRAW = ROOT / "python" / "relay" / "tools" / "random_net.py"
 FOLDER = ROOT / "build" / "benchmarks" / "random"
 LEAST_US, LEAST_PART, BELOW = 100, 0.05, 0.6
 
-from relay import random_net  # noqa: E402
+from relay.tools import random_net  # noqa: E402
 
 
 def network(seed):

@@ -13,10 +13,10 @@ import time
 
 import numpy as np
 import torch
-from relay.values import Data
 from torch import nn
 
 import relay
+from relay import Data
 
 PROGRAM = pathlib.Path(__file__).parents[1] / "tree_lstm.relay"
 

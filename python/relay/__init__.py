@@ -10,44 +10,54 @@ mod = relay.IRModule({"main": relay.Function([x], relay.nn.relu(x) + x)})
 mod = relay.transform.FoldConstant()(mod)
 print(mod.astext())
 
-Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.md says what is the same.
+Scripts written for TVM's Relay run after `import relay.compat`; docs/from-tvm.md lists the supported names.
 """
 
+import sys as _sys
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
-from . import adt, analysis, byoc, dataflow_pattern, expr, expr_functor, te, text, transform, ty, type_functor, values
+from . import analysis, byoc, dataflow_pattern, te, transform
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
-from .adt import *  # noqa: F403
 from .analysis import alpha_equal
-from .arrays import array
-from .build_module import *  # noqa: F403
-from .compiled import Compiled, Port, compile, evaluate, load
-from .differentiation import grad, hessian, hvp, jvp, value_and_grad, vjp
+from .byoc import collage
+from .data import params, values
+from .data.arrays import array
+from .data.params import load_param_dict, save_param_dict
+from .data.values import *  # noqa: F403
 from .errors import CompileError, Diagnostic, InternalError
-from .expr import *  # noqa: F403
-from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from .frontend import from_module as from_pytorch
-from .loops import while_loop
+from .ir import adt, expr, expr_functor, loops, prelude, scope_builder, text, ty, type_functor
+from .ir.adt import *  # noqa: F403
+from .ir.expr import *  # noqa: F403
+from .ir.expr_functor import ExprFunctor, ExprMutator, ExprVisitor
+from .ir.loops import while_loop
+from .ir.prelude import Prelude
+from .ir.scope_builder import ScopeBuilder
+from .ir.text import *  # noqa: F403
+from .ir.ty import *  # noqa: F403
+from .ir.type_functor import TypeFunctor, TypeMutator, TypeVisitor
 from .op import operators
-from .params import load_param_dict, save_param_dict
-from .prelude import Prelude
-from .scope_builder import ScopeBuilder
-from .text import *  # noqa: F403
-from .transform import run_passes
-from .ty import *  # noqa: F403
-from .type_functor import TypeFunctor, TypeMutator, TypeVisitor
-from .values import *  # noqa: F403
+from .run import build_module
+from .run.build_module import *  # noqa: F403
+from .run.compiled import Compiled, Port, compile, evaluate, load
+from .transform import differentiation, mixed_precision, run_passes, weights
+from .transform.differentiation import grad, hessian, hvp, jvp, value_and_grad, vjp
 
-if TYPE_CHECKING:  # what the last lines of this file put here
+if TYPE_CHECKING:  # set by the last lines of this file
     from .op import *  # noqa: F403
 
 __version__ = version
 
+# Modules of the rooms that can also be imported from the package itself: `import relay.expr_functor`.
+for _part in (adt, build_module, collage, differentiation, expr, expr_functor, loops, mixed_precision, params, prelude,
+              scope_builder, text, ty, type_functor, values, weights):  # fmt: skip
+    _sys.modules[f"{__name__}.{_part.__name__.rpartition('.')[2]}"] = _part
+
 
 def passes() -> dict[str, str]:
-    """The passes, each with what it does."""
+    """Returns the passes by name, with a description of each."""
     return dict(_passes())
 
 

@@ -1,4 +1,4 @@
-"""python -m relay: the command line."""
+"""The command line: python -m relay."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Dataflow patterns: what a part of a program looks like, to match, rewrite or partition it.
+"""Dataflow patterns: descriptions of parts of a program, for matching, rewriting and partitioning.
 
     from relay.dataflow_pattern import is_op, wildcard, rewrite, DFPatternCallback
 
@@ -16,8 +16,8 @@
 
     expr = rewrite(DropDoubleRelu(), expr)
 
-A pattern object stands for one expression: used twice, it asks for the same expression in both places. docs/patterns.md
-says more.
+A pattern object stands for one expression: a pattern that is used twice must match the same expression in both places.
+See docs/patterns.md.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ __all__ = [
 
 
 class DFPattern:
-    """A pattern. p(x, y) is a call of what p matches; p | q either; + - * / calls of the operators."""
+    """A pattern. p(x, y) matches a call of an operator or function that p matches, and p | q matches either. + - * /
+    match calls of the operators."""
 
     def __init__(self, core):
         self._core = core
@@ -94,51 +95,52 @@ class DFPattern:
         return is_op("divide")(self, other)
 
     def has_attr(self, attrs: dict) -> AttrPattern:
-        """The same, of a call, function or operator with these attributes."""
+        """Returns this pattern, restricted to calls, functions or operators with these attributes."""
         return AttrPattern(self, attrs)
 
     def has_type(self, ttype) -> TypePattern:
-        """The same, of this type."""
+        """Returns this pattern, restricted to expressions of this type."""
         return TypePattern(self, ttype)
 
     def has_dtype(self, dtype: str) -> DataTypePattern:
-        """The same, a tensor with this element type."""
+        """Returns this pattern, restricted to tensors of this element type."""
         return DataTypePattern(self, dtype)
 
     def has_shape(self, shape) -> ShapePattern:
-        """The same, a tensor of this shape."""
+        """Returns this pattern, restricted to tensors of this shape."""
         return ShapePattern(self, shape)
 
     def where(self, check: Callable[[Expr], bool]) -> GuardPattern:
-        """The same, where check(expr) is true."""
+        """Returns this pattern, restricted to expressions for which check(expr) is true."""
         return GuardPattern(self, check)
 
     def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
-        """This, or what the function makes around it: conv.optional(lambda x: is_op("nn.relu")(x))."""
+        """Returns this pattern or the one that the function builds around it: conv.optional(lambda x:
+        is_op("nn.relu")(x))."""
         return self | option_constructor(self)
 
     def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
-        """This, from which every way back goes through `path` to `parent`."""
+        """Returns this pattern, if every path back from it passes through `path` to `parent`."""
         return DominatorPattern(parent, wildcard() if path is None else path, self)
 
     def match(self, expr: Expr) -> bool:
-        """Whether the expression looks like this."""
+        """Returns true if the expression matches."""
         return match(self, expr)
 
     def partition(self, expr: Expr, attrs: dict | None = None, check: Callable[[Expr], bool] | None = None) -> Expr:
-        """The expression with a call of a function in the place of each match; see partition()."""
+        """Returns the expression with each match replaced by a call of a function; see partition()."""
         return partition(self, expr, attrs, check)
 
 
 class WildcardPattern(DFPattern):
-    """Anything."""
+    """A pattern that matches any expression."""
 
     def __init__(self):
         super().__init__(_core.pattern_wildcard())
 
     def redirect_to(self, pat: DFPattern) -> None:
-        """From now on it stands for whatever `pat` matches, each time anew; where `pat` has this wildcard in it, the
-        pattern repeats:
+        """Makes this wildcard stand for whatever `pat` matches, independently at each use. If `pat` contains this
+        wildcard, the pattern repeats:
 
             again = wildcard()
             chain = is_op("nn.relu")(again)
@@ -148,7 +150,7 @@ class WildcardPattern(DFPattern):
 
 
 class ExprPattern(DFPattern):
-    """This expression, up to the names of bound variables."""
+    """Matches this expression, up to the names of bound variables."""
 
     def __init__(self, expr: Expr):
         super().__init__(_core.pattern_expr(expr))
@@ -156,7 +158,7 @@ class ExprPattern(DFPattern):
 
 
 class VarPattern(DFPattern):
-    """A variable of this name, or any."""
+    """Matches a variable of this name, or any variable without a name."""
 
     def __init__(self, name_hint: str = ""):
         super().__init__(_core.pattern_var(name_hint))
@@ -164,14 +166,14 @@ class VarPattern(DFPattern):
 
 
 class ConstantPattern(DFPattern):
-    """Any constant."""
+    """Matches any constant."""
 
     def __init__(self):
         super().__init__(_core.pattern_constant())
 
 
 class CallPattern(DFPattern):
-    """A call; args=None: with any arguments."""
+    """Matches a call. args=None allows any arguments."""
 
     def __init__(self, op: DFPattern, args: list[DFPattern] | None):
         super().__init__(_core.pattern_call(op._core, _cores(args)))
@@ -179,7 +181,7 @@ class CallPattern(DFPattern):
 
 
 class FunctionPattern(DFPattern):
-    """A function; params=None: with any parameters."""
+    """Matches a function. params=None allows any parameters."""
 
     def __init__(self, params: list[DFPattern] | None, body: DFPattern):
         super().__init__(_core.pattern_function(_cores(params), body._core))
@@ -187,7 +189,7 @@ class FunctionPattern(DFPattern):
 
 
 class IfPattern(DFPattern):
-    """if (cond) { true_branch } else { false_branch }"""
+    """Matches if (cond) { true_branch } else { false_branch }."""
 
     def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern):
         super().__init__(_core.pattern_if(cond._core, true_branch._core, false_branch._core))
@@ -195,7 +197,7 @@ class IfPattern(DFPattern):
 
 
 class LetPattern(DFPattern):
-    """let var = value; body"""
+    """Matches let var = value; body."""
 
     def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern):
         super().__init__(_core.pattern_let(var._core, value._core, body._core))
@@ -203,7 +205,7 @@ class LetPattern(DFPattern):
 
 
 class TuplePattern(DFPattern):
-    """A tuple; fields=None: of any fields."""
+    """Matches a tuple. fields=None allows any fields."""
 
     def __init__(self, fields: list[DFPattern] | None = None):
         super().__init__(_core.pattern_tuple(_cores(fields)))
@@ -211,7 +213,7 @@ class TuplePattern(DFPattern):
 
 
 class TupleGetItemPattern(DFPattern):
-    """A field of a tuple; index None or -1: any."""
+    """Matches a field of a tuple. An index of None or -1 allows any field."""
 
     def __init__(self, tuple_value: DFPattern, index: int | None = None):
         super().__init__(_core.pattern_get(tuple_value._core, -1 if index is None else index))
@@ -219,7 +221,7 @@ class TupleGetItemPattern(DFPattern):
 
 
 class AltPattern(DFPattern):
-    """One or the other."""
+    """Matches either of two patterns."""
 
     def __init__(self, left: DFPattern, right: DFPattern):
         super().__init__(_core.pattern_either(left._core, right._core))
@@ -227,7 +229,7 @@ class AltPattern(DFPattern):
 
 
 class TypePattern(DFPattern):
-    """What has this type."""
+    """Matches an expression of this type."""
 
     def __init__(self, pattern: DFPattern, ttype):
         super().__init__(_core.pattern_type(pattern._core, ttype))
@@ -235,7 +237,7 @@ class TypePattern(DFPattern):
 
 
 class DataTypePattern(DFPattern):
-    """A tensor with this element type."""
+    """Matches a tensor of this element type."""
 
     def __init__(self, pattern: DFPattern, dtype: str):
         super().__init__(_core.pattern_dtype(pattern._core, dtype))
@@ -243,7 +245,7 @@ class DataTypePattern(DFPattern):
 
 
 class ShapePattern(DFPattern):
-    """A tensor of this shape."""
+    """Matches a tensor of this shape."""
 
     def __init__(self, pattern: DFPattern, shape):
         super().__init__(_core.pattern_shape(pattern._core, shape))
@@ -251,7 +253,7 @@ class ShapePattern(DFPattern):
 
 
 class AttrPattern(DFPattern):
-    """A call, a function or an operator with these attributes. Of an operator: {"TOpPattern": its class}."""
+    """Matches a call, a function or an operator with these attributes. An operator has {"TOpPattern": its class}."""
 
     def __init__(self, pattern: DFPattern, attrs: dict):
         super().__init__(_core.pattern_attrs(pattern._core, attrs))
@@ -259,7 +261,8 @@ class AttrPattern(DFPattern):
 
 
 class GuardPattern(DFPattern):
-    """What a function of the expression says yes to; it is asked after all below it has matched."""
+    """Matches an expression that a function accepts. The function is called after everything below the expression has
+    matched."""
 
     def __init__(self, pattern: DFPattern, check: Callable[[Expr], bool]):
         super().__init__(_core.pattern_where(pattern._core, check))
@@ -267,7 +270,7 @@ class GuardPattern(DFPattern):
 
 
 class DominatorPattern(DFPattern):
-    """A child from which every way back goes through expressions like `path` to one parent."""
+    """Matches a child from which every path back leads through expressions that match `path` to a single parent."""
 
     def __init__(self, parent: DFPattern, path: DFPattern, child: DFPattern):
         super().__init__(_core.pattern_dominates(parent._core, path._core, child._core))
@@ -279,78 +282,78 @@ def _cores(patterns):
 
 
 def wildcard() -> WildcardPattern:
-    """Anything."""
+    """Matches any expression."""
     return WildcardPattern()
 
 
 def is_var(name: str = "") -> VarPattern:
-    """A variable of this name, or any."""
+    """Matches a variable of this name, or any variable without a name."""
     return VarPattern(name)
 
 
 def is_constant() -> ConstantPattern:
-    """Any constant."""
+    """Matches any constant."""
     return ConstantPattern()
 
 
 def is_expr(expr: Expr) -> ExprPattern:
-    """This expression."""
+    """Matches this expression."""
     return ExprPattern(expr)
 
 
 def is_op(op_name: str) -> ExprPattern:
-    """An operator; is_op("add")(x, y) is a call of it."""
+    """Matches an operator. is_op("add")(x, y) matches a call of it."""
     return ExprPattern(Op.get(op_name))
 
 
 def is_tuple(fields: list[DFPattern] | None = None) -> TuplePattern:
-    """A tuple of these fields, or of any."""
+    """Matches a tuple of these fields, or any tuple without `fields`."""
     return TuplePattern(fields)
 
 
 def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
-    """A field of a tuple; without an index, any."""
+    """Matches a field of a tuple, or any field without an index."""
     return TupleGetItemPattern(tuple_value, index)
 
 
 def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
-    """An if."""
+    """Matches an `if`."""
     return IfPattern(cond, true_branch, false_branch)
 
 
 def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
-    """A let."""
+    """Matches a `let`."""
     return LetPattern(var, value, body)
 
 
 def has_type(ttype, pattern: DFPattern | None = None) -> TypePattern:
-    """What has this type."""
+    """Matches an expression of this type."""
     return TypePattern(pattern or wildcard(), ttype)
 
 
 def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
-    """A tensor with this element type."""
+    """Matches a tensor of this element type."""
     return DataTypePattern(pattern or wildcard(), dtype)
 
 
 def has_shape(shape, pattern: DFPattern | None = None) -> ShapePattern:
-    """A tensor of this shape."""
+    """Matches a tensor of this shape."""
     return ShapePattern(pattern or wildcard(), shape)
 
 
 def has_attr(attrs: dict, pattern: DFPattern | None = None) -> AttrPattern:
-    """A call, function or operator with these attributes."""
+    """Matches a call, function or operator with these attributes."""
     return AttrPattern(pattern or wildcard(), attrs)
 
 
 def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
-    """A child from which every way back goes through expressions like `path` to one parent."""
+    """Matches a child from which every path back leads through expressions that match `path` to a single parent."""
     return DominatorPattern(parent, path, child)
 
 
 class NodeMap(Mapping):
-    """node_map[p]: the list of what pattern p stands for in a match: one expression, or one each time that a redirected
-    wildcard repeats it."""
+    """The expressions of a match by pattern. node_map[p] is a list with one expression, or with one for each repetition
+    of a redirected wildcard."""
 
     def __init__(self, found: dict):
         self._found = found
@@ -374,9 +377,9 @@ class NodeMap(Mapping):
 
 
 class DFPatternCallback:
-    """A rule of rewrite(): self.pattern, and callback() that says what stands in the place of a match.
+    """A rule of rewrite(): self.pattern, and callback(), which returns the replacement of a match.
 
-    require_type: `pre` has a checked_type. rewrite_once: one sweep only.
+    require_type: `pre` has a checked_type. rewrite_once: apply the rule in one sweep only.
     """
 
     def __init__(self, require_type: bool = False, rewrite_once: bool = False):
@@ -385,25 +388,25 @@ class DFPatternCallback:
         self.rewrite_once = rewrite_once
 
     def callback(self, pre: Expr, post: Expr, node_map: NodeMap) -> Expr:
-        """`pre`: the match before this sweep over the program; `post`: with what has been replaced below it; `node_map`
-        is about `post`. Gives `post` back when there is nothing to do."""
+        """Returns the replacement of a match. `pre` is the match before this sweep over the program, and `post` is the
+        same with the replacements below it. `node_map` refers to `post`. Return `post` to leave the match unchanged."""
         raise NotImplementedError(f"{type(self).__name__} has no callback(pre, post, node_map)")
 
     def rewrite(self, expr: Expr) -> Expr:
-        """The expression after this rule."""
+        """Returns the expression after this rule."""
         return rewrite(self, expr)
 
 
 def match(pattern: DFPattern, expr: Expr) -> bool:
-    """Whether the expression looks like the pattern."""
+    """Returns true if the expression matches the pattern."""
     return _core.pattern_match(pattern._core, expr) is not None
 
 
 def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, mod: IRModule | None = None) -> Expr:
-    """The expression after the rules, which are applied one after another until none changes it.
+    """Returns the expression after the rules, which are applied one after another until none changes it.
 
-    In one sweep of a rule matches do not overlap (those nearer to the result win), and no value inside one is used
-    outside of it. `mod` gives the types of global functions.
+    In one sweep of a rule, matches do not overlap (those nearer to the result win), and no value inside a match is used
+    outside it. `mod` provides the types of global functions.
     """
     rules = []
     for one in [callbacks] if isinstance(callbacks, DFPatternCallback) else callbacks:
@@ -426,8 +429,9 @@ def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, 
 def partition(
     pattern: DFPattern, expr: Expr, attrs: dict | None = None, check: Callable[[Expr], bool] | None = None
 ) -> Expr:
-    """The expression with a call of a function in the place of each match that check() says yes to.
+    """Returns the expression with each match that check() accepts replaced by a call of a function.
 
-    Wildcards and variables of the pattern become parameters; the function has `attrs` and PartitionedFromPattern.
+    Wildcards and variables of the pattern become parameters. The function has the attributes `attrs` and
+    PartitionedFromPattern.
     """
     return _core.pattern_partition(pattern._core, expr, attrs, check or (lambda e: True))

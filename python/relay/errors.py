@@ -1,4 +1,4 @@
-"""What goes wrong: CompileError for mistakes in a program, model, option or input; InternalError for bugs in Relay."""
+"""Exceptions: CompileError for mistakes in a program, model, option or input; InternalError for bugs in Relay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _core
 
 @dataclasses.dataclass(frozen=True)
 class Diagnostic:
-    """One problem: what is wrong, where, and the way out."""
+    """A problem: a message, its place, and a way out."""
 
     severity: str  # "error" or "warning"
     kind: str  # "constraint"
@@ -23,8 +23,8 @@ class Diagnostic:
     labels: list
     notes: list
     help: str
-    text: str  # rendered, as in the exception's message
-    end_line: int | None = None  # where the place ends
+    text: str  # the rendered text, as in the exception's message
+    end_line: int | None = None  # the end of the place
     end_column: int | None = None
 
     def __str__(self) -> str:
@@ -32,7 +32,7 @@ class Diagnostic:
 
 
 class CompileError(Exception):
-    """Something that the user can put right. str(error) is the rendered text, error.diagnostics the single problems."""
+    """A mistake that the user can correct. str(error) is the rendered text; error.diagnostics lists the problems."""
 
     def __init__(self, text: str, diagnostics: str | list = ()):
         super().__init__(text)
@@ -52,15 +52,15 @@ class InternalError(Exception):
 
 
 def wrong_input(message: str, help: str) -> CompileError:
-    """What the runtime says too (R0601), for what is found out in Python."""
+    """Returns the error that the runtime reports for a wrong input (R0601), for problems found in Python."""
     return CompileError(*_core.told("wrong_input", message, help))
 
 
 def bad_literal(message: str, help: str) -> CompileError:
-    """What the parser says too (R0102)."""
+    """Returns the error that the parser reports for a bad literal (R0102)."""
     return CompileError(*_core.told("bad_literal", message, help))
 
 
 def bad_option(message: str, help: str) -> CompileError:
-    """What the compiler says too (R0504)."""
+    """Returns the error that the compiler reports for a bad option (R0504)."""
     return CompileError(*_core.told("bad_option", message, help))

@@ -1,4 +1,4 @@
-"""Models of Hugging Face's transformers that Relay runs: their classes, pipelines and generate(), with Relay's kernels.
+"""Hugging Face transformers models that run in Relay's kernels, with their own classes, pipelines and generate().
 
 import relay.hf
 model = relay.hf.load("folder or id")
@@ -26,10 +26,10 @@ def _transformers():
 
 
 def _class_of(transformers, name: str):
-    """The class that the configuration names, else the one without a head."""
+    """Returns the class that the configuration names, or the class without a head."""
     try:
         config = transformers.AutoConfig.from_pretrained(name)
-    except (OSError, ValueError) as error:  # what transformers raises for what it cannot find or read
+    except (OSError, ValueError) as error:  # raised by transformers for models that it cannot find or read
         raise wrong_input(
             f"{name} is not a model of transformers: {str(error).splitlines()[0]}",
             "give a folder that save_pretrained wrote, or the id of a model on the hub",
@@ -42,31 +42,33 @@ _ASSISTED = ("assistant_model", "prompt_lookup_num_tokens", "assistant_early_exi
 
 
 def generate(self, *args, **named):
-    """transformers' generate(); where nobody says which cache, one of fixed size.
+    """Calls transformers' generate(), with a cache of fixed size unless another cache is chosen.
 
-    It has the name of the method, so that pickles of the model find that.
+    The function has the name of the method, so that pickles of the model find the method.
     """
     config = named.get("generation_config") or self.generation_config
-    assisted = any(named.get(one, getattr(config, one, None)) is not None for one in _ASSISTED)  # takes steps back
+    # Assisted generation steps back in the cache, which must not be static.
+    assisted = any(named.get(one, getattr(config, one, None)) is not None for one in _ASSISTED)
     if named.get("past_key_values") is None and config.cache_implementation is None and not assisted:
         named.setdefault("cache_implementation", "static")
     return type(self).generate(self, *args, **named)
 
 
 def load(model, *, model_class: type | None = None, dynamic: bool | None = None, freeze: bool = True, **options):
-    """The model for inference, as transformers' class of it; its forward runs in Relay's kernels.
+    """Returns the model for inference, as an instance of its transformers class. Its forward method runs in Relay's
+    kernels.
 
-    model: a folder that save_pretrained wrote, an id of the hub, or a PreTrainedModel, which is put into eval()
-    and shares its weights with the result.
-    model_class: transformers' class; the one that the configuration names, where it is not given. dynamic: of
-    torch.compile; models that generate have sizes that vary from the start. freeze and options: see
-    relay.torch.dynamo.Options. With freeze=False the weights are those of the safetensors file, mapped and not copied;
-    with True the kernels have packed copies of them: a weight that is changed in place is noticed, unless it is written
-    through `.data`.
+    model: a folder that save_pretrained wrote, the id of a model on the hub, or a PreTrainedModel, which is put into
+    eval() mode and shares its weights with the result.
+    model_class: the transformers class, by default the one that the configuration names.
+    dynamic: as for torch.compile. By default, models that generate have variable sizes from the start.
+    freeze, options: see relay.torch.dynamo.Options. With freeze=False, the weights are those of the safetensors file,
+    mapped and not copied. With freeze=True, the kernels have packed copies of the weights. In-place changes of weights
+    are noticed unless they are made through `.data`.
 
-    The result works in transformers.pipeline. Its generate() keeps keys and values in a cache of fixed size that each
-    step updates in place, where the model supports one ("static"); generate(..., cache_implementation="dynamic") takes
-    one that grows, generate(..., past_key_values=cache) the caller's. Raises CompileError (R0601) where transformers is
+    The result works in transformers.pipeline. If the model supports it, generate() keeps keys and values in a cache of
+    fixed size ("static"), which each step updates in place. generate(..., cache_implementation="dynamic") uses a
+    growing cache, and generate(..., past_key_values=cache) the caller's. Raises CompileError (R0601) if transformers is
     missing or has no such model.
     """
     transformers = _transformers()

@@ -1,13 +1,13 @@
-"""Tensor expressions: what each element of an operator's result is.
+"""Tensor expressions, which define each element of an operator's result.
 
     def compute(x, w):                     # relay.te.Tensor: name, shape, dtype
         rows, columns = x.shape[0], w.shape[1]
         return te.sum((rows, columns), (x.shape[1],), lambda i, j, k: x[i, k] * w[k, j])
 
-A body is a function of the indices, numbers of int64, and gives a number: made of elements x[i, j], numbers of Python,
-+ - * / // %, comparisons (with & and | between them), and the functions below. Both sides of an operation have one
-element type; cast() changes it. select(c, a, b) evaluates only the side that is chosen. An index outside of a tensor
-that nothing guards reads the nearest element that there is.
+A body is a function from indices (int64 numbers) to a number. It is built from elements x[i, j], Python numbers, + - *
+/ // %, comparisons (joined by & and |), and the functions below. Both operands of an operation have the same element
+type; cast() changes it. select(c, a, b) evaluates only the chosen side. An unguarded index outside a tensor reads the
+nearest element.
 """
 
 from __future__ import annotations
@@ -149,14 +149,14 @@ def _index(value) -> _core.Dim:
 
 
 def number(value, dtype: str = "float32") -> Number:
-    """A constant; of a size of a shape, its value: number(x.shape[0], "float32")."""
+    """Returns a constant, or the value of a size of a shape: number(x.shape[0], "float32")."""
     if isinstance(value, _core.Dim):
         return cast(Number(value), dtype)
     return Number(_core.te_number(value, dtype))
 
 
 def _pair(a, b) -> tuple[Number, Number]:
-    """Both as numbers of one type: what is not one takes that of the other."""
+    """Returns both operands as numbers of one type. A plain number takes the type of the other operand."""
     if isinstance(a, _core.Dim):
         a = Number(a)
     if isinstance(b, _core.Dim):
@@ -190,22 +190,22 @@ def _logical(op: str, a, b) -> Number:
 
 
 def minimum(a, b) -> Number:
-    """The lesser; NaN if one is."""
+    """Returns the lesser number, or NaN if either is NaN."""
     return _binary("min", a, b)
 
 
 def maximum(a, b) -> Number:
-    """The greater; NaN if one is."""
+    """Returns the greater number, or NaN if either is NaN."""
     return _binary("max", a, b)
 
 
 def power(a, b) -> Number:
-    """a to the power of b."""
+    """Returns a to the power of b."""
     return _binary("power", a, b)
 
 
 def select(condition: Number, then, otherwise) -> Number:
-    """`then` where the condition holds; only the side that is chosen is evaluated."""
+    """Returns `then` if the condition holds, otherwise the other value. Only the chosen side is evaluated."""
     if condition.dtype != "bool":
         raise TypeError(f"the condition is {condition.dtype}")
     then, otherwise = _pair(then, otherwise)
@@ -213,7 +213,7 @@ def select(condition: Number, then, otherwise) -> Number:
 
 
 def cast(value: Number, dtype: str) -> Number:
-    """The number in another element type."""
+    """Returns the number converted to another element type."""
     return Number(_core.te_cast(dtype, value.core))
 
 
@@ -249,7 +249,7 @@ for _op in (
 
 
 def sigmoid(x: Number) -> Number:
-    """1 / (1 + exp(-x))"""
+    """Returns 1 / (1 + exp(-x))."""
     return 1.0 / (1.0 + globals()["exp"](-x))
 
 
@@ -263,7 +263,7 @@ def _core_of(value, what: str) -> _core.Dim:
 
 
 def compute(shape, body: Callable, name: str = "") -> Tensor:
-    """out[i, j, ..] = body(i, j, ..)"""
+    """Defines out[i, j, ..] = body(i, j, ..)."""
 
     def of(axes):
         return _core_of(body(*map(Number, axes)), "the body")
@@ -272,7 +272,7 @@ def compute(shape, body: Callable, name: str = "") -> Tensor:
 
 
 def reduce(combiner: str, shape, extents, body: Callable, name: str = "") -> Tensor:
-    """out[i, ..] = the sum ("sum", "prod", "max", "min") of body(i, .., k, ..) over k < extents[0], .."""
+    """Defines out[i, ..] as the "sum", "prod", "max" or "min" of body(i, .., k, ..) over k < extents[0], .."""
 
     def of(axes, inner):
         return _core_of(body(*map(Number, axes), *map(Number, inner)), "the body")
@@ -281,12 +281,12 @@ def reduce(combiner: str, shape, extents, body: Callable, name: str = "") -> Ten
 
 
 def sum(shape, extents, body: Callable, name: str = "") -> Tensor:  # noqa: A001
-    """out[i, ..] = the sum of body(i, .., k, ..) over k < extents[0], .."""
+    """Defines out[i, ..] as the sum of body(i, .., k, ..) over k < extents[0], .."""
     return reduce("sum", shape, extents, body, name)
 
 
 def outputs(results) -> list[_core.TeTensor]:
-    """What an operator's compute gave, as a list."""
+    """Returns the results of an operator's compute function as a list."""
     results = results if isinstance(results, (tuple, list)) else (results,)
     for result in results:
         if not isinstance(result, Tensor):

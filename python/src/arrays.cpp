@@ -115,7 +115,7 @@ std::optional<Tensor> plain_numpy(nb::handle value) {
   return Tensor::view(buffer->buf, Shape(buffer->shape, buffer->shape + buffer->ndim), *type, std::move(owner));
 }
 
-static nb::object numpy(nb::handle self) { return nb::module_::import_("relay.arrays").attr("numpy")(self); }
+static nb::object numpy(nb::handle self) { return nb::module_::import_("relay.data.arrays").attr("numpy")(self); }
 
 nb::object numpy_result(Array array) {
   const DType type = array.value.dtype();

@@ -35,7 +35,7 @@ struct Array {
 };
 
 // `value` without a copy, if it is a NumPy array (not of a subclass) whose elements can be used directly: row-major,
-// aligned, of a type that NumPy has. Otherwise unset; relay.arrays.array documents the conversion.
+// aligned, of a type that NumPy has. Otherwise unset; relay.data.arrays.array documents the conversion.
 std::optional<Tensor> plain_numpy(nb::handle value);
 // A NumPy array that shares memory, with a dtype of ml_dtypes if NumPy lacks the type.
 nb::object numpy_result(Array array);

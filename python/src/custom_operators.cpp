@@ -26,7 +26,7 @@ static nb::dict attributes_of(const op::OpDef& def, const Attrs& attrs) {
   return out;
 }
 
-// In the format of load() in relay/callbacks.py.
+// In the format of load() in relay/data/callbacks.py.
 static std::string payload_of(const op::OpDef& def, const Attrs& attrs) {
   nb::gil_scoped_acquire held;
   return nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(attributes_of(def, attrs)));
@@ -214,7 +214,7 @@ static op::Callback callback_for(const op::OpDef& def, const Kept& function) {
           nb::list inputs, outputs;
           for (const Tensor& t : in) inputs.append(Array{t, false});
           for (const Tensor& t : results) outputs.append(Array{t, true});
-          const nb::object callbacks = nb::module_::import_("relay.callbacks");
+          const nb::object callbacks = nb::module_::import_("relay.data.callbacks");
           callbacks.attr("run")(callbacks.attr("bound")(*function, attributes_of(def, attrs)), inputs, outputs);
           return ok();
         });

@@ -40,7 +40,7 @@ std::string one_line(nb::python_error& error) {
 
 // --- the library "python" --------------------------------------------------------------------------------------------
 
-static nb::object callbacks() { return nb::module_::import_("relay.callbacks"); }
+static nb::object callbacks() { return nb::module_::import_("relay.data.callbacks"); }
 
 static void say(relay_external_error* error, const std::string& text) {
   std::strncpy(error->text, text.c_str(), sizeof(error->text) - 1);

@@ -157,7 +157,7 @@ static void add_functions(nb::module_& m) {
 static void add_values(nb::module_& m) {
   nb::class_<Constant, ExprNode>(m, "Constant", "Constant(relay.array([1.0, 2.0])); relay.const is shorter.")
       .def(nb::new_([](nb::handle data, const OptSpan& span) {
-             nb::object array = nb::module_::import_("relay.arrays").attr("array")(data);
+             nb::object array = nb::module_::import_("relay.data.arrays").attr("array")(data);
              return constant(nb::cast<const Array&>(array).value, or_here(span));
            }),
            nb::arg("data"), nb::arg("span") = nb::none())

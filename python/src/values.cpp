@@ -1,4 +1,4 @@
-// Values of programs: tensors, tuples, data, functions, references. python/relay/values.py makes Python objects of
+// Values of programs: tensors, tuples, data, functions, references. python/relay/data/values.py makes Python objects of
 // them.
 #include "relay/input/values.h"
 

@@ -23,7 +23,7 @@ import skimage.data
 from PIL import Image
 
 import relay
-from relay import bench
+from relay.tools import bench
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))

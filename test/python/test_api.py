@@ -1,5 +1,8 @@
 """The Python package."""
 
+import importlib
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -152,14 +155,14 @@ def test_every_type_crosses(dtype):
     x = np.array([[0, 1], [1, 0]]).astype(dtype)
     a = relay.array(x)
     assert a.dtype == dtype and a.address == x.ctypes.data
-    from relay.arrays import numpy
+    from relay.data.arrays import numpy
 
     assert numpy(a).dtype == x.dtype and (numpy(a) == x).all()
 
 
 def test_bfloat16_crosses():
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    from relay.arrays import numpy
+    from relay.data.arrays import numpy
 
     x = np.array([1.5, -2], ml_dtypes.bfloat16)
     a = relay.array(x)
@@ -314,3 +317,15 @@ def test_a_constant_is_read_by_another_constant_and_by_the_run():
     )
     x = np.arange(20, dtype=np.float32).reshape(4, 5)
     assert np.asarray(relay.compile(module)(x)) == np.float32(9.5)
+
+
+def test_public_modules_are_imported_from_the_package():
+    names = "adt analysis build_module byoc collage compat dataflow_pattern differentiation errors expr".split()
+    names += (
+        "expr_functor frontend loops mixed_precision op params prelude scope_builder te testing text transform".split()
+    )
+    names += "ty type_functor values weights".split()
+    for name in names:
+        assert importlib.import_module(f"relay.{name}") is getattr(relay, name)
+    program = "from relay.values import Data; import relay.expr_functor; relay.expr_functor.ExprMutator"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -14,8 +14,9 @@ def check(root):
     return subprocess.run([sys.executable, REPOSITORY / "dev/check_layers", root], capture_output=True, text=True)
 
 
-def test_the_tree_is_in_order():
-    result = check(REPOSITORY / "src/relay")
+@pytest.mark.parametrize("root", ["src/relay", "python/relay"])
+def test_the_tree_is_in_order(root):
+    result = check(REPOSITORY / root)
     assert result.returncode == 0, result.stdout
 
 
@@ -68,3 +69,46 @@ def test_a_line_that_needs_a_later_one_is_named(tmp_path):
     result = check(tmp_path)
     assert result.returncode == 1
     assert "LAYERS:1: 'base' needs 'ir', which stands on no earlier line" in result.stdout
+
+
+def package_with(tmp_path, planted):
+    """A copy of the Python package with further files, as {path: text}."""
+    root = tmp_path / "relay"
+    shutil.copytree(REPOSITORY / "python/relay", root, ignore=shutil.ignore_patterns("*.so", "*.pyi", "__pycache__"))
+    for file, text in planted.items():
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("ir/planted.py", "from ..transform import FoldConstant", ":1: 'ir' may not import 'transform'"),
+        ("ir/planted.py", "def f():\n    from .. import transform", ":2: 'ir' may not import 'transform'"),
+        ("data/planted.py", "import relay.run.compiled", ":1: 'data' may not import 'run'"),
+        ("run/planted.py", "from relay.compat import tvm", ":1: 'run' may not import 'compat'"),
+        ("run/planted.py", "import relay", ":1: 'run' may not import '__init__'"),
+        ("run/planted.py", "import tvm", ":1: 'run' may not import tvm: its line in LAYERS does not name <tvm>"),
+        ("ir/planted.py", "import torch", ":1: 'ir' may not import torch"),
+        ("ir/planted.py", "from relay.values import Data", ":1: 'relay.values' is in no layer"),
+        ("nowhere/planted.py", "import os", ": is in no layer"),
+    ],
+)
+def test_a_planted_import_is_named(tmp_path, file, text, complaint):
+    root = package_with(tmp_path, {file: text})
+    result = check(root)
+    assert result.returncode == 1
+    assert f"{root / file}{complaint}" in result.stdout
+
+
+def test_a_circle_of_modules_is_named(tmp_path):
+    result = check(package_with(tmp_path, {"ir/a.py": "from . import b", "ir/b.py": "def f():\n    from .a import x"}))
+    assert result.returncode == 1
+    assert "imports go in a circle: ir/a -> ir/b -> ir/a" in result.stdout
+
+
+def test_imports_of_lower_rooms_pass(tmp_path):
+    text = "import json\nimport numpy as np\nfrom .. import _core\nfrom ..data import arrays\nfrom .expr import var\n"
+    result = check(package_with(tmp_path, {"ir/planted.py": text}))
+    assert result.returncode == 0, result.stdout

@@ -481,7 +481,7 @@ def test_bench_beside_pytorch(tmp_path):
 
 def test_every_seed_draws_a_network():
     pytest.importorskip("torch")
-    from relay import random_net
+    from relay.tools import random_net
 
     for seed in range(200):
         random_net.Draw(seed).network()

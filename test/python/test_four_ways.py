@@ -120,7 +120,7 @@ FOUR_WAYS = """
 import os, sys, tempfile
 import numpy as np
 import relay
-from relay.compiled import Compiled
+from relay import Compiled
 
 compile_now, call, kept = relay.compile, Compiled.__call__, {}
 checked = 0

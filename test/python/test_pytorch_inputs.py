@@ -118,6 +118,6 @@ def test_views_that_are_read_negated():
 def test_tensors_and_parameters_share_memory(dtype):
     x = torch.ones(3, 4).to(dtype)
     for value in (x, torch.nn.Parameter(x, requires_grad=x.is_floating_point()), x.t()):
-        array = relay.arrays.array(value)
-        assert relay.arrays.torch_tensor(array).data_ptr() == x.data_ptr() or not value.is_contiguous()
-        torch.testing.assert_close(relay.arrays.torch_tensor(array), value.detach())
+        array = relay.data.arrays.array(value)
+        assert relay.data.arrays.torch_tensor(array).data_ptr() == x.data_ptr() or not value.is_contiguous()
+        torch.testing.assert_close(relay.data.arrays.torch_tensor(array), value.detach())

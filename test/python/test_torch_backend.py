@@ -222,10 +222,10 @@ def test_results_have_memory_of_their_own():
 def test_inputs_are_used_where_they_lie(monkeypatch):
     fast, x = compiled(lambda x: x + 1), torch.randn(1 << 10)
     fast(x)
-    given, array = [], relay.compiled.array
-    monkeypatch.setattr(relay.compiled, "array", lambda *one: given.append(array(*one)) or given[-1])
+    given, array = [], relay.run.compiled.array
+    monkeypatch.setattr(relay.run.compiled, "array", lambda *one: given.append(array(*one)) or given[-1])
     same(fast(x), x + 1)
-    assert relay.arrays.torch_tensor(given[0]).data_ptr() == x.data_ptr()
+    assert relay.data.arrays.torch_tensor(given[0]).data_ptr() == x.data_ptr()
 
 
 def test_what_is_refused_runs_in_pytorch():

@@ -10,8 +10,7 @@ import programs
 import pytest
 from onnx import helper as make
 from programs import cli, cli_json
-
-from relay import reference
+from relay.tools import reference
 
 DENSE = """#[version = "0.0.5"]
 def @main(%x: Tensor[(4, 64), float32]) { nn.softmax(tanh(%x)) }

@@ -1,11 +1,11 @@
-"""Scripts written for TVM's Relay, run by this one: after `import relay.compat`, `import tvm` finds what is in
+"""Runs scripts written for TVM's Relay. After `import relay.compat`, `import tvm` finds the contents of
 relay.compat.tvm.
 
     python -m relay.compat SCRIPT.py ARGUMENTS          python -m relay.compat -m pytest tests
 
-IR, types, text, passes, executors and the networks of relay.testing are there, also under the names of 2019
-(relay.Module, relay.ir_pass, relay.build_config). What is not (te schedules, TIR, RPC, tuning, other devices) says so,
-and what takes its place.
+IR, types, text, passes, executors and the networks of relay.testing are supported, also under the names of 2019
+(relay.Module, relay.ir_pass, relay.build_config). Unsupported names (te schedules, TIR, RPC, tuning, other devices)
+raise an error that names the replacement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .outside import OutsideModule
 _HERE = "relay.compat.tvm"
 
 
-# Files of a package whose names are the package's own here.
+# Files of a package whose names belong to the package itself here.
 _PARTS = {
     "tvm.ir": "adt affine_type attrs base container expr function memory_pools module op tensor_type type "
     "type_relation",
@@ -45,7 +45,7 @@ def _full(name: str) -> str:
 
 
 def _ours(name: str) -> str | None:
-    """The module that stands for tvm's module of this name. Once topi was a package of its own."""
+    """Returns the module that stands for tvm's module of this name, or None. topi was once a package of its own."""
     name = _full(name)
     rest = name.removeprefix("tvm").removeprefix(".")
     candidates = [f"{_HERE}.{rest}" if rest else _HERE]
@@ -63,7 +63,7 @@ def _ours(name: str) -> str | None:
 
 
 def _is_in_ours(name: str) -> bool:
-    """Whether a module here has this one as an attribute, as relay.op.annotation."""
+    """Returns true if a module here has this module as an attribute, such as relay.op.annotation."""
     parent, _, last = name.rpartition(".")
     try:
         value = vars(importlib.import_module(parent)).get(last)
@@ -75,12 +75,12 @@ def _is_in_ours(name: str) -> bool:
 def _has_file(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # what it is in is one file
+    except ModuleNotFoundError:  # the parent is a single file
         return False
 
 
 def _attribute(name: str):
-    """What stands for a module that is an attribute of one of ours: tvm.ir.transform. None: there is none."""
+    """Returns an attribute of one of our modules that stands for a module, such as tvm.ir.transform, or None."""
     name = _full(name)
     parent, _, last = name.rpartition(".")
     ours = _ours(parent) if parent else None
@@ -89,7 +89,7 @@ def _attribute(name: str):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives our modules under tvm's names."""
+    """Finds our modules under tvm's names."""
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname.partition(".")[0] not in ("tvm", "topi"):
@@ -105,12 +105,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             ours = _ours(module.__name__)
             found = importlib.import_module(ours) if ours else _attribute(module.__name__)
             if not hasattr(found, "__path__"):
-                found.__path__ = []  # tvm's may be a package: what is imported from it comes here again
+                found.__path__ = []  # tvm's module may be a package, whose imports must come here too
             sys.modules[module.__name__] = found
 
 
 def install() -> None:
-    """Makes `import tvm` give relay.compat.tvm. Importing this package does it."""
+    """Makes `import tvm` return relay.compat.tvm. Importing this package calls it."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     if "tvm" in sys.modules:

@@ -1,4 +1,5 @@
-"""python -m relay.compat SCRIPT ARGUMENTS, or -m MODULE ARGUMENTS: runs it with `tvm` being relay.compat.tvm."""
+"""python -m relay.compat SCRIPT ARGUMENTS, or -m MODULE ARGUMENTS: runs a script or module with relay.compat.tvm as
+`tvm`."""
 
 import importlib
 import os

@@ -1,6 +1,6 @@
-"""What TVM had and Relay has not, and what takes its place.
+"""Names of TVM that Relay lacks, and their replacements.
 
-A name of which the table says something can be imported, so that the rest of a file runs; using it is the error.
+A name in the table can be imported, so that the rest of a file runs. Using it is an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _TUNING = (
 )
 ONE_DEVICE = "there is one device, the processor: tvm.cpu()"
 
-# By the beginning of the name, longest first.
+# By the beginning of the name; the longest prefix counts.
 REPLACEMENTS = {
     "tvm.auto_scheduler": _TUNING,
     "tvm.autotvm": _TUNING,
@@ -62,7 +62,7 @@ REPLACEMENTS = {
 
 
 def explain(name: str) -> str:
-    """Why there is no `name`, and what to use."""
+    """Returns the reason why there is no `name`, and its replacement."""
     reason = _reason(name)
     return f"Relay has no {name}: {reason}" if reason else f"Relay has no {name}; docs/from-tvm.md lists what there is"
 
@@ -75,12 +75,12 @@ def _reason(name: str) -> str | None:
 
 
 def is_outside(name: str) -> bool:
-    """Whether it is known what takes the place of `name`."""
+    """Returns true if a replacement of `name` is known."""
     return _reason(name) is not None
 
 
 class Outside:
-    """Stands for a name that is not here, so that a file can import it; whatever uses it gets the reason."""
+    """Stands for a missing name, so that a file can import it. Every use raises the reason."""
 
     def __init__(self, name: str, reason: str | None = None):
         self.__name__ = name
@@ -104,7 +104,7 @@ class Outside:
 
 
 class OutsideModule(types.ModuleType):
-    """A module of such names."""
+    """A module of missing names."""
 
     __all__ = ()
 
@@ -120,7 +120,8 @@ class OutsideModule(types.ModuleType):
 
 
 def missing(module: str):
-    """A module's __getattr__: an import never fails, and the use of a name that is not here says what to do instead."""
+    """Returns a __getattr__ for a module. Imports never fail, and using a missing name raises an error with the
+    replacement."""
 
     def __getattr__(name: str):
         if name.startswith("__"):

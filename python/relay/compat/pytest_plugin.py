@@ -1,15 +1,14 @@
-"""What tests written for TVM take as arguments: `target` and `dev`, and `executor_kind`. `python -m relay.compat`
-uses it."""
+"""Fixtures of tests written for TVM: `target`, `dev` and `executor_kind`. `python -m relay.compat` loads it."""
 
 from __future__ import annotations
 
 import pytest
 
-from relay.build_module import cpu
+from relay.run.build_module import cpu
 
 
 def pytest_generate_tests(metafunc) -> None:
-    """The fixtures of one tvm.testing.parameters() get their values together."""
+    """Parametrizes the fixtures of one tvm.testing.parameters() together."""
     groups: dict[int, list] = {}
     for name in metafunc.fixturenames:
         definitions = metafunc._arg2fixturedefs.get(name, ())
@@ -24,17 +23,17 @@ def pytest_generate_tests(metafunc) -> None:
 
 @pytest.fixture
 def target() -> str:
-    """The processor."""
+    """Returns the processor."""
     return "llvm"
 
 
 @pytest.fixture
 def dev():
-    """The processor."""
+    """Returns the processor."""
     return cpu()
 
 
 @pytest.fixture(params=["graph", "vm"])
 def executor_kind(request) -> str:
-    """How to run: with each in turn."""
+    """Returns the kind of executor; the test runs with each of them."""
     return request.param

@@ -1,5 +1,5 @@
-"""Models of other systems: live objects of Python, and files of ONNX, which the core reads (relay.load is the short
-way)."""
+"""Importers of models: Python objects of other frameworks, and ONNX files, which the core reads. relay.load is the
+short way."""
 
 from .onnx import from_onnx
 from .pytorch import converter, from_exported, from_module

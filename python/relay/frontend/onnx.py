@@ -1,4 +1,4 @@
-"""ONNX models with the arguments that TVM's importer has. relay.load(path) is the short way."""
+"""The ONNX importer, with the arguments of TVM's importer. relay.load(path) is the short way."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 
 from .. import _core
 from ..errors import bad_option, wrong_input
+from .sources import source_of
 
-# What from_onnx's convert_config could say; Relay chooses these forms by itself.
+# Keys that from_onnx's convert_config may contain. Relay chooses these forms by itself.
 _CONVERT_CONFIG = {"use_nt_batch_matmul", "use_welford"}
 
 
 def _integer(value, what: str, help: str) -> int:
-    """Of any type that is an integer; CompileError for others, and for truth values, which Python counts among them."""
+    """Returns an integer of any integral type. Raises CompileError for other types, and for bool, which is an integer
+    in Python."""
     try:
         if not isinstance(value, bool):
             return operator.index(value)
@@ -25,7 +27,7 @@ def _integer(value, what: str, help: str) -> int:
 
 
 def _sizes(shape):
-    """Sizes by input; -1 for one of TVM's that is not a number: relay.Any(), a variable."""
+    """Returns the sizes by input, with -1 for a TVM size that is not a number: relay.Any() or a variable."""
     help = "give integers: shape={'x': (1, 3, 224, 224)}; -1 or relay.Any() leaves a size as the model has it"
 
     def size(name, one):
@@ -40,7 +42,7 @@ def _sizes(shape):
 
 
 def _with_names(model):
-    """A copy of a model whose nodes all have names of their own."""
+    """Returns a copy of the model in which all nodes have unique names."""
     named = type(model)()
     named.CopyFrom(model)
     taken = {node.name for node in named.graph.node}
@@ -55,7 +57,7 @@ def _with_names(model):
 
 
 def _dense(sparse):
-    """All elements of a sparse initialiser, whose places are numbers of elements or one index an axis."""
+    """Returns all elements of a sparse initialiser. Its positions are element numbers, or one index for each axis."""
     from onnx.numpy_helper import to_array
 
     values, places = to_array(sparse.values), to_array(sparse.indices)
@@ -68,7 +70,7 @@ def _dense(sparse):
 
 
 def _weights(graph, names):
-    """The initialisers that have one of these names, as arrays."""
+    """Returns the initialisers with these names, as arrays."""
     from onnx.numpy_helper import to_array
 
     given = {weight.name: to_array(weight) for weight in graph.initializer if weight.name in names}
@@ -86,17 +88,18 @@ def from_onnx(
     export_node_renamed_model_path=None,
     import_limits=None,
 ):
-    """(module, params) of an ONNX model: an onnx.ModelProto, a path, the bytes of a file or an open binary file.
+    """Returns (module, params) of an ONNX model: an onnx.ModelProto, a path, the bytes of a file or an open binary
+    file.
 
-    `shape` gives sizes of inputs, and a dict of `dtype` element types, instead of those in the model; a single dtype
-    says nothing that the model does not. `opset`: the version of operators that the model is read as, instead of its
-    own. Weights are constants of the module, and params is empty; with freeze_params=False they are parameters of main
-    behind the inputs, and params has their values (small lists of integers, such as shapes and axes, stay constants).
-    `export_node_renamed_model_path`: where to write the model with a name for every node. `import_limits`: as of
-    relay.load.
+    `shape`: sizes of inputs that replace those in the model.
+    `dtype`: a dict of element types of inputs that replace those in the model. A single dtype has no effect.
+    `opset`: the operator set version to read the model as, instead of its own.
+    `freeze_params`: make weights constants of the module and return no params. With False, weights are parameters of
+    main after the inputs, and params has their values (small lists of integers, such as shapes and axes, stay
+    constants).
+    `export_node_renamed_model_path`: a path to write the model to, with a name for every node.
+    `import_limits`: as for relay.load.
     """
-    from ..sources import source_of  # which imports this package
-
     unknown = set(convert_config or {}) - _CONVERT_CONFIG
     if unknown:
         raise ValueError(

@@ -1,119 +1,36 @@
-"""The operators as functions: relay.op.nn.conv2d(x, w, strides=[2, 2]); also as relay.nn.conv2d, relay.add, ...
+"""The operators as functions: relay.op.nn.conv2d(x, w, strides=[2, 2]), also as relay.nn.conv2d, relay.add, ...
 
-Each builds a call. They are made from the compiler's own definitions (inputs, then attributes, by position or by name);
-the few that Relay's Python users know with another signature are in special/.
+Each function builds a call. The functions are made from the compiler's definitions: inputs, then attributes, by
+position or by name. The few with another signature in TVM's Relay are in special/.
 """
 
 from __future__ import annotations
 
-import difflib
-import inspect
-import sys
-import types
-
-import numpy as np
-
-from .. import _core
 from .._core import Op
 from . import special
 from .custom import define as define
-
-
-def operators() -> dict[str, dict]:
-    """Every operator by name: doc, fusion, inputs, attributes, examples."""
-    return {one["name"]: one for one in _core.operators()}
+from .make import document, function_of, missing, namespace, operators
 
 
 def get(name: str) -> Op:
-    """The operator itself, as call.op is: relay.op.get("nn.conv2d")."""
+    """Returns the operator itself, as in call.op: relay.op.get("nn.conv2d")."""
     return Op.get(name)
 
 
-def _document(definition: dict) -> str:
-    lines = [definition["doc"], ""]
-    lines += [
-        f"{name}: {doc}{' (a list of expressions)' if is_tuple else ''}" for name, doc, is_tuple in definition["inputs"]
-    ]
-    lines += [
-        f"{name} ({kind}{', required' if required else ''}): {doc}"
-        for name, doc, kind, required, _ in definition["attributes"]
-    ]
-    return "\n".join(lines)
-
-
-def _attribute(value):
-    """An attribute is a value; a constant is its own."""
-    return np.from_dlpack(value.data).tolist() if isinstance(value, _core.Constant) else value
-
-
-def _make(definition: dict):
-    """The function of an operator: its inputs, then its attributes."""
-    full_name, inputs = definition["name"], definition["inputs"]
-    both = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(name, both) for name, _, _ in inputs]
-    parameters += [
-        inspect.Parameter(name, both, default=inspect.Parameter.empty if required else default)
-        for name, _, _, required, default in definition["attributes"]
-    ]
-    signature = inspect.Signature(parameters, return_annotation=_core.Expr)
-    input_names = {name for name, _, _ in inputs}
-
-    def function(*args, **named):
-        given = signature.bind(*args, **named).arguments
-        operands = [special.operand(given[name], is_tuple) for name, _, is_tuple in inputs]
-        attributes = {k: _attribute(v) for k, v in given.items() if k not in input_names}
-        return _core.call(full_name, operands, attributes)
-
-    function.__signature__ = signature
-    return function
-
-
-_ABSENT = {
-    "annotation.on_device": "relay.op.on_device(body, virtual_device)",
-    "annotation.function_on_device": "f.with_attr('param_virtual_devices', [...]), see plan_devices",
-}
-
-
-def _missing(prefix: str):
-    """The __getattr__ of a namespace: says which operator may be meant."""
-
-    def __getattr__(name: str):
-        if reason := _ABSENT.get(prefix + name):
-            raise AttributeError(f"there is no operator {prefix}{name}: {reason}")
-        near = [] if name.startswith("_") else difflib.get_close_matches(prefix + name, operators(), 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise AttributeError(f"there is no operator {prefix}{name}{hint}")
-
-    return __getattr__
-
-
-__getattr__ = _missing("")
-
-
-def _namespace(path: list[str]):
-    """relay.op.nn, ..., made when an operator lies in it."""
-    place = sys.modules[__name__]
-    for part in path:
-        if not hasattr(place, part):
-            inner = types.ModuleType(f"{place.__name__}.{part}", f"Operators {part}.*")
-            inner.__getattr__ = _missing(f"{part}.")
-            sys.modules[inner.__name__] = inner
-            setattr(place, part, inner)
-        place = getattr(place, part)
-    return place
+__getattr__ = missing("")
 
 
 def _publish() -> list[str]:
-    """Puts every function in its place; gives the names of what lies in relay.op itself."""
+    """Publishes every operator function, and returns the names that are in relay.op itself."""
     top = []
     definitions = operators()
     for name in [*definitions, *(name for name in special.FUNCTIONS if name not in definitions)]:
         *path, last = name.split(".")
-        function = special.FUNCTIONS.get(name) or _make(definitions[name])
+        function = special.FUNCTIONS.get(name) or function_of(definitions[name])
         if name in definitions:
-            function.__doc__ = _document(definitions[name]) + (f"\n\n{function.__doc__}" if function.__doc__ else "")
+            function.__doc__ = document(definitions[name]) + (f"\n\n{function.__doc__}" if function.__doc__ else "")
         function.__name__, function.__qualname__, function.__module__ = last, name, __name__
-        setattr(_namespace(path), last, function)
+        setattr(namespace(path), last, function)
         top.append((path or [last])[0])
     return sorted(set(top))
 

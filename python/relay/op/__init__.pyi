@@ -3,7 +3,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Dim, Expr, Op
-from ..expr import TupleWrapper
+from ..ir.expr import TupleWrapper
 
 def operators() -> dict[str, dict]: ...
 def get(name: str) -> Op: ...
@@ -112,7 +112,7 @@ def arange(start: Expr | TupleWrapper, stop: Expr | TupleWrapper = None, step: E
     step (float or None): The distance between values, where it is constant.
     dtype (dtype or None): The element type of the result; None: of the inputs.
 
-    arange(5), arange(1, 5), arange(0, 1, 0.25); numbers or expressions."""
+    arange(5), arange(1, 5) or arange(0, 1, 0.25), with numbers or expressions."""
 def argmax(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False) -> Any:
     """The place of the greatest element.
 
@@ -188,7 +188,7 @@ def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Di
     shape (list of dimensions, required): The shape of the result.
     dtype (dtype or None): Not used; None.
 
-    shape is a list, or an expression: then dyn.broadcast_to."""
+    shape is a list, or an expression, which gives dyn.broadcast_to."""
 def broadcast_to_like(data: Expr | TupleWrapper, broadcast_type: Expr | TupleWrapper) -> Expr:
     """Repeats data along axes of extent 1 to reach another tensor's shape.
 
@@ -277,21 +277,24 @@ def debug(program: Expr | TupleWrapper, debug_func: str = '') -> Expr:
     program: any shape
     debug_func (string): The name of what would look at the value."""
 def define(name: Any, inputs: Any, relation: Any, compute: Any = None, callback: Any = None, gradient: Any = None, attributes: Any = None, fusion: Any = 'opaque', doc: Any = '') -> Expr:
-    """Defines an operator for this process, and gives the function that makes calls of it.
+    """Defines an operator for this process, and returns the function that makes calls of it.
 
-        name: words with points between them, "mine.swish"; then relay.op.mine.swish is the function. inputs: their names;
-        one that ends in "*" is a tuple of tensors, which is spread out. attributes: by name, with defaults. All functions
-        get the attributes by name.
+        name: words separated by points: "mine.swish" defines the function relay.op.mine.swish.
+        inputs: their names. An input that ends in "*" is a tuple of tensors, which is passed as separate arguments.
+        attributes: by name, with defaults. All functions below get the attributes by name.
 
-        relation(types of the inputs): the type of the result, or a TupleType; an exception refuses the call. The types may
-        have sizes that are not numbers (relay.Dim); each size of a result is said in numbers and sizes of inputs.
-        compute(te.Tensor, ..): tensor expressions of the results (relay.te), of which kernels are made; or
-        callback(arrays of NumPy): the results as arrays, of exactly the types of the relation. It is called for every run,
-        from any thread, one at a time; it must not change its inputs and gives the same results for the same inputs.
-        gradient(inputs .., result, gradient of the result): expressions of the gradients of the inputs, each of its input's
-        type, or None where nothing depends on it smoothly; a list of them, or one for an operator of one input.
-        fusion: what a tensor expression may share a kernel with: "elementwise", "broadcast", "injective", "reduce",
-        "output fusable" or "opaque".
+        relation(types of the inputs): returns the type of the result, or a TupleType; an exception refuses the call. Types
+        may have sizes that are not numbers (relay.Dim). Each size of a result is an expression over numbers and sizes of
+        inputs.
+        compute(te.Tensor, ..): returns tensor expressions of the results (relay.te), which are compiled to kernels.
+        callback(NumPy arrays): returns the results as arrays, of exactly the types of the relation; an alternative to
+        compute. It is called in every run, from any thread, one call at a time. It must not change its inputs, and must
+        return the same results for the same inputs.
+        gradient(inputs .., result, gradient of the result): returns expressions of the gradients of the inputs, each of its
+        input's type, or None for an input that the result does not depend on smoothly. A list, or a single expression for
+        an operator of one input.
+        fusion: how a tensor expression may share a kernel: "elementwise", "broadcast", "injective", "reduce", "output
+        fusable" or "opaque".
 """
 def device_copy(data: Expr | TupleWrapper, src_virtual_device: str = '', dst_virtual_device: str = '') -> Expr:
     """Data on another device; the values are the same.
@@ -306,12 +309,14 @@ def dft(re_data: Expr | TupleWrapper, im_data: Expr | TupleWrapper, inverse: boo
     im_data: imaginary parts, the same shape
     inverse (bool): Whether the inverse is computed.
 
-    (real parts, imaginary parts)"""
+    Returns (real parts, imaginary parts)."""
 def divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs / rhs; integers are rounded towards zero.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+def document(definition: Any) -> Expr:
+    """"""
 class dyn:
     @staticmethod
     def broadcast_to(data: Expr | TupleWrapper, shape: Expr | TupleWrapper) -> Expr:
@@ -472,7 +477,7 @@ def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> A
     axis (int, required): Where the new axes stand in the result; -1: at the end.
     num_newaxis (int): How many there are.
 
-    axis is a number, or an expression: then dyn.expand_dims."""
+    axis is a number, or an expression, which gives dyn.expand_dims."""
 def fast_erf(data: Expr | TupleWrapper) -> Expr:
     """The error function; no less exact than erf.
 
@@ -522,12 +527,14 @@ def full(fill_value: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim]
     shape (list of dimensions, required): The shape of the result.
     dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
 
-    shape is a list, or an expression: then dyn.full."""
+    shape is a list, or an expression, which gives dyn.full."""
 def full_like(data: Expr | TupleWrapper, fill_value: Expr | TupleWrapper) -> Expr:
     """One value everywhere, in the shape and type of data.
 
     data: any shape
     fill_value: one value"""
+def function_of(definition: Any) -> Any:
+    """Returns the function of an operator: its inputs, then its attributes."""
 def gather(data: Expr | TupleWrapper, axis: int, indices: Expr | TupleWrapper) -> Any:
     """Picks elements along an axis by a tensor of indices with as many axes.
 
@@ -622,7 +629,7 @@ class image:
         out_dtype (dtype or None): Element type of the result; None: of data.
 
         rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
-                expression: then dyn.image.resize2d, whose roi is not used."""
+                expression, which gives dyn.image.resize2d without a roi."""
     @staticmethod
     def resize2d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = '', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
         """Resamples images to another size.
@@ -640,7 +647,7 @@ class image:
         out_dtype (dtype or None): Element type of the result; None: of data.
 
         rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
-                expression: then dyn.image.resize2d, whose roi is not used."""
+                expression, which gives dyn.image.resize2d without a roi."""
     @staticmethod
     def resize3d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCDHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = '', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
         """Resamples volumes to another size.
@@ -658,7 +665,7 @@ class image:
         out_dtype (dtype or None): Element type of the result; None: of data.
 
         rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
-                expression: then dyn.image.resize2d, whose roi is not used."""
+                expression, which gives dyn.image.resize2d without a roi."""
 def invert_permutation(data: Expr | TupleWrapper) -> Expr:
     """The inverse of a permutation.
 
@@ -728,7 +735,7 @@ def logical_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def logsumexp(data: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    """log(sum(exp(data))), with the largest value taken out first."""
+    """Returns log(sum(exp(data))), with the largest value subtracted first."""
 def matrix_set_diag(data: Any, diagonal: Expr | TupleWrapper, k: Any = 0, align: Any = 'RIGHT_LEFT') -> Any:
     """Replaces diagonals of matrices.
 
@@ -739,7 +746,8 @@ def matrix_set_diag(data: Any, diagonal: Expr | TupleWrapper, k: Any = 0, align:
     super_diag_right_align (bool): Whether diagonals above the main one are aligned right.
     sub_diag_right_align (bool): Whether diagonals below the main one are aligned right.
 
-    k is one diagonal or the lowest and the highest; align: how shorter ones lie, above and below the main one."""
+    k is one diagonal, or the lowest and the highest. align: the alignment of shorter diagonals, above and below the
+        main one."""
 def max(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
     """The greatest element.
 
@@ -760,9 +768,9 @@ def mean(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, kee
     keepdims (bool): Whether reduced axes stay, with extent 1.
     exclude (bool): Whether the axes not named are reduced instead."""
 def mean_std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False) -> Any:
-    """(mean, standard deviation)"""
+    """Returns (mean, standard deviation)."""
 def mean_variance(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
-    """(mean, variance)"""
+    """Returns (mean, variance)."""
 def mel_weight_matrix(num_mel_bins: int, dft_length: int, sample_rate: int, lower_edge_hertz: float, upper_edge_hertz: float, dtype: str | None = 'float32') -> Expr:
     """A matrix that sums the bins of a spectrum into bands of the mel scale.
 
@@ -778,7 +786,7 @@ def meshgrid(data: Expr | Sequence[Expr], indexing: str = 'ij') -> Any:
     data: a tuple of vectors (a list of expressions)
     indexing (string): "ij" or "xy".
 
-    A tuple, one field for each vector."""
+    Returns a tuple with one field for each vector."""
 def min(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
     """The least element.
 
@@ -791,6 +799,8 @@ def minimum(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+def missing(prefix: Any) -> Any:
+    """Returns the __getattr__ of a namespace, whose error suggests a similar operator."""
 def mod(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.
 
@@ -801,6 +811,8 @@ def multiply(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
+def namespace(path: Any) -> Any:
+    """Returns a namespace such as relay.op.nn, which is made for its first operator."""
 def ndarray_size(data: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
     """The number of elements of a tensor.
 
@@ -900,7 +912,7 @@ class nn:
         ceil_mode (bool): Whether a last incomplete window counts.
         count_include_pad (bool): Whether padding counts in the mean.
 
-        The padding comes before the dilation, which the text form has first."""
+        The padding comes before the dilation; in the text form the dilation is first."""
     @staticmethod
     def avg_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1, 1], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
         """The mean over a moving window.
@@ -929,7 +941,7 @@ class nn:
         transpose_a (bool): Whether tensor_a is (b, k, m).
         transpose_b (bool): Whether tensor_b is (b, n, k).
 
-        By default b is (batch, columns, inner): transpose_b is True here, and False in the text form."""
+        b is (batch, columns, inner) by default: transpose_b is True here, and False in the text form."""
     @staticmethod
     def batch_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, moving_mean: Expr | TupleWrapper, moving_var: Expr | TupleWrapper, axis: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Any:
         """Normalises channels by given means and variances, then scales and shifts. Gives (result, moving_mean, moving_var).
@@ -944,7 +956,7 @@ class nn:
         center (bool): Whether beta is added.
         scale (bool): Whether the result is multiplied by gamma.
 
-        (data, mean, variance)"""
+        Returns (data, mean, variance)."""
     @staticmethod
     def batch_to_space_nd(data: Expr | TupleWrapper, block_shape: int | Sequence[int], crops: Sequence[Sequence[int]]) -> Any:
         """Puts blocks together whose places are batch elements.
@@ -1190,8 +1202,8 @@ class nn:
         out_layout (string): Order of the result's axes.
         out_dtype (dtype or None): Element type of the result; None: of the data.
 
-        Here each layout has the name of what it is the order of: in the text form data_layout is the gradient's,
-            kernel_layout the data's, out_layout the result's."""
+        Each layout is named by its own tensor here. In the text form, data_layout is the gradient's layout,
+            kernel_layout the data's, and out_layout the result's."""
     @staticmethod
     def conv2d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), dilation: int | Sequence[int] = (1, 1), channels: int | None = None, kernel_size: int | Sequence[int] | None = None, groups: int = 1, data_layout: str = 'NCHW', kernel_layout: str = 'IOHW', out_layout: str = '', output_padding: int | Sequence[int] = (0, 0), out_dtype: str | None = None) -> Any:
         """Two-dimensional transposed convolution of data with weight.
@@ -1315,10 +1327,10 @@ class nn:
         data: any shape
         rate (float): The share of elements that training drops; inference drops none.
 
-        The first field of the operator's result."""
+        Returns the first field of the operator's result."""
     @staticmethod
     def dropout_raw(data: Any, rate: Any = 0.5) -> Any:
-        """(data, mask)"""
+        """Returns (data, mask)."""
     @staticmethod
     def fast_softmax(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
         """nn.softmax by another name; no less exact.
@@ -1522,7 +1534,7 @@ class nn:
         out_layout (string): Order of the result's axes; empty: layout.
         ceil_mode (bool): Whether a last incomplete window counts.
 
-        The padding comes before the dilation, which the text form has first."""
+        The padding comes before the dilation; in the text form the dilation is first."""
     @staticmethod
     def max_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1, 1], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
         """The maximum over a moving window.
@@ -1586,8 +1598,8 @@ class nn:
         pad_width (list of lists of ints, required): For each axis, how many before and after it; negative: cut off.
         pad_mode (string): "constant", "edge" or "reflect".
 
-        A number as pad_value is of the type of data where that is known, else float32. pad_width is a list of pairs, or
-            an expression: then dyn.nn.pad."""
+        A number as pad_value has the type of data if that is known, otherwise float32. pad_width is a list of pairs, or
+            an expression, which gives dyn.nn.pad."""
     @staticmethod
     def prelu(data: Expr | TupleWrapper, alpha: Expr | TupleWrapper, axis: int = 1) -> Expr:
         """Keeps positive values and scales the others by a slope of their channel.
@@ -1711,7 +1723,7 @@ class nn:
         method (string): "nearest_neighbor", "bilinear" or "bicubic".
         align_corners (bool): Whether the corners of data and result fall together.
 
-        Scales are numbers, or an expression among them: then dyn.nn.upsampling."""
+        Scales are numbers; an expression among them gives dyn.nn.upsampling."""
     @staticmethod
     def upsampling3d(data: Expr | TupleWrapper, scale_d: float = 1, scale_h: float = 1, scale_w: float = 1, layout: str = 'NCDHW', method: str = 'nearest_neighbor', coordinate_transformation_mode: str = 'half_pixel') -> Any:
         """Scales volumes.
@@ -1724,7 +1736,7 @@ class nn:
         method (string): "nearest_neighbor" or "trilinear".
         coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners or asymmetric.
 
-        Scales are numbers, or an expression among them: then dyn.nn.upsampling3d."""
+        Scales are numbers; an expression among them gives dyn.nn.upsampling3d."""
 def nonzero(data: Expr | TupleWrapper) -> Expr:
     """The indices of the elements that are not zero, one a column.
 
@@ -1751,7 +1763,7 @@ def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_val
     axis (int): Where the new axis stands; -1: at the end.
     dtype (dtype or None): The element type of the result; None: of on_value.
 
-    depth is a number, or an expression: then dyn.one_hot."""
+    depth is a number, or an expression, which gives dyn.one_hot."""
 def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Any:
     """Ones.
 
@@ -2083,7 +2095,7 @@ class random:
         probs: (.., indices): what is negative counts as 0
         num_samples (int): How many are drawn of each row.
 
-        (the generator behind, indices)"""
+        Returns (the next state, indices)."""
     @staticmethod
     def normal(key: Expr | TupleWrapper, shape: Any, dtype: Any = 'float32', mean: Expr | TupleWrapper = 0.0, scale: Expr | TupleWrapper = 1.0) -> Any:
         """Numbers drawn from a normal distribution.
@@ -2094,7 +2106,7 @@ class random:
         out_shape (list of ints, required): The shape of what is drawn.
         out_dtype (dtype or None): float32 or float64; None: float32.
 
-        (the generator behind, numbers)"""
+        Returns (the next state, numbers)."""
     @staticmethod
     def normal_like(key: Expr | TupleWrapper, mean: Expr | TupleWrapper, scale: Expr | TupleWrapper, like: Expr | TupleWrapper, out_dtype: str | None = None) -> Expr:
         """Numbers drawn from a normal distribution, in the shape of an input.
@@ -2111,17 +2123,17 @@ class random:
         key: (10,) uint64: the generator's state
         out_shape (list of ints, required): The shape of what is drawn.
 
-        (the generator behind, random words)"""
+        Returns (the next state, random words)."""
     @staticmethod
     def threefry_key(seed: Any) -> Any:
-        """A generator's first state, as a constant: what the random operators take."""
+        """Returns the first state of a generator as a constant, the argument of the random operators."""
     @staticmethod
     def threefry_split(key: Expr | TupleWrapper) -> Any:
         """Two generators whose numbers are independent.
 
         key: (10,) uint64: the generator's state
 
-        (left, right)"""
+        Returns (left, right)."""
     @staticmethod
     def uniform(key: Expr | TupleWrapper, shape: Any, dtype: Any = 'float32', low: Expr | TupleWrapper = 0.0, high: Expr | TupleWrapper = 1.0) -> Any:
         """Numbers drawn evenly from an interval.
@@ -2132,7 +2144,7 @@ class random:
         out_shape (list of ints, required): The shape of what is drawn.
         out_dtype (dtype or None): float32 or float64; None: float32.
 
-        (the generator behind, numbers)"""
+        Returns (the next state, numbers)."""
     @staticmethod
     def uniform_like(key: Expr | TupleWrapper, low: Expr | TupleWrapper, high: Expr | TupleWrapper, like: Expr | TupleWrapper, out_dtype: str | None = None) -> Expr:
         """Numbers drawn evenly from an interval, in the shape of an input.
@@ -2174,7 +2186,7 @@ def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim]
     newshape (list of dimensions, required): The new shape; 0 and -1 to -4 have the meanings above.
     allowzero (bool): Whether 0 means an extent of zero.
 
-    newshape is a list, or an expression: then dyn.reshape."""
+    newshape is a list, or an expression, which gives dyn.reshape."""
 def reshape_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper, lhs_begin: int = 0, lhs_end: int | None = None, rhs_begin: int = 0, rhs_end: int | None = None) -> Expr:
     """Gives the elements the shape of another tensor, or some of its axes those of another.
 
@@ -2293,7 +2305,7 @@ def sparse_reshape(sparse_indices: Expr | TupleWrapper, prev_shape: Expr | Tuple
     prev_shape: (old rank,) integers
     new_shape: (new rank,) integers, one of them perhaps -1
 
-    (new indices, new shape)"""
+    Returns (new indices, new shape)."""
 def sparse_to_dense(sparse_indices: Expr | TupleWrapper, output_shape: int | Sequence[int | str | Dim], sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper = 0) -> Any:
     """A tensor of one value, others at some places.
 
@@ -2302,7 +2314,7 @@ def sparse_to_dense(sparse_indices: Expr | TupleWrapper, output_shape: int | Seq
     default_value: the value elsewhere
     output_shape (list of dimensions, required): The shape of the result.
 
-    output_shape is a list, or an expression: then dyn.sparse_to_dense."""
+    output_shape is a list, or an expression, which gives dyn.sparse_to_dense."""
 def split(data: Expr | TupleWrapper, indices_or_sections: int | Sequence[int], axis: int = 0) -> Any:
     """Cuts a tensor along an axis. Gives a tuple.
 
@@ -2319,14 +2331,14 @@ def squeeze(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None) 
     data: any shape
     axis (list of ints or None): The axes to drop; None: all of extent 1.
 
-    axis is a list, None, or an expression: then dyn.squeeze."""
+    axis is a list, None, or an expression, which gives dyn.squeeze."""
 def stack(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
     """Joins tensors along a new axis.
 
     data: a tuple of tensors of one shape (a list of expressions)
     axis (int): Where the new axis stands in the result."""
 def std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
-    """The square root of the variance."""
+    """Returns the square root of the variance."""
 def stft(data: Expr | TupleWrapper, n_fft: int, hop_length: int = None, win_length: int = None, window: Expr | TupleWrapper = None, normalized: bool = False, onesided: bool = True) -> Any:
     """The Fourier transforms of a signal's windows.
 
@@ -2338,7 +2350,7 @@ def stft(data: Expr | TupleWrapper, n_fft: int, hop_length: int = None, win_leng
     normalized (bool): Whether the result is divided by the square root of n_fft.
     onesided (bool): Whether only the first n_fft // 2 + 1 frequencies are computed.
 
-    The window is all ones by default."""
+    The default window is all ones."""
 class storage:
     @staticmethod
     def pack(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
@@ -2374,7 +2386,7 @@ def strided_slice(data: Expr | TupleWrapper, begin: int | Sequence[int], end: in
     slice_mode (string): "end" or "size".
     axes (list of ints or None): The sliced axes; None: the first ones.
 
-    begin, end and strides are lists, or one is an expression: then dyn.strided_slice."""
+    begin, end and strides are lists; an expression among them gives dyn.strided_slice."""
 def subtract(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs - rhs.
 
@@ -2414,7 +2426,7 @@ def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Any:
     data: any shape
     reps (list of ints, required): How often along each axis, aligned at the last one.
 
-    reps is a list, or an expression: then dyn.tile."""
+    reps is a list, or an expression, which gives dyn.tile."""
 def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = 'int32') -> Any:
     """The greatest (least) k elements along an axis in order, and their places.
 
@@ -2425,7 +2437,7 @@ def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type:
     is_ascend (bool): Whether the least comes first.
     dtype (dtype or None): The element type of places; None: int32.
 
-    k is a number, or an expression: then dyn.topk."""
+    k is a number, or an expression, which gives dyn.topk."""
 def transpose(data: Expr | TupleWrapper, axes: int | Sequence[int] | None = None) -> Expr:
     """Reorders the axes.
 
@@ -2460,7 +2472,7 @@ def unique(data: Expr | TupleWrapper, is_sorted: Any = True, return_counts: bool
     sorted (bool): Whether the result is ascending.
     return_counts (bool): Whether counts is among the results.
 
-    (unique, indices, inverse_indices, num_unique), and counts"""
+    Returns (unique, indices, inverse_indices, num_unique), and optionally counts."""
 def unravel_index(indices: Any, shape: Expr | TupleWrapper) -> Any:
     """The indices of elements that are numbered in row-major order.
 
@@ -2487,7 +2499,7 @@ class vision:
         score_threshold: (): scores above it are looked at
         output_format (string): "onnx" or "tensorflow".
 
-        (places, how many), or of "tensorflow" (places, scores, how many)"""
+        Returns (positions, count), or (positions, scores, count) for "tensorflow"."""
     @staticmethod
     def get_valid_counts(data: Expr | TupleWrapper, score_threshold: Expr | TupleWrapper, id_index: int = 0, score_index: int = 1) -> Any:
         """The boxes whose score is above a threshold, in front of the others.
@@ -2497,7 +2509,7 @@ class vision:
         id_index (int): Which number of a box is its class; -1: none.
         score_index (int): Which number of a box is its score.
 
-        (how many, boxes, places)"""
+        Returns (count, boxes, positions)."""
     @staticmethod
     def multibox_prior(data: Expr | TupleWrapper, sizes: Sequence[float] = [1.0], ratios: Sequence[float] = [1.0], steps: Sequence[float] = [-1.0, -1.0], offsets: Sequence[float] = [0.5, 0.5], clip: bool = False) -> Expr:
         """Boxes of several sizes and ratios around each pixel.
@@ -2520,7 +2532,7 @@ class vision:
         variances (list of floats): Factors of the predicted x, y, width and height.
         keep_background (bool): Whether class 0 is a class, and classes keep their numbers.
 
-        (boxes, how many)"""
+        Returns (boxes, count)."""
     @staticmethod
     def non_max_suppression(data: Expr | TupleWrapper, valid_count: Expr | TupleWrapper, indices: Expr | TupleWrapper, max_output_size: Expr | TupleWrapper = -1, iou_threshold: Expr | TupleWrapper = 0.5, force_suppress: bool = False, top_k: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = 0, return_indices: bool = True, invalid_to_bottom: bool = False) -> Any:
         """Of boxes that overlap, the one with the best score.
@@ -2538,7 +2550,7 @@ class vision:
         return_indices (bool): Whether the result is places, and how many they are.
         invalid_to_bottom (bool): Whether the kept boxes come first.
 
-        (places, how many), or without return_indices the boxes"""
+        Returns (positions, count), or the boxes without return_indices."""
     @staticmethod
     def proposal(cls_prob: Expr | TupleWrapper, bbox_pred: Expr | TupleWrapper, im_info: Expr | TupleWrapper, scales: Sequence[float] = [4.0, 8.0, 16.0, 32.0], ratios: Sequence[float] = [0.5, 1.0, 2.0], feature_stride: int = 16, threshold: float = 0.7, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, rpn_min_size: int = 16, iou_loss: bool = False) -> Expr:
         """Regions of images that are likely to hold something, from scores and offsets of anchors.
@@ -2566,7 +2578,7 @@ class vision:
         iou_threshold (float, required): An overlap above it leaves the later box out.
         score_threshold (float, required): The least score.
 
-        (boxes, classes, scores, how many)"""
+        Returns (boxes, classes, scores, count)."""
     @staticmethod
     def roi_align(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, sample_ratio: int = -1, layout: str = 'NCHW', mode: str = 'avg', aligned: bool = False) -> Expr:
         """Regions of images, interpolated to one size.

@@ -1,4 +1,4 @@
-"""Operators of one's own: relay.op.define.
+"""Operators defined in Python: relay.op.define.
 
     swish = relay.op.define(
         "mine.swish",
@@ -10,7 +10,7 @@
     )
     relay.op.mine.swish(data, beta=1.5)
 
-docs/python-operators.md says more.
+See docs/python-operators.md.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .. import _core
-from ..callbacks import keep_operator
+from ..data.callbacks import keep_operator
+from .make import document, function_of, namespace
 
 __all__ = ["define"]
 
 
 def _kind(name: str, value) -> str:
-    """The type of an attribute, from its default."""
+    """Returns the type of an attribute, from its default."""
     kinds = {bool: "bool", int: "int", float: "float", str: "string"}
     if type(value) in kinds:
         return kinds[type(value)]
@@ -47,21 +48,24 @@ def define(
     fusion: str = "opaque",
     doc: str = "",
 ) -> Callable:
-    """Defines an operator for this process, and gives the function that makes calls of it.
+    """Defines an operator for this process, and returns the function that makes calls of it.
 
-    name: words with points between them, "mine.swish"; then relay.op.mine.swish is the function. inputs: their names;
-    one that ends in "*" is a tuple of tensors, which is spread out. attributes: by name, with defaults. All functions
-    get the attributes by name.
+    name: words separated by points: "mine.swish" defines the function relay.op.mine.swish.
+    inputs: their names. An input that ends in "*" is a tuple of tensors, which is passed as separate arguments.
+    attributes: by name, with defaults. All functions below get the attributes by name.
 
-    relation(types of the inputs): the type of the result, or a TupleType; an exception refuses the call. The types may
-    have sizes that are not numbers (relay.Dim); each size of a result is said in numbers and sizes of inputs.
-    compute(te.Tensor, ..): tensor expressions of the results (relay.te), of which kernels are made; or
-    callback(arrays of NumPy): the results as arrays, of exactly the types of the relation. It is called for every run,
-    from any thread, one at a time; it must not change its inputs and gives the same results for the same inputs.
-    gradient(inputs .., result, gradient of the result): expressions of the gradients of the inputs, each of its input's
-    type, or None where nothing depends on it smoothly; a list of them, or one for an operator of one input.
-    fusion: what a tensor expression may share a kernel with: "elementwise", "broadcast", "injective", "reduce",
-    "output fusable" or "opaque".
+    relation(types of the inputs): returns the type of the result, or a TupleType; an exception refuses the call. Types
+    may have sizes that are not numbers (relay.Dim). Each size of a result is an expression over numbers and sizes of
+    inputs.
+    compute(te.Tensor, ..): returns tensor expressions of the results (relay.te), which are compiled to kernels.
+    callback(NumPy arrays): returns the results as arrays, of exactly the types of the relation; an alternative to
+    compute. It is called in every run, from any thread, one call at a time. It must not change its inputs, and must
+    return the same results for the same inputs.
+    gradient(inputs .., result, gradient of the result): returns expressions of the gradients of the inputs, each of its
+    input's type, or None for an input that the result does not depend on smoothly. A list, or a single expression for
+    an operator of one input.
+    fusion: how a tensor expression may share a kernel: "elementwise", "broadcast", "injective", "reduce", "output
+    fusable" or "opaque".
     """
     if (compute is None) == (callback is None):
         raise TypeError("give either compute, a tensor expression, or callback, a function of arrays")
@@ -79,7 +83,8 @@ def define(
 
 
 def _gradients(name: str, gradient: Callable, count: int) -> Callable:
-    """The function as the compiler calls it: inputs as a list, and a list with an entry for each comes back."""
+    """Returns the gradient in the compiler's form: it takes the inputs as a list, and returns a list with an entry for
+    each."""
 
     def run(inputs: list, result: _core.Expr, seed: _core.Expr, **attributes) -> list:
         made = gradient(*inputs, result, seed, **attributes)
@@ -95,8 +100,6 @@ def _gradients(name: str, gradient: Callable, count: int) -> Callable:
 
 
 def _published(name: str, doc: str, inputs: list, attributes: dict) -> Callable:
-    from . import _document, _make, _namespace
-
     kinds = {field: _kind(field, value) for field, value in attributes.items()}
     definition = {
         "name": name,
@@ -105,8 +108,8 @@ def _published(name: str, doc: str, inputs: list, attributes: dict) -> Callable:
         "attributes": [(field, "", kinds[field], False, value) for field, value in attributes.items()],
     }
     *path, last = name.split(".")
-    function = _make(definition)
-    function.__doc__, function.__name__, function.__qualname__ = _document(definition), last, name
-    if not hasattr(_namespace(path), last):
-        setattr(_namespace(path), last, function)
+    function = function_of(definition)
+    function.__doc__, function.__name__, function.__qualname__ = document(definition), last, name
+    if not hasattr(namespace(path), last):
+        setattr(namespace(path), last, function)
     return function

@@ -1,5 +1,5 @@
-"""The stub of relay.op (__init__.pyi), for type checkers and editors: the functions are made when the package is
-imported, so that nothing but the running package knows them. dev/docs.py (`make docs`) writes the file."""
+"""Writes the stub of relay.op (__init__.pyi) for type checkers and editors. The functions are made when the package is
+imported, so only the running package knows them. dev/docs.py (`make docs`) writes the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Dim, Expr, Op
-from ..expr import TupleWrapper
+from ..ir.expr import TupleWrapper
 
 def operators() -> dict[str, dict]: ...
 def get(name: str) -> Op: ...
@@ -48,7 +48,7 @@ def _type_of(kind: str) -> str:
 
 
 def _lines(function, definition: dict | None, indent: str) -> list[str]:
-    """def name(data: Expr, units: int | None = None) -> Expr: ..., with its documentation."""
+    """Returns the lines of `def name(data: Expr, units: int | None = None) -> Expr: ...` with its documentation."""
     inputs = {name: is_tuple for name, _, is_tuple in definition["inputs"]} if definition else {}
     kinds = {name: kind for name, _, kind, _, _ in definition["attributes"]} if definition else {}
     parts = []
@@ -71,7 +71,7 @@ def _lines(function, definition: dict | None, indent: str) -> list[str]:
 
 
 def stub() -> str:
-    """The stub's text."""
+    """Returns the text of the stub."""
     from .. import op
 
     definitions, out = op.operators(), [_HEAD]

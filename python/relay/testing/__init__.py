@@ -1,9 +1,9 @@
-"""Networks with random weights, and what tests of passes need.
+"""Networks with random weights, and helpers for tests of passes.
 
 mod, params = relay.testing.resnet.get_workload(batch_size=1, num_layers=18)
 model = relay.compile(relay.testing.bound(mod, params))
 
-mlp, resnet, vgg, densenet, mobilenet, squeezenet, inception_v3, dcgan, dqn, lstm, synthetic.
+The networks are mlp, resnet, vgg, densenet, mobilenet, squeezenet, inception_v3, dcgan, dqn, lstm and synthetic.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from .._core import Call, Expr, Function, IRModule, Op, post_order_visit
-from ..build_module import bind_params_by_name, cpu
-from ..transform import Pass, PassContext, run_passes
+from ..ir.pass_infra import Pass, PassContext, run_passes
+from ..run.build_module import bind_params_by_name, cpu
+from ..run.compiled import evaluate
+from ..transform.differentiation import gradient
 from . import (
     dcgan,
     densenet,
@@ -67,14 +69,14 @@ __all__ = [
 
 
 def bound(mod: IRModule, params: dict) -> IRModule:
-    """The module with the parameters of @main as constants."""
+    """Returns the module with the parameters of @main replaced by constants."""
     out = mod.clone()
     out["main"] = bind_params_by_name(mod["main"], params)
     return out
 
 
 def run_opt_pass(expr: Expr, opt_pass: Pass | list[Pass], import_prelude: bool = False) -> Expr:
-    """The expression after passes of every level, with the settings of the context around."""
+    """Returns the expression after passes of every level, with the settings of the surrounding context."""
     mod = IRModule.from_expr(expr)
     if import_prelude:
         mod.import_from_std("prelude")
@@ -84,12 +86,12 @@ def run_opt_pass(expr: Expr, opt_pass: Pass | list[Pass], import_prelude: bool =
         context.instruments = settings[2]
         for one in opt_pass if isinstance(opt_pass, (list, tuple)) else [opt_pass]:
             mod = one(mod)
-        context.instruments = []  # they are the context's around, which leaves them
+        context.instruments = []  # they belong to the surrounding context, which exits them
     return mod["main"] if isinstance(expr, Function) else mod["main"].body
 
 
 def run_infer_type(expr: Expr, mod: IRModule | None = None) -> Expr:
-    """The expression with types, and with annotations where it is a function."""
+    """Returns the expression with types, and with annotations if it is a function."""
     module = IRModule.from_expr(expr) if mod is None else mod.clone()
     if mod is not None:
         module["main"] = IRModule.from_expr(expr)["main"]
@@ -98,30 +100,28 @@ def run_infer_type(expr: Expr, mod: IRModule | None = None) -> Expr:
 
 
 def run_as_python(expr: Expr, mod: IRModule | None = None, target=None):
-    """The value of an expression, by the reference evaluator: arrays, tuples and the classes of relay.values. There is
-    no form of a program in Python."""
-    from ..compiled import evaluate
-
+    """Returns the value of an expression, computed by the reference evaluator: arrays, tuples and the classes of
+    relay.values. Programs are not translated to Python code."""
     inside = IRModule() if mod is None else mod.clone()
     inside["main"] = Function([], expr)
     return evaluate(inside, [])
 
 
 def enabled_targets():
-    """(target, device) pairs to run on."""
+    """Returns the (target, device) pairs to run on."""
     return [("llvm", cpu())]
 
 
-ctx_list = enabled_targets  # 2019
+ctx_list = enabled_targets  # the name in 2019
 
 
 def rand(dtype: str, *shape: int) -> np.ndarray:
-    """Random numbers in [0, 1)."""
+    """Returns random numbers in [0, 1)."""
     return np.random.rand(*shape).astype(dtype)
 
 
 def count_ops(expr: Expr) -> int:
-    """How many calls of operators there are."""
+    """Returns the number of calls of operators."""
     calls = []
     post_order_visit(expr, lambda e: calls.append(e) if isinstance(e, Call) and isinstance(e.op, Op) else None)
     return len(calls)
@@ -140,12 +140,12 @@ def check_grad(
     target_devices=None,
     executor_kind: str = "debug",
 ) -> None:
-    """Compares the gradients of a function with differences of its values, both in double precision: for each of
-    `test_inputs` (all) and each element. `inputs`: arrays; without, numbers of the normal distribution around `mean`,
-    of the deviation `scale` (1). The reference evaluator runs it, whatever target and executor are named."""
-    from ..compiled import evaluate
-    from ..differentiation import gradient
+    """Compares the gradients of a function with differences of its values, both in double precision, for every element
+    of each of `test_inputs` (by default all inputs).
 
+    `inputs` are arrays. Without them, normally distributed numbers are used, with mean `mean` and standard deviation
+    `scale` (by default 1). The reference evaluator runs the function, whatever the target and the executor.
+    """
     func = run_infer_type(func)
     random = np.random.default_rng(0)
     if inputs is None:

@@ -1,14 +1,14 @@
-"""The half of a DCGAN that draws pictures (Radford et al., 2015)."""
+"""The generator of a DCGAN, which draws pictures (Radford et al., 2015)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn, reshape, tanh
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d_transpose, function
 
 
 def get_net(batch_size, random_len=100, oshape=(3, 64, 64), ngf=128, code=None, layout="NCHW", dtype="float32"):
-    """As a function of data (random numbers) and the weights. oshape is (channels, 64, 64), or (64, 64, channels) for
-    NHWC.
+    """Returns the network as a function of data (random numbers) and weights. oshape is (channels, 64, 64), or (64, 64,
+    channels) for NHWC.
     """
     axis = layout.index("C")
     if [size for at, size in enumerate(oshape, 1) if at != axis] != [64, 64]:
@@ -16,7 +16,7 @@ def get_net(batch_size, random_len=100, oshape=(3, 64, 64), ngf=128, code=None, 
     kernel_layout = {"NCHW": "IOHW", "NHWC": "HWOI"}[layout]
 
     def enlarge(data, channels, name):
-        """Twice the height and width."""
+        """Doubles height and width."""
         attributes = {"kernel_size": (4, 4), "strides": (2, 2), "padding": (1, 1)}
         layouts = {"data_layout": layout, "kernel_layout": kernel_layout}
         return conv2d_transpose(data, name=name, channels=channels, **attributes, **layouts)
@@ -31,5 +31,5 @@ def get_net(batch_size, random_len=100, oshape=(3, 64, 64), ngf=128, code=None, 
 
 
 def get_workload(batch_size, oshape=(3, 64, 64), ngf=128, random_len=100, layout="NCHW", dtype="float32"):
-    """As a module, and its weights."""
+    """Returns the network as a module, and its weights."""
     return create_workload(get_net(batch_size, random_len, oshape, ngf, layout=layout, dtype=dtype))

@@ -1,14 +1,14 @@
-"""Blocks of layers whose results all go on, with transitions between (after Huang et al., 2017).
+"""Blocks of layers with concatenated results, and transitions between the blocks (after Huang et al., 2017).
 
-As Relay's users know it: within a block each layer reads the one before it; the block gives all of them.
+As in TVM's version, each layer of a block reads only the previous layer, and the block returns all of them.
 """
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import concatenate, nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d, dense_add_bias, function
 
-# Channels in front, growth of a layer, layers of each block.
+# Channels of the first layer, growth of a layer, layers of each block.
 _SIZES = {
     121: (64, 32, [6, 12, 24, 16]),
     161: (96, 48, [6, 12, 36, 24]),
@@ -24,7 +24,7 @@ def _norm_relu_conv(data, norm, name, channels, size):
 
 
 def get_net(densenet_size, classes, batch_size, image_shape, dtype):
-    """As a function of data and the weights."""
+    """Returns the network as a function of data and weights."""
     if densenet_size not in _SIZES:
         raise ValueError(f"there is no DenseNet of size {densenet_size}: {', '.join(map(str, _SIZES))}")
     features, growth, blocks = _SIZES[densenet_size]
@@ -51,5 +51,5 @@ def get_net(densenet_size, classes, batch_size, image_shape, dtype):
 
 
 def get_workload(densenet_size=121, classes=1000, batch_size=4, image_shape=(3, 224, 224), dtype="float32"):
-    """As a module, and its weights."""
+    """Returns the network as a module, and its weights."""
     return create_workload(get_net(densenet_size, classes, batch_size, image_shape, dtype))

@@ -1,13 +1,13 @@
-"""The network that plays from four pictures of a screen (Mnih et al., Nature 518, 2015)."""
+"""The network that plays from the last four pictures of a screen (Mnih et al., Nature 518, 2015)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn
 from .init import create_workload
 from .layers import conv2d, conv_kernel_layout, dense_add_bias, function
 
 
 def get_net(batch_size, num_actions=18, image_shape=(4, 84, 84), dtype="float32", layout="NCHW"):
-    """As a function of data and the weights."""
+    """Returns the network as a function of data and weights."""
     body = var("data", shape=(batch_size, *image_shape), dtype=dtype)
     for number, (channels, kernel, stride) in enumerate([(32, 8, 4), (64, 4, 2), (64, 3, 1)], 1):
         body = conv2d(
@@ -25,5 +25,5 @@ def get_net(batch_size, num_actions=18, image_shape=(4, 84, 84), dtype="float32"
 
 
 def get_workload(batch_size, num_actions=18, image_shape=(4, 84, 84), dtype="float32", layout="NCHW"):
-    """As a module, and its weights."""
+    """Returns the network as a module, and its weights."""
     return create_workload(get_net(batch_size, num_actions, image_shape, dtype, layout))

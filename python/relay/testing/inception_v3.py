@@ -1,6 +1,6 @@
 """Inception v3 (Szegedy et al., 2015): modules of parallel towers of convolutions."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import concatenate, nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d, dense_add_bias, function
@@ -34,7 +34,7 @@ def _tower(data, name, layers):
 
 
 def _square(data, name, proj):
-    """1 x 1, 5 x 5, two 3 x 3, pooling."""
+    """Towers: 1 x 1, 5 x 5, two 3 x 3, pooling."""
     return [
         _conv(data, f"{name}_conv", 64),
         _tower(data, f"{name}_tower", [_same(48, 1, 1), _same(64, 5, 5)]),
@@ -44,7 +44,7 @@ def _square(data, name, proj):
 
 
 def _first_reduction(data, name):
-    """Half the height and width."""
+    """Halves height and width."""
     return [
         _conv(data, f"{name}_conv", 384, (3, 3), 2),
         _tower(data, f"{name}_tower", [_same(64, 1, 1), _same(96, 3, 3), (96, (3, 3), 2, (0, 0))]),
@@ -53,7 +53,7 @@ def _first_reduction(data, name):
 
 
 def _long(data, name, inner):
-    """1 x 1, windows of 7 along one axis at a time, pooling."""
+    """Towers: 1 x 1, windows of 7 along one axis at a time, pooling."""
     seven = [_same(inner, 1, 1), _same(inner, 7, 1), _same(inner, 1, 7), _same(inner, 7, 1), _same(192, 1, 7)]
     return [
         _conv(data, f"{name}_conv", 192),
@@ -64,7 +64,7 @@ def _long(data, name, inner):
 
 
 def _second_reduction(data, name):
-    """Half the height and width."""
+    """Halves height and width."""
     seven = [_same(192, 1, 1), _same(192, 1, 7), _same(192, 7, 1), (192, (3, 3), 2, (0, 0))]
     return [
         _tower(data, f"{name}_tower", [_same(192, 1, 1), (320, (3, 3), 2, (0, 0))]),
@@ -74,7 +74,7 @@ def _second_reduction(data, name):
 
 
 def _wide(data, name, pool):
-    """1 x 1, and two towers that end in a row and a column beside each other."""
+    """Towers: 1 x 1, and two that end in a row and a column next to each other."""
 
     def ends(data, tower):
         return [
@@ -91,7 +91,7 @@ def _wide(data, name, pool):
 
 
 def get_net(batch_size, num_classes, image_shape, dtype):
-    """As a function of data and the weights."""
+    """Returns the network as a function of data and weights."""
     body = var("data", shape=(batch_size, *image_shape), dtype=dtype)
     body = _conv(body, "conv", 32, (3, 3), 2)
     body = _conv(_conv(body, "conv_1", 32, (3, 3)), "conv_2", 64, (3, 3), pad=(1, 1))
@@ -112,5 +112,5 @@ def get_net(batch_size, num_classes, image_shape, dtype):
 
 
 def get_workload(batch_size=1, num_classes=1000, image_shape=(3, 299, 299), dtype="float32"):
-    """As a module, and its weights."""
+    """Returns the network as a module, and its weights."""
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))

@@ -1,15 +1,15 @@
-"""Values for the parameters of a network, by their names: weights random, biases 0, scales 1."""
+"""Initial values of a network's parameters, by name: random weights, biases 0, scales 1."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._core import Function, IRModule
-from ..transform import run_passes
+from ..ir.pass_infra import run_passes
 
 
 class Initializer:
-    """Fills an array in place; what kind of parameter it is, the end of its name says."""
+    """Fills an array in place. The end of the parameter's name determines its kind."""
 
     values = {"bias": 0.0, "gamma": 1.0, "beta": 0.0, "mean": 0.0, "var": 1.0}
 
@@ -24,13 +24,13 @@ class Initializer:
         raise ValueError(f"parameter {name}: no value is known for names that end like this")
 
     def weight(self, name: str, array: np.ndarray) -> None:
-        """A parameter named ..weight."""
+        """Fills a parameter named ..weight."""
         raise NotImplementedError
 
 
 class Xavier(Initializer):
-    """Uniform in +-sqrt(magnitude / fan), where fan is that of the inputs ("in"), of the outputs ("out") or between
-    ("avg").
+    """Fills an array with uniform numbers in +-sqrt(magnitude / fan). The fan is that of the inputs ("in"), of the
+    outputs ("out"), or their mean ("avg").
     """
 
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3):
@@ -50,7 +50,7 @@ class Xavier(Initializer):
 
 
 class Constant(Initializer):
-    """One value for all weights."""
+    """Fills all weights with one value."""
 
     def __init__(self, value: float = 0.0):
         self.value = value
@@ -62,8 +62,8 @@ class Constant(Initializer):
 def create_workload(
     net: Function, initializer: Initializer | None = None, seed: int = 0
 ) -> tuple[IRModule, dict[str, np.ndarray]]:
-    """The network as a module, and values for its parameters: all but `data`, and what is not made of numbers of known
-    shape.
+    """Returns the network as a module, and values for its parameters, except `data` and those that are not tensors of
+    known shape.
     """
     mod = run_passes(IRModule.from_expr(net), ["infer_type"])
     initializer = initializer or Xavier()

@@ -1,15 +1,15 @@
-"""A recurrent network of LSTM cells, unrolled: each step calls a function with weights of its own."""
+"""A recurrent network of LSTM cells, unrolled. Each step calls a function with weights of its own."""
 
 from .._core import Call, Function, Tuple, TupleGetItem, TupleType, Var, free_vars
+from ..ir.scope_builder import ScopeBuilder
+from ..ir.ty import TensorType
 from ..op import sigmoid, split, tanh, zeros
-from ..scope_builder import ScopeBuilder
-from ..ty import TensorType
 from .init import Xavier, create_workload
 from .layers import dense_add_bias
 
 
 def _types(num_hidden, batch_size, dtype):
-    """Of a step's input, of the two states, of weights and biases."""
+    """Returns the types of a step's input, of its two states, and of its weights and biases."""
     value = TensorType((batch_size, num_hidden), dtype)
     gates = TensorType((4 * num_hidden, num_hidden), dtype)
     return value, TupleType([value, value]), gates, TensorType((4 * num_hidden,), dtype)
@@ -40,7 +40,7 @@ def lstm_cell(num_hidden, batch_size=1, dtype="float32", name=""):
 
 
 def get_net(iterations, num_hidden, batch_size=1, dtype="float32"):
-    """As a function of the inputs of all steps and their weights."""
+    """Returns the network as a function of the inputs of all steps and their weights."""
     value, _, weight, bias = _types(num_hidden, batch_size, dtype)
     sb = ScopeBuilder()
     start = sb.let("zeros", zeros((batch_size, num_hidden), dtype))
@@ -64,5 +64,5 @@ class _WithInputs(Xavier):
 
 
 def get_workload(iterations, num_hidden, batch_size=1, dtype="float32"):
-    """As a module, and its weights; the inputs of the steps are among them, as zeros."""
+    """Returns the network as a module, and its weights, which include zeros for the inputs of the steps."""
     return create_workload(get_net(iterations, num_hidden, batch_size, dtype), _WithInputs())

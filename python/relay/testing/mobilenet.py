@@ -1,6 +1,6 @@
-"""Depthwise and pointwise convolutions in turn (Howard et al., 2017)."""
+"""Alternating depthwise and pointwise convolutions (Howard et al., 2017)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d, conv_kernel_layout, dense_add_bias, function
@@ -22,7 +22,7 @@ def _conv_norm_relu(data, weight, name, norm, layout, size, stride=1, **attribut
 
 
 def _separable(data, name, before, after, stride, layout, dtype):
-    """A window over every channel alone, then all channels of a place."""
+    """Convolves each channel separately, then combines all channels of each position."""
     shape = (before, 1, 3, 3) if layout == "NCHW" else (3, 3, before, 1)
     weight = var(f"{name}_weight", shape=shape, dtype=dtype)
     body = _conv_norm_relu(data, weight, "", f"{name}_bn1", layout, 3, stride, channels=before, groups=before)
@@ -32,7 +32,7 @@ def _separable(data, name, before, after, stride, layout, dtype):
 def mobile_net(
     num_classes=1000, data_shape=(1, 3, 224, 224), dtype="float32", alpha=1.0, is_shallow=False, layout="NCHW"
 ):
-    """As a function of data and the weights; `alpha` scales the channels."""
+    """Returns the network as a function of data and weights. `alpha` scales the channels."""
 
     def scaled(channels):
         return int(channels * alpha)
@@ -53,5 +53,5 @@ def mobile_net(
 
 
 def get_workload(batch_size=1, num_classes=1000, image_shape=(3, 224, 224), dtype="float32", layout="NCHW"):
-    """As a module, and its weights."""
+    """Returns the network as a module, and its weights."""
     return create_workload(mobile_net(num_classes, (batch_size, *image_shape), dtype, layout=layout))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..prelude import Prelude
-from ..values import Data
+from ..data.values import Data
+from ..ir.prelude import Prelude
 
 
 def add_nat_definitions(prelude: Prelude) -> None:
-    """Puts the part into the prelude's module, and the type, its constructors and functions on the prelude: p.nat, p.z,
+    """Adds the part to the prelude's module, and the type, its constructors and functions to the prelude: p.nat, p.z,
     p.s, p.add, p.double, p.nat_iterate."""
     mod = prelude.mod
     mod.import_from_std("nat")
@@ -16,7 +16,7 @@ def add_nat_definitions(prelude: Prelude) -> None:
 
 
 def count(prelude: Prelude, value) -> int:
-    """The number that a value is."""
+    """Returns the number that a value represents."""
     _, zero, succ = prelude.mod.get_type("nat")
     number = 0
     while _constructor(value) == succ.name_hint:
@@ -31,7 +31,7 @@ def _constructor(value) -> str:
 
 
 def make_nat_value(prelude: Prelude, n: int) -> Data:
-    """A number as a value."""
+    """Returns a number as a value."""
     _, zero, succ = prelude.mod.get_type("nat")
     value = Data(zero.name_hint)
     for _ in range(n):
@@ -40,7 +40,7 @@ def make_nat_value(prelude: Prelude, n: int) -> Data:
 
 
 def make_nat_expr(prelude: Prelude, n: int):
-    """A number as an expression."""
+    """Returns a number as an expression."""
     _, zero, succ = prelude.mod.get_type("nat")
     expr = zero()
     for _ in range(n):

@@ -1,6 +1,7 @@
-"""Residual networks whose units normalise first (He et al., Identity Mappings in Deep Residual Networks, 2016)."""
+"""Residual networks whose units begin with the normalisation (He et al., Identity Mappings in Deep Residual Networks,
+2016)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import add, nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d, conv_kernel_layout, dense_add_bias, function
@@ -41,7 +42,7 @@ class _Layers:
         )
 
     def unit(self, data, channels, stride, same_shape, name, bottle_neck):
-        """data (or a convolution of it) plus two convolutions, or three around a narrow middle."""
+        """Returns data (or a convolution of it) plus two convolutions, or three around a bottleneck."""
         first = body = self.norm_relu(data, f"{name}_bn1")
         inner = channels // 4 if bottle_neck else channels
         steps = (
@@ -57,7 +58,8 @@ class _Layers:
 
 
 def _stages(num_layers, height):
-    """Units of each stage, channels before them and of each, whether units have a narrow middle."""
+    """Returns the units of each stage, the channels before the stages and of each stage, and whether units have a
+    bottleneck."""
     if height > 28:
         if num_layers not in _UNITS:
             raise ValueError(f"there is no residual network of {num_layers} layers: {', '.join(map(str, _UNITS))}")
@@ -74,8 +76,8 @@ def _stages(num_layers, height):
 
 
 def get_net(batch_size, num_classes, num_layers=50, image_shape=(3, 224, 224), layout="NCHW", dtype="float32"):
-    """As a function of data and the weights. Small pictures (height up to 28) have three stages and no pooling in
-    front.
+    """Returns the network as a function of data and weights. For small pictures (height up to 28), it has three stages
+    and no pooling before them.
     """
     height = image_shape[layout.index("H") - 1]
     units, channels, bottle_neck = _stages(num_layers, height)
@@ -97,5 +99,5 @@ def get_net(batch_size, num_classes, num_layers=50, image_shape=(3, 224, 224), l
 def get_workload(
     batch_size=1, num_classes=1000, num_layers=18, image_shape=(3, 224, 224), layout="NCHW", dtype="float32"
 ):
-    """As a module, and its weights."""
+    """Returns the network as a module, and its weights."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype))

@@ -1,7 +1,7 @@
-"""Residual networks over videos (Hara et al., Learning Spatio-Temporal Features with 3D Residual Networks, 2017), whose
-units normalise first."""
+"""Residual networks for videos (Hara et al., Learning Spatio-Temporal Features with 3D Residual Networks, 2017), whose
+units begin with the normalisation."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn
 from .init import create_workload
 from .layers import conv3d, conv_kernel_layout, dense_add_bias, function
@@ -9,7 +9,7 @@ from .resnet import _Layers, _stages
 
 
 class _Layers3d(_Layers):
-    """The layers over frames too; a size or stride is a number for all, or three."""
+    """The layers with a frame axis. A size or stride is one number, or three."""
 
     def conv(self, data, channels, size, stride, name):
         kernel = (size,) * 3 if isinstance(size, int) else size
@@ -26,8 +26,8 @@ class _Layers3d(_Layers):
 
 
 def get_net(batch_size, num_classes, num_layers=50, image_shape=(3, 16, 112, 112), layout="NCDHW", dtype="float32"):
-    """As a function of data and the weights: channels, frames, height, width in image_shape. Small pictures (height up
-    to 28) have three stages and no pooling in front."""
+    """Returns the network as a function of data and weights. image_shape is (channels, frames, height, width). For
+    small pictures (height up to 28), it has three stages and no pooling before them."""
     height = image_shape[layout.index("H") - 1]
     units, channels, bottle_neck = _stages(num_layers, height)
     at = _Layers3d(layout)
@@ -48,5 +48,5 @@ def get_net(batch_size, num_classes, num_layers=50, image_shape=(3, 16, 112, 112
 def get_workload(
     batch_size=1, num_classes=1000, num_layers=18, image_shape=(3, 16, 112, 112), layout="NCDHW", dtype="float32"
 ):
-    """As a module, and its weights."""
+    """Returns the network as a module, and its weights."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype))

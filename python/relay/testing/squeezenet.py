@@ -1,11 +1,11 @@
-"""Few weights: channels are squeezed before each 3 x 3 convolution (Iandola et al., 2016)."""
+"""A network with few weights: channels are squeezed before each 3 x 3 convolution (Iandola et al., 2016)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import concatenate, nn
 from .init import create_workload
 from .layers import conv2d_bias, function
 
-# Channels of the fires ("squeezed", of each side), None for a pooling.
+# Channels of the fire modules (squeezed, of each side), or None for a pooling.
 _PLANS = {
     "1.0": ((96, 7, 3), [16, 16, 32, None, 32, 48, 48, 64, None, 64]),
     "1.1": ((64, 3, 1), [16, 16, None, 32, 32, None, 48, 48, 64, 64]),
@@ -28,7 +28,7 @@ def _pool(data):
 
 
 def get_net(batch_size, image_shape, num_classes, version, dtype):
-    """As a function of data and the weights."""
+    """Returns the network as a function of data and weights."""
     if version not in _PLANS:
         raise ValueError(f"there is no SqueezeNet {version}: {', '.join(_PLANS)}")
     (channels, size, padding), fires = _PLANS[version]
@@ -48,5 +48,5 @@ def get_net(batch_size, image_shape, num_classes, version, dtype):
 
 
 def get_workload(batch_size=1, num_classes=1000, version="1.0", image_shape=(3, 224, 224), dtype="float32"):
-    """As a module, and its weights."""
+    """Returns the network as a module, and its weights."""
     return create_workload(get_net(batch_size, image_shape, num_classes, version, dtype))

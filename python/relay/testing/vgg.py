@@ -1,6 +1,6 @@
 """Stacks of 3 x 3 convolutions (Simonyan and Zisserman, 2014)."""
 
-from ..expr import var
+from ..ir.expr import var
 from ..op import nn
 from .init import create_workload
 from .layers import batch_norm_infer, conv2d_bias, dense_add_bias, function
@@ -9,7 +9,7 @@ _COUNTS = {11: [1, 1, 2, 2, 2], 13: [2, 2, 2, 2, 2], 16: [2, 2, 3, 3, 3], 19: [2
 
 
 def get_net(batch_size, image_shape, num_classes, dtype, num_layers=11, batch_norm=False):
-    """As a function of data and the weights."""
+    """Returns the network as a function of data and weights."""
     if num_layers not in _COUNTS:
         raise ValueError(f"there is no VGG of {num_layers} layers: {', '.join(map(str, _COUNTS))}")
     body = var("data", shape=(batch_size, *image_shape), dtype=dtype)
@@ -30,5 +30,5 @@ def get_net(batch_size, image_shape, num_classes, dtype, num_layers=11, batch_no
 def get_workload(
     batch_size, num_classes=1000, image_shape=(3, 224, 224), dtype="float32", num_layers=11, batch_norm=False
 ):
-    """As a module, and its weights."""
+    """Returns the network as a module, and its weights."""
     return create_workload(get_net(batch_size, image_shape, num_classes, dtype, num_layers, batch_norm))

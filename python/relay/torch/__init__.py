@@ -1,11 +1,11 @@
-"""Relay as a backend of torch.compile: inference and training.
+"""Relay as a backend of torch.compile, for inference and training.
 
     import relay.torch
     fast = torch.compile(model, backend="relay", options={"threads": 2})
 
-An installed Relay needs no import: PyTorch finds the backend by its entry point. What the importer refuses runs in
-PyTorch, with a warning that names the operator and the line of the model; the rest of the graph stays compiled.
-relay.torch.explain says what ran where and where graphs break, and RELAY_LOGS=fallbacks prints it.
+An installed Relay needs no import, because PyTorch finds the backend by its entry point. Operators that the importer
+refuses run in PyTorch, with a warning that names the operator and the line of the model; the rest of the graph is
+compiled. relay.torch.explain reports what ran where and where graphs break, and RELAY_LOGS=fallbacks prints it.
 """
 
 from . import logs

@@ -1,4 +1,4 @@
-"""The backend: graphs of AOTAutograd become compiled modules, or run in PyTorch and say so."""
+"""The backend: compiles graphs of AOTAutograd to modules, or runs them in PyTorch with a warning."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .._core import IRModule, Let, Tuple, Var, post_order_visit
-from ..compiled import Compiled, refuse_wrong_options
-from ..compiled import compile as compile_module
 from ..errors import CompileError, bad_option
 from ..frontend.pytorch.functional import (
     Feed,
@@ -28,22 +26,24 @@ from ..frontend.pytorch.functional import (
     import_functional,
     writes,
 )
+from ..run.compiled import Compiled, refuse_wrong_options
+from ..run.compiled import compile as compile_module
 from .logs import FALLBACK, log
 from .split import computes, split
 
 
 class FallbackWarning(UserWarning):
-    """A graph runs in PyTorch, since Relay cannot import or compile it."""
+    """The warning that a graph runs in PyTorch, because Relay cannot import or compile it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What torch.compile's `options` may say: those of relay.compile, and two of the backend's own.
+    """The `options` of torch.compile: those of relay.compile, and two of the backend's own.
 
-    threads: None means torch.get_num_threads() when the graph is compiled. freeze: in graphs without gradients
-    parameters and buffers are constants, so that they are packed and folded once; one that is changed in place later,
-    which its version counter tells (writes through `.data` do not count), makes them inputs again. fallback: "warn", or
-    "error" to refuse what would run in PyTorch.
+    threads: None means torch.get_num_threads() when the graph is compiled. freeze: in graphs without gradients, make
+    parameters and buffers constants, so that they are packed and folded once. If one is changed in place later, which
+    its version counter shows (except for writes through `.data`), they become inputs again. fallback: "warn", or
+    "error" to refuse graphs that would run in PyTorch.
     """
 
     threads: int | None = None
@@ -79,16 +79,16 @@ class Options:
 
 @dataclasses.dataclass
 class Record:
-    """What became of one graph."""
+    """The outcome of one graph."""
 
     kind: str  # "inference", "forward" or "backward"
     graph: torch.fx.GraphModule
-    compiled: Compiled | None = None  # None where PyTorch runs it, or nothing is left to compute
+    compiled: Compiled | None = None  # None if PyTorch runs it, or nothing is left to compute
     refused: CompileError | None = None
 
 
 def _shared(module: IRModule) -> list[int]:
-    """The results of @main whose memory is not their own: inputs, constants, and what is a result already."""
+    """Returns the results of @main that do not have memory of their own: inputs, constants, and earlier results."""
     main = module["main"]
     body, outer = main.body, list(main.params)
     while isinstance(body, Let):
@@ -109,7 +109,7 @@ def _shared(module: IRModule) -> list[int]:
 
 
 class Program:
-    """A compiled graph: called as the graph is, with tensors and integers, it gives the list of its results."""
+    """A compiled graph. Called like the graph, with tensors and integers, it returns the list of its results."""
 
     def __init__(self, imported: Import, compiled: Compiled | None):
         self._imported, self._compiled = imported, compiled
@@ -119,7 +119,7 @@ class Program:
         is_plain = compiled is not None and not imported.writes and not self._copied
         is_plain &= all(one == Feed(one.place) for one in imported.feeds)
         is_plain &= all(one == Output(one.computed) and one.computed is not None for one in imported.outputs)
-        self._plain = (feeds, outputs) if is_plain else None  # tensors in and out, as they are
+        self._plain = (feeds, outputs) if is_plain else None  # tensors are passed and returned as they are
 
     def __call__(self, *args) -> list:
         if self._plain is not None:
@@ -138,8 +138,8 @@ class Program:
 
     @staticmethod
     def _written(argument: torch.Tensor, value: torch.Tensor) -> None:
-        """Nothing to do where the kernels wrote into the argument; one that does not lie densely in memory is
-        copied."""
+        """Copies a result into its argument, unless the kernels wrote into the argument already. They do not if it is
+        not dense in memory."""
         if value.data_ptr() != argument.data_ptr() or value.stride() != argument.stride():
             with torch.no_grad():
                 argument.copy_(value)
@@ -181,7 +181,8 @@ class Program:
 
 
 def _boxed(function):
-    """A function of one list, which it empties: what AOTAutograd calls without holding on to the arguments."""
+    """Returns a function of one list, which it empties. AOTAutograd calls it without keeping references to the
+    arguments."""
 
     def call(args: list):
         given = tuple(args)
@@ -193,7 +194,7 @@ def _boxed(function):
 
 
 class Part(torch.nn.Module):
-    """A part of a graph, as the graph calls it."""
+    """A part of a graph, callable by the graph."""
 
     def __init__(self, program: Program, is_one: bool):
         super().__init__()
@@ -218,7 +219,7 @@ def reason_of(error: CompileError) -> str:
 
 
 class _Compiler:
-    """The compilation of one graph of Dynamo: of its inference graph, or of its forward and backward graphs."""
+    """Compiles one graph of Dynamo: its inference graph, or its forward and backward graphs."""
 
     def __init__(self, options: Options, static: dict, records: list | None):
         self.options, self.static, self.records = options, static, records
@@ -232,7 +233,7 @@ class _Compiler:
         return self.program(kind, graph)
 
     def program(self, kind: str, graph, constants: dict | None = None):
-        """A Program, or the graph itself where Relay refuses it."""
+        """Returns a Program, or the graph itself if Relay refuses it."""
         try:
             return self._compiled(kind, graph, constants)
         except CompileError as error:
@@ -255,7 +256,7 @@ class _Compiler:
             self.records.append(record)
 
     def _parts(self, kind: str, graph, constants: dict, error: CompileError):
-        """The graph with what Relay refuses in PyTorch, and the rest in Relay where that is worth a call of its own."""
+        """Returns the graph with the refused operators in PyTorch, and the rest in Relay where that is worth a call."""
         made, ours = split(graph, error.nodes) if isinstance(error, PartsRefused) and error.nodes else (graph, {})
         names = {node.name: constants[i] for i, node in enumerate(_placeholders(graph)) if i in constants}
         whole = left = computes(graph.graph)
@@ -279,9 +280,9 @@ class _Compiler:
 
 
 class _Frozen:
-    """An inference graph whose parameters are constants, as long as nobody changes them.
+    """An inference graph whose parameters are constants until one of them is changed.
 
-    The first call shows which they are. A change makes all of them inputs, for good.
+    The first call determines which inputs are parameters. After a change, all of them are inputs for good.
     """
 
     def __init__(self, compiler: _Compiler, graph):
@@ -319,7 +320,7 @@ class _Frozen:
 
 
 def _static(graph_module, example_inputs) -> dict:
-    """The parameters and buffers among the inputs of Dynamo's graph, by identity."""
+    """Returns the parameters and buffers among the inputs of Dynamo's graph, by identity."""
     found = {}
     for node, one in zip(_placeholders(graph_module), example_inputs, strict=False):
         marked = "_dynamo_static_input_type" in node.meta.get("tensor_dict", {})
@@ -329,7 +330,7 @@ def _static(graph_module, example_inputs) -> dict:
 
 
 def compile_graph(graph_module, example_inputs, options: Options, records: list | None = None):
-    """The callable for one graph of Dynamo; what becomes of its parts is noted in `records`."""
+    """Returns the callable for one graph of Dynamo. The outcomes of its parts are added to `records`."""
     compiler = _Compiler(options, _static(graph_module, example_inputs) if options.freeze else {}, records)
     made = aot_autograd(
         fw_compiler=compiler.compiler("forward"),
@@ -343,18 +344,18 @@ def compile_graph(graph_module, example_inputs, options: Options, records: list 
     learns = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
     if not learns:
         return made(graph_module, example_inputs)
-    with sdpa_kernel(SDPBackend.MATH):  # operators that have gradients in other operators
+    with sdpa_kernel(SDPBackend.MATH):  # operators with gradients that other operators express
         return made(graph_module, example_inputs)
 
 
 def backend(graph_module: torch.fx.GraphModule, example_inputs: list, *, options: dict | None = None):
-    """The backend "relay" of torch.compile; `options`: see Options.
+    """The backend "relay" of torch.compile. `options`: see Options.
 
-    Raises CompileError (R0504) for an option that it does not have, and for everything with fallback="error".
+    Raises CompileError (R0504) for an unknown option, and for every refused graph with fallback="error".
     """
     return compile_graph(graph_module, example_inputs, Options.of(options))
 
 
-# PyTorch registers what it loads from an entry point that it has found itself, and takes no name twice.
+# PyTorch registers the backend that it loads from an entry point itself, and refuses a second registration of a name.
 if _BACKENDS.get("relay") is None:
     register_backend(backend, name="relay")

@@ -1,7 +1,8 @@
-"""What the backend says: the logger relay.torch, and the variable RELAY_LOGS that prints it.
+"""Logging of the backend: the logger relay.torch, and the variable RELAY_LOGS, which prints its messages.
 
-RELAY_LOGS=fallbacks prints what runs in PyTorch, and why; graphs also what was compiled; programs also each graph as a
-program of Relay. Several names, with commas between them, mean the one that prints most.
+RELAY_LOGS=fallbacks prints the operators that run in PyTorch, and why. graphs also prints the compiled graphs, and
+programs also prints each graph as a Relay program. Of several names, separated by commas, the one that prints most
+counts.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import os
 from ..errors import bad_option
 
 log = logging.getLogger("relay.torch")
-FALLBACK = 25  # below what logging prints by itself: there is a warning besides
+FALLBACK = 25  # below the level that logging prints by default, because there is also a warning
 _LEVELS = {"fallbacks": FALLBACK, "graphs": logging.INFO, "programs": logging.DEBUG}
 
 
 def print_as_asked() -> None:
-    """Prints to standard error what RELAY_LOGS names. Raises CompileError (R0504) for a name that there is not."""
+    """Prints the messages that RELAY_LOGS selects to stderr. Raises CompileError (R0504) for an unknown name."""
     asked = os.environ.get("RELAY_LOGS")
     if not asked:
         return

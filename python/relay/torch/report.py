@@ -1,4 +1,5 @@
-"""explain(): what of a model runs in Relay's kernels, and what in PyTorch, with the reason; and where graphs break."""
+"""explain(): reports which parts of a model run in Relay's kernels and which in PyTorch, with reasons, and graph
+breaks."""
 
 from __future__ import annotations
 
@@ -13,18 +14,18 @@ from .dynamo import Options, compile_graph, reason_of
 
 @dataclasses.dataclass(frozen=True)
 class GraphReport:
-    """One graph: "inference", "forward" or "backward"."""
+    """A graph: "inference", "forward" or "backward"."""
 
     kind: str
     nodes: int  # calls of operators
-    multiply_adds: int  # of products, convolutions and attention, at the example's sizes
-    kernels: int  # of Relay; 0 where PyTorch runs it
-    reason: str | None  # why PyTorch runs it
+    multiply_adds: int  # of products, convolutions and attention, at the sizes of the example
+    kernels: int  # kernels of Relay; 0 if PyTorch runs the graph
+    reason: str | None  # the reason if PyTorch runs it
 
 
 @dataclasses.dataclass(frozen=True)
 class GraphBreak:
-    """Where Dynamo ends a graph, and Python runs until the next one begins."""
+    """A place where Dynamo ends a graph, and Python runs until the next graph begins."""
 
     place: str  # "net.py:12"
     reason: str
@@ -32,7 +33,7 @@ class GraphBreak:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """What explain() found; str() of it is a table."""
+    """The result of explain(). str() is a table."""
 
     graphs: list[GraphReport]
     breaks: list[GraphBreak]
@@ -61,7 +62,7 @@ class Explanation:
 
 
 def _hinted(value):
-    """The argument as the count of operations takes it: fake tensors with the example's sizes."""
+    """Returns an argument for the count of operations: fake tensors with the sizes of the example."""
     if isinstance(value, torch.fx.Node):
         return _hinted(value.meta.get("val"))
     if isinstance(value, torch.Tensor):
@@ -88,7 +89,7 @@ def _report(record) -> GraphReport:
 
 
 def _breaks(reasons: list) -> list[GraphBreak]:
-    """A function that is inlined breaks where it stands and where it is called: the place is the innermost one."""
+    """Returns the graph breaks. An inlined function breaks at its own line and at its call; the innermost counts."""
     found = {}
     for one in reasons:
         frame = one.user_stack[-1] if one.user_stack else None
@@ -98,7 +99,7 @@ def _breaks(reasons: list) -> list[GraphBreak]:
 
 
 def _leaves(results: list) -> list[torch.Tensor]:
-    """The tensors to which their gradients accumulate: inputs, parameters, what a function closes over."""
+    """Returns the tensors that accumulate gradients: inputs, parameters, and captured variables of a function."""
     found, seen, left = [], set(), [one.grad_fn or torch.autograd.graph.get_gradient_edge(one).node for one in results]
     while left:
         node = left.pop()
@@ -110,11 +111,11 @@ def _leaves(results: list) -> list[torch.Tensor]:
 
 
 def explain(model, *inputs, options: dict | None = None, **named) -> Explanation:
-    """Runs the model once on the inputs, compiled as torch.compile(backend="relay") does, and says what became of each
-    graph and where graphs break.
+    """Runs the model once on the inputs, compiled like torch.compile(backend="relay"). Returns a report on each graph
+    and on graph breaks.
 
-    With gradients enabled and something that requires them, the sum of the results that have gradients is
-    differentiated, so that backward graphs are there; gradients that the parameters hold are left as they are.
+    If gradients are enabled and something requires them, the sum of the differentiable results is differentiated, so
+    that backward graphs are included. The gradients that the parameters hold are left unchanged.
     """
     records, made = [], Options.of(options)
     compiled = torch.compile(

@@ -1,4 +1,4 @@
-"""A graph of which Relay refuses some operators, in parts: Relay's, and between them PyTorch's."""
+"""Splits a graph with refused operators into parts for Relay, and parts for PyTorch between them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.fx.passes.split_module import split_module
 
-_FEWEST = 2  # operators of a part that is worth a call of its own
+_FEWEST = 2  # the least number of operators of a part that is worth a call
 
 
 def _depends_on_elements(node) -> bool:
-    """Whether the size of the result, or of an operand, depends on elements of a tensor."""
+    """Returns true if the size of the result, or of an operand, depends on elements of a tensor."""
     values = [one.meta.get("val") for one in (node, *node.all_input_nodes)]
     return any(one is not None and free_unbacked_symbols(one) for one in values)
 
@@ -22,7 +22,8 @@ def _is_number(node) -> bool:
 
 
 def levels(graph, refused: set) -> dict:
-    """The part of each node: even ones are Relay's, and a node's operands are in its own part or in earlier ones."""
+    """Returns the part of each node. Even parts are Relay's, and a node's operands are in its own part or in earlier
+    ones."""
     found = {}
     for node in graph.nodes:
         if node.op in ("placeholder", "get_attr", "output"):
@@ -33,13 +34,13 @@ def levels(graph, refused: set) -> dict:
             continue
         is_odd = node in refused or _depends_on_elements(node)
         found[node] = level if level % 2 == is_odd else level + 1
-    # Arguments are overwritten when nothing reads them any more.
+    # Arguments are overwritten only after their last use.
     last = max(found.values(), default=0)
     return {node: last if node.target is torch.ops.aten.copy_.default else level for node, level in found.items()}
 
 
 def computes(graph) -> int:
-    """How many operators are no views."""
+    """Returns the number of operators that are not views."""
     return sum(
         node.op == "call_function"
         and node.target is not operator.getitem
@@ -50,7 +51,7 @@ def computes(graph) -> int:
 
 
 def split(graph_module, refused: set):
-    """The module in parts, and those of Relay by name; none of them where no part is worth it."""
+    """Returns the module in parts, and Relay's parts by name, which are empty if no part is worth a call."""
     part = levels(graph_module.graph, refused)
     made = split_module(graph_module, None, part.__getitem__)
     ours = {

@@ -17,13 +17,13 @@ namespace relay::measure {
 
 using Json = nlohmann::json;
 
-// Runs a file of the package `relay` without importing the package.
+// Runs a file of python/relay/tools without importing the package.
 static const char* const bootstrap =
     "import importlib.util, pathlib, runpy, sys\n"
     "spec = importlib.util.find_spec('relay')\n"
     "if spec is None or not spec.submodule_search_locations: sys.exit('the Python package relay is not installed for ' "
     "+ sys.executable)\n"
-    "runpy.run_path(str(pathlib.Path(list(spec.submodule_search_locations)[0]) / sys.argv.pop(1)), "
+    "runpy.run_path(str(pathlib.Path(list(spec.submodule_search_locations)[0]) / 'tools' / sys.argv.pop(1)), "
     "run_name='__main__')\n";
 
 // RELAY_PYTHON, the interpreter next to our program (a virtual environment), that of the source tree, or python3 of the

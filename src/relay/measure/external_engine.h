@@ -1,4 +1,5 @@
-// Another engine on the same model, in a separate Python process (python/relay/bench.py), for paired measurements.
+// Another engine on the same model, in a separate Python process (python/relay/tools/bench.py), for paired
+// measurements.
 //
 //   RELAY_ASSIGN(ExternalEngine engine,
 //                ExternalEngine::start({.engine = "onnxruntime", .model = "net.onnx", .threads = 1}, inputs));
@@ -20,7 +21,7 @@ inline constexpr const char* float64_engine = "torch-float64";
 // The model file of the PyTorch engines, written by torch.export.save: net.pt2 next to net.onnx.
 std::string torch_program(const std::string& model);
 
-// Runs a file of the Python package with these arguments, in the Python that runs the engines, until it ends. Returns
+// Runs a file of python/relay/tools with these arguments, in the Python that runs the engines, until it ends. Returns
 // its output.
 Result<std::string> run_package_file(const std::string& program, const std::string& file,
                                      const std::vector<std::string>& arguments);

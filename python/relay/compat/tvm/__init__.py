@@ -1,4 +1,4 @@
-"""What `import tvm` gives after `import relay.compat`."""
+"""The module that `import tvm` returns after `import relay.compat`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __getattr__ = _missing("tvm")
 TVMError, instrument = error.TVMError, ir.instrument
 extras.install()
 
-# 2019: tvm.expr, tvm.var
+# names of 2019: tvm.expr, tvm.var
 expr = tir
 var = te.var
 parser = _types.SimpleNamespace(parse=relay.parse, parse_expr=relay.parse_expr, fromtext=relay.fromtext)

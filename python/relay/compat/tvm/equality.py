@@ -1,6 +1,4 @@
-"""Equality of programs as they are when types are inferred: inference used to write them into every function and
-variable.
-"""
+"""Equality of programs with inferred types. TVM's inference writes the types into every function and variable."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ from relay.analysis import structural_hash as _hash
 
 
 class _Annotated(ExprMutator):
-    """A typed expression with its types written where variables are bound and functions give results."""
+    """Writes the types of a typed expression at bindings and results of functions."""
 
     def bound(self, var: Var) -> Var:
         if var._checked_type_ is not None and var not in self.memo_map:
@@ -79,7 +77,8 @@ _NODES = (Expr, IRModule, Pattern, Type, list, tuple, dict)
 
 
 def structural_equal(lhs, rhs, map_free_vars: bool = False) -> bool:
-    """Equal up to the names of bound variables: as they are, or with the types that are known written in."""
+    """Returns true if two nodes are equal up to the names of bound variables, either as they are or with known types
+    written in."""
     if not isinstance(lhs, _NODES) or not isinstance(rhs, _NODES):
         return type(lhs) is type(rhs) and bool(lhs == rhs)
     if isinstance(lhs, dict) and isinstance(rhs, dict):
@@ -94,36 +93,36 @@ def structural_equal(lhs, rhs, map_free_vars: bool = False) -> bool:
 
 
 def _is_typed(value) -> bool:
-    """Whether types of a function, or of all functions of a module, are inferred."""
+    """Returns true if the types of a function, or of all functions of a module, are inferred."""
     if isinstance(value, IRModule):
         return all(map(_is_typed, value.functions.values()))
     return isinstance(value, Function) and value._checked_type_ is not None
 
 
 def structural_hash(value, map_free_vars: bool = False) -> int:
-    """Equal for what is equal as it is written; of a pattern, its identity."""
+    """Returns a hash that is equal for nodes that are written equally. The hash of a pattern is its identity."""
     if map_free_vars and isinstance(value, Expr):
         value = Function(free_vars(value), value)
     return _hash(value) if isinstance(value, _NODES) and not isinstance(value, Pattern) else hash(value)
 
 
 def alpha_equal(lhs, rhs) -> bool:
-    """The same, after types are inferred: a module used to infer those of what was put into it."""
+    """Returns true if both are equal after type inference, as modules of 2019 infer the types of functions."""
     return _as_written(lhs, rhs) or structural_equal(_typed(lhs), _typed(rhs))
 
 
 class NotEqual(AssertionError, ValueError):
-    """Raised by assert_structural_equal(): a ValueError, as it was, and an AssertionError."""
+    """Raised by assert_structural_equal(). It is a ValueError, as in TVM, and an AssertionError."""
 
 
 def get_first_structural_mismatch(lhs, rhs, map_free_vars: bool = False):
-    """None where both are equal, else both."""
+    """Returns None if both are equal, otherwise both."""
     return None if structural_equal(lhs, rhs, map_free_vars) else (lhs, rhs)
 
 
 def _assertion(equal):
     def check(lhs, rhs, map_free_vars: bool = False) -> None:
-        """Raises an AssertionError that shows both sides when they are not equal."""
+        """Raises an AssertionError that shows both sides if they are not equal."""
         if not (equal(lhs, rhs, map_free_vars) if map_free_vars else equal(lhs, rhs)):
             raise NotEqual(f"StructuralEqual check failed, not equal:\n{lhs}\n-- and --\n{rhs}")
 

@@ -1,4 +1,4 @@
-"""tvm.error: what goes wrong is a CompileError here."""
+"""tvm.error: exceptions, all of which are CompileError here."""
 
 from relay.errors import CompileError, InternalError
 
@@ -10,7 +10,7 @@ RPCError = CompileError
 
 
 def register_error(func_name=None, cls=None):
-    """Errors here are of one kind, with a code: a class is given back as it is."""
+    """Returns the class unchanged: errors have a single class here, with a code."""
     return func_name if isinstance(func_name, type) else (lambda one: one)
 
 

@@ -1,6 +1,7 @@
-"""What classes had in addition, put on them: TensorType.shape[0].value, var.vid, function.set_attribute, module._add.
+"""Additional attributes of TVM's classes, set on ours: TensorType.shape[0].value, var.vid, function.set_attribute,
+module._add.
 
-Sizes stay numbers (int), so nothing else notices.
+Sizes stay numbers (int), so nothing else is affected.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from relay import (
     TypeVar,
     Var,
     operators,
-    type_functor,
 )
-from relay.arrays import numpy as as_numpy
+from relay.data.arrays import numpy as as_numpy
+from relay.ir import type_functor
 
 from . import spans
 from .nd import NDArray
@@ -46,13 +47,13 @@ def _array(self):
 
 
 class Id:
-    """What makes a variable that one: same_as(), name_hint."""
+    """The identity of a variable: same_as(), name_hint."""
 
     def __init__(self, var: Var):
         self._var, self.name_hint = var, var.name_hint
 
     def same_as(self, other) -> bool:
-        """Identity."""
+        """Returns true for the same object."""
         return isinstance(other, Id) and self._var.same_as(other._var)
 
     __eq__ = same_as
@@ -65,7 +66,8 @@ _PATTERNS = {"elementwise": 0, "broadcast": 1, "injective": 2, "reduce": 3, "out
 
 
 def _op_attrs(op: Op) -> dict:
-    """What an operator's file and the rules of users say of it, under the names that passes of TVM asked for."""
+    """Returns the properties of an operator, from its file and from users' rules, under the names that TVM's passes
+    use."""
     from .relay.op.rules import RULES
 
     definition = operators()[op.name]
@@ -98,7 +100,7 @@ _with_attr, _function_attrs, _module_attrs = Function.with_attr, Function.attrs.
 
 
 def _number(value):
-    """Whole numbers and lists of them with .value."""
+    """Returns an int, or a list of ints, with .value."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
@@ -113,7 +115,7 @@ def _set_attrs(self, name, value=None):
 
 
 def _field_info(self) -> list:
-    """What the fields are: name, description, type_info."""
+    """Returns the fields with name, description and type_info."""
     found = next((one for one in operators().values() if _attrs_key(one) == self.keys()), None)
     return [FieldInfo(*field[:3]) for field in (found["attributes"] if found else [])]
 
@@ -139,12 +141,12 @@ _OMITTED = """
 
 
 def _expr_astext(self, show_meta_data=True, annotate=None, *, types=None) -> str:
-    """The text, with types where they are known."""
+    """Returns the text, with types if they are known."""
     return _as_text(_expr_text, self, show_meta_data, annotate, types)
 
 
 def _module_astext(self, show_meta_data=True, annotate=None, *, types=None, **options) -> str:
-    """The text, with types where they are known."""
+    """Returns the text, with types if they are known."""
     return _as_text(_module_text, self, show_meta_data, annotate, types, **options)
 
 
@@ -169,13 +171,13 @@ _attribute = Attrs.__getitem__
 
 
 def _field(self, name: str):
-    """A field; an element type that nobody said is ""."""
+    """Returns a field. A missing element type is ""."""
     value = _attribute(self, name)
     return "" if value is None and name.endswith("dtype") else value
 
 
 def _constructor(self, tag: int):
-    """The first constructor with this number in its type."""
+    """Returns the first constructor with this number in its type."""
     for definition in self.type_definitions.values():
         for constructor in definition.constructors:
             if constructor.tag == tag:
@@ -198,7 +200,7 @@ def _attributes() -> None:
 
 
 def _libraries() -> None:
-    """What relay.build() gives had these names."""
+    """Sets the attributes that the result of relay.build() has in TVM."""
     Library.lib = property(lambda self: self, doc="This.")
     Library.ir_mod = property(lambda self: self.module, doc="What was built.")
     Library.libmod_name = property(lambda self: self.name, doc="The name of its module.")
@@ -207,7 +209,7 @@ def _libraries() -> None:
 
 
 def _visitors() -> None:
-    """Types with relations are visited too."""
+    """Makes visitors visit types with relations."""
     type_functor._METHODS[TypeRelation] = "visit_type_relation"
     type_functor._METHODS[ConstrainedFuncType] = "visit_func_type"
 
@@ -224,7 +226,7 @@ def _visitors() -> None:
 
 
 def install() -> None:
-    """Puts them there."""
+    """Sets the attributes."""
     _texts()
     _attributes()
     _libraries()

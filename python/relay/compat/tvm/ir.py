@@ -1,4 +1,4 @@
-"""tvm.ir: nodes, equality, transformations. Its parts (tvm.ir.expr, tvm.ir.base, ...) are all this one."""
+"""tvm.ir: nodes, equality, transformations. Its parts (tvm.ir.expr, tvm.ir.base, ...) are all this module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from relay import (
 )
 from relay import Expr as RelayExpr
 from relay import Function as BaseFunc
-from relay.adt import Constructor, TypeData
+from relay.ir.adt import Constructor, TypeData
 from relay.transform import (
     PassPrintingInstrument,
     PassTimingInstrument,
@@ -55,23 +55,23 @@ Node = object
 
 
 class PassInstrument:
-    """A base for instruments: any of the methods may be left out."""
+    """A base class for instruments. Every method is optional."""
 
     def enter_pass_ctx(self):
-        """When the context is entered."""
+        """Called when the context is entered."""
 
     def exit_pass_ctx(self):
-        """When it is left."""
+        """Called when the context is exited."""
 
     def should_run(self, mod, info) -> bool:
-        """Whether a pass runs."""
+        """Returns true if a pass should run."""
         return True
 
     def run_before_pass(self, mod, info):
-        """Before it."""
+        """Called before a pass."""
 
     def run_after_pass(self, mod, info):
-        """After it."""
+        """Called after a pass."""
 
 
 instrument = _types.SimpleNamespace(
@@ -87,8 +87,8 @@ container = _sys.modules[__name__]
 
 
 def make_node(type_key: str, **fields):
-    """Attributes: those of a function are a dict, those of operators what their calls have, others a NodeAttrs;
-    make_node("DictAttrs", Primitive=1). IntImm is a number. Other nodes are made by their classes."""
+    """Makes attributes, such as make_node("DictAttrs", Primitive=1): a dict for a function, the attributes of a call
+    for an operator, otherwise a NodeAttrs. IntImm is a number. Other nodes are made by their classes."""
     if type_key == "DictAttrs":
         return fields
     if type_key == "IntImm":
@@ -99,9 +99,10 @@ def make_node(type_key: str, **fields):
 
 
 def register_op_attr(op_name: str, attr_key: str, value=None, level: int = 10):
-    """What passes ask about an operator: FTVMLegalize, FTVMAlterOpLayout, FTVMMixedPrecisionConversionType, and
-    target.COMPILER, a function of a call that says whether the compiler takes it, as relay.byoc.supports(). Others are
-    kept for Op.get_attr(). Without a value a decorator. Of two values that of the higher level counts."""
+    """Registers a property that passes read of an operator: FTVMLegalize, FTVMAlterOpLayout,
+    FTVMMixedPrecisionConversionType, and target.COMPILER, a function that returns true for calls that the compiler
+    takes, like relay.byoc.supports(). Other properties are stored for Op.get_attr(). Without a value, returns a
+    decorator. Of two values, the one with the higher level counts."""
     from .relay.op import rules
 
     if attr_key.startswith("target."):
@@ -110,19 +111,19 @@ def register_op_attr(op_name: str, attr_key: str, value=None, level: int = 10):
 
 
 def register_intrin_lowering(*args, **named):
-    """Loops call functions of the processor's libraries by rules of the code generator."""
+    """Refuses the registration: loops call library functions by rules of the code generator."""
     return _missing("tvm.ir")("register_intrin_lowering")(*args, **named)
 
 
 def save_json(node) -> str:
-    """The text of a module, an expression or a type."""
+    """Returns the text of a module, an expression or a type."""
     from .ir_parts import to_text
 
     return to_text(node)
 
 
 def load_json(text: str):
-    """What save_json() wrote."""
+    """Reads the output of save_json()."""
     from .ir_parts import from_text
 
     return from_text(text)

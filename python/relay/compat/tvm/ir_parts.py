@@ -1,4 +1,4 @@
-"""tvm.ir.diagnostics, tvm.ir.supply: messages of errors, names that are new."""
+"""tvm.ir.diagnostics and tvm.ir.supply: error messages, and unique names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _renderer = None
 
 
 class DiagnosticLevel:
-    """How grave a diagnostic is."""
+    """The severity of a diagnostic."""
 
     BUG, ERROR, WARNING, NOTE, HELP = 10, 20, 30, 40, 50
 
 
 class Diagnostic:
-    """One message, with its place."""
+    """A message with its place."""
 
     def __init__(self, level: int, span, message: str):
         self.level, self.span, self.message = level, span, message
@@ -33,11 +33,11 @@ class DiagnosticContext:
         self.module, self.renderer, self.diagnostics = module, renderer, []
 
     def emit(self, diagnostic: Diagnostic) -> None:
-        """Adds one."""
+        """Adds a message."""
         self.diagnostics.append(diagnostic)
 
     def render(self) -> None:
-        """Hands them to the renderer; those of errors end in a CompileError."""
+        """Passes the messages to the renderer. Errors raise a CompileError."""
         renderer = self.renderer or _renderer
         if renderer is not None:
             renderer(self)
@@ -47,18 +47,18 @@ class DiagnosticContext:
 
 
 def override_renderer(render_func) -> None:
-    """A function of a DiagnosticContext that is called when a program is refused; None: nobody."""
+    """Sets a function of a DiagnosticContext that is called when a program is refused, or None."""
     global _renderer
     _renderer = render_func
 
 
 def get_renderer():
-    """What override_renderer() was given."""
+    """Returns the function that was passed to override_renderer()."""
     return _renderer
 
 
 def reported(function):
-    """The function; what it refuses is shown to the renderer."""
+    """Wraps a function so that the renderer gets its errors."""
 
     @functools.wraps(function)
     def call(*args, **named):
@@ -87,7 +87,7 @@ diagnostics = _types.SimpleNamespace(
 
 # --- names ------------------------------------------------------------------------------------------------------------
 class NameSupply:
-    """Names that nobody has yet: NameSupply("pre").fresh_name("x") is "pre_x", then "pre_x_1"."""
+    """Supplies unused names: NameSupply("pre").fresh_name("x") is "pre_x", then "pre_x_1"."""
 
     def __init__(self, prefix: str = ""):
         self._prefix, self._taken = prefix, set()
@@ -96,7 +96,7 @@ class NameSupply:
         return f"{self._prefix}_{name}" if add_prefix and self._prefix else name
 
     def fresh_name(self, name: str, add_prefix: bool = True, add_underscore: bool = True) -> str:
-        """The name, or with a number behind."""
+        """Returns the name, or the name with a number."""
         full, number = self._full(name, add_prefix), 0
         out = full
         while out in self._taken:
@@ -106,18 +106,18 @@ class NameSupply:
         return out
 
     def reserve_name(self, name: str, add_prefix: bool = True) -> str:
-        """The name, which nobody gets any more."""
+        """Reserves and returns the name."""
         full = self._full(name, add_prefix)
         self._taken.add(full)
         return full
 
     def contains_name(self, name: str, add_prefix: bool = True) -> bool:
-        """Whether somebody has it."""
+        """Returns true if the name is used."""
         return self._full(name, add_prefix) in self._taken
 
 
 class GlobalVarSupply:
-    """Global variables with new names, beside those of a module, a list of modules, or a NameSupply."""
+    """Global variables with new names, which do not occur in a module, a list of modules, or a NameSupply."""
 
     def __init__(self, value=None):
         self._names = value if isinstance(value, NameSupply) else NameSupply("")
@@ -128,18 +128,18 @@ class GlobalVarSupply:
                 self.reserve_global(var)
 
     def fresh_global(self, name: str, add_prefix: bool = True) -> GlobalVar:
-        """A variable with a new name."""
+        """Returns a variable with a new name."""
         var = GlobalVar(self._names.fresh_name(name, add_prefix))
         self._known[var.name_hint] = var
         return var
 
     def unique_global_for(self, name: str, add_prefix: bool = True) -> GlobalVar:
-        """The variable of this name: the same every time."""
+        """Returns the variable of this name, which is always the same object."""
         full = self._names.reserve_name(name, add_prefix)
         return self._known.setdefault(full, GlobalVar(full))
 
     def reserve_global(self, global_var: GlobalVar, allow_conflict: bool = False) -> None:
-        """A variable whose name is taken."""
+        """Reserves the name of a variable."""
         if global_var.name_hint in self._known and not allow_conflict:
             raise ValueError(f"@{global_var.name_hint} is there already")
         self._known[global_var.name_hint] = global_var
@@ -151,7 +151,7 @@ supply = _types.SimpleNamespace(NameSupply=NameSupply, GlobalVarSupply=GlobalVar
 
 # --- attributes and texts ---------------------------------------------------------------------------------------------
 class NodeAttrs:
-    """Attributes of no operator: make_node("attrs.TestAttrs", name="a", padding=(3, 4))."""
+    """Attributes that belong to no operator: make_node("attrs.TestAttrs", name="a", padding=(3, 4))."""
 
     def __init__(self, type_key: str, fields: dict):
         self.type_key = type_key
@@ -166,19 +166,19 @@ class NodeAttrs:
         return self._fields[name]
 
     def keys(self) -> list[str]:
-        """The names."""
+        """Returns the names."""
         return list(self._fields)
 
     def get_int(self, name: str) -> int:
-        """A number."""
+        """Returns a number."""
         return int(self._fields[name])
 
     def get_str(self, name: str) -> str:
-        """A text."""
+        """Returns a string."""
         return str(self._fields[name])
 
     def get_int_tuple(self, name: str) -> tuple:
-        """A list of numbers."""
+        """Returns a list of numbers."""
         return tuple(self._fields[name])
 
     def __eq__(self, other) -> bool:
@@ -193,7 +193,7 @@ class NodeAttrs:
 
 
 def to_text(node) -> str:
-    """What save_json() writes: JSON around the text of a node."""
+    """Returns the text of a node in JSON, the format of save_json()."""
     if isinstance(node, IRModule):
         return json.dumps({"kind": "module", "text": node.astext()})
     if isinstance(node, _relay.GlobalVar):
@@ -220,7 +220,7 @@ def _free(type_) -> list[str]:
 
 
 def _type_of(entry: dict):
-    """Variables that nothing in a type binds are parameters of a function around it while it is read."""
+    """Reads a type. Its unbound variables are parameters of a function around it meanwhile."""
     variables = entry["variables"]
     if not variables:
         return _relay.parse_type(entry["text"])
@@ -229,7 +229,7 @@ def _type_of(entry: dict):
 
 
 def from_text(text: str):
-    """What to_text() wrote; also the text itself of a program."""
+    """Reads the output of to_text(), or the plain text of a program."""
     try:
         entry = json.loads(text)
     except ValueError:

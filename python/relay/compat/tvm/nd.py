@@ -1,46 +1,46 @@
-"""tvm.nd: arrays. An NDArray is a NumPy array with the methods that scripts call."""
+"""tvm.nd: arrays. An NDArray is a NumPy array with TVM's methods."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from relay.build_module import Device, cpu
+from relay.run.build_module import Device, cpu
 
-from ...arrays import numpy as _as_numpy
+from ...data.arrays import numpy as _as_numpy
 from ..outside import missing as _missing
 
 __getattr__ = _missing("tvm.nd")
 
 
 class NDArray(np.ndarray):
-    """A NumPy array; numpy() and asnumpy() give a plain one."""
+    """A NumPy array. numpy() and asnumpy() return a plain one."""
 
     def numpy(self) -> np.ndarray:
-        """A copy as a plain NumPy array."""
+        """Returns a copy as a plain NumPy array."""
         return np.array(self)
 
     asnumpy = numpy
 
     def copyto(self, target):
-        """Into another array; or a copy, when a device is given."""
+        """Copies into another array, or to a device."""
         if isinstance(target, Device):
             return np.array(self).view(NDArray)
         np.copyto(target, self)
         return target
 
     def copyfrom(self, source) -> NDArray:
-        """From another array."""
+        """Copies from another array."""
         np.copyto(self, source)
         return self
 
     def __eq__(self, other):
-        """By elements; of equal arrays it is true as a whole, as of one array that is asked for twice."""
+        """Compares elementwise. The result for equal arrays is true as a whole."""
         return np.asarray(np.ndarray.__eq__(np.asarray(self), np.asarray(other))).view(_Truth)
 
     __hash__ = None
 
     def same_as(self, other) -> bool:
-        """Whether it is the same memory."""
+        """Returns true if the memory is the same."""
         return np.shares_memory(self, other)
 
     device = property(lambda self: cpu())
@@ -48,24 +48,24 @@ class NDArray(np.ndarray):
 
 
 class _Truth(np.ndarray):
-    """What == of arrays gives."""
+    """The result of == for arrays."""
 
     def __bool__(self) -> bool:
         return bool(np.all(np.asarray(self)))
 
 
 def array(arr, device=None, ctx=None) -> NDArray:
-    """A copy."""
+    """Returns a copy."""
     return np.array(_as_numpy(arr) if hasattr(arr, "reinterpreted") else arr).view(NDArray)
 
 
 def empty(shape, dtype="float32", device=None, ctx=None) -> NDArray:
-    """Not initialised."""
+    """Returns an uninitialised array."""
     return np.empty(shape, dtype).view(NDArray)
 
 
 def device(device_type: str = "cpu", device_id: int = 0) -> Device:
-    """A device by name. Only the processor runs programs."""
+    """Returns a device by name. Only the processor runs programs."""
     return Device({"llvm": "cpu", "c": "cpu"}.get(device_type.split()[0], device_type), device_id)
 
 
@@ -73,7 +73,7 @@ context = device
 
 
 def gpu(device_id: int = 0) -> Device:
-    """A name to annotate with; nothing runs there."""
+    """Returns a device for annotations, which cannot run programs."""
     return Device("cuda", device_id)
 
 
@@ -81,5 +81,5 @@ cuda = gpu
 
 
 def opencl(device_id: int = 0) -> Device:
-    """A name to annotate with; nothing runs there."""
+    """Returns a device for annotations, which cannot run programs."""
     return Device("opencl", device_id)

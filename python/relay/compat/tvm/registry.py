@@ -1,4 +1,4 @@
-"""Functions by name: register_func, get_global_func, and EnvFunc, a name that stands for one."""
+"""Functions by name: register_func, get_global_func, and EnvFunc, which refers to a function by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _RELATION = "tvm.relay.type_relation."
 
 
 def register_func(func_name, f=None, override: bool = False):
-    """Makes a function known by a name; as a decorator too, with or without the name."""
+    """Registers a function under a name. It is also a decorator, with or without the name."""
     if callable(func_name):
         return register_func(func_name.__name__, func_name)
     if f is None:
@@ -21,40 +21,43 @@ def register_func(func_name, f=None, override: bool = False):
 
 
 def get_global_func(name: str, allow_missing: bool = False):
-    """What register_func() was given under the name. Functions of TVM itself are not there: using one says so."""
+    """Returns the function that register_func() registered. Functions of TVM itself are missing, and using one raises
+    an error."""
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]
     return None if allow_missing else _Outside(f"tvm.get_global_func.{name}")
 
 
 def remove_global_func(name: str) -> None:
-    """The name is free again."""
+    """Removes a name."""
     _FUNCTIONS.pop(name, None)
 
 
 def list_global_func_names() -> list[str]:
-    """Those that were registered."""
+    """Returns the registered names."""
     return sorted(_FUNCTIONS)
 
 
 class EnvFunc:
-    """A function by name: EnvFunc.get("tvm.relay.type_relation.Broadcast"), or one of register_func().
+    """A reference to a function by name: EnvFunc.get("tvm.relay.type_relation.Broadcast"), or a name of
+    register_func().
 
-    Two are equal when their names are."""
+    Two references are equal if their names are.
+    """
 
     def __init__(self, name: str):
         self.name = name
 
     @staticmethod
     def get(name: str) -> EnvFunc:
-        """The function of this name."""
+        """Returns the reference to this name."""
         if name not in _FUNCTIONS and not name.startswith(_RELATION):
             raise ValueError(f"no function is named {name}; tvm.register_func() makes one known")
         return EnvFunc(name)
 
     @property
     def func(self):
-        """What the name stands for."""
+        """The function."""
         return get_global_func(self.name)
 
     def __call__(self, *args):

@@ -1,6 +1,6 @@
 """Kinds of types, and relations between types as objects: TypeVar(name, kind), IncompleteType(kind), TypeRelation.
 
-Relations of operators are functions in their files here. A TypeRelation names one; check_kind() and the solver of
+Relations of operators are functions in their files. A TypeRelation names one of them. check_kind() and the solver of
 relay.analysis._ffi_api._test_type_solver() read it.
 """
 
@@ -9,17 +9,17 @@ from __future__ import annotations
 import relay as _relay
 from relay import CompileError, TypeKind
 
-# Of type variables and types to be inferred that are not of the kind Type.
+# The kinds of type variables and incomplete types, unless it is Type.
 _KINDS: dict = {}
 
 
 def kind_of(type_) -> TypeKind:
-    """Of a variable, or a type to be inferred: what it was made for."""
+    """Returns the kind of a type variable or an incomplete type."""
     return _KINDS.get(type_, TypeKind.Type)
 
 
 def _stands_for(name: str, core: type, doc: str, make):
-    """A class that makes instances of another: isinstance() asks the other."""
+    """Returns a class that makes instances of another. isinstance() is delegated to the other."""
 
     class _Meta(type):
         def __instancecheck__(cls, value) -> bool:
@@ -46,11 +46,11 @@ def _incomplete(cls, kind: TypeKind = TypeKind.Type):
 
 
 class TypeConstraint:
-    """What types must fulfil."""
+    """A constraint on types."""
 
 
 class TypeRelation(TypeConstraint):
-    """A relation by its name, of types: the first num_inputs are given, the others follow."""
+    """A relation by its name, on types. The first num_inputs are inputs, the others are results."""
 
     def __init__(self, func, args, num_inputs: int, attrs=None):
         self.func, self.args, self.num_inputs, self.attrs = func, list(args), num_inputs, attrs
@@ -66,7 +66,7 @@ class TypeRelation(TypeConstraint):
         return hash((self.func, self.num_inputs))
 
     def same_as(self, other) -> bool:
-        """Identity."""
+        """Returns true for the same object."""
         return self is other
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class TypeRelation(TypeConstraint):
 
 
 class ConstrainedFuncType:
-    """A function type with relations between its parts. Inference has no use for one: operators say their own."""
+    """A function type with relations between its parts. Inference ignores them, because operators have their own."""
 
     def __init__(self, arg_types, ret_type, type_params, type_constraints):
         self.arg_types, self.ret_type = list(arg_types), ret_type
@@ -84,7 +84,7 @@ class ConstrainedFuncType:
         self.span = None
 
     def plain(self):
-        """Without the relations; a result that nobody said is ()."""
+        """Returns the type without the relations. A missing result is ()."""
         return _relay.FuncType(self.arg_types, self.ret_type or _relay.TupleType([]), self.type_params)
 
     def __eq__(self, other) -> bool:
@@ -108,7 +108,7 @@ class _IsFuncType(type):
 
 
 class FuncType(metaclass=_IsFuncType):
-    """FuncType([a, b], r): fn (a, b) -> r"""
+    """FuncType([a, b], r) is fn (a, b) -> r."""
 
     def __new__(cls, arg_types, ret_type, type_params=None, type_constraints=None):
         if type_constraints or ret_type is None:
@@ -157,7 +157,7 @@ def _type_data(data, mod) -> TypeKind:
 
 
 def kind_checked(type_, mod=None) -> TypeKind:
-    """Of what kind a type is; a CompileError where a part of it is of a wrong one."""
+    """Returns the kind of a type. Raises CompileError if a part of it has a wrong kind."""
     if isinstance(type_, (_relay.TypeVar, _relay.IncompleteType)):
         return kind_of(type_)
     if isinstance(type_, _relay.GlobalTypeVar):

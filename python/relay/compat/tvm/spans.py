@@ -1,4 +1,4 @@
-"""Places: Span(SourceName("file"), line, end_line, column, end_column), SequentialSpan of several."""
+"""Spans: Span(SourceName("file"), line, end_line, column, end_column), and SequentialSpan of several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from relay import Expr
 from relay import Span as _Span
 
 _of_expr, _name = Expr.span.fget, _Span.source_name.fget
-# A line of Python, which is noted where nothing else is given.
+# A line of Python code, which is recorded if no other place is given.
 _IMPLICIT = re.compile(r"(\.py|>):\d+\Z")
 
 
@@ -51,17 +51,17 @@ class SequentialSpan:
 
 
 def given(expr: Expr):
-    """The place that a text, an importer or a caller said; None: only the line of Python is known."""
+    """Returns the place that a text, an importer or a caller set, or None if only the Python line is known."""
     span = _of_expr(expr)
     return None if span is None or _IMPLICIT.search(_name(span)) else span
 
 
 def only_given() -> None:
-    """Expr.span as it was: of a node that nobody gave a place it is None. `python -m relay.compat` asks for it."""
+    """Makes Expr.span None for nodes without a given place, as in TVM. `python -m relay.compat` calls it."""
     Expr.span = property(given, doc=given.__doc__)
 
 
 def install() -> None:
-    """Span.source_name as it was."""
+    """Makes Span.source_name a SourceName, as in TVM."""
     _Span.source_name = property(lambda self: SourceName(_name(self)), doc="The name of its text.")
     _Span.same_as = lambda self, other: self is other or self == other

@@ -1,4 +1,4 @@
-"""tvm.target: what to compile for, as text: Target("llvm -mcpu=haswell")."""
+"""tvm.target: targets of compilations, as text: Target("llvm -mcpu=haswell")."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class _Kind(str):
 
 
 class Target:
-    """A target by its name and options; as a context, what build() uses without one."""
+    """A target with its name and options. As a context, it is build()'s default."""
 
     _stack: list[Target] = []
 
@@ -36,7 +36,7 @@ class Target:
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:
-        """The innermost one."""
+        """Returns the innermost one."""
         if not Target._stack and not allow_none:
             raise ValueError("there is no target around: with tvm.target.Target('llvm'): ...")
         return Target._stack[-1] if Target._stack else None
@@ -61,12 +61,12 @@ class Target:
 
 
 def create(target) -> Target:
-    """The same (2019)."""
+    """Returns the same (2019)."""
     return target if isinstance(target, Target) else Target(target)
 
 
 class VirtualDevice:
-    """Where a value is: a device, a target and the name of a memory, any of them unknown."""
+    """The place of a value: a device, a target and the name of a memory, any of them unknown."""
 
     def __init__(self, device=None, target=None, memory_scope: str = ""):
         self.device, self.target, self.memory_scope = device, target, memory_scope
@@ -88,7 +88,7 @@ class VirtualDevice:
 
 
 class CompilationConfig:
-    """The targets of a compilation, what PlanDevices() and CollagePartition() take."""
+    """The targets of a compilation, for PlanDevices() and CollagePartition()."""
 
     def __init__(self, targets: list):
         self.primitive_targets = targets
@@ -97,7 +97,7 @@ class CompilationConfig:
 
 
 def make_compilation_config(ctxt, target, target_host=None) -> CompilationConfig:
-    """Of a target, a list of them, or a dict by device."""
+    """Makes a config of a target, a list of targets, or a dict by device."""
     given = list(target.values()) if isinstance(target, dict) else target
     given = list(given) if isinstance(given, (list, tuple)) else [given]
     return CompilationConfig([one if isinstance(one, Target) else Target(one) for one in given])

@@ -1,4 +1,4 @@
-"""tvm.te: shape variables. What schedules kernels is not here."""
+"""tvm.te: shape variables. Schedules of kernels are not supported."""
 
 from relay import Dim
 
@@ -8,7 +8,7 @@ __getattr__ = _missing("tvm.te")
 
 
 def var(name: str = "n", dtype: str = "int64") -> Dim:
-    """A size that is not known before the run."""
+    """Returns a size that is unknown before the run."""
     return Dim(name)
 
 

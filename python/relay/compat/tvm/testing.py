@@ -1,4 +1,4 @@
-"""tvm.testing: what tests need. There is one target."""
+"""tvm.testing: helpers for tests. There is one target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from relay.build_module import cpu
+from relay.run.build_module import cpu
 
 from ..outside import missing as _missing
 
@@ -14,17 +14,17 @@ _outside = _missing("tvm.testing")
 
 
 def assert_allclose(actual, desired, rtol=1e-7, atol=1e-7) -> None:
-    """Both are close, in every element."""
+    """Asserts that both are close in every element."""
     np.testing.assert_allclose(np.asarray(actual), np.asarray(desired), rtol=rtol, atol=atol, verbose=True)
 
 
 def enabled_targets():
-    """(target, device) pairs to run on."""
+    """Returns the (target, device) pairs to run on."""
     return [("llvm", cpu())]
 
 
 def device_enabled(target) -> bool:
-    """Whether a target can be run on."""
+    """Returns true if programs can run on a target."""
     return str(getattr(target, "kind", target)).split()[0] in ("llvm", "cpu")
 
 
@@ -39,12 +39,12 @@ def _value(*of_class, request):
 
 
 def parameter(*values, ids=None):
-    """A fixture that takes each value."""
+    """Returns a fixture with each of the values."""
     return _pytest().fixture(params=values, ids=ids)(_value)
 
 
 def parameters(*value_sets, ids=None):
-    """Fixtures that take their values together: relay.compat.pytest_plugin gives them."""
+    """Returns fixtures that take their values together; relay.compat.pytest_plugin parametrizes them."""
 
     def make(place):
         def values(*of_class, request):
@@ -57,19 +57,19 @@ def parameters(*value_sets, ids=None):
 
 
 def fixture(function=None, *, cache_return_value=False):
-    """pytest's."""
+    """Returns the fixture decorator of pytest."""
     return _pytest().fixture(function) if function else _pytest().fixture
 
 
 def parametrize_targets(*targets):
-    """Runs a test of `target` and `dev` on what there is."""
+    """Parametrizes `target` and `dev` of a test by the available targets."""
     pytest = _pytest()
     mark = pytest.mark.parametrize("target,dev", enabled_targets())
     return mark(targets[0]) if len(targets) == 1 and callable(targets[0]) else mark
 
 
 def uses_gpu(function):
-    """A test that would use a GPU as well."""
+    """Runs the test, which would also use a GPU."""
     return function
 
 
@@ -83,7 +83,7 @@ requires_opencl = _skips("requires OpenCL")
 
 
 def _requirement(name: str):
-    """requires_NAME of what is not here: a decorator, with or without arguments, that skips."""
+    """Defines requires_NAME for a missing feature: a decorator, with or without arguments, that skips."""
 
     def requires(*args, **named):
         if len(args) == 1 and callable(args[0]) and not named:
@@ -94,7 +94,7 @@ def _requirement(name: str):
 
 
 def requires_package(*packages):
-    """Runs a test where the packages can be imported."""
+    """Runs a test if the packages can be imported."""
     import importlib.util
 
     missing = [name for name in packages if importlib.util.find_spec(name.partition(".")[0]) is None]
@@ -102,34 +102,34 @@ def requires_package(*packages):
 
 
 def slow(function):
-    """A test that takes long: it is run."""
+    """Runs the test, although it is slow."""
     return function
 
 
 def skip_if_32bit(reason: str = ""):
-    """Processors here have 64 bits."""
+    """Runs the test: processors here have 64 bits."""
     return lambda function: function
 
 
 def skip_if_wheel_test(function):
-    """It is run."""
+    """Runs the test."""
     return function
 
 
 def requires_x86(function):
-    """Runs on an x86-64 processor."""
+    """Runs the test on x86-64 processors only."""
     import platform
 
     return _pytest().mark.skipif(platform.machine() != "x86_64", reason="requires an x86-64 processor")(function)
 
 
 def exclude_targets(*targets):
-    """Of targets that are not here."""
+    """Runs the test: the targets to exclude are not supported here anyway."""
     return lambda function: function
 
 
 def skip_if_no_reference_system(function):
-    """Skipped."""
+    """Skips the test: it needs a simulator of a board."""
     return _skips("requires a simulator of a board")(function)
 
 
@@ -140,17 +140,17 @@ def __getattr__(name: str):
 
 
 def requires_llvm(function):
-    """Always there."""
+    """Runs the test: LLVM is always available."""
     return function
 
 
 def known_failing_targets(*targets):
-    """Of targets that are not here."""
+    """Runs the test: the targets to exclude are not supported here anyway."""
     return lambda function: function
 
 
 def main() -> None:
-    """Runs the tests of the file that calls it."""
+    """Runs the tests of the calling file."""
     sys.exit(
         _pytest().main(["-p", "relay.compat.pytest_plugin", sys._getframe(1).f_globals["__file__"], *sys.argv[1:]])
     )

@@ -1,4 +1,4 @@
-"""tvm.transform: how passes are run."""
+"""tvm.transform: the settings of passes."""
 
 from relay.transform import (
     ApplyPassToFunction,
@@ -16,7 +16,7 @@ from ..outside import missing as _missing
 
 __getattr__ = _missing("tvm.transform")
 
-# Settings of what is not here, with the values that ask for nothing.
+# Settings of missing features, with the values that ask for nothing.
 _NEUTRAL = {
     "ir.enable_si_builder": (False,),
     "relay.FuseOps.link_params": (False,),
@@ -38,7 +38,7 @@ class _IsContext(type):
 
 
 class PassContext(metaclass=_IsContext):
-    """relay.transform.PassContext. A setting of something that is not here may be given where it asks for nothing."""
+    """relay.transform.PassContext. Settings of missing features are accepted if they ask for nothing."""
 
     def __new__(
         cls,

@@ -1,9 +1,9 @@
-"""relay.analysis._ffi_api._test_type_solver(): unification and relations of types by hand.
+"""relay.analysis._ffi_api._test_type_solver(): unification and relations of types, step by step.
 
 solver = _test_type_solver()
 solver("AddRelation")(relation); solver("Unify")(a, b); solver("Solve")(); solver("Resolve")(a)
 
-Inference itself is the compiler's; this is the textbook's algorithm over the same types, for programs that ask it.
+The compiler does the actual inference. This is the textbook algorithm on the same types, for programs that call it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _mismatch(a, b) -> CompileError:
 
 
 class TypeSolver:
-    """Types to be inferred, what they are, and relations that wait for them."""
+    """Incomplete types, their solutions, and relations that wait for them."""
 
     def __init__(self):
         self._known: dict = {}
@@ -36,7 +36,7 @@ class TypeSolver:
         }[name]
 
     def add(self, relation: TypeRelation) -> None:
-        """One more relation."""
+        """Adds a relation."""
         self._waiting.append(relation)
 
     # --- what is known ---
@@ -46,7 +46,7 @@ class TypeSolver:
         return type_
 
     def resolve(self, type_):
-        """The type with what is known of its parts."""
+        """Returns the type with the known solutions of its parts."""
         type_ = self._found(type_)
         if isinstance(type_, _relay.TupleType):
             return _relay.TupleType([self.resolve(field) for field in type_.fields])
@@ -75,7 +75,7 @@ class TypeSolver:
 
     # --- unification ---
     def unify(self, a, b):
-        """The type that both are."""
+        """Returns the type that both are equal to."""
         a, b = self._found(a), self._found(b)
         if a is b:
             return self.resolve(a)
@@ -126,7 +126,7 @@ class TypeSolver:
 
     # --- relations ---
     def solve(self) -> bool:
-        """Whether every relation holds; those that wait for a type are tried again when something is found."""
+        """Returns true if every relation holds. Relations that wait for a type are tried again after each solution."""
         progress = True
         while self._waiting and progress:
             waiting, self._waiting, progress = self._waiting, [], False

@@ -1,7 +1,7 @@
-"""PyTorch: exported programs, .pt2 files, modules with example inputs, TorchScript.
+"""The PyTorch importer: exported programs, .pt2 files, modules with example inputs, TorchScript.
 
-What is read is an exported program. A module becomes one by torch.export.export, a TorchScript module by running its
-graph (script.py). torch is imported when one is given.
+The importer reads exported programs. A module is exported by torch.export.export, and a TorchScript module by running
+its graph (script.py). torch is imported on first use.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import io
 import os
-import zipfile
 
 from ..._core import IRModule
 from ...errors import CompileError, wrong_input
@@ -18,14 +17,14 @@ __all__ = ["converter", "from_exported", "from_module", "from_script", "read_pt2
 
 
 def from_exported(program) -> IRModule:
-    """The module of a torch.export.ExportedProgram: @main takes its user inputs by name; weights are constants."""
+    """Returns the module of a torch.export.ExportedProgram. @main takes its user inputs; weights are constants."""
     from .graph import import_program
 
     return import_program(program)
 
 
 def read_pt2(name: str, content: bytes | None = None) -> IRModule:
-    """The module of a .pt2 file, or of its bytes."""
+    """Returns the module of a .pt2 file, or of its bytes."""
     try:
         import torch
     except ImportError as error:
@@ -34,7 +33,7 @@ def read_pt2(name: str, content: bytes | None = None) -> IRModule:
         ) from error
     try:
         program = torch.export.load(name if content is None else io.BytesIO(content))
-    except Exception as error:  # zipfile's, json's and PyTorch's own classes
+    except Exception as error:  # exceptions of zipfile, json and PyTorch
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise wrong_input(
             f"{name} cannot be read by torch.export.load: {first}",
@@ -44,7 +43,9 @@ def read_pt2(name: str, content: bytes | None = None) -> IRModule:
 
 
 def is_script_file(path: str) -> bool:
-    """Whether it is a file that torch.jit.save wrote."""
+    """Returns true if torch.jit.save wrote the file."""
+    import zipfile  # here, so that `import relay` stays fast
+
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
@@ -64,7 +65,7 @@ def _read_script(path: str):
 
 
 def _read_state(path: str) -> dict:
-    """The weights of a file that torch.save wrote, or of a safetensors file."""
+    """Reads the weights of a file that torch.save wrote, or of a safetensors file."""
     import torch
 
     try:
@@ -73,7 +74,7 @@ def _read_state(path: str) -> dict:
 
             return load_file(path)
         return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # of pickle, zipfile, safetensors, the file system
+    except Exception as error:  # exceptions of pickle, zipfile, safetensors, the file system
         raise wrong_input(
             f"{path} cannot be read as a state dict: {(str(error).strip() or type(error).__name__).splitlines()[0]}",
             "write the file with torch.save(module.state_dict(), path)",
@@ -81,12 +82,12 @@ def _read_state(path: str) -> dict:
 
 
 def _with_state(module, state):
-    """A copy of the module with these weights."""
+    """Returns a copy of the module with these weights."""
     state = _read_state(os.fspath(state)) if isinstance(state, str | os.PathLike) else state
     module = copy.deepcopy(module)
     try:
         module.load_state_dict(state)
-    except Exception as error:  # RuntimeError and whatever a value that is no dict raises
+    except Exception as error:  # RuntimeError, or any exception of a value that is not a dict
         raise wrong_input(
             f"the state dict is not of the {type(module).__name__}: {error}",
             "give what state_dict() of a module of the same class with the same sizes returns",
@@ -95,10 +96,11 @@ def _with_state(module, state):
 
 
 def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=None) -> IRModule:
-    """The module of a torch.nn.Module, or of a TorchScript module, function or file, called as module(*example_inputs).
+    """Returns the module of a torch.nn.Module, or of a TorchScript module, function or file, called as
+    module(*example_inputs).
 
-    dynamic_shapes: as torch.export.export takes them; sizes named there become shape variables. state_dict: the
-    weights, in place of the module's own: a dict, or the path of a file of torch.save or of safetensors.
+    dynamic_shapes: as for torch.export.export; sizes named there become shape variables. state_dict: weights that
+    replace the module's own: a dict, or the path of a file of torch.save or safetensors.
     """
     import torch
 
@@ -116,7 +118,7 @@ def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=N
         return import_program(_of_script(module, example_inputs, dynamic_shapes), names)
     try:
         program = torch.export.export(module, example_inputs, dynamic_shapes=dynamic_shapes)
-    except Exception as error:  # PyTorch has many classes for it, and the user's forward may raise any
+    except Exception as error:  # PyTorch has many exception classes for it, and the user's forward may raise any
         raise wrong_input(
             f"torch.export.export cannot export the {type(module).__name__}: {type(error).__name__}: {error}",
             "make torch.export.export(module, example_inputs) work first, then give what it returns",
@@ -124,7 +126,7 @@ def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=N
     return from_exported(program)
 
 
-# What from_script's other arguments ask for: names, files and forms that there are not.
+# Values of from_script's other arguments that ask for unsupported names, files and forms.
 _NOT_HERE = {
     "use_parser_friendly_name": "inputs keep the names of input_infos",
     "keep_quantized_weight": "weights are constants, and integers stay integers",
@@ -137,11 +139,11 @@ _DTYPES = {"float": "float32", "double": "float64", "int": "int32", "long": "int
 def from_script(
     script_module, input_infos, custom_convert_map=None, default_dtype="float32", **others
 ) -> tuple[IRModule, dict]:
-    """The module, and no parameters, of a TorchScript or torch.nn module.
+    """Returns the module of a TorchScript or torch.nn module, and no parameters.
 
-    input_infos are [(name, shape or (shape, dtype))]; inputs get these names. custom_convert_map: converters of one's
-    own by operator, {"mine::scaled": f}, as relay.frontend.converter describes them. The name under which TVM's users
-    know it; what else it took there may be given where it asks for nothing.
+    input_infos are [(name, shape or (shape, dtype))]; inputs get these names. custom_convert_map: additional converters
+    by operator, {"mine::scaled": f}, as relay.frontend.converter describes them. This is the function that TVM's users
+    know; its other arguments are accepted if they ask for nothing.
     """
     import torch
 
@@ -171,11 +173,13 @@ def from_script(
 
 
 def converter(name: str):
-    """A decorator: its function imports the operator `name`, as "mine::scaled" or "aten::i0", in all of its overloads.
+    """Returns a decorator. The decorated function imports the operator `name`, such as "mine::scaled" or "aten::i0", in
+    all of its overloads.
 
-    function(inputs, types): the arguments in the order of the operator's schema, tensors as relay.Expr and the rest as
-    Python has it; of each tensor the element type, "float32", and of the rest None. It returns an expression, or a list
-    of them for several results. From then on imports and torch.compile(backend="relay") take the operator.
+    function(inputs, types): `inputs` are the arguments in the order of the operator's schema, tensors as relay.Expr and
+    all others as Python objects. `types` are the element types of tensors, such as "float32", and None for other
+    arguments. It returns an expression, or a list of expressions for several results. From then on, imports and
+    torch.compile(backend="relay") support the operator.
     """
     from .converters import register
 
@@ -193,7 +197,7 @@ def _is_script(module) -> bool:
 
 
 def _names(script, example_inputs: tuple) -> list[str] | None:
-    """The names of its inputs, behind `self` of a module."""
+    """Returns the names of the inputs, after `self` for a module."""
     import torch
 
     first = 0 if isinstance(script, torch.jit.ScriptFunction) else 1
@@ -202,7 +206,7 @@ def _names(script, example_inputs: tuple) -> list[str] | None:
 
 
 def _of_script(module, example_inputs: tuple, dynamic_shapes: tuple | None = None):
-    """The exported program of a ScriptModule or ScriptFunction."""
+    """Returns the exported program of a ScriptModule or ScriptFunction."""
     import torch
 
     from .script import traced
@@ -214,7 +218,7 @@ def _of_script(module, example_inputs: tuple, dynamic_shapes: tuple | None = Non
         return torch.export.export(graph, example_inputs, dynamic_shapes=dynamic_shapes)
     except CompileError:
         raise
-    except Exception as error:  # of operators, and torch.export's classes
+    except Exception as error:  # exceptions of operators, and those of torch.export
         raise wrong_input(
             f"PyTorch cannot export the TorchScript module: {type(error).__name__}: {error}",
             "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",

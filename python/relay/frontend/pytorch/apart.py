@@ -1,6 +1,8 @@
-"""Operators, most of them of gradients, that PyTorch leaves whole and that are others here: written in PyTorch.
+"""Decompositions, written in PyTorch, of operators that PyTorch keeps whole and that Relay lacks. Most of them are
+gradients.
 
-AOTAutograd traces these functions in place of the operators. One that returns NotImplemented leaves its operator whole.
+AOTAutograd traces these functions in place of the operators. A function that returns NotImplemented leaves its operator
+whole.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from . import apart_attention, apart_grid, apart_index, apart_linalg, apart_resi
 from .conversion import each
 
 aten = torch.ops.aten
-MOST_GROUPS = 16  # of a convolution over three axes, each a convolution of its own
+MOST_GROUPS = 16  # of a convolution over three axes; each group becomes a convolution
 
 
 def _numbers(count, like: torch.Tensor):
@@ -21,7 +23,7 @@ def _numbers(count, like: torch.Tensor):
 
 
 def _windows(begin, end, extent, shares, like: torch.Tensor) -> torch.Tensor:
-    """(windows, extent): 1 over the window's share at the places that it covers."""
+    """Returns a matrix (windows, extent): at the positions that a window covers, 1 over the size of the window."""
     places = _numbers(extent, like)
     covers = (places >= begin[:, None]) & (places < end[:, None])
     return covers.to(like.dtype) / shares[:, None].to(like.dtype)
@@ -29,7 +31,7 @@ def _windows(begin, end, extent, shares, like: torch.Tensor) -> torch.Tensor:
 
 def _adaptive_average(axes: int):
     def function(grad, data):
-        """Window i of n over an axis of m: from floor(i m / n) to ceil((i + 1) m / n)."""
+        """Returns the gradient. Window i of n over an axis of size m is from floor(i m / n) to ceil((i + 1) m / n)."""
         for axis in range(-axes, 0):
             windows, extent = grad.shape[axis], data.shape[axis]
             i = _numbers(windows, grad)
@@ -60,7 +62,7 @@ def _average(axes: int):
 
 def _of_maxima(axes: int):
     def function(grad, data, *how):
-        """The gradient goes to the places of the maxima, the last argument."""
+        """Sends the gradient to the positions of the maxima, the last argument."""
         indices, batch = how[-1], list(data.shape[: data.dim() - axes])
         flat = grad.new_zeros([*batch, math.prod(data.shape[-axes:])])
         sums = flat.scatter_add(-1, indices.reshape([*batch, -1]), grad.reshape([*batch, -1]))
@@ -70,7 +72,7 @@ def _of_maxima(axes: int):
 
 
 def _adaptive_places(windows, extent, like):
-    """(windows, as many places as a window can have): the places of each, its last one repeated."""
+    """Returns a matrix (windows, largest window): the positions of each window, with the last one repeated."""
     i = _numbers(windows, like)
     begin, end = (i * extent) // windows, ((i + 1) * extent + windows - 1) // windows
     return torch.minimum(begin[:, None] + _numbers(-(-extent // windows) + 1, like), end[:, None] - 1)
@@ -78,7 +80,8 @@ def _adaptive_places(windows, extent, like):
 
 def _adaptive_maximum(axes: int, pool):
     def function(data, sizes):
-        """Values and places in the image. Windows of one size are those of max_pool; no guard on a size says so."""
+        """Returns values and their positions in the image. Windows of one size are those of max_pool, without a guard
+        on a size."""
         extents, outer = data.shape[-axes:], list(data.shape[:-axes])
         if all(size == 1 for size in sizes) and not all(isinstance(extent, int) for extent in extents):
             values, index = data.reshape([*outer, -1]).max(-1)
@@ -106,7 +109,8 @@ def _adaptive_maximum(axes: int, pool):
 
 
 def _replicated(grad, data, padding):
-    """What was repeated before the first place and behind the last belongs to them."""
+    """Returns the gradient of replication padding: the gradients of repeated elements are added to those of the first
+    and the last position."""
     for place in range(len(padding) // 2):
         axis, before, after = -1 - place, *padding[2 * place : 2 * place + 2]
         extent = data.shape[axis]
@@ -119,7 +123,7 @@ def _replicated(grad, data, padding):
 
 
 def _weight_norm(grad, v, g, norms, axis: int):
-    """w = g v / |v|, the norms along all axes but one."""
+    """Returns w = g v / |v|, with the norms along all axes except one."""
     others = [one for one in range(v.dim()) if one != axis]
     norms = norms.to(v.dtype)
     share = (grad * v).sum(others, keepdim=True)
@@ -135,7 +139,7 @@ def _trilinear(a, b, c, expand1, expand2, expand3, summed, unroll=1):
 
 
 def _distances(grad, a, b, p: float, distances):
-    """d|a - b|_p / da = sign(a - b) (|a - b| / |a - b|_p)^(p - 1)"""
+    """Returns the gradient: d|a - b|_p / da = sign(a - b) (|a - b| / |a - b|_p)^(p - 1)."""
     if math.isinf(p) or p == 0:
         return NotImplemented
     apart = a.unsqueeze(-2) - b.unsqueeze(-3)
@@ -148,7 +152,7 @@ def _distances(grad, a, b, p: float, distances):
 
 
 def _pairs(data, p: float = 2.0):
-    """pdist: the distance of each row to each later one."""
+    """Returns the distance of each row to each later row (pdist)."""
     if not isinstance(data.shape[0], int):
         return NotImplemented
     one, other = torch.triu_indices(data.shape[0], data.shape[0], 1, device=data.device)
@@ -156,14 +160,14 @@ def _pairs(data, p: float = 2.0):
 
 
 def _bags(indices, offsets, include_last: bool):
-    """The bag of each index, and how many bags there are."""
+    """Returns the bag of each index, and the number of bags."""
     starts = offsets[:-1] if include_last else offsets
     inside = _numbers(indices.shape[0], indices)[:, None] >= starts[None, :]
     return inside.sum(1) - 1, starts.shape[0]
 
 
 def _shares_of_bags(weight, indices, shares, padding: int):
-    """How much of each row counts: of rows that are padding nothing, and they are not among the bag's."""
+    """Returns the weight of each row. Rows that are padding have weight 0 and do not count as elements of the bag."""
     counts = weight.new_ones(indices.shape[0]) if padding < 0 else (indices != padding).to(weight.dtype)
     return counts, counts if shares is None else counts * shares
 
@@ -171,7 +175,7 @@ def _shares_of_bags(weight, indices, shares, padding: int):
 def _bag(
     weight, indices, offsets, by_frequency=False, mode=0, sparse=False, shares=None, include_last=False, padding=-1
 ):
-    """Sums (mode 0) and means (1) of rows; the operator's other results are for its own gradient."""
+    """Returns sums (mode 0) or means (mode 1) of rows. The operator's other results are only for its own gradient."""
     if mode > 1 or by_frequency or sparse:
         return NotImplemented
     bags, count = _bags(indices, offsets, include_last)
@@ -193,8 +197,9 @@ def _bag_backward(grad, indices, offsets, bags, sizes, maxima, rows, by_frequenc
 
 
 def _convolution_of_volumes(grad, data, weight, bias, stride, padding, dilation, transposed, more, groups, wanted):
-    """Over three axes. The weight's gradient is a convolution of the data with the gradient, where batch and channels,
-    and steps and dilation, change places; it may reach more places than there are taps."""
+    """Returns the gradients of a convolution over three axes. The weight's gradient is a convolution of the data with
+    the gradient, in which batch and channels, and strides and dilation, change places. It may reach more positions than
+    there are taps."""
     if weight.dim() != 5 or groups > MOST_GROUPS:
         return NotImplemented
     how = (stride, padding, dilation, transposed, more)
@@ -224,7 +229,7 @@ def _convolution_of_volumes(grad, data, weight, bias, stride, padding, dilation,
 
 
 def _renormalised(weight, indices, max_norm: float, norm_type: float):
-    """embedding_renorm: the rows that are read are no longer than max_norm."""
+    """Limits the norms of the rows that are read to max_norm (embedding_renorm)."""
     norms = torch.linalg.vector_norm(weight, norm_type, 1, keepdim=True)
     shorter = torch.where(norms > max_norm, weight * (max_norm / (norms + 1e-7)), weight)
     is_read = torch.zeros_like(weight[:, 0], dtype=torch.bool).index_fill(0, indices.reshape(-1), True)
@@ -232,12 +237,13 @@ def _renormalised(weight, indices, max_norm: float, norm_type: float):
 
 
 def _leaky(data, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
-    """rrelu in inference. In training it draws a number for each element below zero, which PyTorch alone can."""
+    """Returns rrelu as in inference. In training it draws a number for each element below zero, which only PyTorch can
+    do."""
     return NotImplemented if training else (torch.nn.functional.leaky_relu(data, (lower + upper) / 2), noise)
 
 
 def _strided(data, part, sizes, strides, offset=None):
-    """The data with a part of its elements replaced, where it lies row by row: by their places in memory."""
+    """Replaces elements of data that is stored row by row, by their positions in memory."""
     if not data.is_contiguous() or data.storage_offset() != 0:
         return NotImplemented
     places = torch.zeros([], dtype=torch.int64, device=data.device) + (offset or 0)
@@ -274,7 +280,7 @@ DECOMPOSITIONS = {
     aten._embedding_bag.default: _bag,
     aten._embedding_bag_backward.default: _bag_backward,
 }
-# Those that PyTorch itself has, and does not take apart by itself.
+# Decompositions that PyTorch has, but does not apply by itself.
 OF_PYTORCH = (
     aten._native_batch_norm_legit_functional, aten._batch_norm_with_update_functional, aten.batch_norm_backward,
     aten.new_empty_strided, aten.rrelu_with_noise_backward,

@@ -1,5 +1,5 @@
-"""The layer of a transformer's encoder that torch.nn calls as one operator in inference, in operators that are
-traced in its place."""
+"""The transformer encoder layer, which torch.nn calls as one operator in inference, as a function that is traced in its
+place."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ aten = torch.ops.aten
 
 
 def _allowed(mask, kind: int):
-    """Whether a query sees a key. The mask says which it does not: by query and key (0), batch and key (1), or all."""
+    """Returns true where a query sees a key. The mask marks the hidden keys: by query and key (0), by batch and key
+    (1), or by all."""
     allowed = mask.to(torch.bool).logical_not()
     return allowed[:, None, None, :] if kind == 1 else allowed
 
 
 def _attention(data, heads: int, weights: tuple, mask, kind):
-    """Of (batch, length, numbers) with itself."""
+    """Returns the self-attention of (batch, length, features)."""
     inner, inner_bias, outer, outer_bias = weights
     batch, length, numbers = data.shape
     parts = F.linear(data, inner, inner_bias).reshape(batch, length, 3, heads, numbers // heads)

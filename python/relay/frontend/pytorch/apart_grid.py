@@ -1,8 +1,8 @@
-"""The gradients of grid_sample, in operators that AOTAutograd traces in its place.
+"""The gradients of grid_sample, as functions that AOTAutograd traces in its place.
 
-Of images and volumes, with all kinds of padding. A place between pixels has 2^axes neighbours. Its gradient goes to
-them by their shares, and to the grid by how the shares change; formulas and the gradients at edges are those of
-PyTorch's GridSampler.h.
+They support images and volumes, with all kinds of padding. A position between pixels has 2^axes neighbours. Its
+gradient goes to them by their weights, and to the grid by the derivatives of the weights. The formulas, and the
+gradients at edges, are those of PyTorch's GridSampler.h.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ZEROS, BORDER, REFLECTION = range(3)
 
 
 def _reflected(x, low: float, high: float):
-    """(the place between the edges, the sign that its gradient gets)."""
+    """Returns (the position reflected between the edges, the sign of its gradient)."""
     if low == high:
         return torch.zeros_like(x), torch.zeros_like(x)
     span, away = high - low, (x - low).abs()
@@ -26,13 +26,13 @@ def _reflected(x, low: float, high: float):
 
 
 def _in_pixels(grid, extent: int, corners: bool):
-    """Where in pixels an axis is read, and the factor from the grid's number in -1 .. 1."""
+    """Returns the position in pixels where an axis is read, and the factor from the grid's number in -1 .. 1."""
     scale = (extent - 1) / 2 if corners else extent / 2
     return (grid + 1) * scale if corners else (grid + 1) * scale - 0.5, scale
 
 
 def _padded(x, extent: int, padding: int, corners: bool):
-    """(the place in the image, its gradient) of a place in pixels; padding with zeros leaves it outside."""
+    """Returns (the position in the image, its gradient) for a position in pixels. Zero padding leaves it outside."""
     factor = torch.ones_like(x)
     if padding == REFLECTION:
         x, factor = _reflected(x, 0.0, extent - 1.0) if corners else _reflected(x, -0.5, extent - 0.5)
@@ -43,14 +43,14 @@ def _padded(x, extent: int, padding: int, corners: bool):
 
 
 def _places(grid, extent: int, padding: int, corners: bool):
-    """Where in pixels an axis is read, and the gradient of that place to the grid's number."""
+    """Returns the position in pixels where an axis is read, and its derivative with respect to the grid's number."""
     x, scale = _in_pixels(grid, extent, corners)
     x, factor = _padded(x, extent, padding, corners)
     return x, factor * scale
 
 
 def _flat(neighbours: list, extents: list):
-    """(the number of each pixel in row-major order, whether it is in the image): (batch, places)."""
+    """Returns (the row-major number of each pixel, whether it is in the image), of shape (batch, positions)."""
     inside = torch.ones_like(neighbours[0], dtype=torch.bool)
     number = torch.zeros_like(neighbours[0], dtype=torch.int64)
     for x, extent in zip(neighbours, extents, strict=True):
@@ -60,8 +60,8 @@ def _flat(neighbours: list, extents: list):
 
 
 def _cubic(t):
-    """The shares of the four pixels around a place, t behind the second of them, and their gradients to t: the cubic
-    convolution of Keys, with a = -0.75."""
+    """Returns the weights of the four pixels around a position, at distance t from the second of them, and their
+    derivatives with respect to t: Keys' cubic convolution, with a = -0.75."""
     a = -0.75
     near = [((a + 2) * x - (a + 3)) * x * x + 1 for x in (t, 1 - t)]
     far = [((x - 5) * x + 8) * x * a - 4 * a for x in (1 + t, 2 - t)]
@@ -71,7 +71,8 @@ def _cubic(t):
 
 
 def _of_cubic(grad, data, grid, padding: int, corners: bool):
-    """Each of the 4 x 4 pixels around a place is padded by itself: its gradient does not pass through the padding."""
+    """Each of the 4 x 4 pixels around a position is padded separately, so the gradient does not pass through the
+    padding."""
     extents, channels = list(data.shape[2:]), data.shape[1]
     found = [_in_pixels(grid[..., one], extents[axis], corners) for axis, one in ((0, 1), (1, 0))]
     begins = [torch.floor(x) for x, _ in found]
@@ -93,9 +94,10 @@ def _of_cubic(grad, data, grid, padding: int, corners: bool):
 
 
 def gradients(grad, data, grid, mode: int, padding: int, corners: bool, wanted):
-    """grad: (N, C, places..), data: (N, C, extents..), grid: (N, places.., axes), the last extent's number first.
+    """Returns the gradients. grad: (N, C, positions..), data: (N, C, extents..), grid: (N, positions.., axes), with the
+    number of the last extent first.
 
-    mode: 0 linear, 1 nearest, 2 cubic (of images).
+    mode: 0 linear, 1 nearest, 2 cubic (for images).
     """
     if mode == 2:
         return _of_cubic(grad, data, grid, padding, corners)

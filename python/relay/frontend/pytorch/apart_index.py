@@ -1,5 +1,5 @@
-"""Operators along an axis and by places, most of them in place in the user's program, in operators that are traced in
-their place."""
+"""Operators along an axis and by positions, most of them in place in the user's program, as functions that are traced
+in their place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ aten = torch.ops.aten
 
 
 def _put(data, index, source, accumulate=False):
-    """The places count in row-major order."""
+    """Returns the tensor with elements put at row-major positions."""
     flat = data.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(data.shape)
 
@@ -22,7 +22,7 @@ def _index_reduce(data, dim, index, source, reduce, *, include_self=True):
 
 
 def _masked_scatter_backward(grad, mask, sizes):
-    """The gradient of the source: its element i went to the i-th place of the mask."""
+    """Returns the gradient of the source, whose element i went to the i-th position of the mask."""
     mask = mask.expand(grad.shape).reshape(-1)
     place = mask.to(torch.int64).cumsum(0) - 1
     count = 1
@@ -32,14 +32,16 @@ def _masked_scatter_backward(grad, mask, sizes):
     return flat.reshape(sizes)
 
 
-MOST_BLOCKS = 2**31  # that are scanned along an axis whose size varies: a step for each of their binary digits
-BLOCK = 64  # places of such an axis that are scanned for themselves: six of the steps, and 1 / 64 of the work of others
+# Blocks of an axis of variable size that are scanned; there is a step for each of their binary digits.
+MOST_BLOCKS = 2**31
+# Positions in a block of such an axis, which are scanned separately: six steps with 1 / 64 of the work of the others.
+BLOCK = 64
 
 
 def _scanned_to_the_end(values: tuple, dim: int, combine):
-    """_scanned along an axis whose size the run alone knows: in blocks of a known size, the last of which repeats the
-    last element; then the blocks' last elements, in steps of which those that are longer than the axis change
-    nothing."""
+    """Scans along an axis whose size is known at run time only. The axis is cut into blocks of a known size, the last
+    of which repeats the last element. Then the last elements of the blocks are scanned; steps that are longer than the
+    axis change nothing."""
     count, device = values[0].shape[dim], values[0].device
     blocks = (count + BLOCK - 1) // BLOCK
     source = torch.arange(blocks * BLOCK, device=device).clamp(max=count - 1)
@@ -55,14 +57,15 @@ def _scanned_to_the_end(values: tuple, dim: int, combine):
 
 
 def _joined(before: tuple, here: tuple, place, step: int, combine):
-    """combine(what is `step` places before, what is here); here alone where nothing is."""
+    """Returns combine(element `step` positions before, this element), or this element if there is none."""
     source = (place.reshape(-1) - step).clamp(min=0)
     joined = combine(tuple(one.index_select(here[0].dim() - place.dim(), source) for one in before), here)
     return tuple(torch.where(place < step, old, new) for old, new in zip(here, joined, strict=True))
 
 
 def _scanned(values: tuple, dim: int, combine):
-    """combine(what came before, what is here) along an axis: in step s of what is 2^s places before."""
+    """Scans along an axis with combine(result so far, this element). Step s combines with the element 2^s positions
+    before."""
     count, step = values[0].shape[dim], 1
     if not isinstance(count, int):
         return _scanned_to_the_end(values, dim, combine)
@@ -76,7 +79,7 @@ def _scanned(values: tuple, dim: int, combine):
 
 
 def _running_extreme(exceeds):
-    """cummax and cummin: of equal elements the last counts, and what is not a number stays."""
+    """Returns cummax or cummin. Of equal elements the last one counts, and NaN stays."""
 
     def function(data, dim):
         if data.dim() == 0:
@@ -111,7 +114,7 @@ def _kth_value(data, k, dim=-1, keepdim=False):
 
 
 def _median(data, dim, keepdim=False):
-    """The lower of the two in the middle; not a number where there is one, which sorting puts last."""
+    """Returns the lower of the two middle elements, or NaN if there is a NaN, which sorting puts last."""
     if data.dim() == 0:
         return NotImplemented
     middle = (data.shape[dim] - 1) // 2
@@ -129,7 +132,7 @@ def _median_of_all(data):
 
 
 def _mode(data, dim=-1, keepdim=False):
-    """The least of the elements that are there most often, at its last place. What is not a number is there once."""
+    """Returns the least of the most frequent elements, and its last position. A NaN occurs once."""
     if data.dim() == 0 or data.dtype == torch.bool:
         return NotImplemented
     values, places = data.movedim(dim, -1).sort(stable=True, dim=-1)
@@ -141,7 +144,7 @@ def _mode(data, dim=-1, keepdim=False):
 
 
 def _triangle(is_lower: bool):
-    """tril_indices and triu_indices: (row, column) of each place on one side of a diagonal, row by row."""
+    """Returns (row, column) of each position on one side of a diagonal, row by row (tril_indices and triu_indices)."""
 
     def function(rows, columns, offset=0, *, dtype=torch.int64, layout=None, device=None, pin_memory=None):
         row = torch.arange(rows, device=device)

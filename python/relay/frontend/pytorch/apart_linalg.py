@@ -1,9 +1,9 @@
-"""Determinants, inverses and solutions of linear systems, in operators that are traced in their place, which their
-gradients read too.
+"""Determinants, inverses and solutions of linear systems, as functions that are traced in place of the operators. Their
+gradients read the factors too.
 
-A matrix of n rows is eliminated in n steps, written one behind the other; each brings the row with the largest element
-of its column up, as LAPACK's getrf does. Factors and pivots are those of PyTorch: P A = L U, L and U in one matrix, and
-pivots count from 1. The batch may vary, n may not.
+A matrix of n rows is eliminated in n steps, which are written one after the other. Each step brings the row with the
+largest element of its column up, as LAPACK's getrf does. Factors and pivots are those of PyTorch: P A = L U, with L and
+U in one matrix, and pivots counted from 1. The batch may vary, n may not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _takes(matrix) -> bool:
 
 
 def _exchanged(data, place: int, other):
-    """With rows `place` and `other`, a number for each matrix, in each other's place."""
+    """Returns the matrices with the rows `place` and `other`, a number for each matrix, exchanged."""
     rows = torch.arange(data.shape[-2], device=data.device)
     other = other[..., None]
     order = torch.where(rows == place, other, torch.where(rows == other, place, rows))
@@ -29,7 +29,7 @@ def _exchanged(data, place: int, other):
 
 
 def _factors(matrix):
-    """(L and U, pivots, the sign of the exchanges, the first step whose pivot is 0, counted from 1, or 0)"""
+    """Returns (L and U, pivots, the sign of the exchanges, the first step with pivot 0, counted from 1, or 0)."""
     count = matrix.shape[-1]
     places = torch.arange(count, device=matrix.device)
     batch = matrix.shape[:-2]
@@ -51,7 +51,7 @@ def _factors(matrix):
 
 
 def _triangular(matrix, data, upper: bool, unit: bool):
-    """X of T X = B, a row after the other: what a row gives is taken away from all others."""
+    """Solves T X = B row by row. The result of each row is subtracted from all other rows."""
     count, found = matrix.shape[-1], {}
     for step in reversed(range(count)) if upper else range(count):
         row = data[..., step : step + 1, :]
@@ -69,7 +69,7 @@ def _exchanged_rows(data, pivots, back: bool):
 
 
 def _solved(factors, pivots, data, transposed: bool):
-    """X of A X = B, or of A' X = B."""
+    """Solves A X = B, or A' X = B."""
     if not transposed:
         lower = _triangular(factors, _exchanged_rows(data, pivots, False), False, True)
         return _triangular(factors, lower, True, False)
@@ -78,7 +78,8 @@ def _solved(factors, pivots, data, transposed: bool):
 
 
 def _factors_for_determinant(matrix):
-    """As in PyTorch, whose formula of the gradient reads them: of the transpose where that lies by columns."""
+    """Returns determinant and factors. As in PyTorch, whose gradient reads them, the factors are those of the transpose
+    if the matrix is stored by columns."""
     return _factors(matrix.transpose(-1, -2) if matrix.is_contiguous() else matrix)
 
 
@@ -90,7 +91,7 @@ def _determinant(matrix):
 
 
 def _logarithm_of_determinant(matrix):
-    """(the sign, the logarithm of the magnitude, factors, pivots)"""
+    """Returns (the sign, the logarithm of the magnitude, factors, pivots)."""
     if not _takes(matrix):
         return NotImplemented
     factors, pivots, sign, _ = _factors_for_determinant(matrix)
@@ -107,7 +108,7 @@ def _inverse(matrix, check_errors=False):
 
 
 def _solution(matrix, data, *, left=True, check_errors=False):
-    """(X, factors, pivots, info) of A X = B; B is a vector where it has an axis less."""
+    """Returns (X, factors, pivots, info) of A X = B. B is a vector if it has one axis less."""
     if not _takes(matrix) or not left or check_errors:
         return NotImplemented
     is_vector = data.dim() == matrix.dim() - 1
@@ -117,7 +118,7 @@ def _solution(matrix, data, *, left=True, check_errors=False):
 
 
 def _solution_of_factors(factors, pivots, data, *, left=True, adjoint=False):
-    """X A = B is A' X' = B'."""
+    """Solves X A = B as A' X' = B'."""
     if not _takes(factors):
         return NotImplemented
     if left:
@@ -135,7 +136,7 @@ def _solution_of_triangle(matrix, data, *, upper, left=True, unitriangular=False
 
 
 def _cholesky(matrix, *, upper=False, check_errors=False):
-    """(L, the first step that has no square root, counted from 1, or 0) of A = L L'; the lower half of A is read."""
+    """Returns (L, the first step without a real root, counted from 1, or 0) of A = L L'. A is its lower half."""
     if not _takes(matrix) or check_errors:
         return NotImplemented
     matrix = matrix.mT if upper else matrix

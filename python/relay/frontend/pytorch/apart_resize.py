@@ -1,4 +1,4 @@
-"""Images in other sizes: what resize2d does not do, in operators that are traced in its place."""
+"""Resizing of images that resize2d does not support, as functions that are traced in place of the operators."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ aten = torch.ops.aten
 
 
 def along(data: torch.Tensor, axis: int, matrix: torch.Tensor) -> torch.Tensor:
-    """The product of the data with a matrix (extent, result) along an axis."""
+    """Returns the product of the data with a matrix (extent, result) along an axis."""
     return torch.movedim(torch.movedim(data, axis, -1) @ matrix, -1, axis)
 
 
 def _resized(operator):
-    """PyTorch's own decomposition, where a factor gives no whole number of pixels or the run alone knows the sizes."""
+    """Calls PyTorch's own decomposition, for factors without a whole number of pixels, and for sizes that are known at
+    run time only."""
 
     def function(data, size, *how):
         extents, factors = data.shape[2:], how[-1]
@@ -33,7 +34,7 @@ def _triangle(x):
 
 
 def _cubic(x):
-    """Of Keys, with a = -0.5, as PIL has it."""
+    """Returns Keys' cubic filter with a = -0.5, as PIL defines it."""
     a, x = -0.5, x.abs()
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = (((x - 5) * x + 8) * x - 4) * a
@@ -41,8 +42,8 @@ def _cubic(x):
 
 
 def _shares(extent: int, count: int, corners: bool, factor, reach: float, weight, like):
-    """(extent, count): how much of each pixel is in each of the result. A picture that shrinks is read by a filter that
-    is wider by the scale; shares outside of the picture are left out, and those that are left sum to 1."""
+    """Returns a matrix (extent, count): the weight of each pixel in each pixel of the result. A picture that shrinks is
+    read by a filter that is wider by the scale. Weights outside the picture are left out, and the others sum to 1."""
     if corners:
         scale = (extent - 1) / (count - 1) if count > 1 else 0.0
     else:
@@ -58,7 +59,7 @@ def _shares(extent: int, count: int, corners: bool, factor, reach: float, weight
 
 
 def _smoothed(reach: float, weight):
-    """Antialiased resizing, a matrix product along each axis."""
+    """Resizes with antialiasing, by a matrix product along each axis."""
 
     def shares(extents, size, corners, factors, like):
         factors = [one or None for one in factors]

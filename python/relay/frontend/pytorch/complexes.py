@@ -1,7 +1,7 @@
-"""Complex numbers. A complex tensor is one of floats with a last axis of two: the real and the imaginary part.
+"""Complex numbers. A complex tensor is a tensor of floats with a last axis of two: the real and the imaginary part.
 
-The operators of this file compute with them, and those that only move or sum elements do so with both parts; every
-other is refused.
+The operators of this file compute with them. Operators that only move or sum elements do so with both parts, and all
+others are refused.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ REAL = {torch.complex64: "float32", torch.complex128: "float64", torch.float32: 
 
 
 def same(c: Conversion):
-    """view_as_real and view_as_complex."""
+    """Imports view_as_real and view_as_complex."""
     return c("self")
 
 
 def part(place: int):
-    """real and imag."""
+    """Imports real and imag."""
 
     def convert(c: Conversion):
         if not c.val("self").is_complex():
@@ -49,7 +49,7 @@ def pair(re, im):
 
 
 def _component(c: Conversion, name: str, dtype: str | None = None) -> tuple:
-    """The parts of an argument; None for the imaginary part of what is real."""
+    """Returns the parts of an argument. The imaginary part is None if the argument is real."""
     val, dtype = c.val(name), dtype or REAL[c.result.dtype]
     if not isinstance(val, torch.Tensor):
         if isinstance(val, complex):
@@ -62,7 +62,7 @@ def _component(c: Conversion, name: str, dtype: str | None = None) -> tuple:
 
 
 def sum_of(sign: int):
-    """add and sub, with a real factor."""
+    """Imports add and sub, with a real factor."""
 
     def convert(c: Conversion):
         (a, b), (x, y) = _component(c, "self"), _component(c, "other")
@@ -81,7 +81,7 @@ def sum_of(sign: int):
 
 
 def _product(one: tuple, other: tuple, times=op.multiply):
-    """Of pairs of parts, one of them real or both complex; `times` is a product of real numbers."""
+    """Multiplies pairs of parts, of which one may be real. `times` is a product of real numbers."""
     (a, b), (x, y) = one, other
     if b is None or y is None:
         return pair(times(a, x), times(a, y) if b is None else times(b, x))
@@ -93,7 +93,7 @@ def multiply(c: Conversion):
 
 
 def product_of_matrices(convert, first: str = "self", second: str = "mat2"):
-    """Of four real products, or two where one matrix is real."""
+    """Computes a product from four real products, or two if one matrix is real."""
 
     def converted(c: Conversion):
         made = _product(_component(c, first), _component(c, second),
@@ -112,7 +112,7 @@ def addmm(c: Conversion):
 
 
 def difference_from(c: Conversion):
-    """rsub, without a factor."""
+    """Imports rsub, without a factor."""
     if c("alpha") not in (1, None):
         raise Refused("a factor of complex numbers")
     (a, b), (x, y) = _component(c, "self"), _component(c, "other")
@@ -122,7 +122,7 @@ def difference_from(c: Conversion):
 
 
 def divide(c: Conversion):
-    """By a complex number: times its conjugate, over the square of its magnitude."""
+    """Divides by a complex number: multiplies by its conjugate, and divides by the square of its magnitude."""
     (a, b), (x, y) = _component(c, "self"), _component(c, "other")
     b = op.zeros_like(a) if b is None else b
     if y is None:
@@ -142,7 +142,7 @@ def where(c: Conversion):
 
 
 def filled(name: str | None = None, given: float = 0):
-    """By an argument, or by the value."""
+    """Fills the result with a number: an argument, or a given value."""
 
     def convert(c: Conversion):
         value = complex(c(name) if name else given)
@@ -153,7 +153,7 @@ def filled(name: str | None = None, given: float = 0):
 
 
 def conjugate(c: Conversion):
-    """Of a tensor, or of a number that a gradient has."""
+    """Conjugates a tensor, or a number that a gradient passes."""
     if isinstance(c.val("self"), torch.Tensor) and not c.val("self").is_complex():
         return c("self")
     re, im = _component(c, "self")
@@ -165,7 +165,7 @@ def negate(c: Conversion):
 
 
 def of_parts(c: Conversion):
-    """torch.complex"""
+    """Imports torch.complex."""
     shape = c.out_shape
     return pair(*(op.broadcast_to(c(name), shape=shape) for name in ("real", "imag")))
 
@@ -176,7 +176,7 @@ def polar(c: Conversion):
 
 
 def to_complex(c: Conversion):
-    """A real tensor as a complex one; a complex one in another precision."""
+    """Converts a real tensor to a complex one, or a complex one to another precision."""
     dtype = REAL[c.result.dtype]
     if c.val("self").is_complex():
         return cast(c("self"), REAL[c.val("self").dtype], dtype)
@@ -185,7 +185,7 @@ def to_complex(c: Conversion):
 
 
 def of_both(convert):
-    """What moves or sums elements, of both parts."""
+    """Imports an operator that moves or sums elements, for both parts."""
 
     def both(c: Conversion):
         re, im = (convert(c.of_part(place)) for place in (0, 1))
@@ -207,7 +207,7 @@ def masked_fill(c: Conversion):
 
 
 def angle(c: Conversion):
-    """Of real numbers 0 or pi."""
+    """Returns the angle of real numbers: 0 or pi."""
     if c.val("self").is_complex():
         re, im = parts(c)
         return elementwise.arctangent(im, re, c.dtype)
@@ -223,7 +223,7 @@ def exp(c: Conversion):
 
 
 def _polar(c: Conversion) -> tuple:
-    """Magnitude and angle."""
+    """Imports magnitude and angle."""
     re, im = parts(c)
     return magnitude(c), elementwise.arctangent(im, re, REAL[c.val("self").dtype])
 
@@ -242,7 +242,8 @@ def _scaled(re, im, factor: float, c: Conversion):
 
 
 def sqrt(c: Conversion):
-    """sqrt((|z| + |re|) / 2) is one part, and im over twice that the other: no difference loses digits."""
+    """Computes one part as sqrt((|z| + |re|) / 2), and the other as im over twice that, so that no difference loses
+    digits."""
     (re, im), dtype = parts(c), REAL[c.result.dtype]
     zero, half = number(0, dtype), number(0.5, dtype)
     large = op.sqrt(op.multiply(op.add(magnitude(c), op.abs(re)), half))
@@ -263,7 +264,7 @@ _POWERS = {2: lambda c: _product(parts(c), parts(c)), 0.5: sqrt, -1: reciprocal}
 
 
 def power(c: Conversion):
-    """exp(w log z), of 0 as PyTorch has it: 1 where the exponent is 0, else 0."""
+    """Computes exp(w log z). For z = 0 it is 1 if the exponent is 0, otherwise 0, as in PyTorch."""
     if not isinstance(c.val("exponent"), torch.Tensor) and c("exponent") in _POWERS:
         return _POWERS[c("exponent")](c)
     dtype = REAL[c.result.dtype]
@@ -291,7 +292,7 @@ def equal(c: Conversion):
 
 
 def either(test):
-    """isnan and isinf: one part or the other."""
+    """Imports isnan and isinf, which are true if they are true of either part."""
     return lambda c: op.logical_or(*map(test, parts(c)))
 
 
@@ -319,13 +320,13 @@ _FILLED = {
     "new_full": filled("fill_value"), **dict.fromkeys(("zeros", "zeros_like", "new_zeros"), filled()),
     **dict.fromkeys(("ones", "ones_like", "new_ones"), filled(given=1)),
 }  # fmt: skip
-# Of which one operand may be real.
+# Operators of which one operand may be real.
 _ARITHMETIC = {
     "add.Tensor": sum_of(1), "sub.Tensor": sum_of(-1), "mul.Tensor": multiply, "mul.Scalar": multiply,
     "rsub.Scalar": difference_from, "div.Tensor": divide, "div.Scalar": divide, "where.self": where,
     **dict.fromkeys(("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar"), power),
 }  # fmt: skip
-# Those that read complex tensors.
+# Operators that read complex tensors.
 COMPLEX = {
     "view_as_real": same, "view_as_complex": same, "real": part(0), "imag": part(1), "abs": magnitude, "angle": angle,
     **_ARITHMETIC, **_FILLED, "neg": negate, "_conj": conjugate, "conj_physical": conjugate,
@@ -341,12 +342,12 @@ COMPLEX = {
     **dict.fromkeys(("resolve_conj", "resolve_neg", "clone", "contiguous", "alias", "detach", "lift_fresh_copy"), same),
     **{name: of_both(convert) for name, convert in _OF_BOTH.items()},
 }  # fmt: skip
-# Those that make complex tensors of real ones.
+# Operators that make complex tensors from real ones.
 TO_COMPLEX = {
     "complex": of_parts, "polar": polar, "_to_copy": to_complex, "to.dtype": to_complex, "view_as_complex": same,
     "_conj": conjugate, **_ARITHMETIC, **_FILLED,
 }  # fmt: skip
-# What stays whole in every program; a tensor that is real all along has no imaginary part.
+# Operators that are kept whole in every program, because a tensor that is real throughout has no imaginary part.
 WHOLE = ("view_as_real", "view_as_complex", "real", "imag", "complex", "polar", "_conj", "conj_physical",
          "_conj_physical", "resolve_conj", "resolve_neg", "angle")  # fmt: skip
 OPERATORS = {name: COMPLEX.get(name) or TO_COMPLEX[name] for name in WHOLE}

@@ -1,6 +1,6 @@
-"""Control flow: torch.cond as an if, while_loop, scan and map as functions that call themselves.
+"""Control flow: torch.cond as an `if`, and while_loop, scan and map as functions that call themselves.
 
-Their graphs are imported where they stand.
+Their graphs are imported in place.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ..._core import (
     TupleType,
     infer_expr,
 )
-from ...expr import var
-from ...ty import Any
+from ...ir.expr import var
+from ...ir.ty import Any
 from .conversion import Refused, cast, dtype_name, number, number_of_sizes, size, sizes_of
 
 
 def kind(target) -> str | None:
-    """ "cond" or "while_loop"; None of other operators."""
+    """Returns "cond", "while_loop", ..., or None for other operators."""
     if isinstance(target, torch._ops.HigherOrderOperator) and target._name in CONVERTERS:
         return target._name
     return None
@@ -45,12 +45,12 @@ def _is_tensor(one) -> bool:
 
 
 def _operands(importer, given) -> list:
-    """Sizes are read off the types: they are None here."""
+    """Returns the operands, with None for sizes, which are read from the types."""
     return [importer.values[one] if _is_tensor(one) else None for one in given]
 
 
 def _condition(value, val):
-    """One truth value without axes."""
+    """Returns a single bool without axes."""
     value = cast(value, dtype_name(val.dtype), "bool")
     return op.reshape(value, newshape=[]) if val.dim() else value
 
@@ -74,7 +74,8 @@ def cond(importer, node) -> list:
 
 
 def while_loop(importer, node) -> list:
-    """@while_loop(carried.., more..) { if (condition) { @while_loop(body.., more..) } else { carried } }"""
+    """Imports while_loop: @while_loop(carried.., more..) { if (condition) { @while_loop(body.., more..) } else {
+    carried } }"""
     condition, body, carried, *more = node.args
     more = more[0] if more else ()
     if not all(map(_is_tensor, [*carried, *more])):
@@ -103,9 +104,10 @@ def _param(name: str, val):
 
 
 def _sizes_apart(vals: list) -> tuple[dict, list]:
-    """(parameters by symbol, operands) of one empty tensor for each symbol that stands in computed sizes only.
+    """Returns (parameters by symbol, operands), with an empty tensor for each symbol that occurs only in computed
+    sizes.
 
-    So does n in min(n, 100), the size of a parameter: a function has no other way to know it.
+    An example is n in min(n, 100), the size of a parameter: a function has no other way to know n.
     """
     extents = [extent.node.expr for val in vals for extent in val.shape if not isinstance(extent, int)]
     own = {one for one in extents if one.is_Symbol}
@@ -116,17 +118,17 @@ def _sizes_apart(vals: list) -> tuple[dict, list]:
 
 
 def scan(importer, node) -> list:
-    """Steps along the first axis of `xs`: their carried values, and what they give, stacked.
+    """Imports scan: steps along the first axis of `xs`, with carried values, and stacked results.
 
-    @scan(first, steps, carried.., xs.., more..) does one step, or the first half of the steps and then the second: what
-    is stacked is copied once for each halving, not once for each step.
+    @scan(first, steps, carried.., xs.., more..) does one step, or the first half of the steps and then the second half.
+    The stacked values are therefore copied once for each halving, not once for each step.
     """
     combine, carried, xs, *more = node.args
     return _stepped(importer, node, combine, list(carried), list(xs), list(more[0]) if more else [])
 
 
 def map_impl(importer, node) -> list:
-    """A function of each row of `xs`, and of more."""
+    """Imports map: a function of each row of `xs`, and of further operands."""
     function, xs, more = node.args
     return _stepped(importer, node, function, [], list(xs), list(more))
 
@@ -188,7 +190,7 @@ def _stepped(importer, node, function, carried: list, xs: list, more: list) -> l
     operands = [*_operands(importer, [*carried, *xs, *more]), *apart_operands]
     call = Call(again, [number(0, "int64"), total, *operands])
     outer = list(node.meta["val"]) if isinstance(node.meta["val"], list | tuple) else [node.meta["val"]]
-    if not isinstance(count, int):  # of no rows there is no step
+    if not isinstance(count, int):  # there is no step if there are no rows
         nothing = [
             op.zeros([0, *map(size, outer[i].shape[1:])], dtype=one.checked_type.dtype)
             for i, one in zip(places, given, strict=True)

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from . import quantized
 from .conversion import Conversion, Refused, each, number
 
@@ -44,7 +44,7 @@ def convolution(c: Conversion):
         "channels": weight[1] * c("groups") if transposed else weight[0],
         "kernel_size": weight[2:],
     }
-    if not all(isinstance(one, int) for one in weight):  # both are read off its type
+    if not all(isinstance(one, int) for one in weight):  # both are read from its type
         how |= {"channels": None, "kernel_size": None}
     if transposed:
         how["output_padding"] = each(c("output_padding"), rank)
@@ -60,11 +60,11 @@ def convolution(c: Conversion):
 
 
 def convolution_backward(c: Conversion):
-    """The gradients of a convolution's input, weight and bias, as far as output_mask asks for them."""
+    """Imports the gradients of a convolution's input, weight and bias that output_mask selects."""
     rank = c.rank("weight") - 2
     if rank not in (1, 2):
         raise Refused(f"the gradient of a convolution over {rank} axes")
-    # One axis is two, of which the first has one place.
+    # A convolution over one axis becomes one over two, of which the first has size 1.
     lifted = [[1, 1], [0, 0], [1, 1]] if rank == 1 else [[], [], []]
     one_more = (lambda value: op.expand_dims(value, axis=2)) if rank == 1 else (lambda value: value)
     ones_less = (lambda value: op.squeeze(value, axis=[2])) if rank == 1 else (lambda value: value)
@@ -101,18 +101,19 @@ def convolution_backward(c: Conversion):
 
 @dataclasses.dataclass(frozen=True)
 class Phase:
-    """Of the places i of an axis with (i + padding) mod stride = r: the taps that reach them, last first."""
+    """The taps that reach the positions i of an axis with (i + padding) mod stride = r, last first."""
 
     taps: list[int]
-    before: int  # zeros in front of the gradient, and behind it
+    before: int  # zeros before and after the gradient
     after: int
 
 
 def _phases(c: Conversion, sizes: dict, strides, padding, dilation) -> list[list[Phase]] | None:
-    """How a gradient of a convolution in steps is made of ordinary ones, by axis and phase; None where it is not.
+    """Returns the phases by axis in which the gradient of a strided convolution is made of ordinary convolutions, or
+    None if it is not.
 
-    With i + p = s q + r, place i gets sum(j) grad[q - j] weight[r + s j]: a convolution of the gradient with every s-th
-    tap. As a transposed convolution it would multiply s s times as many zeros.
+    With i + p = s q + r, position i gets sum(j) grad[q - j] weight[r + s j]: a convolution of the gradient with every
+    s-th tap. A transposed convolution would multiply s s times as many zeros.
     """
     extents = [extent for name in ("grad_output", "input") for extent in sizes[name][2:]]
     if max(strides) == 1 or max(dilation) > 1 or c("groups") > 1 or not all(isinstance(e, int) for e in extents):
@@ -129,7 +130,7 @@ def _phases(c: Conversion, sizes: dict, strides, padding, dilation) -> list[list
 
 
 def _in_phases(c: Conversion, grad, weight, sizes: dict, padding, phases: list[list[Phase]]):
-    """The phases side by side, then put into one another, without what belongs to the padding."""
+    """Interleaves the phases, and removes the padding."""
     places = [sizes["grad_output"][axis + 2] + phases[axis][0].after for axis in range(2)]
     flipped = op.transpose(weight, axes=[1, 0, 2, 3])
 
@@ -150,7 +151,7 @@ def _in_phases(c: Conversion, grad, weight, sizes: dict, padding, phases: list[l
 
 
 def _rows_that_no_window_reaches(sizes: dict, strides, padding, dilation) -> list[int]:
-    """At the end of each axis of the data: (n + 2 p - d (k - 1) - 1) - (out - 1) s."""
+    """Returns the size of the unused end of each axis of the data: (n + 2 p - d (k - 1) - 1) - (out - 1) s."""
     left = []
     for axis, (s, p, d) in enumerate(zip(strides, padding, dilation, strict=True), 2):
         extent, out, kernel = (sizes[name][axis] for name in ("input", "grad_output", "weight"))

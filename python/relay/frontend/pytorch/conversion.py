@@ -1,4 +1,4 @@
-"""What the converter of a node sees: its arguments by name, its types, and ways to make expressions and to give up."""
+"""The view that a converter has of a node: arguments by name, types, and methods to make expressions or to refuse."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import torch
 
 from ... import _core, op
 from ..._core import Dim, Expr
-from ...arrays import array
-from ...expr import const
+from ...data.arrays import array
+from ...ir.expr import const
 
 
 class Refused(Exception):
-    """This form of an operator cannot be imported; the text says why."""
+    """This form of an operator cannot be imported; the text is the reason."""
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """ "float32"; refuses types that Relay does not have."""
+    """Returns a name such as "float32". Refuses types that Relay lacks."""
     name = str(dtype).removeprefix("torch.")
     if name in ("bool", "float16", "bfloat16", "float32", "float64") or name.lstrip("u") in (
         "int8",
@@ -35,9 +35,9 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def size(value) -> int | Dim:
-    """A size of PyTorch as one of Relay: symbols become shape variables.
+    """Returns a size of PyTorch as a size of Relay. Symbols become shape variables.
 
-    One that the ranges of its symbols leave no choice is a number: 1 - max(0, 1 - n) with n > 1.
+    A size that the ranges of its symbols determine is a number: 1 - max(0, 1 - n) with n > 1.
     """
     if isinstance(value, int):
         return value
@@ -85,7 +85,8 @@ _OF_FLOATS = ("TruncToInt", "FloorToInt", "CeilToInt")
 
 
 def _exact_quotient(expr) -> tuple[int | Dim, int] | None:
-    """As _quotient_of_sizes, of a float that is rounded towards zero; None where there is no such quotient."""
+    """Returns a quotient of sizes as _quotient_of_sizes does, for a float that is rounded towards zero. Returns None if
+    there is no such quotient."""
     try:
         return None if type(expr).__name__ == "CeilToInt" else _quotient_of_sizes(expr.args[0])
     except Refused:
@@ -93,14 +94,15 @@ def _exact_quotient(expr) -> tuple[int | Dim, int] | None:
 
 
 def computed_sizes(expr) -> list:
-    """What of a size is computed in floats, whose rounding no formula of sizes has; inner ones first."""
+    """Returns the parts of a size that are computed in floats, whose rounding a formula of sizes cannot express. Inner
+    parts come first."""
     inner = [one for part in expr.args for one in computed_sizes(part)]
     is_computed = type(expr).__name__ in _OF_FLOATS and _exact_quotient(expr) is None
     return [*inner, expr] if is_computed else inner
 
 
 def name_of_computed(expr) -> str:
-    """Of the shape variable that stands for a size computed in floats; other formulas have other names."""
+    """Returns the name of the shape variable for a size that is computed in floats. Each formula has its own name."""
     if expr.args:
         kind = type(expr).__name__
         count = len(expr.args) if kind in ("Add", "Mul", "Max", "Min") else ""
@@ -110,7 +112,7 @@ def name_of_computed(expr) -> str:
 
 
 def _quotient_of_sizes(expr) -> tuple[int | Dim, int]:
-    """A float that is not negative as a size over a power of two, where its product in floats has no rounding."""
+    """Returns a non-negative float as a size over a power of two, if its product in floats is exact."""
     if expr.is_Float and (exact := fractions.Fraction(float(expr))).denominator <= 2**10:
         return exact.numerator, exact.denominator
     if type(expr).__name__ == "Mul":
@@ -127,20 +129,20 @@ _QUOTIENTS = {"IntTrueDiv", "FloatTrueDiv"}
 
 
 def is_unbacked(symbol) -> bool:
-    """Whether a symbol of torch.export stands for a number that depends on elements of a tensor."""
+    """Returns true if a symbol of torch.export stands for a number that depends on elements of a tensor."""
     return str(symbol).startswith(("u", "zuf"))
 
 
 def sizes_of(value: Expr, val) -> dict:
-    """Where symbols of sizes are read off a tensor: (the tensor, the axis) by symbol."""
+    """Returns the places where symbols of sizes are read: (the tensor, the axis) by symbol."""
     symbols = [None if isinstance(one, int) else one.node.expr for one in val.shape]
     return {one: (value, axis) for axis, one in enumerate(symbols) if one is not None and one.is_Symbol}
 
 
 def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
-    """A number that is computed from sizes, as a tensor without axes, and its type.
+    """Returns a number that is computed from sizes, as a tensor without axes, and its type.
 
-    sizes: by symbol a tensor and the axis that has the size, or the number itself and its type.
+    sizes: for each symbol, a tensor and the axis that has the size, or the number itself and its type.
     """
     if expr.is_Integer:
         return number(int(expr), "int64"), "int64"
@@ -170,23 +172,23 @@ def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
 
 
 def number_of_size(value, sizes: dict) -> Expr:
-    """A size of PyTorch, as number_of_sizes reads it, or a number: an int64."""
+    """Returns a size of PyTorch, in the form that number_of_sizes reads, or a number, as an int64."""
     return number(value, "int64") if isinstance(value, int) else number_of_sizes(value.node.expr, sizes)[0]
 
 
 def numbers_of_sizes(values: list, sizes: dict) -> Expr:
-    """The same of several, as a vector."""
+    """Returns several such numbers as a vector."""
     return op.stack([number_of_size(one, sizes) for one in values], axis=0)
 
 
 def each(value, axes: int) -> list[int]:
-    """An argument that has a number for each axis, or one for all."""
+    """Returns an argument that has a number for each axis, or one for all axes."""
     value = [value] if isinstance(value, int) else list(value)
     return value * axes if len(value) == 1 else value
 
 
 def counted(extent: int | Dim, dtype: str = "int64") -> Expr:
-    """0, 1, .. before a size."""
+    """Returns 0, 1, .. below a size."""
     if isinstance(extent, int):
         return const(np.arange(extent).astype(dtype))
     return op.cumsum(op.full(number(1, dtype), shape=[extent]), axis=0, exclusive=True)
@@ -197,7 +199,7 @@ def _real(dtype: torch.dtype) -> torch.dtype:
 
 
 class Conversion:
-    """One call of an ATen operator. c("dim") is an argument: an Expr, a list of them, a size, or a plain value."""
+    """A call of an ATen operator. c("dim") is an argument: an Expr, a list of Exprs, a size, or a plain value."""
 
     def __init__(self, node, values: dict, sizes: dict):
         self.node = node
@@ -216,18 +218,18 @@ class Conversion:
         return op.expand_dims(value, axis=0) if name in self._lifted else value
 
     def lift(self, *names: str) -> bool:
-        """From now on these arguments are vectors of one element where they have no axes; whether there is one."""
+        """Turns arguments without axes into vectors of one element. Returns true if there is one."""
         for name in names:
             if isinstance(self._raw.get(name), torch.fx.Node) and self.rank(name) == 0:
                 self._lifted.add(name)
         return bool(self._lifted)
 
     def compute_in(self, name: str, dtype: str) -> None:
-        """From now on this argument, and what is called the type of the result, is of this type."""
+        """Sets the type of an argument, and of the result."""
         self._computed_in[name] = dtype
 
     def uses(self, place: int) -> bool:
-        """Whether anything reads this one of several results."""
+        """Returns true if this one of several results is read."""
 
         def reads(user):
             return user.target is not operator.getitem or (user.args[1] == place and len(user.users) > 0)
@@ -247,13 +249,13 @@ class Conversion:
         return raw
 
     def given(self, values: dict[str, Expr | None]) -> Conversion:
-        """The same call with other expressions, or None, for these arguments."""
+        """Returns the same call with other expressions, or None, for these arguments."""
         made = Conversion(self.node, self._values, self._sizes)
         made._given = values
         return made
 
     def of_part(self, place: int) -> Conversion:
-        """The same call of the real (0) or imaginary (1) parts of its arguments that are not indices."""
+        """Returns the same call of the real (0) or imaginary (1) parts of its arguments, except indices."""
         parts = {}
         for one in self.node.all_input_nodes:
             val = one.meta.get("val")
@@ -264,16 +266,16 @@ class Conversion:
         return Conversion(self.node, collections.ChainMap(parts, self._values), self._sizes)
 
     def has(self, name: str) -> bool:
-        """Whether the argument is given and not None."""
+        """Returns true if the argument is given and not None."""
         return self._given.get(name, self._raw.get(name)) is not None
 
     def val(self, name: str):
-        """The fake tensor, or plain value, that stands for the argument."""
+        """Returns the fake tensor, or plain value, that stands for the argument."""
         raw = self._raw[name]
         return raw.meta["val"] if isinstance(raw, torch.fx.Node) else raw
 
     def numbers(self, name: str) -> Expr:
-        """A list of numbers, some of them sizes, as a vector of int64."""
+        """Returns a list of numbers, some of which are sizes, as a vector of int64."""
         found = [raw.meta["val"] if isinstance(raw, torch.fx.Node) else raw for raw in self._raw[name]]
         return numbers_of_sizes(found, self._sizes)
 
@@ -284,13 +286,13 @@ class Conversion:
         return 1 if name in self._lifted else self.val(name).dim()
 
     def axis(self, name: str = "dim", of: str = "self", more: int = 0) -> int:
-        """An axis, counted from the front."""
+        """Returns an axis, counted from the front."""
         value = self(name)
         rank = max(self.rank(of) + more, 1)
         return value % rank
 
     def axes(self, name: str = "dim", of: str = "self") -> list[int]:
-        """Axes, counted from the front; all of them where none is given."""
+        """Returns axes, counted from the front, or all axes if none is given."""
         value = self(name)
         if value is None or value == []:
             return list(range(self.rank(of)))
@@ -298,7 +300,7 @@ class Conversion:
 
     @property
     def dtype(self) -> str:
-        """The element type of the (first) result, of complex numbers that of their parts."""
+        """The element type of the (first) result; for complex numbers, the type of their parts."""
         if self._computed_in:
             return next(iter(self._computed_in.values()))
         return dtype_name(_real(self._first().dtype))
@@ -308,7 +310,7 @@ class Conversion:
         return [size(one) for one in self._first().shape]
 
     def makes_sizes(self) -> bool:
-        """Whether a size of the result depends on elements and nothing says it yet."""
+        """Returns true if a size of the result depends on elements and no earlier node provides it."""
         sizes = [one.node.expr for one in self._first().shape if not isinstance(one, int)]
         return any(is_unbacked(one) and one not in self._sizes for size in sizes for one in size.free_symbols)
 
@@ -316,11 +318,11 @@ class Conversion:
         return self.result[0] if isinstance(self.result, (tuple, list)) else self.result
 
     def common_dtype(self, *names: str) -> str:
-        """What PyTorch promotes the two arguments to."""
+        """Returns the type that PyTorch promotes the two arguments to."""
         return dtype_name(torch.result_type(*(self.val(name) for name in names)))
 
     def as_(self, name: str, dtype: str | None = None) -> Expr:
-        """The argument, a tensor or a number, with elements of `dtype` (of the result's, where it is not said)."""
+        """Returns the argument, a tensor or a number, with elements of `dtype` (by default the result's)."""
         dtype = self.dtype if dtype is None else dtype
         val = self.val(name)
         if isinstance(val, torch.Tensor):
@@ -335,7 +337,7 @@ def cast(value: Expr, source: str, dtype: str) -> Expr:
 
 
 def number(value, dtype: str) -> Expr:
-    """A constant scalar."""
+    """Returns a constant scalar."""
     if isinstance(value, Dim):
         raise Refused(f"the size {value} is not known before the run, where a number must be")
     if dtype == "bfloat16":
@@ -345,7 +347,7 @@ def number(value, dtype: str) -> Expr:
 
 
 def empty(val) -> Expr | None:
-    """What has no elements, whatever computes it; None of everything else."""
+    """Returns an empty tensor if the result has no elements, otherwise None."""
     if not isinstance(val, torch.Tensor) or not any(isinstance(one, int) and one == 0 for one in val.shape):
         return None
     parts = [2] if val.dtype.is_complex else []
@@ -353,7 +355,8 @@ def empty(val) -> Expr | None:
 
 
 def constant(tensor: torch.Tensor) -> Expr:
-    """A constant that shares the tensor's memory where it is row-major; of complex numbers their parts, a last axis."""
+    """Returns a constant that shares the tensor's memory if it is row-major. For complex numbers, the parts are a last
+    axis."""
     if tensor.is_meta:
         raise Refused("it has no elements on the device meta: load the weights first")
     tensor = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
@@ -362,7 +365,7 @@ def constant(tensor: torch.Tensor) -> Expr:
 
 
 def of_vectors(*names: str):
-    """Makes a converter of tensors with axes one that takes these arguments without axes too."""
+    """Makes a converter of tensors with axes accept these arguments without axes too."""
 
     def decorate(convert):
         def convert_any(c: Conversion):

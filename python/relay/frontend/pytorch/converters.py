@@ -1,4 +1,4 @@
-"""Converters of one's own, for operators that the table does not have: those of torch.library, or of ATen."""
+"""User-defined converters, for operators that the table lacks: those of torch.library, or of ATen."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def register(name: str, function) -> None:
 
 @contextlib.contextmanager
 def within(custom: dict | None):
-    """Within, the operators of the dict have its converters, for this thread: imports of others wait."""
+    """Registers the converters of a dict inside the `with` block, for this thread. Imports in other threads wait."""
     with table.LOCK:
         before = table.OPERATORS.copy(), apart.DECOMPOSITIONS.copy(), table.NAMESPACES.copy()
         try:

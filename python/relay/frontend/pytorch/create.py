@@ -1,16 +1,16 @@
-"""Tensors that are made, not computed from others."""
+"""Creation of tensors."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, counted, number
 
 
 def filled(value=None):
-    """full, zeros, ones, and the forms that take their shape from a tensor."""
+    """Imports full, zeros, ones, and the forms that take their shape from a tensor."""
 
     def convert(c):
         fill = c.as_("fill_value") if value is None else number(value, c.dtype)

@@ -1,6 +1,6 @@
-"""Operators that draw random numbers: PyTorch draws them before the graph runs, and the graph takes them as inputs.
+"""Operators that draw random numbers. PyTorch draws them before the graph runs, and the graph takes them as inputs.
 
-So a compiled graph has the numbers that eager PyTorch draws from the same state of its generator, as long as both draw
+A compiled graph therefore gets the numbers that eager PyTorch draws from the same state of its generator, if both draw
 in the same order. This works for draws that depend on sizes, not on elements.
 """
 
@@ -13,7 +13,7 @@ import torch
 from .conversion import Refused
 from .table import key_of
 
-# Their tensor argument is read for its sizes and type only, by name with the overload.
+# Operators whose tensor argument is read for its sizes and type only, by name with the overload.
 _OF_SIZES = {
     "rand_like", "randn_like", "randint_like", "randint_like.low_dtype", "bernoulli.p", "uniform", "normal_functional",
     "exponential", "cauchy", "geometric", "log_normal",
@@ -22,7 +22,7 @@ _OF_SIZES = {
 
 @dataclasses.dataclass(frozen=True)
 class Blank:
-    """A tensor of which only the sizes and the type count; sizes are numbers or formulas of symbols."""
+    """A tensor of which only the sizes and the type matter. Sizes are numbers or formulas of symbols."""
 
     sizes: tuple
     dtype: torch.dtype
@@ -37,7 +37,7 @@ class Draw:
     named: dict
 
     def __call__(self, number) -> torch.Tensor:
-        """The numbers; `number` gives the value of a formula."""
+        """Returns the drawn numbers. `number` evaluates a formula."""
 
         def value(one):
             if isinstance(one, Blank):
@@ -50,12 +50,12 @@ class Draw:
 
 
 def draws(target) -> bool:
-    """Whether the operator draws random numbers."""
+    """Returns true if the operator draws random numbers."""
     return isinstance(target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in target.tags
 
 
 def is_drawn(target) -> bool:
-    """Whether draw_of takes the operator, so that it must not be taken apart."""
+    """Returns true if draw_of supports the operator, which must then not be decomposed."""
     if not draws(target):
         return False
     tensors = [one for one in target._schema.arguments if isinstance(one.type, torch._C.TensorType)]
@@ -78,7 +78,7 @@ def _argument(raw):
 
 
 def draw_of(node) -> Draw:
-    """What draws the result of the node. Raises Refused where it depends on elements of a tensor."""
+    """Returns the draw of a node. Raises Refused if the result depends on elements of a tensor."""
     reads = any(isinstance(one, torch.Tensor) for one in (source.meta.get("val") for source in node.all_input_nodes))
     if reads and key_of(node.target) not in _OF_SIZES:
         raise Refused("random numbers whose distribution depends on the elements of a tensor")
@@ -87,5 +87,5 @@ def draw_of(node) -> Draw:
 
 
 def mask_of(val: torch.Tensor, probability: float) -> Draw:
-    """Truth values of the tensor's sizes, each True with this probability."""
+    """Returns bools of the tensor's sizes, each of which is True with this probability."""
     return Draw(torch.ops.aten.bernoulli.p, (blank(val, torch.bool), probability), {})

@@ -1,4 +1,4 @@
-"""Operators of one element each, with PyTorch's type promotion."""
+"""Elementwise operators, with PyTorch's type promotion."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .conversion import Conversion, Refused, cast, dtype_name, number
 
 
 def unary(function):
-    """In the element type of the result."""
+    """Computes in the element type of the result."""
     return lambda c: function(c.as_("self"))
 
 
 def test_of_floats(function, of_integers: bool):
-    """isnan and its like: known of integers."""
+    """Imports isnan and its relatives, which are constant for integers."""
 
     def convert(c):
         if c.val("self").dtype.is_floating_point:
@@ -25,12 +25,12 @@ def test_of_floats(function, of_integers: bool):
 
 
 def same_if_integer(function):
-    """Rounding: of integers nothing."""
+    """Imports a rounding, which leaves integers unchanged."""
     return lambda c: function(c("self")) if c.val("self").dtype.is_floating_point else c("self")
 
 
 def binary(function, of_bool=None):
-    """In the element type of the result; truth values by their own function."""
+    """Computes in the element type of the result. Bools have a function of their own."""
 
     def convert(c):
         chosen = of_bool if of_bool is not None and c.dtype == "bool" else function
@@ -40,7 +40,7 @@ def binary(function, of_bool=None):
 
 
 def compare(function):
-    """In the common type of both sides."""
+    """Computes in the common type of both operands."""
 
     def convert(c):
         dtype = c.common_dtype("self", "other")
@@ -50,7 +50,7 @@ def compare(function):
 
 
 def logical(function):
-    """Of any elements: those that are not zero hold."""
+    """Accepts any elements; nonzero counts as true."""
     return lambda c: function(c.as_("self", "bool"), c.as_("other", "bool"))
 
 
@@ -63,7 +63,7 @@ def bitwise_not(c: Conversion):
 
 
 def expm1(c: Conversion):
-    """tanh(x / 2) (exp(x) + 1), which keeps what exp(x) - 1 loses near 0."""
+    """Computes tanh(x / 2) (exp(x) + 1), which keeps the digits that exp(x) - 1 loses near 0."""
     x = c.as_("self")
     half = op.tanh(op.multiply(x, number(0.5, c.dtype)))
     return op.multiply(half, op.add(op.exp(x), number(1, c.dtype)))
@@ -77,14 +77,14 @@ def round_decimals(c: Conversion):
 
 
 def is_negative(x, dtype: str):
-    """Below zero, or the zero below."""
+    """Returns true below zero, and for -0."""
     zero = number(0, dtype)
     of_zeros = op.less(op.divide(number(1, dtype), x), zero)
     return op.where(op.equal(x, zero), of_zeros, op.less(x, zero))
 
 
 def arctangent(y, x, dtype: str):
-    """The angle of (x, y), between -pi and pi."""
+    """Returns the angle of (x, y), between -pi and pi."""
     tall, wide = op.abs(y), op.abs(x)
     small, large = op.minimum(tall, wide), op.maximum(tall, wide)
     ratio = op.where(op.equal(small, large), number(1, dtype), op.divide(small, large))
@@ -110,7 +110,7 @@ def copysign(c: Conversion):
 
 
 def without_nan(function):
-    """fmax and fmin: of a number and NaN the number."""
+    """Imports fmax and fmin, which return the number if one operand is NaN."""
 
     def convert(c):
         a, b = c.as_("self"), c.as_("other")
@@ -124,7 +124,7 @@ def without_nan(function):
 
 
 def hypot(c: Conversion):
-    """The larger times sqrt(1 + quotient^2), which is not too large before the result is."""
+    """Computes the larger times sqrt(1 + quotient^2), which overflows only if the result does."""
     a, b, dtype = op.abs(c.as_("self")), op.abs(c.as_("other")), c.dtype
     small, large = op.minimum(a, b), op.maximum(a, b)
     ratio = op.divide(small, large)
@@ -181,7 +181,7 @@ def pow(c: Conversion):
 
 
 def sign(c: Conversion):
-    """Of NaN: 0."""
+    """Returns 0 for NaN."""
     x = c("self")
     if not c.val("self").dtype.is_floating_point:
         return op.sign(x)
@@ -193,7 +193,7 @@ def reciprocal(c: Conversion):
 
 
 def log1p(c: Conversion):
-    """The rounding of 1 + x is put right by the quotient of x and what was added."""
+    """Corrects the rounding of 1 + x by the quotient of x and the number that was actually added."""
     x, one = c.as_("self"), number(1, c.dtype)
     sum_ = op.add(x, one)
     near = op.multiply(op.log(sum_), op.divide(x, op.subtract(sum_, one)))
@@ -271,17 +271,17 @@ def to_dtype(c: Conversion):
 
 
 def convert_element_type(c: Conversion):
-    """prims.convert_element_type."""
+    """Imports prims.convert_element_type."""
     return c.as_("a")
 
 
 def fma(c: Conversion):
-    """prims.fma: a b + c."""
+    """Imports prims.fma: a b + c."""
     return op.add(op.multiply(c.as_("a"), c.as_("b")), c.as_("c"))
 
 
 def same(c: Conversion):
-    """What only copies, or says something about memory."""
+    """Imports operators that only copy, or concern memory."""
     name = "self" if "self" in c._raw else "input"
     return cast(c(name), dtype_name(c.val(name).dtype), c.dtype)
 
@@ -299,7 +299,7 @@ def native_dropout(c: Conversion):
 
 
 def shift(function):
-    """Of integers; PyTorch multiplies floats by powers of two."""
+    """Shifts integers. PyTorch multiplies floats by powers of two."""
 
     def convert(c: Conversion):
         if not c.dtype.lstrip("u").startswith("int"):

@@ -1,4 +1,4 @@
-"""Fourier transforms, of complex numbers as complexes.py has them."""
+"""Fourier transforms of complex numbers in the form of complexes.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .conversion import Conversion, Refused, cast, counted, number, number_of_si
 
 
 def _scaled(c: Conversion, value, axis: int, inverse: bool, dtype: str):
-    """By what the normalisation asks for: nothing, 1 / sqrt(n), 1 / n. The operator's inverse has divided by n."""
+    """Scales by a normalisation: 1, 1 / sqrt(n) or 1 / n. The inverse operator has divided by n already."""
     power = {0: 0.0, 1: -0.5, 2: -1.0}[c("normalization")] + float(inverse)
     if power == 0:
         return value
@@ -21,7 +21,7 @@ def _scaled(c: Conversion, value, axis: int, inverse: bool, dtype: str):
 
 
 def _along(c: Conversion, both: list, axis: int, inverse: bool, dtype: str, keep=None) -> list:
-    """The transform of both parts along an axis; of its results the first `keep`."""
+    """Returns the first `keep` results of the transform of both parts along an axis."""
     rank = c.rank("self")
     to_last = [one for one in range(rank) if one != axis] + [axis]
     back = [to_last.index(one) for one in range(rank)]
@@ -33,7 +33,7 @@ def _along(c: Conversion, both: list, axis: int, inverse: bool, dtype: str, keep
 
 
 def real_to_complex(c: Conversion):
-    """The last of the axes is that of which half is kept."""
+    """Imports the real transform. The last axis is the one of which half is kept."""
     *others, last = c.axes("dim")
     dtype = str(c.val("self").dtype).removeprefix("torch.")
     keep = c.shape("self")[last] // 2 + 1 if c("onesided") else None
@@ -51,8 +51,8 @@ def complex_to_complex(c: Conversion):
 
 
 def complex_to_real(c: Conversion):
-    """The inverse of a half: the other half is its mirror image, conjugate. The imaginary parts of the places that are
-    their own mirror image do not count."""
+    """Imports the inverse of a half. The other half is its mirror image, conjugated. The imaginary parts of positions
+    that are their own mirror image are ignored."""
     *others, last = c.axes("dim")
     dtype, count, half = REAL[c.val("self").dtype], c("last_dim_size"), c.shape("self")[last]
     total, one, two = c.as_("last_dim_size", "int64"), number(1, "int64"), number(2, "int64")
@@ -62,7 +62,7 @@ def complex_to_real(c: Conversion):
     kept = count // 2 + 1
     if isinstance(half, int) and isinstance(kept, int) and half < kept:
         raise Refused("a result of more places than the transform has")
-    images = op.floor_divide(op.subtract(total, one), two)  # as many as have a mirror image
+    images = op.floor_divide(op.subtract(total, one), two)  # the number of positions that have a mirror image
 
     def whole(part, sign):
         if isinstance(count, int) and count < 3:
@@ -86,7 +86,7 @@ def complex_to_real(c: Conversion):
 
 
 def stft(c: Conversion):
-    """Windows of n_fft samples; a shorter window of weights stands in their middle."""
+    """Imports windows of n_fft samples. A shorter window of weights is centred in them."""
     size = c("n_fft")
     length = c("win_length") or size
     dtype = str(c.val("self").dtype).removeprefix("torch.")
@@ -102,6 +102,6 @@ def stft(c: Conversion):
     return made if c.rank("self") == 2 else op.squeeze(made, axis=[0])
 
 
-# Those that read complex tensors, and those that make them of real ones.
+# Operators that read complex tensors, and operators that make them from real ones.
 COMPLEX = {"_fft_c2c": complex_to_complex, "_fft_c2r": complex_to_real}
 TO_COMPLEX = {"_fft_r2c": real_to_complex, "stft": stft}

@@ -1,7 +1,8 @@
-"""A graph of AOTAutograd as a module: functional ATen operators over tensors and sizes, for torch.compile.
+"""Imports a graph of AOTAutograd as a module: functional ATen operators over tensors and sizes, for torch.compile.
 
-@main takes the tensors that the graph reads and gives the tensors that it computes. The rest of the graph's signature,
-its sizes, what it hands through and what is None, is data of the Import: who runs the module does it in Python.
+@main takes the tensors that the graph reads and returns the tensors that it computes. The rest of the graph's signature
+is data of the Import: its sizes, the arguments that it passes through, and None. The caller of the module handles them
+in Python.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 from ... import op
 from ..._core import Dim, Function, IRModule, Tuple, infer_expr
 from ...errors import CompileError
-from ...expr import var
+from ...ir.expr import var
 from . import apart
 from .conversion import Refused, cast, constant, dtype_name, name_of_computed, number, size, sizes_of
 from .draws import Draw, draw_of, draws, is_drawn, mask_of
@@ -24,15 +25,15 @@ from .table import LOCK, OPERATORS, key_of
 
 
 def _bytes(shape: list) -> Draw:
-    """A tensor that has only sizes, numbers or formulas."""
+    """Returns the draw of a tensor without a value: only its sizes count, which are numbers or formulas."""
     return Draw(torch.ops.aten.empty.memory_format, (shape,), {"dtype": torch.int8})
 
 
 @dataclasses.dataclass(frozen=True)
 class Feed:
-    """A parameter of @main: argument `place` of the graph, with its axes in the order `axes`, as they lie in memory;
-    or a tensor of the sizes (n, 0) for the integer n there, or the number n itself where no size depends on it;
-    or random numbers that are drawn at each call.
+    """A parameter of @main. It is argument `place` of the graph, with its axes in the order `axes`, their order in
+    memory; or a tensor of the sizes (n, 0) for the integer n there; or the number n itself if no size depends on it; or
+    random numbers that are drawn at each call.
     """
 
     place: int | None
@@ -40,16 +41,16 @@ class Feed:
     is_number: bool = False
     draw: Draw | None = None
     axes: tuple | None = None
-    is_complex: bool = False  # real and imaginary parts are a last axis of the parameter
+    is_complex: bool = False  # the last axis of the parameter contains real and imaginary parts
 
 
 @dataclasses.dataclass(frozen=True)
 class Output:
     """A result of the graph.
 
-    Result `computed` of @main with its axes put back by `axes`; or argument `handed`; or `number`, a plain number or a
-    formula of sizes; or None, where none of them is given. `view` is the place (sizes, strides, offset; each a number
-    or a formula) in the memory of the computed result, where another result lies there too.
+    It is result `computed` of @main with its axes put back by `axes`; or argument `handed`; or `number`, a plain number
+    or a formula of sizes; or None if none of them is given. `view` is the place (sizes, strides, offset; each a number
+    or a formula) in the memory of the computed result, if another result has the same memory.
     """
 
     computed: int | None = None
@@ -57,13 +58,13 @@ class Output:
     handed: int | None = None
     view: tuple | None = None
     number: object = None
-    is_complex: bool = False  # as of a Feed
+    is_complex: bool = False  # as in Feed
 
 
 @dataclasses.dataclass(frozen=True)
 class Write:
-    """An argument that the graph overwrites: by the result that stands for it. `feed`: the parameter of @main that it
-    is, in whose memory that result can lie; None where @main does not read it.
+    """An argument that the graph overwrites with a result. `feed` is the parameter of @main for it, whose memory the
+    result may use, or None if @main does not read the argument.
     """
 
     place: int
@@ -73,20 +74,21 @@ class Write:
 
 @dataclasses.dataclass(frozen=True)
 class Import:
-    module: IRModule | None  # None where @main would compute nothing
+    module: IRModule | None  # None if @main would compute nothing
     feeds: list[Feed]
     outputs: list[Output]
-    symbols: dict  # symbol of a size: (argument, axis), the axis None where the argument is the size
+    symbols: dict  # symbol of a size: (argument, axis), with axis None if the argument is the size
     writes: list[Write] = dataclasses.field(default_factory=list)
 
     def donated(self) -> dict[str, int]:
-        """The parameters that results take, for relay.compile: arguments that lie in memory as @main reads them."""
+        """Returns the parameters that results may overwrite, for relay.compile: arguments whose memory is laid out as
+        @main reads them."""
         names = [param.name_hint for param in self.module["main"].params]
         return {names[one.feed]: one.output.computed for one in self.writes if one.feed is not None}
 
 
 def writes(graph_module) -> dict:
-    """What is copied into arguments of the graph when it ends, by the node of the argument."""
+    """Returns the values that are copied into arguments of the graph at its end, by the node of the argument."""
     found = {}
     for node in graph_module.graph.nodes:
         if node.target is torch.ops.aten.copy_.default and node.args[0].op == "placeholder":
@@ -95,7 +97,8 @@ def writes(graph_module) -> dict:
 
 
 def decompositions() -> dict:
-    """What AOTAutograd takes apart: what core ATen lacks and apart.py names, unless the table has it."""
+    """Returns the decompositions for AOTAutograd: of the operators that core ATen lacks and those in apart.py, except
+    operators in the table."""
     made = {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(apart.OF_PYTORCH)}
     with LOCK:
         kept = {one: rule for one, rule in made.items() if key_of(one) not in OPERATORS and not is_drawn(one)}
@@ -103,12 +106,13 @@ def decompositions() -> dict:
 
 
 def _strides(val) -> list[int | None]:
-    """Those of the example's sizes, without a guard on any size."""
+    """Returns the strides at the sizes of the example, without a guard on any size."""
     return [one if isinstance(one, int) else one.node.hint for one in val.stride()]
 
 
 def _order(val) -> list[int] | None:
-    """The axes as they lie in memory, outermost first; None where they lie row by row, or elements share memory."""
+    """Returns the axes in their order in memory, outermost first, or None if they are row-major, or elements share
+    memory."""
     strides = _strides(val)
     if None in strides or 0 in strides:
         return None
@@ -121,12 +125,12 @@ def _inverse(order: list[int]) -> list[int]:
 
 
 def _permuted(value, axes: list[int], node):
-    """The parts of complex numbers stay the last axis."""
+    """Permutes the axes. The parts of complex numbers stay on the last axis."""
     return op.transpose(value, axes=[*axes, len(axes)] if is_complex(node) else axes)
 
 
 def _seen(node):
-    """The tensor that this one is a view of; None if it is none."""
+    """Returns the tensor that this one is a view of, or None if it is not a view."""
     if node.target is operator.getitem:  # one of several views
         node = node.args[0]
     is_view = getattr(node.target, "is_view", False)
@@ -134,7 +138,7 @@ def _seen(node):
 
 
 class PartsRefused(CompileError):
-    """Nodes of the graph cannot be imported."""
+    """The error that nodes of the graph cannot be imported."""
 
     nodes: set = frozenset()
 
@@ -155,7 +159,7 @@ class _Functional(Graph):
                     self.problem(node, f"input `{node.name}`: {reason}")
         self.nodes()
         results, outputs, changed = self._results()
-        if results and not self.params:  # results are arrays of the framework that inputs are of
+        if results and not self.params:  # results are arrays of the framework of the inputs
             self._add(var("nothing", shape=[0], dtype="int8"), Feed(None, draw=_bytes([0])))
         self._tell()
         if not results:
@@ -169,17 +173,17 @@ class _Functional(Graph):
             super()._node(node)
 
     def _named(self, name: str, value, val):
-        """Results say their sizes before the graph runs: what depends on elements is left to PyTorch."""
+        """Results have sizes before the graph runs, so sizes that depend on elements are left to PyTorch."""
         given = super()._named(name, value, val)
         if given is not value:
             raise Refused(f"a size depends on the elements of a tensor ({val.shape})")
         return value
 
     def _number(self, node) -> None:
-        """Numbers that are elements of tensors come from PyTorch too."""
+        """Numbers that are elements of tensors also come from PyTorch."""
 
     def _computed_size(self, expr):
-        """Results say their sizes before the graph runs, so it comes as the size of a tensor too."""
+        """The size of a result is known before the graph runs, so it is also passed as the size of a tensor."""
         name = name_of_computed(expr)
         param = var(name, shape=[Dim(name), 0], dtype="int8")
         self._add(param, Feed(None, draw=_bytes([expr, 0])))
@@ -222,8 +226,8 @@ class _Functional(Graph):
         infer_expr(self.values[node])
 
     def _size(self, place: int, node) -> None:
-        """A symbol that no tensor has as a size comes as the size of a tensor without elements; one that may be less
-        than zero as a number."""
+        """A symbol that is not the size of any tensor is passed as the size of a tensor without elements, or as a
+        number if it may be negative."""
         val = node.meta.get("val")
         if not isinstance(val, torch.SymInt) or not val.node.expr.is_Symbol:
             return
@@ -256,7 +260,7 @@ class _Functional(Graph):
             raise Refused(f"operator {node.target}: {reason}") from reason
 
     def _drawn(self, name: str, draw: Draw, node):
-        """The numbers as a parameter, of the shape and type of the node's result."""
+        """Returns the drawn numbers as a parameter, with the shape and type of the node's result."""
         val = node.meta["val"]
         val = val if isinstance(val, torch.Tensor) else val[1]
         made = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
@@ -264,7 +268,7 @@ class _Functional(Graph):
         return made
 
     def _dropped(self, node) -> list:
-        """native_dropout: the data times the mask over 1 - p, and the mask."""
+        """Imports native_dropout: the data times the mask over 1 - p, and the mask."""
         source, p, train = node.args
         data, val = self.values[source], source.meta["val"]
         if train is False or p == 0:
@@ -276,9 +280,9 @@ class _Functional(Graph):
         return [op.multiply(op.multiply(data, cast(mask, "bool", dtype)), number(1 / (1 - p), dtype)), mask]
 
     def _results(self) -> tuple[list, list[Output], list[Write]]:
-        """What @main gives, where each result of the graph comes from, and what becomes of its arguments.
+        """Returns the results of @main, the origin of each result of the graph, and the writes to its arguments.
 
-        Results that arguments take come first, each alone: a result of the graph that is the same is copied.
+        Results that arguments take come first, each separately; a result of the graph that is the same is copied.
         """
         [given] = next(node for node in self.graph_module.graph.nodes if node.op == "output").args
         results, outputs, changed = [], [], []
@@ -295,7 +299,7 @@ class _Functional(Graph):
         return results, outputs, changed
 
     def _write(self, target, source, results: list) -> Write:
-        """In the order of axes and the type that the argument has, so that the result can lie in its memory."""
+        """Returns the value in the axis order and type of the argument, so that the result can use its memory."""
         place = self.placeholders.index(target)
         if source not in self.values or not isinstance(source.meta.get("val"), torch.Tensor) or is_complex(source):
             self.problems.add(source, "what is copied into an argument is not a tensor")
@@ -311,7 +315,7 @@ class _Functional(Graph):
         return Write(place, Output(computed=len(results) - 1, axes=axes), feed)
 
     def _base(self, node):
-        """The tensor whose memory PyTorch lays this result into, if that is an argument or a result too."""
+        """Returns the tensor whose memory PyTorch uses for this result, if that is an argument or a result too."""
         base, seen = node, _seen(node)
         while seen is not None:
             base, seen = seen, _seen(seen)
@@ -348,7 +352,8 @@ class _Functional(Graph):
 
 
 def import_functional(graph_module, constants: dict[int, torch.Tensor] | None = None) -> Import:
-    """The module of a graph whose nodes have fake values. `constants`: arguments, by place, that are what they are now.
+    """Returns the module of a graph whose nodes have fake values. `constants`: arguments, by position, that keep their
+    current value.
 
     Raises PartsRefused, which names every node that cannot be imported.
     """

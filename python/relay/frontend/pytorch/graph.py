@@ -1,7 +1,8 @@
-"""An exported program as a module: inputs, constants, nodes in order, results; every problem in one diagnostic.
+"""Imports an exported program as a module: inputs, constants, nodes in order, results. All problems are in one
+diagnostic.
 
-A result that is None is the empty tuple, and a number a tensor without axes. What a call changes, buffers and inputs,
-are results in front of the module's, as torch.export has them; such buffers are inputs behind the module's.
+A result that is None becomes the empty tuple, and a number becomes a tensor without axes. Buffers and inputs that the
+call changes are results before the module's, as in torch.export; such buffers are inputs after the module's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ... import op
 from ..._core import Call, Dim, Function, IRModule, Let, Tuple, TupleGetItem, infer_expr
 from ..._core import told as told_by_core
 from ...errors import CompileError, wrong_input
-from ...expr import var
+from ...ir.expr import var
 from . import apart, control
 from .conversion import (
     Conversion,
@@ -38,7 +39,7 @@ from .table import CHECKS, COMPLEX, LOCK, OPERATORS, TO_COMPLEX, WAYS_OUT, key_o
 
 
 def _is_ready(node) -> bool:
-    """Whether the table has the node's operator, which changes nothing in place."""
+    """Returns true if the table has the node's operator, and the operator does not work in place."""
     if node.op != "call_function" or node.target is operator.getitem or key_of(node.target) in CHECKS:
         return node.op != "get_attr"
     if not isinstance(node.target, torch._ops.OpOverload):
@@ -50,15 +51,15 @@ def _is_ready(node) -> bool:
     )
 
 
-# Of a result: the buffer or parameter that the call changes.
+# For results: the buffer or parameter that the call changes.
 CHANGED = ("BUFFER_MUTATION", "PARAMETER_MUTATION")
 _NUMBERS = {bool: "bool", int: "int64", float: "float64"}
-# What makes a number of an element.
+# Operators that convert an element to a number.
 ITEMS = ("_local_scalar_dense", "item")
 
 
 def _extents(node) -> list:
-    """The sizes of what a node makes that are no numbers, as formulas."""
+    """Returns the sizes in a node's result that are not numbers, as formulas."""
     vals = node.meta.get("val")
     vals = vals if isinstance(vals, list | tuple) else [vals]
     tensors = [val for val in vals if isinstance(val, torch.Tensor)]
@@ -75,11 +76,12 @@ def is_complex(node) -> bool:
 
 
 def _decomposed(program):
-    """With what the table has kept whole, and the rest in core ATen operators; without in-place operators."""
+    """Returns the program with the operators of the table whole, the rest in core ATen operators, and no in-place
+    operators."""
     if all(_is_ready(node) for node in program.graph.nodes):
-        return program  # PyTorch takes longer to find out that there is nothing to do
+        return program  # PyTorch takes longer to find that there is nothing to do
     decompositions = torch.export.default_decompositions()
-    training = torch.ops.aten._native_batch_norm_legit_functional  # which core ATen leaves whole
+    training = torch.ops.aten._native_batch_norm_legit_functional  # core ATen leaves it whole
     decompositions.update(torch._decomp.get_decompositions([training]))
     for target in list(decompositions):
         if key_of(target) in OPERATORS:
@@ -87,7 +89,7 @@ def _decomposed(program):
     decompositions.update(apart.DECOMPOSITIONS)
     try:
         return program.run_decompositions(decompositions)
-    except Exception as error:  # of PyTorch's operators and passes
+    except Exception as error:  # exceptions of PyTorch's operators and passes
         raise wrong_input(
             f"PyTorch cannot take the exported program apart: {type(error).__name__}: {str(error).splitlines()[0]}",
             "make program.run_decompositions() work first, then give what it returns",
@@ -95,21 +97,21 @@ def _decomposed(program):
 
 
 def _missing(node) -> str:
-    """That the table has no such operator; one that is called for its effect is an argument of the call."""
+    """Describes a missing operator. An operator that is called for its effect is an argument of the call."""
     target = node.args[1] if str(node.target) == "with_effects" else node.target
     drawn = ": it draws random numbers: draw them outside of the model, and make them an input" if draws(target) else ""
     return f"operator {target}{WAYS_OUT.get(key_of(target), drawn)}"
 
 
 class Problems:
-    """What cannot be imported, by operator and reason, with the first node of each."""
+    """The nodes that cannot be imported, by operator and reason, with the first node of each."""
 
     def __init__(self):
         self._first, self._counts = {}, collections.Counter()
-        self.nodes = set()  # of all graphs
+        self.nodes = set()  # in all graphs
 
     def add(self, node, what: str, outer: str = "") -> None:
-        """`outer`: the line of what the node's graph stands in."""
+        """Adds a problem. `outer` is the line of the node that contains its graph."""
         self._first.setdefault(what, f", first in `{node.name}`{line_of(node) or outer}" if node is not None else "")
         self._counts[what] += 1
         self.nodes.add(node)
@@ -132,18 +134,18 @@ class Problems:
 
 
 class NamedAlready(Exception):
-    """What fails here has been named among the problems."""
+    """Raised if an operand failed, whose problem is reported already."""
 
 
 class Graph:
-    """The nodes of one graph; graphs within it share problems, functions and fates."""
+    """Imports the nodes of one graph. Graphs within it share its problems, functions and node records."""
 
     def __init__(self, graph_module, problems: Problems, functions: dict, sizes: dict, fates=None, outer: str = ""):
         self.graph_module, self.problems, self.functions, self.outer = graph_module, problems, functions, outer
         self.fates = fates or Fates()
-        self.sizes = sizes  # where symbols are read off
+        self.sizes = sizes  # the places where symbols are read
         self.values, self.failed = {}, set()
-        self.opened = []  # parameters of functions around what follows, and what these are called with
+        self.opened = []  # parameters of functions around the following nodes, and the arguments for them
 
     def problem(self, node, what: str) -> None:
         self.problems.add(node, what, self.outer)
@@ -158,7 +160,7 @@ class Graph:
                 self._attribute(node)
 
     def _attribute(self, node) -> None:
-        """A tensor that the program's code made, or the graph of a branch."""
+        """Returns a tensor that the program's code made, or the graph of a branch."""
         held = getattr(self.graph_module, node.target, None)
         if isinstance(held, torch.Tensor) and not isinstance(held, torch._subclasses.FakeTensor):
             try:
@@ -169,7 +171,7 @@ class Graph:
             self.problem(node, f"a graph of its own (`{node.target}`)")
 
     def inlined(self, node, graph_module, operands: list, sizes: dict) -> list:
-        """The results of a graph that the node of this one has, of these operands."""
+        """Imports an inner graph on these operands, and returns its results."""
         inner = Graph(graph_module, self.problems, self.functions, sizes, self.fates, line_of(node) or self.outer)
         placeholders = [node for node in graph_module.graph.nodes if node.op == "placeholder"]
         inner.values = {node: one for node, one in zip(placeholders, operands, strict=True) if one is not None}
@@ -187,13 +189,14 @@ class Graph:
         return [closed] if len(results) == 1 else [TupleGetItem(closed, i) for i in range(len(results))]
 
     def closed(self, body):
-        """The graph's result: in the functions that say what sizes depend on elements are, each called once."""
+        """Returns the graph's result, inside functions that name the sizes that depend on elements. Each function is
+        called once."""
         for param, value in reversed(self.opened):
             body = Call(Function([param], body), [value])
         return body
 
     def _open(self, name: str, value, val):
-        """A parameter of a new function around all that follows, whose type has the sizes by name."""
+        """Returns a parameter of a new function around the following nodes, whose type names the sizes."""
         param = var(name, shape=[size(one) for one in val.shape], dtype=dtype_name(val.dtype))
         self.opened.append((param, value))
         self.sizes = sizes_of(param, val) | self.sizes
@@ -201,7 +204,7 @@ class Graph:
         return param
 
     def _sized(self, node, made):
-        """What the node computes; a size that depends on elements is known from here on."""
+        """Returns the value of a node. A size that depends on its elements is known from here on."""
         vals = node.meta.get("val")
         if isinstance(made, list):
             return [
@@ -218,8 +221,8 @@ class Graph:
         return self._open(name, value, val)
 
     def _number(self, node) -> None:
-        """A number that is an element of a tensor (item()): where it is a size too, a tensor without elements has
-        it."""
+        """Returns a number that is an element of a tensor (item()). If it is also a size, a tensor without elements
+        carries it."""
         symbol, source = node.meta["val"].node.expr, node.args[0]
         if key_of(node.target) not in ITEMS or source not in self.values or not symbol.is_Symbol:
             return
@@ -231,14 +234,14 @@ class Graph:
             self._open_size(node.name, size(node.meta["val"]), value)
 
     def _open_size(self, name: str, extent, value):
-        """The same of a number that is a size: of a tensor without elements."""
+        """Returns such a number if it is a size: the size of a tensor without elements."""
         param = var(name, shape=[extent], dtype="int8")
         self.opened.append((param, op.zeros(op.reshape(value, newshape=[1]), dtype="int8")))
         infer_expr(param)
         return param
 
     def _compute_sizes(self, node) -> None:
-        """Sizes that the node's operands and results have, as far as they are computed in floats: as variables."""
+        """Names the sizes of the node's operands and results that are computed in floats, as variables."""
         for one in (node, *node.all_input_nodes):
             for expr in _extents(one):
                 for computed in computed_sizes(expr):
@@ -256,12 +259,12 @@ class Graph:
         if isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat, int, bool, float)):
             if isinstance(node.meta["val"], (torch.SymInt, torch.SymFloat)):
                 self._number(node)
-            return  # sizes are read off the types
+            return  # sizes are read from the types
         key = key_of(node.target)
         if key in CHECKS:
             return
         if any(source in self.failed for source in node.all_input_nodes):
-            self.failed.add(node)  # named already; an unknown operator behind it is named too
+            self.failed.add(node)  # reported already, together with unknown operators after it
             if key not in OPERATORS and node.target is not operator.getitem and not control.kind(node.target):
                 self.problem(node, _missing(node))
             return
@@ -304,13 +307,14 @@ class Graph:
             raise Refused(f"operator {node.target}: {error.diagnostics[0].message}") from error
         except NamedAlready:
             raise
-        except Exception as error:  # whatever a converter stumbles over; it must not stop what PyTorch can run
+        except Exception as error:  # any failure of a converter; it must not stop a program that PyTorch can run
             what = f"{type(error).__name__}: {error}"
             raise Refused(f"operator {node.target}: its converter fails, a fault of Relay's ({what})") from error
 
 
 def _ranges(program):
-    """(size, (least, greatest or None)) of those that the export bounds. As PyTorch itself does, it lets 0 and 1 be."""
+    """Returns (size, (least, greatest or None)) of the sizes that the export bounds. Like PyTorch, it ignores bounds of
+    0 and 1."""
     for expr, bounds in program.range_constraints.items():
         least, most = (int(one) if one.is_Integer else None for one in (bounds.lower, bounds.upper))
         least = least if least is not None and least > 2 else 0
@@ -319,15 +323,15 @@ def _ranges(program):
 
 
 class _Import(Graph):
-    """The whole program: its inputs, weights and results."""
+    """Imports the whole program: inputs, weights and results."""
 
     def __init__(self, program, names: list[str] | None):
         super().__init__(program.graph_module, Problems(), {}, {})
         self.signature, self.graph = program.graph_signature, program.graph
         self.stored = {**program.state_dict, **program.constants}
         self.names, self.params, self.user_inputs = names, [], []
-        self.states = []  # buffers that a call changes: inputs behind the user's
-        self.complex = set()  # inputs of complex numbers
+        self.states = []  # buffers that a call changes, inputs after the user's
+        self.complex = set()  # complex inputs
         self.bounds = dict(_ranges(program))
 
     def module(self) -> IRModule:
@@ -345,7 +349,7 @@ class _Import(Graph):
         return IRModule(functions, attrs=self.fates.attrs(functions))
 
     def _input(self, name: str, node):
-        """A parameter of @main; of complex numbers with their parts as a last axis."""
+        """Adds a parameter of @main. The parts of complex numbers are its last axis."""
         val = node.meta["val"]
         parts, kind = ([2], val.dtype.to_real()) if is_complex(node) else ([], val.dtype)
         made = var(name, shape=[*(size(one) for one in val.shape), *parts], dtype=dtype_name(kind))
@@ -354,7 +358,7 @@ class _Import(Graph):
         return made
 
     def _state(self, node, target: str) -> None:
-        """A buffer that a call changes: it goes in and comes out."""
+        """Adds a buffer that a call changes. It is an input and a result."""
         name = target.replace(".", "_")
         if any(name == one.name_hint for one in [*self.params, *self.states]):
             name = node.name
@@ -367,7 +371,7 @@ class _Import(Graph):
         for node, spec in zip(placeholders, self.signature.input_specs, strict=True):
             try:
                 if spec.kind.name == "TOKEN":
-                    self.failed.add(node)  # of operators with effects, which are named
+                    self.failed.add(node)  # effects of operators, which are reported
                 elif spec.kind.name == "USER_INPUT":
                     self._user_input(node)
                 elif spec.target in changed:
@@ -390,7 +394,7 @@ class _Import(Graph):
             raise Refused("it is not a tensor")
 
     def _bounded(self, body):
-        """With the ranges that the export found for sizes as checks, of the first axis that has each."""
+        """Adds the ranges of sizes that the export found as checks, on the first axis that has each size."""
         for node, param in zip(self.user_inputs, self.params, strict=True):
             for axis, extent in enumerate(node.meta["val"].shape):
                 bounds = None if isinstance(extent, int) else self.bounds.pop(extent.node.expr, None)
@@ -400,7 +404,7 @@ class _Import(Graph):
         return body
 
     def _number_result(self, value):
-        """A number as a tensor without axes: one that Python has, or one that is computed from sizes."""
+        """Returns a number as a tensor without axes. It is a Python number, or computed from sizes."""
         if type(value) in _NUMBERS:
             return number(value, _NUMBERS[type(value)])
         val = value.meta.get("val") if isinstance(value, torch.fx.Node) else None
@@ -436,6 +440,6 @@ class _Import(Graph):
 
 
 def import_program(program, names: list[str] | None = None) -> IRModule:
-    """The module of an exported program; `names` replace those of its inputs, in order."""
+    """Returns the module of an exported program. `names` replace the names of its inputs, in order."""
     with LOCK:
         return _Import(_decomposed(program), names).module()

@@ -1,6 +1,6 @@
 """Operators that read by indices.
 
-An index out of range is an error; one below zero counts from the end in x[i] only.
+An index out of range is an error. A negative index counts from the end in x[i] only.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 import torch
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, counted, dtype_name, number, of_vectors, size
 
 
 def from_zero(c: Conversion, name: str):
-    """Indices that do not count from the end: below zero they are too large."""
+    """Makes negative indices too large, so that they do not count from the end."""
     dtype = dtype_name(c.val(name).dtype)
     return op.reinterpret(c(name), dtype=f"u{dtype}") if dtype.startswith("int") else c(name)
 
@@ -36,7 +36,7 @@ def gather(c: Conversion):
 
 
 def _columns(mask, rank: int) -> list:
-    """Where a mask of truth values holds, as one tensor of indices for each of its axes."""
+    """Returns the positions where a mask is true, as one tensor of indices for each of its axes."""
     places = op.cast(op.argwhere(mask), "int64")
     return [
         op.squeeze(op.strided_slice(places, begin=[axis], end=[axis + 1], axes=[1]), axis=[1]) for axis in range(rank)
@@ -44,7 +44,8 @@ def _columns(mask, rank: int) -> list:
 
 
 def places(c: Conversion) -> dict:
-    """By axis the tensors of integers that index it: (expression, rank). A mask stands for one tensor an axis."""
+    """Returns, by axis, the integer tensors that index it: (expression, rank). A mask stands for one tensor for each
+    axis."""
     found, axis = {}, 0
     for node in c._raw["indices"]:
         if node is None:
@@ -64,7 +65,8 @@ def places(c: Conversion) -> dict:
 
 
 def together(nodes: list, values: list) -> list:
-    """Tensors of indices in one shape. Those of a mask have one already, which is not known before the run."""
+    """Broadcasts tensors of indices to one shape. Those of a mask have one shape already, which is known at run time
+    only."""
     vals = [node.meta["val"] for node in nodes]
     if not any(val.dtype in (torch.bool, torch.uint8) for val in vals):
         shared = [size(one) for one in torch.broadcast_shapes(*(val.shape for val in vals))]
@@ -75,12 +77,12 @@ def together(nodes: list, values: list) -> list:
 
 
 def order(axes: list[int], rank: int) -> list[int]:
-    """The axes with the indexed ones first."""
+    """Returns the axes with the indexed ones first."""
     return [*axes, *(axis for axis in range(rank) if axis not in axes)]
 
 
 def index(c: Conversion):
-    """x[:, i, j]: one tensor of indices goes to take, several to gather_nd, with their axes first."""
+    """Imports x[:, i, j]. One tensor of indices becomes take; several become gather_nd with their axes first."""
     nodes = c._raw["indices"]
     of_integers = [node for node in nodes if node is not None]
     if len(of_integers) == 1 and of_integers[0].meta["val"].dtype not in (torch.bool, torch.uint8):
@@ -98,7 +100,7 @@ def index(c: Conversion):
 
 
 def diagonal(c: Conversion):
-    """Both axes become one, of which the elements are picked; by both where sizes vary."""
+    """Merges both axes into one and picks its elements, or picks by both axes if sizes vary."""
     rank = c.rank("self")
     first, second = c("dim1") % rank, c("dim2") % rank
     rest = [axis for axis in range(rank) if axis not in (first, second)]
@@ -117,7 +119,7 @@ def diagonal(c: Conversion):
 
 
 def as_strided(c: Conversion):
-    """Elements by their place in memory, of a tensor that lies there row by row."""
+    """Reads elements by their position in memory, from a tensor that is stored row by row."""
     val, shape = c.val("self"), c.out_shape
     sizes = [*val.shape, *shape, *c("stride"), c("storage_offset") or 0]
     if not all(isinstance(one, int) for one in sizes):
@@ -139,7 +141,7 @@ def nonzero(c: Conversion):
 
 
 def masked_scatter(c: Conversion):
-    """Where the mask holds, elements of the source in order."""
+    """Writes elements of the source, in order, where the mask is true."""
     extent = math.prod(c.out_shape, start=1)
     if 0 in c.shape("source") or extent == 0:
         return c("self")
@@ -158,7 +160,7 @@ def masked_select(c: Conversion):
 
 
 def searchsorted(sorted_: str, values: str):
-    """searchsorted and bucketize."""
+    """Imports searchsorted and bucketize."""
 
     def convert(c):
         right = bool(c("right")) or (c("side") == "right" if "side" in c._raw else False)
@@ -173,7 +175,7 @@ def searchsorted(sorted_: str, values: str):
 
 @of_vectors("self")
 def unfold(c: Conversion):
-    """Windows along an axis, whose elements become the last one."""
+    """Imports windows along an axis, whose elements become the last axis."""
     rank = c.rank("self")
     axis, last = c.axis("dimension"), rank - 1
     away = [*(one for one in range(rank) if one != axis), axis]
@@ -202,7 +204,7 @@ def grid_sample(c: Conversion):
 
 
 def bincount(c: Conversion):
-    """How often each number occurs, or the sum of its weights."""
+    """Counts the occurrences of each number, or sums its weights."""
     data = c.as_("self", "int64")
     most = op.max(op.concatenate([data, op.full(number(-1, "int64"), shape=[1])], axis=0))
     extent = op.maximum(op.add(most, number(1, "int64")), number(c("minlength"), "int64"))
@@ -212,12 +214,12 @@ def bincount(c: Conversion):
 
 
 def histogram(c: Conversion):
-    """histc: how many numbers lie in each of equal parts of a range; in the data's own where both ends are one."""
+    """Imports histc: counts the numbers in equal parts of a range, or of the data's range if both ends are equal."""
     data, bins, dtype = op.reshape(c.as_("self"), newshape=[-1]), int(c("bins")), c.dtype
     low, high = (number(float(c(name)), dtype) for name in ("min", "max"))
     if c("min") == c("max"):
         low, high = op.min(data), op.max(data)
-        flat = op.equal(low, high)  # one number: half of a unit around it
+        flat = op.equal(low, high)  # one number: half a unit around it
         one = number(1, dtype)
         low, high = op.where(flat, op.subtract(low, one), low), op.where(flat, op.add(high, one), high)
     if not dtype.startswith("float"):
@@ -233,7 +235,7 @@ def histogram(c: Conversion):
 
 
 def unique(c: Conversion):
-    """_unique2: different elements, the number of each element's, and how often each occurs."""
+    """Imports _unique2: distinct elements, the number of each element, and the counts."""
     shape = c.shape("self")
     found = op.unique(op.reshape(c("self"), newshape=[-1]), is_sorted=True, return_counts=bool(c("return_counts")))
     count = op.cast(found[3], "int64")
@@ -246,7 +248,7 @@ def unique(c: Conversion):
 
 
 def repeat_interleave(c: Conversion):
-    """repeat_interleave.Tensor: number i as often as repeats[i] says."""
+    """Imports repeat_interleave.Tensor: the number i occurs repeats[i] times."""
     ends = op.cumsum(op.cast(c("repeats"), "int64"), axis=0)
     total = op.sum(op.cast(c("repeats"), "int64"))
     places = op.arange(number(0, "int64"), total, number(1, "int64"), dtype="int64")

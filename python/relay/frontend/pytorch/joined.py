@@ -1,4 +1,4 @@
-"""Sums of tensors that are 0 but for a part, as gradients of slices are: they become one concatenation.
+"""Turns sums of tensors that are zero except for a part, such as gradients of slices, into one concatenation.
 
 add(select_scatter(zeros, a, 0, 1), select_scatter(zeros, b, 0, 0))    becomes    cat([b[None], a[None]])
 """
@@ -16,7 +16,7 @@ _FULL = {aten.full.default, aten.full_like.default}
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """The places [start, end) along an axis; a selection has no such axis."""
+    """A value at the positions [start, end) along an axis, which the value of a selection lacks."""
 
     value: torch.fx.Node
     axis: int
@@ -35,7 +35,7 @@ def _is_plain_sum(node) -> bool:
 
 
 def _part(node) -> Part | None:
-    """What select_scatter or slice_scatter puts among zeros."""
+    """Returns the part that select_scatter or slice_scatter writes into zeros."""
     if node.target not in (aten.select_scatter.default, aten.slice_scatter.default) or not _is_zero(node.args[0]):
         return None
     val, (_, value, *rest) = node.meta["val"], node.args
@@ -52,7 +52,7 @@ def _part(node) -> Part | None:
 
 
 def _parts(node) -> list[Part] | None:
-    """Those of a sum, in order; None where it is not a sum of parts that lie side by side."""
+    """Returns the parts of a sum, in order, or None if it is not a sum of adjacent parts."""
     if not _is_plain_sum(node):
         part = _part(node)
         return None if part is None else [part]
@@ -93,7 +93,7 @@ def _replace(graph, node, parts: list[Part]) -> None:
 
 
 def join_parts(graph_module) -> None:
-    """Rewrites the graph where it stands."""
+    """Rewrites the graph in place."""
     graph, changed = graph_module.graph, False
     for node in reversed(list(graph.nodes)):
         if node.op != "call_function" or not node.users:

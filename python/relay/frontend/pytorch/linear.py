@@ -1,4 +1,4 @@
-"""Products of matrices, and attention."""
+"""Matrix products and attention."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import math
 
 from ... import op
 from ..._core import Call, Function, FuncType, If, Let, Op, TensorType
-from ...expr import var
-from ...ty import Any
+from ...ir.expr import var
+from ...ir.ty import Any
 from . import quantized
 from .conversion import Conversion, Refused, number
 
 
 def _groups_of_rows(groups: int, ends, shape: list, dtype: str, make):
-    """What make(group, cut) gives for each group of rows in turn, one behind the other: a function that calls itself.
+    """Concatenates the results of make(group, cut) for all groups of rows, by a function that calls itself.
 
-    cut(value) is the group's rows of a matrix; `shape` is that of nothing at all.
+    cut(value) returns the group's rows of a matrix. `shape` is the shape of an empty result.
     """
     zero, one, last = (number(value, "int64") for value in (0, 1, 2**63 - 1))
     some = TensorType((Any(), *shape[1:]), dtype)
@@ -40,7 +40,7 @@ def _groups_and_ends(c: Conversion, weights: str) -> tuple:
 
 
 def grouped_mm(c: Conversion):
-    """Rows of a matrix (rows, k) in groups that end at offsets, each times its own matrix of (groups, k, n)."""
+    """Imports rows of a matrix (rows, k) in groups that end at offsets, each times its own matrix of (groups, k, n)."""
     first, second = c.names[:2]
     if c.rank(first) != 2 or c.rank(second) != 3 or not c.has("offs"):
         raise Refused("products of groups that are not rows")
@@ -55,8 +55,8 @@ def grouped_mm(c: Conversion):
 
 
 def grouped_mm_backward(c: Conversion):
-    """The rows' gradient is the result's times the transposed matrices; a matrix's is its rows, transposed, times the
-    gradient of what they gave."""
+    """Imports the gradients. The rows' gradient is the result's times the transposed matrices. A matrix's gradient is
+    its rows, transposed, times the gradient of their results."""
     (groups, ends), grad, data, weights = _groups_and_ends(c, "weight"), c("grad_output"), c("input"), c("weight")
     _, depth, width = c.shape("weight")
 
@@ -73,7 +73,8 @@ def grouped_mm_backward(c: Conversion):
 
 
 def _factor(value) -> tuple:
-    """(A matrix or several, whether the factor is its transpose): products read transposed ones where they lie."""
+    """Returns (one or several matrices, whether the factor is its transpose). Products read transposed matrices in
+    place."""
     is_transposed = False
     while isinstance(value, Call) and isinstance(value.op, Op) and value.op.name == "transpose":
         axes, rank = value.attrs.axes, len(value.args[0].checked_type.shape)
@@ -127,7 +128,7 @@ def mm(c: Conversion):
 
 
 def int_mm(c: Conversion):
-    """_int_mm: of int8, summed in int32."""
+    """Imports _int_mm: int8 products, summed in int32."""
     (a, transpose_a), (b, transpose_b) = _factor(c("self")), _factor(c("mat2"))
     return op.nn.matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, out_dtype="int32")
 
@@ -137,7 +138,7 @@ def bmm(c: Conversion):
 
 
 def _onto_self(c: Conversion, product):
-    """beta self + alpha product."""
+    """Computes beta self + alpha product."""
     if c("alpha") != 1:
         product = op.multiply(product, number(c("alpha"), c.dtype))
     if c("beta") == 0:
@@ -160,7 +161,7 @@ def addbmm(c: Conversion):
 
 
 def _flat(value, shape: list, batch: list):
-    """As (batch, rows, columns)."""
+    """Returns the tensor as (batch, rows, columns)."""
     if len(shape) == 3 and shape[:-2] == batch:
         return value
     if shape[:-2] != batch:
@@ -169,7 +170,7 @@ def _flat(value, shape: list, batch: list):
 
 
 def matmul(c: Conversion):
-    """Vectors get an axis, batches become one."""
+    """Imports matmul. Vectors get an axis, and the axes of a batch are merged into one."""
     a, b, first, second = c("self"), c("other"), c.shape("self"), c.shape("other")
     if len(first) == 1:
         a, first = op.expand_dims(a, axis=0), [1, *first]
@@ -184,12 +185,12 @@ def matmul(c: Conversion):
 
 
 def attention(c: Conversion):
-    """scaled_dot_product_attention: softmax(q k' scale + mask) v; 0 in rows whose keys are all masked."""
+    """Imports scaled_dot_product_attention: softmax(q k' scale + mask) v, with 0 in rows whose keys are all masked."""
     if c("dropout_p"):
         raise Refused("attention with dropout: call module.eval() before the export")
     q, k, v = c.shape("query"), c.shape("key"), c.shape("value")
     key, value = c("key"), c("value")
-    # The operator that AOTAutograd makes of it on a CPU has no such argument, and shares keys all the same.
+    # AOTAutograd's operator for the CPU lacks this argument, but shares keys all the same.
     if ("enable_gqa" not in c._raw or c("enable_gqa")) and len(q) > 2 and (q[-3] != k[-3] or q[-3] != v[-3]):
         if not all(isinstance(one, int) for one in (q[-3], k[-3], v[-3])):
             raise Refused("attention whose groups of queries share keys, and whose heads are not known before the run")
@@ -223,7 +224,7 @@ def attention(c: Conversion):
 
 
 def flash_attention(c: Conversion):
-    """scaled_dot_product_attention on a CPU; its second result, sums of exponentials, is for gradients only."""
+    """Imports scaled_dot_product_attention for the CPU. Its second result, sums of exponentials, is for gradients."""
     if c.uses(1):
         raise Refused("the sums of exponentials are a result")
     return [attention(c), None]

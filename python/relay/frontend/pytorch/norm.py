@@ -1,4 +1,4 @@
-"""Normalisations, as they are in inference."""
+"""Normalisations, in their inference form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, cast, dtype_name, number
 
 
@@ -23,7 +23,7 @@ def _batch_norm(c: Conversion, epsilon: float):
     channels = c.shape("input")[1]
     if not c.has("running_mean") or not c.has("running_var"):
         raise Refused("batch normalisation without running statistics")
-    dtype = dtype_name(c.val("running_mean").dtype)  # autocast gives half the data's precision beside it
+    dtype = dtype_name(c.val("running_mean").dtype)  # autocast uses half the data's precision for it
     gamma, beta = _or_fill(c, "weight", 1, channels, dtype), _or_fill(c, "bias", 0, channels, dtype)
     parameters = gamma, beta, c("running_mean"), c("running_var")
     return cast(op.nn.batch_norm(c.as_("input", dtype), *parameters, epsilon=float(epsilon))[0], dtype, c.dtype)
@@ -38,7 +38,7 @@ def batch_norm(c: Conversion):
 
 
 def batch_norm_inference(c: Conversion):
-    """Its second and third results hold nothing in inference, and nobody reads them."""
+    """Imports a normalisation whose second and third results are empty in inference and not read."""
     return [_batch_norm(c, c("eps")), None, None]
 
 
@@ -55,7 +55,7 @@ def layer_norm(c: Conversion):
 
 
 def _statistics(c: Conversion, data, axis: list[int], keepdims: bool):
-    """The mean, and one by the standard deviation."""
+    """Returns the mean and the reciprocal of the standard deviation."""
     variance = op.variance(data, axis=axis, keepdims=keepdims)
     return op.mean(data, axis=axis, keepdims=keepdims), op.rsqrt(op.add(variance, number(float(c("eps")), c.dtype)))
 
@@ -80,7 +80,7 @@ def native_group_norm(c: Conversion):
 
 
 def batch_norm_of_batch(c: Conversion):
-    """_native_batch_norm_legit.no_stats: by the statistics of the batch itself."""
+    """Imports _native_batch_norm_legit.no_stats, which uses the statistics of the batch."""
     rank = c.rank("input")
     over = [axis for axis in range(rank) if axis != 1]
     mean, scale = _statistics(c, c("input"), over, True)

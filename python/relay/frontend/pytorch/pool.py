@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, counted, dtype_name, each, number, number_of_size, numbers_of_sizes
 from .shape import LAST, front
 
 
 def _batched(c: Conversion, axes: int, function):
-    """With the batch that PyTorch lets one leave out."""
+    """Adds the batch axis, which PyTorch allows to be left out."""
     if c.rank("self") == axes + 2:
         return function(c("self"))
     return op.squeeze(function(op.expand_dims(c("self"), axis=0)), axis=[0])
@@ -37,7 +37,7 @@ def max_pool(axes: int):
 
 
 def max_pool_with_indices(axes: int):
-    """max_pool2d_with_indices: a place is a pixel's number in its image."""
+    """Imports max_pool2d_with_indices. A position is the number of a pixel in its image."""
 
     def convert(c):
         values = max_pool(axes)(c)
@@ -76,14 +76,14 @@ def _places(c: Conversion, data, axes: int):
 
 
 def _padded(c: Conversion, data, padding: list[int], strides: list[int], value):
-    """With `padding` around the images, and behind them what windows read that with ceil_mode stand over."""
+    """Adds `padding` around the images, and the pixels behind them that windows read with ceil_mode."""
     over = [s - 1 if c("ceil_mode") else 0 for s in strides]
     pairs = [[0, 0], [0, 0], *([p, p + more] for p, more in zip(padding, over, strict=True))]
     return op.nn.pad(data, pad_width=pairs, pad_value=number(value, c.dtype))
 
 
 def _every(data, sizes: list, begin: list[int], strides: list[int]):
-    """Of images every s-th row and column from `begin` on, as many as `sizes` says."""
+    """Returns every s-th row and column of images from `begin` on, as many as `sizes`."""
     axes = list(range(2, 2 + len(sizes)))
     rows = zip(sizes, begin, strides, strict=True)
     end = [at + (extent - 1) * s + 1 if isinstance(extent, int) else LAST for extent, at, s in rows]
@@ -105,9 +105,9 @@ def avg_pool(axes: int):
         return _batched(c, axes, lambda data: _padded_mean(c, function, data, how, padding, divisor))
 
     def convert_any(c):
-        """Of integers: the mean in double precision, rounded towards 0.
+        """Imports the mean of integers: in double precision, rounded towards 0.
 
-        The factor makes good what the division rounded off an integer.
+        The factor compensates the rounding of the division, so that whole numbers stay exact.
         """
         if c.val("self").dtype.is_floating_point:
             return convert(c)
@@ -119,7 +119,7 @@ def avg_pool(axes: int):
 
 
 def avg_pool_backward(c: Conversion):
-    """avg_pool2d_backward: the mean's gradient, shared out among the places of its window."""
+    """Imports avg_pool2d_backward: distributes the gradient of a mean to the positions of its window."""
     if c("divisor_override") is not None or c("ceil_mode"):
         raise Refused("the gradient of an average with ceil_mode or divisor_override")
     size = each(c("kernel_size"), 2)
@@ -132,7 +132,8 @@ def avg_pool_backward(c: Conversion):
 
 
 def _padded_mean(c: Conversion, function, data, how: dict, padding: list[int], divisor):
-    """With zeros around the data that belong to it: windows that stand over count them, and with a divisor all."""
+    """Adds zeros around the data that count as elements. Overhanging windows count them too, and with a divisor all
+    elements."""
     axes = len(padding)
     data = _padded(c, data, padding, how["strides"] if divisor is not None else [1] * axes, 0)
     result = function(data, padding=[0] * axes, ceil_mode=divisor is None, count_include_pad=False, **how)
@@ -162,7 +163,7 @@ def adaptive_max(function, axes: int):
 
 
 def resize(method: str):
-    """upsample_nearest2d.vec and its like."""
+    """Imports upsample_nearest2d.vec and its relatives."""
 
     def convert(c):
         size = c.out_shape[2:]

@@ -1,6 +1,7 @@
-"""Where what is imported comes from: node of the graph and line of the user's Python, as the place of each call.
+"""The provenance of imported calls: the node of the graph and the line of the user's Python, as the place of each call.
 
-Reports of compilations name nodes by these places. What has no call of its own is said in the module's attributes.
+Reports of compilations name nodes by these places. Nodes without a call of their own are listed in the module's
+attributes.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import re
 from ... import op
 from ..._core import Call, Constant, Op, Span, post_order_visit, set_place
 
-_RELAY = os.path.dirname(op.__path__[0]) + os.sep  # this package's files
+_RELAY = os.path.dirname(op.__path__[0]) + os.sep  # the files of this package
 
 
 def line_of(node) -> str:
-    """The line of the user's Python that made the node; of PyTorch's, if none of the user's did."""
+    """Returns the line of the user's Python that made the node, or PyTorch's if there is none of the user's."""
     frames = re.findall(r'File "([^"<]+)", line (\d+)', node.meta.get("stack_trace") or "")
     frames = [frame for frame in frames if not frame[0].startswith(_RELAY)]
     own = [frame for frame in frames if "/site-packages/" not in frame[0]] or frames
@@ -24,19 +25,19 @@ def line_of(node) -> str:
 
 
 def name_of(node) -> str:
-    """ "aten.relu.default 'relu_1' at net.py:12" """
+    """Returns text such as "aten.relu.default 'relu_1' at net.py:12"."""
     return f"{node.target} '{node.name}'{line_of(node)}"
 
 
 class Fates:
-    """What became of the nodes of a program and of the graphs within it."""
+    """Records how the nodes of a program, and of the graphs within it, were imported."""
 
     def __init__(self):
-        self._fates = {}  # of a node without a call, by name
+        self._fates = {}  # the reasons of nodes without a call, by name
 
     @contextlib.contextmanager
     def of(self, node):
-        """Within, what is made has the place of the node."""
+        """Gives the place of the node to the expressions made inside the `with` block."""
         before = set_place(Span(name_of(node)))
         try:
             yield
@@ -54,7 +55,7 @@ class Fates:
         self._fates[name_of(node)] = fate
 
     def attrs(self, functions: dict) -> dict:
-        """Attributes of the module of these functions: the nodes that have no call in it, and why."""
+        """Returns attributes for the module of these functions: the nodes without a call, and the reasons."""
         places = set()
 
         def note(one):

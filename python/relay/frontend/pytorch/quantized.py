@@ -1,7 +1,7 @@
-"""Quantised models (PT2E): quantize and dequantize stay, and what computes between them computes in integers.
+"""Quantised models (PT2E). quantize and dequantize are kept, and operators between them compute in integers.
 
-PyTorch's reference form is quantize, dequantize, an operator of floats. A product or a convolution of two dequantised
-tensors becomes the qnn operator of their integers, whose sum is dequantised by the product of both scales.
+PyTorch's reference form is quantize, dequantize, an operator on floats. A product or convolution of two dequantised
+tensors becomes the qnn operator of their integers. Its sum is dequantised by the product of both scales.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import torch
 
 from ... import op
 from ..._core import Call, Constant, Expr, Op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, dtype_name, number
 
 
 @dataclasses.dataclass(frozen=True)
 class Quantised:
-    """A tensor of integers with what they stand for: scale (integer - zero_point)."""
+    """A tensor of integers with its quantisation: it represents scale (integer - zero_point)."""
 
     integers: Expr
     scale: Expr
@@ -29,7 +29,7 @@ class Quantised:
 
 
 def quantised(value: Expr) -> Quantised | None:
-    """What a dequantised tensor was dequantised from."""
+    """Returns the quantised tensor that a tensor was dequantised from."""
     if not (isinstance(value, Call) and isinstance(value.op, Op) and value.op.name == "qnn.dequantize"):
         return None
     integers, scale, zero_point = value.args
@@ -37,7 +37,8 @@ def quantised(value: Expr) -> Quantised | None:
 
 
 def pair(data: Expr, weight: Expr, out_axis: int) -> tuple[Quantised, Quantised] | None:
-    """Both, where a qnn operator takes them: one scale for the data, and one or one an output for the weight."""
+    """Returns both operands if a qnn operator supports them: one scale for the data, and for the weight one scale or
+    one for each output."""
     first, second = quantised(data), quantised(weight)
     if first is None or second is None or first.per_axis or (second.per_axis and second.axis != out_axis):
         return None
@@ -51,7 +52,7 @@ def parameters(first: Quantised, second: Quantised) -> list[Expr]:
 
 
 def of_sum(total: Expr, first: Quantised, second: Quantised, axis: int) -> Expr:
-    """The floats that a sum of products of integers stands for."""
+    """Returns the floats that a sum of products of integers represents."""
     return op.qnn.dequantize(total, op.multiply(first.scale, second.scale), number(0, "int32"), axis=axis)
 
 
@@ -92,7 +93,7 @@ def dequantize(parameters_of):
 
 
 def choose_parameters(c: Conversion):
-    """choose_qparams.tensor: scale and zero point such that the tensor's range, with 0 in it, has all integers."""
+    """Imports choose_qparams.tensor: scale and zero point that map the tensor's range, with 0, to all integers."""
     zero, low, high = (number(one, "float32") for one in (0, c("quant_min"), c("quant_max")))
     least, most = op.minimum(op.min(c("input")), zero), op.maximum(op.max(c("input")), zero)
     scale = op.divide(op.subtract(most, least), op.subtract(high, low))
@@ -104,8 +105,8 @@ def choose_parameters(c: Conversion):
 
 
 def _of_packed(packed: Expr, columns: int, group: int) -> np.ndarray:
-    """The integers, -8 to 7, of a packed weight (N, K / 2), as (N, K). The order of the bytes is the processor's; its
-    product with a unit matrix tells them."""
+    """Returns the integers, -8 to 7, of a packed weight (N, K / 2), as (N, K). The order of the bytes depends on the
+    processor; the product of the weight with a unit matrix reveals it."""
     if not isinstance(packed, Constant):
         raise Refused("its weight is packed in the order of one processor, and is not a constant of the model")
     weight = torch.from_numpy(np.array(packed.data.numpy()))
@@ -116,7 +117,8 @@ def _of_packed(packed: Expr, columns: int, group: int) -> np.ndarray:
 
 
 def packed_product(c: Conversion):
-    """_weight_int4pack_mm_for_cpu: rows times (integer * scale + zero), with a scale and a zero a group of columns."""
+    """Imports _weight_int4pack_mm_for_cpu: rows times (integer * scale + zero), with a scale and a zero for each group
+    of columns."""
     group, columns, dtype = c("qGroupSize"), c.shape("self")[-1], c.dtype
     integers = _of_packed(c("mat2"), columns, group)
     rows, groups = integers.shape[0], columns // group

@@ -1,6 +1,6 @@
 """Recurrent networks: nn.lstm, nn.gru and nn.rnn.
 
-PyTorch's gates stand in another order than Relay's, which is ONNX's.
+The order of gates differs between PyTorch and Relay, which uses ONNX's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _reordered(value, order):
 
 
 def _recurrent(c: Conversion, operator, order, states, **attrs):
-    """`states`: those of all layers before the first step."""
+    """Imports the layers of a network. `states` are the states of all layers before the first step."""
     if c("train") and c("dropout"):
         raise Refused("dropout between the layers of a recurrent network in training is not supported")
     layers, directions = c("num_layers"), 2 if c("bidirectional") else 1
@@ -44,7 +44,7 @@ def lstm(c: Conversion):
 
 
 def lstm_layer(c: Conversion):
-    """mkldnn_rnn_layer, which AOTAutograd makes of each layer and direction of an LSTM, and of nothing else."""
+    """Imports mkldnn_rnn_layer, to which AOTAutograd converts each layer and direction of an LSTM, and nothing else."""
     names = ["weight0", "weight1", "weight2", "weight3"][: 4 if c("has_biases") else 2]
     weights = [_reordered(c(name), _LSTM) for name in names]
     direction = "reverse" if c("reverse") else "forward"

@@ -1,4 +1,4 @@
-"""Reductions, running sums, softmax and sorting."""
+"""Reductions, cumulative sums, softmax and sorting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _axes(c: Conversion) -> list[int]:
 
 
 def reduce(function, dtype: str | None = None):
-    """Along `dim` (all axes, where the form has none), in the type of the result or in the given one."""
+    """Reduces along `dim` (all axes if the form has none), in the type of the result or the given type."""
 
     def convert(c):
         data = c.as_("self", dtype)
@@ -27,12 +27,12 @@ def reduce(function, dtype: str | None = None):
 
 
 def _place(c: Conversion, function, **how):
-    """Where function finds the greatest or least element: the first one that is not a number, if there is one."""
+    """Returns the position of the greatest or least element, or of the first NaN if there is one."""
     return first_greatest(c("self"), dtype_name(c.val("self").dtype), function, **how)
 
 
 def first_greatest(data, dtype: str, function=op.argmax, **how):
-    """The same of an expression of this element type."""
+    """Returns the same for an expression of this element type."""
     place = function(data, **how)
     if dtype.startswith(("float", "bfloat")):
         unknown = op.isnan(data)
@@ -50,7 +50,7 @@ def arg(function):
 
 
 def value_and_place(function, place):
-    """max.dim: the values and where they are."""
+    """Imports max.dim: the values and their positions."""
 
     def convert(c):
         if c.rank("self") == 0:
@@ -62,7 +62,7 @@ def value_and_place(function, place):
 
 
 def variance(root: bool):
-    """var.correction and std.correction."""
+    """Imports var.correction and std.correction."""
 
     def convert(c):
         if "correction" in c._raw:
@@ -111,7 +111,7 @@ def sort(c: Conversion):
 
 
 def holds(function):
-    """any and all: of elements that are not zero."""
+    """Imports any and all, in which nonzero counts as true."""
 
     def convert(c):
         data = c.as_("self", "bool")
@@ -122,7 +122,7 @@ def holds(function):
 
 
 def _powers(c: Conversion, data, order: float, dtype: str, **how):
-    """(sum |x|^order)^(1 / order), and what that comes to."""
+    """Computes (sum |x|^order)^(1 / order), and its limits."""
     size = op.abs(data)
     if abs(order) == math.inf:
         return (op.max if order > 0 else op.min)(size, **how)
@@ -144,7 +144,7 @@ def vector_norm(c: Conversion):
 
 
 def cdist(c: Conversion):
-    """Distances between the rows of two matrices."""
+    """Imports distances between the rows of two matrices."""
     rank = c.rank("x1")
     apart = op.subtract(op.expand_dims(c("x1"), axis=rank - 1), op.expand_dims(c("x2"), axis=rank - 2))
     return _powers(c, apart, float(c("p")), c.dtype, axis=[rank], keepdims=False)

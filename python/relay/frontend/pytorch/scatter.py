@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, number, number_of_sizes, of_vectors, size
 from .index import from_zero, order, places, together
 
@@ -23,7 +23,7 @@ LAST = 2**63 - 1
 
 
 def _source(c: Conversion, name: str, dtype: str):
-    """What is written, in the shape of the indices: the source may be larger."""
+    """Returns the written values in the shape of the indices; the source may be larger."""
     if name == "value":
         return op.broadcast_to(number(c("value"), dtype), shape=c.shape("index"))
     wanted, given = c.shape("index"), c.shape(name)
@@ -40,7 +40,7 @@ def _nothing(c: Conversion) -> bool:
 
 
 def scatter(update: str):
-    """scatter.src, scatter.value and scatter_add."""
+    """Imports scatter.src, scatter.value and scatter_add."""
 
     @of_vectors("self", "index", "src")
     def convert(c):
@@ -63,7 +63,7 @@ def scatter_reduce(c: Conversion):
 
 @of_vectors("self", "index", "src")
 def scatter_with(c: Conversion):
-    """scatter.reduce and scatter.value_reduce."""
+    """Imports scatter.reduce and scatter.value_reduce."""
     return c("self") if _nothing(c) else _reduced(c, c("reduce"), True)
 
 
@@ -104,8 +104,8 @@ def _reduced(c: Conversion, reduce: str, with_self: bool):
 
 
 def _put_along(c: Conversion, axis: int, node):
-    """Slices along an axis behind the first, of a vector of indices: nothing is transposed, so that a cache of keys
-    can be updated in place."""
+    """Writes slices along a later axis, by a vector of indices. Nothing is transposed, so a cache of keys can be
+    updated in place."""
     shape, extent = c.shape("self"), size(node.meta["val"].shape[0])
     written = [*shape[:axis], extent, *shape[axis + 1 :]]
     index = op.reshape(c._values[node], newshape=[*[1] * axis, extent, *[1] * (len(shape) - axis - 1)])
@@ -115,7 +115,8 @@ def _put_along(c: Conversion, axis: int, node):
 
 
 def index_put(c: Conversion):
-    """A mask with one value is a choice; everything else writes slices, with the indexed axes first."""
+    """Imports x[i] = y. A mask with one value becomes `where`; everything else writes slices, with the indexed axes
+    first."""
     nodes, dtype = c._raw["indices"], c.dtype
     given = [node for node in nodes if node is not None]
     if len(given) == 1 and nodes[0] is None:
@@ -127,7 +128,7 @@ def index_put(c: Conversion):
         before, many = nodes.index(masks[0]), masks[0].meta["val"].dim()
         behind = c.rank("self") - before - many
         shape = [*[1] * (before + 1 + behind - c.rank("values")), *c.shape("values")]
-        if shape[before] == 1:  # one slice for all places where the mask holds
+        if shape[before] == 1:  # one slice for all positions where the mask is true
             spread = op.reshape(c.as_("values"), newshape=[*shape[:before], *[1] * many, *shape[before + 1 :]])
             extents = c.shape("self")[before : before + many]
             chosen = op.cast(c._values[masks[0]], "bool") if masks[0].meta["val"].dtype != torch.bool else None
@@ -165,15 +166,14 @@ def index_put(c: Conversion):
 
 def _set(c: Conversion, value, axis: int, begin: int, end: int, step: int):
     extents = c.shape("self")[:axis]
-    extents = [one if isinstance(one, int) else 2**31 - 1 for one in extents]  # the operator's places are int32
+    extents = [one if isinstance(one, int) else 2**31 - 1 for one in extents]  # the operator's positions are int32
     return op.strided_set(
         c("self"), value, begin=[0] * axis + [begin], end=[*extents, end], strides=[1] * axis + [step]
     )
 
 
 def _set_from(c: Conversion, axis: int):
-    """A range of which the sizes are known only when the program runs: element i of the source goes to start + i *
-    step."""
+    """Writes to a range whose sizes are known at run time only: element i of the source goes to start + i * step."""
     if c.val("start") is not None and not isinstance(c.val("start"), int):
         first = c.as_("start", "int64")
     elif (c("start") or 0) >= 0:
@@ -188,7 +188,7 @@ def _set_from(c: Conversion, axis: int):
 
 
 def _extent(c: Conversion, name: str, axis: int):
-    """The size of an axis as a number of the program."""
+    """Returns the size of an axis as a number of the program."""
     extent = c.val(name).shape[axis]
     return number(extent, "int64") if isinstance(extent, int) else number_of_sizes(extent.node.expr, c._sizes)[0]
 
@@ -211,7 +211,7 @@ def select_scatter(c: Conversion):
 
 
 def diagonal_scatter(c: Conversion):
-    """Elements of the diagonal by their place among all."""
+    """Writes elements of the diagonal by their row-major positions."""
     shape = c.shape("self")
     if not all(isinstance(one, int) for one in shape):
         raise Refused("the diagonal of a matrix whose size is not known before the run")
@@ -227,7 +227,7 @@ def copy(c: Conversion):
 
 
 def max_pool_backward(c: Conversion):
-    """Gradients go where the maxima came from."""
+    """Sends gradients to the positions of the maxima."""
     shape, given = c.shape("self"), c.shape("indices")
     if not all(isinstance(one, int) for one in [*shape[-2:], *given[-2:]]):
         raise Refused("images whose size is not known before the run")
@@ -241,7 +241,7 @@ def max_pool_backward(c: Conversion):
 
 
 def col2im(c: Conversion):
-    """F.fold: the sums of windows where they lie in an image."""
+    """Imports F.fold: sums windows at their positions in an image."""
     height, width = c("output_size")
     kernel, dilation, padding, stride = (c(name) for name in ("kernel_size", "dilation", "padding", "stride"))
     extents = [extent + 2 * p for extent, p in zip((height, width), padding, strict=True)]

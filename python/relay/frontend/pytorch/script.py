@@ -1,8 +1,8 @@
-"""TorchScript modules: their graph runs here, node by node, on fake tensors.
+"""TorchScript modules. Their graph is executed here, node by node, on fake tensors.
 
-What is Python's in the graph (numbers, lists, sizes) is computed at once, so loops over numbers are unrolled. An if
-whose condition is computed from elements becomes torch.cond's operator, and a loop torch.while_loop's: the tensors that
-their blocks read from outside are operands. The graph that comes out has no TorchScript left.
+Python values in the graph (numbers, lists, sizes) are computed at once, so loops over numbers are unrolled. An `if`
+whose condition is computed from elements becomes torch.cond's operator, and such a loop becomes torch.while_loop's. The
+tensors that their blocks read from outside are operands. The resulting graph contains no TorchScript.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONSTRUCTED = ("prim::ListConstruct", "prim::TupleConstruct")
 
 
 def _operator(node):
-    """The ATen overload that the node calls."""
+    """Returns the ATen overload that the node calls."""
     name, _, rest = node.schema().partition("(")[0].partition("::")
     packet, _, overload = rest.partition(".")
     try:
@@ -28,7 +28,7 @@ def _operator(node):
 
 
 def _numbers(value, kind: str, least: int):
-    """Elements of tensors where the operator takes integers: sizes that depend on elements from here on."""
+    """Converts elements of tensors to integers where the operator takes integers. These sizes depend on elements."""
     if kind in ("List[int]", "Optional[List[int]]") and isinstance(value, list):
         value = [_numbers(one, "int", least) for one in value]
         for one in value:
@@ -41,7 +41,7 @@ def _numbers(value, kind: str, least: int):
 
 
 def _outer_names(block) -> list[str]:
-    """Values that a block reads and that are made around it, by name."""
+    """Returns the values that a block reads and that are defined around it, by name."""
     inside, outer = {one.debugName() for one in block.inputs()}, []
 
     def read(values):
@@ -57,7 +57,7 @@ def _outer_names(block) -> list[str]:
 
 
 def _held(block):
-    """Nodes of a block, and of those in it, that only name what the module holds."""
+    """Returns the nodes of a block, and of inner blocks, that only name attributes of the module."""
     for node in block.nodes():
         if node.kind() in ("prim::GetAttr", "prim::Constant"):
             yield node
@@ -65,19 +65,19 @@ def _held(block):
             yield from _held(inner)
 
 
-# What takes the one element of a tensor.
+# Operators that read the single element of a tensor.
 _ELEMENTS = {f"aten::{kind.capitalize()}{way}": of for kind, of in {"int": int, "float": float}.items()
              for way in ("", "Implicit")}  # fmt: skip
 _ELEMENTS |= {"aten::Bool": bool, "aten::item": lambda x: x, "aten::ScalarImplicit": lambda x: x}
 
 
 def _is_held(value) -> bool:
-    """Whether it is a tensor whose elements are known now: made of sizes, or held by the module as no parameter."""
+    """Returns true if a tensor's elements are known now: it is made of sizes, or is an attribute, not a parameter."""
     return type(value) is torch.Tensor and not isinstance(value, torch._subclasses.FakeTensor)
 
 
 def _carried_on(after, before):
-    """What a loop makes of a tensor that it carries, as it was before."""
+    """Returns the new value of a tensor that a loop carries, with its previous sizes."""
     sizes = [*after.shape, *before.shape]
     if all(isinstance(one, int) for one in sizes) and after.numel() != before.numel():
         raise NotTraceable(f"a loop that makes {list(after.shape)} of the shape {list(before.shape)}, step by step")
@@ -86,11 +86,11 @@ def _carried_on(after, before):
 
 class _Run:
     def __init__(self, values: dict, failure: script_lines.Failure, folds: bool = False):
-        """`folds`: what is computed from known elements only is known too. Not in branches, which hold no tensors."""
+        """`folds`: also evaluate values that depend on known elements only. Branches, without tensors, do not."""
         self.values, self.failure, self.folds = values, failure, folds  # values by name
 
     def _known(self, node, kind: str, given: list):
-        """The result where it is known now, as arithmetic on sizes is; else None."""
+        """Returns the result if it is known now, such as arithmetic on sizes, otherwise None."""
         has_shape = kind == "aten::_shape_as_tensor" and script_sizes.of_shape(given[0].shape) is None
         if has_shape or (kind == "prim::NumToTensor" and type(given[0]) in (int, float)):
             with torch.utils._python_dispatch._disable_current_modes():
@@ -100,12 +100,12 @@ class _Run:
         if not tensors or not all(map(_is_held, tensors)) or not kind.startswith("aten::"):
             return None
         if any(isinstance(one, script_sizes.Sizes | torch.SymInt) for one in flat):
-            return None  # known only when the module runs
+            return None  # known at run time only
         with torch.utils._python_dispatch._disable_current_modes():
             if kind in _ELEMENTS:
                 return _ELEMENTS[kind](given[0].item())
             if kind.endswith("_") and isinstance(given[0], torch.Tensor):
-                given = [given[0].clone(), *given[1:]]  # what was made of it before stays what it is
+                given = [given[0].clone(), *given[1:]]  # earlier results stay unchanged
             return self.called(node, kind, given)
 
     def block(self, block, inputs=()) -> list:
@@ -169,14 +169,14 @@ class _Run:
             return made
         function = _operator(node)
         arguments = function._schema.arguments
-        least = int("upsample" in node.kind())  # which PyTorch refuses to resize to nothing
+        least = int("upsample" in node.kind())  # PyTorch refuses to resize it to an empty tensor
         given = [_numbers(value, str(one.type), least) for value, one in zip(given, arguments, strict=True)]
         ordered = [value for value, one in zip(given, arguments, strict=True) if not one.kwarg_only]
         named = {one.name: value for value, one in zip(given, arguments, strict=True) if one.kwarg_only}
         return function(*ordered, **named)
 
     def _around(self, blocks: list) -> tuple[list[str], dict]:
-        """The tensors that blocks read, by name, and everything else that they read."""
+        """Returns the tensors that blocks read, by name, and all other values that they read."""
         held = [node for block in blocks for node in _held(block)]  # weights are operands too
         for node in held:
             self.node(node)
@@ -187,7 +187,7 @@ class _Run:
 
     def choice(self, node, condition) -> list:
         blocks = list(node.blocks())
-        if isinstance(condition, torch.SymBool):  # of sizes that depend on elements: that there are some
+        if isinstance(condition, torch.SymBool):  # sizes that depend on elements are at least 1
             condition = torch.fx.experimental.symbolic_shapes.guard_or_false(condition)
         if not isinstance(condition, torch.Tensor):
             return self.block(blocks[0 if condition else 1])
@@ -197,7 +197,7 @@ class _Run:
             def run(*operands):
                 with script_python.unchanged(others):
                     results = _Run(others | dict(zip(names, operands, strict=True)), self.failure).block(block)
-                return tuple(one.clone() for one in tensors(*results))  # a branch gives no operand back
+                return tuple(one.clone() for one in tensors(*results))  # a branch does not return an operand
 
             return run
 
@@ -220,7 +220,7 @@ class _Run:
             if not condition:
                 break
             now, *after = self.block(block, [count, *carried])
-            if isinstance(now, torch.Tensor):  # from the beginning: what is carried is the same in each step
+            if isinstance(now, torch.Tensor):  # from the beginning: the carried value is the same in each step
                 return self._while(block, most, condition, count, carried)
             condition, carried = now, after
         return list(carried)
@@ -233,7 +233,8 @@ class _Run:
             with script_python.unchanged(others):
                 return _Run(values, self.failure).block(block, [count, *empty])[1:]
 
-        # The empty ones are operands: a step reads its sizes off them. A scan takes no views of one tensor.
+        # The empty tensors are operands, from which a step reads its sizes. A scan does not accept two views of one
+        # tensor.
         operands = [one.clone() for one in [*(self.values[name] for name in names), *carried]]
         return script_appended.scanned(most, carried, operands, step)
 
@@ -265,17 +266,17 @@ class _Run:
 
 
 def _defaults(module, count: int) -> list:
-    """Of the arguments behind so many that are given."""
+    """Returns the defaults of the arguments after those that are given."""
     is_function = isinstance(module, torch.jit.ScriptFunction)
     arguments = module.schema.arguments if is_function else module.forward.schema.arguments[1:]
     return [one.default_value for one in arguments[count:] if one.has_default_value()]
 
 
 def traced(module, example_inputs: tuple):
-    """The GraphModule of ATen operators and control flow that a ScriptModule, or ScriptFunction, is for inputs of these
-    sizes.
+    """Returns the GraphModule of ATen operators and control flow for a ScriptModule or ScriptFunction, for inputs of
+    these sizes.
 
-    Raises CompileError (R0601) for what it cannot follow.
+    Raises CompileError (R0601) for constructs that it cannot follow.
     """
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -294,7 +295,7 @@ def traced(module, example_inputs: tuple):
         how = {"tracing_mode": "fake", "pre_dispatch": True, "_allow_non_fake_inputs": True}
         with torch.fx.traceback.preserve_node_meta():
             return make_fx(run, **how)(*example_inputs)
-    except Exception as error:  # NotTraceable, and whatever operators raise for fake tensors
+    except Exception as error:  # NotTraceable, and any exception of operators on fake tensors
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise wrong_input(
             f"the TorchScript module cannot be followed{failure.line}: {said}",

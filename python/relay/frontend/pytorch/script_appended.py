@@ -1,6 +1,7 @@
-"""TorchScript loops that append to their state, `rows = torch.cat((rows, made))`, as many steps as a tensor has rows.
+"""TorchScript loops that append to their state, `rows = torch.cat((rows, made))`, with as many steps as a tensor has
+rows.
 
-Their steps know nothing of each other, so the loop is a scan over the numbers of the steps, however many these are.
+Their steps are independent, so the loop becomes a scan over the step numbers, for any number of steps.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import torch
 
 
 def _only_use(value):
-    """(the node, the place of its operand) where one node reads the value; else (None, 0)."""
+    """Returns (the node, the position of its operand) if a single node reads the value, otherwise (None, 0)."""
     uses = list(value.uses())
     return (uses[0].user, uses[0].offset) if len(uses) == 1 else (None, 0)
 
@@ -20,7 +21,7 @@ def _is_zero(value) -> bool:
 
 
 def _is_appended(param, result) -> bool:
-    """Whether the result is the parameter with rows behind it, and nothing else reads the parameter."""
+    """Returns true if the result is the parameter with rows appended, and nothing else reads the parameter."""
     node, place = _only_use(param)
     while node is not None and node.kind() in ("aten::to", "prim::ListConstruct") and place == 0:
         node, place = _only_use(node.output())
@@ -30,7 +31,8 @@ def _is_appended(param, result) -> bool:
 
 
 def appends(block, carried) -> bool:
-    """Whether each value that the loop carries is appended to, has no rows before, and the loop ends by its count."""
+    """Returns true if each value that the loop carries is appended to and empty at first, and the loop ends by its
+    count."""
     _, *params = block.inputs()
     goes_on, *results = block.outputs()
     constant = goes_on.node().kind() == "prim::Constant" and goes_on.toIValue() is True
@@ -43,15 +45,15 @@ def appends(block, carried) -> bool:
 
 
 def holds(condition) -> None:
-    """Tells PyTorch so, here and where the graph is exported: torch._check would stay out of the graph."""
+    """Tells PyTorch that a condition holds, here and in the exported graph; torch._check would not be in the graph."""
     if isinstance(condition, torch.SymBool):
         torch.ops.aten._assert_scalar.default(condition, "sizes of TorchScript")
 
 
 def scanned(count, carried, others: list, step) -> list:
-    """step(i, carried, others) gives the rows of one step, which the scan stacks; carried: without rows.
+    """Stacks the rows of step(i, carried, others) by a scan. carried: the values without rows.
 
-    The rows are as large as those that they are appended to, which PyTorch cannot always see.
+    The rows have the sizes of those that they are appended to, which PyTorch cannot always infer.
     """
 
     def combine(i, *operands):
@@ -63,7 +65,7 @@ def scanned(count, carried, others: list, step) -> list:
             rows.append(one.reshape([-1, *empty.shape[1:]]).clone())
         return (i + 1, *rows)
 
-    holds(count >= 1)  # as conditions on such sizes take it; of no steps the program gives no rows all the same
+    holds(count >= 1)  # the form of conditions on such sizes; without steps the program still returns no rows
     begin = torch.ops.aten.full.default([], 0, dtype=torch.int64)
     steps = torch.ops.aten.arange.default(count)
     _, *stacked = torch.ops.higher_order.scan(lambda i, _, *more: combine(i, *more), [begin], [steps], tuple(others))

@@ -1,6 +1,6 @@
-"""Operators of TorchScript on what is Python's own in a graph: numbers, lists, dicts, texts, sizes.
+"""TorchScript operators on Python values: numbers, lists, dicts, strings, sizes.
 
-A tensor that takes the place of a number stays a tensor, so conditions on elements are tensors too.
+A tensor in place of a number stays a tensor, so conditions on elements are tensors too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from . import script_sizes
 
 
 class NotTraceable(Exception):
-    """The text says what of the TorchScript graph cannot be followed."""
+    """A construct of the TorchScript graph that cannot be followed; the text describes it."""
 
 
 def _size(tensor, dim=None):
@@ -24,7 +24,7 @@ def _size(tensor, dim=None):
 
 
 def _select(tensor, dim, index):
-    """Where the index is computed from elements, it is one element of a vector of indices."""
+    """Reads an element. An index that is computed from elements is an element of a vector of indices."""
     if not isinstance(index, torch.Tensor):
         return torch.ops.aten.select.int(tensor, dim, index)
     return torch.ops.aten.index_select.default(tensor, dim, index.reshape(1)).squeeze(dim)
@@ -53,7 +53,7 @@ def any_tensor(*values) -> bool:
 
 
 def tensors(*values) -> list:
-    """Numbers as tensors that an operator makes: constants of a branch would be graphs' attributes."""
+    """Returns numbers as tensors that an operator makes. Constants of a branch would be attributes of the graph."""
     kinds = {bool: torch.bool, int: torch.int64, float: torch.float64}
     values = script_sizes.as_tensors(list(values))
     if wrong := [one for one in values if not isinstance(one, torch.Tensor) and type(one) not in kinds]:
@@ -61,7 +61,7 @@ def tensors(*values) -> list:
     return [one if isinstance(one, torch.Tensor) else torch.full([], one, dtype=kinds[type(one)]) for one in values]
 
 
-# Operators on numbers, lists and tuples, and those that make conditions; a tensor stays one.
+# Operators on numbers, lists and tuples, and operators that make conditions. A tensor stays a tensor.
 _PYTHON = {
     "aten::len": len, "aten::__getitem__": operator.getitem, "aten::append": lambda to, one: to.append(one) or to,
     "aten::select": _select, "aten::size": _size, "aten::dim": lambda x: x.dim(), "aten::__is__": operator.is_,
@@ -102,7 +102,7 @@ def _append_all(to: list, more: list) -> list:
     return to
 
 
-# Of lists and dicts, where Python has another name for it, or other arguments.
+# Operators on lists and dicts that have another name or other arguments in Python.
 _CONTAINERS = {
     "slice": lambda items, begin, end, step: items[begin:end:step], "_set_item": _set, "Delete": operator.delitem,
     "add_": _append_all, "sort": lambda items, reverse: items.sort(reverse=reverse), "sorted": sorted, "sum": sum,
@@ -113,13 +113,13 @@ _SEARCHES = (str.startswith, str.endswith, str.find, str.rfind, str.index, str.r
 
 
 def called(node, given: list):
-    """What the node's operator makes of these values; NotImplemented where it is one on tensors."""
+    """Returns the result of the node's operator on these values, or NotImplemented for an operator on tensors."""
     kind = node.kind()
     if kind in _PYTHON:
         return _PYTHON[kind](*given)
     name = kind.partition("::")[2]
     if name in _NUMBERS and not (any_tensor(*given) and "Tensor" in node.schema().partition("->")[0]):
-        return _NUMBERS[name](*given)  # of numbers, of which one may be an element
+        return _NUMBERS[name](*given)  # numbers, of which one may be an element
     own = None
     if given and isinstance(given[0], list | dict | str):
         own = _CONTAINERS.get(name) or getattr(type(given[0]), name, None)
@@ -134,7 +134,8 @@ def _entries(of: list | dict) -> list:
 
 @contextlib.contextmanager
 def unchanged(values: dict):
-    """Within, what blocks that may not run, or run many times, do to a list or dict from outside would hold for all."""
+    """Refuses changes to lists and dicts from outside in blocks that may run never or many times, because the change
+    would apply once."""
     before = {name: copy.copy(value) for name, value in values.items() if isinstance(value, list | dict)}
     yield
     for name, old in before.items():

@@ -1,7 +1,7 @@
-"""Quantised TorchScript modules: quantized::conv2d, quantized::linear and their kin, packed weights.
+"""Quantised TorchScript modules: quantized::conv2d, quantized::linear and their relatives, packed weights.
 
-A quantised tensor becomes integers with a scale and a zero point. Each operator becomes PyTorch's reference form of it:
-dequantize, the operator of floats, quantize. quantized.py makes computations of integers of these.
+A quantised tensor becomes integers with a scale and a zero point. Each operator is replaced by PyTorch's reference
+form: dequantize, the operator on floats, quantize. quantized.py turns these into integer computations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _UNIT = 1 / 256
 
 @dataclasses.dataclass(frozen=True)
 class Quantised:
-    """A tensor of integers with what they stand for: scale (integer - zero_point)."""
+    """A tensor of integers with its quantisation: it represents scale (integer - zero_point)."""
 
     integers: torch.Tensor
     scale: float
@@ -56,7 +56,7 @@ def quantised(floats: torch.Tensor, scale, zero_point, dtype: torch.dtype = torc
 
 
 def _weight(packed) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """The weight as floats of its integers, and the bias, of packed parameters."""
+    """Returns the weight, as floats of its integers, and the bias of packed parameters."""
     with torch.utils._python_dispatch._disable_current_modes():
         weight, bias = packed.unpack()
         integers = weight.int_repr()
@@ -81,7 +81,7 @@ def _convolution(x: torch.Tensor, packed) -> torch.Tensor:
     weight, bias = _weight(packed)
     (stride, padding, dilation, groups), more = _window(packed)
     axes = x.dim() - 2
-    weight = weight.squeeze(2) if weight.dim() > x.dim() else weight  # of one axis they are packed as of two
+    weight = weight.squeeze(2) if weight.dim() > x.dim() else weight  # parameters for one axis are packed as if for two
     stride, padding, dilation = (list(one)[-axes:] for one in (stride, padding, dilation))
     more = None if more is None else more[-axes:]
     return torch.convolution(x, weight, bias, stride, padding, dilation, more is not None, more or [0] * axes, groups)
@@ -92,7 +92,7 @@ def _linear(x: torch.Tensor, packed) -> torch.Tensor:
 
 
 def _of_run(x: torch.Tensor, reduce_range: bool = False) -> torch.Tensor:
-    """x as its range now has it in uint8, or in half of that."""
+    """Returns x as a uint8 tensor quantised to its current range, or to half of it."""
     most = 127 if reduce_range else 255
     scale, zero = _decomposed().choose_qparams.tensor(x, 0, most, 1.1920928955078125e-07, torch.uint8)
     integers = _decomposed().quantize_per_tensor.tensor(x, scale, zero, 0, most, torch.uint8)
@@ -104,12 +104,12 @@ def _relu(compute):
 
 
 def _of_weights(compute):
-    """(x, packed, scale, zero_point)"""
+    """Converts an operator with the arguments (x, packed, scale, zero_point)."""
     return lambda x, packed, scale, zero: quantised(compute(x.floats(), packed), scale, zero)
 
 
 def _of_two(compute):
-    """(a, b, scale, zero_point)"""
+    """Converts an operator with the arguments (a, b, scale, zero_point)."""
     return lambda a, b, scale, zero: a_like(a, compute(a.floats(), b.floats()), scale, zero)
 
 
@@ -118,7 +118,8 @@ def a_like(a: Quantised, floats: torch.Tensor, scale, zero) -> Quantised:
 
 
 def _of_scalar(compute, is_sum: bool, then=lambda x: x):
-    """(a, number): the integers stay what they are as far as they can, the parameters say the rest."""
+    """Converts an operator with the arguments (a, number). The integers stay unchanged as far as possible; scale and
+    zero point change."""
 
     def run(a, number):
         number, (low, high) = _number(number, float), _limits(a.integers.dtype)
@@ -179,7 +180,7 @@ OPERATORS = {
     **{f"batch_norm{axes}d": lambda x, weight, bias, mean, var, eps, scale, zero: a_like(
         x, _F.batch_norm(x.floats(), mean, var, weight, bias, False, 0.0, eps), scale, zero) for axes in (1, 2, 3)},
 }  # fmt: skip
-# Of ATen, those that say what the result's integers stand for, and those that ask.
+# ATen operators that set the quantisation of the result, and those that query it.
 _ATEN = {
     "quantize_per_tensor": lambda x, scale, zero, dtype: quantised(x, scale, zero, _DTYPES[dtype]),
     "dequantize": lambda x: [one.floats() for one in x] if isinstance(x, list) else x.floats(),
@@ -191,12 +192,13 @@ _ATEN = {
     "tanh": lambda x: a_like(x, x.floats().tanh(), 2 * _UNIT, 128 if x.integers.dtype == torch.uint8 else 0),
 }  # fmt: skip
 _ATEN |= {f"{name}_": compute for name, compute in _ATEN.items() if name in ("sigmoid", "hardsigmoid", "tanh")}
-# What is asked of the tensor itself.
+# Queries of the tensor itself.
 _PLAIN = {"aten::size", "aten::dim", "aten::numel", "prim::device", "prim::layout", "prim::is_cuda"}
 
 
 def called(kind: str, given: list, call):
-    """The result of a node that has to do with quantised tensors; None: it has not. `call` computes it of tensors."""
+    """Returns the result of a node that involves quantised tensors, or None for any other node. `call` runs it on
+    tensors."""
     space, _, name = kind.partition("::")
     if space == "quantized" and name in OPERATORS:
         return OPERATORS[name](*given)
@@ -207,7 +209,7 @@ def called(kind: str, given: list, call):
         return call([one.integers if isinstance(one, Quantised) else one for one in given]) if kind in _PLAIN else None
     if kind in _PLAIN:
         return call([one.integers if isinstance(one, Quantised) else one for one in given])
-    # Movement, pooling, clamping: the result stands for numbers as its operand does.
+    # Movement, pooling and clamping keep the quantisation of the operand.
     result = call([_floats(one) for one in given])
     if isinstance(result, (tuple, list)):
         return [first.like(one) for one in result]

@@ -1,4 +1,4 @@
-"""Sizes of a TorchScript module's inputs that vary: dynamic_shapes as torch.export.export takes them."""
+"""Variable sizes of a TorchScript module's inputs: dynamic_shapes in the form of torch.export.export."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from ...errors import wrong_input
 
 
 def by_position(dynamic_shapes, names: list[str] | None, count: int) -> tuple:
-    """What is said of each input, None where it is nothing: given by position, or by the names of forward()."""
+    """Returns the entry of each input, or None if there is none. Entries are given by position, or by the names of
+    forward()."""
     if isinstance(dynamic_shapes, dict):
         unknown = [name for name in dynamic_shapes if name not in (names or [])]
         if unknown:
@@ -26,7 +27,7 @@ def by_position(dynamic_shapes, names: list[str] | None, count: int) -> tuple:
 
 
 def _varies(said, axis: int) -> bool:
-    """Whether the entry of an input says that this size is not a number."""
+    """Returns true if the entry of an input makes this size variable."""
     if isinstance(said, dict):
         of = said.get(axis)
     else:
@@ -35,7 +36,7 @@ def _varies(said, axis: int) -> bool:
 
 
 def as_fake(example_inputs: tuple, shapes: tuple) -> tuple:
-    """The inputs without elements, of one mode, with symbols for the sizes that vary."""
+    """Returns the inputs without elements, of one fake mode, with symbols for the variable sizes."""
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 

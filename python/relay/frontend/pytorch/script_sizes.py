@@ -1,7 +1,8 @@
-"""Sizes that only a run tells, which TorchScript has as tensors (_shape_as_tensor, NumToTensor): they stay numbers.
+"""Sizes that are known at run time only, which TorchScript has as tensors (_shape_as_tensor, NumToTensor). They stay
+numbers.
 
-A traced model writes min(cat([400], shape[0:1])) for min(400, shape[0]): this way it is a size that a result can have;
-as a tensor it would be any number.
+A traced model writes min(cat([400], shape[0:1])) for min(400, shape[0]). As a number, it is a size that a result can
+have; as a tensor, it could be any number.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import torch
 
 
 class Sizes:
-    """A vector of sizes; or one, as a tensor without axes."""
+    """A vector of sizes, or a single size as a tensor without axes."""
 
     def __init__(self, sizes: list, is_one: bool = False):
         self.sizes, self.is_one = sizes, is_one
@@ -23,18 +24,18 @@ class Sizes:
 
 
 def of_shape(shape) -> Sizes | None:
-    """None where all sizes are known."""
+    """Returns the sizes, or None if all of them are known."""
     return None if all(isinstance(one, int) for one in shape) else Sizes(list(shape))
 
 
 def of_number(value, dtype) -> Sizes | None:
-    """scalar_tensor of a size: what it is read as may be a size again."""
-    is_size = dtype in (torch.int64, 4) and isinstance(value, int | torch.SymInt)  # 4: TorchScript's for int64
+    """Imports scalar_tensor of a size. A number that is read from it may be a size again."""
+    is_size = dtype in (torch.int64, 4) and isinstance(value, int | torch.SymInt)  # 4 is TorchScript's number for int64
     return Sizes([value], True) if is_size else None
 
 
 def _number(value):
-    """The number that a tensor without axes stands for, as far as it is known or a size; else None."""
+    """Returns the number that a tensor without axes stands for, if it is known or a size, otherwise None."""
     if isinstance(value, Sizes):
         return value.sizes[0] if value.is_one else None
     is_held = type(value) is torch.Tensor and not value.dim() and value.dtype == torch.int64
@@ -77,7 +78,7 @@ def _arithmetic(function):
 
 
 def _converted(x: Sizes, *how) -> Sizes | None:
-    """Of another element type it is a tensor."""
+    """Converts to another element type; the result is a tensor."""
     types = [one for one in how if type(one) is int or isinstance(one, torch.dtype)]
     return x if types and types[0] in (torch.int64, 4) else None
 
@@ -101,7 +102,7 @@ _OPERATORS = {
 
 
 def called(kind: str, given: list):
-    """What the operator makes of sizes; None where it must take them as tensors."""
+    """Returns the result of the operator on sizes, or None if it must take them as tensors."""
     function = _OPERATORS.get(kind)
     return None if function is None else function(*given)
 

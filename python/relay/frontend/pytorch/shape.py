@@ -1,4 +1,4 @@
-"""Operators that move elements and compute none."""
+"""Operators that move elements without computing."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, counted, number, numbers_of_sizes, size
 
 LAST = 2**63 - 1
 
 
 def reshape(c: Conversion):
-    """view, flatten, squeeze and their like: the shape of the result says it all."""
+    """Imports view, flatten, squeeze and their relatives. The shape of the result determines them."""
     return op.reshape(c("self"), newshape=c.out_shape, allowzero=True)
 
 
@@ -49,7 +49,7 @@ def repeat(c: Conversion):
 
 
 def _repeated(c: Conversion):
-    """By numbers that are sizes: a new axis in front of each one is stretched."""
+    """Repeats by numbers that are sizes: stretches a new axis before each axis."""
     counts = c("repeats")
     shape = [1] * (len(counts) - c.rank("self")) + c.shape("self")
     apart = [one for extent in shape for one in (1, extent)]
@@ -69,7 +69,7 @@ def is_zero(extent) -> bool:
 
 
 def cat(c: Conversion):
-    """Empty vectors of one axis are passed over, as PyTorch does."""
+    """Concatenates. Empty vectors of one axis are ignored, as in PyTorch."""
     parts = c._raw["tensors"]
     kept = [part for part in parts if not (part.meta["val"].dim() == 1 and is_zero(part.meta["val"].shape[0]))]
     if len({part.meta["val"].dtype for part in parts}) > 1:
@@ -89,7 +89,7 @@ def _piece(data, axis: int, begin: int, end: int, step: int = 1):
 
 
 def front(data, sizes: list, axes: list[int]):
-    """The first places along these axes, as many as `sizes` says."""
+    """Returns the first positions along these axes, as many as `sizes`."""
     if all(isinstance(one, int) for one in sizes):
         return op.strided_slice(data, begin=[0] * len(axes), end=sizes, axes=axes)
     by_axis = dict(zip(axes, sizes, strict=True))
@@ -109,7 +109,7 @@ def slice(c: Conversion):
 
 
 def _computed_slice(c: Conversion, axis: int):
-    """A range that is computed from sizes."""
+    """Imports a range that is computed from sizes."""
     rank = c.rank("self")
     zero, last = (number(one, "int64") for one in (0, LAST))
     begin, end = ([one] * rank for one in (zero, last))
@@ -139,7 +139,7 @@ def _pieces(c: Conversion, sizes: list) -> list:
 
 
 def _computed_pieces(c: Conversion, axis: int) -> list:
-    """Pieces whose sizes are computed from others."""
+    """Returns pieces whose sizes are computed from other sizes."""
     begin, pieces, rank = 0, [], c.rank("self")
     for one in c.result:
         end = begin + one.shape[axis]
@@ -152,7 +152,7 @@ def _computed_pieces(c: Conversion, axis: int) -> list:
 
 
 def split(c: Conversion):
-    """split, chunk, split_with_sizes: the results say how large they are."""
+    """Imports split, chunk and split_with_sizes. The types of the results determine the sizes."""
     return _pieces(c, [one.shape[c.axis()] for one in c.result])
 
 
@@ -189,7 +189,7 @@ def roll(c: Conversion):
 
 
 def _wrapped(data, pairs: list):
-    """Padding that goes on with the other end; what is negative cuts off."""
+    """Pads circularly. Negative padding crops."""
     for axis, (before, after) in enumerate(pairs):
         if (before, after) == (0, 0):
             continue
@@ -201,7 +201,7 @@ def _wrapped(data, pairs: list):
 
 
 def pad(mode: str | None = None):
-    """`mode`: of operators that are named after theirs."""
+    """Imports padding operators. `mode` is for operators that are named after their mode."""
 
     def convert(c):
         widths = c("padding" if mode else "pad")

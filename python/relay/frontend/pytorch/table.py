@@ -1,4 +1,4 @@
-"""Every ATen operator that is imported, with its converter. What stands here is kept whole by the decomposition."""
+"""The table of imported ATen operators, with their converters. The decomposition keeps these operators whole."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _CONVOLUTIONS = dict.fromkeys(
     conv.convolution,
 )  # fmt: skip
 
-# An import holds it: converters that hold for one import (converters.py) are not another's.
+# Held by an import, because converters that are registered for one import (converters.py) must not be seen by another.
 LOCK = threading.RLock()
 
 # By name, with the overload unless it is `default`.
@@ -197,12 +197,12 @@ OPERATORS = {
 }  # fmt: skip
 OPERATORS |= {f"quantized_decomposed::{name}": convert for name, convert in quantized.QUANTIZED.items()}
 OPERATORS |= {f"torchvision::{name}": convert for name, convert in vision.VISION.items()}
-# Those that take complex tensors, and those that make them of real ones.
+# Operators that read complex tensors, and operators that make them from real ones.
 COMPLEX = complexes.COMPLEX | fourier.COMPLEX
 TO_COMPLEX = complexes.TO_COMPLEX | fourier.TO_COMPLEX
-# Checks of what the export found out; nothing is computed.
+# Checks of the export's findings, which compute nothing.
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
-# What to write in the place of operators that have no converter.
+# Replacements to suggest for operators that have no converter.
 WAYS_OUT = {
     "_linalg_check_errors": ": no program ends where a matrix is singular: call linalg.inv_ex, solve_ex or cholesky_ex",
 }
@@ -210,7 +210,8 @@ NAMESPACES = {"aten", "prims", "quantized_decomposed", "torchvision", "transform
 
 
 def key_of(target) -> str | None:
-    """ "add.Tensor", "relu"; "quantized_decomposed::quantize_per_tensor"; None of what is no such operator."""
+    """Returns a name such as "add.Tensor", "relu" or "quantized_decomposed::quantize_per_tensor", or None if it is not
+    such an operator."""
     if not isinstance(target, torch._ops.OpOverload) or target.namespace not in NAMESPACES:
         return None
     name = target._schema.name.removeprefix("aten::")

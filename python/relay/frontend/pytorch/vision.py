@@ -7,16 +7,17 @@ import math
 import numpy as np
 
 from ... import op
-from ...expr import const
+from ...ir.expr import const
 from .conversion import Conversion, Refused, number
 
 
 def nms(c: Conversion):
-    """The places of the boxes that are kept, best first: of two that overlap by more than the threshold one is."""
+    """Imports nms: the positions of the boxes that are kept, best first. Of two that overlap by more than the
+    threshold, one is kept."""
     dtype = c.common_dtype("dets", "scores")
     boxes = op.expand_dims(c.as_("dets", dtype), axis=0)
     scores = op.expand_dims(op.expand_dims(c.as_("scores", dtype), axis=0), axis=0)
-    # Relay leaves out what overlaps by at least the threshold: the least number above PyTorch's.
+    # Relay drops boxes that overlap by at least the threshold, so it gets the least number above PyTorch's.
     least = np.dtype(dtype).type(c("iou_threshold"))
     if float(least) <= c("iou_threshold"):
         least = np.nextafter(least, np.dtype(dtype).type(math.inf))

@@ -1,5 +1,5 @@
-"""Operators whose Python function is not just "inputs, then attributes": other order, other defaults, numbers as
-inputs, several results (then a TupleWrapper), or made of several operators."""
+"""Operators whose Python function is not just "inputs, then attributes". They have another order, other defaults,
+numbers as inputs, several results (a TupleWrapper), or a definition by several operators."""
 
 from . import create, fourier, index, nn, random, reduce, resize, shape, vision, window
 from .call import operand as operand

@@ -1,13 +1,13 @@
-"""Tensors that are made: numbers, ranges, one-hot and dense forms."""
+"""Creation of tensors: numbers, ranges, one-hot and dense forms."""
 
 from __future__ import annotations
 
-from ...expr import TupleWrapper, const
+from ...ir.expr import TupleWrapper, const
 from .call import dtype_of, is_computed, number, op_call, values_of
 
 
 def _arange(start, stop=None, step=None, dtype="float32"):
-    """arange(5), arange(1, 5), arange(0, 1, 0.25); numbers or expressions."""
+    """arange(5), arange(1, 5) or arange(0, 1, 0.25), with numbers or expressions."""
     if stop is None:
         start, stop = 0, start
     bounds = {"start": start, "stop": stop, "step": 1 if step is None else step}
@@ -16,7 +16,7 @@ def _arange(start, stop=None, step=None, dtype="float32"):
 
 
 def _full(fill_value, shape=(), dtype=None):
-    """shape is a list, or an expression: then dyn.full."""
+    """shape is a list, or an expression, which gives dyn.full."""
     if isinstance(fill_value, (int, float)):
         fill_value = const(fill_value, dtype or None)
     if is_computed(shape):
@@ -35,7 +35,7 @@ def _filled(name: str):
 
 
 def _one_hot(indices, on_value, off_value, depth, axis=-1, dtype=None):
-    """depth is a number, or an expression: then dyn.one_hot."""
+    """depth is a number, or an expression, which gives dyn.one_hot."""
     operands = [indices, on_value, off_value]
     if is_computed(depth):
         return op_call("dyn.one_hot", [*operands, depth], axis=axis, dtype=dtype)
@@ -43,7 +43,7 @@ def _one_hot(indices, on_value, off_value, depth, axis=-1, dtype=None):
 
 
 def _sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0):
-    """output_shape is a list, or an expression: then dyn.sparse_to_dense."""
+    """output_shape is a list, or an expression, which gives dyn.sparse_to_dense."""
     default = number(default_value, dtype_of(sparse_values, "float32"))
     operands = [sparse_indices, sparse_values, default]
     if is_computed(output_shape):
@@ -52,7 +52,7 @@ def _sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=
 
 
 def _sparse_reshape(sparse_indices, prev_shape, new_shape):
-    """(new indices, new shape)"""
+    """Returns (new indices, new shape)."""
     return TupleWrapper(op_call("sparse_reshape", [sparse_indices, prev_shape, new_shape]), 2)
 
 

@@ -1,8 +1,8 @@
-"""Indexing and order."""
+"""Indexing and sorting."""
 
 from __future__ import annotations
 
-from ...expr import TupleWrapper
+from ...ir.expr import TupleWrapper
 from .call import int_list, is_computed, op_call, values_of
 
 
@@ -19,13 +19,13 @@ def _unravel_index(indices, shape):
 
 
 def _unique(data, is_sorted=True, return_counts=False):
-    """(unique, indices, inverse_indices, num_unique), and counts"""
+    """Returns (unique, indices, inverse_indices, num_unique), and optionally counts."""
     call = op_call("unique", [data], sorted=is_sorted, return_counts=return_counts)
     return TupleWrapper(call, 5 if return_counts else 4)
 
 
 def _topk(data, k=1, axis=-1, ret_type="both", is_ascend=False, dtype="int32"):
-    """k is a number, or an expression: then dyn.topk."""
+    """k is a number, or an expression, which gives dyn.topk."""
     attributes = dict(axis=axis, ret_type=ret_type, is_ascend=is_ascend, dtype=dtype)
     if is_computed(k):
         call = op_call("dyn.topk", [data, k], **attributes)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...expr import TupleWrapper
+from ...ir.expr import TupleWrapper
 from .call import dtype_of, is_computed, number, op_call, values_of
 
 
 def _pad(data, pad_width, pad_value=0, pad_mode="constant"):
-    """A number as pad_value is of the type of data where that is known, else float32. pad_width is a list of pairs, or
-    an expression: then dyn.nn.pad."""
+    """A number as pad_value has the type of data if that is known, otherwise float32. pad_width is a list of pairs, or
+    an expression, which gives dyn.nn.pad."""
     value = number(pad_value, dtype_of(data, "float32"))
     if is_computed(pad_width):
         return op_call("dyn.nn.pad", [data, pad_width, value], pad_mode=pad_mode)
@@ -21,23 +21,23 @@ def _mirror_pad(data, pad_width, mode="SYMMETRIC"):
 
 
 def _batch_matmul(tensor_a, tensor_b, out_dtype=None, transpose_a=False, transpose_b=True):
-    """By default b is (batch, columns, inner): transpose_b is True here, and False in the text form."""
+    """b is (batch, columns, inner) by default: transpose_b is True here, and False in the text form."""
     attributes = {"out_dtype": out_dtype, "transpose_a": transpose_a, "transpose_b": transpose_b}
     return op_call("nn.batch_matmul", [tensor_a, tensor_b], **attributes)
 
 
 def _dropout_raw(data, rate=0.5):
-    """(data, mask)"""
+    """Returns (data, mask)."""
     return TupleWrapper(op_call("nn.dropout", [data], rate=rate), 2)
 
 
 def _dropout(data, rate=0.5):
-    """The first field of the operator's result."""
+    """Returns the first field of the operator's result."""
     return _dropout_raw(data, rate)[0]
 
 
 def _batch_norm(data, gamma, beta, moving_mean, moving_var, axis=1, epsilon=1e-5, center=True, scale=True):
-    """(data, mean, variance)"""
+    """Returns (data, mean, variance)."""
     operands = [data, gamma, beta, moving_mean, moving_var]
     call = op_call("nn.batch_norm", operands, axis=axis, epsilon=epsilon, center=center, scale=scale)
     return TupleWrapper(call, 3)

@@ -1,25 +1,25 @@
-"""Random numbers: each call also gives the generator behind it."""
+"""Random numbers. Each call also returns the next state of the generator."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...expr import TupleWrapper, const
+from ...ir.expr import TupleWrapper, const
 from .call import number, op_call
 
 
 def _threefry_key(seed):
-    """A generator's first state, as a constant: what the random operators take."""
+    """Returns the first state of a generator as a constant, the argument of the random operators."""
     return const(np.array([0, 0, 0, seed, 0, 0, 0, 0, 1 << 63, 0], "uint64"))
 
 
 def _threefry_generate(key, shape):
-    """(the generator behind, random words)"""
+    """Returns (the next state, random words)."""
     return TupleWrapper(op_call("random.threefry_generate", [key], out_shape=shape), 2)
 
 
 def _threefry_split(key):
-    """(left, right)"""
+    """Returns (left, right)."""
     return TupleWrapper(op_call("random.threefry_split", [key]), 2)
 
 
@@ -29,17 +29,17 @@ def _drawn(name: str, key, shape, dtype, first, second):
 
 
 def _uniform(key, shape, dtype="float32", low=0.0, high=1.0):
-    """(the generator behind, numbers)"""
+    """Returns (the next state, numbers)."""
     return _drawn("uniform", key, shape, dtype, low, high)
 
 
 def _normal(key, shape, dtype="float32", mean=0.0, scale=1.0):
-    """(the generator behind, numbers)"""
+    """Returns (the next state, numbers)."""
     return _drawn("normal", key, shape, dtype, mean, scale)
 
 
 def _multinomial(key, probs, num_samples):
-    """(the generator behind, indices)"""
+    """Returns (the next state, indices)."""
     return TupleWrapper(op_call("random.multinomial", [key, probs], num_samples=num_samples), 2)
 
 

@@ -1,9 +1,9 @@
-"""Reductions, and what is made of several."""
+"""Reductions, and functions made of several."""
 
 from __future__ import annotations
 
 from ... import _core
-from ...expr import TupleWrapper
+from ...ir.expr import TupleWrapper
 from .call import op_call
 
 
@@ -27,12 +27,12 @@ def _variance(data, axis=None, keepdims=False, exclude=False, unbiased=False, wi
 
 
 def _std(data, axis=None, keepdims=False, exclude=False, unbiased=False):
-    """The square root of the variance."""
+    """Returns the square root of the variance."""
     return op_call("sqrt", [_variance(data, axis, keepdims, exclude, unbiased)])
 
 
 def _mean_variance(data, axis=None, keepdims=False, exclude=False, unbiased=False):
-    """(mean, variance)"""
+    """Returns (mean, variance)."""
     kept = _mean(data, axis, True, exclude)
     variance = _variance(data, axis, keepdims, exclude, unbiased, with_mean=kept)
     mean = kept if keepdims else _mean(data, axis, False, exclude)
@@ -40,13 +40,13 @@ def _mean_variance(data, axis=None, keepdims=False, exclude=False, unbiased=Fals
 
 
 def _mean_std(data, axis=None, keepdims=False, exclude=False):
-    """(mean, standard deviation)"""
+    """Returns (mean, standard deviation)."""
     mean, variance = _mean_variance(data, axis, keepdims, exclude)
     return TupleWrapper(_core.Tuple([mean, op_call("sqrt", [variance])]), 2)
 
 
 def _logsumexp(data, axis=None, keepdims=False):
-    """log(sum(exp(data))), with the largest value taken out first."""
+    """Returns log(sum(exp(data))), with the largest value subtracted first."""
     largest = op_call("max", [data], axis=axis, keepdims=True)
     total = op_call("sum", [op_call("exp", [op_call("subtract", [data, largest])])], axis=axis, keepdims=True)
     out = op_call("add", [op_call("log", [total]), largest])

@@ -1,16 +1,16 @@
-"""Images of another size."""
+"""Operators that resize images."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..._core import Expr
-from ...expr import const
+from ...ir.expr import const
 from .call import int_list, is_computed, number, op_call, values_of
 
 
 def _resize(letters: str):
-    """image.resize2d and its like: roi may be None, and rounding_method is empty by default."""
+    """Defines image.resize2d and its relatives: roi may be None, and rounding_method is empty by default."""
     name = f"image.resize{len(letters)}d"
 
     def resize(
@@ -27,7 +27,7 @@ def _resize(letters: str):
         out_dtype=None,
     ):
         """rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
-        expression: then dyn.image.resize2d, whose roi is not used."""
+        expression, which gives dyn.image.resize2d without a roi."""
         attributes = dict(layout=layout, method=method, rounding_method=rounding_method)
         attributes |= dict(coordinate_transformation_mode=coordinate_transformation_mode, cubic_alpha=cubic_alpha)
         attributes |= dict(cubic_exclude=cubic_exclude, extrapolation_value=extrapolation_value, out_dtype=out_dtype)
@@ -40,7 +40,7 @@ def _resize(letters: str):
 
 
 def _upsampling(data, scale_h=1, scale_w=1, layout="NCHW", method="nearest_neighbor", align_corners=False):
-    """Scales are numbers, or an expression among them: then dyn.nn.upsampling."""
+    """Scales are numbers; an expression among them gives dyn.nn.upsampling."""
     attributes = dict(layout=layout, method=method, align_corners=align_corners)
     if is_computed(scale_h, scale_w):
         scales = [number(scale, "float32") for scale in (scale_h, scale_w)]
@@ -57,7 +57,7 @@ def _upsampling3d(
     method="nearest_neighbor",
     coordinate_transformation_mode="half_pixel",
 ):
-    """Scales are numbers, or an expression among them: then dyn.nn.upsampling3d."""
+    """Scales are numbers; an expression among them gives dyn.nn.upsampling3d."""
     mode = coordinate_transformation_mode
     attributes = dict(layout=layout, method=method, coordinate_transformation_mode=mode)
     scales = scale_d, scale_h, scale_w

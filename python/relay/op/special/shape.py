@@ -1,14 +1,14 @@
-"""Shapes and parts: what Relay's Python users write with lists or expressions as shapes."""
+"""Operators on shapes and parts of tensors, with lists or expressions as shapes."""
 
 from __future__ import annotations
 
 from ... import _core
-from ...expr import TupleWrapper, const
+from ...ir.expr import TupleWrapper, const
 from .call import int_list, is_computed, op_call, values_of
 
 
 def _reshape(data, newshape, allowzero=False):
-    """newshape is a list, or an expression: then dyn.reshape."""
+    """newshape is a list, or an expression, which gives dyn.reshape."""
     if is_computed(newshape):
         if allowzero:
             raise ValueError(
@@ -19,26 +19,26 @@ def _reshape(data, newshape, allowzero=False):
 
 
 def _broadcast_to(data, shape):
-    """shape is a list, or an expression: then dyn.broadcast_to."""
+    """shape is a list, or an expression, which gives dyn.broadcast_to."""
     if is_computed(shape):
         return op_call("dyn.broadcast_to", [data, shape])
     return op_call("broadcast_to", [data], shape=values_of(shape))
 
 
 def _tile(data, reps):
-    """reps is a list, or an expression: then dyn.tile."""
+    """reps is a list, or an expression, which gives dyn.tile."""
     return op_call("dyn.tile", [data, reps]) if is_computed(reps) else op_call("tile", [data], reps=values_of(reps))
 
 
 def _squeeze(data, axis=None):
-    """axis is a list, None, or an expression: then dyn.squeeze."""
+    """axis is a list, None, or an expression, which gives dyn.squeeze."""
     return (
         op_call("dyn.squeeze", [data, axis]) if is_computed(axis) else op_call("squeeze", [data], axis=values_of(axis))
     )
 
 
 def _expand_dims(data, axis, num_newaxis=1):
-    """axis is a number, or an expression: then dyn.expand_dims."""
+    """axis is a number, or an expression, which gives dyn.expand_dims."""
     if is_computed(axis):
         return op_call("dyn.expand_dims", [data, axis], num_newaxis=num_newaxis)
     return op_call("expand_dims", [data], axis=values_of(axis), num_newaxis=num_newaxis)
@@ -50,7 +50,7 @@ def _collapse_sum_to(data, shape):
 
 
 def _strided_slice(data, begin, end, strides=None, axes=None, slice_mode="end"):
-    """begin, end and strides are lists, or one is an expression: then dyn.strided_slice."""
+    """begin, end and strides are lists; an expression among them gives dyn.strided_slice."""
     if is_computed(begin, end, strides):
         if axes is not None:
             raise ValueError(
@@ -83,7 +83,7 @@ def _split(data, indices_or_sections, axis=0):
 
 
 def _meshgrid(data, indexing="ij"):
-    """A tuple, one field for each vector."""
+    """Returns a tuple with one field for each vector."""
     data = list(data)
     return TupleWrapper(op_call("meshgrid", [_core.Tuple(data)], indexing=indexing), len(data))
 
@@ -94,7 +94,8 @@ def _trilu(data, k, upper=True):
 
 
 def _matrix_set_diag(data, diagonal, k=0, align="RIGHT_LEFT"):
-    """k is one diagonal or the lowest and the highest; align: how shorter ones lie, above and below the main one."""
+    """k is one diagonal, or the lowest and the highest. align: the alignment of shorter diagonals, above and below the
+    main one."""
     low, high = (k, k) if isinstance(k, int) else (k[0], k[-1])
     above, _, below = align.partition("_")
     if above not in ("LEFT", "RIGHT") or below not in ("LEFT", "RIGHT"):

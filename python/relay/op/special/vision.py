@@ -1,13 +1,13 @@
-"""Boxes."""
+"""Operators on boxes."""
 
 from __future__ import annotations
 
-from ...expr import TupleWrapper
+from ...ir.expr import TupleWrapper
 from .call import number, op_call
 
 
 def _get_valid_counts(data, score_threshold, id_index=0, score_index=1):
-    """(how many, boxes, places)"""
+    """Returns (count, boxes, positions)."""
     threshold = (
         number(float(score_threshold), "float32") if isinstance(score_threshold, int | float) else score_threshold
     )
@@ -18,7 +18,7 @@ def _get_valid_counts(data, score_threshold, id_index=0, score_index=1):
 def _multibox_transform_loc(
     cls_prob, loc_pred, anchor, clip=True, threshold=0.01, variances=(0.1, 0.1, 0.2, 0.2), keep_background=False
 ):
-    """(boxes, how many)"""
+    """Returns (boxes, count)."""
     attributes = {"clip": clip, "threshold": threshold, "variances": list(variances)}
     operands = [cls_prob, loc_pred, anchor]
     return TupleWrapper(
@@ -40,7 +40,7 @@ def _non_max_suppression(
     return_indices=True,
     invalid_to_bottom=False,
 ):
-    """(places, how many), or without return_indices the boxes"""
+    """Returns (positions, count), or the boxes without return_indices."""
     operands = [data, valid_count, indices, number(max_output_size, "int32"), number(iou_threshold, "float32")]
     call = op_call(
         "vision.non_max_suppression",
@@ -64,7 +64,7 @@ def _all_class_non_max_suppression(
     score_threshold=-1.0,
     output_format="onnx",
 ):
-    """(places, how many), or of "tensorflow" (places, scores, how many)"""
+    """Returns (positions, count), or (positions, scores, count) for "tensorflow"."""
     limits = [number(max_output_boxes_per_class, "int64")]
     limits += [number(threshold, "float32") for threshold in (iou_threshold, score_threshold)]
     call = op_call("vision.all_class_non_max_suppression", [boxes, scores, *limits], output_format=output_format)
@@ -74,7 +74,7 @@ def _all_class_non_max_suppression(
 def _regular_non_max_suppression(
     boxes, scores, max_detections_per_class, max_detections, num_classes, iou_threshold, score_threshold
 ):
-    """(boxes, classes, scores, how many)"""
+    """Returns (boxes, classes, scores, count)."""
     call = op_call(
         "vision.regular_non_max_suppression",
         [boxes, scores],

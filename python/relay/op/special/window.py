@@ -1,4 +1,4 @@
-"""Operators with a window: pools, transposed convolutions, gradients of both."""
+"""Operators with a window: pools, transposed convolutions, and their gradients."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .call import op_call
 
 
 def _adaptive_pool(kind: str, letters: str):
-    """nn.adaptive_max_pool2d and its like: output_size may be None."""
+    """Defines nn.adaptive_max_pool2d and its relatives: output_size may be None."""
     name = f"nn.adaptive_{kind}_pool{len(letters)}d"
 
     def pool(data, output_size=None, layout="NC" + letters, out_layout=""):
@@ -38,7 +38,7 @@ def _max_pool2d_grad(
     ceil_mode=False,
     dilation=(1, 1),
 ):
-    """The padding comes before the dilation, which the text form has first."""
+    """The padding comes before the dilation; in the text form the dilation is first."""
     attributes = dict(pool_size=pool_size, strides=strides, padding=padding, layout=layout, out_layout=out_layout)
     return op_call("nn.max_pool2d_grad", [out_grad, data], **attributes, ceil_mode=ceil_mode, dilation=dilation)
 
@@ -55,14 +55,14 @@ def _avg_pool2d_grad(
     count_include_pad=False,
     dilation=(1, 1),
 ):
-    """The padding comes before the dilation, which the text form has first."""
+    """The padding comes before the dilation; in the text form the dilation is first."""
     attributes = dict(pool_size=pool_size, strides=strides, padding=padding, layout=layout, out_layout=out_layout)
     attributes |= dict(ceil_mode=ceil_mode, count_include_pad=count_include_pad, dilation=dilation)
     return op_call("nn.avg_pool2d_grad", [out_grad, data], **attributes)
 
 
 def _conv_transpose(letters: str):
-    """nn.conv2d_transpose and its like: the order of Relay's Python functions."""
+    """Defines nn.conv2d_transpose and its relatives, with the order of arguments of TVM's Python functions."""
     name, ones, zeros = f"nn.conv{len(letters)}d_transpose", (1,) * len(letters), (0,) * len(letters)
 
     def conv_transpose(
@@ -103,8 +103,8 @@ def _conv2d_backward_weight(
     kernel_layout="OIHW",
     out_dtype=None,
 ):
-    """Here each layout has the name of what it is the order of: in the text form data_layout is the gradient's,
-    kernel_layout the data's, out_layout the result's."""
+    """Each layout is named by its own tensor here. In the text form, data_layout is the gradient's layout,
+    kernel_layout the data's, and out_layout the result's."""
     attributes = dict(strides=strides, padding=padding, dilation=dilation, groups=groups, channels=channels)
     attributes |= dict(kernel_size=kernel_size, data_layout=grad_layout, kernel_layout=data_layout)
     return op_call(

@@ -388,7 +388,7 @@ static Status bench_random_net(BenchOptions options) {
                       {},
                       {},
                       {},
-                      "run it by itself to see what is wrong: python -m relay.random_net"};
+                      "run it by itself to see what is wrong: python -m relay.tools.random_net"};
   options.model = scratch.path + "/net.onnx";
   std::string shape = format("x={}", join(net["shape"].get<std::vector<int64_t>>(), ","));
   say(format("network {}, {}: {}", *options.random_net, shape, net["text"].get<std::string>()));

@@ -1,4 +1,4 @@
-"""tvm._ffi.base: what goes wrong."""
+"""tvm._ffi.base: exceptions."""
 
 from ..error import InternalError, TVMError
 

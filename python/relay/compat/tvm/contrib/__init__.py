@@ -1,4 +1,4 @@
-"""tvm.contrib: the graph executor, temporary folders."""
+"""tvm.contrib: the graph executor and temporary folders."""
 
 from ...outside import missing as _missing
 from . import graph_executor, graph_runtime, utils

@@ -1,4 +1,4 @@
-"""tvm.contrib.graph_executor: inputs set one by one, a run, outputs fetched one by one."""
+"""tvm.contrib.graph_executor: sets inputs, runs a model and gets outputs one by one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Functions:
 
 
 class GraphModule(_relay.GraphModule):
-    """relay.GraphModule with NDArrays."""
+    """A relay.GraphModule that returns NDArrays."""
 
     module = property(_Functions)
 
@@ -29,19 +29,19 @@ class GraphModule(_relay.GraphModule):
         return getattr(self, name)
 
     def debug_get_output(self, node, out) -> None:
-        """Values inside of a program are not kept: profile() times its kernels, extract_intermediate_expr() gives any
-        expression."""
+        """Refuses to return an inner value, which is not kept. profile() times kernels, and extract_intermediate_expr()
+        computes any expression."""
         raise NotImplementedError(explain("tvm.contrib.debugger"))
 
     def get_output(self, index: int, out=None) -> NDArray:
-        """An output of the last run."""
+        """Returns an output of the last run."""
         return np.asarray(super().get_output(index, out)).view(NDArray)
 
     def get_input(self, key) -> NDArray:
-        """What was set."""
+        """Returns an input that was set."""
         return np.asarray(super().get_input(key)).view(NDArray)
 
 
 def create(graph_json_str, libmod, device=None) -> GraphModule:
-    """Of the three that relay.build() gave (2019): create(graph, lib, ctx)."""
+    """Makes a GraphModule of the three results of relay.build() in 2019: create(graph, lib, ctx)."""
     return GraphModule(libmod)

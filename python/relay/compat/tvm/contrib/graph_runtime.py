@@ -1,4 +1,4 @@
-"""tvm.contrib.graph_runtime: the graph executor's name of 2019."""
+"""tvm.contrib.graph_runtime: the name of the graph executor in 2019."""
 
 from .graph_executor import GraphModule, create
 

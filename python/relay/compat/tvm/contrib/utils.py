@@ -7,25 +7,25 @@ import tempfile
 
 
 class TempDirectory:
-    """A folder that goes with its object: tempdir().relpath("lib.so")"""
+    """A folder that is deleted together with its object: tempdir().relpath("lib.so")"""
 
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory()
         self.temp_dir = self._folder.name
 
     def relpath(self, name: str) -> str:
-        """The path of a file in it."""
+        """Returns the path of a file in the folder."""
         return os.path.join(self.temp_dir, name)
 
     def listdir(self) -> list[str]:
-        """The files in it."""
+        """Returns the files in the folder."""
         return os.listdir(self.temp_dir)
 
     def remove(self) -> None:
-        """Now."""
+        """Deletes the folder now."""
         self._folder.cleanup()
 
 
 def tempdir() -> TempDirectory:
-    """A new one."""
+    """Returns a new folder."""
     return TempDirectory()

@@ -1,5 +1,5 @@
 # ruff: noqa: F401, F403, F405, F811
-"""What `from tvm import relay` gives: all of ours, executors that give NDArrays, and names of 2019."""
+"""The module of `from tvm import relay`: all names of relay, executors that return NDArrays, and names of 2019."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys as _sys
 
 import relay as _relay
 from relay import *
-from relay import expr_functor, loops, scope_builder, type_functor
-from relay.build_module import bind_params_by_name
+from relay.ir import expr_functor, loops, scope_builder, type_functor
+from relay.run.build_module import bind_params_by_name
 
 from ...outside import missing as _missing
 from .. import extras as _extras
@@ -23,7 +23,7 @@ from .text import fromtext, parse, parse_expr, parser
 
 __getattr__ = _missing("tvm.relay")
 
-# `from relay import *` has put ours in the place of these.
+# Replaces the modules of the same names that `from relay import *` imported.
 analysis = _importlib.import_module(f"{__name__}.analysis")
 op = _importlib.import_module(f"{__name__}.op")
 text = _importlib.import_module(f"{__name__}.text")

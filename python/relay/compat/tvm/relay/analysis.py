@@ -1,12 +1,12 @@
 # ruff: noqa: F403
-"""relay.analysis with the names of other years for equality."""
+"""relay.analysis with earlier names of the equality functions."""
 
 import types as _types
 
 from relay import IRModule, Pattern, PatternConstructor, PatternTuple, PatternVar, TypeKind
 from relay import analysis as _ours
-from relay import weights as _weights
 from relay.analysis import *
+from relay.transform import weights as _weights
 
 from ...outside import missing as _missing
 from ..equality import alpha_equal, assert_alpha_equal
@@ -17,7 +17,7 @@ __getattr__ = _missing("tvm.relay.analysis")
 
 
 def check_kind(t, mod=None) -> TypeKind:
-    """Of what kind a type is; an error where it is none."""
+    """Returns the kind of a type, or raises an error if it has none."""
     return kind_checked(t, mod)
 
 
@@ -39,27 +39,27 @@ def _in_pattern(pattern) -> list:
 
 
 def bound_vars(expr) -> list:
-    """Of an expression or a pattern."""
+    """Returns the bound variables of an expression, or the variables of a pattern."""
     return _in_pattern(expr) if isinstance(expr, Pattern) else _ours.bound_vars(expr)
 
 
 def all_vars(expr) -> list:
-    """Of an expression or a pattern."""
+    """Returns all variables of an expression or a pattern."""
     return _in_pattern(expr) if isinstance(expr, Pattern) else _ours.all_vars(expr)
 
 
 def free_vars(expr) -> list:
-    """Of an expression; of a pattern those that it binds."""
+    """Returns the free variables of an expression, or the variables that a pattern binds."""
     return _in_pattern(expr) if isinstance(expr, Pattern) else _ours.free_vars(expr)
 
 
 def count_layers(expr, valid_ops) -> int:
-    """The most calls of these operators one after another; of a module that of its @main."""
+    """Returns the largest number of calls of these operators on a path. For a module, the path is in @main."""
     return _ours.count_layers(expr["main"] if isinstance(expr, IRModule) else expr, valid_ops)
 
 
 def _of_types(expr) -> list:
-    """A relation or a type with some: the types in it."""
+    """Returns the types in a relation, or in a type."""
     if isinstance(expr, TypeRelation):
         return expr.args
     return [expr.plain(), *(arg for one in expr.type_constraints for arg in one.args)]
@@ -79,6 +79,6 @@ free_type_vars, bound_type_vars, all_type_vars = map(
     _type_vars, (_ours.free_type_vars, _ours.bound_type_vars, _ours.all_type_vars)
 )
 graph_equal, assert_graph_equal = alpha_equal, assert_alpha_equal
-extract_intermdeiate_expr = _ours.extract_intermediate_expr  # so it was spelled
+extract_intermdeiate_expr = _ours.extract_intermediate_expr  # the spelling in TVM
 
 __all__ = [*_ours.__all__, "assert_alpha_equal", "assert_graph_equal", "graph_equal"]

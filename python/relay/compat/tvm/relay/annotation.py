@@ -1,4 +1,4 @@
-"""relay.annotation: marks in programs; where values are."""
+"""relay.annotation: marks in programs, and devices of values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..target import VirtualDevice
 
 
 def device_text(device) -> str:
-    """What operators call a device: "cpu:1"; "" for any."""
+    """Returns the text of a device in attributes: "cpu:1", or "" for any device."""
     if device is None:
         return ""
     if isinstance(device, VirtualDevice):
@@ -21,12 +21,13 @@ def device_text(device) -> str:
 
 
 def on_device(body: Expr, device, constrain_result: bool = False, constrain_body: bool = True) -> Call:
-    """Says where the value of `body` is; constrain_result: and stays. PlanDevices() makes copies of it."""
+    """Puts the value of `body` on a device. constrain_result: the result stays there. PlanDevices() turns this into
+    copies."""
     return _ops.on_device(body, device_text(device), constrain_result=constrain_result, constrain_body=constrain_body)
 
 
 def function_on_device(function: Function, param_devices, result_device) -> Function:
-    """The function with the devices of its parameters and of its result, which PlanDevices() reads."""
+    """Returns the function with the devices of its parameters and its result, which PlanDevices() reads."""
     names = [device_text(device) for device in param_devices]
     if len(names) != len(function.params):
         raise ValueError(f"there are {len(function.params)} parameters and {len(names)} devices")
@@ -35,12 +36,12 @@ def function_on_device(function: Function, param_devices, result_device) -> Func
 
 
 def stop_fusion(data):
-    """Keeps the operators on both sides out of one kernel."""
+    """Keeps the operators on both sides out of a common kernel."""
     return _ours.stop_fusion(data)
 
 
 def checkpoint(data):
-    """What the gradient computes again; of a tuple each of its fields."""
+    """Marks a value that the gradient computes again. In a tuple, each field is marked."""
     fields = getattr(data, "fields", None)
     if fields is None:
         return _ours.checkpoint(data)
@@ -50,25 +51,25 @@ def checkpoint(data):
 
 
 def compiler_begin(data, compiler: str):
-    """An input of what another compiler computes."""
+    """Marks an input of a region for another compiler."""
     return _ours.compiler_begin(data, compiler=compiler)
 
 
 def compiler_end(data, compiler: str):
-    """A result of what another compiler computes."""
+    """Marks a result of a region for another compiler."""
     return _ours.compiler_end(data, compiler=compiler)
 
 
 def cast_hint(data, dtype: str):
-    """The element type that data could have."""
+    """Annotates the element type that data could have."""
     return _ours.cast_hint(data, dtype=dtype)
 
 
 def bitpack_start(data):
-    """The begin of what is computed on packed bits."""
+    """Marks the begin of a computation on packed bits."""
     return _ours.bitpack_start(data)
 
 
 def bitpack_end(data):
-    """The end of what is computed on packed bits."""
+    """Marks the end of a computation on packed bits."""
     return _ours.bitpack_end(data)

@@ -1,5 +1,5 @@
 # ruff: noqa: F401, F403
-"""relay.dataflow_pattern, as it is."""
+"""relay.dataflow_pattern, unchanged."""
 
 from relay.dataflow_pattern import *
 from relay.dataflow_pattern import NodeMap

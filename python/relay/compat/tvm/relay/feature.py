@@ -1,4 +1,4 @@
-"""relay.feature: what a program uses (2019)."""
+"""relay.feature: the features that a program uses (2019)."""
 
 from relay.analysis import Feature, detect_feature
 

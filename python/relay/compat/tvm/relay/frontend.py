@@ -1,4 +1,4 @@
-"""relay.frontend: models of ONNX and of PyTorch."""
+"""relay.frontend: importers of ONNX and PyTorch models."""
 
 from relay.frontend import from_onnx, from_pytorch
 

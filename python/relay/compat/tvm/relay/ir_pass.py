@@ -1,4 +1,4 @@
-"""relay.ir_pass: passes and analyses of expressions, as they were before there were passes of modules (2019)."""
+"""relay.ir_pass: passes and analyses of expressions, from before there were passes on modules (2019)."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ def _on(expr, passes, mod=None):
 
 
 def infer_type(expr, mod=None):
-    """The expression with types."""
+    """Returns the expression with types."""
     return _on(expr, [transform.InferType()], mod)
 
 
 def simplify_inference(expr):
-    """batch_norm as multiply and add, dropout as its input."""
+    """Replaces batch_norm by multiply and add, and dropout by its input."""
     return _on(expr, [transform.SimplifyInference()])
 
 
 def fold_constant(expr):
-    """What depends on constants only is computed."""
+    """Evaluates constant expressions."""
     return _on(expr, [transform.FoldConstant()])
 
 
 def eliminate_common_subexpr(expr, fskip=None):
-    """What is computed twice is computed once, but calls for which fskip(call) is true."""
+    """Computes equal calls once, except those for which fskip(call) is true."""
     return _on(expr, [transform.EliminateCommonSubexpr(fskip)])
 
 
 def dead_code_elimination(expr):
-    """Drops let-bound values that nothing uses."""
+    """Removes let-bound values that are not used."""
     return _on(expr, [transform.DeadCodeElimination()])
 
 
 def to_graph_normal_form(expr):
-    """Puts let-bound values in place."""
+    """Inlines let-bound values."""
     return _on(expr, [transform.ToGraphNormalForm()])
 
 

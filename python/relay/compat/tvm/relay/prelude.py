@@ -1,13 +1,14 @@
-"""relay.prelude: Prelude, and tensor arrays as objects that put themselves into it."""
+"""relay.prelude: Prelude, and tensor arrays as objects that add themselves to it."""
 
 from __future__ import annotations
 
 from relay import Prelude, TensorType
-from relay.prelude import extents as _extents
+from relay.ir.prelude import extents as _extents
 
 
 def get_tensor_array_shape(expr, dtype: str, prelude: Prelude):
-    """The shape of the tensors of an array, a typed expression of List[...]; None: of any."""
+    """Returns the shape of the tensors in an array, which is a typed expression of List[...], or None if they have any
+    shape."""
     element = expr.checked_type.args[0]
     if element == prelude.get_type("tensor_t", dtype)() or element == prelude.get_type("tensor_t", dtype):
         return None
@@ -25,7 +26,7 @@ class TensorArrayOps:
         self.prelude, self.dtype = prelude, dtype
 
     def register(self) -> None:
-        """Puts the definitions into the prelude's module."""
+        """Adds the definitions to the prelude's module."""
         self.prelude.mod.import_from_std(f"tensor_array_{self.dtype}")
 
 
@@ -38,7 +39,7 @@ class StaticTensorArrayOps:
         self.prelude, self.dtype, self.shape = prelude, dtype, tuple(shape)
 
     def register(self) -> None:
-        """Puts the definitions into the prelude's module."""
+        """Adds the definitions to the prelude's module."""
         self.prelude.mod.import_from_std(f"tensor_array_{self.dtype}_{_extents(self.shape)}")
 
 

@@ -1,9 +1,9 @@
-"""Building and running as scripts expect it: the target around, NDArrays for results."""
+"""Building and running with TVM's conventions: the current target as default, NDArrays as results."""
 
 from __future__ import annotations
 
 import relay as _relay
-from relay import build_module as _ours
+from relay.run import build_module as _ours
 
 from ...outside import ONE_DEVICE, explain
 from ..runtime import params
@@ -12,7 +12,7 @@ from .backend.interpreter import argument, wrap
 
 
 def _target(given):
-    """The target around where none is given; only the processor can be one."""
+    """Returns the current target if none is given. Only the processor can be a target."""
     target = Target.current() if given is None else given
     if isinstance(target, dict):
         target = next(iter(target.values()))
@@ -22,12 +22,12 @@ def _target(given):
     return target
 
 
-# Of build()'s options those that relay.compile() has.
+# The options of build() that relay.compile() has.
 _OPTIONS = ("threads", "numerics", "verify", "opt_level", "schedules", "memory_limit", "strict", "batch_calls")
 
 
 def _executor(given) -> dict:
-    """What relay.compile() calls an executor; one with an option that would have no effect is an error."""
+    """Returns relay.compile()'s name of an executor. An option that would have no effect is an error."""
     if given is None:
         return {}
     name = str(getattr(given, "name", given))
@@ -55,7 +55,7 @@ def build(
     mod_name="default",
     **options,
 ):
-    """relay.build() for the target around."""
+    """Calls relay.build() for the current target."""
     if runtime is not None and str(getattr(runtime, "name", runtime)) != "cpp":
         raise NotImplementedError("the runtime is 'cpp': see docs/runtime.md for what ships with a model")
     if workspace_memory_pools is not None or constant_memory_pools is not None:
@@ -68,12 +68,12 @@ def build(
 
 
 def optimize(mod, target=None, params=None):
-    """The program after the passes of build()."""
+    """Returns the program after the passes of build()."""
     return _ours.optimize(mod, _target(target), params=params)
 
 
 class Executor(_ours.Executor):
-    """An executor whose results are NDArrays, lists, ConstructorValue and RefValue."""
+    """An executor that returns NDArrays, lists, ConstructorValue and RefValue."""
 
     def _runner(self, mod):
         run = super()._runner(mod)
@@ -82,7 +82,7 @@ class Executor(_ours.Executor):
 
 
 def create_executor(kind="debug", mod=None, device=None, target=None, params=None, ctx=None) -> Executor:
-    """An executor; 2019: create_executor("graph", mod=mod, ctx=tvm.cpu(), target="llvm")."""
+    """Returns an executor. The form of 2019 is create_executor("graph", mod=mod, ctx=tvm.cpu(), target="llvm")."""
     return Executor(kind, mod, _target(target), params)
 
 
@@ -90,7 +90,7 @@ param_dict = params  # relay.param_dict
 
 
 def debug(expr, debug_func=None):
-    """A place where somebody could look at a value. Nobody can: a function of Python is refused."""
+    """A point where a value could be inspected. Inspection is not supported, so a Python function is refused."""
     if debug_func is not None:
         raise NotImplementedError(explain("tvm.relay.debug"))
     return _relay.op.debug(expr)

@@ -1,4 +1,4 @@
-"""Text of every version, `v0.0.1` to `#[version = "0.0.5"]`."""
+"""Programs in text of every version, from `v0.0.1` to `#[version = "0.0.5"]`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _SCALAR = re.compile(r"\b(int|float)(8|16|32|64)\((-?[\d.e+-]+)\)")
 
 
 def upgrade(source: str) -> str:
-    """The text with the header of today.
+    """Returns the text with the current header.
 
-    Early versions printed a binding (%0 = ..., let %x = ..., free_var ...) without a semicolon: it is added, behind the
-    closing brace where a block is bound. They printed int64(3) for 3i64.
+    Early versions print a binding (%0 = ..., let %x = ..., free_var ...) without a semicolon, which is added, behind
+    the closing brace if a block is bound. They print int64(3) for 3i64.
     """
     found = _OLD.match(source)
     if not found:
         return re.sub(r'(?m)^#\[version = "0\.0\.[0-4]"\]', _HEADER, source)
-    lines, blocks = [], []  # blocks: for each that is open, whether a binding opened it
+    lines, blocks = [], []  # for each open block, whether a binding opened it
     for line in _SCALAR.sub(_scalar, source[found.end() :]).splitlines():
         code, slashes, comment = line.partition("//")
         code = code.rstrip()
@@ -53,7 +53,7 @@ _REFERENCE = re.compile(r"meta\[([A-Za-z_.]+)\]\[(\d+)\]")
 
 
 def _with_table(source: str, table: dict) -> str:
-    """The text with what its references to a table mean: devices in place, constants in a metadata section."""
+    """Returns the text with its references to a table resolved: devices in place, constants in a metadata section."""
     if "#[metadata]" in source:
         raise ValueError("the text has a metadata section: a table besides it would say other things")
     constants = [
@@ -82,7 +82,8 @@ def _with_table(source: str, table: dict) -> str:
 
 @reported
 def parse(source, source_name="from_string", init_module=None, init_meta_table=None):
-    """A module with types. init_meta_table: {"VirtualDevice": [..], "relay.Constant": [..]}, what meta[..][N] means."""
+    """Parses a module, and infers types. init_meta_table: {"VirtualDevice": [..], "relay.Constant": [..]}, the values
+    of meta[..][N]."""
     text = upgrade(source)
     if init_meta_table:
         text = _with_table(text, init_meta_table)
@@ -91,13 +92,13 @@ def parse(source, source_name="from_string", init_module=None, init_meta_table=N
 
 @reported
 def parse_expr(source, source_name="from_string"):
-    """An expression."""
+    """Parses an expression."""
     return _relay.parse_expr(upgrade(source), source_name)
 
 
 @reported
 def fromtext(source, source_name="from_string"):
-    """A module or an expression."""
+    """Parses a module or an expression."""
     return _relay.fromtext(upgrade(source), source_name)
 
 

@@ -1,4 +1,4 @@
-"""relay.vm: compiling for the virtual machine: exe = relay.vm.compile(mod, target="llvm")."""
+"""relay.vm: compiles for the virtual machine: exe = relay.vm.compile(mod, target="llvm")."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ __getattr__ = _missing("tvm.relay.vm")
 
 
 def compile(mod, target=None, target_host=None, params=None) -> Executable:
-    """For tvm.runtime.vm.VirtualMachine(exe, dev)."""
+    """Returns an executable for tvm.runtime.vm.VirtualMachine(exe, dev)."""
     return Executable.of(build(mod, target, params=params))
 
 
 class VMCompiler:
-    """compiler.lower(mod, target); exe = compiler.get_exec()"""
+    """Compiles in steps: compiler.lower(mod, target); exe = compiler.get_exec()"""
 
     def __init__(self):
         self._params, self._exe = {}, None
 
     def set_params(self, params: dict) -> None:
-        """Parameters of @main that are constants."""
+        """Sets parameters of @main that are constants."""
         self._params = dict(params)
 
     def get_params(self) -> dict:
-        """Those that were set."""
+        """Returns the parameters that were set."""
         return dict(self._params)
 
     def optimize(self, mod, target=None, target_host=None, params=None) -> tuple[IRModule, dict]:
-        """The program after the passes, and the parameters that are not constants in it."""
+        """Returns the program after the passes, and the parameters that are not constants of it."""
         return optimize(mod, target, params={**self._params, **(params or {})})
 
     def lower(self, mod, target=None, target_host=None) -> None:
-        """Compiles."""
+        """Compiles the program."""
         self._exe = compile(mod, target, params=self._params)
 
     def codegen(self) -> None:
-        """Part of lower()."""
+        """Does nothing: lower() includes code generation."""
 
     def get_exec(self) -> Executable:
-        """What lower() made."""
+        """Returns the result of lower()."""
         if self._exe is None:
             raise ValueError("there is nothing yet: compiler.lower(mod, target) compiles")
         return self._exe
 
 
 class VMExecutor:
-    """relay.create_executor("vm")."""
+    """The executor of relay.create_executor("vm")."""
 
     def __new__(cls, mod, device=None, target=None):
         from .run import create_executor

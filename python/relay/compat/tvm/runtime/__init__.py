@@ -1,4 +1,4 @@
-"""tvm.runtime: loading and running what was compiled."""
+"""tvm.runtime: loads and runs compiled programs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __getattr__ = _missing("tvm.runtime")
 
 
 def load_module(path) -> _relay.Library:
-    """What lib.export_library() wrote."""
+    """Loads the file that lib.export_library() wrote."""
     return _relay.Library(_relay.load(path))
 
 
 def enabled(target) -> bool:
-    """Whether programs can be compiled for a target."""
+    """Returns true if programs can be compiled for a target."""
     return str(getattr(target, "kind", target)).split()[0] in ("llvm", "cpu", "c")
 
 

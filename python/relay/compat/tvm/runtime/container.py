@@ -20,7 +20,7 @@ class _IsTuple(type):
 
 
 class ADT(metaclass=_IsTuple):
-    """What tuples and data values come as: isinstance(result, ADT)."""
+    """The class of tuples and data values: isinstance(result, ADT)."""
 
 
 Map = dict
@@ -29,12 +29,12 @@ String = str
 
 
 def tuple_object(fields=None) -> tuple:
-    """A tuple as a value."""
+    """Returns a tuple as a value."""
     return tuple(fields or ())
 
 
 def convert(value):
-    """Numbers, texts, nodes and dicts as they are; a sequence as an Array."""
+    """Returns numbers, strings, nodes and dicts unchanged, and a sequence as an Array."""
     return Array(value) if isinstance(value, (list, tuple)) else value
 
 

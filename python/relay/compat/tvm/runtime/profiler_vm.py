@@ -7,15 +7,15 @@ from .vm import VirtualMachine
 
 
 def enabled() -> bool:
-    """Always."""
+    """Returns true: profiling is always available."""
     return True
 
 
 class VirtualMachineProfiler(VirtualMachine):
-    """VirtualMachineProfiler(exe, dev).profile(x): a Report."""
+    """Profiles a program: VirtualMachineProfiler(exe, dev).profile(x) returns a Report."""
 
     def profile(self, *args, func_name: str = "main", collectors=None, **named) -> Report:
-        """Runs a function once; the steps with their times."""
+        """Runs a function once, and returns the steps with their times."""
         if collectors:
             raise NotImplementedError("there are no collectors: the time of each kernel is what is measured")
         from ..relay.backend.interpreter import unwrap

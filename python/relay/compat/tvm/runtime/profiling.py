@@ -14,14 +14,14 @@ _COLUMNS = ["Name", "Duration (us)", "Percent", "Device", "Count"]
 
 
 class Report:
-    """calls: a row for each step; device_metrics: the time of the whole; configuration: how it ran."""
+    """calls: a row for each step; device_metrics: the total time; configuration: the executor."""
 
     def __init__(self, calls: list[dict], device_metrics: dict, configuration: dict):
         self.calls, self.device_metrics, self.configuration = calls, device_metrics, configuration
 
     @classmethod
     def of(cls, steps: list[dict]) -> Report:
-        """Of what Compiled.profile() gives."""
+        """Makes a report of the result of Compiled.profile()."""
         whole = sum(step["us"] for step in steps) or 1.0
         calls = [
             dict(zip(_COLUMNS, (one["kernel"], one["us"], 100 * one["us"] / whole, "cpu0", 1), strict=True))
@@ -40,7 +40,7 @@ class Report:
         return sorted(rows.values(), key=lambda row: -row["Duration (us)"]) if sort else list(rows.values())
 
     def table(self, sort: bool = True, aggregate: bool = True, col_sums: bool = True) -> str:
-        """For people: the longest first, calls of one kernel together, the sum below."""
+        """Returns a table for people: the longest step first, calls of a kernel added up, the total at the end."""
         rows = self._rows(sort, aggregate)
         if col_sums:
             sums = {column: sum(row[column] for row in rows) for column in ("Duration (us)", "Percent", "Count")}
@@ -52,7 +52,7 @@ class Report:
         return "\n".join([*lines, "", "Configuration", *settings]) + "\n"
 
     def csv(self) -> str:
-        """A line a step."""
+        """Returns a line for each step."""
         out = io.StringIO()
         writer = csv.DictWriter(out, _COLUMNS)
         writer.writeheader()
@@ -60,13 +60,13 @@ class Report:
         return out.getvalue()
 
     def json(self) -> str:
-        """All of it."""
+        """Returns the whole report as JSON."""
         parts = {"calls": self.calls, "device_metrics": self.device_metrics, "configuration": self.configuration}
         return json.dumps(parts)
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """What json() gave."""
+        """Reads the output of json()."""
         read = json.loads(text)
         return cls(read["calls"], read["device_metrics"], read["configuration"])
 

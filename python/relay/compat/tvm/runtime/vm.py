@@ -1,4 +1,4 @@
-"""tvm.runtime.vm: programs, and the machine that runs them."""
+"""tvm.runtime.vm: compiled programs, and the machine that runs them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import itertools
 import numpy as np
 
 import relay as _relay
-from relay.build_module import timed
+from relay.run.build_module import timed
 
 from ..nd import NDArray
 
 
 class Executable(_relay.Library):
-    """A compiled program: what relay.vm.compile() gives."""
+    """A compiled program, the result of relay.vm.compile()."""
 
     @classmethod
     def of(cls, library: _relay.Library) -> Executable:
-        """The same program."""
+        """Makes an executable of a library."""
         return cls(library.compiled, library.module)
 
     def save(self) -> tuple[bytearray, Executable]:
-        """Its bytes, which load_exec() takes, and the library, which is among them."""
+        """Returns the bytes of the program, which load_exec() reads, and the library, which they include."""
         import os
         import tempfile
 
@@ -34,7 +34,7 @@ class Executable(_relay.Library):
 
     @staticmethod
     def load_exec(bytecode, lib=None) -> Executable:
-        """What save() gave."""
+        """Reads the output of save()."""
         loaded = Executable(_relay.load(bytes(bytecode)))
         loaded.module = getattr(lib, "module", None)
         return loaded
@@ -54,18 +54,18 @@ class Executable(_relay.Library):
 
     @property
     def bytecode(self) -> str:
-        """The program after the passes, as text: there is no other form that people read."""
+        """The program after the passes, as text: there is no other readable form."""
         return self.compiled.module.astext()
 
     @property
     def stats(self) -> str:
-        """How many functions and kernels there are."""
+        """The numbers of functions and kernels."""
         return f"Relay VM executable statistics:\n  Globals: {self.globals}\n  Primitive ops: {self.primitive_ops}"
 
     virtual_devices = property(lambda self: ["cpu:0"])
 
     def get_function_params(self, func_name: str) -> list[str]:
-        """The names of a function's parameters."""
+        """Returns the names of a function's parameters."""
         if func_name == "main":
             return [port.name for port in self.compiled.inputs]
         return [param.name_hint for param in self.module[func_name].params]
@@ -78,7 +78,7 @@ class _Inputs:
 
 
 class VirtualMachine:
-    """Runs what relay.vm.compile() gave: VirtualMachine(exe, dev).invoke("main", x)."""
+    """Runs the result of relay.vm.compile(): VirtualMachine(exe, dev).invoke("main", x)."""
 
     NAIVE_ALLOCATOR, POOLED_ALLOCATOR = 1, 2
 
@@ -96,7 +96,7 @@ class VirtualMachine:
     module = property(lambda self: self._exe)
 
     def _model(self, func_name: str):
-        """A function of the module as a program of its own."""
+        """Returns a function of the module as a separate program."""
         if func_name in self._models:
             return self._models[func_name]
         mod = self._exe.module
@@ -140,7 +140,7 @@ class VirtualMachine:
             np.copyto(array, value)
 
     def set_input(self, func_name: str, *args, **named) -> None:
-        """What a call without arguments uses."""
+        """Sets the inputs of a call without arguments."""
         from ..relay.backend.interpreter import unwrap
 
         names = [port.name for port in self._model(func_name).inputs]
@@ -151,7 +151,7 @@ class VirtualMachine:
         )
 
     def set_one_input(self, func_name: str, *args, **named) -> None:
-        """One input, by number, name (tag, tensor) or keyword."""
+        """Sets one input, by number, name (tag, tensor) or keyword."""
         from ..relay.backend.interpreter import unwrap
 
         if len(args) + 2 * len(named) != 2:
@@ -167,7 +167,7 @@ class VirtualMachine:
         kept.named[name] = unwrap(value)
 
     def set_outputs(self, func_name: str, *arrays) -> None:
-        """Arrays that the next call writes its outputs into."""
+        """Sets arrays that the next call writes its outputs into."""
         self._into[func_name] = list(arrays)
 
     def run(self, *args, **named):
@@ -175,12 +175,12 @@ class VirtualMachine:
         return self.invoke("main", *args, **named)
 
     def invoke_stateful(self, func_name: str, *args, **named) -> None:
-        """Calls a function, and keeps what it gives for get_outputs()."""
+        """Calls a function, and keeps its results for get_outputs()."""
         result = self.invoke(func_name, *args, **named)
         self._outputs = result if isinstance(result, list) else [result]
 
     def get_outputs(self) -> list[NDArray]:
-        """What invoke_stateful() kept."""
+        """Returns the results that invoke_stateful() kept."""
         return self._outputs
 
     def invoke_with_outputs(self, func_name: str, input_args: dict, output_args: list) -> None:
@@ -189,7 +189,7 @@ class VirtualMachine:
         self.invoke(func_name, **input_args)
 
     def get_input_index(self, input_name: str, func_name: str = "main") -> int:
-        """The number of a parameter; -1: there is none of this name."""
+        """Returns the number of a parameter, or -1 if there is no parameter of this name."""
         names = [port.name for port in self._model(func_name).inputs]
         return names.index(input_name) if input_name in names else -1
 

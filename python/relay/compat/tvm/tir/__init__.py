@@ -1,4 +1,4 @@
-"""tvm.tir: sizes. Loops are an inner form here."""
+"""tvm.tir: sizes. Loops are an internal form here."""
 
 from relay import Any as _any
 from relay import Dim
@@ -14,7 +14,7 @@ class _IsInt(type):
 
 
 class IntImm(int, metaclass=_IsInt):
-    """A number, as sizes are: IntImm("int32", 3).value is 3."""
+    """A number, like a size: IntImm("int32", 3).value is 3."""
 
     def __new__(cls, dtype, value):
         return super().__new__(cls, value)
@@ -29,14 +29,14 @@ class _IsSize(type):
 
 
 class Var(metaclass=_IsSize):
-    """A size that is not known before the run: Var("n") is relay.Dim("n")."""
+    """Returns a size that is unknown before the run: Var("n") is relay.Dim("n")."""
 
     def __new__(cls, name: str, dtype: str = "int64") -> Dim:
         return Dim(name)
 
 
 class Any(metaclass=_IsSize):
-    """A size of which nothing is known: `?`."""
+    """An unknown size: `?`."""
 
     def __new__(cls) -> Dim:
         return _any()
@@ -47,7 +47,7 @@ StringImm = str
 
 
 def const(value, dtype: str = "int64") -> int:
-    """A size that is a number."""
+    """Returns a size that is a number."""
     return int(value)
 
 

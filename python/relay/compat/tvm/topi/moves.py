@@ -1,4 +1,4 @@
-"""NumPy references of operators that move and pick elements, for tvm.topi.testing."""
+"""NumPy references of operators that move and select elements, for tvm.topi.testing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from .windows import _list
 
 
 def gather_python(data, axis, indices):
-    """data at the indices along an axis, an index an element."""
+    """Returns data at the indices along an axis, one index for each element."""
     return np.take_along_axis(data, indices, axis)
 
 
 def strided_slice_python(data, begin, end, strides, slice_mode="end", axes=None):
-    """begin, end and strides of the first axes, or of `axes`; of slice_mode "size" end is how many, -1 for the rest."""
+    """Returns a slice. begin, end and strides are those of the first axes, or of `axes`. With slice_mode "size", end is
+    a count, or -1 for the rest."""
     if axes is not None:
         whole = [slice(None)] * data.ndim
         for place, axis in enumerate(axes):
@@ -36,7 +37,7 @@ def strided_slice_python(data, begin, end, strides, slice_mode="end", axes=None)
 
 
 def strided_set_python(data, v, begin, end, strides):
-    """data with v in the place of a slice."""
+    """Returns data with a slice replaced by v."""
     out = data.copy()
     step = [1] * len(begin) if strides is None or len(strides) == 0 else strides
     ends = [None if s < 0 and e < -data.shape[i] else e for i, (e, s) in enumerate(zip(end, step, strict=True))]
@@ -45,7 +46,7 @@ def strided_set_python(data, v, begin, end, strides):
 
 
 def space_to_depth_python(data, block_size):
-    """Blocks of pixels become channels."""
+    """Moves blocks of pixels to channels."""
     n, c, h, w = data.shape
     b = block_size
     parts = data.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
@@ -53,7 +54,7 @@ def space_to_depth_python(data, block_size):
 
 
 def depth_to_space_python(data, block_size, mode="DCR"):
-    """Channels become blocks of pixels."""
+    """Moves channels to blocks of pixels."""
     n, c, h, w = data.shape
     b = block_size
     if mode == "DCR":
@@ -64,7 +65,7 @@ def depth_to_space_python(data, block_size, mode="DCR"):
 
 
 def space_to_batch_nd_python(data, block_shape, pad_before, pad_after, pad_value=0):
-    """Blocks along the axes behind the batch become batches."""
+    """Moves blocks along the axes after the batch to batches."""
     m = len(block_shape)
     pads = [(0, 0), *zip(pad_before, pad_after, strict=True)] + [(0, 0)] * (data.ndim - 1 - m)
     data = np.pad(data, pads, constant_values=pad_value)
@@ -79,7 +80,7 @@ def space_to_batch_nd_python(data, block_shape, pad_before, pad_after, pad_value
 
 
 def batch_to_space_nd_python(data, block_shape, crop_begin_list, crop_end_list):
-    """Batches become blocks along the axes behind it, which are cropped then."""
+    """Moves batches to blocks along the axes after the batch, and crops these axes."""
     m = len(block_shape)
     n, rest = data.shape[0] // int(np.prod(block_shape)), data.shape[1 + m :]
     split = data.reshape(*block_shape, n, *data.shape[1:])
@@ -94,7 +95,7 @@ def batch_to_space_nd_python(data, block_shape, crop_begin_list, crop_end_list):
 
 
 def reorg_python(a_np, stride):
-    """YOLO's reorganisation of (n, c, h, w): to (n, c * stride^2, h / stride, w / stride), by its own order."""
+    """Reorganises (n, c, h, w) as YOLO does: to (n, c * stride^2, h / stride, w / stride), in an order of its own."""
     n, c, h, w = a_np.shape
     s, flat = stride, a_np.reshape(-1)
     out = np.zeros(a_np.size, a_np.dtype)
@@ -108,14 +109,14 @@ def reorg_python(a_np, stride):
 
 
 def sequence_mask(data, valid_length, mask_value, axis):
-    """mask_value behind each sequence's length; axis 0 is (time, batch, ..), 1 is (batch, time, ..)."""
+    """Writes mask_value after the length of each sequence. axis 0 is (time, batch, ..), 1 is (batch, time, ..)."""
     steps = np.arange(data.shape[axis])
     inside = steps[:, None] < valid_length[None, :] if axis == 0 else steps[None, :] < valid_length[:, None]
     return np.where(inside.reshape(inside.shape + (1,) * (data.ndim - 2)), data, mask_value).astype(data.dtype)
 
 
 def matrix_set_diag(input_np, diagonal, k=0, align="RIGHT_LEFT"):
-    """The last two axes with other diagonals, from k[0] to k[1]."""
+    """Replaces diagonals of the last two axes, from k[0] to k[1]."""
     low, high = (k, k) if isinstance(k, int) else (k[0], k[-1])
     out = input_np.copy()
     rows, columns = out.shape[-2:]
@@ -132,7 +133,7 @@ def matrix_set_diag(input_np, diagonal, k=0, align="RIGHT_LEFT"):
 
 
 def nll_loss(predictions, targets, weights, reduction="mean", ignore_index=-100):
-    """The negated log-probabilities of the targets, times their weights."""
+    """Returns the negated log-probabilities of the targets, times their weights."""
     kept = targets != ignore_index
     safe = np.where(kept, targets, 0)
     picked = np.take_along_axis(predictions, np.expand_dims(safe, 1), 1).squeeze(1)
@@ -144,13 +145,13 @@ def nll_loss(predictions, targets, weights, reduction="mean", ignore_index=-100)
 
 
 def l2_normalize_python(a_np, eps, axis=None):
-    """a / sqrt(max(sum(a^2), eps))."""
+    """Computes a / sqrt(max(sum(a^2), eps))."""
     axes = None if axis is None else tuple(_list(axis, 1))
     return a_np / np.sqrt(np.maximum(np.square(a_np).sum(axes, keepdims=True), eps))
 
 
 def searchsorted_ref(sorted_sequence, values, right, out_dtype):
-    """Where in the last axis of a sorted sequence the values belong."""
+    """Returns the positions of values in the last axis of a sorted sequence."""
     side = "right" if right else "left"
     if sorted_sequence.ndim == 1:
         return np.searchsorted(sorted_sequence, values, side).astype(out_dtype)
@@ -175,7 +176,7 @@ def _reflected(x, size, align_corners):
 
 
 def grid_sample_python(data, grid, method="bilinear", layout="NCHW", padding_mode="zeros", align_corners=True):
-    """data at the places (x, y[, z]) of a grid, numbers from -1 to 1: (n, 2, h, w) or (n, 3, d, h, w)."""
+    """Reads data at the positions (x, y[, z]) of a grid, numbers from -1 to 1: (n, 2, h, w) or (n, 3, d, h, w)."""
     rank = len(layout) - 2
     sizes = data.shape[2:]
     out = np.zeros([*data.shape[:2], *grid.shape[2:]], data.dtype)

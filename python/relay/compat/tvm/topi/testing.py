@@ -1,4 +1,4 @@
-"""tvm.topi.testing: what operators compute, in NumPy, for tests to compare with."""
+"""tvm.topi.testing: NumPy references of operators, for tests."""
 
 from __future__ import annotations
 
@@ -52,33 +52,33 @@ __getattr__ = _missing("tvm.topi.testing")
 
 
 def softmax_python(a, axis: int = 1):
-    """exp(a) / sum(exp(a))"""
+    """Computes exp(a) / sum(exp(a))."""
     powers = np.exp(a - a.max(axis, keepdims=True))
     return powers / powers.sum(axis, keepdims=True)
 
 
 def log_softmax_python(a, axis: int = 1):
-    """log(softmax(a))"""
+    """Computes log(softmax(a))."""
     moved = a - a.max(axis, keepdims=True)
     return moved - np.log(np.exp(moved).sum(axis, keepdims=True))
 
 
 def one_hot(indices, on_value, off_value, depth: int, axis: int, dtype: str):
-    """on_value where the index is the place along the new axis."""
+    """Writes on_value where the index equals the position along the new axis."""
     places = np.arange(depth)
     out = np.where(np.asarray(indices)[..., None] == places, on_value, off_value).astype(dtype)
     return np.moveaxis(out, -1, axis)
 
 
 def batch_matmul(x, y, out_dtype=None, trans_x: bool = False, trans_y: bool = True):
-    """x @ transpose(y), for each of a batch."""
+    """Computes x @ transpose(y) for each element of a batch."""
     x = np.swapaxes(x, 1, 2) if trans_x else x
     y = np.swapaxes(y, 1, 2) if trans_y else y
     return np.matmul(x.astype(out_dtype or x.dtype), y.astype(out_dtype or y.dtype))
 
 
 def dilate_python(a, strides, dilation_value: float = 0.0):
-    """With strides[i] - 1 fillers between the elements along axis i."""
+    """Inserts strides[i] - 1 fillers between the elements along axis i."""
     shape = [(size - 1) * stride + 1 if size else 0 for size, stride in zip(a.shape, strides, strict=True)]
     out = np.full(shape, dilation_value, a.dtype)
     out[tuple(slice(None, None, stride) for stride in strides)] = a
@@ -86,29 +86,29 @@ def dilate_python(a, strides, dilation_value: float = 0.0):
 
 
 def conv2d_nchw_python(a, w, stride, padding, groups: int = 1):
-    """The convolution of (n, c, h, w) with (out, c / groups, kh, kw)."""
+    """Convolves (n, c, h, w) with (out, c / groups, kh, kw)."""
     return windows.conv_channels_first(a, w, stride, padding, 1, groups)
 
 
 def conv2d_nhwc_python(a, w, stride, padding, groups: int = 1):
-    """The convolution of (n, h, w, c) with (kh, kw, c / groups, out)."""
+    """Convolves (n, h, w, c) with (kh, kw, c / groups, out)."""
     out = conv2d_nchw_python(a.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1), stride, padding, groups)
     return out.transpose(0, 2, 3, 1)
 
 
 def depthwise_conv2d_python_nchw(a, w, stride, padding):
-    """Each channel with its own (multiplier) kernels."""
+    """Convolves each channel with its own (multiplier) kernels."""
     return conv2d_nchw_python(a, w.reshape(-1, 1, *w.shape[2:]), stride, padding, a.shape[1])
 
 
 def depthwise_conv2d_python_nhwc(a, w, stride, padding):
-    """The same of (n, h, w, c) with (kh, kw, c, multiplier)."""
+    """Convolves each channel of (n, h, w, c) with kernels (kh, kw, c, multiplier)."""
     out = depthwise_conv2d_python_nchw(a.transpose(0, 3, 1, 2), w.transpose(2, 3, 0, 1), stride, padding)
     return out.transpose(0, 2, 3, 1)
 
 
 def conv2d_transpose_nchw_python(a, w, stride, padding, output_padding=(0, 0)):
-    """The transposed convolution of (n, c, h, w) with (c, out, kh, kw)."""
+    """Computes the transposed convolution of (n, c, h, w) with (c, out, kh, kw)."""
     return windows.transposed_channels_first(a, w, stride, padding, output_padding)
 
 

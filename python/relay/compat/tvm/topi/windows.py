@@ -13,7 +13,7 @@ def _list(value, rank: int) -> list[int]:
 
 
 def _pads(padding, rank: int, sizes=(), kernel=(), strides=()) -> list[tuple[int, int]]:
-    """(before, after) of each axis, of a number, one a axis, both ends, "SAME" or "VALID"."""
+    """Returns (before, after) for each axis, from a number, one number for each axis, both ends, "SAME" or "VALID"."""
     if padding == "VALID":
         return [(0, 0)] * rank
     if padding == "SAME":
@@ -24,7 +24,7 @@ def _pads(padding, rank: int, sizes=(), kernel=(), strides=()) -> list[tuple[int
 
 
 def conv_channels_first(a, w, strides, padding, dilation=1, groups: int = 1):
-    """The convolution of (n, c, ..) with (out, c / groups, ..) over all axes behind."""
+    """Convolves (n, c, ..) with (out, c / groups, ..) over all later axes."""
     rank = a.ndim - 2
     strides, dilation = _list(strides, rank), _list(dilation, rank)
     extents = [(k - 1) * d + 1 for k, d in zip(w.shape[2:], dilation, strict=True)]
@@ -44,7 +44,7 @@ def conv_channels_first(a, w, strides, padding, dilation=1, groups: int = 1):
 
 
 def transposed_channels_first(a, w, strides, padding, output_padding=0):
-    """The transposed convolution of (n, c, ..) with (c, out, ..)."""
+    """Computes the transposed convolution of (n, c, ..) with (c, out, ..)."""
     rank = a.ndim - 2
     strides, extra, kernel = _list(strides, rank), _list(output_padding, rank), w.shape[2:]
     spread = np.zeros([*a.shape[:2], *((n - 1) * s + 1 for n, s in zip(a.shape[2:], strides, strict=True))], a.dtype)
@@ -59,22 +59,22 @@ def transposed_channels_first(a, w, strides, padding, output_padding=0):
 
 
 def conv1d_ncw_python(a_np, w_np, stride, padding, dilation):
-    """(n, c, w) with (out, c, w)."""
+    """Convolves (n, c, w) with (out, c, w)."""
     return conv_channels_first(a_np, w_np, stride, padding, dilation)
 
 
 def group_conv1d_ncw_python(a_np, w_np, stride, padding, dilation, groups):
-    """In groups of channels."""
+    """Convolves in groups of channels."""
     return conv_channels_first(a_np, w_np, stride, padding, dilation, groups)
 
 
 def conv1d_transpose_ncw_python(a_np, w_np, stride, padding, output_padding):
-    """(n, c, w) with (c, out, w)."""
+    """Computes the transposed convolution of (n, c, w) with (c, out, w)."""
     return transposed_channels_first(a_np, w_np, stride, padding, output_padding)
 
 
 def conv2d_transpose_nhwc_python(a_nhwc, weight, weight_format, stride, padding, output_padding=(0, 0)):
-    """(n, h, w, c); weight_format says the order of the weight's axes: "HWIO", "HWOI", "OIHW" or "IOHW"."""
+    """Convolves (n, h, w, c). weight_format is the order of the weight's axes: "HWIO", "HWOI", "OIHW" or "IOHW"."""
     order = [weight_format.index(letter) for letter in "IOHW"]
     out = transposed_channels_first(
         a_nhwc.transpose(0, 3, 1, 2), weight.transpose(order), stride, padding, output_padding
@@ -83,23 +83,24 @@ def conv2d_transpose_nhwc_python(a_nhwc, weight, weight_format, stride, padding,
 
 
 def conv3d_ncdhw_python(a_np, w_np, stride, padding, groups: int = 1):
-    """(n, c, d, h, w) with (out, c / groups, d, h, w)."""
+    """Convolves (n, c, d, h, w) with (out, c / groups, d, h, w)."""
     return conv_channels_first(a_np, w_np, stride, padding, 1, groups)
 
 
 def conv3d_ndhwc_python(a_np, w_np, stride, padding, groups: int = 1):
-    """(n, d, h, w, c) with (d, h, w, c / groups, out)."""
+    """Convolves (n, d, h, w, c) with (d, h, w, c / groups, out)."""
     out = conv_channels_first(a_np.transpose(0, 4, 1, 2, 3), w_np.transpose(4, 3, 0, 1, 2), stride, padding, 1, groups)
     return out.transpose(0, 2, 3, 4, 1)
 
 
 def conv3d_transpose_ncdhw_python(a_np, w_np, stride, padding, output_padding=0):
-    """(n, c, d, h, w) with (c, out, d, h, w)."""
+    """Computes the transposed convolution of (n, c, d, h, w) with (c, out, d, h, w)."""
     return transposed_channels_first(a_np, w_np, stride, padding, output_padding)
 
 
 def conv2d_backward_weight_python(dy_np, x_np, kernel_size, stride, padding, groups=1, channels=None, layout="NCHW"):
-    """The gradient of the weight, (out, c / groups, kh, kw), of a convolution of x whose result has the gradient dy."""
+    """Computes the gradient of the weight, (out, c / groups, kh, kw), of a convolution of x. dy is the gradient of the
+    result."""
     if layout == "NHWC":
         dy_np, x_np = dy_np.transpose(0, 3, 1, 2), x_np.transpose(0, 3, 1, 2)
     (kh, kw), (sh, sw) = kernel_size, _list(stride, 2)
@@ -136,7 +137,7 @@ def poolnd_python(
     dtype="float32",
     layout="NCHW",
 ):
-    """Maxima or means of windows of the axes behind the channels; of "NHWC" and its like of those before."""
+    """Computes maxima or means of windows over the axes after the channels, or before them for "NHWC" and the like."""
     rank = np_data.ndim - 2
     last = layout[-1] == "C"
     data = np.moveaxis(np_data, -1, 1) if last else np_data
@@ -166,7 +167,7 @@ def poolnd_python(
 
 
 def pool_grad_nchw(a_np, out_grad_np, pool_size, strides, padding, pool_type, ceil_mode, count_include_pad=True):
-    """The gradient of poolnd_python: all of a maximum goes to its first place."""
+    """Computes the gradient of poolnd_python. The gradient of a maximum goes to its first position."""
     n, c, h, w = a_np.shape
     (kh, kw), (sh, sw), (top, left, _, _) = pool_size, strides, _list(padding, 4)
     out = np.zeros((n, c, h, w), a_np.dtype)
@@ -185,7 +186,7 @@ def pool_grad_nchw(a_np, out_grad_np, pool_size, strides, padding, pool_type, ce
 
 
 def adaptive_pool(np_data, out_size, pool_type, layout: str = "NCHW"):
-    """As many windows of nearly one size as out_size says."""
+    """Pools out_size windows of nearly equal size."""
     last = layout[-1] == "C"
     data = np.moveaxis(np_data, -1, 1) if last else np_data
     rank = data.ndim - 2
@@ -202,7 +203,7 @@ def adaptive_pool(np_data, out_size, pool_type, layout: str = "NCHW"):
 
 
 def lrn_python(a_np, size: int, axis: int, bias, alpha, beta):
-    """a / (bias + alpha / size * the sum of squares of the neighbours along the axis) ** beta."""
+    """Computes a / (bias + alpha / size * the sum of squares of the neighbours along the axis) ** beta."""
     squares, n = np.moveaxis(np.square(a_np), axis, 0), a_np.shape[axis]
     sums = np.stack([squares[max(0, i - size // 2) : min(n, i + size // 2 + 1)].sum(0) for i in range(n)])
     return a_np / np.power(bias + alpha * np.moveaxis(sums, 0, axis) / size, beta)
@@ -210,7 +211,7 @@ def lrn_python(a_np, size: int, axis: int, bias, alpha, beta):
 
 # --- images -----------------------------------------------------------------------------------------------------------
 def _source(x: int, mode: str, scale: float, size: int, out: int) -> float:
-    """The place in the image that a place of the result is taken from."""
+    """Returns the position in the image that a position of the result is read from."""
     if mode == "half_pixel":
         return (x + 0.5) * scale - 0.5
     if mode == "align_corners":
@@ -231,7 +232,7 @@ def _round(x: float, rounding: str) -> int:
 
 
 def _weights(size: int, out: int, method: str, mode: str, rounding: str, scale=None, alpha=-0.5) -> np.ndarray:
-    """A matrix (out, size): what of which element."""
+    """Returns a matrix (out, size): the weight of each element in each result."""
     scale = size / out if scale is None else 1 / scale
     matrix = np.zeros((out, size))
     for o in range(out):
@@ -276,7 +277,7 @@ def resize1d_python(
     coordinate_transformation_mode="align_corners",
     rounding_method="",
 ):
-    """Scaled along w."""
+    """Resizes along w."""
     return _resized(
         data,
         [scale] if not isinstance(scale, (list, tuple)) else scale,
@@ -296,7 +297,7 @@ def resize2d_python(
     coordinate_transformation_mode="align_corners",
     rounding_method="",
 ):
-    """Scaled along h and w."""
+    """Resizes along h and w."""
     return _resized(data, scale, layout, method, coordinate_transformation_mode, rounding_method, "HW")
 
 
@@ -308,12 +309,12 @@ def resize3d_python(
     coordinate_transformation_mode="align_corners",
     rounding_method="",
 ):
-    """Scaled along d, h and w."""
+    """Resizes along d, h and w."""
     return _resized(data, scale, layout, method, coordinate_transformation_mode, rounding_method, "DHW")
 
 
 def _bilinear(image, y, x, outside=0.0):
-    """image[.., y, x] between pixels; beyond by a pixel or more: `outside`."""
+    """Reads image[.., y, x] between pixels, or `outside` at a distance of one pixel or more."""
     h, w = image.shape[-2:]
     low_y, low_x = int(np.floor(y)), int(np.floor(x))
     total = 0.0
@@ -326,7 +327,7 @@ def _bilinear(image, y, x, outside=0.0):
 
 
 def crop_and_resize_python(image, boxes, box_indices, crop_size, layout, method="bilinear", extrapolation_value=0.0):
-    """A resized part of an image for each box (y1, x1, y2, x2), of numbers from 0 to 1."""
+    """Returns a resized part of an image for each box (y1, x1, y2, x2), of numbers from 0 to 1."""
     data = image.transpose(0, 3, 1, 2) if layout == "NHWC" else image
     h, w = data.shape[2:]
     ch, cw = crop_size
@@ -345,7 +346,7 @@ def crop_and_resize_python(image, boxes, box_indices, crop_size, layout, method=
 
 
 def affine_grid_python(data, target_shape):
-    """(x, y) of each pixel of an image of the shape, after the affine map (n, 2, 3) of numbers from -1 to 1."""
+    """Returns (x, y) for each pixel of an image, after the affine map (n, 2, 3), as numbers from -1 to 1."""
     h, w = target_shape
     y, x = np.meshgrid(np.linspace(-1, 1, h), np.linspace(-1, 1, w), indexing="ij")
     grid = np.stack([x.ravel(), y.ravel(), np.ones(h * w)])
@@ -353,7 +354,7 @@ def affine_grid_python(data, target_shape):
 
 
 def deformable_conv2d_nchw_python(a_np, offset_np, w_np, stride, padding, dilation, deformable_groups, groups):
-    """A convolution whose taps are moved by offsets (n, 2 * deformable_groups * kh * kw, h, w)."""
+    """Convolves with taps that are moved by offsets (n, 2 * deformable_groups * kh * kw, h, w)."""
     n, c = a_np.shape[:2]
     kh, kw = w_np.shape[2:]
     (sh, sw), (dh, dw) = _list(stride, 2), _list(dilation, 2)
@@ -374,7 +375,7 @@ def deformable_conv2d_nchw_python(a_np, offset_np, w_np, stride, padding, dilati
 
 
 def deformable_conv2d_nhwc_python(a_np, offset_np, w_np, stride, padding, dilation, deformable_groups, groups):
-    """The same of (n, h, w, c), offsets (n, h, w, ..) and weights (kh, kw, c / groups, out)."""
+    """Convolves (n, h, w, c) in the same way, with offsets (n, h, w, ..) and weights (kh, kw, c / groups, out)."""
     out = deformable_conv2d_nchw_python(
         a_np.transpose(0, 3, 1, 2), offset_np.transpose(0, 3, 1, 2), w_np.transpose(3, 2, 0, 1), stride, padding,
         dilation, deformable_groups, groups,
@@ -383,7 +384,7 @@ def deformable_conv2d_nhwc_python(a_np, offset_np, w_np, stride, padding, dilati
 
 
 def correlation_nchw_python(data1, data2, kernel_size, max_displacement, stride1, stride2, padding, is_multiply):
-    """How alike the windows of two images are, at each displacement."""
+    """Computes the correlation of the windows of two images, at each displacement."""
     n, c, h, w = data1.shape
     pads = [(0, 0), (0, 0), *_pads(padding, 2)]
     a, b = np.pad(data1, pads), np.pad(data2, pads)
@@ -405,7 +406,7 @@ def correlation_nchw_python(data1, data2, kernel_size, max_displacement, stride1
 
 # --- regions ----------------------------------------------------------------------------------------------------------
 def roi_align_nchw_python(a_np, rois_np, pooled_size, spatial_scale, sample_ratio, mode="avg"):
-    """Means, or maxima, of samples in each of the parts of a region (image, x1, y1, x2, y2)."""
+    """Computes means, or maxima, of samples in each part of a region (image, x1, y1, x2, y2)."""
     h, w = a_np.shape[2:]
     ph, pw = _list(pooled_size, 2)
     out = np.zeros((len(rois_np), a_np.shape[1], ph, pw), a_np.dtype)
@@ -431,13 +432,13 @@ def roi_align_nchw_python(a_np, rois_np, pooled_size, spatial_scale, sample_rati
 
 
 def roi_align_nhwc_python(a_np, rois_np, pooled_size, spatial_scale, sample_ratio, mode="avg"):
-    """The same of (n, h, w, c)."""
+    """Computes the same for (n, h, w, c)."""
     out = roi_align_nchw_python(a_np.transpose(0, 3, 1, 2), rois_np, pooled_size, spatial_scale, sample_ratio, mode)
     return out.transpose(0, 2, 3, 1)
 
 
 def roi_pool_nchw_python(a_np, rois_np, pooled_size, spatial_scale):
-    """Maxima of the pixels of each of the parts of a region."""
+    """Computes maxima of the pixels in each part of a region."""
     h, w = a_np.shape[2:]
     ph, pw = _list(pooled_size, 2)
     out = np.zeros((len(rois_np), a_np.shape[1], ph, pw), a_np.dtype)

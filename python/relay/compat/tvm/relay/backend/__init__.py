@@ -1,4 +1,4 @@
-"""relay.backend: values of the executors, executors and runtimes by name."""
+"""relay.backend: values of the executors; executors and runtimes by name."""
 
 from ....outside import missing as _missing
 from . import interpreter, name_transforms, options

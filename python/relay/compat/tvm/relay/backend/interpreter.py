@@ -1,17 +1,17 @@
-"""relay.backend.interpreter: what programs give that is not made of tensors."""
+"""relay.backend.interpreter: results of programs that are not tensors."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from relay import Constant, IRModule, TupleType
-from relay.values import Closure, Data, Ref
+from relay.data.values import Closure, Data, Ref
 
 from ...nd import NDArray
 
 
 class ConstructorValue:
-    """A data value: its tag, its fields (also by index), and its constructor, when the module that made it is known.
+    """A data value: its tag, its fields (also by index), and its constructor if the module that made it is known.
 
     ConstructorValue(nil.tag, [], nil) makes one.
     """
@@ -24,14 +24,14 @@ class ConstructorValue:
 
     @classmethod
     def of(cls, data: Data, mod: IRModule | None) -> ConstructorValue:
-        """A result of a program."""
+        """Returns a value for a result of a program."""
         out = cls.__new__(cls)
         out.data, out._mod, out._constructor = data, mod, None
         return out
 
     @property
     def constructor(self):
-        """Of the module's definition."""
+        """The constructor in the module's definition."""
         if self._constructor is not None:
             return self._constructor
         for definition in (self._mod.type_definitions if self._mod is not None else {}).values():
@@ -43,12 +43,12 @@ class ConstructorValue:
 
     @property
     def tag(self) -> int:
-        """Its number in the definition."""
+        """The constructor's number in the definition."""
         return self.constructor.tag
 
     @property
     def fields(self) -> list:
-        """As values of this module."""
+        """The fields, as values of this module."""
         return [wrap(field, self._mod) for field in self.data.fields]
 
     def __getitem__(self, index: int):
@@ -62,7 +62,7 @@ class ConstructorValue:
 
 
 class RefValue:
-    """A reference and what it holds: RefValue(value)."""
+    """A reference and its value: RefValue(value)."""
 
     def __init__(self, value, mod: IRModule | None = None):
         self.data = value if isinstance(value, Ref) else Ref(unwrap(value))
@@ -70,12 +70,12 @@ class RefValue:
 
     @property
     def value(self):
-        """As a value of this module."""
+        """The value of the reference, as a value of this module."""
         return wrap(self.data.value, self._mod)
 
 
 def wrap(value, mod: IRModule | None = None):
-    """Results of ours as scripts expect them: NDArrays, lists for tuples, ConstructorValue, RefValue."""
+    """Converts results to TVM's classes: NDArrays, lists for tuples, ConstructorValue, RefValue."""
     if isinstance(value, tuple):
         return [wrap(one, mod) for one in value]
     if isinstance(value, Data):
@@ -88,14 +88,14 @@ def wrap(value, mod: IRModule | None = None):
 
 
 def argument(value, type_):
-    """unwrap(), and a list as a tuple where the parameter is one."""
+    """Undoes wrap(), and turns a list into a tuple if the parameter is one."""
     if isinstance(type_, TupleType) and isinstance(value, (list, tuple)) and len(value) == len(type_.fields):
         return tuple(argument(one, field) for one, field in zip(value, type_.fields, strict=True))
     return unwrap(value)
 
 
 def unwrap(value):
-    """What wrap() was given; constants and other values as arrays, also in tuples."""
+    """Undoes wrap(). Constants and other values become arrays, also in tuples."""
     if isinstance(value, (ConstructorValue, RefValue)):
         return value.data
     if isinstance(value, tuple):

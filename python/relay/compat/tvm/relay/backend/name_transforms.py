@@ -1,4 +1,4 @@
-"""relay.backend.name_transforms: names as C programs have them."""
+"""relay.backend.name_transforms: names in generated C programs."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ def _prefixed(name: str) -> None:
 
 
 def to_c_function_style(original_name: str) -> str:
-    """TVM_woof_Woof: TVMWoofWoof."""
+    """Converts TVM_woof_Woof to TVMWoofWoof."""
     words = _words(original_name)
     _prefixed(original_name)
     return "TVM" + "".join(word[:1].upper() + word[1:] for word in words[1:] if word)
 
 
 def to_c_variable_style(original_name: str) -> str:
-    """TVM_Woof: tvm_woof."""
+    """Converts TVM_Woof to tvm_woof."""
     _words(original_name)
     _prefixed(original_name)
     return original_name.lower().replace("-", "_")
 
 
 def to_c_constant_style(original_name: str) -> str:
-    """TVM_Woof: TVM_WOOF."""
+    """Converts TVM_Woof to TVM_WOOF."""
     return to_c_variable_style(original_name).upper()
 
 
 def prefix_name(name) -> str:
-    """Woof, or ["Woof", "woof"]: TVM_Woof_woof."""
+    """Converts Woof to TVM_Woof, and ["Woof", "woof"] to TVM_Woof_woof."""
     return _joined("TVM", name)
 
 
 def prefix_generated_name(name) -> str:
-    """Woof: TVMGen_Woof."""
+    """Converts Woof to TVMGen_Woof."""
     return _joined("TVMGen", name)
 
 
@@ -59,7 +59,7 @@ def _joined(prefix: str, name) -> str:
 
 
 def sanitize_name(name: str) -> str:
-    """With an underscore for every character that is none of a name in C."""
+    """Replaces every character that a C name cannot contain by an underscore."""
     if not name:
         raise CompileError("error: Name is empty")
     return re.sub(r"[^A-Za-z0-9_]", "_", name)

@@ -6,7 +6,7 @@ from relay import CompileError
 
 
 class _Registered:
-    """A name of a table with the options that it has there."""
+    """A name from a table, with the options that the table lists."""
 
     _table: dict[str, dict[str, tuple[str, type, object]]] = {}
 
@@ -46,20 +46,20 @@ class _Registered:
 
     @classmethod
     def list_registered(cls) -> list[str]:
-        """The names."""
+        """Returns the names."""
         return sorted(cls._table)
 
     @classmethod
     def list_registered_options(cls, name: str) -> dict[str, str]:
-        """The options of a name, each with its type."""
+        """Returns the options of a name, each with its type."""
         if name not in cls._table:
             raise CompileError(f'error: {cls.__name__} "{name}" is not defined')
         return {option: text for option, (text, _, _) in cls._table[name].items()}
 
 
 class Executor(_Registered):
-    """How programs run: "graph" or "aot". The options that say what generated C code looks like have no effect here:
-    build() refuses any that is not its default."""
+    """The way to run programs: "graph" or "aot". Options of TVM's generated C code have no effect here, and build()
+    refuses values other than the default."""
 
     _table = {
         "graph": {"link-params": ("IntImm", bool, None)},
@@ -74,6 +74,6 @@ class Executor(_Registered):
 
 
 class Runtime(_Registered):
-    """What programs run on: "cpp"; "crt" is not here."""
+    """The runtime of programs: "cpp". "crt" is not supported."""
 
     _table = {"cpp": {"system-lib": ("IntImm", bool, None)}, "crt": {"system-lib": ("IntImm", bool, None)}}

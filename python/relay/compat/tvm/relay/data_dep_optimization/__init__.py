@@ -2,14 +2,14 @@
 
 import types as _types
 
-from relay import weights as _weights
+from relay.transform import weights as _weights
 
 simplify_fc_transpose = _types.SimpleNamespace(convert=_weights.simplify_fc_transpose)
 bsr_dense = _types.SimpleNamespace(convert=_weights.sparse_dense)
 
 
 def _convolutions(func, params, blocksize, sparsity_threshold, layout="NHWC", kernel_size=1):
-    """The function with nn.sparse_conv2d where weights are sparse enough, and its parameters."""
+    """Returns the function with nn.sparse_conv2d for sufficiently sparse weights, and its parameters."""
     if kernel_size != 1:
         raise NotImplementedError("sparse convolutions are those of one pixel: kernel_size is 1")
     return _weights.sparse_conv2d(func, params, blocksize, sparsity_threshold, layout)

@@ -1,4 +1,4 @@
-"""relay.op: the operators as functions, and relay.op.op, where they are looked up."""
+"""relay.op: the operators as functions, and relay.op.op, where operators are looked up."""
 
 import importlib as _importlib
 import sys as _sys
@@ -17,18 +17,18 @@ tensor = transform = reduce = algorithm = _sys.modules[__name__]
 
 
 def device_copy(data, src_device, dst_device):
-    """The value on another device."""
+    """Copies the value to another device."""
     text = _annotation.device_text
     return _ours.device_copy(data, text(src_device), text(dst_device))
 
 
 def reverse_reshape(data, newshape):
-    """reshape, with 0 and -1 counted from the back."""
+    """Reshapes, with 0 and -1 counted from the end."""
     return _ours.contrib_reverse_reshape(data, newshape=list(newshape))
 
 
 def segment_sum(data, segment_ids, num_segments=None):
-    """The sums of slices of data along its first axis that have the same number. Without num_segments there are as many
+    """Sums the slices of data along its first axis that have the same number. Without num_segments, there are as many
     sums as slices."""
     shape = infer_expr(data).checked_type.shape
     ids = segment_ids

@@ -1,4 +1,4 @@
-"""relay.op.op: looking an operator up, and saying something about it."""
+"""relay.op.op: looks operators up and sets their properties."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __getattr__ = _missing("tvm.relay.op.op")
 
 
 class OpPattern:
-    """How an operator may be fused."""
+    """The fusion class of an operator."""
 
     ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, OUT_ELEMWISE_FUSABLE, TUPLE, OPAQUE = 0, 1, 2, 3, 4, 7, 8
 
 
 def register_pattern(op_name: str, pattern: int, level: int = 10) -> None:
-    """How an operator of one's own may be fused; of the compiler's own operators their files say it."""
+    """Sets the fusion class of a user's operator. The compiler's operators define theirs in their files."""
     found = own(op_name)
     if found is None:
         if get(op_name).get_attr("TOpPattern") != int(pattern):
@@ -28,7 +28,7 @@ def register_pattern(op_name: str, pattern: int, level: int = 10) -> None:
 
 
 def register_stateful(op_name: str, stateful: bool, level: int = 10) -> None:
-    """Calls of an operator of one's own are never merged or dropped where it has a state."""
+    """Sets whether a user's operator has state. If so, its calls are never merged or dropped."""
     if stateful:
         raise NotImplementedError("operators here have no state: a random number takes a key and gives the next one")
 

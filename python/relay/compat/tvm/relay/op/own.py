@@ -1,6 +1,6 @@
 """Operators that a program registers: register("mine.op"), then get("mine.op").add_argument(...), add_type_rel(...).
 
-They are typed, printed and rewritten as others. To be run one needs a computation: relay.op.define().
+They are typed, printed and rewritten like others. Running one needs a computation: relay.op.define().
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Argument:
 
 
 class OwnOp:
-    """A registered operator while it is described; an expression as soon as its relation is known."""
+    """A registered operator that is being described. It is an expression as soon as its relation is known."""
 
     def __init__(self, name: str, description: str):
         self.name, self.description = name, description
@@ -43,28 +43,28 @@ class OwnOp:
         self._op: Op | None = None
 
     def set_num_inputs(self, n: int) -> OwnOp:
-        """How many inputs there are."""
+        """Sets the number of inputs."""
         self.num_inputs = n
         return self
 
     def add_argument(self, name: str, type_info: str, description: str) -> OwnOp:
-        """One more input."""
+        """Adds an input."""
         self.arguments.append(Argument(name, type_info, description))
         return self
 
     def set_support_level(self, level: int) -> OwnOp:
-        """A number for documentation."""
+        """Sets a number for the documentation."""
         self.support_level = level
         return self
 
     def set_attrs_type_key(self, key: str) -> OwnOp:
-        """Which attributes calls have; those of Python have none but DictAttrs."""
+        """Sets the type of the attributes of calls. Operators defined in Python have no other type than DictAttrs."""
         self.attrs_type_key = key
         return self
 
     def add_type_rel(self, rel_name: str, type_rel_func=None) -> OwnOp:
-        """type_rel_func(arg_types, attrs): the type of the result. Without one rel_name is Identity, Broadcast or
-        BroadcastComp."""
+        """Sets the relation: type_rel_func(arg_types, attrs) returns the type of the result. Without a function,
+        rel_name is Identity, Broadcast or BroadcastComp."""
         relation = type_rel_func or _RELATIONS.get(rel_name)
         if relation is None:
             raise CompileError(f"error: there is no relation {rel_name}: {', '.join(_RELATIONS)}, or give a function")
@@ -87,7 +87,7 @@ class OwnOp:
 
     @property
     def op_type(self) -> FuncType:
-        """Any types to any type: the relation says which."""
+        """Accepts any types; the relation checks them."""
         params = [TypeVar(f"t{i}") for i in range(len(self.arguments) + 1)]
         return FuncType(params[:-1], params[-1], params)
 
@@ -100,34 +100,34 @@ class OwnOp:
         return Call(self.__relay_expr__(), list(args))
 
     def has_attr(self, key: str) -> bool:
-        """Whether something is registered under the key."""
+        """Returns true if a value is registered under the key."""
         return self.get_attr(key) is not None
 
     def get_attr(self, key: str):
-        """What is registered under the key."""
+        """Returns the value that is registered under the key."""
         from .rules import RULES
 
         return self.pattern if key == "TOpPattern" else RULES.get(key, {}).get(self.name)
 
     def reset_attr(self, key: str) -> None:
-        """Nothing is registered under the key any more."""
+        """Removes the value under the key."""
         from .rules import reset
 
         reset(key, self.name)
 
 
 def register(op_name: str, describe: str = "") -> None:
-    """Begins an operator: get(op_name) says the rest of it."""
+    """Begins an operator. get(op_name) describes it."""
     if op_name in _OWN:
         raise CompileError(f"error: {op_name} is registered already")
     _OWN[op_name] = OwnOp(op_name, describe)
 
 
 def own(op_name: str) -> OwnOp | None:
-    """What register() began."""
+    """Returns an operator that register() began."""
     return _OWN.get(op_name)
 
 
 def get(op_name: str):
-    """The operator of this name."""
+    """Returns the operator of this name."""
     return _OWN.get(op_name) or _get(op_name)

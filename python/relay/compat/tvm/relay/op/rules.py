@@ -1,13 +1,13 @@
-"""Rules of operators that passes ask: register_legalize, register_alter_op_layout, register_mixed_precision_conversion,
-and TempOpAttr, which puts one there for a while."""
+"""Rules of operators for passes: register_legalize, register_alter_op_layout, register_mixed_precision_conversion, and
+TempOpAttr, which registers a rule temporarily."""
 
 from __future__ import annotations
 
 import functools
 
 from relay import Call, CompileError, Op, TupleType
-from relay import mixed_precision as _mixed
-from relay.rewrites import _op
+from relay.op.make import named_op
+from relay.transform import mixed_precision as _mixed
 
 from ....outside import explain
 
@@ -19,23 +19,23 @@ RULES: dict[str, dict[str, object]] = {
 }
 
 
-# What passes of TVM read and none reads here: operators say these things in their files.
+# Attributes that passes of TVM read and no pass reads here, because operators define these properties in their files.
 _OF_FILES = (
     "FInferCorrectLayout FPrimalGradient FShapeFunc FTVMCompute FTVMConvertOpLayout FTVMFakeQuantizationToInteger "
     "FTVMOptionalFakeQuantizationToInteger FTVMQnnCanonicalize FTVMSchedule FTVMStrategy TNonComputational "
     "TOpIsStateful TOpPattern TReshapeOp TShapeDataDependent"
 ).split()
 
-# By key and operator, the level of what is registered.
+# By key and operator, the level of the registered value.
 _LEVELS: dict[tuple[str, str], int] = {}
 
 
 def register(key: str, op_name: str, value=None, level: int = 10):
-    """Puts a value there: a function for a pass that asks for this key, or anything that Op.get_attr() gives back. Of
-    two that of the higher level stays, and two of one level are an error."""
+    """Registers a value: a function for a pass that reads this key, or any value for Op.get_attr(). Of two values, the
+    one with the higher level is kept; two of the same level are an error."""
     if value is None:
         return lambda f: register(key, op_name, f, level)
-    Op.get(op_name)  # there is such an operator
+    Op.get(op_name)  # raises if there is no such operator
     if key in _OF_FILES:
         raise NotImplementedError(explain(f"tvm.ir.register_op_attr.{key}"))
     known = RULES.setdefault(key, {})
@@ -48,13 +48,13 @@ def register(key: str, op_name: str, value=None, level: int = 10):
 
 
 def reset(key: str, op_name: str) -> None:
-    """Nothing is registered there any more."""
+    """Removes the value."""
     RULES.get(key, {}).pop(op_name, None)
     _LEVELS.pop((key, op_name), None)
 
 
 def _register(key: str, op_name: str, function, level: int = 10):
-    """As a pass asks: the last one counts."""
+    """Registers a rule for passes. The last one counts."""
     if function is None:
         return lambda f: _register(key, op_name, f, level)
     reset(key, op_name)
@@ -62,18 +62,21 @@ def _register(key: str, op_name: str, function, level: int = 10):
 
 
 def register_legalize(op_name: str, legal_op=None, level: int = 10):
-    """legal_op(attrs, inputs, types): an expression in the place of the call, or None. Legalize() asks it."""
+    """Registers legal_op(attrs, inputs, types), which returns an expression that replaces the call, or None. Legalize()
+    calls it."""
     return _register("FTVMLegalize", op_name, legal_op)
 
 
 def register_alter_op_layout(op_name: str, alter_layout=None, level: int = 10):
-    """alter_layout(attrs, inputs, tinfos, out_type): the call in other layouts, or None. AlterOpLayout() asks it, takes
-    layouts and operands of what it gives, and brings the operands, which have the types that they had, into them."""
+    """Registers alter_layout(attrs, inputs, tinfos, out_type), which returns the call in other layouts, or None.
+    AlterOpLayout() calls it, takes layouts and operands from the result, and converts the operands, whose types are the
+    previous ones, to these layouts."""
     return _register("FTVMAlterOpLayout", op_name, alter_layout)
 
 
 def register_mixed_precision_conversion(op_name: str, func=None, level: int = 10):
-    """func(call, dtype): [category, dtype of sums, dtype of the result]. ToMixedPrecision() asks it."""
+    """Registers func(call, dtype), which returns [category, dtype of sums, dtype of the result]. ToMixedPrecision()
+    calls it."""
     return _register("FTVMMixedPrecisionConversionType", op_name, func)
 
 
@@ -85,7 +88,7 @@ def _types(call: Call) -> list:
 
 
 def legalize_rules(key: str = "FTVMLegalize") -> dict:
-    """Those of a key as functions of calls."""
+    """Returns the rules of a key as functions of calls."""
 
     def rule(f):
         return lambda call: f(call.attrs, call.args, [*_types(call), call.checked_type])
@@ -94,30 +97,31 @@ def legalize_rules(key: str = "FTVMLegalize") -> dict:
 
 
 _LAYOUTS = ("data_layout", "layout", "kernel_layout", "out_layout")
-# Forms of nn.conv2d in blocks: nn.conv2d in these layouts.
+# Blocked forms of nn.conv2d, which are nn.conv2d in these layouts.
 _PACKED = ("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc")
 
 
 def _layouts(attrs) -> list[str]:
-    """Of the data, the weights and the result, as the core's hook gives them; none: the operator has no layout."""
+    """Returns the layouts of the data, the weights and the result, in the form of the core's hook, or none if the
+    operator has no layout."""
     data = getattr(attrs, "data_layout", None) or getattr(attrs, "layout", None)
     return [data, getattr(attrs, "kernel_layout", ""), getattr(attrs, "out_layout", "")] if data else []
 
 
 class AlterRules:
-    """What a pass asks those of FTVMAlterOpLayout, each once a call. One that gives the same operator in other layouts,
-    of the same operands or of others of their types, says two things: the call in the layouts that it had, and those
-    that it shall have. Other expressions must be of the call's type."""
+    """The rules of FTVMAlterOpLayout, called once for each call. A rule that returns the same operator in other
+    layouts, with the same operands or others of their types, determines the layouts before and after. Other expressions
+    must have the type of the call."""
 
     def __init__(self):
         self._wanted: dict[Call, list[str]] = {}
 
     def expressions(self) -> dict:
-        """For Legalize()."""
+        """Returns the rule for Legalize()."""
         return {name: functools.partial(self._expression, f) for name, f in RULES["FTVMAlterOpLayout"].items()}
 
     def layouts(self) -> dict:
-        """For AlterOpLayout() of what Legalize() gave."""
+        """Returns the rule for AlterOpLayout(), for the results of Legalize()."""
         return {name: self._layouts_of for name in RULES["FTVMAlterOpLayout"]}
 
     def _expression(self, f, call: Call):
@@ -130,7 +134,7 @@ class AlterRules:
             return made
         given = {name: made.attrs[name] for name in made.attrs.keys()}
         given.update({name: call.attrs[name] for name in _LAYOUTS if name in given})
-        kept = _op(call.op.name)(*made.args, **given)
+        kept = named_op(call.op.name)(*made.args, **given)
         self._wanted[kept] = _layouts(made.attrs)
         return kept
 
@@ -143,7 +147,7 @@ def mixed_precision_rules() -> dict[str, _mixed.Rule]:
 
 
 class TempOpAttr:
-    """with TempOpAttr("nn.conv2d", "FTVMLegalize", rule): ..."""
+    """Registers a rule temporarily: with TempOpAttr("nn.conv2d", "FTVMLegalize", rule): ..."""
 
     def __init__(self, op_name: str, attr_key: str, attr_value):
         self._op_name, self._key, self._value = op_name, attr_key, attr_value

@@ -1,4 +1,4 @@
-"""relay.qnn.op: the operators with the signatures of Python, where zero points come before scales."""
+"""relay.qnn.op: the operators with Python's signatures, in which zero points come before scales."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _REQUANTIZE = {"rounding": "None", "compute_dtype": "None"}
 
 @contextlib.contextmanager
 def requantize_config(**values):
-    """rounding ("UPWARD", "TONEAREST") and compute_dtype ("int64", "float32", ...) of requantize() within."""
+    """Sets rounding ("UPWARD", "TONEAREST") and compute_dtype ("int64", "float32", ...) of requantize() inside the
+    `with` block."""
     wrong = set(values) - set(_REQUANTIZE)
     if wrong:
         raise ValueError(f"requantize has no setting {sorted(wrong)[0]}; it has: {', '.join(_REQUANTIZE)}")
@@ -40,7 +41,7 @@ def requantize(
     compute_dtype="None",
     out_dtype="int8",
 ):
-    """Integers of one scale and zero point as those of others."""
+    """Converts integers of one scale and zero point to another."""
     chosen = {"rounding": rounding, "compute_dtype": compute_dtype}
     attrs = {key: _REQUANTIZE[key] if value == "None" else value for key, value in chosen.items()}
     operands = [data, input_scale, input_zero_point, output_scale, output_zero_point]
@@ -48,16 +49,16 @@ def requantize(
 
 
 def quantize(data, output_scale, output_zero_point, axis=-1, out_dtype="int8"):
-    """round(data / scale) + zero point."""
+    """Computes round(data / scale) + zero point."""
     return _ours.quantize(data, output_scale, output_zero_point, axis=axis, out_dtype=out_dtype)
 
 
 def dequantize(data, input_scale, input_zero_point, axis=-1, out_dtype="float32"):
-    """(data - zero point) * scale."""
+    """Computes (data - zero point) * scale."""
     return _op_call("qnn.dequantize", [data, input_scale, input_zero_point], axis=axis, out_dtype=out_dtype)
 
 
-# What a tensor of the element type is told by, when the program runs.
+# Codes of element types, by which a tensor selects one at run time.
 SQNN_DTYPE_TO_CODE = {"disable": 0, "int8": 1, "uint8": 2, "int32": 3}
 
 
@@ -66,17 +67,17 @@ def _code(dtype) -> Expr:
 
 
 def simulated_quantize(data, output_scale, output_zero_point, axis=-1, out_dtype="int8"):
-    """Quantised values as floats; out_dtype is a name or a tensor with its code."""
+    """Returns quantised values as floats. out_dtype is a name, or a tensor with its code."""
     return _ours.simulated_quantize(data, _code(out_dtype), output_scale, output_zero_point, axis=axis)
 
 
 def simulated_dequantize(data, input_scale, input_zero_point, axis=-1, in_dtype="int8"):
-    """What simulated_quantize() gave, as floats of the scale."""
+    """Converts the results of simulated_quantize() to floats of the scale."""
     return _ours.simulated_dequantize(data, _code(in_dtype), input_scale, input_zero_point, axis=axis)
 
 
 def concatenate(data, input_scales, input_zero_points, output_scale, output_zero_point, axis):
-    """Tensors of several scales behind one another, in one scale."""
+    """Concatenates tensors of several scales, in one scale."""
     parts = [one if isinstance(one, Expr) else Tuple(list(one)) for one in (data, input_scales, input_zero_points)]
     if not all(isinstance(one, Tuple) and len(one.fields) == len(parts[0].fields) for one in parts[1:]):
         raise ValueError("there is a scale and a zero point for each tensor")
@@ -103,11 +104,11 @@ def conv2d(
     out_layout="",
     out_dtype="int32",
 ):
-    """Zero points before scales; the operator has scales before zero points."""
+    """Convolution, with zero points before scales; the operator has scales before zero points."""
     attrs = dict(strides=strides, padding=padding, dilation=dilation, groups=groups, channels=channels)
     attrs |= dict(kernel_size=kernel_size, data_layout=data_layout, kernel_layout=kernel_layout)
     operands = [data, kernel, input_scale, input_zero_point, kernel_scale, kernel_zero_point]
-    # The operator's order is that of the text form: scale, zero point.
+    # The operator has the order of the text form: scale, zero point.
     return _op_call("qnn.conv2d", operands, **attrs, out_layout=out_layout, out_dtype=out_dtype)
 
 
@@ -130,7 +131,7 @@ def conv2d_transpose(
     output_padding=(0, 0),
     out_dtype="int32",
 ):
-    """Zero points before scales."""
+    """Transposed convolution, with zero points before scales."""
     attrs = dict(strides=strides, padding=padding, dilation=dilation, groups=groups, channels=channels)
     attrs |= dict(kernel_size=kernel_size, data_layout=data_layout, kernel_layout=kernel_layout)
     attrs |= dict(out_layout=out_layout, output_padding=output_padding, out_dtype=out_dtype)
@@ -139,13 +140,13 @@ def conv2d_transpose(
 
 
 def dense(data, weight, input_zero_point, kernel_zero_point, input_scale, kernel_scale, units, out_dtype="int32"):
-    """Zero points before scales."""
+    """Dense layer, with zero points before scales."""
     operands = [data, weight, input_scale, input_zero_point, kernel_scale, kernel_zero_point]
     return _op_call("qnn.dense", operands, units=units, out_dtype=out_dtype)
 
 
 def batch_matmul(x, y, x_zero_point, y_zero_point, x_scale, y_scale, out_dtype="int32"):
-    """Zero points before scales; y is (batch, columns, inner)."""
+    """Batched product, with zero points before scales. y is (batch, columns, inner)."""
     operands = [x, y, x_scale, x_zero_point, y_scale, y_zero_point]
     return _op_call("qnn.batch_matmul", operands, out_dtype=out_dtype, transpose_b=True)
 
@@ -174,13 +175,13 @@ add, mul, subtract = _binary("add"), _binary("mul"), _binary("subtract")
 
 
 def leaky_relu(x, alpha, input_scale, input_zero_point, output_scale, output_zero_point):
-    """alpha * x below the zero point."""
+    """Computes alpha * x below the zero point."""
     operands = [x, input_scale, input_zero_point, output_scale, output_zero_point]
     return _op_call("qnn.leaky_relu", operands, alpha=alpha)
 
 
 def softmax(x, scale, zero_point, output_scale, output_zero_point, axis=-1):
-    """Of int8 along an axis."""
+    """Computes the softmax of int8 numbers along an axis."""
     return _op_call("qnn.softmax", [x, scale, zero_point, output_scale, output_zero_point], axis=axis)
 
 
@@ -199,7 +200,7 @@ def avg_pool2d(
     layout="NHWC",
     out_layout="",
 ):
-    """Means of windows."""
+    """Computes means of windows."""
     attrs = dict(pool_size=pool_size, strides=strides, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
     attrs |= dict(count_include_pad=count_include_pad, layout=layout, out_layout=out_layout)
     operands = [data, input_scale, input_zero_point, output_scale, output_zero_point]

@@ -1,23 +1,23 @@
-"""relay.qnn.transform: operators of qnn in other operators."""
+"""relay.qnn.transform: rewrites qnn operators as other operators."""
 
 from __future__ import annotations
 
-from relay.qnn_rules import RULES
 from relay.transform import Legalize as _legalize
 from relay.transform import Pass, PassInfo, UserPass
+from relay.transform.qnn_rules import RULES
 
 from ..op.rules import legalize_rules
 
 
 def CanonicalizeOps() -> Pass:
-    """Makes of calls of qnn operators what they compute (relay.qnn_rules): integer products, or floats between
-    qnn.dequantize and qnn.quantize written out. qnn.requantize stays."""
+    """Replaces calls of qnn operators by their definitions (relay.transform.qnn_rules): integer products, or floats
+    between explicit qnn.dequantize and qnn.quantize. qnn.requantize is kept."""
     return _legalize(RULES)
 
 
 def Legalize() -> Pass:
-    """What rules of FTVMQnnLegalize say first (TempOpAttr), then the same: an operator has one form here, for every
-    target."""
+    """Applies the rules of FTVMQnnLegalize (TempOpAttr) first, then CanonicalizeOps(). An operator has one form here,
+    for every target."""
 
     def run(mod, ctx):
         return _legalize(RULES)(_legalize(legalize_rules("FTVMQnnLegalize"))(mod))

@@ -10,12 +10,12 @@ globals().update({name: value for name, value in vars(_ours).items() if not name
 
 
 def run_as_python(expr, mod=None, target=None):
-    """The value of an expression."""
+    """Returns the value of an expression."""
     return _wrap(_ours.run_as_python(expr, mod), mod)
 
 
 def to_python(expr, mod=None, target=None):
-    """Programs have no form in Python here."""
+    """Refuses: programs are not translated to Python."""
     raise NotImplementedError("run_as_python(expr, mod) and relay.evaluate() give values; str(expr) is the program")
 
 

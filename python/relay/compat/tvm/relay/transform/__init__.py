@@ -1,4 +1,4 @@
-"""relay.transform with passes that have nothing to do here, and reasons for those that are not there."""
+"""relay.transform, with passes that have nothing to do here, and errors with reasons for missing passes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import functools
 import types
 
 from relay import transform as _ours
-from relay import weights
-from relay.differentiation import FirstOrderGradient, gradient  # noqa: F401
 from relay.transform import *  # noqa: F403
-from relay.transform import Pass, infer_expr
+from relay.transform import Pass, infer_expr, weights
+from relay.transform.differentiation import FirstOrderGradient, gradient  # noqa: F401
 
 from ....outside import Outside, is_outside
 from ...ir_parts import reported
@@ -18,17 +17,17 @@ from . import forms as _forms
 
 
 def InferTypeLocal(expr):
-    """The type of an expression; what it is made of may have types already."""
+    """Infers the type of an expression, whose parts may have types already."""
     return infer_expr(expr).checked_type
 
 
-# Parameters are no constants until they are bound: their scales are folded all the same.
+# Parameters are not constants until they are bound, but their scales are folded all the same.
 BackwardFoldScaleAxis = functools.partial(_ours.BackwardFoldScaleAxis, any_weights=True)
 ForwardFoldScaleAxis = functools.partial(_ours.ForwardFoldScaleAxis, any_weights=True)
 FoldScaleAxis = functools.partial(_ours.FoldScaleAxis, any_weights=True)
 FunctionPass = ModulePass = Pass
 
-# What does the same, or why there is none.
+# Replacements of missing passes, or the reasons why they are missing.
 _INSTEAD = {
     "AnnotateMemoryScope": "there is one memory",
     "AnnotateUsedMemory": "relay.compile(...).report has the bytes of a program's arena",
@@ -50,12 +49,12 @@ BatchingOps, SplitArgs = _forms.BatchingOps, _forms.SplitArgs
 
 
 def ToANormalFormExpr(expr):
-    """ToANormalForm() of one expression."""
+    """Runs ToANormalForm() on one expression."""
     return _ours._of_expr(expr, None, ToANormalForm())
 
 
 def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, optional_qnn_ops=None) -> Pass:
-    """relay.transform.FakeQuantizationToInteger; optional_qnn_ops: "nn.softmax", the only one, or nothing."""
+    """relay.transform.FakeQuantizationToInteger. optional_qnn_ops may contain only "nn.softmax"."""
     others = [name for name in optional_qnn_ops or () if name != "nn.softmax"]
     if others:
         raise ValueError(f"optional_qnn_ops may have nn.softmax in it, not {others[0]}")
@@ -63,26 +62,27 @@ def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, op
 
 
 def PlanDevices(config=None) -> Pass:
-    """relay.transform.PlanDevices(); config: make_compilation_config(): of one target, the device of what
-    nothing is said of. What is planned for others than the processor is text: compiling it is an error."""
+    """relay.transform.PlanDevices(). config: the result of make_compilation_config(); the device of a single target is
+    the default. Plans for devices other than the processor can be printed, but not compiled."""
     only = getattr(config, "optional_homogeneous_target", None)
     return _ours.PlanDevices(_device_of_target(only)) if only is not None else _ours.PlanDevices()
 
 
 def _device_of_target(target) -> str:
-    """The device of a kind of target: "cpu" of "llvm -mcpu=haswell", "cuda" of "nvptx"."""
+    """Returns the device of a kind of target: "cpu" for "llvm -mcpu=haswell", "cuda" for "nvptx"."""
     kind = str(target.kind)
     return {"llvm": "cpu", "c": "cpu", "nvptx": "cuda", "sdaccel": "opencl"}.get(kind, kind)
 
 
 def DenseToSparse(*args, **named) -> Pass:
-    """DenseToSparse(names, shapes) of weights that are parameters: process_params() gives both. Or of constant weights:
-    DenseToSparse(blocksize, sparsity_threshold)."""
+    """DenseToSparse(names, shapes) for weights that are parameters, with the results of process_params(), or
+    DenseToSparse(blocksize, sparsity_threshold) for constant weights."""
     return (weights.DenseToSparseParameters if _names_first(args, named) else _ours.DenseToSparse)(*args, **named)
 
 
 def Conv2dToSparse(*args, **named) -> Pass:
-    """Conv2dToSparse(names, shapes, layout, kernel_size), or of constant weights (blocksize, sparsity_threshold)."""
+    """Conv2dToSparse(names, shapes, layout, kernel_size), or Conv2dToSparse(blocksize, sparsity_threshold) for constant
+    weights."""
     if not _names_first(args, named):
         return _ours.Conv2dToSparse(*args, **named)
     args, size = (args[:3], args[3]) if len(args) > 3 else (args, named.pop("kernel_size", 1))
@@ -92,7 +92,7 @@ def Conv2dToSparse(*args, **named) -> Pass:
 
 
 def Conv2dToSparse2(layout: str, kernel_size: int, blocksize, sparsity_threshold: float) -> Pass:
-    """Conv2dToSparse() of constant weights."""
+    """Conv2dToSparse() for constant weights."""
     if kernel_size != 1 or layout not in ("NHWC", "NCHW"):
         raise NotImplementedError("sparse convolutions are those of one pixel, in NHWC or NCHW")
     return _ours.Conv2dToSparse(tuple(blocksize), sparsity_threshold)
@@ -115,23 +115,24 @@ class _InferType(Pass):
 
 
 def InferType() -> Pass:
-    """relay.transform.InferType(); what it refuses is shown to the renderer of diagnostics."""
+    """relay.transform.InferType(), with errors shown to the renderer of diagnostics."""
     return _InferType()
 
 
 def SimplifyExprPostAlterOp() -> Pass:
-    """SimplifyExpr()."""
+    """Runs SimplifyExpr()."""
     return _ours.SimplifyExpr()
 
 
 def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> Pass:
-    """Replaces calls by what register_legalize(), register_op_attr() or TempOpAttr says under this key."""
+    """Replaces calls by the results of the rules that register_legalize(), register_op_attr() or TempOpAttr set for
+    this key."""
     return _ours.Legalize(_rules.legalize_rules(legalize_map_attr_name))
 
 
 def AlterOpLayout() -> Pass:
-    """Asks register_alter_op_layout() and TempOpAttr: a rule gives the call in other layouts, and what stands between
-    such calls is brought along; or another expression of the same type."""
+    """Calls the rules of register_alter_op_layout() and TempOpAttr. A rule returns the call in other layouts, and the
+    operators between such calls are converted too; or it returns another expression of the same type."""
 
     def run(mod, ctx):
         rules = _rules.AlterRules()
@@ -156,7 +157,7 @@ memory_plan = types.SimpleNamespace(LiftConstants=_ours.LiftConstants, MemoryPla
 
 
 def build_config(*args, **named):
-    """PassContext's name of 2019."""
+    """The name of PassContext in 2019."""
     from ..early import build_config
 
     return build_config(*args, **named)

@@ -1,5 +1,5 @@
-"""Passes whose results have the form that they had: a value that several scopes use is bound around them, and parts of
-what was joined are strided_slice."""
+"""Passes whose results have TVM's form: values that several scopes use are bound around these scopes, and parts of
+joined values are strided_slice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relay.transform import Pass, PassInfo, UserPass
 
 # --- basic blocks -----------------------------------------------------------------------------------------------------
 class _Scope:
-    """A part of a function with bindings of its own: its body, a branch, a clause, the body of a function in it."""
+    """A part of a function with its own bindings: its body, a branch, a clause, or the body of an inner function."""
 
     def __init__(self, parent: _Scope | None):
         self.parent = parent
@@ -29,7 +29,7 @@ def _common(a: _Scope, b: _Scope) -> _Scope:
 
 
 def _inner(e: Expr) -> list[Expr]:
-    """What is in scopes of its own."""
+    """Returns the inner scopes of a node."""
     if isinstance(e, If):
         return [e.true_branch, e.false_branch]
     if isinstance(e, Match):
@@ -46,7 +46,7 @@ def _outer(e: Expr) -> list[Expr]:
 
 
 class _Blocks(ExprMutator):
-    """A function whose shared values have a name where scopes inside of their own use them."""
+    """Names the shared values of a function that inner scopes use."""
 
     def __init__(self, function: Function):
         super().__init__()
@@ -105,7 +105,7 @@ class _Blocks(ExprMutator):
 
 
 def ToBasicBlockNormalForm() -> Pass:
-    """A value has a name where scopes inside of the one that they share use it."""
+    """Names values that inner scopes of their common scope use."""
 
     def run(mod, ctx):
         out = mod.clone()
@@ -117,8 +117,8 @@ def ToBasicBlockNormalForm() -> Pass:
 
 
 def ToANormalForm() -> Pass:
-    """Every value has a name, in the innermost scope around all that use it: what both branches of an If use is
-    computed in front of it. (relay.transform.ToANormalForm computes it in each, where it is needed.)"""
+    """Names every value, in the innermost scope around all of its uses. Values that both branches of an If use are
+    computed before it. (relay.transform.ToANormalForm computes them in each branch that needs them.)"""
     inner = _ours.ToANormalForm()
 
     def run(mod, ctx):
@@ -129,7 +129,7 @@ def ToANormalForm() -> Pass:
 
 # --- parts of what was joined -----------------------------------------------------------------------------------------
 class _Slices(ExprMutator):
-    """Parts of splits that a pass made, as slices."""
+    """Replaces parts of splits that a pass made by slices."""
 
     def __init__(self, before: set[Expr]):
         super().__init__()
@@ -175,7 +175,7 @@ CombineParallelBatchMatmul = _with_slices(_ours.CombineParallelBatchMatmul)
 
 
 class _Stacks(ExprMutator):
-    """One array for all products of a batch, written as many times."""
+    """Replaces the stretched data of a batch of products by a stack of copies."""
 
     def visit_call(self, call):
         made = super().visit_call(call)
@@ -194,7 +194,7 @@ class _Stacks(ExprMutator):
 
 
 def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
-    """Dense layers of one input: a batch of products unless to_batch is False, then one wide layer."""
+    """Merges dense layers of one input: into a batch of products, or into one wide layer if to_batch is False."""
     if not to_batch:
         return _with_slices(_ours.CombineParallelDense)(min_num_branches, False)
     inner = _ours.CombineParallelDense(min_num_branches, True)
@@ -209,7 +209,7 @@ def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pa
 
 
 def BatchingOps() -> Pass:
-    """The three CombineParallel passes, where the level of the context lets them."""
+    """Runs the three CombineParallel passes, if the level of the context enables them."""
     return _ours.Sequential(
         [CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()], name="BatchingOps"
     )
@@ -217,7 +217,7 @@ def BatchingOps() -> Pass:
 
 # --- parts of a concatenation -----------------------------------------------------------------------------------------
 class _Groups(ExprMutator):
-    """A concatenation of concatenations, each of which takes as many arguments as a kernel may have."""
+    """Replaces a concatenation by one of concatenations, each with as many arguments as a kernel may have."""
 
     def __init__(self, most: int):
         super().__init__()
@@ -243,12 +243,12 @@ class _Groups(ExprMutator):
 
 
 def _arguments(part: Expr) -> int:
-    """What a kernel takes of a tensor: its elements, and each size that is not known."""
+    """Returns the number of kernel arguments of a tensor: its elements, and each unknown size."""
     return 1 + sum(not isinstance(size, int) for size in part.checked_type.shape)
 
 
 def SplitArgs(max_function_args: int) -> Pass:
-    """Concatenations of more tensors become one of several, each behind annotation.stop_fusion."""
+    """Splits concatenations of more tensors into several, each followed by annotation.stop_fusion."""
 
     def run(mod, ctx):
         out = _relay.run_passes(mod, ["infer_type"])
@@ -261,7 +261,7 @@ def SplitArgs(max_function_args: int) -> Pass:
 
 # --- closures ---------------------------------------------------------------------------------------------------------
 def LambdaLift() -> Pass:
-    """Functions inside of others become global ones, which are marked as closures."""
+    """Turns inner functions into global ones, which are marked as closures."""
     inner = _ours.LambdaLift()
 
     def run(mod, ctx):

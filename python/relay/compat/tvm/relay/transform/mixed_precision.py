@@ -1,6 +1,6 @@
 """relay.transform.mixed_precision: rules of operators."""
 
-from relay.mixed_precision import ALWAYS, FOLLOW, NEVER
+from relay.transform.mixed_precision import ALWAYS, FOLLOW, NEVER
 
 from ..op.rules import register_mixed_precision_conversion
 

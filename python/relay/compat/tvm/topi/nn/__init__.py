@@ -1,4 +1,4 @@
-"""tvm.topi.nn: numbers that tests share; computations are operators here."""
+"""tvm.topi.nn: constants that tests use. Computations are operators here."""
 
 from ....outside import missing as _missing
 from . import qnn

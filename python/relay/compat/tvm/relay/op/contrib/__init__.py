@@ -1,4 +1,4 @@
-"""relay.op.contrib: tables of patterns for other compilers; the tables themselves are yours."""
+"""relay.op.contrib: registration of pattern tables for other compilers. TVM's own tables are not included."""
 
 from .....outside import missing as _missing
 from . import register

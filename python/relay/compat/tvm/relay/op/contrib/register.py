@@ -1,4 +1,4 @@
-"""relay.op.contrib.register: relay.byoc, as it is."""
+"""relay.op.contrib.register: the functions of relay.byoc."""
 
 from relay.byoc import get_pattern_table, register_pattern_table
 

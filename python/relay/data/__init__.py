@@ -1,0 +1,1 @@
+"""Arrays and values that programs take and return."""

@@ -1,0 +1,123 @@
+"""The forms of models that load() and compile() accept: a path, bytes, an open binary file, an onnx.ModelProto, or an
+exported PyTorch program."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+from .. import _core
+from ..errors import wrong_input
+from . import pytorch
+
+_WANTED = "give a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram"
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A path, or bytes with a name for messages."""
+
+    name: str
+    bytes: bytes | None = None
+    program: object = None  # a torch.export.ExportedProgram
+
+    @property
+    def form(self) -> str:
+        """The format: "onnx", "relay", "artifact" or "pytorch"."""
+        if self.program is not None or self._is_pt2:
+            return "pytorch"
+        if self.bytes is None and self.name.endswith((".pt", ".pth", ".ts")) and pytorch.is_script_file(self.name):
+            raise wrong_input(
+                f"{self.name} is a TorchScript file, which does not say what its inputs are",
+                f"relay.from_pytorch({self.name!r}, (example,)) imports it, relay.compile compiles what that gives",
+            )
+        return _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
+
+    @property
+    def _is_pt2(self) -> bool:
+        """True if the source is a file that torch.export.save wrote: a zip archive."""
+        if self.bytes is None:
+            return self.name.endswith(".pt2") and os.path.isfile(self.name)
+        return self.bytes.startswith(b"PK\x03\x04") and b"archive_format" in self.bytes
+
+    def pytorch_module(self) -> _core.IRModule:
+        """Imports a source of the format "pytorch"."""
+        if self.program is not None:
+            return pytorch.from_exported(self.program)
+        return pytorch.read_pt2(self.name, self.bytes)
+
+
+def source_of(model) -> Source:
+    """Returns the source of a model. Raises CompileError with a description of the object if it cannot be a model."""
+    if isinstance(model, Source):
+        return model
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return Source("<bytes>", bytes(model))
+    if isinstance(model, str):
+        return _of_path(_checked(model))
+    if isinstance(model, os.PathLike):
+        return _of_path(os.fsdecode(model))
+    classes = {f"{cls.__module__}.{cls.__qualname__}" for cls in type(model).__mro__}
+    if type(model).__name__ == "ModelProto" and hasattr(model, "SerializeToString"):
+        return Source("<onnx.ModelProto>", _serialised(model))
+    if "torch.export.exported_program.ExportedProgram" in classes:
+        return Source("<torch.export.ExportedProgram>", program=model)
+    if "torch.nn.modules.module.Module" in classes:
+        raise wrong_input(
+            f"{_kind(model)} is given, which does not say what its inputs are",
+            "relay.from_pytorch(model, (example,)) imports it, relay.compile compiles what that gives",
+        )
+    if hasattr(model, "read"):
+        return _of_file(model)
+    if isinstance(model, _core.IRModule):
+        raise wrong_input("a module is given, which needs no loading", "relay.compile(module) compiles it")
+    if isinstance(model, _core.Expr):
+        raise wrong_input(
+            f"{_kind(model)} is given, which is a part of a module", "relay.compile(relay.IRModule.from_expr(function))"
+        )
+    if "relay.run.compiled.Compiled" in classes:
+        raise wrong_input("a compiled model is given", "call it: model(x)")
+    raise wrong_input(f"{_kind(model)} is given as a model", f"{_WANTED} or a relay.IRModule")
+
+
+def _of_path(path: str) -> Source:
+    """Returns the source of a path. A pipe is read at once, because it can be read only once."""
+    return Source(path, _core.read_pipe(path)) if _core.is_pipe(path) else Source(path)
+
+
+def _kind(value) -> str:
+    """Returns the type of a value as the user sees it: an array, a dict, None."""
+    if value is None:
+        return "None"
+    cls = type(value)
+    name = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def _checked(path: str) -> str:
+    if "\n" in path or path.lstrip().startswith(("#[version", "def @", "fn (")):
+        raise wrong_input("the text of a program is given where a path is expected", "relay.compile(relay.parse(text))")
+    return path
+
+
+def _serialised(model) -> bytes:
+    try:
+        return model.SerializeToString()
+    except Exception as error:  # protobuf's own exceptions: for a message above 2 GiB, or an incomplete one
+        raise wrong_input(
+            f"the onnx.ModelProto cannot be serialised: {error}",
+            "onnx.save(model, 'model.onnx', save_as_external_data=True), then give the path",
+        ) from error
+
+
+def _of_file(file) -> Source:
+    content = file.read()
+    name = getattr(file, "name", None)
+    name = name if isinstance(name, str) else f"<{type(file).__name__}>"
+    if isinstance(content, str):
+        raise wrong_input(f"{name} is open as text", "open it as binary: open(path, 'rb')")
+    if not isinstance(content, (bytes, bytearray)):
+        raise wrong_input(f"read() of {_kind(file)} gives {_kind(content)}, not bytes", _WANTED)
+    if not content and getattr(file, "seekable", lambda: False)() and file.tell() > 0:
+        raise wrong_input(f"{name} was read to its end before", "file.seek(0)")
+    return Source(name, bytes(content))

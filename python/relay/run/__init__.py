@@ -1,0 +1,1 @@
+"""Compiled programs, and the executors that run them."""
