@@ -12,7 +12,7 @@ TARGET ?=
 # Processors that test-cpus emulates, and what runs on them: values and small networks. Not tests with guard pages: the
 # emulator's masked loads touch lanes that hardware leaves alone.
 EMULATED := Haswell Nehalem
-ON_EMULATED := test/python/test_numerics.py test/python/test_epilogues.py test/python/test_attention.py test/python/test_planar.py \
+ON_EMULATED := test/python/lowering/test_numerics.py test/python/lowering/test_epilogues.py test/python/lowering/test_attention.py test/python/lowering/test_planar.py \
   -k 'not fma and not avx512f and not 5x5 and (planted and not 62 or denormals or empty or (values and dense) or computes_the_same or attention)'
 # Arguments of the zoo's runners, as in: make models-zoo ZOO='--only timm.resnet --limit 3'
 ZOO ?=
@@ -105,7 +105,7 @@ build/test-sklearn/ready: test/sklearn/requirements.txt
 	@touch $@
 
 test-sklearn: build build/test-sklearn/ready ## Compile models of scikit-learn, and compare with scikit-learn
-	@$(PYTHON) -m pytest -q test/python/test_onnx_sklearn.py
+	@$(PYTHON) -m pytest -q test/python/onnx/test_onnx_sklearn.py
 
 test-ops: build ## Prove of every operator what columns.def lists, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)

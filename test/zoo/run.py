@@ -31,7 +31,7 @@ import numpy as np
 
 ZOO = pathlib.Path(__file__).resolve().parent
 ROOT = ZOO.parents[1]
-sys.path[:0] = [str(ROOT / "test" / "python"), str(ROOT / "python")]
+sys.path[:0] = [str(ROOT / "test/python/support"), str(ROOT / "python")]
 from exporter import exported, networks  # noqa: E402
 from programs import PROGRAM  # noqa: E402
 from targets import DESCRIBED, MASKED, STRICT  # noqa: E402
