@@ -31,11 +31,13 @@ def test_scripts(script, tmp_path):
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
 
 
-@pytest.mark.parametrize("file", sorted((SCRIPTS.parent / "old_programs").glob("*.py")), ids=lambda path: path.stem)
-def test_old_programs(file):
-    """Files in the form of the old package's tests: each runs as it is."""
-    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", file)
-    assert done.returncode == 0 and " passed" in done.stdout, done.stdout + done.stderr
+def test_old_programs():
+    """Files in the form of the old package's tests run as they are."""
+    files = sorted((SCRIPTS.parent / "old_programs").glob("*.py"))
+    done = run("-m", "pytest", "-v", "-p", "no:cacheprovider", *files)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for file in files:
+        assert re.search(rf"{file.name}::\S+ PASSED", done.stdout), f"no test of {file.name} passed"
 
 
 def test_pytest_under_compat(tmp_path):

@@ -1,5 +1,6 @@
 """dev/check_layers accepts the tree, and names what is planted in a copy of it."""
 
+import contextlib
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,29 @@ from programs import ROOT
 
 def check(root):
     return subprocess.run([sys.executable, ROOT / "dev/check_layers", root], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A copy of the sources, for planting files in it."""
+    root = tmp_path_factory.mktemp("tree") / "relay"
+    shutil.copytree(ROOT / "src/relay", root)
+    return root
+
+
+@contextlib.contextmanager
+def planted(root, name, include):
+    """A file with one include, as long as the context lasts."""
+    file = root / name
+    is_new = not file.parent.exists()
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"// A comment.\n#include {include}\n")
+    try:
+        yield file
+    finally:
+        file.unlink()
+        if is_new:
+            file.parent.rmdir()
 
 
 def test_the_tree_is_in_order():
@@ -30,15 +54,11 @@ def test_the_tree_is_in_order():
         ("nowhere/planted.cpp", "<vector>", "is in no layer"),
     ],
 )
-def test_a_planted_include_is_named(tmp_path, file, include, complaint):
-    root = tmp_path / "relay"
-    shutil.copytree(ROOT / "src/relay", root)
-    planted = root / file
-    planted.parent.mkdir(parents=True, exist_ok=True)
-    planted.write_text(f"// A comment.\n#include {include}\n")
-    result = check(root)
+def test_a_planted_include_is_named(tree, file, include, complaint):
+    with planted(tree, file, include) as path:
+        result = check(tree)
     assert result.returncode == 1
-    assert str(planted) in result.stdout and complaint in result.stdout
+    assert str(path) in result.stdout and complaint in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -52,12 +72,9 @@ def test_a_planted_include_is_named(tmp_path, file, include, complaint):
         ("ir/planted.cpp", "<unordered_map>"),
     ],
 )
-def test_what_is_allowed_passes(tmp_path, file, include):
-    root = tmp_path / "relay"
-    shutil.copytree(ROOT / "src/relay", root)
-    (root / file).parent.mkdir(parents=True, exist_ok=True)
-    (root / file).write_text(f"#include {include}\n")
-    result = check(root)
+def test_what_is_allowed_passes(tree, file, include):
+    with planted(tree, file, include):
+        result = check(tree)
     assert result.returncode == 0, result.stdout
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -149,16 +150,24 @@ def test_progress_above_two_seconds(tmp_path):
     assert "compiling" not in on_terminal("--quiet", "run", program, "--no-cache", seconds=4)
 
 
+def processor_seconds(pid):
+    """The processor time that a process has used, all its threads together."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_ctrl_c_ends_a_compilation(tmp_path):
     process = subprocess.Popen(
         [PROGRAM, "run", slow(tmp_path / "m.relay"), "--no-cache"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     time.sleep(0.5)
     assert process.poll() is None, process.communicate()
-    begin = time.time()
+    before = processor_seconds(process.pid)
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == -signal.SIGINT  # a shell says 130
-    assert time.time() - begin < 0.2 or os.getloadavg()[0] > 2
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == -signal.SIGINT  # a shell says 130
+    assert used.ru_utime + used.ru_stime - before < 0.2
 
 
 def test_ctrl_c_in_python(tmp_path):
@@ -166,18 +175,18 @@ def test_ctrl_c_in_python(tmp_path):
 import os, signal, threading, time, relay
 module = relay.load({str(slow(tmp_path / "m.relay"))!r})
 sent = []
-threading.Timer(0.5, lambda: (sent.append(time.time()), os.kill(os.getpid(), signal.SIGINT))).start()
+threading.Timer(0.5, lambda: (sent.append(time.process_time()), os.kill(os.getpid(), signal.SIGINT))).start()
 try:
     relay.compile(module)
     print("compiled")
 except KeyboardInterrupt:
-    print("after", time.time() - sent[0])
+    print("after", time.process_time() - sent[0])
 print(relay.compile(relay.parse({DENSE!r})).executor)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("after ") and done.stdout.endswith("graph\n"), done.stdout
-    assert float(done.stdout.split()[1]) < 0.2 or os.getloadavg()[0] > 2
+    assert float(done.stdout.split()[1]) < 0.2
 
 
 def test_run_json(dense, tmp_path):

@@ -390,9 +390,9 @@ def test_compiling_takes_time_in_proportion():
                 if i % 3
                 else relay.add(relay.multiply(x, y), relay.sum(relay.multiply(x, x)))
             )
-        begin = time.perf_counter()
+        begin = time.process_time()
         relay.compile(relay.module(x), threads=1)
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
     few = min(seconds(600) for _ in range(2))
     assert min(seconds(1800) for _ in range(2)) < 5 * few
@@ -420,9 +420,9 @@ def pieces(n):
 )
 def test_many_arrays_in_one_kernel_compile_in_seconds(of_many):
     """A second or less each; what took time with the square or the cube of their number took a minute."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     relay.compile(relay.module(of_many(400)), threads=1)
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 10
 
 
 def test_a_pass_context_reaches_the_compiler():

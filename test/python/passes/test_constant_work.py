@@ -38,12 +38,12 @@ def sums(count, n):
 
 
 def test_work_on_few_bytes_is_left_to_runs():
-    start = time.monotonic()
+    start = time.process_time()
     relay.compile(products(1, 2048))
-    once = time.monotonic() - start
-    start = time.monotonic()
+    once = time.process_time() - start
+    start = time.process_time()
     compiled = relay.compile(products(40, 2048))  # 40 times 17 billion operations
-    assert time.monotonic() - start < 20 + 3 * once
+    assert time.process_time() - start < 20 + 3 * once
     assert compiled.report["constants"]["steps"] <= 3
 
 

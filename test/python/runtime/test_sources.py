@@ -77,7 +77,7 @@ def wrong(given, *words):
         (b"\x80\x02}", ["pickle"]),
         (b"\x89RELAY\r\n and nothing more", ["<bytes>"]),
         (DENSE, ["relay.parse"]),
-        (io.StringIO("x"), ["open as text"]),
+        pytest.param(io.StringIO("x"), ["open as text"], id="a text stream"),
         (relay.var("x"), ["relay.IRModule"]),
     ],
     ids=str,
