@@ -1,7 +1,11 @@
 # Unit tests: one program a layer, relay_test_<layer>, made of its *_test.cpp and linked to what the layer may use.
 # Fuzzers: one program a file of test/fuzz/, relay_<file>. Benchmarks: one program a file of bench/, relay_<file>;
 # libraries.cpp is a part of relay_operators. Tools of the Python tests: one program a file of test/tools/, relay_<file>.
-find_package(GTest REQUIRED)
+find_package(GTest)
+if(NOT GTest_FOUND) # dev/setup product does not install it
+  message(STATUS "GoogleTest is not here: no tests")
+  return()
+endif()
 
 # test/test_main.cpp goes to the repository's root first, so that tests open golden files as "src/relay/..." from
 # wherever they are started, and RELAY_SOURCE_DIR does not make objects depend on the checkout.

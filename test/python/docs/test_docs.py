@@ -10,64 +10,26 @@ lines, within a line for the rest of a word or more. After the word console:
     no-run     not run: it needs minutes, a network or root
 
 A fenced block ```python is run, the blocks of a page in one interpreter; a block ```text right after it is what it
-prints.
+prints. Each model that a page compiles is also taken from the cache, saved and loaded, with the same results
+(four_ways.py).
 
 A block of any language with a path, as in ```cpp examples/custom_op/mean_abs_norm.cpp, is a part of that file.
 
     RELAY_BLESS=1 .venv/bin/python -m pytest -q test/python/docs/test_docs.py        rewrites the pages
 """
 
-import dataclasses
 import os
 import re
 import subprocess
 import sys
 
 import pytest
+from pages import PAGES, blocks_of, commands_of
 from programs import ROOT, needs_program
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]
 BLESS = bool(os.environ.get("RELAY_BLESS"))
 DONE = "<<end of block>>"
-
-
-@dataclasses.dataclass
-class Block:
-    info: list[str]  # the words after ```
-    line: int  # of the first line inside
-    text: list[str]
-
-    @property
-    def language(self):
-        return self.info[0] if self.info else ""
-
-
-def blocks_of(lines):
-    found, inside = [], None
-    for number, line in enumerate(lines):
-        if inside is None and line.startswith("```"):
-            inside = Block(line[3:].split(), number + 1, [])
-        elif inside is not None and line.startswith("```"):
-            found.append(inside)
-            inside = None
-        elif inside is not None:
-            inside.text.append(line)
-    assert inside is None, f"the block of line {inside.line} has no end"
-    return found
-
-
-def commands_of(block):
-    """[command, what the page says it prints]"""
-    found = []
-    for line in block.text:
-        if found and found[-1][0].endswith("\\") and not found[-1][1]:
-            found[-1][0] += "\n" + line.removeprefix("> ")
-        elif line.startswith("$ "):
-            found.append([line[2:], []])
-        else:
-            assert found, f"line {block.line}: a console block starts with a command: $ ..."
-            found[-1][1].append(line)
-    return found
+SUPPORT = str(ROOT / "test/python/support")
 
 
 def matches(printed, wanted):
@@ -98,6 +60,7 @@ class Page:
         self.path, self.lines = path, path.read_text().splitlines()
         self.python = None
         self.edits = []  # (first line, line after the last, new lines)
+        self.cache = folder / "cache"
         self.environment = {**os.environ, "TMP": str(folder), "PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"}
         for name in ("RELAY_BLESS", "RELAY_THREADS"):
             self.environment.pop(name, None)
@@ -129,10 +92,22 @@ class Page:
             self.expect(f"$ {command}", done.stdout.splitlines(), wanted, line + 1 + command.count("\n"))
             line += 1 + command.count("\n") + len(wanted)
 
+    def answer(self, code):
+        """The lines that the interpreter of the page prints for this code."""
+        self.python.stdin.write("\n".join([*code, DONE, ""]))
+        self.python.stdin.flush()
+        printed = []
+        for line in self.python.stdout:
+            if line.rstrip("\n") == DONE:
+                break
+            printed.append(line.rstrip("\n"))
+        return printed
+
     def run_python(self, block, wanted):
         if self.python is None:
             loop = (
-                "import sys, traceback\n"
+                f"import sys, traceback\nsys.path.append({SUPPORT!r})\n"
+                "import four_ways\nsys.path.pop()\n"
                 "scope, code = {}, ''\n"
                 "for line in sys.stdin:\n"
                 f"    if line != {DONE + chr(10)!r}:\n"
@@ -145,15 +120,10 @@ class Page:
                 f"    print({DONE!r}, flush=True)\n"
                 "    code = ''\n"
             )
-            self.python = subprocess.Popen([sys.executable, "-c", loop], cwd=ROOT, env=self.environment, text=True,
+            environment = {**self.environment, "RELAY_CACHE": str(self.cache)}
+            self.python = subprocess.Popen([sys.executable, "-c", loop], cwd=ROOT, env=environment, text=True,
                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
-        self.python.stdin.write("\n".join([*block.text, DONE, ""]))
-        self.python.stdin.flush()
-        printed = []
-        for line in self.python.stdout:
-            if line.rstrip("\n") == DONE:
-                break
-            printed.append(line.rstrip("\n"))
+        printed = self.answer(block.text)
         text = "\n".join(printed)
         assert self.python.poll() is None and "FAILED" not in printed, f"{self.where(block.line)}:\n{text}"
         if wanted is not None:
@@ -174,6 +144,10 @@ class Page:
                     end = block.line + len(block.text)
                     follows = after is not None and after.language == "text" and after.line - end <= 3
                     self.run_python(block, after if follows else None)
+            code = [line for block in blocks if block.language == "python" for line in block.text]
+            if any("compile(" in line or "build(" in line for line in code):
+                [checked] = self.answer(["import four_ways", "print(four_ways.checked)"])
+                assert int(checked) > 0, "no model of the page was compared with its other ways"
         finally:
             if self.python is not None:
                 self.python.stdin.close()

@@ -1,5 +1,5 @@
 """A model behaves the same whether it was compiled now, found in the cache, saved or loaded; its artifact has the same
-bytes.
+bytes. test_docs.py tests the same of the models in Python on the pages.
 """
 
 import json
@@ -13,8 +13,8 @@ import time
 
 import numpy as np
 import pytest
+from pages import PAGES, blocks_of, commands_of
 from programs import ROOT
-from test_docs import PAGES, blocks_of, commands_of
 
 import relay
 
@@ -107,81 +107,6 @@ def test_a_command_of_the_pages_gives_the_same_in_four_ways(words, tmp_path, mon
     assert "from the cache" in cached.stderr and "from the cache" not in stored.stderr
     assert fresh.stdout
     assert fresh.stdout == stored.stdout == cached.stdout == loaded.stdout, verb
-
-
-def python_pages():
-    for page in PAGES:
-        blocks = [b for b in blocks_of(page.read_text().splitlines()) if b.language == "python"]
-        if any("compile(" in line or "build(" in line for b in blocks for line in b.text):
-            yield pytest.param(["\n".join(b.text) for b in blocks], id=page.name)
-
-
-FOUR_WAYS = """
-import os, sys, tempfile
-import numpy as np
-import relay
-from relay.compiled import Compiled
-
-compile_now, call, kept = relay.compile, Compiled.__call__, {}
-checked = 0
-
-def compile_in_ways(model, *args, **options):
-    global checked
-    made = compile_now(model, *args, **options)
-    ways = []
-    # .pt2: refused, with a reason
-    if isinstance(model, str) and not model.endswith(".pt2") and not options.get("cache"):
-        ways += [compile_now(model, *args, **{**options, "cache": True}) for _ in range(2)]
-        assert ways[1].cached
-    path = os.path.join(tempfile.mkdtemp(), "model.rart")
-    made.save(path)
-    kept[id(made)] = made, [*ways, relay.load(path)]
-    for other in kept[id(made)][1]:
-        assert (other.inputs, other.outputs) == (made.inputs, made.outputs)
-        checked += 1
-    return made
-
-def same(a, b):
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(same, a, b))
-    return np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else str(a) == str(b)
-
-def result(model, args, options):
-    try:
-        return call(model, *args, **options)
-    except relay.CompileError as error:
-        return error
-
-def call_in_ways(self, *args, **options):
-    global checked
-    got = result(self, args, options)
-    for other in kept.get(id(self), (None, ()))[1]:
-        assert same(got, result(other, args, options)), "another result"
-        checked += 1
-    if isinstance(got, Exception):
-        raise got
-    return got
-
-relay.compile, Compiled.__call__ = compile_in_ways, call_in_ways
-scope = {}
-for block in sys.stdin.read().split("\\0"):
-    exec(compile(block, "page", "exec"), scope)
-print("checked", checked)
-"""
-
-
-@pytest.mark.parametrize("blocks", list(python_pages()))
-def test_a_model_in_python_of_the_pages_gives_the_same_in_four_ways(blocks, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", FOUR_WAYS],
-        input="\0".join(blocks),
-        cwd=ROOT,
-        env={**os.environ, "TMP": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert int(done.stdout.split()[-1]) > 0
 
 
 def without_times(report):
