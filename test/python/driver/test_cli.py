@@ -479,11 +479,12 @@ def test_bench_beside_pytorch(tmp_path):
         assert 1e-9 < engine["rms_error"] < 1e-7
 
 
-def test_every_seed_draws_a_network():
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 200), marks=pytest.mark.slow)], ids=str)
+def test_every_seed_draws_a_network(seeds):
     pytest.importorskip("torch")
     from relay import random_net
 
-    for seed in range(200):
+    for seed in seeds:
         random_net.Draw(seed).network()
 
 

@@ -70,7 +70,7 @@ def test_mutators_rebuild_every_kind():
     assert changed == relay.parse(expected), f"{changed}\n{relay.parse(expected)}"
 
 
-@pytest.mark.parametrize("depth", [100_000])
+@pytest.mark.parametrize("depth", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_deep_chains(depth):
     x = relay.var("x", shape=(1,))
     e = x

@@ -102,7 +102,12 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+LONG = "a closure that grows"  # takes ten seconds to reach the limit
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == LONG else name for name in PROGRAMS]
+)
 def test_partial_evaluation_ends(name):
     definitions, body, n = PROGRAMS[name]
     text = f'#[version = "0.0.5"]\n{definitions}\ndef @main(%n: int32) -> int32 {{ {body} }}'

@@ -164,14 +164,15 @@ for path in sys.argv[2:]:
 """
 
 
-def test_artifacts_are_byte_equal_in_all_processes(tmp_path):
+@pytest.mark.parametrize("processes", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_artifacts_are_byte_equal_in_all_processes(processes, tmp_path):
     models = [*EXAMPLES, *networks(tmp_path)]
     assert len(models) > 25
     said = [
         subprocess.run(
             [sys.executable, "-c", PROGRAM, tmp_path / f"{i}.rart", *models], capture_output=True, text=True, check=True
         ).stdout.splitlines()
-        for i in range(5)
+        for i in range(processes)
     ]
     different = [lines[0].split()[1] for lines in zip(*said, strict=True) if len(set(lines)) > 1]
     assert not different
