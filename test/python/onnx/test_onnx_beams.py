@@ -3,6 +3,7 @@ Runtime; and NGramRepeatBlock, which forbids words as it does."""
 
 import numpy as np
 import pytest
+from forms import with_long_form
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -42,10 +43,17 @@ def check(model, *tries):
             np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("seed", "eos", "beams", "returned"), [(1, 2, 3, 2), (1, 9, 4, 4), (2, 9, 2, 1), (5, 6, 1, 1)])
-@pytest.mark.parametrize("early", [0, 1])
-def test_search(seed, eos, beams, returned, early):
+SEARCHES = [(1, 2, 3, 2), (1, 9, 4, 4), (2, 9, 2, 1), (5, 6, 1, 1)]
+# Each of them once, with early stopping in turn.
+SHORT = [(*search, number % 2) for number, search in enumerate(SEARCHES)]
+
+
+@pytest.mark.parametrize(
+    "search", with_long_form([(*one, early) for early in (0, 1) for one in SEARCHES], SHORT.__contains__), ids=str
+)
+def test_search(search):
     """With sequences that end early, all of them or some, and paddings in front."""
+    seed, eos, beams, returned, early = search
     check(
         model_of(seed, eos, beams, returned, outputs=2, early_stopping=early),
         *({"input_ids": ids, "max_length": ints(most)} for ids in PROMPTS for most in (6, 12)),

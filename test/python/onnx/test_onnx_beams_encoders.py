@@ -1,7 +1,10 @@
 """com.microsoft.BeamSearch of decoders that have encoders, as T5 and Whisper are exported, against ONNX Runtime."""
 
+import itertools
+
 import numpy as np
 import pytest
+from forms import with_long_form
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -53,12 +56,18 @@ def check(model, *tries, executors=("aot",)):
                 np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("graphs", [{}, {"first_step": False}, {"hidden": True}])
+GRAPHS = [{}, {"first_step": False}, {"hidden": True}]
+SEARCHES = [(1, 2, 3, 2, 0), (2, 9, 4, 4, 1), (3, 6, 1, 1, 0)]
+
+
 @pytest.mark.parametrize(
-    ("seed", "eos", "beams", "returned", "early"), [(1, 2, 3, 2, 0), (2, 9, 4, 4, 1), (3, 6, 1, 1, 0)]
+    "pair",
+    with_long_form(itertools.product(range(3), range(3)), lambda pair: pair[0] == pair[1]),
+    ids=lambda pair: f"graphs{pair[0]}-search{pair[1]}",
 )
-def test_words(graphs, seed, eos, beams, returned, early):
+def test_words(pair):
     """The encoder makes the first step or not; paddings in front; one compilation for several lengths."""
+    graphs, (seed, eos, beams, returned, early) = GRAPHS[pair[0]], SEARCHES[pair[1]]
     check(
         model_of(seed, eos, beams, returned, graphs=graphs, early_stopping=early),
         *({"input_ids": ids, "max_length": ints(most)} for ids in PROMPTS for most in (5, 11)),
@@ -89,9 +98,16 @@ def test_what_is_said_of_words(graphs):
     check(model, {"input_ids": PROMPTS[0], **given})
 
 
-@pytest.mark.parametrize("op", ["BeamSearch", "WhisperBeamSearch"])
-@pytest.mark.parametrize("hidden", [False, True])
-def test_sound(op, hidden):
+@pytest.mark.parametrize(
+    "form",
+    with_long_form(
+        itertools.product(["BeamSearch", "WhisperBeamSearch"], [False, True]),
+        lambda form: form in (("BeamSearch", False), ("WhisperBeamSearch", True)),
+    ),
+    ids=str,
+)
+def test_sound(form):
+    op, hidden = form
     draw = np.random.default_rng(4)
     graphs = {"speech": True, "hidden": hidden}
     features = [draw.standard_normal((b, WIDTH, n)).astype(np.float32) for b, n in ((2, 6), (1, 3))]

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from forms import with_long_form
 
 import relay
 
@@ -105,9 +106,7 @@ LEFT = {
 LONG = "a closure that grows"  # takes ten seconds to reach the limit
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name == LONG else name for name in PROGRAMS]
-)
+@pytest.mark.parametrize("name", with_long_form(PROGRAMS, lambda name: name != LONG))
 def test_partial_evaluation_ends(name):
     definitions, body, n = PROGRAMS[name]
     text = f'#[version = "0.0.5"]\n{definitions}\ndef @main(%n: int32) -> int32 {{ {body} }}'

@@ -5,6 +5,7 @@ import sys
 import warnings
 
 import pytest
+from forms import with_long_form
 from memory import allocated
 
 import relay
@@ -94,9 +95,7 @@ GENERATORS = {
 SHORT = ("GPT2LMHeadModel", "T5ForConditionalGeneration")
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in GENERATORS]
-)
+@pytest.mark.parametrize("name", with_long_form(GENERATORS, SHORT.__contains__))
 def test_generation_with_kept_keys_and_values(name, tmp_path, monkeypatch):
     settings, inputs = GENERATORS[name]
     wanted = saved(tmp_path, name, **settings)
