@@ -2,6 +2,7 @@
 sizes what eager PyTorch does. No graph falls back."""
 
 import pytest
+from forms import with_long_form
 
 import relay
 
@@ -116,7 +117,8 @@ def check(function, inputs):
         assert_equal(model(*given), flat[0] if len(flat) == 1 else flat)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+# PyTorch takes ten seconds to trace each of these, and traces running minima as it does running maxima.
+@pytest.mark.parametrize("name", with_long_form(FUNCTIONS, lambda name: name != "running minima"))
 def test_functions(name, compilations):
     check(FUNCTIONS[name], [(torch.randn(2, 3, 10, 12),), (torch.randn(3, 3, 7, 9),)])
     assert len(compilations) == 1
