@@ -14,9 +14,9 @@ add_library(relay_test_main STATIC EXCLUDE_FROM_ALL test/test_main.cpp)
 target_link_libraries(relay_test_main PUBLIC GTest::gtest)
 target_compile_definitions(relay_test_main INTERFACE "RELAY_SOURCE_DIR=\".\"")
 
-# Layers whose tests take long, as NAME:SHARDS:SECONDS: they run as several ctest entries, to use all cores, of so many
-# seconds each.
-set(RELAY_SLOW_LAYERS lower:2:60 exec:2:60 driver:2:60)
+# Layers whose tests take long, as NAME:SHARDS:SECONDS. They run as several ctest entries, to use all cores, which take
+# these seconds each.
+set(RELAY_SLOW_LAYERS transform:2:30 driver:2:20)
 
 # Test programs spend their time in the libraries, which stay as optimised as they are.
 function(relay_test_program target)
@@ -50,7 +50,7 @@ foreach(folder ${RELAY_LAYERS})
                            ENVIRONMENT "GTEST_TOTAL_SHARDS=${CMAKE_MATCH_1};GTEST_SHARD_INDEX=${index}")
     endforeach()
   else()
-    relay_add_test(${layer} 1 relay_test_${layer} --gtest_brief=1)
+    relay_add_test(${layer} 5 relay_test_${layer} --gtest_brief=1)
   endif()
 endforeach()
 
@@ -92,9 +92,9 @@ target_link_libraries(relay_without_vm PRIVATE relay_runtime_aot)
 set_target_properties(relay_without_vm PROPERTIES LINKER_LANGUAGE CXX)
 
 if(TARGET relay_fuzz_schedules)
-  # The schedule fuzzer in short form: 2,000 cases. `make test-long` runs many more.
-  foreach(first 1 1001)
-    relay_add_test(fuzz_schedules.from${first} 60 relay_fuzz_schedules --seed ${first} --cases 1000)
+  # The schedule fuzzer in short form: 1,000 cases. `make test-long` runs many more, these among them.
+  foreach(first 1 501)
+    relay_add_test(fuzz_schedules.from${first} 20 relay_fuzz_schedules --seed ${first} --cases 500)
   endforeach()
   # Groups for several calls at once; a tenth as fast with sanitizers.
   if(RELAY_SANITIZE)
@@ -102,26 +102,26 @@ if(TARGET relay_fuzz_schedules)
   else()
     set(batched_cases 500)
   endif()
-  relay_add_test(fuzz_schedules.batched 30 relay_fuzz_schedules --batched --cases ${batched_cases})
+  relay_add_test(fuzz_schedules.batched 20 relay_fuzz_schedules --batched --cases ${batched_cases})
   # Cases that it once failed.
   foreach(seed 5550 7772 23450 65419 68161 83559 85231)
     relay_add_test(fuzz_schedules.seed${seed} 1 relay_fuzz_schedules --seed ${seed} --cases 1)
   endforeach()
 endif()
 
-# The same of the program fuzzer: 1,000 programs, and every pair of kinds of nodes.
+# The same of the program fuzzer: 500 programs, and every pair of kinds of nodes.
 if(TARGET relay_fuzz_programs)
-  relay_add_test(fuzz_programs 30 relay_fuzz_programs --cases 1000)
+  relay_add_test(fuzz_programs 60 relay_fuzz_programs --cases 500)
 endif()
 
 # 600 programs, each after a random order of passes and one pass alone; `make test-passes` runs 20,000.
 if(TARGET relay_fuzz_passes)
-  relay_add_test(fuzz_passes 30 relay_fuzz_passes --cases 600)
+  relay_add_test(fuzz_passes 5 relay_fuzz_passes --cases 600)
 endif()
 
 # Random networks for all targets, lowered only; `make test-long` lowers 3,000.
 if(TARGET relay_fuzz_networks)
-  relay_add_test(fuzz_networks 30 relay_fuzz_networks --cases 60)
+  relay_add_test(fuzz_networks 15 relay_fuzz_networks --cases 60)
 endif()
 
 # The examples that are C and C++ programs, as their readers build them.
