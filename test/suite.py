@@ -1,4 +1,5 @@
-"""What the runs of foreign test suites share (test/onnx, test/torch): processes that run cases, reasons of failures."""
+"""Shared parts of the runners of foreign test suites (test/onnx, test/torch): processes that run cases, and reasons of
+failures."""
 
 import collections
 import multiprocessing
@@ -10,7 +11,7 @@ import time
 
 
 def reason_of(error):
-    """One line that is the same for failures alike: names, numbers and types are left out."""
+    """Summarises a failure in a line without names, numbers and types, so that similar failures have the same line."""
     text = str(error).strip()
     found = re.search(r"error\[(R\d+)\]: (.*)", text)
     line = found.group(2) if found else (text.splitlines() or [type(error).__name__])[0]

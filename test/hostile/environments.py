@@ -33,7 +33,7 @@ def shell(script, *arguments):
 
 
 def can_mount():
-    """Whether a process may have file systems of its own: not in every container."""
+    """True if a process may mount file systems of its own, which not every container allows."""
     script = "mount -t tmpfs hostile /tmp"
     return subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True).returncode == 0
 

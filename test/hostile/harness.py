@@ -1,8 +1,8 @@
-"""What a hostile kind is, how it is run, and what holds for every one of them.
+"""Hostile kinds: their definition, how they run, and the rules that hold for all of them.
 
-A kind is one line: its name, what it attacks, what must be answered, and a function that makes a variant of it. The
-answer is written down from what the documentation promises, never from what a run gave. Whatever the answer: no signal,
-no time out, no word of an internal error, and nothing on stderr that a terminal would obey or a person would not read.
+A kind is one line: its name, what it attacks, the required answer, and a function that makes a variant. The required
+answer comes from the documentation, never from the output of a run. Every answer must be free of signals, time-outs,
+internal errors, and control characters on stderr that a terminal would obey.
 """
 
 import dataclasses
@@ -73,7 +73,7 @@ def either(codes="R0", words=""):
 
 
 def silent():
-    """It ends by itself; there is nobody to tell."""
+    """The program ends by itself and has no one to report to."""
     return Answer((0, 1, 2), silent=True)
 
 
@@ -94,8 +94,7 @@ class Run:
 
 
 class Variant:
-    """One of the variants of a kind: the first is the smallest, the last the largest; seeded by kind, number and
-    seed."""
+    """A variant of a kind: the first is the smallest, the last the largest. Kind, number and seed determine it."""
 
     def __init__(self, kind, index, count, seed, folder, program):
         self.index, self.count, self.folder, self.program_path = index, count, folder, program
@@ -161,7 +160,7 @@ def surroundings(changes=None):
     return {name: value for name, value in env.items() if value is not None}
 
 
-# What the system refuses is refused, not reported: the program has to cope with it.
+# The allocator returns null instead of reporting an error, because the program has to cope with that.
 SANITIZED = {"ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=16384"}
 
 
@@ -180,7 +179,7 @@ REPEATED = re.compile(rf"([^\s])\1{{{ECHO}}}")
 
 
 def wrong_with(kind, run, status, out, err):
-    """What is wrong with how a run ended, or nothing."""
+    """Returns the fault in the way that a run ended, or None."""
     err = b"".join(line for line in err.splitlines(True) if b"AddressSanitizer failed to allocate" not in line)
     said = err.decode(errors="replace")
     if status < 0 or status >= 128:
@@ -208,7 +207,7 @@ def wrong_with(kind, run, status, out, err):
 
 
 def run_variant(kind, index, count, seed, program=None, sanitized=False):
-    """What is wrong with this variant, or nothing; and what it said."""
+    """Returns the fault of this variant, or None, and the text that it printed."""
     program = program or BIN / "relay"
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hostile"))
     try:

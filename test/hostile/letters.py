@@ -1,4 +1,4 @@
-"""Hostile letters: what is no Relay text, or hardly; its metadata, weights and schedules."""
+"""Hostile texts: broken and borderline Relay programs, with their metadata, weights and schedules."""
 
 import os
 
@@ -334,7 +334,7 @@ def sound_weights():
 
 
 def weights_elsewhere(v):
-    """Sound weights outside of the program's folder, by a path or a link that leads there; or what is no file."""
+    """Sound weights outside the program's folder, by a path or a link that leads there; or no file at all."""
     outside = v.folder / "outside"
     outside.mkdir()
     (outside / "w").write_bytes(sound_weights())

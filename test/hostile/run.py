@@ -1,6 +1,6 @@
 """Runs hostile kinds: python test/hostile/run.py [--only WORDS] [--seed N] [--variants N] [--list]
 
-make test-hostile runs all of them; test/python/test_hostile.py one variant of those that are quick.
+make test-hostile runs all of them; test/python/security/test_hostile.py one variant of those that are quick.
 """
 
 import argparse

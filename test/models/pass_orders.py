@@ -41,7 +41,7 @@ def error_of(got, want) -> float:
 
 
 def after(module, order, inputs, want) -> tuple[str, float]:
-    """What is wrong after the passes, if something is refused or of another form; and the error."""
+    """Returns the message if the module is refused or its results have another form after the passes; and the error."""
     try:
         compiled = relay.compile(relay.run_passes(module, order))
     except relay.CompileError as error:

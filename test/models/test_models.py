@@ -60,7 +60,7 @@ def photograph(size, seed):
 
 
 def draw_inputs(ports, seed):
-    """What the network was made for: photographs for the line detector, else values around zero."""
+    """Inputs that suit the network: photographs for the line detector, otherwise values around zero."""
     random = np.random.default_rng(seed)
     inputs = []
     for port in ports:
@@ -146,7 +146,7 @@ def test_model(name, capsys):
 
 @pytest.mark.parametrize("name", ALL)
 def test_bits_do_not_depend_on_threads(name):
-    """One, two and three threads, of a pool that has three on any machine."""
+    """Results are equal for 1, 2 and 3 threads, from a pool that has three on any machine."""
     code = f"""
 import sys
 sys.path[:0] = [{str(ROOT / "test" / "models")!r}]
@@ -170,7 +170,7 @@ def test_the_memory_plan_is_near_the_lower_bound(name):
 
 
 def label(node):
-    """As messages and reports name a node."""
+    """The name of a node in messages and reports."""
     op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
     return f"{op} '{node.name}'" if node.name else f"{op} that makes '{next(o for o in node.output if o)}'"
 
@@ -201,7 +201,7 @@ def test_every_node_is_accounted_for(name):
 @pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e30, 1e10, 1e-40], ids=str)
 @pytest.mark.parametrize("name", ["fr_detect", "mlsd_320x320_tiny", "resnet18", "mobilenet_v2"])
 def test_planted_values_come_out_where_float32_puts_them(name, value):
-    """One pixel of an input; the reference is the evaluator in single precision, which sums directly."""
+    """Plants a value in a pixel of an input. The reference is the evaluator in single precision, which sums directly."""
     file, module, _ = fetched(name)
     ours = relay.compile(module)
     inputs = draw_inputs(ours.inputs, 0)

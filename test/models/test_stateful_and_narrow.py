@@ -25,7 +25,7 @@ def session(file):
 
 
 def largest_difference(got, want):
-    """Of any result, as a part of its largest value."""
+    """The largest difference in any result, relative to the largest value of that result."""
     pairs = list(zip(as_tuple(got), want, strict=True))
     assert [np.shape(a) for a, _ in pairs] == [b.shape for _, b in pairs]
     return max(np.abs(np.asarray(a, np.float64) - b).max() / max(np.abs(b).max(), 1e-30) for a, b in pairs)

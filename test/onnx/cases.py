@@ -78,13 +78,12 @@ def _deciding(model):
 
 
 def _is_list(port):
-    """Whether the input is a sequence or optional."""
+    """True if the input is a sequence or optional."""
     return port.type.WhichOneof("value") in ("sequence_type", "optional_type")
 
 
 def list_shapes(model, given):
-    """As relay.load() takes them: how many tensors of which shapes each sequence has, and whether what is optional is
-    there."""
+    """The shapes of the tensors in each sequence, and the presence of optional inputs, in the form of relay.load()."""
     shapes = {}
     for port in model.graph.input:
         if _is_list(port):
@@ -95,8 +94,8 @@ def list_shapes(model, given):
 
 
 def list_ranks(model, given, results):
-    """Of sequences and optional inputs, how many axes their tensors have where the model does not say it; of sequences
-    without tensors, how many those have that the model puts into one."""
+    """The numbers of axes of the tensors in sequences and optional inputs, if the model does not state them. An empty
+    sequence has the number of a tensor that the model puts into one."""
     shapes = {}
     made = [one[0] for one in results if isinstance(one, list) and one]
     for port in model.graph.input:
@@ -108,7 +107,7 @@ def list_ranks(model, given, results):
 
 
 def find_cases():
-    """Of an example that is a function expanded, operator and deciding inputs are those of the example itself."""
+    """Collects all examples. An expanded function has the operator and the deciding inputs of its unexpanded form."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # they divide by zero on purpose
         found = [(kind, test) for kind in KINDS for test in load_model_tests(kind=kind)]
@@ -205,7 +204,7 @@ def _untold(port, value):
 
 # --- comparing --------------------------------------------------------------------------------------------------------
 def is_random(case):
-    """Whether numbers are drawn, so that only types and shapes can be compared."""
+    """True if the case draws random numbers, so that only types and shapes can be compared."""
     return case.name.startswith(("test_bernoulli", "test_training_dropout")) and "zero_ratio" not in case.name
 
 

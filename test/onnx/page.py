@@ -91,7 +91,7 @@ def _microsoft():
 MICROSOFT_TEXT = """## com.microsoft
 
 What ONNX Runtime's optimisers, its quantisers and exporters for it write. Each is compared with ONNX Runtime, or with
-its description where the processor backend has no kernel, in `test/python/test_onnx_microsoft*.py` and, for
+its description where the processor backend has no kernel, in `test/python/onnx/test_onnx_microsoft*.py` and, for
 those that run a graph, `test_onnx_generate.py` and `test_onnx_beams*.py`.
 `BeamSearch` takes decoders alone (GPT-2, `model_type` 0), of T5 (1) and of Whisper (2), `GreedySearch` decoders
 alone; the number of beams must be in the model. `Sampling` is imported where it draws from one word.

@@ -92,7 +92,7 @@ def main():
     parser.add_argument("--page", default=str(ROOT / "docs/onnx-support.md"))
     options = parser.parse_args()
     cases = [case for case in find_cases() if re.search(options.only, case.name)]
-    # Of a case that no input decides anything of, (b) is (a).
+    # (a) and (b) are the same for a case without deciding inputs.
     alike = {i for i, case in enumerate(cases) if not case.deciding}
     jobs = [(i, mode) for mode in options.mode for i in range(len(cases)) if mode == "a" or i not in alike]
     if options.mode == "b":

@@ -16,7 +16,8 @@ RTOL, ATOL = 2e-3, 2e-4
 
 
 def difference(got, expected):
-    """What is wrong with a result, or nothing. Relative to the greatest magnitude too, since sums cancel."""
+    """Describes the difference between two results, or returns "". Tolerances are also relative to the greatest
+    magnitude, because sums cancel."""
     got = np.asarray(got)
     if (got.shape, got.dtype) != (expected.shape, expected.dtype):
         return f"{got.dtype}{list(got.shape)}, not {expected.dtype}{list(expected.shape)}"
@@ -36,8 +37,9 @@ def difference(got, expected):
 
 
 def fault(model, outputs=None):
-    """What is wrong with a model in Relay: ("wrong" or "refused" or "crash", words), or nothing; in a process of its
-    own, which a crash may end. "only ONNX Runtime differs" where ONNX's own evaluator has Relay's result."""
+    """Returns the fault of a model in Relay, ("wrong" or "refused" or "crash", words), or None. The model runs in a
+    process of its own, which a crash may end. The words are "only ONNX Runtime differs" if ONNX's own evaluator agrees
+    with Relay."""
     import relay  # here, not in each child
 
     reads, writes = os.pipe()
@@ -90,8 +92,8 @@ def fault_here(relay, model, outputs):
 
 
 def agrees_with_onnx(model, name, result):
-    """Whether ONNX's own evaluator has this result of the node: ONNX Runtime has formulas that cancel, as of a variance
-    near zero."""
+    """True if ONNX's own evaluator has this result of the node. Formulas of ONNX Runtime may cancel, for example if a
+    variance is near zero."""
     node = next(one for one in model.nodes if name in one.output)
     made = {output for one in model.nodes for output in one.output}
     alone = reduced(model, [name], [given for given in node.input if given in made])

@@ -32,7 +32,7 @@ class Model:
     named: dict  # by input: names of its dimensions, None where the number stands
 
     def outputs(self):
-        """What no node reads."""
+        """The values that no node reads."""
         read = {name for node in self.nodes for name in node.input}
         return [name for node in self.nodes for name in node.output if name and name not in read]
 
@@ -61,7 +61,7 @@ def session(proto):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    # As written: what an optimiser does is its own matter.
+    # Without optimisations, which may have faults of their own.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
 

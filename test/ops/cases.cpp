@@ -1,4 +1,4 @@
-// Writes every operator's examples with the reference evaluator's results, for test/python/test_operators.py and
+// Writes every operator's examples with the reference evaluator's results, for test/python/operators/test_operators.py and
 // test/ops to compare with the operators' oracles:
 //
 //   relay_op_cases FOLDER [--edges] [operator]...

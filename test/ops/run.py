@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[1:1] = [str(ROOT / "test/python"), str(ROOT / "bench")]
+sys.path[1:1] = [str(ROOT / "test/python/support"), str(ROOT / "bench")]
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROOFS = HERE / "proofs.json"

@@ -21,7 +21,7 @@ def page(batch, height, width):
 
 
 def graphs(*sizes):
-    """Molecules of so many atoms each, every atom bound to the next: what a network over graphs takes."""
+    """Inputs of a network over graphs: molecules with these numbers of atoms, each atom bound to the next."""
     atoms = sum(sizes)
     bonds = np.stack([np.arange(atoms - 1), np.arange(1, atoms)])
     return {
@@ -42,7 +42,7 @@ SOUNDS = [
     {"waveforms": (2, 24000), "waveforms_lens": np.array([24000, 17000])},
 ]
 
-# Of each model its runs, all from one compilation: inputs by name, as shapes of random floats or as arrays.
+# The runs of each model, all from one compilation: inputs by name, as shapes of random floats or as arrays.
 RUNS = {
     "layout_cdla": [{"image": (1, 3, 800, 608)}],
     "ppocr_v6_det": [{"x": page(1, 320, 320)}, {"x": page(2, 96, 160)}],
@@ -127,7 +127,7 @@ RUNS = {
     "surfaces_validity": [{"input": (1, 4)}, {"input": (7, 4)}],
 }
 
-# Of the largest value of an output, how much may be different where it is more than float32 rounds: a quantised network
-# rounds what it multiplies to one of 256 steps, and a rounding before it decides which. ONNX Runtime without its own
-# optimisations differs from itself by 2e-3 (smart_turn) and 2e-2 (hibari, which has 77 such products).
+# Allowed differences, relative to the largest value of an output, for models that need more than the rounding of
+# float32. A quantised network rounds factors to one of 256 steps, and an earlier rounding decides which. ONNX Runtime
+# without its own optimisations differs from itself by 2e-3 (smart_turn) and 2e-2 (hibari, with 77 such products).
 TOLERANCES = {"smart_turn": 2e-3, "hibari": 6e-2}

@@ -1,5 +1,5 @@
 /* relay_without_vm ARTIFACT: loads it with the runtime that has no virtual machine, says what runs it, and runs it on ones when
- * it takes tensors of known shapes. For test/python/test_aot.py. */
+ * it takes tensors of known shapes. For test/python/language/test_programs.py. */
 #include <stdio.h>
 #include <stdlib.h>
 

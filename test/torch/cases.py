@@ -11,13 +11,13 @@ from torch.utils import _pytree as pytree
 DTYPES = (torch.float32, torch.int64, torch.bool)
 # A first sample each: the same code, other elements.
 FIRST_ONLY = (torch.int32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8)
-# What they give is not determined.
+# Operators whose results are undetermined.
 UNDETERMINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 PREFIXES = ("nn.functional.", "special.", "linalg.")
 
 
 class Call(torch.nn.Module):
-    """One call of an operator: its tensors are inputs, everything else is constant."""
+    """A call of an operator: its tensors are inputs, everything else is constant."""
 
     def __init__(self, function, args, kwargs):
         super().__init__()

@@ -124,7 +124,7 @@ TESTED = {
 
 
 def _without_samples(results):
-    """Of each such key: operators whose samples come to it, else the tests that have it."""
+    """A table of these keys: the operators whose samples reach each of them, otherwise the tests that cover it."""
     named = {name for info in cases.op_db for name in cases.names(info)}
     rows = ["| key | what comes to it |", "| --- | --- |"]
     for key in sorted(OPERATORS):

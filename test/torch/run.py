@@ -59,8 +59,8 @@ def differs(got, wanted):
             if not torch.equal(one, other):
                 return "gives other values"
             continue
-        # As torch.testing.assert_close; sums that come close to zero carry the rounding of their terms, which are as
-        # large as other elements.
+        # The tolerances of torch.testing.assert_close. Sums close to zero carry the rounding of their terms, which are
+        # as large as other elements.
         rtol, least = TOLERANCES.get(other.dtype, (1e-5, 1e-5))
         finite = other[torch.isfinite(other)].abs()
         largest = float(finite.max()) if finite.numel() else 0.0
@@ -77,7 +77,7 @@ def tensors_of(value):
 
 
 def without_places(case, got, wanted):
-    """Of equal elements, which comes first is not determined: the places must hold the values, and are left out."""
+    """Checks that the places hold the values, and removes the places: the order of equal elements is undetermined."""
     if case.op not in ("topk", "sort") or len(got) != 2 or wanted[0].dim() == 0:
         return got, wanted
     data, values, places = case.call.inputs()[0], *map(torch.as_tensor, got)
@@ -98,7 +98,7 @@ def is_random(node):
 
 
 def run_case(case, executor):
-    """ "passed", a reason, or why it is no case."""
+    """Returns "passed", the reason of the failure, or the reason to leave the case out."""
     inputs = case.call.inputs()
     with torch.no_grad():
         try:
@@ -137,7 +137,7 @@ class Recording(conversion.Conversion):
 
 
 def run_and_note(case, executor):
-    """What run_case says, and the keys that it has converted."""
+    """Returns the result of run_case and the keys that it converted."""
     graph.Conversion = Recording
     Recording.keys.clear()
     return run_case(case, executor), sorted(Recording.keys)

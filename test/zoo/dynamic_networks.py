@@ -248,7 +248,7 @@ def flat(cache):
 
 
 def gpt2_with_cache():
-    """One word behind those whose keys and values are given."""
+    """A step of one word, with the keys and values of the words before it as inputs."""
 
     def call(network, ids, *past):
         result = network(input_ids=ids, past_key_values=cache_of(past), use_cache=True)

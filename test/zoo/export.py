@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One network of the zoo with random weights, as ONNX; beside it its inputs and its results in double precision.
+"""Exports a network of the zoo with random weights as ONNX, and writes its inputs and its results in double precision.
 
     test/zoo/export.py timm resnet18 models/zoo/timm.resnet18.onnx
     test/zoo/export.py --serve    a line of the input is SOURCE NAME OUTPUT; answers a line, the way or `failed: ..`
@@ -24,7 +24,7 @@ from torch import nn
 # From 160 pixels on, arrays in the first layers are as large as those of real use, where schedules differ.
 SIZES = [160, 192, 224, 240, 256, 384, 64, 32]
 OPSET = 18
-# What makes a transformer small, set where its configuration has it.
+# Settings that make a transformer small; each applies if its configuration has the name.
 SMALL = {
     "hidden_size": 64,
     "d_model": 64,
@@ -66,7 +66,7 @@ SMALL = {
     "image_size": 64,
     "use_cache": False,
 }
-# Where a model needs other numbers: sizes that must fit each other, images that its windows divide.
+# Settings of models that need other numbers: sizes that must fit each other, images that windows divide.
 OWN = {
     "convnext": {"num_hidden_layers": 4},
     "convnextv2": {"num_hidden_layers": 4},
@@ -75,14 +75,14 @@ OWN = {
     "swin": {"image_size": 224},
     "xmod": {"default_language": "en_XX"},
 }
-# What batch normalisation divides by, squared. Variances below one multiply values in each block; behind fbnetv3_b's
-# residual blocks they are some thousands, its gates are 0 or 1, and PyTorch's own error is 3e-2: nothing to compare
-# with.
+# Variances of batch norms. Variances below one multiply values in each block. After the residual blocks of fbnetv3_b,
+# values would reach thousands, its gates would be 0 or 1, and PyTorch's own error would be 3e-2, too much for a
+# comparison.
 VARIANCES = {"fbnetv3_b": (1, 2)}
 
 
 def first_tensor(result):
-    """Of what a network gives: a tensor, a list of such, or a dictionary."""
+    """The first tensor of a network's result, which may be a tensor, a list or a dictionary."""
     while not isinstance(result, torch.Tensor):
         result = next(iter(result.values())) if isinstance(result, dict) else result[0]
     return result
@@ -187,7 +187,7 @@ MADE = {"timm": from_timm, "torchvision": from_torchvision, "transformers": from
 
 
 def fill(network, name=""):
-    """What starts as zero or as a tiny gain would hide the layer behind it, and norms of a batch would do nothing."""
+    """Fills the weights. Zeros and tiny gains would hide the layers before them, and fresh batch norms do nothing."""
     torch.manual_seed(1)
     with torch.no_grad():
         for p in network.parameters():
@@ -228,7 +228,7 @@ def export(network, inputs, path):
 
 
 def write(source, name, output):
-    """Which way it was exported."""
+    """Exports a network, and returns the way that was used."""
     network, inputs = MADE[source](name)
     fill(network, name)
     partial = output.with_suffix(".part")
@@ -256,7 +256,7 @@ def serve():
         importlib.import_module(package)
     torch.set_num_threads(1)  # threads do not live on in a fork
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what the exporter prints is no answer
+    os.dup2(2, 1)  # the exporter's own output does not mix with the answers
     torch.onnx.export(nn.Linear(2, 2).eval(), (torch.ones(1, 2),), dynamo=True, opset_version=OPSET)
     for line in sys.stdin:
         reading, writing = os.pipe()

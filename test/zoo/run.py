@@ -31,7 +31,7 @@ import numpy as np
 
 ZOO = pathlib.Path(__file__).resolve().parent
 ROOT = ZOO.parents[1]
-sys.path[:0] = [str(ROOT / "test" / "python"), str(ROOT / "python")]
+sys.path[:0] = [str(ROOT / "test/python/support"), str(ROOT / "python")]
 from exporter import exported, networks  # noqa: E402
 from programs import PROGRAM  # noqa: E402
 from targets import DESCRIBED, MASKED, STRICT  # noqa: E402
@@ -43,8 +43,7 @@ VERIFIED = 1e-3  # what `relay verify` allows
 TOLERANCE, TIMES_PEER = 1e-4, 4
 # R0403 is also said of a form of an operator that we do have: that one failed.
 FORM = "give the inputs' shapes"
-# Where ONNX Runtime itself is this far off, the exporter wrote another network: then its result is what ours is
-# compared with.
+# If ONNX Runtime itself is this far off, the exporter changed the network, and ours is compared with its result.
 EXPORTER_CHANGED = 1e-2
 
 
@@ -147,7 +146,7 @@ def check(path):
 
 
 def verified(path):
-    """What `relay verify` says: nothing where each result is right, and the line of the worst one."""
+    """The verdict of `relay verify`, empty if each result is right, and its line about the worst result."""
     command = [str(word) for word in (PROGRAM, "verify", path, "--tolerance", VERIFIED)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=VERIFY_SECONDS)
@@ -165,7 +164,7 @@ def verified(path):
 
 
 def amplified(path):
-    """How far the evaluator in single precision is from that in double, at most, with the inputs and three random
+    """The largest difference between the evaluator in single and in double precision, for the inputs and three random
     ones."""
     import relay
 

@@ -1,8 +1,10 @@
-"""What Dynamo gives to two backends, counted: Relay, and torch.compile's default one. Neither generates code here.
+"""Counts the operators that Dynamo passes to two backends: Relay, and the default one of torch.compile. Neither
+generates code here.
 
-Each backend's own functions take the graphs apart, for inference and for training, and say of each operator whether
-they take it: Relay where its importer has it, the default backend where it has a lowering other than a call of ATen's
-kernel (products and convolutions count as its own, whatever library computes them). The graphs then run in PyTorch.
+Each backend's own functions take the graphs apart, for inference and for training, and decide which operators they
+accept. Relay accepts those that its importer has. The default backend accepts those with a lowering other than a call
+of ATen's kernel; products and convolutions count as its own, even if a library computes them. The graphs then run in
+PyTorch.
 """
 
 import collections
@@ -83,7 +85,7 @@ BACKENDS = {"relay": (_relay, _left_by_relay), "default": (_default, _left_by_de
 
 
 def _counted(backend, left, network, inputs) -> dict:
-    """Of one call, and of its backward pass where gradients are enabled."""
+    """The counts of one call, and of its backward pass if gradients are enabled."""
     counters, count = torch._dynamo.utils.counters, _Count(left)
     counters.clear()
     torch._dynamo.reset()

@@ -7,7 +7,8 @@ import importlib
 import torch
 import vision_operators
 
-# What a detector finds differs from the exact where scores are equal but for rounding: so many of its boxes may.
+# The share of a detector's boxes that may differ from the exact ones, because scores are equal but for rounding; and
+# the largest such share.
 UNMATCHED, MOST_UNMATCHED = 0.02, 0.2
 NEAR = 1e-3  # of the image's size, and of scores
 IMAGE = 160  # of detectors, in pixels
@@ -28,7 +29,7 @@ class Detector(torch.nn.Module):
 
 
 class Heads(torch.nn.Module):
-    """What the layers of a Detector give, in front of the choice of boxes; behind it, for boxes that are given."""
+    """The results of a Detector's layers before the choice of boxes, and after it for given boxes."""
 
     BOXES = ((0.1, 0.1, 0.5, 0.6), (0.0, 0.0, 1.0, 1.0), (0.2, 0.05, 0.4, 0.9))  # in parts of the image
 
@@ -169,7 +170,7 @@ def _same_specials(a, b):
 
 
 def unmatched(got, exact):
-    """Which share of the exact boxes has none near it among those found, with its label and score; or the other way."""
+    """The share of the exact boxes without a similar box, label and score among the found ones, or the reverse."""
     if len(got) != len(exact) or any(a.shape[1:] != b.shape[1:] for a, b in zip(got, exact, strict=True)):
         return 1.0
 

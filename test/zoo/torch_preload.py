@@ -1,5 +1,5 @@
-"""What every network's process needs, imported once: those processes are forks of one that has it. onnx is not
-importable."""
+"""Imports the modules that every network's process needs, once: those processes are forks of this one. onnx cannot be
+imported."""
 
 import os
 import pathlib

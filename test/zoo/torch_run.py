@@ -79,7 +79,7 @@ def exported(network, inputs, axes):
 
 
 def imported(source, name):
-    """What became of the network as a program of its own."""
+    """The outcome of importing the network as a program."""
     import torch
     from torch_networks import made
 
@@ -140,7 +140,7 @@ def sized(inputs, axes, varies):
 
 
 def compared_in_double(network, inputs, axes, eager):
-    """As compared(), of a network of double precision. eager: its error in single precision."""
+    """Like compared(), for a network in double precision. eager: its error in single precision."""
     from torch_networks import as_double, error_of, first_of
 
     import relay
@@ -182,8 +182,8 @@ def compared_boxes(network, model, inputs):
 
 
 def compared_heads(network, inputs):
-    """Of a detector whose boxes are others in single precision already, since its scores are equal but for rounding:
-    the errors of what its layers give, in front of the choice of boxes."""
+    """The errors of a detector's layers before the choice of boxes. It is for detectors whose boxes differ in single
+    precision already, because scores are equal but for rounding."""
     import torch
     from torch_networks import Heads, as_double, error_of, in_double
 

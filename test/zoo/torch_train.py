@@ -16,7 +16,7 @@ TIMES_A_ROUNDING = 100  # every operation rounds, and a step makes up to 30 time
 
 
 def _losses(model, run, inputs) -> list[float]:
-    """Of STEPS steps, from the same state of the generator, which dropout draws from."""
+    """The losses of STEPS steps, from the same state of the generator, which dropout draws from."""
     torch.manual_seed(2)
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-3)
     losses = []
@@ -31,7 +31,7 @@ def _losses(model, run, inputs) -> list[float]:
 
 
 def _share(explained) -> list[float]:
-    """Of nodes, and of multiply-adds, in our kernels."""
+    """The shares of nodes and of multiply-adds in our kernels."""
     found = []
     for of in ("nodes", "multiply_adds"):
         ours, all_ = (sum(getattr(one, of) for one in some) for some in (explained.compiled, explained.graphs))
@@ -40,12 +40,12 @@ def _share(explained) -> list[float]:
 
 
 def _off(losses: list[float], theirs: list[float]) -> list[float]:
-    """How far they are off, step by step."""
+    """The relative differences of the losses, step by step."""
     return [abs(a - b) / max(abs(b), 1e-6) for a, b in zip(losses, theirs, strict=True)]
 
 
 def _compared(network, inputs) -> tuple[list[float], list[float]]:
-    """How far the losses of the compiled network are off eager's, and eager's."""
+    """The differences of the compiled network's losses from those of eager, and those of eager."""
     torch._dynamo.reset()
     other = copy.deepcopy(network)
     theirs = _losses(other, other, inputs)

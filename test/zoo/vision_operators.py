@@ -66,7 +66,7 @@ def _inside(place, extent):
 
 
 def roi_align(*args):
-    """Of torchvision's two forms the one in Python, where samples outside of the image are 0 as in the one in C++."""
+    """The Python form of torchvision's roi_align, with samples outside the image set to 0 as in the C++ form."""
     form = importlib.import_module("torchvision.ops.roi_align")
     interpolated = form._bilinear_interpolate
 

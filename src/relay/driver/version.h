@@ -1,4 +1,4 @@
-// The version of Relay, equal to that in CMakeLists.txt and pyproject.toml (checked by test/python/test_cli.py).
+// The version of Relay, equal to that in CMakeLists.txt and pyproject.toml (checked by test/python/driver/test_cli.py).
 #pragma once
 
 namespace relay {

@@ -111,7 +111,7 @@ struct OpDef {
   const OpDef* part_of = nullptr;  // derived from that operator's `shape`; such operators are not in any list
   // A Python expression for the expected value. The inputs (torch tensors, floats as float64; a tuple is a list) and
   // attributes are variables of their names; np, scipy, torch, F = torch.nn.functional and the helpers of
-  // test/python/oracle.py are available: "torch.relu(data)".
+  // test/python/support/oracle.py are available: "torch.relu(data)".
   std::string oracle;
   std::vector<Example> examples;
   std::vector<Reject> rejects;

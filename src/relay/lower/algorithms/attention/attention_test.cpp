@@ -1,4 +1,4 @@
-// Attention in blocks. Its results are tested by test/python/test_attention.py and by the fuzzer.
+// Attention in blocks. Its results are tested by test/python/lowering/test_attention.py and by the fuzzer.
 #include "relay/lower/algorithms/attention/attention.h"
 
 #include <gtest/gtest.h>

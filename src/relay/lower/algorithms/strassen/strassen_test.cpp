@@ -1,4 +1,4 @@
-// Strassen's product: its matrices, and the rewrite. Its results are tested by test/python/test_numerics.py and by the
+// Strassen's product: its matrices, and the rewrite. Its results are tested by test/python/lowering/test_numerics.py and by the
 // fuzzer.
 #include "relay/lower/algorithms/strassen/strassen.h"
 

@@ -8,7 +8,7 @@
 // (Toom, Cook). With dilation d, outputs that are d apart make a tile: d x d interleaved images, treated as if they
 // were side by side. The points decide the error. Six points are 0, +-5/8, +-3/2, infinity, which are exact in binary
 // and round less than the customary 0, +-1, +-2 do; eight are 0, +-1/2, +-1, +-2, infinity, the best of all triples of
-// eighths. test/python/test_numerics.py bounds the error.
+// eighths. test/python/lowering/test_numerics.py bounds the error.
 #pragma once
 
 #include <optional>

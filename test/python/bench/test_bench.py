@@ -1,0 +1,61 @@
+"""The output of bench/run.py for measured rows, and its continuation after an interruption."""
+
+import json
+import subprocess
+import sys
+
+from programs import ROOT
+
+BENCH = ROOT / "bench"
+
+ROW = """
+engine = {"median_us": 10.0, "p99_us": 12.0, "rms_error": 1e-7, "ready_ms": 20.0, "peak_bytes": 2**20}
+peer = engine | {"engine": "onnxruntime", "version": "onnxruntime 1", "ratio": 1.25, "ratio_interval": [1.2, 1.3]}
+row = {"model": "one", "threads": 1, "rounds": 9, "rounds_left_out": 1, "quiet": True, "machine_p99_over_median": 1.1,
+       "relay": engine, "peers": [peer], "load_ms": 0.7}
+"""
+
+
+def in_bench(script, *arguments):
+    """In a process of its own: its modules have common names."""
+    subprocess.run([sys.executable, "-c", script, *map(str, arguments)], cwd=BENCH, check=True)
+
+
+def test_the_page_has_all_sections(tmp_path):
+    script = f"""{ROW}
+import pathlib, sys
+import run, zoo
+drawn = run.random_section([row], run.large_kernels(1))
+of_zoo = zoo.section([row], 7, {{1: 1.25}}, run.times_table([row]))
+pathlib.Path(sys.argv[1]).write_text(run.page([row], drawn, of_zoo, [], [1], "plot.svg", "make bench", 0.0))
+"""
+    page = tmp_path / "page.md"
+    in_bench(script, page)
+    text = page.read_text()
+    assert "**1.25** | 1.20 to 1.30" in text
+    assert "large kernels" in text
+    assert [one.split("\n")[0] for one in text.split("\n## ")[1:]] == [
+        "Time of a run",
+        "Error, time to the first result, memory",
+        "Networks drawn at random",
+        "Networks of the zoo",
+    ]
+
+
+def test_what_was_measured_is_not_measured_again(tmp_path):
+    script = """
+import pathlib, sys
+import run
+file = pathlib.Path(sys.argv[1])
+assert run.Kept(file, "make bench", go_on=True).part("zoo", lambda: [1]) == [1]
+assert run.Kept(file, "make bench", go_on=True).part("zoo", lambda: [2]) == [1]
+assert run.Kept(file, "make bench-quick", go_on=False).part("zoo", lambda: [2]) == [2]
+try:
+    run.Kept(file, "make bench", go_on=True)
+except SystemExit as end:
+    assert "the last run was `make bench-quick`, not `make bench`" in str(end)
+else:
+    raise AssertionError("rows of another run were taken")
+"""
+    in_bench(script, tmp_path / "kept.json")
+    assert json.loads((tmp_path / "kept.json").read_text()) == {"asked": "make bench-quick", "zoo": [2]}

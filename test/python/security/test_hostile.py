@@ -1,0 +1,26 @@
+"""A single variant of every hostile kind that is quick; `make test-hostile` runs several of all."""
+
+import os
+import sys
+
+import pytest
+from programs import ROOT, needs_program
+
+sys.path.insert(0, str(ROOT / "test/hostile"))
+
+import run as hostile  # noqa: E402
+
+KINDS = [kind for kind in hostile.all_kinds() if not kind.long]
+
+
+def test_there_are_many_kinds_and_each_has_a_name_of_its_own():
+    names = [kind.name for kind in hostile.all_kinds()]
+    assert len(names) >= 150 and len(set(names)) == len(names)
+
+
+@needs_program
+@pytest.mark.parametrize("family", ["program", "model", "artifact", "array", "environment"])
+def test_hostile_kinds_are_answered_as_is_written(family):
+    kinds = [kind for kind in KINDS if kind.name.startswith(family + ".")]
+    failures, _ = hostile.run_all(kinds, variants=1, seed=1, jobs=os.cpu_count())
+    assert not failures, "\n".join(hostile.report(*failure) for failure in failures)
