@@ -123,6 +123,7 @@ test-sklearn: setup product build/test-sklearn/ready ## Compile models of scikit
 
 test-ops: build ## Prove of every operator what columns.def lists, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
+	@$(PYTHON) test/ops/accuracy.py
 
 build/test-torch/ready: test/torch/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<

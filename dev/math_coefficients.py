@@ -102,6 +102,17 @@ def atanh_rest(z):
     return (2 * mp.atanh(s) - 2 * s) / (s * z)
 
 
+def erfc_rest(k):
+    """erfc(t) = exp(-t^2) * v * rest(v - 1/2), v = 1 / (1 + k * t)."""
+
+    def rest(q):
+        v = q + mpf("0.5")
+        t = (1 / v - 1) / k
+        return exp(t * t) * erfc(t) / v
+
+    return rest
+
+
 half_ln2 = log(2) / 2 * mpf("1.001")
 quarter_pi = pi / 4 * mpf("1.0001")
 half_pi = pi / 2 * mpf("1.0001")
@@ -115,6 +126,8 @@ fit_weighted("erf32", lambda t: -log(erfc(t)) / t - 1, lambda t: t * erfc(t) / e
 fit("erf64_small", erf_rest, 0, 1, 14, False)
 fit("erf64_middle", lambda t: -log(erfc(t)), 1, 2.25, 15, False)
 fit("erf64_large", lambda t: -log(erfc(t)), 2.25, 6, 20, False)
+for name, k, last, terms in (("erfc32", mpf("0.75"), mpf("10.1"), 12), ("erfc64", mpf("0.3"), mpf("27.3"), 23)):
+    fit(name, erfc_rest(k), 1 / (1 + k * last) - mpf("0.5"), mpf("0.5"), terms, name == "erfc32")
 fit("half_turn32", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, half_pi**2, 5, False)
 fit("sin64", odd_rest(sin, mpf(-1) / 6, mpf(1) / 120), 0, quarter_pi**2, 7, False)
 fit_quotient("tan32", lambda z: tan(sqrt(z)) / sqrt(z), quarter_pi**2, 2, 2)
@@ -125,7 +138,7 @@ fit("atan64", odd_rest(atan, mpf(-1) / 3, mpf(1) / 5), 0, mpf("0.4375"), 19, Fal
 for name, value, bits, parts in (
     ("ln2", log(2), 16, 2),
     ("ln2", log(2), 32, 2),
-    ("half_pi", pi / 2, 24, 3),
+    ("half_pi", pi / 2, 24, 4),
     ("pi", pi, 24, 3),
 ):
     rest, out = value, []

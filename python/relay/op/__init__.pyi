@@ -466,6 +466,10 @@ def erf(data: Expr | TupleWrapper) -> Expr:
     """The error function.
 
     data: any shape"""
+def erfc(data: Expr | TupleWrapper) -> Expr:
+    """1 - erf(data), exact where it is small too.
+
+    data: any shape"""
 def exp(data: Expr | TupleWrapper) -> Expr:
     """e to the power of data.
 
@@ -477,7 +481,11 @@ def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> A
     axis (int, required): Where the new axes stand in the result; -1: at the end.
     num_newaxis (int): How many there are.
 
-    axis is a number, or an expression, which gives dyn.expand_dims."""
+    axis is a number, or an expression: then dyn.expand_dims."""
+def expm1(data: Expr | TupleWrapper) -> Expr:
+    """exp(data) - 1, exact near 0 too.
+
+    data: any shape"""
 def fast_erf(data: Expr | TupleWrapper) -> Expr:
     """The error function; no less exact than erf.
 
@@ -709,6 +717,10 @@ def log(data: Expr | TupleWrapper) -> Expr:
     data: any shape"""
 def log10(data: Expr | TupleWrapper) -> Expr:
     """Logarithm to base 10.
+
+    data: any shape"""
+def log1p(data: Expr | TupleWrapper) -> Expr:
+    """log(1 + data), exact near 0 too.
 
     data: any shape"""
 def log2(data: Expr | TupleWrapper) -> Expr:
@@ -1345,6 +1357,11 @@ class nn:
         buffer: the queue; its shape is that of the result
         axis (int): The axis of the queue."""
     @staticmethod
+    def gelu(data: Expr | TupleWrapper) -> Expr:
+        """data / 2 * erfc(-data / sqrt(2)).
+
+        data: any shape"""
+    @staticmethod
     def global_avg_pool1d(data: Any, layout: Any = 'NCW', out_layout: Any = '') -> Any:
         """nn.adaptive_avg_pool1d with one place."""
     @staticmethod
@@ -1656,6 +1673,11 @@ class nn:
 
         data: any shape with at least one axis
         axis (int): The axis along which the results sum to one."""
+    @staticmethod
+    def softplus(data: Expr | TupleWrapper) -> Expr:
+        """log(1 + exp(data)).
+
+        data: any shape"""
     @staticmethod
     def space_to_batch_nd(data: Expr | TupleWrapper, block_shape: int | Sequence[int], paddings: Sequence[Sequence[int]], pad_value: float = 0) -> Any:
         """Makes a batch element of each place of the blocks that data falls into.

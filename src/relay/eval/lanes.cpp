@@ -132,9 +132,12 @@ bool float_unary(UnaryOp op, Operand a, void* out, int n) {
     case UnaryOp::Sqrt: map1<T>(a, r, n, [](T x) { return std::sqrt(x); }); return true;
     case UnaryOp::Floor: map1<T>(a, r, n, [](T x) { return std::floor(x); }); return true;
     case UnaryOp::Exp: through_double(std::exp); return true;
+    case UnaryOp::Expm1: through_double(std::expm1); return true;
     case UnaryOp::Log: through_double(std::log); return true;
+    case UnaryOp::Log1p: through_double(std::log1p); return true;
     case UnaryOp::Tanh: through_double(std::tanh); return true;
     case UnaryOp::Erf: through_double(std::erf); return true;
+    case UnaryOp::Erfc: through_double(std::erfc); return true;
     default: return false;
   }
 }

@@ -84,7 +84,7 @@ static bool is_number(const Expr& e, double value) {
 }
 
 namespace {
-// x * 0.5 * (1 + erf(x / sqrt(2))), in its usual orders of factors.
+// nn.gelu(x), or x * 0.5 * (1 + erf(x / sqrt(2))) in its usual orders of factors.
 struct Gelu {
   Pattern x = pattern::wildcard();
   Pattern root2 = pattern::constant(), half_root2 = pattern::constant(), one = pattern::constant(),
@@ -95,9 +95,11 @@ struct Gelu {
     };
     const Pattern scaled = pattern::either(call("divide", {value, root2}), call("multiply", {value, half_root2}));
     const Pattern factor = call("add", {call("erf", {scaled}), one});
-    return pattern::either(call("multiply", {call("multiply", {value, factor}), half}),
-                           pattern::either(call("multiply", {call("multiply", {value, half}), factor}),
-                                           call("multiply", {value, call("multiply", {factor, half})})));
+    const Pattern written =
+        pattern::either(call("multiply", {call("multiply", {value, factor}), half}),
+                        pattern::either(call("multiply", {call("multiply", {value, half}), factor}),
+                                        call("multiply", {value, call("multiply", {factor, half})})));
+    return pattern::either(call("nn.gelu", {value}), written);
   }
   // The argument, if the constants are those of the function.
   std::optional<Expr> argument(const Expr& root) const {

@@ -387,7 +387,7 @@ class Parser {
       if (args.size() != 1 || t->lanes != args[0]->dtype.lanes) return wrong("needs one value of as many lanes");
       return bits ? scalar::reinterpret(*t, args[0]) : scalar::cast(*t, args[0]);
     }
-    for (int op = 0; op <= static_cast<int>(UnaryOp::BitNot); ++op)
+    for (int op = 0; op <= static_cast<int>(UnaryOp::Rounded); ++op)
       if (f == scalar::name(static_cast<UnaryOp>(op))) {
         if (args.size() != 1) return wrong("takes one argument");
         return scalar::unary(static_cast<UnaryOp>(op), args[0]);

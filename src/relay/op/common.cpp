@@ -300,8 +300,9 @@ Expr number(double value, DType dtype) {
 }
 
 Expr sigmoid(const Expr& x) {
-  Expr one = number(1, x->dtype);
-  return divide(one, one + unary(UnaryOp::Exp, unary(UnaryOp::Neg, x)));
+  // For x < 0 as exp(x) / (1 + exp(x)): exp(-x) may be infinite, and the result is not 0.
+  Expr one = number(1, x->dtype), e = unary(UnaryOp::Exp, unary(UnaryOp::Neg, unary(UnaryOp::Abs, x)));
+  return divide(select(lt(x, number(0, x->dtype)), e, one), one + e);
 }
 
 }  // namespace relay::op

@@ -100,4 +100,12 @@ te::Tensors written_out(const ir::Expr& body, const ir::Exprs& inputs, const te:
   return values.at(body.get());
 }
 
+ir::Expr defined_exactly(const ir::Exprs& inputs, function_ref<ir::Expr(const ir::Exprs&)> definition) {
+  const DType given = grad::tensor(inputs[0]).dtype, wide = accumulator(given);
+  if (wide == given) return definition(inputs);
+  ir::Exprs exact;
+  for (const ir::Expr& e : inputs) exact.push_back(typed(grad::call("cast", {e}, {{"dtype", wide}})));
+  return grad::call("cast", {definition(exact)}, {{"dtype", given}});
+}
+
 }  // namespace relay::op

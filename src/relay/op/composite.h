@@ -34,4 +34,15 @@ ir::Expr field_of(const ir::Expr& tuple, size_t k);
 // The call with the type that the operator's relation infers for typed arguments.
 ir::Expr typed(ir::Expr call);
 
+// definition(inputs), of half precisions in float32, rounded at the end: squares and sums may be far larger than
+// halves.
+ir::Expr defined_exactly(const ir::Exprs& inputs, function_ref<ir::Expr(const ir::Exprs&)> definition);
+// A definition that is computed in this way.
+template <class A>
+std::function<ir::Expr(const A&, const ir::Exprs&)> exactly(ir::Expr (*definition)(const A&, const ir::Exprs&)) {
+  return [definition](const A& a, const ir::Exprs& inputs) {
+    return defined_exactly(inputs, [&](const ir::Exprs& in) { return definition(a, in); });
+  };
+}
+
 }  // namespace relay::op

@@ -40,11 +40,14 @@ double float_unary(UnaryOp op, double x) {
     case UnaryOp::Abs: return std::abs(x);
     case UnaryOp::Sign: return std::isnan(x) ? x : x > 0 ? 1 : x < 0 ? -1 : x;
     case UnaryOp::Exp: return std::exp(x);
+    case UnaryOp::Expm1: return std::expm1(x);
     case UnaryOp::Log: return std::log(x);
+    case UnaryOp::Log1p: return std::log1p(x);
     case UnaryOp::Sqrt: return std::sqrt(x);
     case UnaryOp::Rsqrt: return 1 / std::sqrt(x);
     case UnaryOp::Tanh: return std::tanh(x);
     case UnaryOp::Erf: return std::erf(x);
+    case UnaryOp::Erfc: return std::erfc(x);
     case UnaryOp::Sin: return std::sin(x);
     case UnaryOp::Cos: return std::cos(x);
     case UnaryOp::Tan: return std::tan(x);
@@ -53,6 +56,7 @@ double float_unary(UnaryOp op, double x) {
     case UnaryOp::Ceil: return std::ceil(x);
     case UnaryOp::Round: return std::nearbyint(x);
     case UnaryOp::Trunc: return std::trunc(x);
+    case UnaryOp::Rounded: return x;
     case UnaryOp::Not:
     case UnaryOp::IsNan:
     case UnaryOp::IsInf:
@@ -60,6 +64,23 @@ double float_unary(UnaryOp op, double x) {
   }
   RELAY_CHECK(false, "{} of a float", name(op));
   return 0;
+}
+
+// The remainder, which is exact, with the sign of b.
+template <class T>
+T floor_mod(T a, T b) {
+  const T r = std::fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+// The greatest integer that is not above the exact quotient: (a - r) / b is an integer, r the remainder. Floats are
+// divided in double, which holds quotients below 2^29 exactly.
+double floor_div(double a, double b) {
+  if (b == 0) return a / b;
+  const double r = std::fmod(a, b);
+  double q = std::nearbyint((a - r) / b);
+  if (r != 0 && (r < 0) != (b < 0)) q -= 1;
+  return q == 0 ? std::copysign(0.0, a / b) : q;
 }
 
 // Computes in the arithmetic of T: float or double.
@@ -71,11 +92,8 @@ double float_binary(BinaryOp op, double x, double y) {
     case BinaryOp::Sub: return a - b;
     case BinaryOp::Mul: return a * b;
     case BinaryOp::Div: return a / b;
-    case BinaryOp::FloorDiv: return std::floor(static_cast<T>(a / b));
-    case BinaryOp::FloorMod: {
-      T q = std::floor(static_cast<T>(a / b)), p = b * q;
-      return a - p;
-    }
+    case BinaryOp::FloorDiv: return floor_div(x, y);
+    case BinaryOp::FloorMod: return floor_mod(a, b);
     case BinaryOp::TruncDiv: return std::trunc(static_cast<T>(a / b));
     case BinaryOp::TruncMod: return std::fmod(a, b);
     // If both operands are zeros, the result is the second; if one is a NaN, a NaN.
@@ -256,7 +274,8 @@ Value apply(UnaryOp op, const Value& a) {
     case UnaryOp::Floor:
     case UnaryOp::Ceil:
     case UnaryOp::Round:
-    case UnaryOp::Trunc: return a;
+    case UnaryOp::Trunc:
+    case UnaryOp::Rounded: return a;
     default: break;
   }
   RELAY_CHECK(false, "{} of {}", name(op), a.dtype.str());

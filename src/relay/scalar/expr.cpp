@@ -11,9 +11,9 @@
 
 namespace relay::scalar {
 
-static const char* const unary_names[] = {"neg",   "not",  "abs",   "sign",  "exp",   "log",   "sqrt",
-                                          "rsqrt", "tanh", "erf",   "sin",   "cos",   "tan",   "atan",
-                                          "floor", "ceil", "round", "trunc", "isnan", "isinf", "bitnot"};
+static const char* const unary_names[] = {
+    "neg",  "not",   "abs",  "sign",  "exp",   "log",   "sqrt",  "rsqrt",  "tanh",  "erf",   "sin",  "cos",    "tan",
+    "atan", "floor", "ceil", "round", "trunc", "isnan", "isinf", "bitnot", "expm1", "log1p", "erfc", "rounded"};
 static const char* const binary_names[] = {
     "add", "subtract", "multiply", "divide", "floordiv", "floormod", "truncdiv", "truncmod", "min",    "max", "power",
     "and", "or",       "eq",       "ne",     "lt",       "le",       "bitand",   "bitor",    "bitxor", "shl", "shr"};
@@ -83,6 +83,7 @@ Expr unary(UnaryOp op, Expr a) {
   if (op == UnaryOp::Neg && a->kind == Kind::Int && a->dtype == DType::int64() && a->ivalue != INT64_MIN)
     return imm(-a->ivalue, a->dtype);
   if (op == UnaryOp::Not && a->kind == Kind::Int) return imm(!a->ivalue, a->dtype);
+  if (op == UnaryOp::Rounded && !(a->kind == Kind::Binary && a->binary == BinaryOp::Mul)) return a;
   Node n;
   n.kind = Kind::Unary, n.unary = op, n.dtype = test ? DType::boolean().with_lanes(a->dtype.lanes) : a->dtype;
   n.args = {std::move(a)};

@@ -56,7 +56,11 @@ enum class UnaryOp : uint8_t {
   Trunc,
   IsNan,
   IsInf,
-  BitNot
+  BitNot,
+  Expm1 /* exp(x) - 1, exact near 0 */,
+  Log1p /* log(1 + x), exact near 0 */,
+  Erfc /* 1 - erf(x), exact where it is small */,
+  Rounded /* the value itself; a product in it is rounded before anything is added to it */
 };
 
 enum class BinaryOp : uint8_t {
@@ -65,7 +69,7 @@ enum class BinaryOp : uint8_t {
   Mul,
   Div,  // floats only
   FloorDiv,
-  FloorMod,  // integers; floats: floor(a / b) and a - b * floor(a / b)
+  FloorMod,  // integers; floats: floor(a / b) and a - b * floor(a / b), both of the exact quotient
   TruncDiv,
   TruncMod,  // integers as in C, floats: trunc(a / b), fmod; dividing an integer by 0 yields 0 in all four
   Min,

@@ -1,4 +1,6 @@
-"""Curves of float16 in which numbers cancel: as exact as their type, compared with float64."""
+"""Operators of float16 are as exact as their type, compared with float64: curves in which numbers cancel, and norms
+whose squares float16 cannot hold.
+"""
 
 import math
 
@@ -45,3 +47,47 @@ def test_curve(name):
     assert np.abs(got - want).max() > 0
     # half a unit of their own, and what float32 loses in 1 + a small number
     assert (np.abs(got - want) <= 0.51 * unit + np.abs(x) * 2**-23).all()
+
+
+ROWS = np.stack([np.full(64, 300.0), np.linspace(-6000, 6000, 64), np.linspace(-3, 3, 64)]).astype(np.float16)
+MEAN = ROWS.astype(np.float64).mean(1, keepdims=True)
+SPREAD = np.sqrt(((ROWS - MEAN) ** 2).mean(1, keepdims=True) + 1e-5)
+ROOT = np.sqrt((ROWS.astype(np.float64) ** 2).sum(1, keepdims=True))
+NORMS = {
+    "RMSNormalization": (23, {"stash_type": 1}, ["x", "ones"], ROWS / np.sqrt(ROOT**2 / 64 + 1e-5)),
+    "SimplifiedLayerNormalization": (17, {}, ["x", "ones"], ROWS / np.sqrt(ROOT**2 / 64 + 1e-5)),
+    "LayerNormalization": (17, {}, ["x", "ones"], (ROWS - MEAN) / SPREAD),
+    "MeanVarianceNormalization": (13, {"axes": [1]}, ["x"], (ROWS - MEAN) / np.sqrt(SPREAD**2 - 1e-5 + 1e-9)),
+    "LpNormalization": (22, {"axis": 1}, ["x"], ROWS / ROOT),
+    "ReduceL2": (18, {"keepdims": 1}, ["x", "axes"], ROOT),
+}
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+@pytest.mark.parametrize("name", NORMS)
+def test_norm(name, opt_level):
+    opset, attributes, inputs, want = NORMS[name]
+    constants = {"ones": np.ones(64, np.float16), "axes": np.array([1], np.int64)}
+    graph = helper.make_graph(
+        [helper.make_node(name, inputs, ["y"], **attributes)], "graph",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT16, ROWS.shape)],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT16, want.shape)],
+        [onnx.numpy_helper.from_array(constants[one], one) for one in inputs[1:]],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    for got in (relay.compile(model, opt_level=opt_level)(ROWS), relay.evaluate(relay.load(model), [ROWS])):
+        got = np.asarray(got).astype(np.float64)
+        np.testing.assert_allclose(got, want.astype(np.float16).astype(np.float64), rtol=2e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+def test_scores_of_attention_are_larger_than_its_type(opt_level):
+    q = np.full((1, 1, 8, 64), 300, np.float16)
+    ports = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT16, q.shape) for n in "qkvy"]
+    graph = helper.make_graph([helper.make_node("Attention", ["q", "k", "v"], ["y"])], "graph", ports[:3], ports[3:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
+    np.testing.assert_array_equal(np.asarray(relay.compile(model, opt_level=opt_level)(q, q, q)), q)
+    parts = [relay.var(one, shape=q.shape, dtype="float16") for one in "qkv"]
+    attention = relay.module(relay.op.nn.scaled_dot_product_attention(parts))
+    for got in (relay.compile(attention, opt_level=opt_level)(q, q, q), relay.evaluate(attention, [q, q, q])):
+        np.testing.assert_array_equal(np.asarray(got), q)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 
 from ... import op
@@ -40,8 +41,7 @@ def parts(c: Conversion):
 
 
 def magnitude(c: Conversion):
-    re, im = parts(c)
-    return op.sqrt(op.add(op.multiply(re, re), op.multiply(im, im)))
+    return elementwise.hypotenuse(*parts(c), REAL[c.val("self").dtype])
 
 
 def pair(re, im):
@@ -121,16 +121,29 @@ def difference_from(c: Conversion):
     return pair(op.subtract(x, a), op.broadcast_to(im, shape=c.out_shape))
 
 
+def _quotient(a, b, x, y, dtype: str):
+    """Divides a + b i by x + y i as Smith does: by the larger part of the divisor first, so that no square is too large
+    or too small. Algorithm 116, Communications of the ACM 5, 1962.
+    """
+    zero = number(0, dtype)
+    is_wide = op.greater_equal(op.abs(x), op.abs(y))
+    large, small = op.where(is_wide, x, y), op.where(is_wide, y, x)
+    ratio = op.divide(small, large)
+    size = op.add(large, op.multiply(small, ratio))
+    first, second = op.where(is_wide, a, b), op.where(is_wide, b, a)
+    re = op.divide(op.add(first, op.multiply(second, ratio)), size)
+    difference = op.subtract(second, op.multiply(first, ratio))
+    im = op.divide(op.where(is_wide, difference, op.negative(difference)), size)
+    is_zero = op.equal(large, zero)
+    return pair(*(op.where(is_zero, op.divide(part, op.abs(large)), found) for part, found in ((a, re), (b, im))))
+
+
 def divide(c: Conversion):
-    """Divides by a complex number: multiplies by its conjugate, and divides by the square of its magnitude."""
     (a, b), (x, y) = _component(c, "self"), _component(c, "other")
     b = op.zeros_like(a) if b is None else b
     if y is None:
         return pair(op.divide(a, x), op.divide(b, x))
-    square = op.add(op.multiply(x, x), op.multiply(y, y))
-    re = op.add(op.multiply(a, x), op.multiply(b, y))
-    im = op.subtract(op.multiply(b, x), op.multiply(a, y))
-    return pair(op.divide(re, square), op.divide(im, square))
+    return _quotient(a, b, x, y, REAL[c.result.dtype])
 
 
 def where(c: Conversion):
@@ -222,16 +235,30 @@ def exp(c: Conversion):
     return pair(op.multiply(size, op.cos(im)), op.multiply(size, op.sin(im)))
 
 
+def _log_of_size(re, im, dtype: str):
+    """log |z|: near 1 by |z|^2 - 1, whose digits do not cancel; otherwise of |z| / 4, which is finite."""
+    a, b, one = op.abs(re), op.abs(im), number(1, dtype)
+    small, large = op.minimum(a, b), op.maximum(a, b)
+    apart = op.add(op.multiply(op.subtract(large, one), op.add(large, one)), op.multiply(small, small))
+    near = op.multiply(op.log1p(apart), number(0.5, dtype))
+    quarter = number(0.25, dtype)
+    is_large = op.greater(large, one)
+    quarters = elementwise.hypotenuse(*(op.where(is_large, op.multiply(part, quarter), part) for part in (a, b)), dtype)
+    far = op.add(op.log(quarters), op.where(is_large, number(math.log(4), dtype), number(0, dtype)))
+    is_near = op.logical_and(op.less(apart, number(2, dtype)), op.greater(apart, number(-0.5, dtype)))
+    return op.where(is_near, near, far)
+
+
 def _polar(c: Conversion) -> tuple:
-    """Imports magnitude and angle."""
-    re, im = parts(c)
-    return magnitude(c), elementwise.arctangent(im, re, REAL[c.val("self").dtype])
+    """The logarithm of the magnitude, and the angle."""
+    (re, im), dtype = parts(c), REAL[c.val("self").dtype]
+    return _log_of_size(re, im, dtype), elementwise.arctangent(im, re, dtype)
 
 
 def log(base: float = math.e):
     def convert(c: Conversion):
         size, direction = _polar(c)
-        return _scaled(op.log(size), direction, 1 / math.log(base), c)
+        return _scaled(size, direction, 1 / math.log(base), c)
 
     return convert
 
@@ -242,22 +269,34 @@ def _scaled(re, im, factor: float, c: Conversion):
 
 
 def sqrt(c: Conversion):
-    """Computes one part as sqrt((|z| + |re|) / 2), and the other as im over twice that, so that no difference loses
-    digits."""
+    """sqrt((|z| + |re|) / 2) is one part, and im over twice that the other: no difference loses digits. Very large and
+    very small z are scaled by a power of four.
+    """
     (re, im), dtype = parts(c), REAL[c.result.dtype]
-    zero, half = number(0, dtype), number(0.5, dtype)
-    large = op.sqrt(op.multiply(op.add(magnitude(c), op.abs(re)), half))
-    small = op.where(op.equal(large, zero), zero, op.divide(op.multiply(op.abs(im), half), large))
+    zero, half, one = (number(value, dtype) for value in (0, 0.5, 1))
+    limits = np.finfo(dtype)
+    size = op.maximum(op.abs(re), op.abs(im))
+    is_large = op.greater(size, number(float(limits.max) / 8, dtype))
+    is_small = op.less(size, number(float(limits.tiny) * 2.0**60, dtype))
+
+    def chosen(for_large: float, for_small: float):
+        return op.where(is_large, number(for_large, dtype), op.where(is_small, number(for_small, dtype), one))
+
+    scale, back = chosen(2.0**-4, 2.0**60), chosen(2.0**2, 2.0**-30)
+    a, b = (op.multiply(op.abs(part), scale) for part in (re, im))
+    large = op.sqrt(op.multiply(op.add(elementwise.hypotenuse(a, b, dtype), a), half))
+    small = op.where(op.equal(large, zero), zero, op.divide(op.multiply(b, half), large))
+    small = op.where(op.isinf(b), b, small)
+    large, small = op.multiply(large, back), op.multiply(small, back)
     is_right = op.greater_equal(re, zero)
-    size = op.where(is_right, small, large)
+    turned = op.where(is_right, small, large)
     below = elementwise.is_negative(im, dtype)
-    return pair(op.where(is_right, large, small), op.where(below, op.negative(size), size))
+    return pair(op.where(is_right, large, small), op.where(below, op.negative(turned), turned))
 
 
 def reciprocal(c: Conversion):
-    re, im = parts(c)
-    square = op.add(op.multiply(re, re), op.multiply(im, im))
-    return pair(op.divide(re, square), op.divide(op.negative(im), square))
+    (re, im), dtype = parts(c), REAL[c.result.dtype]
+    return _quotient(op.ones_like(re), op.zeros_like(re), re, im, dtype)
 
 
 _POWERS = {2: lambda c: _product(parts(c), parts(c)), 0.5: sqrt, -1: reciprocal}
@@ -271,10 +310,9 @@ def power(c: Conversion):
     zero, one = number(0, dtype), number(1, dtype)
     (a, b), (x, y) = _component(c, "self"), _component(c, "exponent")
     b, y = (zero if part is None else part for part in (b, y))
-    size = op.sqrt(op.add(op.multiply(a, a), op.multiply(b, b)))
     direction = elementwise.arctangent(b, a, dtype)
-    is_zero = op.equal(size, zero)
-    logarithm = op.log(op.where(is_zero, one, size))
+    is_zero = op.logical_and(op.equal(a, zero), op.equal(b, zero))
+    logarithm = _log_of_size(op.where(is_zero, one, a), b, dtype)
     scale = op.exp(op.subtract(op.multiply(x, logarithm), op.multiply(y, direction)))
     turn = op.add(op.multiply(y, logarithm), op.multiply(x, direction))
     of_zero = op.where(op.logical_and(op.equal(x, zero), op.equal(y, zero)), one, zero)

@@ -336,6 +336,11 @@ def cast(value: Expr, source: str, dtype: str) -> Expr:
     return value if source == dtype else op.cast(value, dtype)
 
 
+def exact_type(dtype: str) -> str:
+    """The type in which sums, squares and curves of this type are computed: float32 for half precisions."""
+    return "float32" if dtype in ("float16", "bfloat16") else dtype
+
+
 def number(value, dtype: str) -> Expr:
     """Returns a constant scalar."""
     if isinstance(value, Dim):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import op
-from .conversion import Conversion, Refused, cast, dtype_name, number
+from .conversion import Conversion, Refused, cast, dtype_name, exact_type, number
 
 
 def unary(function):
@@ -62,13 +62,6 @@ def bitwise_not(c: Conversion):
     return op.logical_not(c("self")) if c.dtype == "bool" else op.bitwise_not(c("self"))
 
 
-def expm1(c: Conversion):
-    """Computes tanh(x / 2) (exp(x) + 1), which keeps the digits that exp(x) - 1 loses near 0."""
-    x = c.as_("self")
-    half = op.tanh(op.multiply(x, number(0.5, c.dtype)))
-    return op.multiply(half, op.add(op.exp(x), number(1, c.dtype)))
-
-
 def round_decimals(c: Conversion):
     x, decimals = c("self"), c("decimals")
     scale = number(10.0 ** abs(decimals), c.dtype)
@@ -123,14 +116,18 @@ def without_nan(function):
     return convert
 
 
-def hypot(c: Conversion):
-    """Computes the larger times sqrt(1 + quotient^2), which overflows only if the result does."""
-    a, b, dtype = op.abs(c.as_("self")), op.abs(c.as_("other")), c.dtype
+def hypotenuse(a, b, dtype: str):
+    """sqrt(a^2 + b^2): the larger times sqrt(1 + quotient^2), which is not too large before the result is."""
+    a, b = op.abs(a), op.abs(b)
     small, large = op.minimum(a, b), op.maximum(a, b)
     ratio = op.divide(small, large)
     sides = op.multiply(large, op.sqrt(op.add(number(1, dtype), op.multiply(ratio, ratio))))
     sides = op.where(op.equal(large, number(0, dtype)), large, sides)
     return op.where(op.logical_or(op.isinf(a), op.isinf(b)), number(math.inf, dtype), sides)
+
+
+def hypot(c: Conversion):
+    return hypotenuse(c.as_("self"), c.as_("other"), c.dtype)
 
 
 def exp2(c: Conversion):
@@ -192,14 +189,6 @@ def reciprocal(c: Conversion):
     return op.divide(number(1, c.dtype), c.as_("self"))
 
 
-def log1p(c: Conversion):
-    """Corrects the rounding of 1 + x by the quotient of x and the number that was actually added."""
-    x, one = c.as_("self"), number(1, c.dtype)
-    sum_ = op.add(x, one)
-    near = op.multiply(op.log(sum_), op.divide(x, op.subtract(sum_, one)))
-    return op.where(op.equal(sum_, one), x, op.where(op.greater(x, one), op.log(sum_), near))
-
-
 def clamp(c: Conversion):
     result = c.as_("self")
     if c.has("min"):
@@ -220,10 +209,20 @@ def leaky_relu(c: Conversion):
     return op.nn.leaky_relu(c("self"), alpha=float(c("negative_slope")))
 
 
-def elu(c: Conversion):
-    x, dtype = c("self"), c.dtype
+def _exact(curve):
+    """Makes a converter of a function of the conversion, its data and their type; half precisions become float32."""
+
+    def convert(c: Conversion):
+        dtype = exact_type(c.dtype)
+        return cast(curve(c, c.as_("self", dtype), dtype), dtype, c.dtype)
+
+    return convert
+
+
+@_exact
+def elu(c: Conversion, x, dtype: str):
     alpha, scale, inner = (float(c(name)) for name in ("alpha", "scale", "input_scale"))
-    below = op.subtract(op.exp(op.multiply(x, number(inner, dtype))), number(1, dtype))
+    below = op.expm1(op.multiply(op.minimum(x, number(0, dtype)), number(inner, dtype)))
     return op.where(
         op.greater(x, number(0, dtype)),
         op.multiply(x, number(scale, dtype)),
@@ -248,14 +247,13 @@ def hardswish(c: Conversion):
     return op.multiply(c("self"), _sixth(c("self"), c.dtype))
 
 
-def gelu(c: Conversion):
-    x, dtype = c("self"), c.dtype
-    half = op.multiply(x, number(0.5, dtype))
+@_exact
+def gelu(c: Conversion, x, dtype: str):
+    """With tanh, (1 + tanh(y)) / 2 is sigmoid(2 y), in which no digits cancel."""
     if c("approximate") == "none":
-        return op.multiply(half, op.add(number(1, dtype), op.erf(op.multiply(x, number(math.sqrt(0.5), dtype)))))
+        return op.nn.gelu(x)
     cube = op.multiply(op.multiply(op.multiply(x, x), x), number(0.044715, dtype))
-    inner = op.multiply(op.add(x, cube), number(math.sqrt(2 / math.pi), dtype))
-    return op.multiply(half, op.add(number(1, dtype), op.tanh(inner)))
+    return op.multiply(x, op.sigmoid(op.multiply(op.add(x, cube), number(2 * math.sqrt(2 / math.pi), dtype))))
 
 
 def where(c: Conversion):

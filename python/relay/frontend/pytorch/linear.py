@@ -9,7 +9,7 @@ from ..._core import Call, Function, FuncType, If, Let, Op, TensorType
 from ...ir.expr import var
 from ...ir.ty import Any
 from . import quantized
-from .conversion import Conversion, Refused, number
+from .conversion import Conversion, Refused, cast, exact_type, number
 
 
 def _groups_of_rows(groups: int, ends, shape: list, dtype: str, make):
@@ -189,8 +189,9 @@ def attention(c: Conversion):
     if c("dropout_p"):
         raise Refused("attention with dropout: call module.eval() before the export")
     q, k, v = c.shape("query"), c.shape("key"), c.shape("value")
-    key, value = c("key"), c("value")
-    # AOTAutograd's operator for the CPU lacks this argument, but shares keys all the same.
+    dtype = exact_type(c.dtype)  # scores of halves may be far larger than halves
+    query, key, value = (c.as_(name, dtype) for name in ("query", "key", "value"))
+    # The operator that AOTAutograd makes of it on a CPU has no such argument, and shares keys all the same.
     if ("enable_gqa" not in c._raw or c("enable_gqa")) and len(q) > 2 and (q[-3] != k[-3] or q[-3] != v[-3]):
         if not all(isinstance(one, int) for one in (q[-3], k[-3], v[-3])):
             raise Refused("attention whose groups of queries share keys, and whose heads are not known before the run")
@@ -201,25 +202,26 @@ def attention(c: Conversion):
     scale = c("scale")
     scale = 1 / math.sqrt(q[-1]) if scale is None else float(scale)
     flat = [math.prod(batch, start=1), rows, keys]
-    product = op.nn.batch_matmul(_flat(c("query"), q, batch), _flat(key, k, batch))
-    scores = op.multiply(product, number(scale, c.dtype))
+    product = op.nn.batch_matmul(_flat(query, q, batch), _flat(key, k, batch))
+    scores = op.multiply(product, number(scale, dtype))
     if c.has("attn_mask"):
-        mask = op.broadcast_to(c("attn_mask"), shape=[*batch, rows, keys])
-        mask = op.reshape(mask, newshape=flat)
-        if str(c.val("attn_mask").dtype) == "torch.bool":
-            scores = op.where(mask, scores, number(-math.inf, c.dtype))
+        is_logical = str(c.val("attn_mask").dtype) == "torch.bool"
+        given = c("attn_mask") if is_logical else c.as_("attn_mask", dtype)
+        mask = op.reshape(op.broadcast_to(given, shape=[*batch, rows, keys]), newshape=flat)
+        if is_logical:
+            scores = op.where(mask, scores, number(-math.inf, dtype))
         else:
             scores = op.add(scores, mask)
     if c("is_causal"):
         allowed = op.trilu(op.full(number(1, "int32"), shape=[rows, keys]), k=0, upper=False)
-        scores = op.where(op.cast(allowed, "bool"), scores, number(-math.inf, c.dtype))
+        scores = op.where(op.cast(allowed, "bool"), scores, number(-math.inf, dtype))
     result = op.nn.batch_matmul(op.nn.softmax(scores, axis=-1), _flat(value, v, batch), transpose_b=False)
-    result = op.reshape(result, newshape=c.out_shape)
+    result = cast(op.reshape(result, newshape=c.out_shape), dtype, c.dtype)
     if not c.has("attn_mask"):
         return result
     seen = c("attn_mask")
     if str(c.val("attn_mask").dtype) != "torch.bool":
-        seen = op.greater(seen, number(-math.inf, c.dtype))
+        seen = op.greater(given, number(-math.inf, dtype))
     return op.where(op.any(seen, axis=[-1], keepdims=True), result, number(0, c.dtype))
 
 

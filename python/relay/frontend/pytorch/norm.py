@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import op
 from ...ir.expr import const
-from .conversion import Conversion, Refused, cast, dtype_name, number
+from .conversion import Conversion, Refused, cast, dtype_name, exact_type, number
 
 
 def _or_fill(c: Conversion, name: str, value: float, extent, dtype: str | None = None):
@@ -54,41 +54,52 @@ def layer_norm(c: Conversion):
     return op.reshape(result, newshape=shape) if len(over) > 1 else result
 
 
-def _statistics(c: Conversion, data, axis: list[int], keepdims: bool):
-    """Returns the mean and the reciprocal of the standard deviation."""
-    variance = op.variance(data, axis=axis, keepdims=keepdims)
-    return op.mean(data, axis=axis, keepdims=keepdims), op.rsqrt(op.add(variance, number(float(c("eps")), c.dtype)))
+def _statistics(c: Conversion, data, axis: list[int], dtype: str):
+    """The mean, and one by the standard deviation, of data of this type."""
+    variance = op.variance(data, axis=axis, keepdims=True)
+    return op.mean(data, axis=axis, keepdims=True), op.rsqrt(op.add(variance, number(float(c("eps")), dtype)))
+
+
+def _result_type(c: Conversion, place: int) -> str:
+    """The type of one of several results, which may be wider than the data's."""
+    return dtype_name((c.result[place] if isinstance(c.result, (tuple, list)) else c.result).dtype)
 
 
 def native_layer_norm(c: Conversion):
     rank = c.rank("input")
     axes = list(range(rank - len(c("normalized_shape")), rank))
-    return [layer_norm(c), *_statistics(c, c("input"), axes, True)]
+    dtype = exact_type(c.dtype)
+    found = _statistics(c, c.as_("input", dtype), axes, dtype)
+    return [layer_norm(c), *(cast(one, dtype, _result_type(c, place)) for place, one in enumerate(found, 1))]
 
 
 def native_group_norm(c: Conversion):
-    shape, groups = c.shape("input"), c("group")
-    data = op.reshape(c("input"), newshape=[shape[0], groups, math.prod(shape[1:], start=1) // groups])
-    mean, scale = _statistics(c, data, [2], True)
+    shape, groups, dtype = c.shape("input"), c("group"), exact_type(c.dtype)
+    data = op.reshape(c.as_("input", dtype), newshape=[shape[0], groups, math.prod(shape[1:], start=1) // groups])
+    mean, scale = _statistics(c, data, [2], dtype)
     result = op.reshape(op.multiply(op.subtract(data, mean), scale), newshape=shape)
     ones = [1] * (len(shape) - 2)
     if c.has("weight"):
-        result = op.multiply(result, op.reshape(c("weight"), newshape=[shape[1], *ones]))
+        result = op.multiply(result, op.reshape(c.as_("weight", dtype), newshape=[shape[1], *ones]))
     if c.has("bias"):
-        result = op.add(result, op.reshape(c("bias"), newshape=[shape[1], *ones]))
-    return [result, *(op.squeeze(one, axis=[2]) for one in (mean, scale))]
+        result = op.add(result, op.reshape(c.as_("bias", dtype), newshape=[shape[1], *ones]))
+    found = (op.squeeze(one, axis=[2]) for one in (mean, scale))
+    return [cast(one, dtype, _result_type(c, place)) for place, one in enumerate((result, *found))]
 
 
 def batch_norm_of_batch(c: Conversion):
     """Imports _native_batch_norm_legit.no_stats, which uses the statistics of the batch."""
     rank = c.rank("input")
     over = [axis for axis in range(rank) if axis != 1]
-    mean, scale = _statistics(c, c("input"), over, True)
-    result = op.multiply(op.subtract(c("input"), mean), scale)
+    dtype = exact_type(c.dtype)
+    data = c.as_("input", dtype)
+    mean, scale = _statistics(c, data, over, dtype)
+    result = op.multiply(op.subtract(data, mean), scale)
     for name, function in (("weight", op.multiply), ("bias", op.add)):
         if c.has(name):
-            result = function(result, op.reshape(c(name), newshape=[-1, *[1] * (rank - 2)]))
-    return [result, op.squeeze(mean, axis=over), op.squeeze(scale, axis=over)]
+            result = function(result, op.reshape(c.as_(name, dtype), newshape=[-1, *[1] * (rank - 2)]))
+    found = result, op.squeeze(mean, axis=over), op.squeeze(scale, axis=over)
+    return [cast(one, dtype, _result_type(c, place)) for place, one in enumerate(found)]
 
 
 def group_norm(c: Conversion):

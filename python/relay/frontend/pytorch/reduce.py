@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import op
-from .conversion import Conversion, cast, dtype_name, number, number_of_size, of_vectors
+from .conversion import Conversion, cast, dtype_name, exact_type, number, number_of_size, of_vectors
 
 
 def _kept(c: Conversion) -> bool:
@@ -69,18 +69,19 @@ def variance(root: bool):
             correction = 1 if c("correction") is None else c("correction")
         else:
             correction = int(c("unbiased"))
-        found = op.variance(c("self"), axis=c.axes(), keepdims=_kept(c), unbiased=False)
+        dtype = exact_type(c.dtype)
+        found = op.variance(c.as_("self", dtype), axis=c.axes(), keepdims=_kept(c), unbiased=False)
         count = math.prod((c.shape("self")[axis] for axis in c.axes()), start=1)
         if isinstance(count, int):
             left = max(count - correction, 0)
             factor = count / left if left else math.inf
-            found = found if factor == 1 else op.multiply(found, number(factor, c.dtype))
+            found = found if factor == 1 else op.multiply(found, number(factor, dtype))
         elif correction != 0:
             total = number_of_size(math.prod(c.val("self").shape[axis] for axis in c.axes()), c._sizes)
             total = op.cast(total, "float64")
             left = op.maximum(op.subtract(total, number(correction, "float64")), number(0, "float64"))
-            found = op.multiply(found, cast(op.divide(total, left), "float64", c.dtype))
-        return op.sqrt(found) if root else found
+            found = op.multiply(found, cast(op.divide(total, left), "float64", dtype))
+        return cast(op.sqrt(found) if root else found, dtype, c.dtype)
 
     return of_vectors("self")(convert)
 
@@ -139,15 +140,16 @@ def _powers(c: Conversion, data, order: float, dtype: str, **how):
 @of_vectors("self")
 def vector_norm(c: Conversion):
     axes = [0] if c._lifted else c.axes()
-    dtype = "float32" if c.dtype in ("float16", "bfloat16") else c.dtype  # powers are larger than the norm
+    dtype = exact_type(c.dtype)  # powers are larger than the norm
     return cast(_powers(c, c.as_("self", dtype), float(c("ord")), dtype, axis=axes, keepdims=_kept(c)), dtype, c.dtype)
 
 
 def cdist(c: Conversion):
-    """Imports distances between the rows of two matrices."""
-    rank = c.rank("x1")
-    apart = op.subtract(op.expand_dims(c("x1"), axis=rank - 1), op.expand_dims(c("x2"), axis=rank - 2))
-    return _powers(c, apart, float(c("p")), c.dtype, axis=[rank], keepdims=False)
+    """Distances between the rows of two matrices."""
+    rank, dtype = c.rank("x1"), exact_type(c.dtype)
+    first, second = c.as_("x1", dtype), c.as_("x2", dtype)
+    apart = op.subtract(op.expand_dims(first, axis=rank - 1), op.expand_dims(second, axis=rank - 2))
+    return cast(_powers(c, apart, float(c("p")), dtype, axis=[rank], keepdims=False), dtype, c.dtype)
 
 
 def variance_and_mean(c: Conversion):

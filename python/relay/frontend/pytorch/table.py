@@ -27,8 +27,8 @@ from . import (
 
 _UNARY = {
     name: elementwise.unary(getattr(op, name))
-    for name in ("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "exp", "log", "log10",
-                 "log2", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh")
+    for name in ("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "exp",
+                 "expm1", "log", "log10", "log1p", "log2", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh")
 }  # fmt: skip
 _ROUNDING = {name: elementwise.same_if_integer(getattr(op, name)) for name in ("ceil", "floor", "round", "trunc")}
 _COMPARE = {
@@ -99,7 +99,7 @@ OPERATORS = {
     "maximum": elementwise.binary(op.maximum, op.logical_or),
     "minimum": elementwise.binary(op.minimum, op.logical_and),
     "pow.Tensor_Scalar": elementwise.pow, "pow.Tensor_Tensor": elementwise.pow, "pow.Scalar": elementwise.pow,
-    "reciprocal": elementwise.reciprocal, "log1p": elementwise.log1p,
+    "reciprocal": elementwise.reciprocal,
     "logical_not": elementwise.logical_not, "bitwise_not": elementwise.bitwise_not,
     "clamp": elementwise.clamp, "clamp.Tensor": elementwise.clamp,
     "hardtanh": elementwise.hardtanh, "relu6": elementwise.relu6, "leaky_relu": elementwise.leaky_relu,
@@ -110,7 +110,7 @@ OPERATORS = {
     "_to_copy": elementwise.to_dtype, "to.dtype": elementwise.to_dtype,
     "prims::convert_element_type": elementwise.convert_element_type, "prims::fma": elementwise.fma,
     "dropout": elementwise.dropout, "native_dropout": elementwise.native_dropout,
-    "expm1": elementwise.expm1, "atan2": elementwise.atan2, "round.decimals": elementwise.round_decimals,
+    "atan2": elementwise.atan2, "round.decimals": elementwise.round_decimals,
     "signbit": elementwise.signbit, "hypot": elementwise.hypot, "exp2": elementwise.exp2,
         "ldexp.Tensor": elementwise.ldexp,
     "copysign.Tensor": elementwise.copysign, "copysign.Scalar": elementwise.copysign,

@@ -111,11 +111,15 @@ CKernelWriter::Text CKernelWriter::float_unary(const Expr& e) {
       return rounded({format("{} / {}", t.bits == 64 ? "1.0" : "1.0f", function("sqrt").text), Product, a.depth + 2},
                      t);
     case UnaryOp::Round: return function("rint");
+    case UnaryOp::Rounded: return a;
     case UnaryOp::Exp:
+    case UnaryOp::Expm1:
     case UnaryOp::Log:
+    case UnaryOp::Log1p:
     case UnaryOp::Sqrt:
     case UnaryOp::Tanh:
     case UnaryOp::Erf:
+    case UnaryOp::Erfc:
     case UnaryOp::Sin:
     case UnaryOp::Cos:
     case UnaryOp::Tan:

@@ -48,8 +48,10 @@ static const char* float_body(BinaryOp op) {
   switch (op) {
     case BinaryOp::Min: return "return isnan(a) ? a : a < b ? a : b;";
     case BinaryOp::Max: return "return isnan(a) ? a : a > b ? a : b;";
-    case BinaryOp::FloorDiv: return "return floor$f(a / b);";
-    case BinaryOp::FloorMod: return "$T p = b * floor$f(a / b); return a - p;";
+    case BinaryOp::FloorDiv:
+      return "if (b == 0) return a / b; double r = fmod(a, b), q = rint((a - r) / b); "
+             "if (r != 0 && (r < 0) != (b < 0)) q -= 1; return ($T)(q == 0 ? copysign(0, a / b) : q);";
+    case BinaryOp::FloorMod: return "$T r = fmod$f(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r;";
     case BinaryOp::TruncDiv: return "return trunc$f(a / b);";
     case BinaryOp::TruncMod: return "return fmod$f(a, b);";
     case BinaryOp::Pow: return "return pow$f(a, b);";

@@ -20,7 +20,8 @@ static const char* const taken[] = {
     "shape",  "begin",    "end",      "scratch",  "exp",   "log",      "sqrt",    "tanh",   "erf",
     "sin",    "cos",      "tan",      "atan",     "floor", "ceil",     "rint",    "trunc",  "fabs",
     "expf",   "logf",     "sqrtf",    "tanhf",    "erff",  "sinf",     "cosf",    "tanf",   "atanf",
-    "floorf", "ceilf",    "rintf",    "truncf",   "fabsf", "isnan",    "isinf",   "NAN",    "INFINITY"};
+    "floorf", "ceilf",    "rintf",    "truncf",   "fabsf", "isnan",    "isinf",   "NAN",    "INFINITY",
+    "expm1",  "expm1f",   "log1p",    "log1pf",   "erfc",  "erfcf",    "fmod",    "fmodf",  "copysign"};
 
 std::string CKernelWriter::unique(const std::string& name) {
   std::string base;

@@ -56,9 +56,6 @@ void KernelEmitter::run() {
   BasicBlock* start = BasicBlock::Create(context_, "start", function_);
   b_.SetInsertPoint(entry);
   b_.SetInsertPoint(b_.CreateBr(start));  // allocas and parameters go before this jump
-  llvm::FastMathFlags flags;
-  flags.setAllowContract(true);
-  b_.setFastMathFlags(flags);
   scopes_.push_back({});
   setup_buffers();
   for (size_t i = 0; i < kernel_.shape_vars.size(); ++i)
@@ -285,10 +282,11 @@ llvm::Value* KernelEmitter::binary(const Expr& e) {
   return values_.binary(e->binary, x, y, e->args[0]->dtype, negative);
 }
 
-// A sum or difference with a product in it as one multiply-add. If a whole vector and the remainder after the last one
-// are multiplied by the same number, LLVM reads that once and broadcasts it to a register: on Zen 4 that and the
-// multiply-add take 1.4 cycles, while a multiply-add that takes the number from memory takes one. So the narrow one
-// loads it separately.
+// A sum or difference with a product in it as one multiply-add: only here, since no instruction has the flag that lets
+// LLVM form others. A product of another operator is UnaryOp::Rounded and stays apart. If a whole vector and the
+// remainder after the last one are multiplied by the same number, LLVM reads that once and broadcasts it to a register:
+// on Zen 4 that and the multiply-add take 1.4 cycles, while a multiply-add that takes the number from memory takes one.
+// So the narrow one loads it separately.
 llvm::Value* KernelEmitter::contracted(const Expr& e) {
   if (e->binary != BinaryOp::Add && e->binary != BinaryOp::Sub) return nullptr;
   auto is_product = [](const Expr& x) { return x->kind == Kind::Binary && x->binary == BinaryOp::Mul; };

@@ -9,6 +9,8 @@
 #include <limits>
 
 #include "relay/base/diagnostics.h"
+#include "relay/codegen/llvm/far_angles.h"
+#include "relay/codegen/llvm/remainder.h"
 
 namespace relay::codegen {
 
@@ -81,12 +83,8 @@ Value* Values::to_memory(Value* v, DType t) {
   return half_bits(v);
 }
 
-// Rounds to a narrower float. Has no "contract" flag, which lets LLVM merge two roundings into one.
-Value* Values::narrow(Value* v, Type* type) {
-  llvm::IRBuilderBase::FastMathFlagGuard restore(b);
-  b.clearFastMathFlags();
-  return b.CreateFPTrunc(v, type);
-}
+// Rounds to a narrower float.
+Value* Values::narrow(Value* v, Type* type) { return b.CreateFPTrunc(v, type); }
 
 // float16 bits to float by integer arithmetic, for machines without the conversion instruction.
 Value* Values::half_value(Value* bits) {
@@ -191,17 +189,21 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
     case UnaryOp::Ceil: return real ? intrinsic(llvm::Intrinsic::ceil) : a;
     case UnaryOp::Round: return real ? intrinsic(llvm::Intrinsic::roundeven) : a;
     case UnaryOp::Trunc: return real ? intrinsic(llvm::Intrinsic::trunc) : a;
+    case UnaryOp::Rounded: return a;
+    case UnaryOp::Sin:
+    case UnaryOp::Cos:
+    case UnaryOp::Tan: return far_angles(b, op, a);  // of the others, expand_math() made polynomials
     case UnaryOp::IsNan: return real ? b.CreateFCmpUNO(a, a) : Constant::getNullValue(like(a, b.getInt1Ty()));
     case UnaryOp::IsInf:
       return real ? b.CreateFCmpOEQ(intrinsic(llvm::Intrinsic::fabs), ConstantFP::getInfinity(type))
                   : static_cast<Value*>(Constant::getNullValue(like(a, b.getInt1Ty())));
     case UnaryOp::Exp:
+    case UnaryOp::Expm1:
     case UnaryOp::Log:
+    case UnaryOp::Log1p:
     case UnaryOp::Tanh:
     case UnaryOp::Erf:
-    case UnaryOp::Sin:
-    case UnaryOp::Cos:
-    case UnaryOp::Tan:
+    case UnaryOp::Erfc:
     case UnaryOp::Atan: break;
   }
   RELAY_CHECK(false, "{} of {} has no instruction; expand_math() replaces it", scalar::name(op), t.str());
@@ -230,8 +232,6 @@ Value* Values::float_minmax(bool max, Value* x, Value* y) {
 // 0 nor -1.
 Value* Values::lane_quotient(Value* x, Value* y, DType t) {
   if (!x->getType()->isVectorTy() || (t.bits == 64 && !(is_signed(t) && long_lanes_to_float_))) return nullptr;
-  llvm::IRBuilderBase::FastMathFlagGuard restore(b);
-  b.clearFastMathFlags();
   if (t.bits == 64) {
     Value* q = long_quotient(b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getFalse()),
                              b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, y, b.getFalse()));
@@ -341,6 +341,28 @@ Value* Values::fma(Value* x, Value* y, Value* z) {
   return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
 }
 
+// The remainder with the sign of y, and the quotient without it: as scalar/eval.cpp has them.
+Value* Values::floor_remainder(Value* x, Value* y) {
+  Value *r = float_remainder(b, x, y), *zero = Constant::getNullValue(x->getType());
+  Value* differ = b.CreateICmpNE(b.CreateFCmpOLT(r, zero), b.CreateFCmpOLT(y, zero));
+  return b.CreateSelect(b.CreateAnd(b.CreateFCmpONE(r, zero), differ), b.CreateFAdd(r, y), r);
+}
+
+Value* Values::floor_quotient(Value* x, Value* y) {
+  Type* type = x->getType();
+  if (type->getScalarType()->isFloatTy()) {
+    Type* wide = like(x, b.getDoubleTy());
+    return narrow(floor_quotient(b.CreateFPExt(x, wide), b.CreateFPExt(y, wide)), type);
+  }
+  Value *r = float_remainder(b, x, y), *zero = Constant::getNullValue(type), *one = ConstantFP::get(type, 1);
+  Value* differ = b.CreateICmpNE(b.CreateFCmpOLT(r, zero), b.CreateFCmpOLT(y, zero));
+  Value* below = b.CreateAnd(b.CreateFCmpONE(r, zero), differ);
+  Value* rounded = b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, b.CreateFDiv(b.CreateFSub(x, r), y));
+  Value *q = b.CreateSelect(below, b.CreateFSub(rounded, one), rounded), *plain = b.CreateFDiv(x, y);
+  q = b.CreateSelect(b.CreateFCmpOEQ(q, zero), b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, plain), q);
+  return b.CreateSelect(b.CreateFCmpOEQ(y, zero), plain, q);
+}
+
 Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative) {
   bool real = t.is_float(), sign = is_signed(t), logic = t.is_bool();
   Type* type = x->getType();
@@ -351,19 +373,15 @@ Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative)
     case BinaryOp::Div:
       return real ? round16(b.CreateFDiv(x, y), t) : int_division(BinaryOp::TruncDiv, x, y, t, x_negative);
     case BinaryOp::FloorDiv:
-    case BinaryOp::FloorMod: {
+    case BinaryOp::FloorMod:
       if (!real) return int_division(op, x, y, t, x_negative);
-      Value* q = b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, round16(b.CreateFDiv(x, y), t));
-      if (op == BinaryOp::FloorDiv) return q;
-      return round16(b.CreateFSub(x, round16(b.CreateFMul(y, q), t)), t);
-    }
+      return round16(op == BinaryOp::FloorDiv ? floor_quotient(x, y) : floor_remainder(x, y), t);
     case BinaryOp::TruncDiv:
-    case BinaryOp::TruncMod: {
       if (!real) return int_division(op, x, y, t, x_negative);
-      Value* q = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, round16(b.CreateFDiv(x, y), t));
-      if (op == BinaryOp::TruncDiv) return q;
-      return round16(b.CreateFSub(x, round16(b.CreateFMul(y, q), t)), t);
-    }
+      return b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, round16(b.CreateFDiv(x, y), t));
+    case BinaryOp::TruncMod:
+      if (!real) return int_division(op, x, y, t, x_negative);
+      return round16(float_remainder(b, x, y), t);
     case BinaryOp::Min:
     case BinaryOp::Max: {
       bool max = op == BinaryOp::Max;

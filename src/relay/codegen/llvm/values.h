@@ -42,6 +42,8 @@ class Values {
   llvm::Value* lane_quotient(llvm::Value* a, llvm::Value* b, DType t);
   llvm::Value* long_quotient(llvm::Value* a, llvm::Value* b);
   llvm::Value* int_division(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative);
+  llvm::Value* floor_remainder(llvm::Value* a, llvm::Value* b);
+  llvm::Value* floor_quotient(llvm::Value* a, llvm::Value* b);
   llvm::Value* int_power(llvm::Value* a, llvm::Value* b, DType t);
   llvm::Value* round16(llvm::Value* v, DType t);
   llvm::Value* narrow(llvm::Value* v, llvm::Type* type);

@@ -1,6 +1,7 @@
 // Building blocks of transformers.
 #include <cmath>
 
+#include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/heads.h"
 #include "relay/scalar/simplify.h"
 
@@ -131,8 +132,15 @@ Values Attention(Convert& c) {
                  k ? ir::str(k->type) : "?");
   const double scale = std::sqrt(c.real("scale", 1 / std::sqrt(static_cast<double>(*width))));
   const int64_t times = *heads / *others, mode = c.integer("qk_matmul_output_mode", 0);
-  const DType dtype = c.dtype(q);
-  Expr scores = head_products(c, c.multiply(q, scale), c.multiply(repeated_heads(c, k, times), scale), true);
+  // Scores of halves may be far larger than halves: products and softmax are float32, or what the node says if wider.
+  const int64_t precision = c.integer("softmax_precision", 1);
+  std::optional<DType> softmax_type = element_dtype(static_cast<int32_t>(precision));
+  if (!softmax_type || !softmax_type->is_float())
+    return c.bad("softmax_precision is {}, which is not a float type", precision);
+  const DType given = c.dtype(q), dtype = exact_type(c, q, *softmax_type);
+  auto widened = [&](const Expr& e) { return c.cast(e, dtype); };
+  Expr scores =
+      head_products(c, c.multiply(widened(q), scale), c.multiply(widened(repeated_heads(c, k, times)), scale), true);
   Expr shown = mode == 0 ? scores : Expr();
   const double cap = c.real("softcap", 0);
   auto capped = [&](const Expr& e) { return cap > 0 ? c.multiply(c.emit("tanh", {c.multiply(e, 1 / cap)}), cap) : e; };
@@ -145,7 +153,8 @@ Values Attention(Convert& c) {
   // A query without visible keys yields zeros.
   if (scores != before) weights = c.emit("where", {c.emit("isnan", {weights}), c.scalar(0, dtype), weights});
   if (mode == 3) shown = weights;
-  Expr y = head_products(c, weights, repeated_heads(c, v, times), false);
+  Expr y = c.cast(head_products(c, weights, widened(repeated_heads(c, v, times)), false), given);
+  if (shown) shown = c.cast(shown, given);
   return {flat ? joined_heads(c, y) : y, k, v, shown};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/random.h"
 #include "relay/scalar/simplify.h"
 
@@ -11,16 +12,32 @@ namespace relay::onnx {
 using ir::Expr;
 using ir::Ints;
 
-Expr standardised(Convert& c, const Expr& x, const Ints& axes, double epsilon) {
-  Expr mean = c.reduce("mean", x, axes, true);
-  Expr centred = c.subtract(x, mean);
-  Expr variance = c.reduce("mean", c.multiply(centred, centred), axes, true);
-  return c.divide(centred, c.emit("sqrt", {c.add(variance, epsilon)}));
+// The mean of squares along axes.
+static Expr mean_square(Convert& c, const Expr& x, const Ints& axes) {
+  return c.reduce("mean", c.multiply(x, x), axes, true);
 }
 
-Expr rms_normalised(Convert& c, const Expr& x, const Ints& axes, double epsilon) {
-  Expr square = c.reduce("mean", c.multiply(x, x), axes, true);
-  return c.multiply(x, c.emit("rsqrt", {c.add(square, epsilon)}));
+Expr standardised(Convert& c, const Expr& x, const Ints& axes, double epsilon, DType least) {
+  return computed_exactly(
+      c, x,
+      [&](const Expr& e) {
+        Expr centred = c.subtract(e, c.reduce("mean", e, axes, true));
+        return c.divide(centred, c.emit("sqrt", {c.add(mean_square(c, centred, axes), epsilon)}));
+      },
+      least);
+}
+
+Expr rms_normalised(Convert& c, const Expr& x, const Ints& axes, double epsilon, DType least) {
+  return computed_exactly(
+      c, x, [&](const Expr& e) { return c.multiply(e, c.emit("rsqrt", {c.add(mean_square(c, e, axes), epsilon)})); },
+      least);
+}
+
+std::optional<DType> stash_type(Convert& c) {
+  const int64_t code = c.integer("stash_type", 1);
+  std::optional<DType> type = element_dtype(static_cast<int32_t>(code));
+  if (type && type->is_float()) return type;
+  return c.bad("stash_type is {}, which is not a float type", code);
 }
 
 namespace convert {
@@ -39,10 +56,11 @@ static Values training_batch_norm(Convert& c) {
     Expr flat = c.reshape(now, {c.shape(x)[1]});
     return c.add(c.multiply(c.input(i), momentum), c.multiply(c.cast(flat, c.dtype(c.input(i))), 1 - momentum));
   };
-  Expr mean = c.reduce("mean", x, axes, true), centred = c.subtract(x, mean);
-  Expr variance = c.reduce("mean", c.multiply(centred, centred), axes, true);
+  Expr exact = c.cast(x, exact_type(c, x));
+  Expr mean = c.reduce("mean", exact, axes, true), centred = c.subtract(exact, mean);
+  Expr variance = mean_square(c, centred, axes);
   Expr normal = c.divide(centred, c.emit("sqrt", {c.add(variance, c.real("epsilon", 1e-5))}));
-  Expr y = c.add(c.multiply(normal, spread(1)), spread(2));
+  Expr y = c.add(c.multiply(c.cast(normal, c.dtype(x)), spread(1)), spread(2));
   return {y, moved(3, mean), moved(4, variance)};
 }
 
@@ -90,10 +108,13 @@ Values LayerNormalization(Convert& c) {
   // The mean and 1 / sqrt(variance + epsilon), requested by training graphs.
   Ints axes;
   for (int64_t i = *axis; i < rank; ++i) axes.push_back(i);
-  Expr mean = c.reduce("mean", x, axes, true), centred = c.subtract(x, mean);
-  Expr variance = c.reduce("mean", c.multiply(centred, centred), axes, true);
-  results.push_back(Value(mean));
-  results.push_back(Value(c.emit("rsqrt", {c.add(variance, c.real("epsilon", 1e-5))})));
+  // They have the type that the node says.
+  std::optional<DType> stash = stash_type(c);
+  if (!stash) return {};
+  Expr exact = c.cast(x, exact_type(c, x, *stash)), mean = c.reduce("mean", exact, axes, true);
+  Expr variance = mean_square(c, c.subtract(exact, mean), axes);
+  results.push_back(Value(c.cast(mean, *stash)));
+  results.push_back(Value(c.cast(c.emit("rsqrt", {c.add(variance, c.real("epsilon", 1e-5))}), *stash)));
   return results;
 }
 
@@ -115,7 +136,9 @@ Values GroupNormalization(Convert& c) {
   ir::Dims split{c.shape(x)[0], scalar::imm(groups), scalar::imm(*channels / groups)};
   Ints axes{2};
   for (int64_t i = 2; i < rank; ++i) split.push_back(c.shape(x)[i]), axes.push_back(i + 1);
-  Expr normal = standardised(c, c.reshape(x, split), axes, c.real("epsilon", 1e-5));
+  std::optional<DType> stash = stash_type(c);
+  if (!stash) return {};
+  Expr normal = standardised(c, c.reshape(x, split), axes, c.real("epsilon", 1e-5), *stash);
   bool by_group = c.opset < 21;
   auto spread = [&](const Expr& e) {
     ir::Dims shape{by_group ? scalar::imm(groups) : scalar::imm(*channels)};
@@ -133,10 +156,12 @@ Values LpNormalization(Convert& c) {
   if (!axis) return {};
   int64_t p = c.integer("p", 2);
   if (p != 1 && p != 2) return c.bad("p is {}; it must be 1 or 2", p);
-  Expr sum = c.reduce("sum", p == 1 ? c.emit("abs", {x}) : c.multiply(x, x), Ints{*axis}, true);
-  Expr norm = p == 1 ? sum : c.emit("sqrt", {sum}), zero = c.scalar(0, c.dtype(x));
-  // All zeros stay zeros.
-  return {c.divide(x, c.emit("where", {c.emit("equal", {norm, zero}), c.scalar(1, c.dtype(x)), norm}))};
+  return {computed_exactly(c, x, [&](const Expr& e) {
+    Expr sum = c.reduce("sum", p == 1 ? c.emit("abs", {e}) : c.multiply(e, e), Ints{*axis}, true);
+    Expr norm = p == 1 ? sum : c.emit("sqrt", {sum}), zero = c.scalar(0, c.dtype(e));
+    // All zeros stay zeros.
+    return c.divide(e, c.emit("where", {c.emit("equal", {norm, zero}), c.scalar(1, c.dtype(e)), norm}));
+  })};
 }
 
 // x / sqrt(mean(x^2) + epsilon) * scale over the axes from `axis` on.
@@ -146,7 +171,9 @@ Values RMSNormalization(Convert& c) {
   if (!axis) return {};
   Ints axes;
   for (int64_t i = *axis; i < c.rank(x); ++i) axes.push_back(i);
-  return {c.multiply(rms_normalised(c, x, axes, c.real("epsilon", 1e-5)), c.input(1))};
+  std::optional<DType> stash = stash_type(c);
+  if (!stash) return {};
+  return {c.multiply(rms_normalised(c, x, axes, c.real("epsilon", 1e-5), *stash), c.input(1))};
 }
 
 // The same under the name that ONNX Runtime's optimiser writes in ONNX's own domain.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "relay/frontend/onnx/computed.h"
+#include "relay/frontend/onnx/curves.h"
 
 namespace relay::onnx::convert {
 
@@ -98,30 +99,28 @@ Values ReduceProd(Convert& c) {
   return reduce(c, "prod");
 }
 
+// after(sum(before(x))), in which the sums of halves are float32.
+static Values sum_between(Convert& c, const char* after, function_ref<Expr(const Expr&)> before) {
+  Expr x = c.input(0);
+  std::optional<Reduction> r = read(c, x);
+  if (!r) return {};
+  return {computed_exactly(c, x, [&](const Expr& e) {
+    Expr sum = over(c, "sum", before(e), *r);
+    return after ? c.emit(after, {sum}) : sum;
+  })};
+}
+
 Values ReduceL1(Convert& c) {
-  Expr x = c.input(0);
-  std::optional<Reduction> r = read(c, x);
-  if (!r) return {};
-  Expr size = c.emit("abs", {x});
-  return {over(c, "sum", size, *r)};
+  return sum_between(c, nullptr, [&](const Expr& x) { return c.emit("abs", {x}); });
 }
-
 Values ReduceSumSquare(Convert& c) {
-  Expr x = c.input(0);
-  std::optional<Reduction> r = read(c, x);
-  if (!r) return {};
-  Expr square = c.multiply(x, x);
-  return {over(c, "sum", square, *r)};
+  return sum_between(c, nullptr, [&](const Expr& x) { return c.multiply(x, x); });
 }
-
 Values ReduceL2(Convert& c) {
-  Values squares = ReduceSumSquare(c);
-  return squares.empty() ? squares : Values{c.emit("sqrt", {squares[0].expr})};
+  return sum_between(c, "sqrt", [&](const Expr& x) { return c.multiply(x, x); });
 }
-
 Values ReduceLogSum(Convert& c) {
-  Values sum = ReduceSum(c);
-  return sum.empty() ? sum : Values{c.emit("log", {sum[0].expr})};
+  return sum_between(c, "log", [&](const Expr& x) { return x; });
 }
 
 // log(sum(exp(x))), with the largest element factored out so that nothing overflows.
@@ -143,7 +142,7 @@ Values ReduceLogSumExp(Convert& c) {
   std::optional<Reduction> r = read(c, x);
   if (!r) return {};
   auto reducer = [&](const Expr& e, const Ints& axes, bool keepdims) { return log_sum_exp(c, e, axes, keepdims); };
-  return {over(c, reducer, x, *r)};
+  return {computed_exactly(c, x, [&](const Expr& e) { return over(c, reducer, e, *r); })};
 }
 
 // The place of the largest (smallest) element along an axis, as int64.

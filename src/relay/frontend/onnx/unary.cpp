@@ -10,26 +10,29 @@ namespace relay::onnx {
 using ir::Expr;
 using scalar::UnaryOp;
 
-// A curve with cancellation: 16-bit floats are computed in float32.
-static Expr in_float32(Convert& c, const Expr& x, function_ref<Expr(const Expr&)> curve) {
+DType exact_type(Convert& c, const Expr& x, DType least) {
   const DType dtype = c.dtype(x);
-  if (!x || !dtype.is_float() || dtype.bits >= 32) return curve(x);
-  return c.cast(curve(c.cast(x, DType::float32())), dtype);
+  if (!x || !dtype.is_float()) return dtype;
+  const DType wide = least.bits > 32 ? least : DType::float32();
+  return dtype.bits < wide.bits ? wide : dtype;
 }
 
-static Expr gelu_of(Convert& c, const Expr& x, bool approximately) {
-  Expr curve;
-  if (approximately) {
-    Expr cube = c.multiply(c.multiply(x, x), x);
-    curve = c.emit("tanh", {c.multiply(c.add(x, c.multiply(cube, 0.044715)), std::sqrt(2 / std::numbers::pi))});
-  } else {
-    curve = c.emit("erf", {c.multiply(x, std::numbers::sqrt2 / 2)});
-  }
-  return c.multiply(c.multiply(x, 0.5), c.add(curve, 1));
+Expr computed_exactly(Convert& c, const Expr& x, function_ref<Expr(const Expr&)> curve, DType least) {
+  if (!x) return curve(x);
+  const DType dtype = c.dtype(x), exact = exact_type(c, x, least);
+  return exact == dtype ? curve(x) : c.cast(curve(c.cast(x, exact)), dtype);
+}
+
+// With the tanh, (1 + tanh(y)) / 2 is sigmoid(2 * y), in which no digits cancel.
+static Expr gelu_of_tanh(Convert& c, const Expr& x) {
+  Expr cube = c.multiply(c.multiply(x, x), x);
+  Expr twice = c.multiply(c.add(x, c.multiply(cube, 0.044715)), 2 * std::sqrt(2 / std::numbers::pi));
+  return c.multiply(x, c.emit("sigmoid", {twice}));
 }
 
 Expr gelu(Convert& c, const Expr& x, bool approximately) {
-  return in_float32(c, x, [&](const Expr& e) { return gelu_of(c, e, approximately); });
+  if (!approximately) return c.emit("nn.gelu", {x});
+  return computed_exactly(c, x, [&](const Expr& e) { return gelu_of_tanh(c, e); });
 }
 
 namespace convert {
@@ -149,26 +152,21 @@ Values BitCast(Convert& c) {
 // alpha * (exp(min(x, 0) / scale) - 1): the negative side of the exponential units, 0 on the positive one.
 static Expr exponential_side(Convert& c, const Expr& x, double alpha, double scale = 1) {
   Expr below = c.emit("minimum", {x, c.scalar(0, c.dtype(x))});
-  return c.multiply(c.add(c.emit("exp", {c.multiply(below, 1 / scale)}), -1), alpha);
-}
-
-// log(1 + exp(x)), without overflow: max(x, 0) + log(1 + exp(-|x|)).
-static Expr softplus(Convert& c, const Expr& x) {
-  Expr small = c.emit("exp", {c.emit("negative", {c.emit("abs", {x})})});
-  return c.add(c.emit("nn.relu", {x}), c.emit("log", {c.add(small, 1)}));
+  if (scale != 1) below = c.divide(below, c.scalar(scale, c.dtype(x)));
+  return c.multiply(c.emit("expm1", {below}), alpha);
 }
 
 Values LeakyRelu(Convert& c) { return {c.emit("nn.leaky_relu", {c.input(0)}, {{"alpha", c.real("alpha", 0.01)}})}; }
 
 Values Elu(Convert& c) {
-  return {in_float32(c, c.input(0), [&](const Expr& x) {
+  return {computed_exactly(c, c.input(0), [&](const Expr& x) {
     return c.add(c.emit("nn.relu", {x}), exponential_side(c, x, c.real("alpha", 1)));
   })};
 }
 
 Values Selu(Convert& c) {
   double alpha = c.real("alpha", 1.67326319217681884765625), gamma = c.real("gamma", 1.05070102214813232421875);
-  return {in_float32(c, c.input(0), [&](const Expr& x) {
+  return {computed_exactly(c, c.input(0), [&](const Expr& x) {
     return c.multiply(c.add(c.emit("nn.relu", {x}), exponential_side(c, x, alpha)), gamma);
   })};
 }
@@ -176,7 +174,7 @@ Values Selu(Convert& c) {
 Values Celu(Convert& c) {
   double alpha = c.real("alpha", 1);
   if (alpha == 0) return c.bad("alpha is 0");
-  return {in_float32(c, c.input(0), [&](const Expr& x) {
+  return {computed_exactly(c, c.input(0), [&](const Expr& x) {
     return c.add(c.emit("nn.relu", {x}), exponential_side(c, x, alpha, alpha));
   })};
 }
@@ -194,9 +192,7 @@ Values HardSwish(Convert& c) {
   return {c.multiply(x, gate)};
 }
 
-Values Softplus(Convert& c) {
-  return {in_float32(c, c.input(0), [&](const Expr& x) { return softplus(c, x); })};
-}
+Values Softplus(Convert& c) { return {c.emit("nn.softplus", {c.input(0)})}; }
 
 Values Softsign(Convert& c) {
   Expr x = c.input(0);
@@ -204,7 +200,8 @@ Values Softsign(Convert& c) {
 }
 
 Values Mish(Convert& c) {
-  return {in_float32(c, c.input(0), [&](const Expr& x) { return c.multiply(x, c.emit("tanh", {softplus(c, x)})); })};
+  return {computed_exactly(c, c.input(0),
+                           [&](const Expr& x) { return c.multiply(x, c.emit("tanh", {c.emit("nn.softplus", {x})})); })};
 }
 
 // x * sigmoid(alpha * x)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/lower/group/rounded.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -168,7 +169,7 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
       facts.window |= data && reduced;
     }
   Expr product = body;
-  while (product->kind == scalar::Kind::Cast) product = product->args[0];
+  while (product->kind == scalar::Kind::Cast || is_rounded(product)) product = product->args[0];
   if (stage->combiner == te::Combiner::Sum && product->kind == scalar::Kind::Binary &&
       product->binary == scalar::BinaryOp::Mul) {
     facts.left_loads = loads_in(product->args[0], vars);

@@ -50,6 +50,30 @@ static te::Tensor renamed_placeholder(const te::Tensor& p, const std::string& na
   return te::placeholder(name, p->shape, p->dtype);
 }
 
+// The value, with its products rounded before a sum of another operator adds them. Half precisions are rounded by their
+// conversions already.
+static Expr rounded(const Expr& value) {
+  if (value->dtype != float32 && value->dtype != float64) return value;
+  if (value->kind == scalar::Kind::Select)
+    return scalar::select(value->args[0], rounded(value->args[1]), rounded(value->args[2]));
+  return scalar::unary(scalar::UnaryOp::Rounded, value);
+}
+
+// The results of an operator, rounded as the operator alone would store them.
+static te::Tensors rounded(const te::Tensors& results, function_ref<bool(const te::Tensor&)> is_input) {
+  std::vector<std::pair<te::Tensor, te::Tensor>> changed;
+  for (const te::Tensor& t : results) {
+    if (is_input(t) || !t->body || t->combiner != te::Combiner::None || te::has_several_values(*t)) continue;
+    if (te::as_recurrence(*t) || te::as_state(*t)) continue;
+    Expr body = rounded(t->body);
+    if (scalar::equal(body, t->body)) continue;
+    te::TensorNode node = *t;
+    node.body = std::move(body);
+    changed.push_back({t, te::Tensor(new te::TensorNode(std::move(node)))});
+  }
+  return changed.empty() ? results : te::replace(results, changed);
+}
+
 namespace {
 // Builds the te of a group; keeps the tensors of each expression.
 class Translator {
@@ -78,7 +102,7 @@ class Translator {
     auto given = [&](const te::Tensor& t) { return std::find(inputs.begin(), inputs.end(), t) != inputs.end(); };
     for (const te::Tensor& t : te::topological(outputs, given))
       if (t->before) return te::scan_in_operator(*t);
-    return outputs;
+    return rounded(outputs, given);
   }
   const std::string& name() const { return name_; }
 

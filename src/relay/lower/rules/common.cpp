@@ -74,8 +74,10 @@ bool is_expensive(const Expr& body) {
   using scalar::UnaryOp;
   bool found = false;
   scalar::visit(body, [&](const Expr& n) {
-    found |= n->kind == scalar::Kind::Unary && (n->unary == UnaryOp::Exp || n->unary == UnaryOp::Log ||
-                                                n->unary == UnaryOp::Tanh || n->unary == UnaryOp::Erf);
+    found |= n->kind == scalar::Kind::Unary &&
+             (n->unary == UnaryOp::Exp || n->unary == UnaryOp::Expm1 || n->unary == UnaryOp::Log ||
+              n->unary == UnaryOp::Log1p || n->unary == UnaryOp::Tanh || n->unary == UnaryOp::Erf ||
+              n->unary == UnaryOp::Erfc);
     found |= n->kind == scalar::Kind::Binary && n->binary == scalar::BinaryOp::Pow;
   });
   return found;

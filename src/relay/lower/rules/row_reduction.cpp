@@ -9,6 +9,7 @@
 // loop over rows (softmax, layer norm: rows_rule), and products of rows with rows (inner_product_rule).
 #include <algorithm>
 
+#include "relay/lower/group/rounded.h"
 #include "relay/lower/rules/rule_functions.h"
 #include "relay/scalar/simplify.h"
 
@@ -34,11 +35,13 @@ int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts) {
 
 // The element where `inside` holds, and the neutral one elsewhere. In a sum of products both factors are 0 there, so
 // that they are multiplied and added by one instruction.
-static Expr within(const te::TensorNode& r, const Expr& inside, const Expr& body) {
+static Expr within(const te::TensorNode& r, const Expr& inside, const Expr& whole) {
+  const Expr& body = unrounded(whole);
   if (r.combiner != te::Combiner::Sum || body->kind != scalar::Kind::Binary || body->binary != scalar::BinaryOp::Mul)
-    return te::choose(r, inside, body, te::identity(r));
+    return te::choose(r, inside, whole, te::identity(r));
   const Expr zero = te::identity(r);
-  return scalar::select(inside, body->args[0], zero) * scalar::select(inside, body->args[1], zero);
+  return scalar::with_args(whole,
+                           {scalar::select(inside, body->args[0], zero) * scalar::select(inside, body->args[1], zero)});
 }
 
 LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, size_t k, int64_t width) {

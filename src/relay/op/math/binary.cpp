@@ -29,16 +29,6 @@ Expr quotient(const Expr& x, const Expr& y) {
 Expr trunc_quotient(const Expr& x, const Expr& y) {
   return x->dtype.is_float() ? unary(UnaryOp::Trunc, quotient(x, y)) : quotient(x, y);
 }
-// A quotient that was rounded up to an integer yields a remainder of the wrong sign; a quotient with more bits than x
-// is meaningless, and its product with y may not be finite. In both cases the remainder is 0.
-Expr trunc_remainder(const Expr& x, const Expr& y) {
-  if (!x->dtype.is_float()) return scalar::binary(BinaryOp::TruncMod, x, y);
-  const Expr zero = number(0, x->dtype), size = unary(UnaryOp::Abs, y), rest = x - y * trunc_quotient(x, y);
-  const Expr up = logical_and(lt(rest, zero), lt(zero, x)), down = logical_and(lt(zero, rest), lt(x, zero));
-  const Expr r = select(up, rest + size, select(down, rest - size, rest));
-  return select(le(size, unary(UnaryOp::Abs, r)), zero, r);
-}
-
 const Row rows[] = {
     {"add", "lhs + rhs.", Takes::Numbers, plain<BinaryOp::Add>, "lhs + rhs"},
     {"bitwise_and", "The bits set in both.", Takes::Integers, plain<BinaryOp::BitAnd>, "lhs & rhs", false, -99, 99},
@@ -63,8 +53,8 @@ const Row rows[] = {
     {"logical_xor", "One of the two.", Takes::Bools, plain<BinaryOp::Ne>, "torch.logical_xor(lhs, rhs)", false, 0, 1},
     {"maximum", "The greater; NaN if either is.", Takes::Numbers, plain<BinaryOp::Max>, "torch.maximum(lhs, rhs)"},
     {"minimum", "The lesser; NaN if either is.", Takes::Numbers, plain<BinaryOp::Min>, "torch.minimum(lhs, rhs)"},
-    {"mod", "lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.", Takes::Numbers, trunc_remainder,
-     "torch.fmod(lhs, rhs)", false, 0.5, 9},
+    {"mod", "lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.", Takes::Numbers,
+     plain<BinaryOp::TruncMod>, "torch.fmod(lhs, rhs)", false, 0.5, 9},
     {"multiply", "lhs * rhs.", Takes::Numbers, plain<BinaryOp::Mul>, "lhs * rhs"},
     {"not_equal", "lhs != rhs.", Takes::Numbers, plain<BinaryOp::Ne>, "lhs != rhs", true},
     {"power", "lhs to the power of rhs; integers wrap around.", Takes::Numbers, plain<BinaryOp::Pow>,
@@ -74,8 +64,8 @@ const Row rows[] = {
     {"subtract", "lhs - rhs.", Takes::Numbers, plain<BinaryOp::Sub>, "lhs - rhs"},
     {"trunc_divide", "lhs / rhs rounded towards zero.", Takes::Numbers, trunc_quotient,
      "torch.div(lhs, rhs, rounding_mode='trunc')", false, 0.5, 9},
-    {"trunc_mod", "lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.", Takes::Numbers, trunc_remainder,
-     "torch.fmod(lhs, rhs)", false, 0.5, 9},
+    {"trunc_mod", "lhs - rhs * trunc(lhs / rhs): the remainder with the sign of lhs.", Takes::Numbers,
+     plain<BinaryOp::TruncMod>, "torch.fmod(lhs, rhs)", false, 0.5, 9},
 };
 
 // The gradients of both inputs, of the result's shape.

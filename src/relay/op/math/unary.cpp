@@ -1,5 +1,6 @@
 // Elementwise functions of one number: out[i] = f(data[i]), computed in float32 for the half precisions. One row per
 // function, with its derivative if it has one.
+#include <limits>
 #include <numbers>
 
 #include "relay/op/gradient.h"
@@ -35,6 +36,14 @@ Value slope_of_exp(const Value&, const Value& y, const Value& dy) { return grad:
 Value slope_of_erf(const Value& x, const Value&, const Value& dy) {
   return scaled(grad::times(dy, grad::call("exp", {grad::negated(square(x))})), x, 2 * std::numbers::inv_sqrtpi);
 }
+Value slope_of_erfc(const Value& x, const Value& y, const Value& dy) { return grad::negated(slope_of_erf(x, y, dy)); }
+// The normal distribution's probability of less than x, plus x times its density.
+Value slope_of_gelu(const Value& x, const Value&, const Value& dy) {
+  const Value below = scaled(grad::call("erfc", {scaled(x, x, -std::numbers::sqrt2 / 2)}), x, 0.5);
+  const Value density =
+      scaled(grad::call("exp", {scaled(square(x), x, -0.5)}), x, std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+  return grad::times(dy, grad::plus(below, grad::times(x, density)));
+}
 Value slope_of_tanh(const Value& x, const Value& y, const Value& dy) {
   return grad::times(dy, grad::minus(one(x), square(y)));
 }
@@ -56,20 +65,25 @@ const struct {
     {"cos", [](auto& x, auto&, auto& dy) { return grad::negated(grad::times(dy, grad::call("sin", {x}))); }},
     {"cosh", [](auto& x, auto&, auto& dy) { return grad::times(dy, grad::call("sinh", {x})); }},
     {"erf", slope_of_erf},
+    {"erfc", slope_of_erfc},
     {"exp", slope_of_exp},
+    {"expm1", [](auto& x, auto& y, auto& dy) { return grad::times(dy, grad::plus(y, one(x))); }},
     {"fast_erf", slope_of_erf},
     {"fast_exp", slope_of_exp},
     {"fast_tanh", slope_of_tanh},
     {"floor", nullptr},
     {"log", [](auto& x, auto&, auto& dy) { return slope_of_log(x, dy, 1); }},
     {"log10", [](auto& x, auto&, auto& dy) { return slope_of_log(x, dy, std::numbers::ln10); }},
+    {"log1p", [](auto& x, auto&, auto& dy) { return grad::over(dy, grad::plus(x, one(x))); }},
     {"log2", [](auto& x, auto&, auto& dy) { return slope_of_log(x, dy, std::numbers::ln2); }},
     {"negative", [](auto&, auto&, auto& dy) { return grad::negated(dy); }},
+    {"nn.gelu", slope_of_gelu},
     // The derivative is 0 at 0, and for NaN.
     {"nn.relu",
      [](auto& x, auto&, auto& dy) {
        return grad::call("where", {grad::call("greater", {x, grad::number(0, x)}), dy, grad::zeros_like(dy)});
      }},
+    {"nn.softplus", [](auto& x, auto&, auto& dy) { return grad::times(dy, grad::call("sigmoid", {x})); }},
     {"round", nullptr},
     {"rsqrt", [](auto& x, auto& y, auto& dy) { return scaled(grad::times(dy, grad::times(y, square(y))), x, -0.5); }},
     {"sigmoid", [](auto& x, auto& y, auto& dy) { return grad::times(dy, grad::times(y, grad::minus(one(x), y))); }},
@@ -93,11 +107,6 @@ Expr is_finite(const Expr& x) {
   return unary(UnaryOp::Not, logical_or(unary(UnaryOp::IsNan, x), unary(UnaryOp::IsInf, x)));
 }
 
-// log(1 + u), accurate for small u too: the rounding error of 1 + u is corrected by a factor.
-Expr log1p(const Expr& u) {
-  Expr one = number(1, u->dtype), w = one + u;
-  return select(eq(w, one), u, unary(UnaryOp::Log, w) * divide(u, w - one));
-}
 // The arc sine of float32: for |x| of at most 1/2 directly, otherwise a quarter turn minus twice that of t = sqrt((1 -
 // |x|) / 2): t + t * z * rest(z), z = t * t. It takes one square root, whereas other methods also take two divisions.
 // (dev/math_coefficients.py computes the coefficients.)
@@ -135,15 +144,56 @@ Expr acos(const Expr& x) {
   const Expr far = select(lt(x, number(0, x->dtype)), turns_less(std::numbers::pi, twice), twice);
   return select(arc.near, turns_less(std::numbers::pi / 2, arc.value), far);
 }
-Expr atanh(const Expr& x) { return half(log1p(divide(x * number(2, x->dtype), number(1, x->dtype) - x))); }
+Expr with_sign_of(const Expr& value, const Expr& x) { return unary(UnaryOp::Sign, x) * value; }
+Expr log1p(const Expr& x) { return unary(UnaryOp::Log1p, x); }
+// log(1 + x) where x is a or, for a large a, 2 * a, whose square is too large for the type.
+Expr log1p_or_twice(const Expr& a, const Expr& is_large, const Expr& x) {
+  const Expr log2 = select(is_large, number(std::numbers::ln2, a->dtype), number(0, a->dtype));
+  return log1p(select(is_large, a, x)) + log2;
+}
+// From here on 1 is nothing beside x.
+Expr is_large(const Expr& x) { return lt(number(x->dtype.bits == 64 ? 0x1p54 : 0x1p25, x->dtype), x); }
+
+Expr atanh(const Expr& x) {
+  const Expr a = unary(UnaryOp::Abs, x);
+  return with_sign_of(half(log1p(divide(a + a, number(1, x->dtype) - a))), x);
+}
 Expr acosh(const Expr& x) {
-  Expr t = x - number(1, x->dtype);
-  return log1p(t + unary(UnaryOp::Sqrt, t * (t + number(2, x->dtype))));
+  const Expr one = number(1, x->dtype), t = x - one;
+  const Expr value = log1p_or_twice(x, is_large(x), t + unary(UnaryOp::Sqrt, t * (t + number(2, x->dtype))));
+  return select(lt(x, one), number(std::numeric_limits<double>::quiet_NaN(), x->dtype), value);
 }
 Expr asinh(const Expr& x) {
-  Expr one = number(1, x->dtype), z = unary(UnaryOp::Abs, x);
-  Expr y = log1p(z + divide(z * z, one + unary(UnaryOp::Sqrt, one + z * z)));
-  return unary(UnaryOp::Sign, x) * y;
+  const Expr one = number(1, x->dtype), a = unary(UnaryOp::Abs, x), square = a * a;
+  const Expr near = a + divide(square, one + unary(UnaryOp::Sqrt, one + square));
+  return with_sign_of(log1p_or_twice(a, is_large(a), near), x);
+}
+
+// exp(a) / 2 for a >= 0, as a product of two roots where exp(a) is too large for the type.
+struct Halved {
+  Expr is_large, value;
+};
+Halved half_exp(const Expr& a) {
+  const Expr is_large = lt(number(a->dtype.bits == 64 ? 709 : 88, a->dtype), a);
+  const Expr e = exp(select(is_large, half(a), a));
+  return {is_large, select(is_large, half(e) * e, half(e))};
+}
+Expr cosh(const Expr& x) {
+  const Halved e = half_exp(unary(UnaryOp::Abs, x));
+  return e.value + divide(number(0.25, x->dtype), e.value);
+}
+// (t + t / (t + 1)) / 2 with t = exp(a) - 1, which keeps all digits near 0.
+Expr sinh(const Expr& x) {
+  const Expr a = unary(UnaryOp::Abs, x), t = unary(UnaryOp::Expm1, a);
+  const Halved e = half_exp(a);
+  const Expr value = half(t + divide(t, t + number(1, x->dtype)));
+  return with_sign_of(select(lt(number(20, x->dtype), a), e.value, value), x);
+}
+// x times half of erfc(-x / sqrt(2)), in which no digits cancel.
+Expr gelu(const Expr& x) { return half(x) * unary(UnaryOp::Erfc, x * number(-std::numbers::sqrt2 / 2, x->dtype)); }
+// max(x, 0) + log(1 + exp(-|x|))
+Expr softplus(const Expr& x) {
+  return max(x, number(0, x->dtype)) + log1p(exp(unary(UnaryOp::Neg, unary(UnaryOp::Abs, x))));
 }
 
 const Row rows[] = {
@@ -158,10 +208,12 @@ const Row rows[] = {
     {"ceil", "The least integer that is not less.", Takes::FloatsElseSame, plain<UnaryOp::Ceil>, "torch.ceil(data)"},
     {"copy", "The same values.", Takes::Numbers, [](const Expr& x) { return x; }, "data"},
     {"cos", "Cosine.", Takes::Floats, plain<UnaryOp::Cos>, "torch.cos(data)", -10, 10},
-    {"cosh", "Hyperbolic cosine.", Takes::Floats,
-     [](const Expr& x) { return half(exp(x) + exp(unary(UnaryOp::Neg, x))); }, "torch.cosh(data)"},
+    {"cosh", "Hyperbolic cosine.", Takes::Floats, cosh, "torch.cosh(data)"},
     {"erf", "The error function.", Takes::Floats, plain<UnaryOp::Erf>, "torch.erf(data)", -3, 3},
+    {"erfc", "1 - erf(data), exact where it is small too.", Takes::Floats, plain<UnaryOp::Erfc>, "torch.erfc(data)", -3,
+     3},
     {"exp", "e to the power of data.", Takes::Floats, plain<UnaryOp::Exp>, "torch.exp(data)", -5, 5},
+    {"expm1", "exp(data) - 1, exact near 0 too.", Takes::Floats, plain<UnaryOp::Expm1>, "torch.expm1(data)", -5, 5},
     {"fast_erf", "The error function; no less exact than erf.", Takes::Floats, plain<UnaryOp::Erf>, "torch.erf(data)",
      -3, 3},
     {"fast_exp", "e to the power of data; no less exact than exp.", Takes::Floats, plain<UnaryOp::Exp>,
@@ -176,20 +228,22 @@ const Row rows[] = {
     {"log", "Natural logarithm.", Takes::Floats, plain<UnaryOp::Log>, "torch.log(data)", 0.01, 10},
     {"log10", "Logarithm to base 10.", Takes::Floats, [](const Expr& x) { return logarithm(x, std::numbers::ln10); },
      "torch.log10(data)", 0.01, 10},
+    {"log1p", "log(1 + data), exact near 0 too.", Takes::Floats, log1p, "torch.log1p(data)", -0.9, 10},
     {"log2", "Logarithm to base 2.", Takes::Floats, [](const Expr& x) { return logarithm(x, std::numbers::ln2); },
      "torch.log2(data)", 0.01, 10},
     {"logical_not", "Not.", Takes::Bools, plain<UnaryOp::Not>, "torch.logical_not(data)", 0, 1},
     {"negative", "The negated value.", Takes::Numbers, plain<UnaryOp::Neg>, "-data"},
+    {"nn.gelu", "data / 2 * erfc(-data / sqrt(2)).", Takes::Floats, gelu, "F.gelu(data)", -4, 4},
     {"nn.relu", "max(data, 0).", Takes::Numbers, [](const Expr& x) { return max(x, imm(0, x->dtype)); },
      "torch.relu(data)"},
+    {"nn.softplus", "log(1 + exp(data)).", Takes::Floats, softplus, "F.softplus(data)", -4, 4},
     {"round", "The nearest integer, halves to the even one.", Takes::FloatsElseSame, plain<UnaryOp::Round>,
      "torch.round(data)", -4, 4},
     {"rsqrt", "1 / sqrt(data).", Takes::Floats, plain<UnaryOp::Rsqrt>, "torch.rsqrt(data)", 0.1, 10},
     {"sigmoid", "1 / (1 + exp(-data)).", Takes::Floats, sigmoid, "torch.sigmoid(data)", -6, 6},
     {"sign", "-1, 0 or 1.", Takes::Numbers, plain<UnaryOp::Sign>, "torch.sign(data)"},
     {"sin", "Sine.", Takes::Floats, plain<UnaryOp::Sin>, "torch.sin(data)", -10, 10},
-    {"sinh", "Hyperbolic sine.", Takes::Floats,
-     [](const Expr& x) { return half(exp(x) - exp(unary(UnaryOp::Neg, x))); }, "torch.sinh(data)"},
+    {"sinh", "Hyperbolic sine.", Takes::Floats, sinh, "torch.sinh(data)"},
     {"sqrt", "Square root.", Takes::Floats, plain<UnaryOp::Sqrt>, "torch.sqrt(data)", 0, 10},
     {"tan", "Tangent.", Takes::Floats, plain<UnaryOp::Tan>, "torch.tan(data)", -1.5, 1.5},
     {"tanh", "Hyperbolic tangent.", Takes::Floats, plain<UnaryOp::Tanh>, "torch.tanh(data)", -4, 4},
@@ -242,6 +296,8 @@ OpDef operator_of(const Row& row) {
         return {f ? f(of.inputs[0], of.output, of.gradient) : Value()};
       };
   std::string type = row.takes == Takes::Bools ? " bool" : row.takes == Takes::Integers ? " int32" : "";
+  for (const char* ours : {"erfc", "expm1", "log1p", "nn.gelu", "nn.softplus"})
+    def.ours |= std::string(row.name) == ours;
   def.examples = {{.inputs = {"(3, 5, 7)" + type}, .symbolic = {"(n, 5, m)" + type}, .low = row.low, .high = row.high},
                   {.inputs = {"()" + type}, .low = row.low, .high = row.high}};
   if (row.takes == Takes::Numbers || same_for_integers)

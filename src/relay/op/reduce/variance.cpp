@@ -1,6 +1,6 @@
 // variance: out[rest] = sum over the reduced axes of (data - mean)^2 / count, where mean is that of data with keepdims.
 // With unbiased the count is reduced by one.
-#include "relay/op/gradient.h"
+#include "relay/op/composite.h"
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
@@ -71,7 +71,7 @@ OpDef variance() {
        .fusion = Fusion::Reduce,
        .infer = infer,
        .compute = compute,
-       .definition = definition,
+       .definition = exactly<VarianceAttrs>(definition),
        .oracle = "reduced(torch.sum, (data - mean) ** 2, axis, keepdims, exclude) / (data.numel() // mean.numel() - "
                  "int(unbiased))",
        .examples = {{.inputs = {"(3, 5, 7)", "(3, 1, 7)"}, .attrs = "axis=[1]", .symbolic = {"(n, k, 7)", "(n, 1, 7)"}},

@@ -75,8 +75,8 @@ TEST(Arithmetic, Floats) {
 TEST(Arithmetic, MathFunctions) {
   for (std::string t : floats) {
     std::vector<std::pair<std::string, std::string>> values;
-    for (const char* f : {"exp", "tanh", "erf", "atan"}) values.push_back({t, format("{}(a$)", f)});
-    for (const char* f : {"log", "rsqrt"}) values.push_back({t, format("{}(abs(a$))", f)});
+    for (const char* f : {"exp", "expm1", "tanh", "erf", "erfc", "atan"}) values.push_back({t, format("{}(a$)", f)});
+    for (const char* f : {"log", "log1p", "rsqrt"}) values.push_back({t, format("{}(abs(a$))", f)});
     check(t, values, t == "float64" ? 1e-15 : t == "float32" ? 3e-7 : t == "float16" ? 1.1e-3 : 8e-3);
   }
 }

@@ -85,8 +85,8 @@ loop::Kernel make(const char* name, const char* type, const char* value) {
 
 // Symbols that an object needs from elsewhere would be missing in a shared library, whose linking checks that.
 TEST(X86, NoLibraryIsNeeded) {
-  const char* functions[] = {"exp",  "log",  "tanh",  "erf",   "sin",  "cos",   "tan",
-                             "atan", "sqrt", "rsqrt", "floor", "ceil", "round", "trunc"};
+  const char* functions[] = {"exp", "expm1", "log",  "log1p", "tanh",  "erf",  "erfc",  "sin",  "cos",
+                             "tan", "atan",  "sqrt", "rsqrt", "floor", "ceil", "round", "trunc"};
   std::vector<loop::Kernel> kernels;
   auto add = [&](const char* f, const char* type, const char* value) {
     kernels.push_back(
@@ -96,7 +96,13 @@ TEST(X86, NoLibraryIsNeeded) {
   };
   for (const char* f : functions)
     for (const char* t : {"float32", "float64", "float16"}) add(f, t, format("{}(x[t * 8 + l])", f).c_str());
-  add("power", "float32", "power(x[t * 8 + l], y[t * 8 + l])");
+  for (const char* t : {"float32", "float64"})
+    for (const char* f : {"power", "truncmod", "floormod", "floordiv"}) {
+      const char* infix = std::string_view(f) == "floormod" ? " % " : std::string_view(f) == "floordiv" ? " // " : "";
+      const std::string value =
+          *infix ? format("x[t * 8 + l]{}y[t * 8 + l]", infix) : format("{}(x[t * 8 + l], y[t * 8 + l])", f);
+      add(f, t, value.c_str());
+    }
   add("copy", "float32", "x[t * 8 + l]");
   add("fill", "int8", "0i8");
   add("divide", "int64", "x[t * 8 + l] // y[t * 8 + l]");

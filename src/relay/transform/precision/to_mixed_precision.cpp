@@ -43,16 +43,17 @@ constexpr const char* follow_names[] = {
     "greater_equal", "image.resize2d", "layout_transform", "less", "less_equal", "max", "maximum", "min", "minimum",
     "multiply", "negative", "nn.adaptive_max_pool1d", "nn.adaptive_max_pool2d", "nn.adaptive_max_pool3d",
     "nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d", "nn.batch_flatten", "nn.batch_norm", "nn.bias_add",
-    "nn.depth_to_space", "nn.dropout", "nn.global_max_pool2d", "nn.leaky_relu", "nn.max_pool1d", "nn.max_pool2d",
-    "nn.max_pool3d", "nn.pad", "nn.prelu", "nn.relu", "nn.space_to_depth", "not_equal", "ones_like", "repeat",
-    "reshape", "reshape_like", "reverse", "round", "scatter_elements", "scatter_nd", "shape_of", "sigmoid", "sign",
-    "split", "sqrt", "squeeze", "stack", "strided_slice", "subtract", "take", "tanh", "tile", "transpose", "trunc",
-    "where", "zeros_like"};
+    "nn.depth_to_space", "nn.dropout", "nn.gelu", "nn.global_max_pool2d", "nn.leaky_relu", "nn.max_pool1d",
+    "nn.max_pool2d", "nn.max_pool3d", "nn.pad", "nn.prelu", "nn.relu", "nn.softplus", "nn.space_to_depth", "not_equal",
+    "ones_like", "repeat", "reshape", "reshape_like", "reverse", "round", "scatter_elements", "scatter_nd", "shape_of",
+    "sigmoid", "sign", "split", "sqrt", "squeeze", "stack", "strided_slice", "subtract", "take", "tanh", "tile",
+    "transpose", "trunc", "where", "zeros_like"};
 constexpr const char* never_names[] = {
-    "cumprod", "cumsum", "erf", "exp", "log", "mean", "nn.adaptive_avg_pool1d", "nn.adaptive_avg_pool2d",
-    "nn.adaptive_avg_pool3d", "nn.cross_entropy", "nn.cross_entropy_with_logits", "nn.fast_softmax",
-    "nn.global_avg_pool2d", "nn.group_norm", "nn.instance_norm", "nn.l2_normalize", "nn.layer_norm", "nn.log_softmax",
-    "nn.softmax", "power", "prod", "qnn.dequantize", "qnn.quantize", "rsqrt", "sum", "variance"};
+    "cumprod", "cumsum", "erf", "erfc", "exp", "expm1", "log", "log1p", "mean", "nn.adaptive_avg_pool1d",
+    "nn.adaptive_avg_pool2d", "nn.adaptive_avg_pool3d", "nn.cross_entropy", "nn.cross_entropy_with_logits",
+    "nn.fast_softmax", "nn.global_avg_pool2d", "nn.group_norm", "nn.instance_norm", "nn.l2_normalize",
+    "nn.layer_norm", "nn.log_softmax", "nn.softmax", "power", "prod", "qnn.dequantize", "qnn.quantize", "rsqrt",
+    "sum", "variance"};
 // clang-format on
 
 const std::map<std::string_view, Precision::Category>& table() {

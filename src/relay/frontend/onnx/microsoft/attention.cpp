@@ -2,6 +2,7 @@
 // calls.
 #include <cmath>
 
+#include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/quantize.h"
@@ -53,10 +54,12 @@ Attended attend(Convert& c, const Expr& q, Expr k, Expr v, const Expr& mask, con
   if (!width || *width < 1) return c.unsupported("heads of no fixed size: {}", ir::str(q->type)), Attended{};
   double scale = c.real("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(*width));
-  Expr scores = head_products(c, c.multiply(q, scale), k, true);
+  // Scores of halves may be far larger than halves.
+  const DType exact = exact_type(c, q);
+  Expr scores = head_products(c, c.multiply(c.cast(q, exact), scale), c.cast(k, exact), true);
   if (!scores) return {};
   if (mask) scores = c.add(scores, padding_of(c, mask, scores));
-  if (bias) scores = c.add(scores, bias);
+  if (bias) scores = c.add(scores, c.cast(bias, exact));
   if (c.integer("unidirectional", 0)) {
     Expr here = c.expand(c.count_up(scores, 2), 1);
     if (past_keys) here = c.add(here, c.size_of(past_keys, 2));
@@ -64,7 +67,8 @@ Attended attend(Convert& c, const Expr& q, Expr k, Expr v, const Expr& mask, con
     scores = c.emit("where", {seen, scores, c.scalar(-INFINITY, c.dtype(scores))});
   }
   Expr weights = c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
-  return {joined_heads(c, head_products(c, weights, v, false)), k, v, weights};
+  Expr y = c.cast(head_products(c, weights, c.cast(v, exact), false), c.dtype(q));
+  return {joined_heads(c, y), k, v, c.cast(weights, c.dtype(q))};
 }
 
 namespace {

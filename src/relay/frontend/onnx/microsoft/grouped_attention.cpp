@@ -2,6 +2,7 @@
 // rows are filled, up to the length of each sequence.
 #include <cmath>
 
+#include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"
@@ -171,11 +172,14 @@ Values GroupQueryAttention(Convert& c) {
   };
   double scale = c.real("scale", 0), cap = c.real("softcap", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(g->size));
-  Expr scores = head_products(c, c.multiply(g->q, scale), for_all(keys), true);
+  // Scores of halves may be far larger than halves.
+  const DType exact = exact_type(c, g->q);
+  Expr scores = head_products(c, c.multiply(c.cast(g->q, exact), scale), c.cast(for_all(keys), exact), true);
   if (cap > 0) scores = c.multiply(c.emit("tanh", {c.multiply(scores, 1 / cap)}), cap);
-  if (c.has(10)) scores = c.add(scores, c.input(10));
+  if (c.has(10)) scores = c.add(scores, c.cast(c.input(10), exact));
   Expr weights = weights_of(c, scores ? seen(c, *g, scores) : scores);
-  return {joined_heads(c, head_products(c, weights, for_all(values), false)), keys, values};
+  Expr y = c.cast(head_products(c, weights, c.cast(for_all(values), exact), false), c.dtype(g->q));
+  return {joined_heads(c, y), keys, values};
 }
 
 }  // namespace relay::onnx::microsoft

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "relay/frontend/onnx/computed.h"
+#include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"
@@ -172,12 +173,16 @@ class PagedAttending {
     double scale = c_.real("scale", 0);
     const double cap = c_.real("softcap", 0);
     if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(size_));
-    Expr scores = head_products(c_, c_.multiply(q, scale), of_heads(keys), true);
+    // Scores of halves may be far larger than halves.
+    const DType given = c_.dtype(q), exact = exact_type(c_, q);
+    auto widened = [&](const Expr& e) { return c_.cast(e, exact); };
+    Expr scores = head_products(c_, c_.multiply(widened(q), scale), widened(of_heads(keys)), true);
     if (cap > 0) scores = c_.multiply(c_.emit("tanh", {c_.multiply(scores, 1 / cap)}), cap);
     Expr here = c_.expand(c_.add(c_.expand(whole(past), 1), c_.expand(steps, 0)), 2);  // (N, L, 1)
     Expr seen = c_.expand(visible(here, in_order), 1);
-    scores = c_.emit("where", {seen, scores, c_.scalar(-INFINITY, c_.dtype(q))});
-    Expr y = joined_heads(c_, head_products(c_, weights_of(c_, scores), of_heads(values), false));  // (N, L, H * D)
+    scores = c_.emit("where", {seen, scores, c_.scalar(-INFINITY, exact)});
+    Expr sums = head_products(c_, weights_of(c_, scores), widened(of_heads(values)), false);
+    Expr y = joined_heads(c_, c_.cast(sums, given));  // (N, L, H * D)
     if (!y) return nullptr;
     Expr flat = c_.emit("reshape", {y}, {{"newshape", Ints{-1, heads_ * size_}}});
     Expr row = c_.add(c_.multiply(sequence_, c_.size_of(steps, 0)), step_);

@@ -9,6 +9,7 @@
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
 #include "relay/lower/group/register_tile.h"
+#include "relay/lower/group/rounded.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -53,7 +54,8 @@ te::Tensor source_of(const Expr& e) {
 struct Quotient {
   Expr exp, sum;
 };
-std::optional<Quotient> quotient(const Expr& e) {
+std::optional<Quotient> quotient(const Expr& weight) {
+  const Expr& e = unrounded(weight);
   if (is_binary(e, BinaryOp::Div) && is_unary(e->args[0], UnaryOp::Exp)) return Quotient{e->args[0], e->args[1]};
   if (!is_binary(e, BinaryOp::Mul)) return std::nullopt;
   for (int side : {0, 1}) {

@@ -4,6 +4,7 @@
 
 #include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
+#include "relay/lower/group/rounded.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
@@ -24,7 +25,7 @@ bool is(const Expr& e, BinaryOp op) { return e->kind == scalar::Kind::Binary && 
 
 // The factor (a - b) of a sum of (a - b) * (a - b); null for other sums.
 Expr distance_of(const te::TensorNode& squares) {
-  const Expr& body = squares.body;
+  const Expr& body = unrounded(squares.body);
   if (!is(body, BinaryOp::Mul) || !is(body->args[0], BinaryOp::Sub) || !scalar::equal(body->args[0], body->args[1]))
     return {};
   return body->args[0];

@@ -118,8 +118,8 @@ ir::Expr length_of(const ir::Expr& past) {
 }
 
 ir::Expr definition(const AttentionAttrs& a, const ir::Exprs& in) {
-  const ir::Expr &all = in[0], query = field_of(all, 0);
-  ir::Expr key = field_of(all, 1), value = field_of(all, 2);
+  const ir::Expr& all = in[0];
+  ir::Expr query = field_of(all, 0), key = field_of(all, 1), value = field_of(all, 2);
   const int64_t axes = grad::rank(query);
   const size_t past = a.masked ? 4 : 3;
   auto behind = [&](size_t earlier, const ir::Expr& now) {
@@ -128,6 +128,14 @@ ir::Expr definition(const AttentionAttrs& a, const ir::Exprs& in) {
     return typed(grad::call("concatenate", {both}, {{"axis", axes - 2}}));
   };
   if (a.cached) key = behind(past, key), value = behind(past + 1, value);
+  // Scores of halves may be far larger than halves: they, and the sums, are float32.
+  const DType given = grad::tensor(query).dtype, wide = accumulator(given);
+  auto widened = [wide](const ir::Expr& e) {
+    const DType dtype = grad::tensor(e).dtype;
+    return dtype == wide || dtype.is_bool() ? e : typed(grad::call("cast", {e}, {{"dtype", wide}}));
+  };
+  const ir::Expr all_keys = key, all_values = value;
+  query = widened(query), key = widened(key), value = widened(value);
   const Dims &queries = grad::tensor(query).shape, &keys = grad::tensor(key).shape;
   auto for_all_heads = [&](const ir::Expr& e) {
     if (axes == 3 || !scalar::is_int(keys[1]) || !scalar::is_int(queries[1])) return e;
@@ -148,7 +156,7 @@ ir::Expr definition(const AttentionAttrs& a, const ir::Exprs& in) {
 
   ir::Expr seen;  // bools that broadcast to the scores; null for all keys
   if (a.masked) {
-    const ir::Expr mask = field_of(all, 3);
+    const ir::Expr mask = widened(field_of(all, 3));
     const bool logical = grad::tensor(mask).dtype.is_bool();
     seen = logical ? mask : grad::call("greater", {mask, never});
     scores = logical ? grad::call("where", {mask, scores, never}) : grad::plus(scores, mask);
@@ -169,7 +177,8 @@ ir::Expr definition(const AttentionAttrs& a, const ir::Exprs& in) {
     const ir::Expr any = grad::call("any", {seen}, {{"axis", Ints{-1}}, {"keepdims", true}});
     out = grad::call("where", {any, out, grad::number(0, query)});
   }
-  return a.cached ? ir::tuple({out, key, value}) : out;
+  if (wide != given) out = grad::call("cast", {out}, {{"dtype", given}});
+  return a.cached ? ir::tuple({out, all_keys, all_values}) : out;
 }
 
 std::vector<Example> examples() {

@@ -1,5 +1,6 @@
 // nn.group_norm: out = (data - mean) / sqrt(variance + epsilon) * gamma[c] + beta[c], mean and variance over the
 // channels of a group and all axes but the first
+#include "relay/op/composite.h"
 #include "relay/op/nn/norm/normalize.h"
 
 namespace relay::ops {
@@ -92,7 +93,7 @@ OpDef nn_group_norm() {
        .infer = infer,
        .complete = [](const GroupNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
-       .definition = definition,
+       .definition = exactly<GroupNormAttrs>(definition),
        .oracle = "F.group_norm(data.movedim(axis, 1), num_groups, gamma if scale else None, beta if center else None, "
                  "epsilon).movedim(1, axis)",
        .examples = {{.inputs = {"(2, 6, 4, 5)", "(6,)", "(6,)"},

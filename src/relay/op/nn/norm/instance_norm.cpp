@@ -1,5 +1,6 @@
 // nn.instance_norm: out = (data - mean) / sqrt(variance + epsilon) * gamma[c] + beta[c], mean and variance over all
 // axes but the first and the channels'
+#include "relay/op/composite.h"
 #include "relay/op/nn/norm/normalize.h"
 
 namespace relay::ops {
@@ -61,7 +62,7 @@ OpDef nn_instance_norm() {
        .infer = infer,
        .complete = [](const InstanceNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
-       .definition = definition,
+       .definition = exactly<InstanceNormAttrs>(definition),
        .oracle = "F.instance_norm(data.movedim(axis, 1), None, None, gamma if scale else None, beta if center else "
                  "None, eps=epsilon).movedim(1, axis)",
        .examples = {{.inputs = {"(2, 3, 4, 5)", "(3,)", "(3,)"}, .symbolic = {"(n, 3, h, w)", "(3,)", "(3,)"}},

@@ -1,5 +1,5 @@
 // nn.l2_normalize: out = data / sqrt(max(sum over axis of data^2, eps))
-#include "relay/op/gradient.h"
+#include "relay/op/composite.h"
 #include "relay/op/reduce/axes.h"
 
 namespace relay::ops {
@@ -60,7 +60,7 @@ OpDef nn_l2_normalize() {
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,
-       .definition = definition,
+       .definition = exactly<L2NormalizeAttrs>(definition),
        .oracle = "data / reduced(torch.sum, data * data, axis, True, False).clamp(min=eps).sqrt()",
        .examples = {{.inputs = {"(3, 10)"}, .attrs = "eps=0.001f, axis=[1]", .symbolic = {"(n, m)"}},
                     {.inputs = {"(2, 3, 4, 5)"}, .attrs = "eps=0.5f, axis=[1, -1]", .symbolic = {"(n, 3, h, w)"}},

@@ -1,4 +1,5 @@
 // nn.layer_norm: out = (data - mean) / sqrt(variance + epsilon) * gamma + beta, mean and variance over one axis
+#include "relay/op/composite.h"
 #include "relay/op/nn/norm/normalize.h"
 
 namespace relay::ops {
@@ -49,7 +50,7 @@ OpDef nn_layer_norm() {
        .infer = infer,
        .complete = [](const LayerNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
-       .definition = definition,
+       .definition = exactly<LayerNormAttrs>(definition),
        .oracle = "(data - data.mean(axis, True)) / torch.sqrt(data.var(axis, False, keepdim=True) + epsilon)"
                  " * (along(gamma, axis, data.ndim) if scale else 1) + (along(beta, axis, data.ndim) if center else 0)",
        .examples = {{.inputs = {"(3, 10)", "(10,)", "(10,)"}, .symbolic = {"(n, m)", "(m,)", "(m,)"}},

@@ -1,7 +1,7 @@
 // nn.rms_norm: out[.., i, ..] = data[.., i, ..] / sqrt(mean over i of data[.., i, ..]^2 + epsilon) * weight[i]
 //
 // Zhang and Sennrich, Root mean square layer normalization, 2019.
-#include "relay/op/gradient.h"
+#include "relay/op/composite.h"
 
 namespace relay::ops {
 namespace rms_norm_cpp {
@@ -74,7 +74,7 @@ OpDef nn_rms_norm() {
        .infer = infer,
        .complete = [](const RmsNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
-       .definition = definition,
+       .definition = exactly<RmsNormAttrs>(definition),
        .ours = true,
        .oracle = "data * torch.rsqrt((data * data).mean(axis, True) + epsilon) * along(weight, axis, data.ndim)",
        .examples = {{.inputs = {"(3, 10)", "(10,)"}, .symbolic = {"(n, m)", "(m,)"}},

@@ -115,9 +115,9 @@ Expr activate(const Activation& a, const Expr& x) {
   if (a.name == "relu") return max(x, zero);
   if (a.name == "softsign") return divide(x, one + unary(UnaryOp::Abs, x));
   if (a.name == "softplus")  // log(1 + exp(x)) without an overflow
-    return max(x, zero) + unary(UnaryOp::Log, one + unary(UnaryOp::Exp, unary(UnaryOp::Neg, unary(UnaryOp::Abs, x))));
+    return max(x, zero) + unary(UnaryOp::Log1p, unary(UnaryOp::Exp, unary(UnaryOp::Neg, unary(UnaryOp::Abs, x))));
   if (a.name == "leaky_relu") return select(lt(x, zero), alpha * x, x);
-  if (a.name == "elu") return select(lt(x, zero), alpha * (unary(UnaryOp::Exp, min(x, zero)) - one), x);
+  if (a.name == "elu") return select(lt(x, zero), alpha * unary(UnaryOp::Expm1, min(x, zero)), x);
   if (a.name == "thresholded_relu") return select(lt(alpha, x), x, zero);
   if (a.name == "affine") return alpha * x + beta;
   if (a.name == "scaled_tanh") return alpha * unary(UnaryOp::Tanh, beta * x);

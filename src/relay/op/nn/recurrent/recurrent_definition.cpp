@@ -13,13 +13,10 @@ ir::Expr activate(const Activation& a, const ir::Expr& x, const ir::Expr& like) 
   if (a.name == "sigmoid" || a.name == "tanh") return call(a.name, {x});
   if (a.name == "relu") return call("nn.relu", {x});
   if (a.name == "softsign") return grad::over(x, grad::plus(call("abs", {x}), number(1)));
-  if (a.name == "softplus")
-    return grad::plus(call("nn.relu", {x}),
-                      call("log", {grad::plus(number(1), call("exp", {grad::negated(call("abs", {x}))}))}));
+  if (a.name == "softplus") return call("nn.softplus", {x});
   if (a.name == "leaky_relu") return call("nn.leaky_relu", {x}, {{"alpha", a.alpha}});
   if (a.name == "elu")
-    return above(number(0), x,
-                 grad::times(number(a.alpha), grad::minus(call("exp", {call("minimum", {x, number(0)})}), number(1))));
+    return above(number(0), x, grad::times(number(a.alpha), call("expm1", {call("minimum", {x, number(0)})})));
   if (a.name == "thresholded_relu") return above(number(a.alpha), x, grad::zeros_like(x));
   if (a.name == "affine") return grad::plus(grad::times(number(a.alpha), x), number(a.beta));
   if (a.name == "scaled_tanh") return grad::times(number(a.alpha), call("tanh", {grad::times(number(a.beta), x)}));

@@ -1,0 +1,226 @@
+"""Sweeps each operator of one or two floats over all exponents of its types, and compares kernels and the evaluator
+with mpmath: `accuracy.py [--short] [operator]...`. Exits with 1 if a result is farther from the exact one than its
+bound.
+
+An error is in units in the last place (ULP) of the exact result, rounded to the type. One float16 or bfloat16 operand
+takes every value; other operands are drawn from each exponent, and from the surroundings of special points.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from dataclasses import dataclass
+
+import ml_dtypes
+import mpmath
+import numpy as np
+
+import relay
+
+TYPES = {"float16": np.dtype("float16"), "bfloat16": np.dtype(ml_dtypes.bfloat16), "float32": np.dtype("float32"),
+         "float64": np.dtype("float64")}  # fmt: skip
+# The bits of a significand and the least exponent of a normal number.
+FORMAT = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022)}
+
+
+@dataclass
+class Bound:
+    """The exact function, and the greatest error in ULP of float32 and of float64; halves are rounded from float32."""
+
+    exact: object
+    single: float
+    double: float
+    low: float = -math.inf  # operands outside are not drawn
+    high: float = math.inf
+
+
+def _half_of_erfc(x):
+    return x / 2 * mpmath.erfc(-x / mpmath.sqrt(2))
+
+
+def _softplus(x):
+    return x + mpmath.log1p(mpmath.exp(-x)) if x > 0 else mpmath.log1p(mpmath.exp(x))
+
+
+def _sigmoid(x):
+    return 1 / (1 + mpmath.exp(-x))
+
+
+UNARY = {
+    "acos": Bound(mpmath.acos, 2, 3, -1, 1),
+    "acosh": Bound(mpmath.acosh, 3, 3, 1),
+    "asin": Bound(mpmath.asin, 2.5, 3, -1, 1),
+    "asinh": Bound(mpmath.asinh, 3.5, 3.5),
+    "atan": Bound(mpmath.atan, 1.1, 1),
+    "atanh": Bound(mpmath.atanh, 3, 3, -1, 1),
+    "cos": Bound(mpmath.cos, 0.6, 2),
+    "cosh": Bound(mpmath.cosh, 3, 3),
+    "erf": Bound(mpmath.erf, 2, 1.4),
+    "erfc": Bound(mpmath.erfc, 4, 6),
+    "exp": Bound(mpmath.exp, 1.1, 1),
+    "expm1": Bound(mpmath.expm1, 2, 2),
+    "log": Bound(mpmath.log, 1.1, 1, 0),
+    "log10": Bound(mpmath.log10, 3, 3, 0),
+    "log1p": Bound(mpmath.log1p, 2, 2, -1),
+    "log2": Bound(lambda x: mpmath.log(x, 2), 3, 3, 0),
+    # The error of x / sqrt(2), times the slope of erfc, which grows with the square of x.
+    "nn.gelu": Bound(_half_of_erfc, 110, 800),
+    "nn.softplus": Bound(_softplus, 3, 3),
+    "rsqrt": Bound(lambda x: 1 / mpmath.sqrt(x), 1.5, 1.5, 0),
+    "sigmoid": Bound(_sigmoid, 3, 3),
+    "sin": Bound(mpmath.sin, 0.6, 2),
+    "sinh": Bound(mpmath.sinh, 4, 4),
+    "sqrt": Bound(mpmath.sqrt, 0.5, 0.5, 0),
+    "tan": Bound(mpmath.tan, 0.6, 4),
+    "tanh": Bound(mpmath.tanh, 2.6, 1.4),
+}
+
+
+def _remainder(x, y):
+    rest = mpmath.fmod(x, y)
+    return rest + y if rest != 0 and (rest < 0) != (y < 0) else rest
+
+
+def _truncated(x, y):
+    rest = mpmath.fmod(abs(x), abs(y))
+    return -rest if x < 0 else rest
+
+
+BINARY = {
+    "add": Bound(lambda x, y: x + y, 0.5, 0.5),
+    "subtract": Bound(lambda x, y: x - y, 0.5, 0.5),
+    "multiply": Bound(lambda x, y: x * y, 0.5, 0.5),
+    "divide": Bound(lambda x, y: x / y, 0.5, 0.5),
+    "floor_divide": Bound(lambda x, y: mpmath.floor(x / y), 1.5, 1.5),
+    "floor_mod": Bound(_remainder, 0.5, 0.5),
+    "mod": Bound(_truncated, 0, 0),
+    "trunc_mod": Bound(_truncated, 0, 0),
+    "power": Bound(mpmath.power, 0.51, 0.85),
+}
+SPECIAL = (0, 0.5, 1, math.pi / 4, math.pi / 2, math.pi, 2, math.e, 10, 88.7228, 103.97, 709.78, 745.13)
+
+
+def points(dtype: str, each: int, random: np.random.Generator) -> np.ndarray:
+    """Numbers of every exponent, and of the surroundings of special points; of either sign."""
+    bits, least = FORMAT[dtype]
+    if dtype in ("float16", "bfloat16"):
+        return np.arange(1 << 16, dtype=np.uint16).view(TYPES[dtype])
+    exponents = np.repeat(np.arange(least - bits + 1, -least + 2, 1 if dtype == "float32" else 8), each)
+    found = [np.ldexp(random.uniform(1, 2, exponents.size), exponents)]
+    found += [at + unit * np.arange(-4, 5) * 2.0**-bits for at in SPECIAL for unit in (1, at, 2.0**10, 2.0**20)]
+    found += [random.uniform(-bound, bound, 20 * each) for bound in (1, 8, 100, 700)]
+    with np.errstate(over="ignore"):
+        signed = np.concatenate([sign * one for one in found for sign in (1, -1)]).astype(TYPES[dtype])
+    return signed[np.isfinite(signed)]
+
+
+def pairs(dtype: str, count: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Operands of exponents that are near or far, and whole numbers and simple fractions."""
+    _, least = FORMAT[dtype]
+    first = random.integers(least, -least + 1, count)
+    second = np.where(random.random(count) < 0.5, first + random.integers(-40, 41, count),
+                      random.integers(least, -least + 1, count)).clip(least, -least)  # fmt: skip
+    with np.errstate(over="ignore"):
+        x, y = (np.ldexp(random.uniform(1, 2, count) * random.choice((-1, 1), count), one) for one in (first, second))
+    small = random.integers(-99, 100, (2, count)) / random.choice((1, 10), (2, count))
+    x, y = np.concatenate([x, small[0]]), np.concatenate([y, small[1]])
+    x, y = x.astype(TYPES[dtype]), y.astype(TYPES[dtype])
+    keep = np.isfinite(x) & np.isfinite(y) & (y != 0)
+    return x[keep], y[keep]
+
+
+def error(got: float, exact, dtype: str) -> float:
+    """In ULP; results beyond the greatest number are infinite, and one step from there counts one."""
+    bits, least = FORMAT[dtype]
+    if not mpmath.isfinite(exact):
+        return 0 if got == float(exact) or (math.isnan(got) and mpmath.isnan(exact)) else math.inf
+    greatest = (2 - mpmath.mpf(2) ** (1 - bits)) * mpmath.mpf(2) ** -(least - 1)
+    exponent = max(mpmath.frexp(exact)[1] - 1, least) if exact else least
+    unit = mpmath.mpf(2) ** (exponent - bits + 1)
+    if math.isinf(got):  # right from half a step behind the greatest number on
+        return 0 if abs(exact) >= greatest and (got > 0) == (exact > 0) else float((greatest - abs(exact)) / unit) + 1
+    return math.inf if math.isnan(got) else float(abs(mpmath.mpf(got) - min(max(exact, -greatest), greatest)) / unit)
+
+
+def compiled(name: str, dtype: str, operands: tuple, opt_level: int | None):
+    """The results of a kernel, or of the evaluator, as doubles."""
+    names = "xy"[: len(operands)]
+    variables = [relay.var(one, shape=values.shape, dtype=dtype) for one, values in zip(names, operands, strict=True)]
+    function = relay.op
+    for part in name.split("."):
+        function = getattr(function, part)
+    module = relay.module(function(*variables))
+    found = (
+        relay.evaluate(module, list(operands))
+        if opt_level is None
+        else relay.compile(module, opt_level=opt_level)(*operands)
+    )
+    return np.asarray(found).astype("float64").reshape(-1)
+
+
+def check(name: str, bound: Bound, dtype: str, operands: tuple) -> list[str]:
+    mpmath.mp.prec = 1200 if name in ("sin", "cos", "tan") and dtype == "float64" else 300
+    if name in ("mod", "trunc_mod", "floor_mod", "floor_divide"):
+        mpmath.mp.prec = 2400
+    exact = []
+    for numbers in zip(*(one.astype("float64").tolist() for one in operands), strict=True):
+        try:
+            value = bound.exact(*map(mpmath.mpf, numbers))
+        except (ZeroDivisionError, ValueError, OverflowError):
+            value = None
+        exact.append(None if isinstance(value, mpmath.mpc) else value)
+    allowed = bound.double if dtype == "float64" else bound.single
+    if dtype in ("float16", "bfloat16"):
+        allowed = 0.5 + 2.0 ** (FORMAT[dtype][0] - 24) * (allowed + 0.5)
+    wrong = []
+    for way, opt_level in (("evaluator", None), ("kernel", 3)):
+        results = compiled(name, dtype, operands, opt_level)
+        worst = (0.0, None)
+        for place, (got, value) in enumerate(zip(results.tolist(), exact, strict=True)):
+            if value is not None:
+                worst = max(worst, (error(got, value, dtype), place), key=lambda one: one[0])
+        text = f"{name} {dtype} {way}: {worst[0]:.3g} ULP, {allowed:.3g} allowed"
+        if worst[1] is not None:
+            text += f"; at {', '.join(float(one[worst[1]]).hex() for one in operands)} it is {results[worst[1]]!r}"
+        if worst[0] > allowed:
+            wrong.append(text)
+        elif VERBOSE:
+            print(text)
+    return wrong
+
+
+VERBOSE = False
+
+
+def sweep(short: bool, only: list[str] | None = None, types=tuple(TYPES)) -> list[str]:
+    random, wrong = np.random.default_rng(7), []
+    for table, arity in ((UNARY, 1), (BINARY, 2)):
+        for name, bound in table.items():
+            if only and name not in only:
+                continue
+            for dtype in types:
+                if arity == 1:
+                    values = points(dtype, 1 if short else 8, random)
+                    values = values[np.isfinite(values.astype("float64"))]
+                    wide = values.astype("float64")
+                    values = values[(wide >= bound.low) & (wide <= bound.high)]
+                    if short:
+                        values = random.permutation(values)[:400]
+                    wrong += check(name, bound, dtype, (values,))
+                else:
+                    wrong += check(name, bound, dtype, pairs(dtype, 150 if short else 4000, random))
+    return wrong
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="few numbers of each exponent")
+    parser.add_argument("--verbose", action="store_true", help="print the greatest error of each sweep")
+    parser.add_argument("only", nargs="*", help="operators; all if there is none")
+    given = parser.parse_args()
+    VERBOSE = given.verbose
+    problems = sweep(given.short, given.only)
+    print("\n".join(problems) or "every result is within its bound")
+    sys.exit(bool(problems))
