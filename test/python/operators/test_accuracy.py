@@ -9,7 +9,7 @@ import torch
 
 import relay
 
-SWEEP = runpy.run_path(str(pathlib.Path(__file__).parents[1] / "ops" / "accuracy.py"))
+SWEEP = runpy.run_path(str(pathlib.Path(__file__).parents[2] / "ops" / "accuracy.py"))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])

@@ -53,7 +53,7 @@ static te::Tensor renamed_placeholder(const te::Tensor& p, const std::string& na
 // The value, with its products rounded before a sum of another operator adds them. Half precisions are rounded by their
 // conversions already.
 static Expr rounded(const Expr& value) {
-  if (value->dtype != float32 && value->dtype != float64) return value;
+  if (value->dtype != DType::float32() && value->dtype != DType::float64()) return value;
   if (value->kind == scalar::Kind::Select)
     return scalar::select(value->args[0], rounded(value->args[1]), rounded(value->args[2]));
   return scalar::unary(scalar::UnaryOp::Rounded, value);
