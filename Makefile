@@ -77,11 +77,15 @@ test-cpus: setup product ## Run a slice of the tests on emulated processors, wit
 	@for cpu in $(EMULATED); do qemu-x86_64 -cpu $$cpu build/release/bin/relay run examples/tour/dense.relay && \
 	  qemu-x86_64 -cpu $$cpu $(PYTHON) -m pytest -q $(ON_EMULATED) || exit 1; done
 
-test-long: build ## Run random programs and schedules against the reference for long, lower random networks; CASES=number of schedules
+test-long: build ## Run random programs, integers, constants and schedules against the reference for long, lower random networks; CASES=number of schedules
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_programs \
 	  --seed $$((1 + % * 10000 / $(CPUS))) --cases $$((10000 / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_schedules \
 	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
+	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_integers \
+	  --seed $$((1 + % * 30000 / $(CPUS))) --cases $$((30000 / $(CPUS)))'
+	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c '$(PYTHON) test/python/test_onnx_known.py \
+	  $$((% * 10000 / $(CPUS))) $$((10000 / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_networks \
 	  --seed $$((1 + % * 3000 / $(CPUS))) --cases $$((3000 / $(CPUS)))'
 

@@ -114,6 +114,12 @@ if(TARGET relay_fuzz_programs)
   relay_add_test(fuzz_programs 60 relay_fuzz_programs --cases 500)
 endif()
 
+# Integers near the ends of their types: 300 programs, and `make test-long` runs 30,000.
+if(TARGET relay_fuzz_integers)
+  add_test(NAME fuzz_integers COMMAND relay_fuzz_integers --cases 300 WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(fuzz_integers PROPERTIES TIMEOUT 900)
+endif()
+
 # 600 programs, each after a random order of passes and one pass alone; `make test-passes` runs 20,000.
 if(TARGET relay_fuzz_passes)
   relay_add_test(fuzz_passes 5 relay_fuzz_passes --cases 600)

@@ -223,6 +223,7 @@ static Result<onnx::ImportOptions> import_options(const LoadOptions& options) {
                              .opset = options.opset,
                              .freeze_params = options.freeze_params,
                              .all_values = options.all_values,
+                             .as_written = options.as_written,
                              .without_attributes = options.without_attributes,
                              .limits = limits};
 }

@@ -20,6 +20,7 @@ struct LoadOptions {
   std::optional<int64_t> opset = {};
   bool freeze_params = true;
   bool all_values = false;
+  bool as_written = false;
   std::set<std::string> without_attributes = {};
   std::map<std::string, int64_t> import_limits = {};  // by name (frontend/common/limits.h)
 };

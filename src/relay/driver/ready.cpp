@@ -80,14 +80,19 @@ static Json key_of(const CompileOptions& options) {
 }
 
 static Json key_of(const LoadOptions& options) {
-  const auto& [shapes, run, dtypes, opset, freeze_params, all_values, without_attributes, import_limits] = options;
+  const auto& [shapes, run, dtypes, opset, freeze_params, all_values, as_written, without_attributes, import_limits] =
+      options;
   (void)import_limits;  // decide if there is an artifact, but not its contents
   (void)run;            // of an artifact
   Json types = Json::object();
   for (const auto& [name, dtype] : dtypes) types[name] = dtype.str();
-  return {{"shapes", shapes},           {"dtypes", types},
-          {"opset", opset.value_or(0)}, {"freeze_params", freeze_params},
-          {"all_values", all_values},   {"without_attributes", without_attributes}};
+  return {{"shapes", shapes},
+          {"dtypes", types},
+          {"opset", opset.value_or(0)},
+          {"freeze_params", freeze_params},
+          {"all_values", all_values},
+          {"as_written", as_written},
+          {"without_attributes", without_attributes}};
 }
 
 std::string cache_request(const LoadOptions& load, const CompileOptions& options) {

@@ -37,7 +37,7 @@ class Widener {
       case loop::StmtKind::Let: {
         const Expr value = expr(s->value);
         if (value->dtype == s->var->dtype) return loop::let(s->var, value, stmt(s->body[0]));
-        const Expr var = vars_[s->var.get()] = scalar::var(s->var->name, value->dtype);
+        const Expr var = vars_[s->var.get()] = scalar::var_like(s->var->name, value);
         return loop::let(var, value, stmt(s->body[0]));
       }
       case loop::StmtKind::For: return loop::for_(s->var, expr(s->min), expr(s->extent), s->for_kind, stmt(s->body[0]));

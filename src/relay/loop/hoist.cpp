@@ -79,7 +79,7 @@ class Hoister {
       for (const Moved& m : moved)
         if (m.value == e || (m.value->kind == Kind::Load && scalar::equal(m.value, e))) return m.var;
       if (moved.size() == limit) return e;
-      moved.push_back({scalar::var("h", e->dtype), e});
+      moved.push_back({scalar::var_like("h", e), e});
       return moved.back().var;
     }
     Exprs args;

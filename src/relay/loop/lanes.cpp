@@ -11,7 +11,7 @@ std::optional<Lanes> as_lanes(const scalar::Expr& e) {
   if (e->dtype.lanes == 1) return Lanes{e, 0};
   if (e->kind == Kind::Ramp) return Lanes{e->args[0], e->ivalue};
   if (e->kind == Kind::Broadcast) return Lanes{e->args[0], 0};
-  if (e->kind != Kind::Binary || e->dtype.element() != DType::int64()) return std::nullopt;
+  if (e->kind != Kind::Binary || !e->index) return std::nullopt;
   if (e->binary != BinaryOp::Add && e->binary != BinaryOp::Sub && e->binary != BinaryOp::Mul) return std::nullopt;
   std::optional<Lanes> a = as_lanes(e->args[0]), b = as_lanes(e->args[1]);
   if (!a || !b) return std::nullopt;
@@ -28,7 +28,7 @@ static scalar::Expr in_lane(const scalar::Expr& e, const scalar::Expr& lane) {
   if (e->dtype.lanes == 1) return e;
   if (e->kind == Kind::Ramp) return e->args[0] + lane * e->ivalue;
   if (e->kind == Kind::Broadcast) return e->args[0];
-  if (e->kind != Kind::Binary || e->dtype.element() != DType::int64()) return {};
+  if (e->kind != Kind::Binary || !e->index) return {};
   const scalar::Expr a = in_lane(e->args[0], lane), b = in_lane(e->args[1], lane);
   return a && b ? scalar::binary(e->binary, a, b) : scalar::Expr();
 }
@@ -113,7 +113,7 @@ std::optional<std::vector<bool>> known_lanes(const scalar::Expr& c, int lanes, c
       (*a)[l] = c->binary == BinaryOp::And ? (*a)[l] && (*b)[l] : (*a)[l] || (*b)[l];
     return a;
   }
-  if (!scalar::is_comparison(c->binary) || c->args[0]->dtype.element() != DType::int64()) return std::nullopt;
+  if (!scalar::is_comparison(c->binary) || !c->args[0]->index || !c->args[1]->index) return std::nullopt;
   const std::optional<LaneTable> x = as_table(c->args[0], lanes, bounds), y = as_table(c->args[1], lanes, bounds);
   const std::optional<std::vector<int64_t>> d = x && y ? known_difference(*x, *y, bounds) : std::nullopt;
   if (!d) return std::nullopt;
@@ -132,7 +132,7 @@ std::optional<LaneTable> as_table(const scalar::Expr& e, int lanes, const scalar
     for (int64_t l = 0; l < lanes; ++l) table.offsets.push_back(l * regular->stride);
     return table;
   }
-  if (e->dtype.element() != DType::int64()) return std::nullopt;
+  if (!e->index) return std::nullopt;
   if (e->kind == Kind::Select) {
     const std::optional<std::vector<bool>> first = known_lanes(e->args[0], lanes, bounds);
     if (!first) return std::nullopt;

@@ -3,7 +3,16 @@
 
 namespace relay::loop {
 
-static Stmt build(StmtNode node) { return Stmt(new StmtNode(std::move(node))); }
+// Bounds and indices are index arithmetic; a variable is what it was made for.
+static Stmt build(StmtNode node) {
+  for (Expr& e : node.indices) e = scalar::as_index(std::move(e));
+  if (node.kind == StmtKind::For)
+    node.min = scalar::as_index(std::move(node.min)), node.extent = scalar::as_index(std::move(node.extent));
+  if (node.kind == StmtKind::Let)
+    node.value = node.var->index ? scalar::as_index(std::move(node.value)) : scalar::as_data(std::move(node.value));
+  if (node.kind == StmtKind::Store) node.value = Expr(scalar::without_relabel(node.value));
+  return Stmt(new StmtNode(std::move(node)));
+}
 
 Stmt for_(Expr var, Expr min, Expr extent, ForKind kind, Stmt body) {
   StmtNode n;

@@ -204,7 +204,7 @@ class Parser {
     if (accept("let")) {
       std::string n = name();
       expect("=");
-      Expr value = expr(), var = scalar::var(n, value->dtype);
+      Expr value = expr(), var = scalar::var_like(n, value);
       return let(var, value, in_scope(vars_, n, var, [&] { return rest(); }));
     }
     if (accept("alloc")) {

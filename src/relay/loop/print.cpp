@@ -43,7 +43,7 @@ class Names {
   // The node under its name from here on; undefine() it when its scope ends.
   Expr define(const Expr& var) {
     std::string name = unique(var->name);
-    Expr renamed = name == var->name ? var : scalar::var(name, var->dtype);
+    Expr renamed = name == var->name ? var : scalar::var_like(name, var);
     vars_.insert_or_assign(var.get(), renamed);
     return renamed;
   }

@@ -36,7 +36,7 @@ Expr ramp_binary(BinaryOp op, const Expr& a, const Expr& b, int lanes) {
   std::optional<Lanes> x = as_lanes(a), y = as_lanes(b);
   if (!x || !y) return {};
   if (x->stride == 0 && y->stride == 0) return scalar::broadcast(scalar::binary(op, x->base, y->base), lanes);
-  if (a->dtype.element() != DType::int64()) return {};
+  if (!a->index || !b->index) return {};
   switch (op) {
     case BinaryOp::Add: return from_lanes(x->base + y->base, x->stride + y->stride, lanes);
     case BinaryOp::Sub: return from_lanes(x->base - y->base, x->stride - y->stride, lanes);
@@ -88,13 +88,13 @@ class Vectoriser {
         Expr value = expr(s->value);
         if (value->dtype.lanes == s->value->dtype.lanes) return let(s->var, value, stmt(s->body[0]));
         if (std::optional<Lanes> ramp = as_lanes(value); ramp && value->dtype.element() == DType::int64()) {
-          Expr base = scalar::var(s->var->name);  // the uses stay ramps
+          Expr base = scalar::var_like(s->var->name, ramp->base);  // the uses stay ramps
           vars_[s->var.get()] = from_lanes(base, ramp->stride, lanes_);
           memo_.clear();
           return let(base, ramp->base, stmt(s->body[0]));
         }
         if (mask_) value = scalar::select(mask_, value, scalar::imm(0, value->dtype));
-        Expr var = scalar::var(s->var->name, value->dtype);
+        Expr var = scalar::var_like(s->var->name, value);
         vars_[s->var.get()] = var;
         memo_.clear();
         return let(var, value, stmt(s->body[0]));

@@ -20,7 +20,7 @@ Stmt each(const char* name, const Expr& extent, Body&& body) {
 // let name = value; body(name)
 template <class Body>
 Stmt let(const char* name, const Expr& value, Body&& body) {
-  const Expr var = scalar::var(name, value->dtype);
+  const Expr var = scalar::var_like(name, value);
   return loop::let(var, value, body(var));
 }
 

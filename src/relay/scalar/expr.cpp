@@ -43,7 +43,39 @@ bool is_comparison(BinaryOp op) {
   return op == BinaryOp::Eq || op == BinaryOp::Ne || op == BinaryOp::Lt || op == BinaryOp::Le;
 }
 
-static Expr build(Node node) { return Expr(new Node(std::move(node))); }
+static bool is_constant(const Expr& e) { return is_int(e->kind == Kind::Broadcast ? e->args[0] : e); }
+
+// Index arithmetic consists of index arithmetic. An operation on constants alone is data: most have no node, and the
+// others overflow, or are what remains of an operation on data.
+static bool is_index(const Node& n) {
+  if (n.dtype.element() != DType::int64()) return false;
+  auto both = [&](size_t i, size_t j) {
+    return n.args[i]->index && n.args[j]->index && !(is_constant(n.args[i]) && is_constant(n.args[j]));
+  };
+  switch (n.kind) {
+    case Kind::Int:
+    case Kind::Any: return true;
+    case Kind::Unary: return both(0, 0);
+    case Kind::Binary: return both(0, 1);
+    case Kind::Select: return both(1, 2);
+    case Kind::Ramp:
+    case Kind::Broadcast: return n.args[0]->index;
+    case Kind::Var:
+    case Kind::Cast: return n.index;  // the constructor decides
+    case Kind::Float:
+    case Kind::Reinterpret:
+    case Kind::Load:
+    case Kind::Dot:
+    case Kind::Tuple:
+    case Kind::Get: break;
+  }
+  return false;
+}
+
+static Expr build(Node node) {
+  node.index = is_index(node);
+  return Expr(new Node(std::move(node)));
+}
 
 Expr imm(int64_t value, DType dtype) {
   if (dtype.is_float()) return fimm(static_cast<double>(value), dtype);
@@ -61,14 +93,18 @@ Expr fimm(double value, DType dtype) {
   return build(std::move(n));
 }
 
-Expr var(std::string name, DType dtype) {
+static Expr variable(std::string name, DType dtype, bool index) {
   // The order of creation distinguishes variables of the same name in compare(): addresses differ from run to run.
   static std::atomic<int64_t> serial{0};
   Node n;
-  n.kind = Kind::Var, n.dtype = dtype, n.name = std::move(name),
+  n.kind = Kind::Var, n.dtype = dtype, n.name = std::move(name), n.index = index,
   n.ivalue = serial.fetch_add(1, std::memory_order_relaxed);
   return build(std::move(n));
 }
+
+Expr var(std::string name, DType dtype) { return variable(std::move(name), dtype, true); }
+Expr data_var(std::string name, DType dtype) { return variable(std::move(name), dtype, false); }
+Expr var_like(std::string name, const Expr& value) { return variable(std::move(name), value->dtype, value->index); }
 
 Expr any_dim() {
   Node n;
@@ -159,8 +195,17 @@ static Expr fold(BinaryOp op, const Expr& a, const Expr& b) {
   return {};
 }
 
+// Makes both operands data if one of them is: neither may become index arithmetic when the other is replaced.
+static void make_alike(Expr* a, Expr* b) {
+  if ((*a)->index != (*b)->index) *a = as_data(std::move(*a)), *b = as_data(std::move(*b));
+}
+
 Expr binary(BinaryOp op, Expr a, Expr b) {
   RELAY_CHECK(a->dtype == b->dtype, "operands of {} have types {} and {}", name(op), a->dtype.str(), b->dtype.str());
+  if (is_comparison(op))  // of the numbers
+    a = Expr(without_relabel(a)), b = Expr(without_relabel(b));
+  else
+    make_alike(&a, &b);
   if (Expr folded = fold(op, a, b)) return folded;
   if ((is_any(a) || is_any(b)) && !is_comparison(op)) return any_dim();
   Node n;
@@ -173,6 +218,7 @@ Expr binary(BinaryOp op, Expr a, Expr b) {
 Expr select(Expr condition, Expr then, Expr otherwise) {
   RELAY_CHECK(then->dtype == otherwise->dtype, "branches of select have types {} and {}", then->dtype.str(),
               otherwise->dtype.str());
+  make_alike(&then, &otherwise);
   if (condition->kind == Kind::Int) return condition->ivalue ? then : otherwise;
   Node n;
   n.kind = Kind::Select, n.dtype = then->dtype;
@@ -180,8 +226,30 @@ Expr select(Expr condition, Expr then, Expr otherwise) {
   return build(std::move(n));
 }
 
+static Expr relabel(Expr a, bool index) {
+  const Node& n = *a;
+  if (n.dtype.element() != DType::int64() || n.index == index || is_constant(a)) return a;
+  if (is_relabel(a)) return a->args[0];
+  switch (n.kind) {
+    case Kind::Select:
+      if (is_constant(a->args[1]) && is_constant(a->args[2])) break;
+      return select(a->args[0], relabel(a->args[1], index), relabel(a->args[2], index));
+    case Kind::Broadcast: return broadcast(relabel(a->args[0], index), n.dtype.lanes);
+    case Kind::Ramp: return ramp(relabel(a->args[0], index), n.ivalue, n.dtype.lanes);
+    default: break;
+  }
+  Node out;
+  out.kind = Kind::Cast, out.dtype = n.dtype, out.index = index;
+  out.args = {std::move(a)};
+  return build(std::move(out));
+}
+
+Expr as_index(Expr a) { return relabel(std::move(a), true); }
+Expr as_data(Expr a) { return relabel(std::move(a), false); }
+
 Expr cast(DType dtype, Expr a) {
   if (a->dtype == dtype) return a;
+  a = Expr(without_relabel(a));
   if (a->kind == Kind::Int && dtype == DType::int64()) return imm(a->ivalue, dtype);
   if (a->kind == Kind::Int && a->dtype == DType::int64() && dtype.is_float() && dtype.lanes == 1 &&
       std::abs(a->ivalue) < (1 << 24))
@@ -205,7 +273,7 @@ Expr reinterpret(DType dtype, Expr a) {
 Expr load(Ref<const Source> source, Exprs indices) {
   Node n;
   n.kind = Kind::Load, n.dtype = source->dtype;
-  for (const Expr& i : indices) n.dtype.lanes = std::max(n.dtype.lanes, i->dtype.lanes);
+  for (Expr& i : indices) n.dtype.lanes = std::max(n.dtype.lanes, i->dtype.lanes), i = as_index(std::move(i));
   n.source = std::move(source), n.args = std::move(indices);
   return build(std::move(n));
 }
@@ -247,6 +315,7 @@ Expr without_dot(const Expr& dot) {
 
 Expr tuple(Exprs values) {
   RELAY_CHECK(values.size() > 1, "an element of {} values", values.size());
+  for (Expr& v : values) v = as_data(std::move(v));
   Node n;
   n.kind = Kind::Tuple, n.dtype = values[0]->dtype;
   n.args = std::move(values);
@@ -272,7 +341,15 @@ namespace {
 // first few pairs, equal pairs are remembered (the first differing pair ends the comparison).
 class Comparison {
  public:
+  // A number as an index and as data are neighbours.
   int compare(const Expr& a, const Expr& b) {
+    if (a == b) return 0;
+    const int c = compare_numbers(without_relabel(a), without_relabel(b));
+    return c ? c : order(is_relabel(a), is_relabel(b));
+  }
+
+ private:
+  int compare_numbers(const Expr& a, const Expr& b) {
     if (a == b) return 0;
     if (int c = order(a->kind, b->kind)) return c;
     if (int c = order(std::tuple(a->dtype.code, a->dtype.bits, a->dtype.lanes),
@@ -321,7 +398,6 @@ class Comparison {
     return 0;
   }
 
- private:
   int pairs_ = 0;
   std::set<std::pair<const Node*, const Node*>> equal_;
 };
@@ -357,7 +433,9 @@ Expr with_args(const Expr& e, Exprs args) {
     case Kind::Unary: return unary(e->unary, args[0]);
     case Kind::Binary: return binary(e->binary, args[0], args[1]);
     case Kind::Select: return select(args[0], args[1], args[2]);
-    case Kind::Cast: return cast(e->dtype.with_lanes(args[0]->dtype.lanes), args[0]);
+    case Kind::Cast:
+      if (is_relabel(e)) return relabel(args[0], e->index);
+      return cast(e->dtype.with_lanes(args[0]->dtype.lanes), args[0]);
     case Kind::Reinterpret: return reinterpret(e->dtype.with_lanes(args[0]->dtype.lanes), args[0]);
     case Kind::Load: return load(e->source, std::move(args));
     case Kind::Ramp: return ramp(args[0], e->ivalue, e->dtype.lanes);
@@ -446,10 +524,32 @@ static std::string float_text(const Node& n) {
   return n.dtype.bits == 64 ? format("{}{}", n.fvalue, suffix) : format("{}{}", static_cast<float>(n.fvalue), suffix);
 }
 
-std::string str(const Expr& e) {
-  auto list = [](const Exprs& args) {
+// True if `e` is data without saying so: its text contains a load or another type.
+static bool evidently_data(const Expr& e) {
+  return e->dtype.element() == DType::int64() && !e->index && !is_relabel(e);
+}
+
+// The expression whose text represents `e`. as_data appears only where the text would be index arithmetic without it.
+static const Expr& shown(const Expr& e, bool among_data) {
+  if (!is_relabel(e)) return e;
+  bool loads = e->index || among_data;
+  if (!loads) visit(e->args[0], [&](const Expr& n) { loads |= n->kind == Kind::Load; });
+  return loads ? e->args[0] : e;
+}
+
+static const Expr& shown(const Node& n, size_t i) {
+  switch (n.kind) {
+    case Kind::Binary: return shown(n.args[i], is_comparison(n.binary) || evidently_data(n.args[1 - i]));
+    case Kind::Select: return shown(n.args[i], i > 0 && evidently_data(n.args[3 - i]));
+    case Kind::Tuple: return shown(n.args[i], true);
+    default: return shown(n.args[i], false);
+  }
+}
+
+static std::string text(const Expr& e) {
+  auto list = [&] {
     std::string out;
-    for (const Expr& a : args) out += (out.empty() ? "" : ", ") + str(a);
+    for (size_t i = 0; i < e->args.size(); ++i) out += (out.empty() ? "" : ", ") + text(shown(*e, i));
     return out;
   };
   switch (e->kind) {
@@ -461,27 +561,29 @@ std::string str(const Expr& e) {
     case Kind::Float: return float_text(*e);
     case Kind::Var: return e->name;
     case Kind::Any: return "?";
-    case Kind::Unary: return format("{}({})", name(e->unary), str(e->args[0]));
+    case Kind::Unary: return format("{}({})", name(e->unary), list());
     case Kind::Binary: {
       const char* op = symbol(e->binary);
-      if (!op) return format("{}({})", name(e->binary), list(e->args));
+      if (!op) return format("{}({})", name(e->binary), list());
       int p = precedence(e);
       auto wrap = [&](const Expr& a, bool right) {
-        return precedence(a) < p || (right && precedence(a) == p) ? "(" + str(a) + ")" : str(a);
+        return precedence(a) < p || (right && precedence(a) == p) ? "(" + text(a) + ")" : text(a);
       };
-      return format("{} {} {}", wrap(e->args[0], p == 3), op, wrap(e->args[1], true));
+      return format("{} {} {}", wrap(shown(*e, 0), p == 3), op, wrap(shown(*e, 1), true));
     }
-    case Kind::Select: return format("select({})", list(e->args));
-    case Kind::Cast: return format("{}({})", e->dtype.str(), str(e->args[0]));
-    case Kind::Reinterpret: return format("as_{}({})", e->dtype.str(), str(e->args[0]));
-    case Kind::Load: return format("{}[{}]", e->source->name, list(e->args));
-    case Kind::Ramp: return format("ramp({}, {}, {})", str(e->args[0]), e->ivalue, e->dtype.lanes);
-    case Kind::Broadcast: return format("broadcast({}, {})", str(e->args[0]), e->dtype.lanes);
-    case Kind::Dot: return format("dot_{}({})", e->dtype.element().str(), list(e->args));
-    case Kind::Tuple: return format("({})", list(e->args));
-    case Kind::Get: return format("{}.{}", str(e->args[0]), e->ivalue);
+    case Kind::Select: return format("select({})", list());
+    case Kind::Cast: return format("{}({})", e->dtype.str(), list());
+    case Kind::Reinterpret: return format("as_{}({})", e->dtype.str(), list());
+    case Kind::Load: return format("{}[{}]", e->source->name, list());
+    case Kind::Ramp: return format("ramp({}, {}, {})", list(), e->ivalue, e->dtype.lanes);
+    case Kind::Broadcast: return format("broadcast({}, {})", list(), e->dtype.lanes);
+    case Kind::Dot: return format("dot_{}({})", e->dtype.element().str(), list());
+    case Kind::Tuple: return format("({})", list());
+    case Kind::Get: return format("{}.{}", list(), e->ivalue);
   }
   return "";
 }
+
+std::string str(const Expr& e) { return text(shown(e, true)); }
 
 }  // namespace relay::scalar

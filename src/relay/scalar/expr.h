@@ -5,6 +5,16 @@
 // All kinds share one node struct; `kind` determines which fields are used. Variables are identified by their node, not
 // their name. Integer division and modulo round towards minus infinity ("floor"), so that index arithmetic has the
 // usual laws. Constructors fold constants and drop neutral elements; simplify.h does the rest.
+//
+// An int64 expression is index arithmetic or data, and its node knows which (Node::index):
+//
+// - Index arithmetic is over sizes, loop variables and constants. It is bounded by the arrays that it addresses, never
+//   overflows, and therefore has the laws of the integers: i - 1 < n is i <= n.
+// - Data is loaded, converted from another type, or computed from either. It wraps around at 64 bits, so x - 1 < c says
+//   nothing about x <= c.
+//
+// Constructors keep the two apart. An operation on data and an index is one on data, and an index of a load is index
+// arithmetic. as_index and as_data convert; the number stays the same. A constant is both.
 #pragma once
 
 #include <cstdint>
@@ -107,6 +117,7 @@ struct Node : Counted {
   Kind kind = Kind::Int;
   UnaryOp unary{};
   BinaryOp binary{};
+  bool index = false;  // index arithmetic (int64 only)
   DType dtype;
   int64_t ivalue = 0;
   double fvalue = 0;
@@ -118,12 +129,18 @@ struct Node : Counted {
 // --- constructors: each folds constants ------------------------------------------------------------------------------
 Expr imm(int64_t value, DType dtype = DType::int64());  // any dtype: imm(0, float32) is 0.0f
 Expr fimm(double value, DType dtype = DType::float32());
+// An int64 variable is a size or a loop variable; data_var makes one that holds data.
 Expr var(std::string name, DType dtype = DType::int64());
+Expr data_var(std::string name, DType dtype);
+Expr var_like(std::string name, const Expr& value);  // for `value`: of its type, index or data as it is
 Expr any_dim();
 Expr unary(UnaryOp op, Expr a);
 Expr binary(BinaryOp op, Expr a, Expr b);
 Expr select(Expr condition, Expr then, Expr otherwise);
 Expr cast(DType dtype, Expr a);
+// The same number as index arithmetic, or as data; other types stay unchanged. Casts from int64 to int64.
+Expr as_index(Expr a);
+Expr as_data(Expr a);
 Expr reinterpret(DType dtype, Expr a);
 Expr load(Ref<const Source> source, Exprs indices);
 Expr ramp(Expr base, int64_t stride, int lanes);
@@ -177,6 +194,10 @@ inline bool is_int(const Expr& e) { return e->kind == Kind::Int; }
 inline bool is_int(const Expr& e, int64_t v) { return e->kind == Kind::Int && e->ivalue == v; }
 inline bool is_var(const Expr& e) { return e->kind == Kind::Var; }
 inline bool is_any(const Expr& e) { return e->kind == Kind::Any; }
+// as_index(x) or as_data(x), which computes nothing.
+inline bool is_relabel(const Expr& e) { return e->kind == Kind::Cast && e->dtype == e->args[0]->dtype; }
+// The x of such an expression, or the expression itself.
+inline const Expr& without_relabel(const Expr& e) { return is_relabel(e) ? e->args[0] : e; }
 
 bool equal(const Expr& a, const Expr& b);  // structural; variables and sources by identity; Any equals only itself
 uint64_t hash(const Expr& e);

@@ -88,8 +88,13 @@ static Interval modulo_range(const Interval& a, const Interval& b) {
   return r;
 }
 
-static Interval binary_range(const Node& n, const Bounds& bounds) {
-  Interval a = range_of(n.args[0], bounds), b = range_of(n.args[1], bounds);
+// Data may be nested deeply and share much. This bounds the work to find its range.
+constexpr int data_depth = 6;
+
+static Interval range(const Expr& e, const Bounds& bounds, int depth);
+
+static Interval binary_range(const Node& n, const Bounds& bounds, int depth) {
+  Interval a = range(n.args[0], bounds, depth), b = range(n.args[1], bounds, depth);
   switch (n.binary) {
     case BinaryOp::Add: return plus(a, b);
     case BinaryOp::Sub: return plus(a, scale(b, -1));
@@ -111,39 +116,50 @@ static Interval binary_range(const Node& n, const Bounds& bounds) {
   }
 }
 
-Interval range_of(const Expr& e, const Bounds& bounds) {
+static Interval unary_range(const Node& n, const Bounds& bounds, int depth) {
+  Interval a = range(n.args[0], bounds, depth);
+  if (n.unary == UnaryOp::Neg) return scale(a, -1);
+  if (n.unary == UnaryOp::Sign) return {-1, 1};
+  if (n.unary != UnaryOp::Abs) return {};
+  Interval m = scale(a, -1);
+  if (a.min && *a.min >= 0) return a;
+  if (m.min && *m.min >= 0) return m;
+  return {0, a.max && m.max ? End(std::max(*a.max, *m.max)) : End()};
+}
+
+// An operation on data gives another number than that of the integers if it wraps around.
+static Interval without_overflow(const Node& n, const Interval& r) {
+  const bool may_wrap = n.kind == Kind::Unary
+                            ? n.unary != UnaryOp::Sign
+                            : n.binary == BinaryOp::Add || n.binary == BinaryOp::Sub || n.binary == BinaryOp::Mul;
+  return n.index || !may_wrap || (r.min && r.max) ? r : Interval{};
+}
+
+static Interval range(const Expr& e, const Bounds& bounds, int depth) {
   const Node& n = *e;
   if (n.dtype.is_bool()) return n.kind == Kind::Int ? Interval::point(n.ivalue) : Interval{0, 1};
   if (n.dtype.element() != DType::int64())
     return n.kind == Kind::Int ? Interval::point(n.ivalue) : dtype_range(n.dtype);
+  if (!n.index && --depth < 0) return {};
   switch (n.kind) {
     case Kind::Int: return Interval::point(n.ivalue);
     case Kind::Var: {
       const Bounds::Known* known = bounds.find_known(e);
-      return known ? known->range : Interval{0, {}};
+      return known ? known->range : n.index ? Interval{0, {}} : Interval{};
     }
-    case Kind::Binary: return binary_range(n, bounds);
-    case Kind::Unary: {
-      Interval a = range_of(n.args[0], bounds);
-      if (n.unary == UnaryOp::Neg) return scale(a, -1);
-      if (n.unary == UnaryOp::Sign) return {-1, 1};
-      if (n.unary != UnaryOp::Abs) return {};
-      Interval m = scale(a, -1);
-      if (a.min && *a.min >= 0) return a;
-      if (m.min && *m.min >= 0) return m;
-      return {0, a.max && m.max ? End(std::max(*a.max, *m.max)) : End()};
-    }
-    case Kind::Select: return join_ranges(range_of(n.args[1], bounds), range_of(n.args[2], bounds));
+    case Kind::Binary: return without_overflow(n, binary_range(n, bounds, depth));
+    case Kind::Unary: return without_overflow(n, unary_range(n, bounds, depth));
+    case Kind::Select: return join_ranges(range(n.args[1], bounds, depth), range(n.args[2], bounds, depth));
     case Kind::Cast: {
       DType from = n.args[0]->dtype;
       if (from.is_float() || (from.code == DType::Code::UInt && from.bits == 64)) return {};
-      return range_of(n.args[0], bounds);
+      return range(n.args[0], bounds, depth);
     }
     case Kind::Ramp: {
-      Interval a = range_of(n.args[0], bounds);
+      Interval a = range(n.args[0], bounds, depth);
       return plus(a, join_ranges(Interval::point(0), scale(Interval::point(n.ivalue), n.dtype.lanes - 1)));
     }
-    case Kind::Broadcast: return range_of(n.args[0], bounds);
+    case Kind::Broadcast: return range(n.args[0], bounds, depth);
     case Kind::Any:
     case Kind::Reinterpret:
     case Kind::Load:
@@ -154,6 +170,8 @@ Interval range_of(const Expr& e, const Bounds& bounds) {
   }
   return {};
 }
+
+Interval range_of(const Expr& e, const Bounds& bounds) { return range(e, bounds, data_depth); }
 
 Interval range_of(const Linear& l, const Bounds& bounds) {
   Interval sum = Interval::point(l.constant);

@@ -17,14 +17,16 @@ namespace simplifier {
 
 Expr Simplifier::simplify(const Expr& e) {
   if (e->kind == Kind::Int || e->kind == Kind::Float || e->kind == Kind::Any) return e;
-  if (is_index(e->dtype)) return join(linear(e));
+  if (is_int64(e) && e->index) return join(linear(e));
+  if (is_int64(e)) return remember(exprs_, e, [&] { return data(e); });
   if (e->kind == Kind::Var) return e;
   return remember(exprs_, e, [&] { return other(e); });
 }
 
-// e: int64, one lane.
 Linear Simplifier::linear(const Expr& e) {
   if (e->kind == Kind::Int) return {{}, e->ivalue};
+  if (!e->index) return number(wrapping(e));
+  if (is_relabel(e)) return linear(e->args[0]);
   if (e->kind == Kind::Any) return {{{e, 1}}, 0};
   if (e->kind == Kind::Var) {
     const Bounds::Known* known = bounds_.find_known(e);
@@ -46,7 +48,7 @@ std::optional<Linear> Simplifier::difference(const Linear& a, const Linear& b) {
   return d;
 }
 
-// --- int64 ----------------------------------------------------------------------------------------------------------
+// --- index arithmetic -----------------------------------------------------------------------------------------------
 
 Linear Simplifier::index(const Expr& e) {
   switch (e->kind) {
@@ -56,7 +58,7 @@ Linear Simplifier::index(const Expr& e) {
       Expr c = simplify(e->args[0]);
       if (std::optional<bool> known = truth(c)) return linear(e->args[*known ? 1 : 2]);
       Expr then = simplify(e->args[1]), otherwise = simplify(e->args[2]);
-      if (equal(then, otherwise)) return split(then);
+      if (equal(then, otherwise)) return atom(then);
       return atom(scalar::select(std::move(c), std::move(then), std::move(otherwise)));
     }
     default: {
@@ -79,7 +81,6 @@ Linear Simplifier::index_unary(const Expr& e) {
 }
 
 Linear Simplifier::index_binary(const Expr& e) {
-  if (e->args[0]->dtype != DType::int64()) return atom(e);
   if (e->binary == BinaryOp::Add || e->binary == BinaryOp::Sub) return sum(e);
   Linear a = linear(e->args[0]), b = linear(e->args[1]), out;
   switch (e->binary) {

@@ -1,4 +1,5 @@
-// The simplifier's parts, for simplify.cpp (index arithmetic) and simplify_conditions.cpp (everything else).
+// The simplifier's parts, for simplifier.cpp (index arithmetic), simplify_data.cpp (int64 data) and
+// simplify_conditions.cpp (everything else).
 #pragma once
 
 #include <unordered_map>
@@ -8,7 +9,7 @@
 
 namespace relay::scalar::simplifier {
 
-inline bool is_index(DType t) { return t == DType::int64(); }
+inline bool is_int64(const Expr& e) { return e->dtype == DType::int64(); }
 inline bool is_op(const Expr& e, BinaryOp op) { return e->kind == Kind::Binary && e->binary == op; }
 
 // The value of a Boolean that is constant and equal in every lane.
@@ -26,12 +27,19 @@ struct Lanes {
   int64_t stride = 0;
 };
 
-// Each method returns the normal form of the node kind in its name. Linears are sums of products (linear.h).
+// Each method returns the normal form of the node kind in its name. Linears are sums of products (linear.h), of two
+// kinds that are never mixed:
+//
+// - A sum of index arithmetic is a number. Terms may cross to the other side of a comparison, and a quotient may be
+//   taken term by term. Data stands in it as the atom as_index(x), an unknown number.
+// - A sum of data is a number modulo 2^64. Terms may be collected, and products expanded, but nothing else is known of
+//   it, unless the range of the same sum of index arithmetic shows that it does not wrap around.
 class Simplifier {
  public:
   explicit Simplifier(const Bounds& bounds) : bounds_(bounds) {}
 
   Expr simplify(const Expr& e);
+  // The number that e, an int64 of either kind, has: a sum of index arithmetic.
   Linear linear(const Expr& e);
 
  private:
@@ -45,9 +53,20 @@ class Simplifier {
     return result;
   }
 
-  static Linear atom(const Expr& e) { return split(e); }
+  static Linear atom(const Expr& e) { return split(as_index(e)); }
   static Linear negated(const Linear& l);
   static std::optional<Linear> difference(const Linear& a, const Linear& b);
+  // simplify_data.cpp
+  Expr data(const Expr& e);
+  Linear wrapping(const Expr& e);
+  Linear wrapping_operation(const Expr& e);
+  std::optional<Linear> wrapping_sum(const Expr& e);
+  std::optional<Linear> exact_operation(const Expr& e);
+  std::optional<Linear> without_wrapping(const Linear& sum) const;
+  Linear number(const Linear& sum) const;
+  Linear number_of_normal(const Expr& e) const { return e->index ? split(e) : number(split(e)); }
+  bool may_wrap(const Linear& sum) const;
+
   Linear index(const Expr& e);
   Linear index_unary(const Expr& e);
   Linear index_binary(const Expr& e);
@@ -74,7 +93,7 @@ class Simplifier {
   Expr comparison(BinaryOp op, const Linear& a, const Linear& b);
   static int64_t divisor(const Linear& l);
   static void shrink(Linear* l, int64_t g, int64_t constant);
-  static Expr two_sided(BinaryOp op, const Linear& d, int64_t constant);
+  Expr two_sided(BinaryOp op, const Linear& d, int64_t constant) const;
   static std::optional<Lanes> as_lanes(const Expr& e);
   static Expr from_lanes(const Linear& base, int64_t stride, int lanes);
   Expr vector(const Expr& e, const Exprs& args);
@@ -82,7 +101,7 @@ class Simplifier {
 
   const Bounds& bounds_;
   std::unordered_map<const Node*, Expr> exprs_;
-  std::unordered_map<const Node*, Linear> linears_;
+  std::unordered_map<const Node*, Linear> linears_, wrapping_;
 };
 
 }  // namespace relay::scalar::simplifier

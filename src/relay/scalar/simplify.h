@@ -15,7 +15,7 @@ struct Interval {
   static Interval everything() { return {}; }
 };
 
-// Known facts about variables (by identity). A shape variable without facts is at least 0.
+// Known facts about variables (by identity). A size without facts is at least 0; data may be any number.
 class Bounds {
  public:
   struct Known {
@@ -42,7 +42,8 @@ class Bounds {
 
 // The normal form of an int64 or Bool expression: a sum of coefficient * product terms in canonical order plus a
 // constant. Floor division, modulo, min, max, select and comparisons are simplified by facts that `bounds` proves.
-// Index arithmetic is assumed not to overflow. Vectors: sums and multiples of ramps and broadcasts become one ramp or
+// Index arithmetic is assumed not to overflow; int64 data wraps around, and only what is true of it modulo 2^64, or of
+// all its values, is used (expr.h). Vectors: sums and multiples of ramps and broadcasts become one ramp or
 // broadcast. Other dtypes: the children are simplified, the values stay bit-identical. simplify(simplify(e)) equals
 // simplify(e).
 Expr simplify(const Expr& e, const Bounds& bounds = {});

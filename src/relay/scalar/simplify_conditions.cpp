@@ -10,7 +10,7 @@ namespace relay::scalar::simplifier {
 
 Expr Simplifier::other(const Expr& e) {
   if (e->dtype.is_bool() && e->dtype.lanes == 1 && e->kind == Kind::Binary && is_comparison(e->binary) &&
-      is_index(e->args[0]->dtype))
+      is_int64(e->args[0]))
     return comparison(e->binary, linear(e->args[0]), linear(e->args[1]));
   if (e->kind == Kind::Binary && (e->binary == BinaryOp::And || e->binary == BinaryOp::Or)) return connective(e);
   if (e->kind == Kind::Select) {
@@ -50,7 +50,7 @@ Expr Simplifier::negate(const Expr& e) {
 }
 
 Expr Simplifier::compared(BinaryOp op, const Expr& a, const Expr& b) {
-  return is_index(a->dtype) ? comparison(op, split(a), split(b)) : binary(op, a, b);
+  return is_int64(a) ? comparison(op, number_of_normal(a), number_of_normal(b)) : binary(op, a, b);
 }
 
 // Nested ands (ors), flattened, each operand once, in the order written.
@@ -95,7 +95,8 @@ Expr Simplifier::comparison(BinaryOp op, const Linear& a, const Linear& b) {
     if (at_least(*d, 0, bounds_) && at_least(*minus, 0, bounds_)) return boolean(!ne, 1);
     shrink(&*d, g, d->constant / g);
     if (d->terms[0].coefficient < 0) d = negated(*d);
-    return two_sided(op, *d, d->constant);
+    const Expr sides = two_sided(op, *d, d->constant);
+    return sides ? sides : binary(op, join(a), join(b));
   }
   // d >= 0, for both kinds
   if (op == BinaryOp::Lt && (!add(&*d, Linear{{}, -1}) || !add(&*minus, Linear{{}, 1})))
@@ -110,7 +111,8 @@ Expr Simplifier::comparison(BinaryOp op, const Linear& a, const Linear& b) {
   bool any_negative = std::any_of(d->terms.begin(), d->terms.end(), [](const Term& t) { return t.coefficient < 0; });
   bool any_positive = std::any_of(d->terms.begin(), d->terms.end(), [](const Term& t) { return t.coefficient > 0; });
   bool strict = any_negative && (constant < 0 || (!any_positive && constant < INT64_MAX));
-  return two_sided(strict ? BinaryOp::Lt : BinaryOp::Le, *d, constant + strict);
+  const Expr sides = two_sided(strict ? BinaryOp::Lt : BinaryOp::Le, *d, constant + strict);
+  return sides ? sides : binary(op, join(a), join(b));
 }
 
 int64_t Simplifier::divisor(const Linear& l) {
@@ -124,8 +126,9 @@ void Simplifier::shrink(Linear* l, int64_t g, int64_t constant) {
   l->constant = constant;
 }
 
-// Negative terms op positive terms + constant, with a negative constant moved to the left.
-Expr Simplifier::two_sided(BinaryOp op, const Linear& d, int64_t constant) {
+// Negative terms op positive terms + constant, with a negative constant moved to the left. Null if a side might wrap
+// around.
+Expr Simplifier::two_sided(BinaryOp op, const Linear& d, int64_t constant) const {
   Linear left, right;
   for (const Term& t : d.terms) {
     if (t.coefficient < 0 && t.coefficient != INT64_MIN)
@@ -137,13 +140,14 @@ Expr Simplifier::two_sided(BinaryOp op, const Linear& d, int64_t constant) {
     left.constant = -constant;
   else
     right.constant = constant;
+  if (may_wrap(left) || may_wrap(right)) return {};
   return binary(op, join(left), join(right));
 }
 
 // --- vectors --------------------------------------------------------------------------------------------------------
 
 std::optional<Lanes> Simplifier::as_lanes(const Expr& e) {
-  if (e->dtype.element() != DType::int64() || e->dtype.lanes == 1) return std::nullopt;
+  if (!e->index || e->dtype.lanes == 1) return std::nullopt;
   if (e->kind == Kind::Ramp && e->args[0]->dtype.lanes == 1) return Lanes{split(e->args[0]), e->ivalue};
   if (e->kind == Kind::Broadcast && e->args[0]->dtype.lanes == 1) return Lanes{split(e->args[0]), 0};
   return std::nullopt;

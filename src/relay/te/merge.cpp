@@ -11,8 +11,8 @@ Ref<const Merge> merge_of(std::string name, const std::vector<DType>& types, Exp
   const Ref<const Merge> made(m);
   m->name = std::move(name), m->identity = std::move(identity);
   for (size_t v = 0; v < types.size(); ++v) {
-    m->left.push_back(scalar::var(format("a{}", v), types[v]));
-    m->right.push_back(scalar::var(format("b{}", v), types[v]));
+    m->left.push_back(scalar::data_var(format("a{}", v), types[v]));
+    m->right.push_back(scalar::data_var(format("b{}", v), types[v]));
   }
   fill(*m);
   return made;
@@ -29,9 +29,9 @@ Expr wins(const Expr& b, const Expr& a, bool greatest) {
 
 }  // namespace
 
-Ref<const Merge> extreme(DType dtype, bool greatest, bool last) {
-  const Exprs none = {identity(greatest ? Combiner::Max : Combiner::Min, dtype), scalar::imm(0, DType::int32())};
-  return merge_of(greatest ? "argmax" : "argmin", {dtype, DType::int32()}, none, [&](Merge& m) {
+Ref<const Merge> extreme(DType dtype, bool greatest, bool last, DType place) {
+  const Exprs none = {identity(greatest ? Combiner::Max : Combiner::Min, dtype), scalar::imm(0, place)};
+  return merge_of(greatest ? "argmax" : "argmin", {dtype, place}, none, [&](Merge& m) {
     const Expr &x = m.left[0], &y = m.right[0], &i = m.left[1], &j = m.right[1];
     const Expr later = wins(y, x, greatest), earlier = wins(x, y, greatest);
     const Expr tie = last ? max(i, j) : min(i, j);

@@ -5,9 +5,9 @@
 
 namespace relay::te {
 
-// (x, place): the greatest (or least) x and its place, an int32. Among equal ones, the first or the last place. NaN
-// counts as greater (or less) than every number. The identity has place 0, which is the result if all x are -inf (or
-// +inf).
-Ref<const Merge> extreme(DType dtype, bool greatest, bool last);
+// (x, place): the greatest (or least) x and its place, of type `place`. Among equal ones, the first or the last place.
+// NaN counts as greater (or less) than every number. The identity has place 0, which is the result if all x are -inf
+// (or +inf).
+Ref<const Merge> extreme(DType dtype, bool greatest, bool last, DType place = DType::int32());
 
 }  // namespace relay::te

@@ -101,6 +101,7 @@ Tensor reduce(std::string name, Exprs shape, Exprs reduce_extents, Combiner comb
   node->combiner = reduce_extents.empty() ? Combiner::None : combiner;
   node->body = body(variables(node->axes), variables(node->reduce_axes));
   RELAY_CHECK(node->body, "stage {} has no body", node->name);
+  node->body = scalar::as_data(std::move(node->body));
   RELAY_CHECK(node->body->dtype.lanes == 1, "stage {} has a vector body", node->name);
   RELAY_CHECK(node->reduce_axes.empty() || combiner != Combiner::None, "stage {} reduces without a combiner",
               node->name);

@@ -263,7 +263,7 @@ llvm::Value* KernelEmitter::compute(const Expr& e) {
 llvm::Value* KernelEmitter::binary(const Expr& e) {
   if (e->dtype.lanes > 1 && is_index(e))
     if (Value* known = known_in_lanes(e)) return known;
-  if (e->args[0]->dtype.element() == DType::int64() && e->dtype.lanes > 1 && scalar::is_comparison(e->binary))
+  if (e->args[0]->index && e->args[1]->index && e->dtype.lanes > 1 && scalar::is_comparison(e->binary))
     if (Value* mask = lane_comparison(e)) return mask;
   if (e->binary == BinaryOp::Add)
     for (size_t i : {0, 1})
@@ -355,8 +355,7 @@ llvm::Value* KernelEmitter::lane_comparison(const Expr& e) {
 llvm::Value* KernelEmitter::lane_division(const Expr& e) {
   constexpr int64_t limit = std::numeric_limits<int32_t>::max();
   const int lanes = e->dtype.lanes;
-  if (lanes == 1 || e->dtype.element() != DType::int64() || e->args[1]->kind != Kind::Broadcast ||
-      !scalar::is_int(e->args[1]->args[0]))
+  if (lanes == 1 || !e->index || e->args[1]->kind != Kind::Broadcast || !scalar::is_int(e->args[1]->args[0]))
     return nullptr;
   const Expr c = e->args[1]->args[0];
   if (c->ivalue <= 1 || c->ivalue > limit || (c->ivalue & (c->ivalue - 1)) == 0) return nullptr;

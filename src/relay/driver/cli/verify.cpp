@@ -81,10 +81,10 @@ static Result<runtime::Value> results_of_reference(const VerifyOptions& options,
   return runtime::Value::tuple(std::move(results));
 }
 
-// The model; `all_values`: the values of each node, not only its outputs (LoadOptions).
-static Result<driver::Model> load_model(const VerifyOptions& options, bool all_values) {
+// The model; `all_values`: the values of each node, not only its outputs; `as_written`: see LoadOptions.
+static Result<driver::Model> load_model(const VerifyOptions& options, bool all_values, bool as_written = false) {
   RELAY_ASSIGN(driver::LoadOptions how, load_options(options));
-  how.all_values = all_values;
+  how.all_values = all_values, how.as_written = as_written;
   if (options.planted.in_import) options.planted.in_import(how);
   return driver::load_model(options.model, how);
 }
@@ -118,7 +118,17 @@ static Status check_options(const VerifyOptions& options, const driver::Model& m
   return ok();
 }
 
-static Result<Question> make_question(const VerifyOptions& options) {
+// The evaluator's results of what the file says, not of what importing made of it.
+static Result<runtime::Value> results_as_written(const VerifyOptions& options,
+                                                 const driver::CompileOptions& compilation,
+                                                 const std::vector<runtime::Value>& inputs) {
+  RELAY_ASSIGN(const driver::Model model, load_model(options, false, true));
+  RELAY_ASSIGN(const ir::Module module, driver::in_mode(model.module, compilation.mode));
+  RELAY_ASSIGN(driver::Case c, driver::make_case(module, inputs, options.tolerance));
+  return std::move(c.reference);
+}
+
+static Result<Question> make_question(const VerifyOptions& options, bool as_written) {
   RELAY_ASSIGN(driver::Model model, load_model(options, false));
   show(model.warnings);
   RELAY_RETURN_IF_ERROR(check_options(options, model));
@@ -135,6 +145,12 @@ static Result<Question> make_question(const VerifyOptions& options) {
                     std::move(compilation)};
   }
   const Progress progress(format("evaluating {} in double precision", options.model));
+  if (as_written && model.form == driver::ModelForm::Onnx) {
+    RELAY_ASSIGN(runtime::Value reference, results_as_written(options, compilation, inputs.values));
+    return Question{{model.module, std::move(inputs.values), std::move(reference), options.tolerance},
+                    std::move(ports),
+                    std::move(compilation)};
+  }
   RELAY_ASSIGN(driver::Case c, driver::make_case(model.module, std::move(inputs.values), options.tolerance));
   return Question{std::move(c), std::move(ports), std::move(compilation)};
 }
@@ -150,7 +166,7 @@ static Diagnostic differs(const VerifyOptions& options, std::string help) {
 }
 
 static Status verify(const VerifyOptions& options) {
-  RELAY_ASSIGN(const Question question, make_question(options));
+  RELAY_ASSIGN(const Question question, make_question(options, true));
   RELAY_ASSIGN(const driver::Differences all, driver::compiled_differences(question.c, question.compilation));
   if (options.json)
     std::cout
@@ -256,7 +272,7 @@ static Result<driver::Blame> find_blame(const VerifyOptions& options, const Ques
 }
 
 static Status bisect(const VerifyOptions& options) {
-  RELAY_ASSIGN(const Question question, make_question(options));
+  RELAY_ASSIGN(const Question question, make_question(options, false));
   RELAY_ASSIGN(const driver::Blame blame, find_blame(options, question));
   using Kind = driver::Blame::Kind;
   const char* const kinds[] = {"nothing", "import", "pass", "rule", "compiler"};

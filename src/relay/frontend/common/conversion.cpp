@@ -56,6 +56,12 @@ KnownRef Conversion::known(size_t i) const {
   return c ? known_of(c->value) : nullptr;
 }
 
+Value Conversion::known_result(KnownRef known, function_ref<Expr()> written) {
+  Value value(std::move(known));
+  if (import_.options().as_written && as_tensor(*value.known)) value.expr = written();
+  return value;
+}
+
 bool Conversion::numbers(size_t i) const {
   const KnownRef k = known(i);
   auto is_number = [](const scalar::Expr& e) { return is_int(e) || e->kind == scalar::Kind::Float; };

@@ -53,7 +53,9 @@ class Conversion {
   ir::Exprs all_inputs();
   const Value& value(size_t i) const { return inputs_[i]; }
   KnownRef known(size_t i) const;  // null if its elements are not known
-  bool numbers(size_t i) const;    // true if they are known and none depends on the size of an input
+  // A result whose elements are known. With ImportOptions::as_written numbers stay the call that `written` emits, too.
+  Value known_result(KnownRef known, function_ref<ir::Expr()> written);
+  bool numbers(size_t i) const;  // true if they are known and none depends on the size of an input
   // A list of sizes or indices: an input whose elements must be known at import. Unknown elements are reported as
   // `what`.
   std::optional<ir::Dims> dims(size_t i, const char* what);

@@ -40,6 +40,9 @@ struct ImportOptions {
   // If true, a squeeze without axes removes an axis whose size is a name, which then has to be 1. Otherwise the axis
   // stays, and must not be 1.
   bool squeeze_names = false;
+  // If true, nodes that compute on known numbers stand in the module as written: a reference for what importing makes
+  // of them. Otherwise the module has only their results.
+  bool as_written = false;
   // For tests: operators whose nodes are converted as if they had no attributes, a bug that has to be found.
   std::set<std::string> without_attributes = {};
   ImportLimits limits = {};

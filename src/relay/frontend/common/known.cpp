@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "relay/scalar/eval.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::frontend {
@@ -22,20 +23,40 @@ size_t tree_size(const Expr& e, size_t limit) {
   return size;
 }
 
+bool is_number(const Expr& e) { return e->kind == Kind::Int || e->kind == Kind::Float; }
+
+// True if arithmetic on sizes surely stays within its type: it has no factors and terms that sizes do not have.
+bool is_of_sizes(const Expr& root) {
+  constexpr int64_t most = int64_t{1} << 32;
+  bool fits = true;
+  scalar::visit(root, [&](const Expr& e) {
+    if (e->kind != Kind::Binary ||
+        (e->binary != BinaryOp::Add && e->binary != BinaryOp::Sub && e->binary != BinaryOp::Mul))
+      return;
+    for (const Expr& a : e->args) fits &= a->kind != Kind::Int || (a->ivalue <= most && a->ivalue >= -most);
+  });
+  return fits;
+}
+
+// The types in which exporters compute sizes; in others a size may wrap around or be rounded.
+bool holds_sizes(DType t) {
+  return t == DType::int64() || t == DType::int32() || t == DType::float32() || t == DType::float64();
+}
+
 // Expressions that grow without bound (a model that squares a size a hundred times) are not known.
 KnownRef make(Shape shape, DType dtype, Exprs values) {
   constexpr size_t limit = 200;
   for (const Expr& e : values)
-    if (tree_size(e, limit) >= limit) return nullptr;
+    if (!is_number(e) && (!holds_sizes(dtype) || tree_size(e, limit) >= limit || !is_of_sizes(e))) return nullptr;
   return std::make_shared<const Known>(Known{std::move(shape), dtype, std::move(values)});
 }
 
-bool is_number(const Expr& e) { return e->kind == Kind::Int || e->kind == Kind::Float; }
-
-// A float rounded as the tensor's type would.
-Expr real(double value, DType dtype) {
-  return scalar::fimm(dtype == DType::float64() ? value : static_cast<double>(static_cast<float>(value)),
-                      DType::float64());
+// A number as the evaluator has it, of the tensor's type; and back.
+scalar::Value value_of(const Expr& e, DType dtype) {
+  return dtype.is_float() ? scalar::float_value(e->fvalue, dtype) : scalar::int_value(e->ivalue, dtype);
+}
+Expr element_of(const scalar::Value& v) {
+  return v.dtype.is_float() ? scalar::fimm(v.f, DType::float64()) : scalar::imm(v.i);
 }
 
 bool not_negative(const Expr& e) {
@@ -94,45 +115,39 @@ Expr rounded(const Expr& e, bool up) {
   return scalar::simplify(scalar::floordiv(up ? r->numerator + (r->denominator - 1) : r->numerator, r->denominator));
 }
 
+// Null if it is left to the run.
+Expr binary_number(BinaryOp op, const scalar::Value& a, const scalar::Value& b) {
+  if (!a.dtype.is_float()) {
+    if (op == BinaryOp::Div) op = BinaryOp::TruncDiv;
+    const bool divides = op == BinaryOp::TruncDiv || op == BinaryOp::FloorMod || op == BinaryOp::TruncMod;
+    if ((divides && b.i == 0) || (op == BinaryOp::Pow && b.i < 0)) return {};
+  }
+  return element_of(scalar::apply(op, a, b));
+}
+
 Expr binary_element(BinaryOp op, const Expr& a, const Expr& b, DType dtype) {
-  if (!dtype.is_float()) {
-    if (op == BinaryOp::Div) {
-      if (!is_int(b) || b->ivalue == 0 || b->ivalue == -1) return {};
-      op = not_negative(a) && b->ivalue > 0 ? BinaryOp::FloorDiv : BinaryOp::TruncDiv;
-    }
-    if ((op == BinaryOp::FloorMod || op == BinaryOp::TruncMod) && (!is_int(b) || b->ivalue == 0 || b->ivalue == -1))
-      return {};
-    if (op == BinaryOp::Pow) {
-      if (!is_int(b) || b->ivalue < 0 || b->ivalue > 8) return {};
-      Expr power = scalar::imm(1);
-      for (int64_t i = 0; i < b->ivalue; ++i) power = power * a;
-      return scalar::simplify(power);
-    }
-    Expr value = scalar::binary(op, a, b);
-    if (scalar::is_comparison(op)) {
-      std::optional<bool> proven = scalar::prove(value);
-      return proven ? scalar::imm(*proven) : Expr();
-    }
-    return scalar::simplify(value);
+  if (is_number(a) && is_number(b)) return binary_number(op, value_of(a, dtype), value_of(b, dtype));
+  if (!holds_sizes(dtype)) return {};
+  if (dtype.is_float())
+    return op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul || op == BinaryOp::Div
+               ? scalar::binary(op, a, b)
+               : Expr();
+  if (op == BinaryOp::Div) {
+    if (!is_int(b) || b->ivalue == 0 || b->ivalue == -1) return {};
+    op = not_negative(a) && b->ivalue > 0 ? BinaryOp::FloorDiv : BinaryOp::TruncDiv;
   }
-  if (is_number(a) && is_number(b)) {
-    double x = a->fvalue, y = b->fvalue;
-    switch (op) {
-      case BinaryOp::Add: return real(x + y, dtype);
-      case BinaryOp::Sub: return real(x - y, dtype);
-      case BinaryOp::Mul: return real(x * y, dtype);
-      case BinaryOp::Div: return real(x / y, dtype);
-      case BinaryOp::Pow: return real(std::pow(x, y), dtype);
-      case BinaryOp::Min: return std::isnan(x) ? a : std::isnan(y) || y < x ? b : a;
-      case BinaryOp::Max: return std::isnan(x) ? a : std::isnan(y) || y > x ? b : a;
-      case BinaryOp::Eq: return scalar::imm(x == y);
-      case BinaryOp::Lt: return scalar::imm(x < y);
-      case BinaryOp::Le: return scalar::imm(x <= y);
-      default: return {};
-    }
+  if ((op == BinaryOp::FloorMod || op == BinaryOp::TruncMod) && (!is_int(b) || b->ivalue == 0 || b->ivalue == -1))
+    return {};
+  if (op == BinaryOp::Pow) {
+    if (!is_int(b) || b->ivalue < 0 || b->ivalue > 8) return {};
+    Expr power = scalar::imm(1);
+    for (int64_t i = 0; i < b->ivalue; ++i) power = power * a;
+    return scalar::simplify(power);
   }
-  if (op != BinaryOp::Add && op != BinaryOp::Sub && op != BinaryOp::Mul && op != BinaryOp::Div) return {};
-  return scalar::binary(op, a, b);
+  Expr value = scalar::binary(op, a, b);
+  if (!scalar::is_comparison(op)) return scalar::simplify(value);
+  std::optional<bool> proven = is_of_sizes(value) ? scalar::prove(value) : std::nullopt;
+  return proven ? scalar::imm(*proven) : Expr();
 }
 
 }  // namespace
@@ -183,31 +198,25 @@ KnownRef reshaped(const Known& known, Shape shape) {
   return make(std::move(shape), known.dtype, known.values);
 }
 
+// An element that is an expression over sizes, in another type; null if it is not known.
+static Expr cast_size(const Expr& e, DType from, DType to) {
+  if (to.is_bool()) {
+    std::optional<bool> zero = from.is_float() ? std::nullopt : scalar::prove_equal(e, scalar::imm(0));
+    return zero ? scalar::imm(!*zero) : Expr();
+  }
+  if (!from.is_float()) return to.is_float() ? scalar::cast(DType::float64(), e) : e;
+  if (to.is_float()) return e;
+  const Expr whole = rounded(e, false);  // truncation is floor for non-negative values
+  return whole && not_negative(whole) ? whole : Expr();
+}
+
 KnownRef cast(const Known& known, DType dtype) {
   if (dtype.is_storage()) return nullptr;
   Exprs values;
   for (const Expr& e : known.values) {
-    Expr value = e;
-    if (known.dtype.is_float() && dtype.is_float()) {
-      if (e->kind == Kind::Float) value = real(e->fvalue, dtype);
-    } else if (known.dtype.is_float()) {
-      if (e->kind == Kind::Float) {
-        double d = std::trunc(e->fvalue);
-        if (!(std::abs(d) < 9e15)) return nullptr;
-        value = scalar::imm(dtype.is_bool() ? e->fvalue != 0 : static_cast<int64_t>(d));
-      } else {
-        // Truncation is floor for non-negative values.
-        value = dtype.is_bool() ? Expr() : rounded(e, false);
-        if (!value || !not_negative(value)) return nullptr;
-      }
-    } else if (dtype.is_float()) {
-      value = e->kind == Kind::Int ? real(static_cast<double>(e->ivalue), dtype) : scalar::cast(DType::float64(), e);
-    } else if (dtype.is_bool() && !known.dtype.is_bool()) {
-      std::optional<bool> zero = scalar::prove_equal(e, scalar::imm(0));
-      if (!zero) return nullptr;
-      value = scalar::imm(!*zero);
-    }
-    values.push_back(std::move(value));
+    values.push_back(is_number(e) ? element_of(scalar::convert(dtype, value_of(e, known.dtype)))
+                                  : cast_size(e, known.dtype, dtype));
+    if (!values.back()) return nullptr;
   }
   return make(known.shape, dtype, std::move(values));
 }
@@ -301,27 +310,19 @@ KnownRef binary(BinaryOp op, const Known& a, const Known& b) {
   return make(*shape, scalar::is_comparison(op) ? DType::boolean() : a.dtype, std::move(values));
 }
 
+static Expr unary_size(UnaryOp op, const Expr& e, DType dtype) {
+  if (!dtype.is_float()) return op == UnaryOp::Neg ? scalar::simplify(scalar::imm(0) - e) : Expr();
+  if (op != UnaryOp::Floor && op != UnaryOp::Ceil) return {};
+  const Expr whole = rounded(e, op == UnaryOp::Ceil);
+  return whole ? scalar::cast(DType::float64(), whole) : Expr();
+}
+
 KnownRef unary(UnaryOp op, const Known& a) {
+  if (op == UnaryOp::Sqrt && !a.dtype.is_float()) return nullptr;
   Exprs values;
   for (const Expr& e : a.values) {
-    Expr value;
-    if (op == UnaryOp::Not && e->kind == Kind::Int)
-      value = scalar::imm(!e->ivalue);
-    else if (op == UnaryOp::Neg && !a.dtype.is_float())
-      value = scalar::simplify(scalar::imm(0) - e);
-    else if (op == UnaryOp::Abs && e->kind == Kind::Int)
-      value = e->ivalue < 0 ? scalar::imm(0) - e : e;
-    else if (e->kind == Kind::Float) {
-      if (op == UnaryOp::Neg) value = real(-e->fvalue, a.dtype);
-      if (op == UnaryOp::Abs) value = real(std::abs(e->fvalue), a.dtype);
-      if (op == UnaryOp::Floor) value = real(std::floor(e->fvalue), a.dtype);
-      if (op == UnaryOp::Ceil) value = real(std::ceil(e->fvalue), a.dtype);
-      if (op == UnaryOp::Sqrt) value = real(std::sqrt(e->fvalue), a.dtype);
-    } else if (a.dtype.is_float() && (op == UnaryOp::Floor || op == UnaryOp::Ceil)) {
-      if (Expr integer = rounded(e, op == UnaryOp::Ceil)) value = scalar::cast(DType::float64(), integer);
-    }
-    if (!value) return nullptr;
-    values.push_back(std::move(value));
+    values.push_back(is_number(e) ? element_of(scalar::apply(op, value_of(e, a.dtype))) : unary_size(op, e, a.dtype));
+    if (!values.back()) return nullptr;
   }
   return make(a.shape, a.dtype, std::move(values));
 }
@@ -355,8 +356,9 @@ KnownRef concat(const std::vector<KnownRef>& parts) {
 KnownRef product(const Known& known) {
   if (known.dtype.is_float()) return nullptr;
   Expr value = scalar::imm(1);
-  for (const Expr& e : known.values) value = value * e;
-  return make({}, known.dtype, {scalar::simplify(value)});
+  for (const Expr& e : known.values)
+    if (!(value = binary_element(BinaryOp::Mul, value, e, known.dtype))) return nullptr;
+  return make({}, known.dtype, {value});
 }
 
 }  // namespace relay::frontend

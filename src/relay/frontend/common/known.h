@@ -6,7 +6,8 @@
 //
 // So the arithmetic that exporters write around reshapes, resizes, slices and broadcasts disappears at import, even if
 // sizes are variables. Each function here applies an operator to known operands, and returns null if the result is not
-// known: if it has too many elements, or would need an expression over sizes without an exact integer form.
+// known: if it has too many elements, or would need an expression over sizes without an exact integer form. Numbers are
+// computed as the evaluator does: every step wraps around or rounds in the type of its tensor.
 #pragma once
 
 #include <memory>

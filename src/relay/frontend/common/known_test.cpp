@@ -54,6 +54,30 @@ TEST(Known, SizesInFloatsStayExact) {
   EXPECT_EQ(str(cast(*unary(UnaryOp::Ceil, *half), DType::int64())), "int64[1] [(h + 1) // 2]");
 }
 
+TEST(Known, EveryStepIsOfTheTypeOfItsTensor) {
+  auto of = [](double v, DType t) { return known_of(Tensor::scalar(v, t)); };
+  const DType u8 = DType::uint8(), i32 = DType::int32(), f16 = DType::float16();
+  const KnownRef sum = binary(BinaryOp::Add, *of(200, u8), *of(100, u8));
+  EXPECT_EQ(str(sum), "uint8[] [44]");
+  EXPECT_EQ(str(cast(*sum, DType::float32())), "float32[] [44f64]");
+  EXPECT_EQ(str(unary(UnaryOp::Neg, *of(1, u8))), "uint8[] [255]");
+  EXPECT_EQ(str(binary(BinaryOp::Lt, *unary(UnaryOp::Neg, *of(-2147483648.0, i32)), *of(0, i32))), "bool[] [1]");
+  EXPECT_EQ(str(product(*binary(BinaryOp::Mul, *of(16, u8), *of(16, u8)))), "uint8[] [0]");
+  const KnownRef huge = binary(BinaryOp::Mul, *of(300, f16), *of(300, f16));
+  EXPECT_EQ(str(binary(BinaryOp::Div, *huge, *of(300, f16))), "float16[] [inff64]");
+  EXPECT_EQ(str(cast(*cast(*of(0.1, DType::float32()), f16), DType::float32())), "float32[] [0.0999755859375f64]");
+  EXPECT_EQ(str(cast(*of(1e30, DType::float32()), DType::int8())), "int8[] [127]");
+  EXPECT_EQ(str(cast(*of(300, i32), u8)), "uint8[] [44]");
+}
+
+TEST(Known, SizesThatMightWrapAroundAreNotKnown) {
+  const KnownRef size = ints({n});
+  EXPECT_EQ(str(binary(BinaryOp::Mul, *size, *ints({scalar::imm(int64_t{1} << 62)}))), "not known");
+  EXPECT_EQ(str(binary(BinaryOp::Lt, *binary(BinaryOp::Sub, *size, *ints({scalar::imm(1)})), *size)), "bool[1] [1]");
+  EXPECT_EQ(str(cast(*size, DType::uint8())), "not known");
+  EXPECT_EQ(str(cast(*size, DType::float16())), "not known");
+}
+
 TEST(Known, WhatIsTooLargeIsNotKnown) {
   EXPECT_FALSE(known_of(Tensor::full({max_known + 1}, DType::int64(), 0)));
   KnownRef square = known_scalar(n + h, DType::int64());

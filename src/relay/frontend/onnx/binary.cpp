@@ -32,7 +32,8 @@ Values binary(Convert& c, const char* op) {
 Values binary(Convert& c, const char* op, BinaryOp folded, bool swap = false) {
   KnownRef a = c.known(0), b = c.known(1);
   if (a && b)
-    if (KnownRef result = swap ? frontend::binary(folded, *b, *a) : frontend::binary(folded, *a, *b)) return {result};
+    if (KnownRef result = swap ? frontend::binary(folded, *b, *a) : frontend::binary(folded, *a, *b))
+      return {c.known_result(result, [&] { return binary(c, op)[0].expr; })};
   return binary(c, op);
 }
 
@@ -44,11 +45,14 @@ Values chain(Convert& c, const char* op, BinaryOp folded) {
     KnownRef next = c.known(i);
     known = next ? frontend::binary(folded, *known, *next) : nullptr;
   }
-  if (known) return {known};
-  ir::Exprs all = c.all_inputs();
-  Expr result = all[0];
-  for (size_t i = 1; i < all.size(); ++i) result = c.emit(op, {result, all[i]});
-  return {result};
+  auto computed = [&] {
+    ir::Exprs all = c.all_inputs();
+    Expr result = all[0];
+    for (size_t i = 1; i < all.size(); ++i) result = c.emit(op, {result, all[i]});
+    return result;
+  };
+  if (known) return {c.known_result(known, computed)};
+  return {computed()};
 }
 
 }  // namespace
@@ -63,8 +67,9 @@ Values Sum(Convert& c) { return chain(c, "add", BinaryOp::Add); }
 
 Values Mean(Convert& c) {
   Values sum = Sum(c);
-  if (c.inputs() == 1 || !sum[0].expr) return sum;
-  return {c.multiply(sum[0].expr, 1.0 / static_cast<double>(c.inputs()))};
+  if (c.inputs() == 1) return sum;
+  const Expr total = c.expression(sum[0]);
+  return total ? Values{c.multiply(total, 1.0 / static_cast<double>(c.inputs()))} : Values();
 }
 
 // The remainder of floats with the dividend's sign; for an infinite divisor it is the dividend.
@@ -97,18 +102,23 @@ Values Mod(Convert& c) {
   return dividends ? binary(c, "trunc_mod", BinaryOp::TruncMod) : binary(c, "floor_mod", BinaryOp::FloorMod);
 }
 
-// Base and exponent may differ in type; the result has the base's.
-Values Pow(Convert& c) {
-  KnownRef x = c.known(0), y = c.known(1);
-  if (x && y && x->dtype == y->dtype)
-    if (KnownRef result = frontend::binary(BinaryOp::Pow, *x, *y)) return {result};
+static Expr power(Convert& c) {
   Expr base = c.input(0), exponent = second_operand(c, base);
   // An integer to a floating-point power is computed in floats.
   if (!c.dtype(base).is_float() && c.dtype(exponent).is_float()) {
     Expr power = c.emit("power", {c.cast(base, c.dtype(exponent)), exponent});
-    return {c.cast(power, c.dtype(base))};
+    return c.cast(power, c.dtype(base));
   }
-  return {c.emit("power", {base, c.cast(exponent, c.dtype(base))})};
+  return c.emit("power", {base, c.cast(exponent, c.dtype(base))});
+}
+
+// Base and exponent may differ in type; the result has the base's.
+Values Pow(Convert& c) {
+  KnownRef x = c.known(0), y = c.known(1);
+  if (x && y && x->dtype == y->dtype)
+    if (KnownRef result = frontend::binary(BinaryOp::Pow, *x, *y))
+      return {c.known_result(result, [&] { return power(c); })};
+  return {power(c)};
 }
 
 Values Equal(Convert& c) {

@@ -95,7 +95,9 @@ Values ReduceProd(Convert& c) {
   if (all && c.has_attribute("axes")) all = c.ints("axes") == Ints{0} || c.ints("axes") == Ints{-1};
   if (all && c.has(1)) all = false;
   if (all)
-    if (KnownRef count = product(*sizes)) return {c.integer("keepdims", 1) ? reshaped(*count, {1}) : count};
+    if (KnownRef count = product(*sizes))
+      return {c.known_result(c.integer("keepdims", 1) ? reshaped(*count, {1}) : count,
+                             [&] { return reduce(c, "prod")[0].expr; })};
   return reduce(c, "prod");
 }
 

@@ -44,7 +44,8 @@ Values unary(Convert& c, const char* op) { return {c.emit(op, {c.input(0)})}; }
 // Computed now if the operand is known.
 Values unary(Convert& c, const char* op, UnaryOp folded) {
   if (KnownRef a = c.known(0))
-    if (KnownRef result = frontend::unary(folded, *a)) return {result};
+    if (KnownRef result = frontend::unary(folded, *a))
+      return {c.known_result(result, [&] { return unary(c, op)[0].expr; })};
   return unary(c, op);
 }
 
@@ -96,7 +97,8 @@ Values Identity(Convert& c) { return {c.value(0)}; }
 
 static Values cast_to(Convert& c, DType dtype) {
   if (KnownRef a = c.known(0))
-    if (KnownRef result = frontend::cast(*a, dtype)) return {result};
+    if (KnownRef result = frontend::cast(*a, dtype))
+      return {c.known_result(result, [&] { return c.cast(c.input(0), dtype); })};
   Expr x = c.input(0);
   if (!dtype.is_storage()) return {c.cast(x, dtype)};
   // Conversion to narrow integers keeps the lowest bits, as for other integers.

@@ -113,7 +113,7 @@ loop::Stmt KernelBuilder::store_values(const te::Tensor& stage, const Exprs& at,
   std::vector<std::pair<Expr, Expr>> named;  // variables and their values
   auto as_variables = [&](Exprs values, const char* name) {
     for (size_t v = 0; v < values.size(); ++v) {
-      const Expr var = scalar::var(fresh(format("{}_{}{}", stage->name, name, v)), values[v]->dtype);
+      const Expr var = scalar::var_like(fresh(format("{}_{}{}", stage->name, name, v)), values[v]);
       named.emplace_back(var, values[v]);
       values[v] = var;
     }

@@ -27,7 +27,7 @@ int64_t WrittenSize::add(const te::TensorNode& t) {
   std::unordered_map<const scalar::Node*, int64_t> sizes;
   scalar::visit(t.body, [&](const Expr& n) {
     const auto read = n->kind == scalar::Kind::Load ? sizes_.find(n->source.get()) : sizes_.end();
-    int64_t size = read == sizes_.end() ? 1 : read->second;
+    int64_t size = scalar::is_relabel(n) ? 0 : read == sizes_.end() ? 1 : read->second;
     constexpr int64_t most = int64_t{1} << 40;  // shared parts count each time: sums must not overflow
     for (const Expr& a : n->args) size = std::min(size + sizes.at(a.get()), most);
     sizes[n.get()] = size;

@@ -21,7 +21,7 @@ static void add_comparisons(const Expr& condition, Exprs& out) {
     if (e->kind != Kind::Binary) continue;
     if (e->binary == BinaryOp::And) work.insert(work.end(), e->args.begin(), e->args.end());
     const bool less = e->binary == BinaryOp::Lt;
-    if ((less || e->binary == BinaryOp::Le) && e->args[0]->dtype == DType::int64())
+    if ((less || e->binary == BinaryOp::Le) && e->args[0]->index && e->args[1]->index)
       out.push_back(e->args[1] - e->args[0] - (less ? 1 : 0));
   }
 }

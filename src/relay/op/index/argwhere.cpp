@@ -4,6 +4,7 @@
 // Elements are visited in order. The indices of each are written into the first free row, and the row is kept if the
 // element is not zero: a branch on the element would be mispredicted half of the time.
 #include "relay/op/loops.h"
+#include "relay/op/places.h"
 
 namespace relay::ops {
 namespace argwhere_cpp {
@@ -11,7 +12,10 @@ namespace {
 
 Result<Type> infer(const NoAttrs&, const Types& in) {
   RELAY_ASSIGN(const TensorType* condition, tensor_input(in, 0, "condition"));
-  return ir::tensor_type({scalar::any_dim(), dim(rank(condition))}, DType::int32());
+  DType places = DType::int32();
+  for (const Dim& d : condition->shape)
+    if (op::place_type(d) != places) places = DType::int64();
+  return ir::tensor_type({scalar::any_dim(), dim(rank(condition))}, places);
 }
 
 Expr total(const te::Tensor& t) {

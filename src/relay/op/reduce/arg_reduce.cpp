@@ -1,7 +1,8 @@
 // argmax, argmin: the place of the greatest (least) element: out[rest] = least r where data[rest, r] == max over r of
-// data[rest, r]. With select_last_index it is the greatest such r. Over several axes the place is the row-major index
-// in them. One reduction finds the element and its place. NaN counts as greater (argmin: less) than every number, as in
-// NumPy.
+// data[rest, r], an int32 if every place is one. With select_last_index it is the greatest such r. Over several axes
+// the place is the row-major index in them. One reduction finds the element and its place. NaN counts as greater
+// (argmin: less) than every number, as in NumPy.
+#include "relay/op/places.h"
 #include "relay/op/reduce/axes.h"
 #include "relay/te/merge.h"
 
@@ -30,7 +31,9 @@ Result<Type> infer(const ArgReduceAttrs& a, const Types& in) {
   for (int64_t axis : axes)
     if (!at_least(data->shape[static_cast<size_t>(axis)], dim(1)))
       return constraint("C2", "axis {} of data {} is empty", axis, text(data->shape));
-  return ir::tensor_type(reduce::shape(data->shape, axes, a.keepdims), DType::int32());
+  Dim places = dim(1);
+  for (int64_t axis : axes) places = places * data->shape[static_cast<size_t>(axis)];
+  return ir::tensor_type(reduce::shape(data->shape, axes, a.keepdims), op::place_type(places));
 }
 
 te::Tensors compute(const ArgReduceAttrs& a, const te::Tensors& in, const Type& out, bool greatest) {
@@ -38,11 +41,11 @@ te::Tensors compute(const ArgReduceAttrs& a, const te::Tensors& in, const Type& 
   Ints axes = *reduce::axes("", a.axis, a.exclude, static_cast<int64_t>(data->shape.size()));
   Exprs reduced = extents(data, axes);
   const te::Tensor best =
-      te::reduce("best", shape_of(out), reduced, te::extreme(data->dtype, greatest, a.select_last_index),
+      te::reduce("best", shape_of(out), reduced, te::extreme(data->dtype, greatest, a.select_last_index, dtype_of(out)),
                  [&](const Exprs& i, const Exprs& r) {
                    Expr index = dim(0);
                    for (size_t k = 0; k < r.size(); ++k) index = index * reduced[k] + r[k];
-                   return Exprs{(*data)(reduce::indices(axes, a.keepdims, i, r)), cast(DType::int32(), index)};
+                   return Exprs{(*data)(reduce::indices(axes, a.keepdims, i, r)), cast(dtype_of(out), index)};
                  });
   return {te::compute(greatest ? "argmax" : "argmin", shape_of(out),
                       [&](const Exprs& i) { return te::value(best, i, 1); })};

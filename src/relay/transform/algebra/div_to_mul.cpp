@@ -2,10 +2,12 @@
 //
 //   divide(%x, 4f)    becomes    multiply(%x, 0.25f)
 //
-// The reciprocal is rounded, so results may differ in the last place. A divisor that contains a zero is unchanged.
+// The reciprocal is rounded, so results may differ in the last place. A divisor stays if it contains a zero, or a
+// number whose reciprocal is beyond the type.
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"
+#include "relay/transform/full_precision.h"
 #include "relay/transform/pass.h"
 
 namespace relay::transform {
@@ -19,8 +21,8 @@ static Expr multiplied(const Expr& e) {
   const Tensor& d = divisor->value;
   Tensor reciprocal = Tensor::empty(d.shape(), d.dtype());
   for (int64_t i = 0; i < d.elements(); ++i) {
-    if (d.at(i) == 0) return e;
     reciprocal.set(i, 1 / d.at(i));
+    if (!has_full_precision(d.dtype(), d.at(i)) || !has_full_precision(d.dtype(), reciprocal.at(i))) return e;
   }
   return op::make("multiply", {call->args[0], constant(reciprocal, divisor->span)}, {}, e->span);
 }

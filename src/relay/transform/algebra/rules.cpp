@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 
 #include "relay/eval/eval.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"
+#include "relay/transform/full_precision.h"
 #include "relay/transform/typed.h"
 
 namespace relay::transform {
@@ -24,7 +26,7 @@ Term next_term(std::string_view& text) {
   RELAY_CHECK(!word.empty(), "a rule ends early");
   text.remove_prefix(word.size());
   Term term{Term::Letter, std::string(word), 0, {}};
-  if (std::isdigit(static_cast<unsigned char>(word[0]))) {
+  if (std::isdigit(static_cast<unsigned char>(word[0])) || word[0] == '-') {
     term.kind = Term::Number;
     std::from_chars(word.data(), word.data() + word.size(), term.number);
   } else if (starts_with(text, "(")) {
@@ -52,15 +54,33 @@ bool is_filled_with(const Expr& e, double number) {
   const Tensor& value = as<Constant>(e)->value;
   if (value.elements() == 0 || value.elements() > max_constant) return false;
   for (int64_t i = 0; i < value.elements(); ++i)
-    if (value.at(i) != number) return false;
+    if (value.at(i) != number || (value.dtype().is_float() && std::signbit(value.at(i)) != std::signbit(number)))
+      return false;
   return true;
 }
-bool is_scalar(const Expr& e) { return as<Constant>(e)->value.elements() == 1; }
-bool is_of_floats(const Expr& e) {
-  const TensorType* t = as<TensorType>(e->type);
-  return t && t->dtype.is_float();
+
+// True if a letter other than x, y and z can stand for `e`.
+bool is_of_letter(const std::string& letter, const Expr& e) {
+  const TensorType* type = as<TensorType>(e->type);
+  if (!type) return false;
+  const DType t = type->dtype;
+  switch (letter[0]) {
+    case 'f': return t.is_float();
+    case 'i': return t.is_int() || t.is_bool();
+    case 's': return t.is_float() || t.code == DType::Code::Int;
+    case 'q': return t.is_int() && t.bits <= 16;
+    default: break;
+  }
+  if (letter != "S" && letter != "P") return is_constant(e);
+  const Constant* c = as<Constant>(e);
+  if (!c || c->value.elements() != 1) return false;
+  if (letter == "S") return t.is_int() && std::abs(c->value.at(0)) < 0x1p16;
+  return t.is_float() && t.bits >= 32 && c->value.at(0) > 0x1p-60 && c->value.at(0) < 0x1p60;
 }
-bool is_positive_scalar(const Expr& e) { return is_scalar(e) && as<Constant>(e)->value.at(0) > 0; }
+bool is_of_wide_floats(const Expr& e) {
+  const TensorType* type = as<TensorType>(e->type);
+  return type && type->dtype.is_float() && type->dtype.bits >= 32;
+}
 
 pattern::Pattern pattern_of(const Term& term, Rule& rule) {
   if (term.kind == Term::Number)
@@ -69,12 +89,8 @@ pattern::Pattern pattern_of(const Term& term, Rule& rule) {
     for (const auto& [name, known] : rule.letters)
       if (name == term.name) return known;
     pattern::Pattern made = pattern::wildcard();
-    if (term.name == "P" || term.name == "S")
-      made = pattern::where(pattern::constant(), term.name == "P" ? is_positive_scalar : is_scalar);
-    else if (std::isupper(static_cast<unsigned char>(term.name[0])))
-      made = pattern::where(made, is_constant);
-    else if (term.name == "f")
-      made = pattern::where(made, is_of_floats);
+    if (term.name != "x" && term.name != "y" && term.name != "z")
+      made = pattern::where(made, [name = term.name](const Expr& e) { return is_of_letter(name, e); });
     rule.letters.push_back({term.name, made});
     return made;
   }
@@ -82,7 +98,10 @@ pattern::Pattern pattern_of(const Term& term, Rule& rule) {
   rule.operators.push_back({term.name, nullptr});
   pattern::Patterns args;
   for (const Term& arg : term.args) args.push_back(pattern_of(arg, rule));
-  return rule.operators[place].second = pattern::call(pattern::op(term.name), std::move(args));
+  pattern::Pattern made = pattern::call(pattern::op(term.name), std::move(args));
+  // In 32 bits, small integers on a scale stay apart.
+  if (term.name == "qnn.dequantize") made = pattern::where(made, is_of_wide_floats);
+  return rule.operators[place].second = made;
 }
 
 // True if the operator can have this shape as an attribute.
@@ -124,6 +143,29 @@ Expr computed(const Expr& e) {
   return made;
 }
 
+// True if `value`, the sum or product of two constants, can take the place of both: x * C * D is x * (C * D) unless one
+// of them overflows where the other does not, and x + C + D is x + (C + D) unless C and D cancel.
+bool keeps_digits(const std::string& op, const Exprs& args, const Expr& value) {
+  const Tensor& result = as<Constant>(value)->value;
+  const DType t = result.dtype();
+  if (!t.is_float()) return true;
+  constexpr double moderate = 0x1p30;
+  const bool sum = op == "add", narrow = t == DType::float16();
+  bool keeps = true, least_one = true, most_one = true, positive = true, negative = true;
+  for (const Expr& arg : args) {
+    const Tensor& c = as<Constant>(arg)->value;
+    for (int64_t i = 0; i < c.elements(); ++i) {
+      const double v = std::abs(c.at(i));
+      keeps &= sum ? std::isfinite(v) : has_full_precision(t, v);
+      keeps &= sum || narrow || (v <= moderate && v >= 1 / moderate);
+      least_one &= v >= 1, most_one &= v <= 1, positive &= c.at(i) >= 0, negative &= c.at(i) <= 0;
+    }
+  }
+  for (int64_t i = 0; i < result.elements(); ++i)
+    keeps &= sum ? std::isfinite(result.at(i)) : has_full_precision(t, result.at(i));
+  return keeps && (sum ? positive || negative : !narrow || least_one || most_one);
+}
+
 Expr build(const Rule& rule, const Term& term, const pattern::Match& match, const Type& type, const Span& span) {
   const TensorType* tensor = as<TensorType>(type);
   if (term.kind == Term::Letter) {
@@ -150,8 +192,11 @@ Expr build(const Rule& rule, const Term& term, const pattern::Match& match, cons
         break;
       }
   }
-  Expr made = try_call(op::node(def), std::move(args), std::move(attrs), span);
+  Expr made = try_call(op::node(def), args, std::move(attrs), span);
   Expr value = made ? computed(made) : nullptr;
+  const bool of_constants = std::all_of(args.begin(), args.end(), is_constant);
+  if (made && rule.rounds && of_constants && (value ? !keeps_digits(term.name, args, value) : tensor->dtype.is_float()))
+    return nullptr;
   return value ? value : made;
 }
 

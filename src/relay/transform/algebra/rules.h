@@ -1,13 +1,20 @@
 // The language of rules.def: patterns of expressions and their replacements, as text.
 //
 //   nn.relu(x)     a call of the operator with any attributes
-//   x, y           any expression; the same letter is the same node; f is one of floats
-//   C, D           a constant, or a product or sum of such; S is a scalar constant, P a positive one
-//   0, 2.5         a constant whose elements are all that number; in a replacement a scalar of its type
+//   x, y, z        any expression; the same letter is the same node
+//   f, i, s, q     one of floats; of integers or Bools; of signed numbers; of integers of at most 16 bits
+//   C, D           a constant, or a product or sum of such
+//   S, P           a scalar constant: a small integer; a positive float of moderate size
+//   0, -0, 2.5     a constant whose elements are all that number, zeros of that sign; in a replacement a scalar of its
+//                  type
 //
 // The arguments of add and multiply match in either order (pattern/pattern.h). In a replacement an operator gets the
 // attributes that the type of the result determines (reshape, cast, broadcast_to, full, zeros, ones), else those of the
 // call of this operator in the pattern; calls on constants are folded.
+//
+// A rule holds for every element of every type that its pattern matches: integers that wrap around, unsigned ones,
+// Bools (add is "or"), NaN, infinities and both zeros (-0 + 0 is 0). A rounding rule may round differently, but neither
+// overflow nor cancel where the pattern does not: a constant that it computes must keep its digits.
 #pragma once
 
 #include "relay/pattern/pattern.h"

@@ -84,7 +84,7 @@ class Periods {
   std::optional<Period> of_binary(const scalar::Node& e) const {
     const Expr &x = e.args[0], &y = e.args[1];
     if (e.binary == BinaryOp::And || e.binary == BinaryOp::Or) return common(of(x), of(y));
-    if (x->dtype != DType::int64()) return std::nullopt;
+    if (!x->index || !y->index) return std::nullopt;
     if (scalar::is_comparison(e.binary)) {
       const std::optional<Period> p = level(x, y);
       return p ? std::optional(Period{p->length, 0}) : std::nullopt;
