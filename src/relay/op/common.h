@@ -9,8 +9,8 @@
 #include "relay/op/op.h"
 #include "relay/scalar/simplify.h"
 
-// Operators are functions of this namespace (ops.def). Everything else in the file x.cpp is in the namespace x_cpp, because
-// files are compiled together (cmake/unity.cmake).
+// Operators are functions of this namespace (ops.def). Everything else in the file x.cpp is in the namespace x_cpp,
+// because files are compiled together (cmake/unity.cmake).
 namespace relay::ops {
 using namespace op;
 }
