@@ -1,5 +1,5 @@
-"""The elementwise rules of src/relay/transform/rules.def hold for every element: proved with bit vectors, for integers
-of 8 to 64 bits, signed and unsigned, for Bools, and for float16 with NaN, infinities and both zeros."""
+"""The elementwise rules of src/relay/transform/algebra/rules.def hold for every element: proved with bit vectors, for
+integers of 8 to 64 bits, signed and unsigned, for Bools, and for float16 with NaN, infinities and both zeros."""
 
 import re
 import subprocess
@@ -36,7 +36,7 @@ def parsed(text):
 
 
 def rules():
-    text = (ROOT / "src/relay/transform/rules.def").read_text()
+    text = (ROOT / "src/relay/transform/algebra/rules.def").read_text()
     return {name: (parsed(a), parsed(b), bool(rounds)) for rounds, name, a, b in RULE.findall(text)}
 
 
