@@ -1,5 +1,5 @@
 // relay_simplified_data: random conditions on int64 data and what scalar::simplify makes of them, in the language of SMT
-// solvers, for test/python/test_rule_proofs.py.
+// solvers, for test/python/passes/test_rule_proofs.py.
 //
 //   relay_simplified_data 200
 //   (= (bvslt (bvsub a #x0000000000000001) b) (bvslt (bvsub a #x0000000000000001) b))
