@@ -109,9 +109,9 @@ if(TARGET relay_fuzz_schedules)
   endforeach()
 endif()
 
-# The same of the program fuzzer: 500 programs, and every pair of kinds of nodes.
+# The same of the program fuzzer: 1,000 programs, which have every pair of kinds of nodes; 500 do not.
 if(TARGET relay_fuzz_programs)
-  relay_add_test(fuzz_programs 60 relay_fuzz_programs --cases 500)
+  relay_add_test(fuzz_programs 120 relay_fuzz_programs --cases 1000)
 endif()
 
 # Integers near the ends of their types: 300 programs, and `make test-long` runs 30,000.
