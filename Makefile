@@ -84,7 +84,7 @@ test-long: build ## Run random programs, integers, constants and schedules again
 	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_integers \
 	  --seed $$((1 + % * 30000 / $(CPUS))) --cases $$((30000 / $(CPUS)))'
-	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c '$(PYTHON) test/python/test_onnx_known.py \
+	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c '$(PYTHON) test/python/onnx/test_onnx_known.py \
 	  $$((% * 10000 / $(CPUS))) $$((10000 / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_networks \
 	  --seed $$((1 + % * 3000 / $(CPUS))) --cases $$((3000 / $(CPUS)))'
