@@ -184,8 +184,8 @@ def test_a_wrong_rule_has_a_counterexample(before, after, elements):
 def test_conditions_on_data_keep_their_meaning():
     a, b, c = z3.BitVecs("a b c", 64)
     program = programs.PROGRAM.with_name("relay_simplified_data")
-    lines = subprocess.run([program, "300"], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert len(lines) == 300
+    lines = subprocess.run([program, "150"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(lines) == 150
     for line in lines:
         (claim,) = z3.parse_smt2_string(f"(assert {line})", decls={"a": a, "b": b, "c": c})
         solver = z3.Solver()
