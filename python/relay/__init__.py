@@ -19,13 +19,14 @@ from . import op  # isort: skip
 from . import adt, analysis, byoc, dataflow_pattern, expr, expr_functor, te, text, transform, ty, type_functor, values
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
+from .absent import absent
 from .adt import *  # noqa: F403
 from .analysis import alpha_equal
 from .arrays import array
 from .build_module import *  # noqa: F403
 from .compiled import Compiled, Port, compile, evaluate, load
 from .differentiation import grad, hessian, hvp, jvp, value_and_grad, vjp
-from .errors import CompileError, Diagnostic, InternalError
+from .errors import CompileError, Diagnostic, InputError, InternalError
 from .expr import *  # noqa: F403
 from .expr_functor import ExprFunctor, ExprMutator, ExprVisitor
 from .frontend import from_module as from_pytorch
@@ -46,6 +47,11 @@ if TYPE_CHECKING:  # what the last lines of this file put here
 __version__ = version
 
 
+def __getattr__(name: str):
+    """Refuses a name that is not here, and says what takes its place (relay.quantize, relay.vm, ...)."""
+    raise AttributeError(absent("relay", name, globals()))
+
+
 def passes() -> dict[str, str]:
     """The passes, each with what it does."""
     return dict(_passes())
@@ -61,6 +67,7 @@ __all__ = [
     "ExprMutator",
     "ExprVisitor",
     "IRModule",
+    "InputError",
     "InternalError",
     "Port",
     "Prelude",

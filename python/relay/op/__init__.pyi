@@ -1048,6 +1048,9 @@ class nn:
         out_layout (string): Order of the result's axes; empty: data_layout.
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
     @staticmethod
+    def contrib_conv2d_nchwc(data: Any, kernel: Any, strides: Any = (1, 1), padding: Any = (0, 0), dilation: Any = (1, 1), groups: Any = 1, channels: Any = None, kernel_size: Any = None, data_layout: Any = 'NCHW8c', kernel_layout: Any = 'OIHW', out_layout: Any = '', out_dtype: Any = '') -> Any:
+        """nn.contrib_conv2d_NCHWc, with Python's name and defaults."""
+    @staticmethod
     def contrib_conv2d_winograd_nnpack_weight_transform(weight: Expr | TupleWrapper, convolution_algorithm: int, out_dtype: str | None = None) -> Expr:
         """The weight of a convolution in Winograd's form, for tiles of 6 x 6 outputs.
 
@@ -1124,6 +1127,9 @@ class nn:
         kernel_layout (string): Order of the weight's axes.
         out_layout (string): Order of the result's axes; empty: data_layout.
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def contrib_depthwise_conv2d_nchwc(data: Any, kernel: Any, strides: Any = (1, 1), padding: Any = (0, 0), dilation: Any = (1, 1), groups: Any = 1, channels: Any = None, kernel_size: Any = None, data_layout: Any = 'NCHW8c', kernel_layout: Any = 'OIHW', out_layout: Any = '', out_dtype: Any = '') -> Any:
+        """nn.contrib_depthwise_conv2d_NCHWc, with Python's name and defaults."""
     @staticmethod
     def conv1d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCW', kernel_layout: str = 'OIW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """One-dimensional convolution of data with weight.
@@ -2415,6 +2421,8 @@ def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Any:
     reps (list of ints, required): How often along each axis, aligned at the last one.
 
     reps is a list, or an expression: then dyn.tile."""
+def told(kind: Any, message: Any, help: Any) -> Expr:
+    """The compiler's error of a kind, for a problem that is found in Python."""
 def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = 'int32') -> Any:
     """The greatest (least) k elements along an axis in order, and their places.
 
