@@ -44,13 +44,16 @@ static std::string shape_wanted(const Dims& f, size_t input) {
                 shape_text(f, input));
 }
 
-// The advice for a shape that is wrong: the transpose that makes it right, if there is one.
-static std::string shape_help(const Dims& f, size_t input, const Shape& given, std::span<const int64_t> values) {
+// The advice for a shape that is wrong: the transpose that makes it right, or the way to compile for it if a fixed size
+// is in the way.
+static std::string shape_help(const Dims& f, size_t input, const Shape& given, bool is_fixed,
+                              std::span<const int64_t> values) {
   std::vector<int64_t> wanted;
   for (const SizeExpr& e : f.inputs[input].shape)
     wanted.push_back(e.as_constant() ? evaluate(e, values).value_or(-1) : -1);
   const std::string transpose = transpose_help(wanted, given);
   if (!transpose.empty()) return transpose;
+  if (!is_fixed) return shape_wanted(f, input);
   return format("give `{0}` the shape {1}, or compile the model for this one: --shape {0}={2}, in Python shapes=",
                 f.inputs[input].name, shape_text(f, input), join(given, ",")) +
          format("{{'{}': ({})}}", f.inputs[input].name, join(given, ", "));
@@ -61,7 +64,12 @@ static Diagnostic wrong_dimension(const Dims& f, size_t input, const Shape& shap
   const int64_t given = shape[dim];
   const Dims::Input& a = f.inputs[input];
   std::optional<int64_t> value = evaluate(expected, values);
-  Diagnostic d{DiagnosticKind::wrong_input, "", {}, {}, {}, shape_help(f, input, shape, values)};
+  Diagnostic d{DiagnosticKind::wrong_input,
+               "",
+               {},
+               {},
+               {},
+               shape_help(f, input, shape, expected.as_constant().has_value(), values)};
   d.message = format("input `{}`: dimension {} is {}", a.name, dim, given);
   d.notes.push_back(format("the array has the shape ({}), and the input {}", join(shape, ", "), shape_text(f, input)));
   if (expected.as_constant()) {
