@@ -20,13 +20,14 @@ from . import op  # isort: skip
 from . import analysis, byoc, dataflow_pattern, te, transform
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
+from .absent import absent
 from .analysis import alpha_equal
 from .byoc import collage
 from .data import params, values
 from .data.arrays import array
 from .data.params import load_param_dict, save_param_dict
 from .data.values import *  # noqa: F403
-from .errors import CompileError, Diagnostic, InternalError
+from .errors import CompileError, Diagnostic, InputError, InternalError
 from .frontend import from_module as from_pytorch
 from .ir import adt, expr, expr_functor, loops, prelude, scope_builder, text, ty, type_functor
 from .ir.adt import *  # noqa: F403
@@ -56,6 +57,11 @@ for _part in (adt, build_module, collage, differentiation, expr, expr_functor, l
     _sys.modules[f"{__name__}.{_part.__name__.rpartition('.')[2]}"] = _part
 
 
+def __getattr__(name: str):
+    """Refuses a name that is not here, and says what takes its place (relay.quantize, relay.vm, ...)."""
+    raise AttributeError(absent("relay", name, globals()))
+
+
 def passes() -> dict[str, str]:
     """Returns the passes by name, with a description of each."""
     return dict(_passes())
@@ -71,6 +77,7 @@ __all__ = [
     "ExprMutator",
     "ExprVisitor",
     "IRModule",
+    "InputError",
     "InternalError",
     "Port",
     "Prelude",

@@ -1,4 +1,5 @@
-"""Exceptions: CompileError for mistakes in a program, model, option or input; InternalError for bugs in Relay."""
+"""Exceptions: CompileError for mistakes in a program or model; InputError for those in an option or input;
+InternalError for bugs in Relay."""
 
 from __future__ import annotations
 
@@ -47,20 +48,40 @@ class CompileError(Exception):
         return type(self), (self.args[0], self.diagnostics)
 
 
+class InputError(CompileError, ValueError, TypeError):
+    """A value given by the caller that cannot be used: an input, an argument of an operator, an option. It can be
+    caught as ValueError or TypeError too."""
+
+
+# Kinds of problems that the caller's own values have.
+_OF_CALLER = {"bad_attribute", "bad_literal", "bad_option", "unknown_target", "wrong_argument_count", "wrong_input"}
+
+
+def error_of(text: str, diagnostics: str) -> CompileError:
+    """The exception for these problems (JSON): an InputError if all are of what the caller gave."""
+    kinds = {one["kind"] for one in json.loads(diagnostics) if one["severity"] == "error"}
+    return (InputError if kinds and kinds <= _OF_CALLER else CompileError)(text, diagnostics)
+
+
 class InternalError(Exception):
     """A bug in Relay, never a user's mistake."""
 
 
+def told(kind: str, message: str, help: str) -> CompileError:
+    """The compiler's error of a kind, for a problem that is found in Python."""
+    return error_of(*_core.told(kind, message, help))
+
+
 def wrong_input(message: str, help: str) -> CompileError:
-    """Returns the error that the runtime reports for a wrong input (R0601), for problems found in Python."""
-    return CompileError(*_core.told("wrong_input", message, help))
+    """Returns an error of an input (R0601)."""
+    return told("wrong_input", message, help)
 
 
 def bad_literal(message: str, help: str) -> CompileError:
-    """Returns the error that the parser reports for a bad literal (R0102)."""
-    return CompileError(*_core.told("bad_literal", message, help))
+    """Returns an error of a literal (R0102)."""
+    return told("bad_literal", message, help)
 
 
 def bad_option(message: str, help: str) -> CompileError:
-    """Returns the error that the compiler reports for a bad option (R0504)."""
-    return CompileError(*_core.told("bad_option", message, help))
+    """Returns an error of an option (R0504)."""
+    return told("bad_option", message, help)

@@ -15,10 +15,17 @@ def _extension():
     if "relay._core" in sys.modules:
         return sys.modules["relay._core"]
     package = PathFinder.find_spec("relay")
-    spec = PathFinder.find_spec("_core", package.submodule_search_locations)
-    core = module_from_spec(spec)
+    spec = PathFinder.find_spec("relay._core", package.submodule_search_locations)
+    core = sys.modules[spec.name] = module_from_spec(spec)  # the package finds it there when it is imported later
     spec.loader.exec_module(core)
     return core
+
+
+def _import_pytorch(path: str, shapes: dict[str, list[int]]):
+    """Imports a file of PyTorch, which takes the package and PyTorch itself."""
+    from relay.frontend.pytorch.file import import_file
+
+    return import_file(path, shapes)
 
 
 def main() -> int:
@@ -26,6 +33,6 @@ def main() -> int:
     core = _extension()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a compilation
     os.environ.setdefault("RELAY_PYTHON", sys.executable)  # for `bench --vs`
-    status = core.main(["relay", *sys.argv[1:]])
+    status = core.main(["relay", *sys.argv[1:]], _import_pytorch)
     sys.stdout.flush()
     return status

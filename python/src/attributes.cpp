@@ -6,6 +6,10 @@ namespace relay::python {
 
 using namespace ir;
 
+// A dictionary is two strings: this mark, and its JSON (python/relay/data/dictionaries.py).
+static constexpr std::string_view dictionary_mark = "relay: a dictionary";
+static nb::module_ dictionaries() { return nb::module_::import_("relay.data.dictionaries"); }
+
 nb::object from_attr(const AttrValue& value) {
   if (const bool* b = std::get_if<bool>(&value)) return nb::cast(*b);
   if (const int64_t* i = std::get_if<int64_t>(&value)) return nb::cast(*i);
@@ -14,7 +18,8 @@ nb::object from_attr(const AttrValue& value) {
   if (const DType* t = std::get_if<DType>(&value)) return nb::cast(t->str());
   if (const Ints* v = std::get_if<Ints>(&value)) return nb::cast(*v);
   if (const Floats* v = std::get_if<Floats>(&value)) return nb::cast(*v);
-  if (const Strings* v = std::get_if<Strings>(&value)) return nb::cast(*v);
+  if (const Strings* v = std::get_if<Strings>(&value))
+    return v->size() == 2 && v->front() == dictionary_mark ? dictionaries().attr("decoded")(v->back()) : nb::cast(*v);
   if (const IntLists* v = std::get_if<IntLists>(&value)) return nb::cast(*v);
   if (const Dims* dims = std::get_if<Dims>(&value)) return nb::list(from_dims(*dims));
   return nb::none();
@@ -58,6 +63,8 @@ AttrValue to_attr(nb::handle value, const std::string& name) {
   if (is_number(value)) return nb::cast<int64_t>(nb::int_(nb::handle(value)));
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
   if (nb::isinstance<scalar::Node>(value)) return Dims{nb::cast<Dim>(value)};
+  if (nb::isinstance<nb::dict>(value))
+    return Strings{std::string(dictionary_mark), nb::cast<std::string>(dictionaries().attr("encoded")(value))};
   if (PySequence_Check(value.ptr())) {
     AttrValue list = list_attr(value, name);
     if (!std::holds_alternative<std::monostate>(list)) return list;
@@ -70,7 +77,8 @@ AttrValue to_attr(nb::handle value, const std::string& name) {
                                  {},
                                  {},
                                  {},
-                                 "attributes are numbers, bools, strings, sizes, None, or lists of one of these"}});
+                                 "attributes are numbers, bools, strings, sizes, None, lists of one of these, or "
+                                 "dictionaries"}});
 }
 
 NamedAttrs to_attrs(nb::handle dict) {

@@ -53,6 +53,15 @@ static std::pair<ir::Ints, ir::Ints> complex_of(const ir::Module& module) {
   return {list_of_main<ir::Ints>(module, "complex_inputs"), list_of_main<ir::Ints>(module, "complex_outputs")};
 }
 
+// The outputs if some are sequences: all names, and how many results each is (-1: one list of the language, -2: no
+// sequence); and those that are lists of maps: names, keys by output, the names of those whose keys are places in the last list, of words.
+static std::tuple<ir::Strings, ir::Ints, ir::Strings, ir::IntLists, ir::Strings, ir::Strings> containers_of(
+    const ir::Module& module) {
+  return {list_of_main<ir::Strings>(module, "result_names"),     list_of_main<ir::Ints>(module, "result_counts"),
+          list_of_main<ir::Strings>(module, "map_outputs"),      list_of_main<ir::IntLists>(module, "map_keys"),
+          list_of_main<ir::Strings>(module, "map_word_outputs"), list_of_main<ir::Strings>(module, "map_words")};
+}
+
 // A module whose @main has the parameters and attributes of the compiled model.
 static ir::Module interface_of(const PyCompiled& self) {
   if (self.compiled) return self.compiled->module;
@@ -199,36 +208,33 @@ static const driver::Compiled& need_compiled(const PyCompiled& self, const char*
   return *self.compiled;
 }
 
-static void save(const PyCompiled& self, const std::string& path, const std::string& form) {
+// `name`: of the form; empty if the name of the file decides.
+static void save(const PyCompiled& self, const std::string& path, const std::string& name) {
   nb::gil_scoped_release released;
-  if (form != "artifact" && form != "so" && form != "obj")
+  const std::optional<driver::FileForm> form = name.empty() ? driver::form_for(path) : driver::file_form(name);
+  if (!form)
     throw CompileError({Diagnostic{DiagnosticKind::bad_option,
-                                   format("there is no file form '{}'", form),
+                                   format("there is no file form '{}'", name),
                                    {},
                                    {},
                                    {},
-                                   "the forms are: artifact, so, obj"}});
+                                   "the forms are: artifact, so, obj, c"}});
   take(input::check_output(path, self.files));
-  if (self.artifact && form == "artifact") {
+  if (self.artifact && form == driver::FileForm::Artifact) {
     take(runtime::save_artifact(*self.artifact, path));
     return;
   }
-  const driver::Compiled& compiled = need_compiled(self, "kernels to save by themselves");
-  take(driver::save(compiled,
-                    form == "so"    ? driver::FileForm::SharedLibrary
-                    : form == "obj" ? driver::FileForm::Object
-                                    : driver::FileForm::Artifact,
-                    path));
+  take(driver::save(need_compiled(self, "kernels to save by themselves"), *form, path));
 }
 
 static std::string stage(const PyCompiled& self, const std::string& name, const std::string& which) {
   nb::gil_scoped_release released;
   const driver::Compiled& compiled = need_compiled(self, "stages");
-  const std::pair<const char*, driver::Stage> stages[] = {{"te", driver::Stage::Te},
-                                                          {"schedule", driver::Stage::Schedule},
-                                                          {"loop", driver::Stage::Loop},
-                                                          {"llvm", driver::Stage::Llvm},
-                                                          {"asm", driver::Stage::Assembly}};
+  if (name == "program") return runtime::str(*compiled.built.program);
+  if (name == "relay") return text::str(compiled.module, {.version = false});
+  const std::pair<const char*, driver::Stage> stages[] = {
+      {"te", driver::Stage::Te}, {"schedule", driver::Stage::Schedule}, {"loop", driver::Stage::Loop},
+      {"c", driver::Stage::C},   {"llvm", driver::Stage::Llvm},         {"asm", driver::Stage::Assembly}};
   for (const auto& [known, value] : stages)
     if (name == known) return take(driver::stage_text(compiled.lowered, compiled.report.target, value, which));
   throw CompileError({Diagnostic{DiagnosticKind::bad_option,
@@ -236,7 +242,7 @@ static std::string stage(const PyCompiled& self, const std::string& name, const 
                                  {},
                                  {},
                                  {},
-                                 "the stages are: te, schedule, loop, llvm, asm"}});
+                                 "the stages are: relay, te, schedule, loop, c, llvm, asm, program"}});
 }
 
 static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Value>& inputs,
@@ -282,10 +288,11 @@ void add_compiled(nb::module_& m) {
       .def_prop_ro("executor", [](const PyCompiled& self) { return runtime::name(self.executable->executor()); })
       .def_prop_ro("strings", [](const PyCompiled& self) { return strings_of(interface_of(self)); })
       .def_prop_ro("complex", [](const PyCompiled& self) { return complex_of(interface_of(self)); })
+      .def_prop_ro("containers", [](const PyCompiled& self) { return containers_of(interface_of(self)); })
       .def_prop_ro("types", [](const PyCompiled& self) { return data_types(self.executable->program()); })
       .def("profile", profile, nb::arg("inputs"))
       .def("profile_call", profile_call, nb::arg("inputs"))
-      .def("save", save, nb::arg("path"), nb::arg("form") = "artifact")
+      .def("save", save, nb::arg("path"), nb::arg("form") = "")
       .def("stage", stage, nb::arg("name"), nb::arg("which") = "")
       .def_prop_ro("inputs", [](const PyCompiled& self) { return ports(self.executable->inputs()); })
       .def_prop_ro("outputs", [](const PyCompiled& self) { return ports(self.executable->outputs()); })
@@ -329,6 +336,7 @@ void add_compiled(nb::module_& m) {
         return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
       nb::arg("name"), nb::arg("bytes"), nb::arg("threads") = 0);
+  m.def("schedules_of", [](const std::string& text) { return take(driver::schedules_of(text)); }, nb::arg("text"));
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));
   // Name and type.
   m.def(

@@ -2,9 +2,48 @@
 
 #include "callback.h"
 #include "relay/driver/cli/cli.h"
+#include "relay/driver/load.h"
 #include "relay/driver/version.h"
 
 using namespace relay::python;
+
+namespace relay::python {
+
+// The problems that a relay.CompileError holds.
+static Diagnostics problems_of(nb::handle error) {
+  Diagnostics out;
+  for (nb::handle one : error.attr("diagnostics")) {
+    const std::string kind = nb::cast<std::string>(one.attr("kind"));
+    Diagnostic d{DiagnosticKind::bad_model, nb::cast<std::string>(one.attr("message"))};
+    for (const DiagnosticInfo& info : all_diagnostics())
+      if (info.name == kind) d.kind = info.kind;
+    if (!one.attr("node").is_none())
+      d.span.node = std::make_shared<const std::string>(nb::cast<std::string>(one.attr("node")));
+    d.notes = nb::cast<std::vector<std::string>>(one.attr("notes"));
+    d.help = nb::cast<std::string>(one.attr("help"));
+    out.push_back(std::move(d));
+  }
+  return out;
+}
+
+// A model of PyTorch as the function `import_file` of Python reads it.
+static Result<ir::Module> import_pytorch(const nb::object& import_file, const std::string& path,
+                                         const std::map<std::string, std::vector<int64_t>>& shapes) {
+  nb::gil_scoped_acquire held;
+  try {
+    return nb::cast<PyModule>(import_file(path, shapes)).module;
+  } catch (nb::python_error& e) {
+    if (e.matches(nb::module_::import_("relay.errors").attr("CompileError"))) return problems_of(e.value());
+    return Diagnostic{DiagnosticKind::bad_model,
+                      format("{} cannot be imported: {}", path, e.what()),
+                      {},
+                      {},
+                      {},
+                      "import it in Python to see where: relay.load or relay.from_pytorch"};
+  }
+}
+
+}  // namespace relay::python
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiler. Use the package relay, which is made of this.";
@@ -26,13 +65,22 @@ NB_MODULE(_core, m) {
   add_compiled(m);
   m.def(
       "main",
-      [](const std::vector<std::string>& arguments) {
+      [](const std::vector<std::string>& arguments, const nb::object& import_pytorch_file) {
         std::vector<const char*> argv;
         for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-        nb::gil_scoped_release released;
-        return relay::cli::run_command_line(static_cast<int>(argv.size()), argv.data());
+        relay::driver::set_pytorch_importer([&](const std::string& path, const auto& shapes) {
+          return import_pytorch(import_pytorch_file, path, shapes);
+        });
+        int status = 0;
+        {
+          nb::gil_scoped_release released;
+          status = relay::cli::run_command_line(static_cast<int>(argv.size()), argv.data());
+        }
+        relay::driver::set_pytorch_importer(nullptr);
+        return status;
       },
-      nb::arg("argv"), "The command line: runs it, gives the exit status.");
+      nb::arg("argv"), nb::arg("import_pytorch_file"),
+      "The command line: runs it, gives the exit status. The function reads a model of PyTorch: (path, shapes).");
   // Operators, types and diagnostics live as long as the process; they may still exist at Python's shutdown.
   nb::set_leak_warnings(false);
 }

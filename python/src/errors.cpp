@@ -1,4 +1,4 @@
-// relay::CompileError becomes relay.CompileError(text, diagnostics as JSON); the class itself is
+// relay::CompileError becomes the relay.CompileError that error_of(text, diagnostics as JSON) makes; the classes are in
 // python/relay/errors.py.
 #include "core.h"
 #include "relay/driver/catalogue.h"
@@ -8,22 +8,19 @@ namespace relay::python {
 
 void add_errors(nb::module_& m) {
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
-    const char* type = nullptr;
-    nb::object arguments;
+    const nb::module_ errors = nb::module_::import_("relay.errors");
+    nb::object error;
     try {
       std::rethrow_exception(pointer);
     } catch (const CompileError& e) {
-      type = "CompileError";
-      arguments = nb::make_tuple(std::string(e.what()), driver::json(e.diagnostics));
+      error = errors.attr("error_of")(std::string(e.what()), driver::json(e.diagnostics));
     } catch (const InternalError& e) {
-      type = "InternalError";
-      arguments = nb::make_tuple(std::string(e.what()));
+      error = errors.attr("InternalError")(std::string(e.what()));
     } catch (const std::bad_cast&) {  // of nb::cast
       PyErr_SetString(PyExc_TypeError, "a value is of a type that cannot be used here");
       return;
     }
-    nb::object cls = nb::module_::import_("relay.errors").attr(type);
-    PyErr_SetObject(cls.ptr(), arguments.ptr());
+    PyErr_SetObject(error.type().ptr(), error.ptr());
   });
   m.def(
       "told",

@@ -1,5 +1,6 @@
 // The operators, and calls of them.
 #include "convert.h"
+#include "relay/base/suggest.h"
 #include "relay/op/registry.h"
 
 namespace relay::python {
@@ -136,6 +137,13 @@ ir::Expr call_operator(const std::string& name, ir::Exprs args, const NamedAttrs
 
 void add_operators(nb::module_& m) {
   add_spans(m);
+  m.def(
+      "suggestions",
+      [](const std::string& name, const std::vector<std::string>& candidates, size_t most) {
+        return suggestions(name, candidates, most);
+      },
+      nb::arg("name"), nb::arg("candidates"), nb::arg("most"),
+      "The candidates that a misspelt name may have meant, the nearest first.");
   m.def(
       "set_place", [](const std::optional<Span>& place) { return std::exchange(given_place, place ? *place : Span{}); },
       nb::arg("place") = nb::none(),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import types
 
+from ..absent import reason_of
+
 _SCHEDULES = "how a kernel is computed is data here: see `relay opt --emit schedule` and docs/tour.md"
 _KERNELS = "an operator's computation is written once, in its file: see docs/add-an-operator.md"
 _TUNING = (
@@ -46,7 +48,7 @@ REPLACEMENTS = {
     "tvm.relay.op.strategy": _SCHEDULES,
     "tvm.relay.param_dict": "tvm.runtime.save_param_dict and load_param_dict",
     "tvm.relay.parser": "relay.parse(text)",
-    "tvm.relay.quantize": "the quantizer is not there",
+    "tvm.relay.quantize": reason_of("relay.quantize"),
     "tvm.relay.std": "mod.import_from_std('prelude')",
     "tvm.relay.transform.fake_quantization_to_integer": "the rules are a table: src/relay/transform/algebra/affine.cpp",
     "tvm.relay.transform.infer_layout_utils": "LayoutConverter of src/relay/transform/layout/layouts.h",
@@ -68,6 +70,8 @@ def explain(name: str) -> str:
 
 
 def _reason(name: str) -> str | None:
+    if name.startswith("tvm.relay.frontend.from_") and (reason := reason_of(name.removeprefix("tvm."))):
+        return reason
     for prefix in sorted(REPLACEMENTS, key=len, reverse=True):
         if name == prefix or name.startswith(prefix + "."):
             return REPLACEMENTS[prefix]

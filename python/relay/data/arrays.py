@@ -112,9 +112,19 @@ def as_numpy(value) -> np.ndarray:
 
 
 def converted(value: np.ndarray, dtype: str, refuse=wrong_input) -> np.ndarray:
-    """Converts the elements to another type. Refuses numbers that would become infinite."""
-    with np.errstate(over="ignore"):
+    """Converts the elements to another type. Refuses numbers that would change or become infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
         made = value.astype(dtype)
+    if made.dtype.kind in "iub":
+        lost = made != value
+        if lost.any():
+            one, is_whole = value[lost].flat[0], value.dtype.kind in "iub" or bool(np.all(value == np.floor(value)))
+            raise refuse(
+                f"{one:g} is no {dtype}"
+                if value.dtype.kind == "f" and not is_whole
+                else f"{one} does not fit in {dtype}",
+                "give numbers that the type has, or round them first, for example with numpy.rint",
+            )
     if made.dtype.kind == "f" and value.dtype.kind in "fiu" and made.itemsize < 8:
         lost = np.isinf(made) & np.isfinite(value)
         if lost.any():

@@ -26,12 +26,15 @@ class Source:
         """The format: "onnx", "relay", "artifact" or "pytorch"."""
         if self.program is not None or self._is_pt2:
             return "pytorch"
-        if self.bytes is None and self.name.endswith((".pt", ".pth", ".ts")) and pytorch.is_script_file(self.name):
+        form = _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
+        if form != "PyTorch model":
+            return form
+        if pytorch.is_script_file(self.name):
             raise wrong_input(
                 f"{self.name} is a TorchScript file, which does not say what its inputs are",
-                f"relay.from_pytorch({self.name!r}, (example,)) imports it, relay.compile compiles what that gives",
+                f"give example inputs: relay.compile({self.name!r}, (example,)) or relay.from_pytorch",
             )
-        return _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
+        return "pytorch"
 
     @property
     def _is_pt2(self) -> bool:
@@ -65,7 +68,7 @@ def source_of(model) -> Source:
     if "torch.nn.modules.module.Module" in classes:
         raise wrong_input(
             f"{_kind(model)} is given, which does not say what its inputs are",
-            "relay.from_pytorch(model, (example,)) imports it, relay.compile compiles what that gives",
+            "give example inputs: relay.compile(model, (example,)), or relay.from_pytorch to import it alone",
         )
     if hasattr(model, "read"):
         return _of_file(model)

@@ -1072,6 +1072,9 @@ class nn:
         out_layout (string): Order of the result's axes; empty: data_layout.
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
     @staticmethod
+    def contrib_conv2d_nchwc(data: Any, kernel: Any, strides: Any = (1, 1), padding: Any = (0, 0), dilation: Any = (1, 1), groups: Any = 1, channels: Any = None, kernel_size: Any = None, data_layout: Any = 'NCHW8c', kernel_layout: Any = 'OIHW', out_layout: Any = '', out_dtype: Any = '') -> Any:
+        """nn.contrib_conv2d_NCHWc, with Python's name and defaults."""
+    @staticmethod
     def contrib_conv2d_winograd_nnpack_weight_transform(weight: Expr | TupleWrapper, convolution_algorithm: int, out_dtype: str | None = None) -> Expr:
         """The weight of a convolution in Winograd's form, for tiles of 6 x 6 outputs.
 
@@ -1148,6 +1151,9 @@ class nn:
         kernel_layout (string): Order of the weight's axes.
         out_layout (string): Order of the result's axes; empty: data_layout.
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+    @staticmethod
+    def contrib_depthwise_conv2d_nchwc(data: Any, kernel: Any, strides: Any = (1, 1), padding: Any = (0, 0), dilation: Any = (1, 1), groups: Any = 1, channels: Any = None, kernel_size: Any = None, data_layout: Any = 'NCHW8c', kernel_layout: Any = 'OIHW', out_layout: Any = '', out_dtype: Any = '') -> Any:
+        """nn.contrib_depthwise_conv2d_NCHWc, with Python's name and defaults."""
     @staticmethod
     def conv1d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCW', kernel_layout: str = 'OIW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """One-dimensional convolution of data with weight.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import sys
 import types
@@ -11,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import _core
+from ..errors import told
 from .special.call import operand
 
 
@@ -49,13 +49,42 @@ def function_of(definition: dict):
     input_names = {name for name, _, _ in inputs}
 
     def function(*args, **named):
-        given = signature.bind(*args, **named).arguments
+        try:
+            given = signature.bind(*args, **named).arguments
+        except TypeError as error:
+            raise _misuse(full_name, signature, args, named) from error
         operands = [operand(given[name], is_tuple) for name, _, is_tuple in inputs]
         attributes = {k: _attribute(v) for k, v in given.items() if k not in input_names}
         return _core.call(full_name, operands, attributes)
 
     function.__signature__ = signature
     return function
+
+
+def _misuse(operator: str, signature: inspect.Signature, args: tuple, named: dict) -> Exception:
+    """Returns the error for a call that does not fit the operator's parameters."""
+    known = list(signature.parameters)
+    help = f"{operator}({', '.join(known)})"
+    for name in named:
+        if name not in known:
+            near = _core.suggestions(name, known, 1)
+            return told(
+                "bad_attribute",
+                f"'{operator}' has no attribute '{name}'",
+                f"did you mean '{near[0]}'? {help}" if near else f"it is {help}",
+            )
+    if len(args) > len(known):
+        return told(
+            "wrong_argument_count", f"'{operator}' takes {len(known)} arguments, not {len(args)}", f"it is {help}"
+        )
+    twice = [name for name in known[: len(args)] if name in named]
+    if twice:
+        return told(
+            "bad_attribute", f"'{operator}' is given '{twice[0]}' twice, by position and by name", f"it is {help}"
+        )
+    required = [p.name for p in signature.parameters.values() if p.default is inspect.Parameter.empty]
+    missing = [name for name in required if name not in known[: len(args)] and name not in named]
+    return told("wrong_argument_count", f"'{operator}' lacks {', '.join(missing)}", f"it is {help}")
 
 
 _ABSENT = {
@@ -70,8 +99,8 @@ def missing(prefix: str):
     def __getattr__(name: str):
         if reason := _ABSENT.get(prefix + name):
             raise AttributeError(f"there is no operator {prefix}{name}: {reason}")
-        near = [] if name.startswith("_") else difflib.get_close_matches(prefix + name, operators(), 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        near = [] if name.startswith("_") else _core.suggestions(prefix + name, list(operators()), 3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise AttributeError(f"there is no operator {prefix}{name}{hint}")
 
     return __getattr__
@@ -81,7 +110,7 @@ def namespace(path: list[str]):
     """Returns a namespace such as relay.op.nn, which is made for its first operator."""
     place = sys.modules[__package__]
     for depth, part in enumerate(path, 1):
-        if not hasattr(place, part):
+        if part not in vars(place):
             inner = types.ModuleType(f"{place.__name__}.{part}", f"Operators {part}.*")
             inner.__getattr__ = missing(".".join(path[:depth]) + ".")
             sys.modules[inner.__name__] = inner

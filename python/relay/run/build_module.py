@@ -78,8 +78,8 @@ def bind_params_by_name(func: Function, params: dict) -> Function:
     """Returns the function with the parameters of these names replaced by constants."""
     by_name = {}
     for param in func.params:
-        if param.name_hint in by_name:
-            raise ValueError(f"two parameters are named {param.name_hint}")
+        if param.name_hint in by_name and param.name_hint in params:
+            raise ValueError(f"two parameters are named {param.name_hint}: bind them as variables, with relay.bind")
         by_name[param.name_hint] = param
     missing = [name for name in params if name not in by_name]
     if missing:
@@ -139,7 +139,7 @@ class Library:
 
     def export_library(self, path: str | os.PathLike, **ignored) -> None:
         """Writes an artifact, which relay.load() and `relay run` read."""
-        self.compiled.save(path)
+        self.compiled.save(path, "artifact")
 
 
 def build(

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import json
 import os
+import tempfile
 import warnings
+from typing import Any
 
 from .. import _core
 from ..data.arrays import address, array, is_read_only, like
 from ..data.values import checked, from_value, to_value
 from ..errors import bad_option, wrong_input
+from ..frontend.pytorch import from_module, is_script_file
 from ..frontend.sources import source_of
 from ..ir.pass_infra import PassContext
 from ..ir.text import parse
 from .complexes import Complexes
+from .containers import Containers
+from .report import Report
 from .strings import Strings
 
 
@@ -44,6 +48,13 @@ def _ports(ports) -> list[Port]:
     ]
 
 
+def _unpacked(args: tuple, named: dict) -> tuple[tuple, dict]:
+    """Returns the arguments. A dictionary of all inputs by name may be the only one: model({"x": x})."""
+    if len(args) == 1 and not named and isinstance(args[0], dict):
+        return (), args[0]
+    return args, named
+
+
 def _in_order(names: list[str], args: tuple, named: dict) -> list:
     """Returns the arguments, given by position or name, in the order of the inputs."""
     if not named and len(args) == len(names):
@@ -55,7 +66,7 @@ def _in_order(names: list[str], args: tuple, named: dict) -> list:
     for name, value in named.items():
         places = [place for place, one in enumerate(names) if one == name]
         if not places:
-            near = difflib.get_close_matches(name, names, 1)
+            near = _core.suggestions(name, names, 1)
             raise wrong_input(
                 f"the model has no input `{name}`",
                 f"did you mean `{near[0]}`?" if near else f"the inputs are: {listed}",
@@ -75,14 +86,14 @@ def _in_order(names: list[str], args: tuple, named: dict) -> list:
 
 
 class Compiled:
-    """A compiled model. Call it with arrays, by position or by name. Any number of threads may call it at the same
-    time.
+    """A compiled model. Call it with arrays, by position or by name, or with one dictionary of all inputs. Any number of
+    threads may call it at the same time.
 
     One result is returned as an array, several as a tuple in the model's order: torch tensors if an input was one,
-    otherwise NumPy arrays. Data values, functions and references are returned as the classes of relay.values. Row-major
-    inputs are used in place, and results are not copied. String inputs and results of the model are arrays of strings
-    (dtype object). Complex inputs and results, which the model has as floats with a last axis of two, are complex
-    arrays.
+    otherwise NumPy arrays. Sequences of the model are returned as lists, and sequences of maps as lists of dictionaries.
+    Data values, functions and references are returned as the classes of relay.values. Row-major inputs are used in
+    place, and results are not copied. String inputs and results of the model are arrays of strings (dtype object).
+    Complex inputs and results, which the model has as floats with a last axis of two, are complex arrays.
     """
 
     def __init__(self, core: _core.Compiled):
@@ -94,15 +105,19 @@ class Compiled:
         strings = Strings(*core.strings)
         self._strings = strings if strings.inputs or strings.outputs else None
         self._complexes = Complexes(*core.complex)
-        self._takes_arrays = core.is_graph and not (self._donated or self._strings or self._complexes)
+        self._containers = Containers(*core.containers)
+        special = self._donated or self._strings or self._complexes or self._containers
+        self._takes_arrays = core.is_graph and not special
 
-    def __call__(self, *args, threads: int = 0, **named):
+    def __call__(self, *args: Any, threads: int = 0, **named: Any) -> Any:
+        args, named = _unpacked(args, named)
         if self._takes_arrays and not named and len(args) == len(self._names):
             results = self._core.run_numpy(args, threads)
             return self._run(args, threads) if results is None else results
         values = self._complexes.parts(_in_order(self._names, args, named))
         run = self._run if self._strings is None else self._run_with_strings
-        return self._complexes.joined(run(values, threads))
+        results = self._complexes.joined(run(values, threads))
+        return self._containers.restored(results, [port.name for port in self.outputs]) if self._containers else results
 
     def _run_with_strings(self, values: list, threads: int):
         call = self._strings.call()
@@ -174,21 +189,22 @@ class Compiled:
         return self._core.cached or None
 
     @property
-    def report(self) -> dict:
+    def report(self) -> Report:
         """The report of the compilation: target, passes with times, groups and the rules that scheduled them, kernels,
-        constants.
+        constants. str() of it is a summary.
 
         Times are None in the report of a loaded model.
         """
-        return json.loads(self._core.report)
+        return Report(json.loads(self._core.report))
 
     @property
     def module(self) -> _core.IRModule:
         """The program after the passes."""
         return self._core.module
 
-    def profile(self, *args, **named) -> list[dict]:
-        """Returns the steps of one run with their times."""
+    def profile(self, *args: Any, **named: Any) -> list[dict]:
+        """The steps of one run with their times."""
+        args, named = _unpacked(args, named)
         values = self._complexes.parts(_in_order(self._names, args, named))
         if self._strings is not None:
             values = self._encoded(values, self._strings.call())
@@ -199,16 +215,29 @@ class Compiled:
         return [dict(zip(("kernel", "us", "tasks", "threads"), step, strict=True)) for step in steps]
 
     def emit(self, stage: str, which: str = "") -> str:
-        """Returns a stage as text ("te", "schedule", "loop", "llvm", "asm") of all kernels, or of one by name or
-        number."""
+        """A stage as text: "relay" and "program", which are whole, and "te", "schedule", "loop", "c", "llvm", "asm" of
+        all groups and kernels or of `which`, by name or number. compile(schedules=...) takes the text of "schedule"."""
         return self._core.stage(stage, str(which))
 
-    def save(self, path: str | os.PathLike, form: str = "artifact") -> None:
-        """Writes an artifact, which relay.load() and `relay run` read, or only the kernels ("so", "obj")."""
-        self._core.save(os.fspath(path), form)
+    def save(self, path: str | os.PathLike, form: str | None = None) -> None:
+        """Writes an artifact, which relay.load() and `relay run` take, or the kernels alone: "so", "obj" or "c".
+        Without a form the name says it: .so, .o and .c are kernels, all others artifacts."""
+        self._core.save(os.fspath(path), form or "")
+
+    def __reduce__(self):
+        """Pickles as the bytes of an artifact: the copy has the report, but no program or stages any more."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.rart")
+            self.save(path)
+            with open(path, "rb") as file:
+                return _of_bytes, (file.read(),)
 
     def __repr__(self) -> str:
         return f"<relay.Compiled ({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
+
+
+def _of_bytes(artifact: bytes) -> Compiled:
+    return Compiled(_core.load_artifact_bytes("<pickle>", artifact, 0))
 
 
 def _compiled_already(name: str, options: dict) -> None:
@@ -241,8 +270,15 @@ def _donated(donate: dict | list | tuple | str | None) -> dict[str, int | None]:
     return dict.fromkeys([donate] if isinstance(donate, str) else donate or ())
 
 
+def _schedules_of(schedules: dict | str | None) -> dict[str, str]:
+    """By group, a name or a number as text."""
+    if isinstance(schedules, str):
+        return _core.schedules_of(schedules)
+    return {str(group): text for group, text in (schedules or {}).items()}
+
+
 def load(
-    model, *, shapes: dict | None = None, threads: int | None = None, import_limits: dict[str, int] | None = None
+    model: Any, *, shapes: dict | None = None, threads: int | None = None, import_limits: dict[str, int] | None = None
 ) -> _core.IRModule | Compiled:
     """Reads a model: an ONNX model, an exported PyTorch program or a Relay program as a module, a compiled artifact as
     a callable.
@@ -270,8 +306,21 @@ def load(
     return _core.load_bytes(source.name, source.bytes, shapes, import_limits=limits)
 
 
+def _of_examples(model, example_inputs) -> _core.IRModule:
+    """The module of a model of PyTorch that is called with these."""
+    is_path = isinstance(model, str | os.PathLike)
+    is_torch = any(cls.__module__.partition(".")[0] == "torch" for cls in type(model).__mro__)
+    if not (is_torch or (is_path and is_script_file(os.fspath(model)))):
+        raise wrong_input(
+            "example_inputs are for a torch.nn.Module or TorchScript",
+            "leave them out: other models say what their inputs are; options are given by name",
+        )
+    return from_module(model, example_inputs)
+
+
 def compile(
-    model,
+    model: Any,
+    example_inputs: Any = None,
     *,
     target: str = "native",
     threads: int | None = None,
@@ -279,7 +328,7 @@ def compile(
     opt_level: int = 2,
     mode: str = "inference",
     shapes: dict | None = None,
-    schedules: dict[str, str] | None = None,
+    schedules: dict[str | int, str] | str | None = None,
     executor: str = "compiled",
     verify: bool = False,
     cache: bool = False,
@@ -290,25 +339,28 @@ def compile(
     donate: dict | list | tuple | str | None = None,
 ) -> Compiled:
     """Compiles a model for this machine: a module, or anything that load() accepts (a path, bytes, an open binary file,
-    an onnx.ModelProto).
+    an onnx.ModelProto), or a torch.nn.Module or a TorchScript module or file with the `example_inputs` that it is
+    called with. relay.from_pytorch can also leave sizes open.
 
     target: the processor, with features to add or leave out ("native,-avx512f").
     threads: None means all cores that this process may use.
-    schedules: text by group, to replace the schedules of the rules (see Compiled.emit).
+    schedules: text by group (a name or a number) to replace the schedules of the rules, or one text of all groups, as
+    Compiled.emit("schedule") returns it.
     executor: "compiled" (whichever fits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as
     machine code).
     mode: the meaning of batch_norm and dropout. "training": statistics and masks of the batch. If the model has a
     dropout, @main gets a parameter `rng`, the state of its generator (docs/differentiation.md).
     verify: check the program after every pass.
     cache: look up the model's file among the models compiled before, and store the result there (see `relay cache
-    --help`). A model from the cache has its report, but no program.
+    --help`). `relay run` does so by default. Here it is off by default, because a model from the cache has its report,
+    but no program and no stages (`module`, `emit`).
     memory_limit: bytes that weights, temporaries and results may take together. A run that needs more is refused.
     batch_calls: let calls of a program's segments wait for each other and run together (docs/runtime.md).
     external: another compiler that gets the parts of the program that it supports: "dnnl" (docs/byoc.md).
     donate: inputs that the caller hands over with each call, by name, so that results may use their memory. In a list,
     any result of the same type may take an input. With {"cache": 1}, result 1 is in the array that was given for
     `cache` after each call. The array must not be read-only or overlap another input, and its contents are lost. The
-    report's "donations" list what is computed in place, and what is copied and why.
+    report's "donations" list the results that are computed in place, and those that are copied, with the reason.
     strict: make a failing schedule rule an error. Otherwise a slower schedule is used, and the report's "refusals" say
     so.
 
@@ -317,6 +369,8 @@ def compile(
     """
     if executor not in ("compiled", "graph", "vm", "aot"):
         raise ValueError(f"there is no executor '{executor}': 'compiled', 'graph', 'vm' or 'aot'")
+    if example_inputs is not None:
+        model = _of_examples(model, example_inputs)
     is_module = isinstance(model, _core.IRModule)
     source = None if is_module else source_of(model)
     if source and source.form == "artifact":
@@ -337,7 +391,7 @@ def compile(
         }
         _compiled_already(source.name, not_default)
         return load(source, threads=threads)
-    how = target, threads or 0, numerics, opt_level, mode, schedules or {}, executor
+    how = target, threads or 0, numerics, opt_level, mode, _schedules_of(schedules), executor
     runs = memory_limit or 0, batch_calls
     if cache:
         if is_module or source.bytes is not None or source.form == "pytorch":
@@ -363,9 +417,9 @@ def compile(
     return Compiled(_core.compile(model, *how, verify, *runs, strict, by_context, external, _donated(donate)))
 
 
-def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
-    """Evaluates @main on `inputs` (a list, or a dict by name) with the reference evaluator: slow and obvious, the
-    oracle of the tests.
+def evaluate(module: _core.IRModule, inputs: Any, *, precision: str = "native") -> Any:
+    """@main of the module on `inputs` (a list, or a dict by name) by the reference evaluator: slow, obvious, the
+    oracle.
 
     precision="float64" computes every float in double precision.
     """

@@ -112,8 +112,49 @@ static lower::LowerOptions lower_options(const CompileOptions& options) {
           .planted = options.planted};
 }
 
+static bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+// The options with every schedule under its group's name. Those given by number need a lowering without them, which
+// tells the names.
+static Result<CompileOptions> with_named_schedules(const ir::Module& module, const build::Entry& entry,
+                                                   CompileOptions options) {
+  std::map<std::string, std::string> named;
+  for (auto& [group, text] : options.schedules)
+    if (!is_number(group)) named.emplace(group, text);
+  if (named.size() == options.schedules.size()) return options;
+  CompileOptions without = options;
+  without.schedules.clear();
+  RELAY_ASSIGN(const build::LoweredProgram lowered, lower_program(module, entry, without));
+  std::vector<std::string> names;
+  for (const exec::LoweredSegment& s : lowered.segments)
+    for (const lower::LoweredGroup& group : s.lowered.groups) names.push_back(group.name);
+  for (auto& [group, text] : options.schedules) {
+    if (!is_number(group)) continue;
+    const size_t number = group.size() < 10 ? std::stoul(group) : names.size();
+    if (number >= names.size())
+      return Diagnostic{DiagnosticKind::illegal_schedule,
+                        format("a schedule is given for group {}, but there are {}", group, names.size()),
+                        {},
+                        {},
+                        {},
+                        format("the groups are numbered from 0: {}", join(names, ", "))};
+    if (!named.emplace(names[number], text).second)
+      return Diagnostic{DiagnosticKind::illegal_schedule,
+                        format("two schedules are given for group {}, {}", group, names[number]),
+                        {},
+                        {},
+                        {},
+                        "give one, by name or by number"};
+  }
+  options.schedules = std::move(named);
+  return options;
+}
+
 Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry,
-                                            const CompileOptions& options) {
+                                            const CompileOptions& given) {
+  RELAY_ASSIGN(const CompileOptions options, with_named_schedules(module, entry, given));
   RELAY_ASSIGN(const lower::ExternalCodes codes, external::generate(module));
   lower::LowerOptions lowering = lower_options(options);
   lowering.externals = &codes;
@@ -209,11 +250,12 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 
   // Groups to loops.
   double begin = measure::now();
+  RELAY_ASSIGN(traced, with_named_schedules(out.module, entry, traced));
   RELAY_ASSIGN(build::LoweredProgram lowered, lower_program(out.module, entry, traced));
   report.lower_ms = (measure::now() - begin) * 1e3;
   for (const exec::LoweredSegment& s : lowered.segments) {
     for (const lower::LoweredGroup& group : s.lowered.groups)
-      report.groups.push_back({group.name, group.rule, group.flops, options.schedules.count(group.name) > 0,
+      report.groups.push_back({group.name, group.rule, group.flops, traced.schedules.count(group.name) > 0,
                                group.algorithm ? std::string(lower::name(*group.algorithm)) : "",
                                group.gain.saved_ns * 1e-6, group.gain.added_bytes});
     for (const lower::Refusal& refusal : s.lowered.refusals) report.refusals.push_back(lower::str(refusal));
@@ -253,21 +295,45 @@ Status make_executable(Compiled& compiled, const CompileOptions& options) {
   return ok();
 }
 
-// The inputs of an artifact: @main with its parameters and an empty body, its attributes about strings and complex
-// numbers, and the data types.
+// The inputs of an artifact: @main with its parameters and an empty body, its attributes about strings, complex
+// numbers, sequences and maps, and the data types.
 static std::string interface_text(const ir::Module& module) {
   ir::Module out;
   out.types = module.types;
   std::vector<ir::VarRef> params;
   for (const ir::VarRef& p : module.functions.at("main")->params)
     params.push_back(ir::var(p->name, p->type ? p->type : p->annotation));
-  static const std::set<std::string_view> told = {"strings", "string_inputs", "string_outputs", "complex_inputs",
-                                                  "complex_outputs"};
+  static const std::set<std::string_view> told = {
+      "strings",       "string_inputs", "string_outputs", "complex_inputs",   "complex_outputs", "result_names",
+      "result_counts", "map_outputs",   "map_keys",       "map_word_outputs", "map_words"};
   ir::DictAttrs attrs;
   for (const auto& [name, value] : module.functions.at("main")->attrs)
     if (told.contains(name)) attrs[name] = value;
   out.functions["main"] = ir::function(std::move(params), ir::tuple({}), {}, {}, std::move(attrs));
   return text::str(out);
+}
+
+static constexpr std::pair<FileForm, const char*> form_names[] = {{FileForm::Artifact, "artifact"},
+                                                                  {FileForm::SharedLibrary, "so"},
+                                                                  {FileForm::Object, "obj"},
+                                                                  {FileForm::CSource, "c"}};
+
+const char* name(FileForm form) {
+  for (const auto& [known, text] : form_names)
+    if (known == form) return text;
+  return "";
+}
+
+std::optional<FileForm> file_form(const std::string& name) {
+  for (const auto& [form, known] : form_names)
+    if (name == known) return form;
+  return {};
+}
+
+FileForm form_for(const std::string& path) {
+  if (path.ends_with(".so")) return FileForm::SharedLibrary;
+  if (path.ends_with(".o")) return FileForm::Object;
+  return path.ends_with(".c") ? FileForm::CSource : FileForm::Artifact;
 }
 
 Status save(const Compiled& compiled, FileForm form, const std::string& path) {

@@ -97,6 +97,11 @@ struct CompileReport {
   std::vector<std::string> refusals;  // groups that are slower than they could be, with the reason (lower::Refusal)
   double total_ms() const { return passes_ms + lower_ms + constant_ms + codegen_ms; }
 };
+// The counts that messages and reports name: groups, kernels that a run calls, and these calls.
+struct Counts {
+  int64_t groups = 0, kernels = 0, calls = 0;
+};
+Counts counts_of(const CompileReport& report);
 // The report as JSON, for tools and Python. Without `times`, times are null, so that an artifact's bytes do not depend
 // on them.
 std::string json(const CompileReport& report, bool times = true);
@@ -141,6 +146,10 @@ enum class FileForm : uint8_t {
   Object,
   CSource,  // as C99
 };
+const char* name(FileForm form);                             // "artifact", "so", "obj", "c"
+std::optional<FileForm> file_form(const std::string& name);  // unset for another name
+// The form that the name of a file asks for: a shared library for .so, an object for .o, C for .c, else an artifact.
+FileForm form_for(const std::string& path);
 Status save(const Compiled& compiled, FileForm form, const std::string& path);
 
 }  // namespace relay::driver

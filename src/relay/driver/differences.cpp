@@ -48,14 +48,23 @@ static void spread(const runtime::Value& v, std::vector<runtime::Value>& out) {
   }
 }
 
-Differences compare(const runtime::Value& got, const runtime::Value& reference, double tolerance) {
+std::vector<std::string> result_names(const std::vector<std::string>& names, size_t count) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count; ++i)
+    out.push_back(i < names.size() && !names[i].empty() ? names[i] : count == 1 ? "output" : format("output{}", i));
+  return out;
+}
+
+Differences compare(const runtime::Value& got, const runtime::Value& reference, double tolerance,
+                    const std::vector<std::string>& names) {
   std::vector<runtime::Value> a, b;
   spread(got, a), spread(reference, b);
   if (a.size() != b.size())
     return {{.output = "the result", .other = format("{} tensors instead of {}", a.size(), b.size())}};
   Differences out;
-  for (size_t i = 0; i < a.size(); ++i) {
-    Difference d{.output = a.size() == 1 ? "output" : format("output{}", i)};
+  for (const std::string& name : result_names(names, a.size())) {
+    const size_t i = out.size();
+    Difference d{.output = name};
     const Tensor &x = a[i].tensor(), &y = b[i].tensor();
     if (x.shape() != y.shape())
       d.other = format("shape ({}) instead of ({})", join(x.shape(), ", "), join(y.shape(), ", "));

@@ -22,8 +22,12 @@ struct Difference {
 using Differences = std::vector<Difference>;
 bool within(const Differences& all, double tolerance);
 
+// A name for each of `count` results: those that the model gives, and "output" or "output0", ... for others.
+std::vector<std::string> result_names(const std::vector<std::string>& names, size_t count);
+
 // Compares results in order, with tuples flattened. An element counts as different if its error exceeds `tolerance`
-// times the largest value.
-Differences compare(const runtime::Value& got, const runtime::Value& reference, double tolerance);
+// times the largest value. `names`: those that the model gives to results.
+Differences compare(const runtime::Value& got, const runtime::Value& reference, double tolerance,
+                    const std::vector<std::string>& names = {});
 
 }  // namespace relay::driver

@@ -23,12 +23,15 @@ namespace relay::driver {
 static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
-    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; compiled artifacts are known by their content";
+    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; compiled artifacts, exported programs of "
+    "PyTorch "
+    "and TorchScript are known by their content";
 
 const char* name(ModelForm form) {
   switch (form) {
     case ModelForm::Relay: return "Relay program";
     case ModelForm::Onnx: return "ONNX model";
+    case ModelForm::PyTorch: return "PyTorch model";
     case ModelForm::Artifact: return "artifact";
   }
   return "";
@@ -59,6 +62,7 @@ Result<ModelForm> form_of(const std::string& path) {
     head = head.substr(0, 0);
   }
   if (starts_with(head, artifact_magic)) return ModelForm::Artifact;
+  if (input::is_pytorch_model(path, head)) return ModelForm::PyTorch;
   size_t dot = path.rfind('.');
   std::string extension = dot == std::string::npos || path.find('/', dot) != std::string::npos ? "" : path.substr(dot);
   const bool is_relay = extension == ".relay" || extension == ".rly" || extension == ".txt";
@@ -126,7 +130,7 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
                         param->span,
                         {},
                         {},
-                        "only dimensions that are not numbers can be given"};
+                        "the size is a number in the program: change it there"};
     }
     dims[d] = value;
   }
@@ -238,6 +242,24 @@ static Status read_onnx(Model& model, const onnx::ImportOptions& options) {
   return ok();
 }
 
+static PyTorchImporter& pytorch_importer() {
+  static PyTorchImporter importer;
+  return importer;
+}
+void set_pytorch_importer(PyTorchImporter importer) { pytorch_importer() = std::move(importer); }
+bool has_pytorch_importer() { return pytorch_importer() != nullptr; }
+
+static Result<ir::Module> read_pytorch(const std::string& path, const LoadOptions& options) {
+  if (!has_pytorch_importer())
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("{} is a model of PyTorch, which only the Python package can read", path),
+                      {},
+                      {},
+                      {},
+                      "use `python -m relay` with a Python that has the packages relay and torch"};
+  return pytorch_importer()(path, options.shapes);
+}
+
 Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   if (input::is_pipe(path)) {
     RELAY_ASSIGN(std::string bytes, input::read_file(path));
@@ -248,6 +270,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   model.path = path;
   model.files.push_back(path);
   RELAY_ASSIGN(model.form, form_of(path));
+  RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import_limits));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
     case ModelForm::Onnx: {
@@ -255,6 +278,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
       RELAY_RETURN_IF_ERROR(read_onnx(model, import));
       break;
     }
+    case ModelForm::PyTorch: RELAY_RETURN_IF_ERROR(read_program(model, read_pytorch(path, options), options)); break;
     case ModelForm::Artifact: {
       RELAY_RETURN_IF_ERROR(load_artifact(model, path, options.run));
       break;

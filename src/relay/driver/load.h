@@ -3,6 +3,7 @@
 //   Result<Model> model = load_model("net.onnx", {.shapes = {{"input", {8, 3, 224, 224}}}});
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 
@@ -25,7 +26,7 @@ struct LoadOptions {
   std::map<std::string, int64_t> import_limits = {};  // by name (frontend/common/limits.h)
 };
 
-enum class ModelForm : uint8_t { Relay, Onnx, Artifact };
+enum class ModelForm : uint8_t { Relay, Onnx, PyTorch, Artifact };
 const char* name(ModelForm form);
 
 struct Model {
@@ -51,6 +52,13 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options = {
 Result<Model> load_model(const std::string& name, std::string_view bytes, const LoadOptions& options = {});
 // The form of these bytes, by content alone.
 Result<ModelForm> form_of(const std::string& name, std::string_view bytes);
+
+// Reads an exported program or a TorchScript file of PyTorch, which only Python can. The Python package sets it while
+// it runs the command line; without it, load_model() refuses such files.
+using PyTorchImporter = std::function<Result<ir::Module>(const std::string& path,
+                                                         const std::map<std::string, std::vector<int64_t>>& shapes)>;
+void set_pytorch_importer(PyTorchImporter importer);
+bool has_pytorch_importer();
 
 // Fills in the fields of a model that is an artifact.
 Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options);

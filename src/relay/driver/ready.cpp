@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "relay/external/generators.h"
+#include "relay/frontend/common/limits.h"
 #include "relay/input/files.h"
 #include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
@@ -82,8 +83,7 @@ static Json key_of(const CompileOptions& options) {
 static Json key_of(const LoadOptions& options) {
   const auto& [shapes, run, dtypes, opset, freeze_params, all_values, as_written, without_attributes, import_limits] =
       options;
-  (void)import_limits;  // decide if there is an artifact, but not its contents
-  (void)run;            // of an artifact
+  (void)run;  // of an artifact
   Json types = Json::object();
   for (const auto& [name, dtype] : dtypes) types[name] = dtype.str();
   return {{"shapes", shapes},
@@ -92,7 +92,8 @@ static Json key_of(const LoadOptions& options) {
           {"freeze_params", freeze_params},
           {"all_values", all_values},
           {"as_written", as_written},
-          {"without_attributes", without_attributes}};
+          {"without_attributes", without_attributes},
+          {"import_limits", import_limits}};
 }
 
 std::string cache_request(const LoadOptions& load, const CompileOptions& options) {
@@ -138,6 +139,8 @@ static bool means_something_here_only(const ir::Module& module) {
 Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
                             cache::Cache* cache, Diagnostics& warnings) {
   Ready out;
+  RELAY_RETURN_IF_ERROR(frontend::import_limits(load.import_limits));  // also where the cache has the model
+  RELAY_RETURN_IF_ERROR(check_options(options));
   // Passes have no text that identifies them, nor do generators that this process has added.
   if (input::is_pipe(path) || !options.more_passes.empty() ||
       (!options.external.empty() && external::has_added_generators())) {

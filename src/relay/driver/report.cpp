@@ -29,6 +29,15 @@ static Json json(const TargetDesc& target) {
           {"float64_exp_cycles", target.float64_cycles.exp}};
 }
 
+Counts counts_of(const CompileReport& report) {
+  Counts out{.groups = static_cast<int64_t>(report.groups.size())};
+  for (const KernelReport& kernel : report.kernels) {
+    out.calls += kernel.calls;
+    if (kernel.calls > 0) ++out.kernels;
+  }
+  return out;
+}
+
 std::string json(const CompileReport& report, bool times) {
   auto ms = [&](double value) { return times ? Json(value) : Json(); };
   Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
@@ -65,6 +74,7 @@ std::string json(const CompileReport& report, bool times) {
                          {"result", d.result.empty() ? Json() : Json(d.result)},
                          {"in_place", d.in_place},
                          {"why", d.in_place ? Json() : Json(d.why)}});
+  const Counts counts = counts_of(report);
   Json out = {
       {"relay", version},
       {"target", json(report.target)},
@@ -72,6 +82,7 @@ std::string json(const CompileReport& report, bool times) {
       {"opt_level", report.opt_level},
       {"numerics", lower::name(report.numerics)},
       {"executor", runtime::name(report.executor)},
+      {"counts", {{"groups", counts.groups}, {"kernels", counts.kernels}, {"calls", counts.calls}}},
       {"passes", passes},
       {"groups", groups},
       {"kernels", kernels},

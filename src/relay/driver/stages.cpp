@@ -8,6 +8,8 @@
 
 namespace relay::driver {
 
+static constexpr std::string_view group_heading = "# group ";  // of each, where there are several
+
 static Diagnostic unknown_name(const std::string& which, const std::vector<std::string>& names, const char* what) {
   std::vector<std::string> listed;
   for (size_t i = 0; i < names.size(); ++i) listed.push_back(format("{} {}", i, names[i]));
@@ -74,9 +76,33 @@ static Result<std::string> group_text(const All& all, Stage stage, const std::st
     const lower::LoweredGroup& group = *all.groups[i];
     // A single schedule is printed without a heading, as --schedule expects it.
     if (chosen.size() > 1 || stage == Stage::Te)
-      out += format("{}# group {} {}\n", out.empty() ? "" : "\n", i, group.name);
+      out += format("{}{}{} {}\n", out.empty() ? "" : "\n", group_heading, i, group.name);
     out += stage == Stage::Te ? te::str(group.stages) : group.schedule;
     if (!out.empty() && out.back() != '\n') out += '\n';
+  }
+  return out;
+}
+
+Result<std::map<std::string, std::string>> schedules_of(const std::string& text) {
+  std::map<std::string, std::string> out;
+  std::string* group = nullptr;
+  for (std::string_view line : split(text, '\n')) {
+    if (starts_with(line, group_heading)) {
+      const std::vector<std::string_view> words = split(trim(line), ' ');
+      const auto [place, added] = out.emplace(std::string(words.back()), "");
+      if (!added)
+        return Diagnostic{DiagnosticKind::illegal_schedule,
+                          format("the text has two schedules for group {}", words.back()),
+                          {},
+                          {},
+                          {},
+                          "leave one of them out"};
+      group = &place->second;
+      continue;
+    }
+    if (!group && trim(line).empty()) continue;
+    if (!group) group = &out["0"];
+    *group += format("{}\n", line);
   }
   return out;
 }

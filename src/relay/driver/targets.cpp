@@ -1,6 +1,7 @@
 #include "relay/driver/targets.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "relay/measure/calibration.h"
@@ -20,7 +21,21 @@ const std::vector<codegen::TargetDef>& all_targets() {
   return table;
 }
 
+// Names of devices that are not CPUs, as other frameworks call them.
+static bool is_accelerator(std::string_view text) {
+  static const std::set<std::string, std::less<>> devices = {
+      "cuda", "gpu", "nvptx", "rocm", "hip",      "opencl",  "vulkan",  "metal",  "mps",      "webgpu",    "xpu",
+      "sycl", "tpu", "npu",   "dml",  "directml", "hexagon", "ethos-u", "coreml", "tensorrt", "level_zero"};
+  std::string word(text.substr(0, text.find_first_of(":, ")));
+  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
+  return devices.contains(word);
+}
+
 static Result<TargetDesc> described_target(std::string_view text) {
+  if (is_accelerator(trim(text)))
+    return Diagnostic{.kind = DiagnosticKind::unknown_target,
+                      .message = format("Relay compiles for CPUs only, and '{}' is not a CPU", trim(text)),
+                      .help = "leave the target out to compile for this machine's CPU"};
   size_t colon = text.find(':');
   if (colon != std::string_view::npos) {
     std::vector<std::string> names;

@@ -28,7 +28,7 @@ Result<ir::Module> in_mode(const ir::Module& module, Mode mode) {
 Result<Differences> compiled_differences(const Case& c, const CompileOptions& options) {
   RELAY_ASSIGN(Compiled compiled, compile(c.module, options));
   RELAY_ASSIGN(runtime::Value got, compiled.executable->call(c.inputs, {.threads = options.threads}));
-  return compare(got, c.reference, c.tolerance);
+  return compare(got, c.reference, c.tolerance, options.output_names);
 }
 
 Result<Blame> blame_import(const Model& model, const std::vector<runtime::Value>& inputs, const ValuesByName& reference,

@@ -1,6 +1,8 @@
 #include "relay/input/foreign_files.h"
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "relay/base/text.h"
 
@@ -18,6 +20,11 @@ static constexpr ForeignFile image{
     "np.save writes them",
     "read its pixels, for example with Pillow, and write them with np.save(path, array)"};
 static constexpr ForeignFile zip{"a zip file, as torch.save writes", from_torch, "name it .npz if np.savez wrote it"};
+static constexpr ForeignFile state{
+    "a file of torch.save: a state dict or a pickled module, which does not say how it is computed", from_torch,
+    np_save};
+static constexpr ForeignFile keras_zip{"a Keras model", "export it to ONNX: model.export('model.onnx', format='onnx')",
+                                       np_save};
 static constexpr ForeignFile pickle{"a Python pickle", from_torch, np_save};
 static constexpr ForeignFile torch_file{"a file of PyTorch", from_torch, np_save};
 static constexpr ForeignFile python{"a Python program", "run it, and let it export the model to ONNX", np_save};
@@ -34,10 +41,37 @@ static constexpr ForeignFile weights{"a safetensors file, which holds weights an
                                      "export the model together with its weights to ONNX",
                                      "write the tensor that you mean with np.save(path, array)"};
 static constexpr ForeignFile language_model{"a GGUF file", "export the model to ONNX", np_save};
+static constexpr const char* as_utf8 = "save the text as UTF-8 without a byte-order mark";
+static constexpr ForeignFile marked{"a text that begins with a byte-order mark", as_utf8, np_save};
+static constexpr ForeignFile utf16{"a text in UTF-16", as_utf8, np_save};
 static constexpr ForeignFile page{"a web page", "download the file itself: this is the page about it",
                                   "download the file itself: this is the page about it"};
 static constexpr ForeignFile pointer{"a pointer of Git LFS, not the file itself", "fetch the file: git lfs pull",
                                      "fetch the file: git lfs pull"};
+
+static constexpr std::string_view zip_begin = "PK\3\4";
+
+bool is_pytorch_model(const std::string& path, std::string_view head) {
+  if (!starts_with(head, zip_begin)) return false;
+  // The names of the members are at the end of an archive.
+  constexpr std::streamoff most = 4 << 20;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file.tellg(), count = std::min(size, most);
+  std::string tail(static_cast<size_t>(std::max<std::streamoff>(count, 0)), '\0');
+  file.seekg(size - count);
+  file.read(tail.data(), count);
+  const auto has = [&](const char* name) { return tail.find(name) != std::string::npos; };
+  const bool is_exported = has("/archive_format") || has("serialized_exported_program.json");
+  const bool is_script = has("/constants.pkl") && has("/code/");
+  return is_exported || is_script;
+}
+
+// A zip archive by the name of its first member, which is in the head.
+static const ForeignFile& zip_file(std::string_view head, std::string_view extension) {
+  const auto has = [&](const char* name) { return head.find(name) != head.npos; };
+  if (extension == ".keras" || has("metadata.json") || has("config.json")) return keras_zip;
+  return has("data.pkl") ? state : zip;
+}
 
 // A length in 8 bytes, then JSON.
 static bool is_safetensors(std::string_view head) {
@@ -52,7 +86,7 @@ std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view 
                                                                         {"\xff\xd8\xff", &image},
                                                                         {"GIF8", &image},
                                                                         {"RIFF", &image},
-                                                                        {"PK\3\4", &zip},
+                                                                        {zip_begin, &zip_file(head, extension)},
                                                                         {"\x80", &pickle},
                                                                         {"\x89HDF", &keras},
                                                                         {"GGUF", &language_model},
@@ -61,6 +95,9 @@ std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view 
                                                                          "ELF",
                                                                          &library},
                                                                         {"\x1f\x8b", &packed},
+                                                                        {"\xef\xbb\xbf", &marked},
+                                                                        {"\xff\xfe", &utf16},
+                                                                        {"\xfe\xff", &utf16},
                                                                         {"<!", &page},
                                                                         {"<html", &page},
                                                                         {"<HTML", &page},

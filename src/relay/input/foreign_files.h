@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace relay::input {
@@ -14,5 +15,8 @@ struct ForeignFile {
 
 // Recognised by the first bytes (64 are enough), or by the extension if those are not conclusive (".py").
 std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view extension = "");
+
+// True for an exported program or a TorchScript file of PyTorch, by its first bytes and the members of its archive.
+bool is_pytorch_model(const std::string& path, std::string_view head);
 
 }  // namespace relay::input

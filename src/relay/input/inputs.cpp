@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <set>
 
+#include "relay/base/axis_order.h"
 #include "relay/base/printable.h"
 #include "relay/input/files.h"
 #include "relay/input/npy.h"
@@ -193,6 +195,12 @@ static bool is_name(const std::string& text) {
 
 // Takes the values of shape variables from a concrete shape.
 static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimValues& values, const char* who) {
+  const auto help = [&](std::string otherwise) {
+    std::vector<int64_t> wanted;
+    for (const std::string& dim : port.dims) wanted.push_back(parse_int(dim).value_or(-1));
+    const std::string transpose = transpose_help(wanted, shape);
+    return transpose.empty() ? otherwise : transpose;
+  };
   if (shape.size() != port.dims.size())
     return wrong_input(format("input `{}` is {}, {} has {}", port.name, port.str(), who,
                               plural(static_cast<int64_t>(shape.size()), "dimension", "dimensions")),
@@ -201,8 +209,11 @@ static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimVal
     if (shape[d] < 0) continue;
     std::optional<int64_t> fixed = parse_int(port.dims[d]);
     if (fixed && *fixed != shape[d])
-      return wrong_input(format("input `{}` is {}, {} has {} in dimension {}", port.name, port.str(), who, shape[d], d),
-                         format("dimension {} must be {}: only sizes with a name can be chosen", d, *fixed));
+      return wrong_input(format("input `{}` is {}, {} has {} in dimension {}: ({})", port.name, port.str(), who,
+                                shape[d], d, join(shape, ", ")),
+                         help(format("dimension {} must be {}; an ONNX model is compiled for another size with --shape "
+                                     "{}={}",
+                                     d, *fixed, port.name, join(shape, ","))));
     if (!is_name(port.dims[d])) continue;
     auto [known, added] = values.emplace(port.dims[d], shape[d]);
     if (!added && known->second != shape[d])
@@ -211,6 +222,21 @@ static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimVal
                          "one name is one size, in all inputs");
   }
   return ok();
+}
+
+// The reason why elements of a type cannot have this value; empty if they can.
+static std::string misfit(DType dtype, double number) {
+  if (dtype.is_bool()) return number == 0 || number == 1 ? "" : "is neither 0 nor 1";
+  if (dtype.is_int()) {
+    if (!std::isfinite(number) || number != std::floor(number)) return "is not an integer";
+    const bool is_signed = dtype.code == DType::Code::Int;
+    const double end = std::ldexp(1.0, dtype.bits - (is_signed ? 1 : 0));
+    if (number < (is_signed ? -end : 0) || number >= end) return format("does not fit in {}", dtype.str());
+    if (std::abs(number) > 0x1p53) return "is too large to be exact here";
+    return "";
+  }
+  const bool overflows = std::isfinite(number) && !std::isfinite(Tensor::full({1}, dtype, number).at(0));
+  return overflows ? format("does not fit in {}", dtype.str()) : "";
 }
 
 static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSource& source, const DimValues& values) {
@@ -224,7 +250,12 @@ static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSou
     return wrong_input(
         format("input `{}` would have shape ({}), more than 2^36 elements", port.name, join(*shape, ", ")),
         "give smaller sizes: --shape");
-  if (source.kind == InputSource::Kind::Number) return Tensor::full(*shape, port.dtype, source.number);
+  if (source.kind == InputSource::Kind::Number) {
+    if (const std::string why = misfit(port.dtype, source.number); !why.empty())
+      return wrong_input(format("input `{}` is {}, and {} {}", port.name, port.str(), source.number, why),
+                         format("give a number of {}, or a file: --input {}=FILE.npy", port.dtype.str(), port.name));
+    return Tensor::full(*shape, port.dtype, source.number);
+  }
   // A model's integers are often indices of words or of types: 0 and 1 are nearly always in range.
   return random_tensor(*shape, port.dtype, source.seed * 1000003 + index, 1);
 }

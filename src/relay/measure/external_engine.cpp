@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "relay/input/python.h"
+
 namespace relay::measure {
 
 using Json = nlohmann::json;
@@ -25,24 +27,6 @@ static const char* const bootstrap =
     "+ sys.executable)\n"
     "runpy.run_path(str(pathlib.Path(list(spec.submodule_search_locations)[0]) / 'tools' / sys.argv.pop(1)), "
     "run_name='__main__')\n";
-
-// RELAY_PYTHON, the interpreter next to our program (a virtual environment), that of the source tree, or python3 of the
-// path.
-static std::string find_python(const std::string& program) {
-  namespace fs = std::filesystem;
-  if (const char* given = std::getenv("RELAY_PYTHON"); given && *given) return given;
-  std::error_code error;
-  std::vector<fs::path> candidates;
-  if (program.find('/') != std::string::npos) candidates.push_back(fs::path(program).parent_path() / "python");
-  fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    candidates.push_back(self.parent_path() / "python");
-    candidates.push_back(self.parent_path() / "../../../.venv/bin/python");
-  }
-  for (const fs::path& candidate : candidates)
-    if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
-  return "python3";
-}
 
 static Diagnostic failure(const std::string& what) {
   return Diagnostic{
@@ -62,7 +46,7 @@ struct PythonProcess {
 
 static Result<PythonProcess> start_python(const std::string& program, const std::string& file,
                                           const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{find_python(program), "-c", bootstrap, file};
+  std::vector<std::string> words{input::python_interpreters(program)[0], "-c", bootstrap, file};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

@@ -29,7 +29,7 @@ Result<Profile> measure_profile(runtime::Executable& executable, const std::vect
                                 const ProfileOptions& options) {
   for (int i = 0; i < 10; ++i) RELAY_RETURN_IF_ERROR(executable.call(inputs, {.threads = options.threads}));
   Profile out;
-  std::vector<double> whole, kernels;
+  std::vector<double> whole;
   std::map<std::string, std::vector<double>> us;  // by kernel, of each run
   for (double end = now() + options.seconds; out.runs < 3 || now() < end; ++out.runs) {
     runtime::Report report;
@@ -38,13 +38,11 @@ Result<Profile> measure_profile(runtime::Executable& executable, const std::vect
     RELAY_RETURN_IF_ERROR(executable.call(inputs, {.threads = options.threads, .report = &report}));
     whole.push_back((now() - begin) * 1e6);
     std::map<std::string, double> sums;
-    double sum = 0;
-    for (const runtime::StepTime& step : report.steps) sums[step.kernel] += step.us, sum += step.us;
+    for (const runtime::StepTime& step : report.steps) sums[step.kernel] += step.us;
     for (const auto& [kernel, time] : sums) us[kernel].push_back(time);
-    kernels.push_back(sum);
     out.before = std::exchange(out.last, std::move(report.steps));
   }
-  out.us = median(whole), out.kernels_us = median(kernels);
+  out.us = median(whole);
   std::map<std::string, KernelProfile> rows;
   for (const runtime::StepTime& step : out.last) {
     KernelProfile& row = rows[step.kernel];
@@ -52,8 +50,10 @@ Result<Profile> measure_profile(runtime::Executable& executable, const std::vect
   }
   for (auto& [kernel, row] : rows) {
     row.name = kernel, row.us = median(us[kernel]);
+    out.kernels_us += row.us;
     out.kernels.push_back(row);
   }
+  out.waiting_us = std::max(0.0, out.us - out.kernels_us);
   std::sort(out.kernels.begin(), out.kernels.end(),
             [](const KernelProfile& a, const KernelProfile& b) { return a.us > b.us; });
   return out;

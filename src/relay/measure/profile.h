@@ -40,7 +40,11 @@ struct KernelProfile {
 struct Profile {
   std::vector<KernelProfile> kernels;  // the slowest first
   double us = 0;                       // the median run, and ...
-  double kernels_us = 0;               // ... the sum of the kernels'
+  double kernels_us = 0;               // ... the sum of the rows
+  // The rest of the run: waits for threads that other processes held up, and the time between kernels. The rows and
+  // this one add up to total_us().
+  double waiting_us = 0;
+  double total_us() const { return kernels_us + waiting_us; }
   int64_t runs = 0;
   std::vector<runtime::StepTime> last, before;  // the steps of the last run, and of the one before
 };

@@ -40,4 +40,26 @@ Result<Type> infer(const OpDef& def, const Attrs& attrs, const Types& inputs) {
   return type;
 }
 
+std::optional<Types> quantization_parameters(const OpDef& def, const Attrs& attrs, const Types& inputs) {
+  constexpr size_t most = 8;
+  std::vector<size_t> open;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i]) {
+      if (def.inputs[i].is_tuple) return {};
+      open.push_back(i);
+    }
+  if (!starts_with(def.name, "qnn.") || open.empty() || open.size() > most) return {};
+  const Type candidates[] = {ir::tensor_type({}, DType::float32()), ir::tensor_type({}, DType::int32())};
+  std::optional<Types> found;
+  for (size_t choice = 0; choice < size_t{1} << open.size(); ++choice) {
+    Types tried = inputs;
+    for (size_t i = 0; i < open.size(); ++i) tried[open[i]] = candidates[choice >> i & 1];
+    Assumptions assumed;
+    if (!infer(def, attrs, tried)) continue;
+    if (found) return {};
+    found = std::move(tried);
+  }
+  return found;
+}
+
 }  // namespace relay::op

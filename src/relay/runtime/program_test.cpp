@@ -44,10 +44,11 @@ TEST(Program, BindsVariablesAndChecksTheRest) {
   Result<std::vector<int64_t>> bound = bind_variables(p->graph(), good);
   ASSERT_TRUE(bound);
   EXPECT_EQ(*bound, (std::vector<int64_t>{3, 4}));
-  EXPECT_EQ(render(bind_variables(p->graph(), bad).errors()),
-            "error[R0601]: input `y`: dimension 1 is 5, but it must be 4 (n)\n  note: `n` is 4, from dimension 1 of "
-            "input `x`\n"
-            "  help: give `y` the shape (m, n), or compile the model for other shapes\n");
+  EXPECT_EQ(
+      render(bind_variables(p->graph(), bad).errors()),
+      "error[R0601]: input `y`: dimension 1 is 5, but it must be 4 (n)\n  note: the array has the shape (3, 5), and "
+      "the input (m, n)\n  note: `n` is 4, from dimension 1 of input `x`\n"
+      "  help: give `y` the shape (m, n), or compile the model for other shapes\n");
   EXPECT_EQ(bind_variables(p->graph(), rank).errors()[0].message, "input `x` has 1 dimension, but it must have 2");
 }
 

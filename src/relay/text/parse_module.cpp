@@ -329,8 +329,19 @@ static std::shared_ptr<const Source> source_of(std::string text) {
   return std::make_shared<const Source>(Source{"<text>", std::move(text)});
 }
 
-// Places are 32-bit offsets, in bytes.
-static Status check_size(const Source& source) {
+// Checks the encoding and the size: places are 32-bit offsets, in bytes.
+static Status check_text(const Source& source) {
+  const std::string_view text = source.text;
+  const char* encoding = starts_with(text, "\xef\xbb\xbf")                                ? "a byte-order mark"
+                         : starts_with(text, "\xff\xfe") || starts_with(text, "\xfe\xff") ? "the mark of UTF-16"
+                                                                                          : nullptr;
+  if (encoding)
+    return Diagnostic{DiagnosticKind::syntax,
+                      format("{} begins with {}", source.name, encoding),
+                      {},
+                      {},
+                      {},
+                      "save the text as UTF-8 without a byte-order mark"};
   if (source.text.size() < (size_t{1} << 32) - 16) return ok();
   return Diagnostic{DiagnosticKind::limit_exceeded,
                     format("{} is larger than 4 GiB", source.name),
@@ -341,14 +352,14 @@ static Status check_size(const Source& source) {
 }
 
 Result<Module> parse(std::shared_ptr<const Source> source, const ParseOptions& options) {
-  RELAY_RETURN_IF_ERROR(check_size(*source));
+  RELAY_RETURN_IF_ERROR(check_text(*source));
   return Parser(std::move(source), options).parse_module();
 }
 Result<Module> parse(std::string text, const ParseOptions& options) {
   return parse(source_of(std::move(text)), options);
 }
 Result<Expr> parse_expr(std::shared_ptr<const Source> source, const ParseOptions& options) {
-  RELAY_RETURN_IF_ERROR(check_size(*source));
+  RELAY_RETURN_IF_ERROR(check_text(*source));
   return Parser(std::move(source), options).parse_expr();
 }
 Result<Expr> parse_expr(std::string text, const ParseOptions& options) {

@@ -282,6 +282,30 @@ void Inference::retry_pending() {
   }
 }
 
+// Scales and zero points of quantised tensors whose types nothing says are single values.
+void Inference::assume_parameters() {
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const Pending& p : std::vector<Pending>(pending_)) {
+      if (p.e->kind != ExprKind::Call) continue;
+      const Call* call = static_cast<const Call*>(p.e);
+      const Op* op = as<Op>(call->callee);
+      Types known;
+      for (const Expr& arg : call->args) {
+        const Type type = unifier_.deep(type_of(arg));
+        known.push_back(as<HoleType>(type) ? nullptr : type);
+      }
+      if (std::any_of(known.begin(), known.end(), [&](const Type& t) { return t && !unifier_.is_complete(t); }))
+        continue;
+      const std::optional<Types> assumed = op::quantization_parameters(*op->def, call->attrs, known);
+      for (size_t i = 0; assumed && i < known.size(); ++i)
+        if (!known[i] && unifier_.unify(type_of(call->args[i]), (*assumed)[i])) progress = true;
+      if (progress) break;
+    }
+    if (progress) retry_pending();
+  }
+}
+
 // fn [A](A, List[A]) -> List[A], as defined in the module: another node of the same name may have other type variables.
 Type Inference::constructor_type(const Constructor* constructor) {
   Types params, inputs = constructor->inputs;

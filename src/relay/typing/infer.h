@@ -67,6 +67,7 @@ class Inference {
   bool complete_inputs(const ir::Call* call, const ir::Op* op, Types& inputs);
   bool try_operator(const ir::Call* call, const ir::Op* op, const Type& result);  // false: inputs not known yet
   void retry_pending();
+  void assume_parameters();
   void note_agreements(const ir::Call* call, const ir::Op* op, const std::vector<op::Condition>& assumed);
   Type global_type(const ir::GlobalVar* global);
   Type constructor_type(const ir::Constructor* constructor);

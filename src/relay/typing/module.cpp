@@ -119,6 +119,7 @@ Type Inference::infer_root(const Expr& root) {
 
 bool Inference::finish() {
   retry_pending();
+  assume_parameters();
   if (!unifier_.settle())
     report(DiagnosticKind::type_mismatch, unifier_.conflict(), {},
            "annotate the parameters and results with their types");

@@ -41,7 +41,7 @@ def test_run_says_what_ran_where(dense_file):
     assert done.returncode == 0
     assert "float32[1, 8]" in done.stdout
     last = done.stderr.strip().splitlines()[-1]
-    assert re.search(r"relay: \d+ kernels? .* on .*threads?.*compile .*run ", last), last
+    assert re.search(r"relay: \d+ groups?, \d+ kernels? .* on .*threads?.*compile .*run ", last), last
     assert "`x` is not given: random" in done.stderr and "dimension `n` is not given: 1" in done.stderr
 
 

@@ -6,6 +6,8 @@ Sizes stay numbers (int), so nothing else is affected.
 
 from __future__ import annotations
 
+import numpy as np
+
 from relay import (
     Attrs,
     Clause,
@@ -100,7 +102,11 @@ _with_attr, _function_attrs, _module_attrs = Function.with_attr, Function.attrs.
 
 
 def _number(value):
-    """Returns an int, or a list of ints, with .value."""
+    """Returns whole numbers and lists of them with .value, and arrays in dictionaries with numpy()."""
+    if isinstance(value, dict):
+        return {key: _number(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.view(NDArray)
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
@@ -152,11 +158,21 @@ def _module_astext(self, show_meta_data=True, annotate=None, *, types=None, **op
 
 def _as_text(text, self, show_meta_data, annotate, types, **options) -> str:
     types = annotate is None if types is None else types
+    if types and annotate is None and spans.has_named(self):
+        annotate = _type_and_place
     out = text(self, show_meta_data, annotate, types=types, **options)
     if show_meta_data:
         return out
     head = "" if out.startswith("#[version") or options.get("version") is False else '#[version = "0.0.5"]\n'
     return head + out + (_OMITTED if "meta[relay.Constant]" in out else "")
+
+
+def _type_and_place(expr: Expr) -> str:
+    """The comment behind an expression: /* ty=Tensor[(2), float32] span=net.py:3:1 */"""
+    place = spans.named(expr)
+    parts = [f"ty={expr._checked_type_}"] if expr._checked_type_ is not None else []
+    parts += [f"span={place}"] if place else []
+    return f" /* {' '.join(parts)} */" if parts else ""
 
 
 def _texts() -> None:

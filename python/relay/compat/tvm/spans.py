@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from relay import Expr
+from relay import Expr, IRModule
 from relay import Span as _Span
+from relay.analysis import post_order_visit
 
 _of_expr, _name = Expr.span.fget, _Span.source_name.fget
 # A line of Python code, which is recorded if no other place is given.
@@ -54,6 +55,26 @@ def given(expr: Expr):
     """Returns the place that a text, an importer or a caller set, or None if only the Python line is known."""
     span = _of_expr(expr)
     return None if span is None or _IMPLICIT.search(_name(span)) else span
+
+
+# Matches the name of a span of parsed text, which ends in its place.
+_OF_TEXT = re.compile(r":\d+:\d+\Z")
+
+
+def named(expr: Expr) -> str:
+    """The place that an importer or a caller gave, as text: "net.py:1:2"; empty of nodes of a text and of others."""
+    span = given(expr)
+    text = "" if span is None or isinstance(span, SequentialSpan) else repr(span)
+    return "" if _OF_TEXT.search(text) else re.sub(r"-\d+:\d+\Z", "", text)
+
+
+def has_named(program) -> bool:
+    """True if an expression of a module, or in an expression, has such a place."""
+    found = []
+    functions = program.functions.values() if isinstance(program, IRModule) else [program]
+    for function in functions:
+        post_order_visit(function, lambda expr: found.append(expr) if not found and named(expr) else None)
+    return bool(found)
 
 
 def only_given() -> None:

@@ -23,6 +23,15 @@ class Target:
             words = [target["kind"]] + [f"-{key}={value}" for key, value in target.items() if key != "kind"]
             target = " ".join(words)
         self._text = str(target)
+        given = getattr(target, "host", None) if host is None else host
+        self.host: Target | None = given if given is None or isinstance(given, Target) else Target(given)
+
+    def with_host(self, host) -> Target:
+        """The same target with this one for the code around its kernels, which is the processor's here too."""
+        return Target(self, host)
+
+    # The largest number of arguments of a kernel, -1 if unlimited. Scripts read it for devices with a limit.
+    max_function_args = -1
 
     @property
     def kind(self) -> _Kind:

@@ -73,7 +73,35 @@ def _batch_to_space_nd(data, block_shape, crops):
     return op_call("nn.batch_to_space_nd", [data], block_shape=block_shape, crops=crops)
 
 
+def _conv2d_nchwc(operator: str):
+    """The operator under the name that Python's users know."""
+
+    def conv2d(
+        data,
+        kernel,
+        strides=(1, 1),
+        padding=(0, 0),
+        dilation=(1, 1),
+        groups=1,
+        channels=None,
+        kernel_size=None,
+        data_layout="NCHW8c",
+        kernel_layout="OIHW",
+        out_layout="",
+        out_dtype="",
+    ):
+        attributes = {"strides": strides, "padding": padding, "dilation": dilation, "groups": groups}
+        attributes |= {"channels": channels, "kernel_size": kernel_size, "data_layout": data_layout}
+        attributes |= {"kernel_layout": kernel_layout, "out_layout": out_layout, "out_dtype": out_dtype}
+        return op_call(operator, [data, kernel], **attributes)
+
+    conv2d.__doc__ = f"{operator}, with Python's name and defaults."
+    return conv2d
+
+
 FUNCTIONS = {
+    "nn.contrib_conv2d_nchwc": _conv2d_nchwc("nn.contrib_conv2d_NCHWc"),
+    "nn.contrib_depthwise_conv2d_nchwc": _conv2d_nchwc("nn.contrib_depthwise_conv2d_NCHWc"),
     "nn.batch_matmul": _batch_matmul,
     "nn.batch_norm": _batch_norm,
     "nn.batch_to_space_nd": _batch_to_space_nd,

@@ -81,16 +81,42 @@ static Result<std::vector<Tensor>> tensors_of_result(const runtime::Value& value
   return input::tensors_of(values);
 }
 
+// The first result whose shape differs from ours, as text; empty if all agree.
+static std::string other_shape(const std::vector<Tensor>& theirs, const std::vector<Tensor>& ours) {
+  if (theirs.size() != ours.size())
+    return format("{}, not {}", plural(static_cast<int64_t>(theirs.size()), "result", "results"), ours.size());
+  for (size_t i = 0; i < ours.size(); ++i)
+    if (theirs[i].shape() != ours[i].shape())
+      return format("result {} of shape ({}), not ({})", i, join(theirs[i].shape(), ", "), join(ours[i].shape(), ", "));
+  return "";
+}
+
+// A program of PyTorch beside a model may be another one, such as one for another batch.
+static Diagnostic another_program(const std::string& model, const std::string& shape) {
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("{} is another network than {}: it gives {}", measure::torch_program(model), model, shape),
+                    {},
+                    {},
+                    {},
+                    "export both from the same module with the same example inputs, or leave PyTorch out"};
+}
+
 // The evaluator does about ten million operations per second; this limits it to a few seconds.
 static constexpr double max_evaluated_flops = 5e7;
 
 static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptions& options, const driver::Model& model,
                                                                 double flops, const input::Inputs& inputs,
-                                                                const std::vector<Tensor>& tensors) {
+                                                                const Subject& subject) {
+  const std::vector<Tensor>&tensors = subject.inputs, &ours = subject.outputs;
   if (std::filesystem::exists(measure::torch_program(options.model))) {
     Result<measure::ExternalEngine> torch = measure::ExternalEngine::start(
         {measure::float64_engine, options.model, runtime::ThreadPool::global().size(), options.program}, tensors);
-    if (torch) return std::optional(torch->outputs());
+    if (torch) {
+      const std::string other = other_shape(torch->outputs(), ours);
+      if (other.empty()) return std::optional(torch->outputs());
+      say(format("errors are not measured: {}", another_program(options.model, other).message));
+      return std::optional<std::vector<Tensor>>();
+    }
     say(format("errors are not measured: {}", torch.errors()[0].message));
     return std::optional<std::vector<Tensor>>();
   }
@@ -170,6 +196,9 @@ static Result<Measured> measure(const BenchOptions& options, const Subject& subj
     touch_memory(options.model);
     RELAY_ASSIGN(measure::ExternalEngine other,
                  measure::ExternalEngine::start({engine, options.model, threads, options.program}, subject.inputs));
+    if (const std::string differs = other_shape(other.outputs(), subject.outputs);
+        !differs.empty() && starts_with(engine, "torch"))
+      return another_program(options.model, differs);
     add({.name = engine,
          .version = other.version(),
          .times = {},
@@ -276,7 +305,10 @@ static void print(const std::vector<Measured>& all) {
 
 static Status bench(const BenchOptions& options, const driver::Model& model,
                     const std::vector<std::string>& input_shapes) {
-  if (!options.vs.empty() && model.form != driver::ModelForm::Onnx)
+  const bool only_torch = std::all_of(options.vs.begin(), options.vs.end(),
+                                      [](const std::string& engine) { return starts_with(engine, "torch"); });
+  if (!options.vs.empty() && model.form != driver::ModelForm::Onnx &&
+      !(model.form == driver::ModelForm::PyTorch && only_torch))
     return Diagnostic{DiagnosticKind::bad_option,
                       format("other engines read ONNX models only, not this {}", name(model.form)),
                       {},
@@ -321,7 +353,7 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
   if (!options.vs.empty()) {
     double flops = 0;
     for (const driver::GroupReport& group : report.groups) flops += group.flops;
-    RELAY_ASSIGN(subject.exact, exact_results(options, model, flops, inputs, subject.inputs));
+    RELAY_ASSIGN(subject.exact, exact_results(options, model, flops, inputs, subject));
   }
 
   std::vector<Measured> all;
@@ -397,7 +429,7 @@ static Status bench_random_net(BenchOptions options) {
 }
 
 void add_bench(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, by itself or beside other engines",
+  CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, alone or next to other engines",
                             "  relay bench model.onnx\n"
                             "  relay bench model.onnx --vs onnxruntime,openvino --threads 1,2\n"
                             "  relay bench model.onnx --vs torch,torch-compile     with model.pt2 beside it\n"
@@ -408,16 +440,16 @@ void add_bench(CLI::App& app, Chosen& chosen) {
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
   verb->remove_option(verb->get_option("--threads"));
-  verb->add_option("--threads", options->thread_counts, "Thread counts to measure, as 1,2; 0: all cores")
+  verb->add_option("--threads", options->thread_counts, "Numbers of threads to measure, such as 1,2; 0: all cores")
       ->delimiter(',')
       ->check(CLI::Range(0, 1024));
-  verb->add_option("--vs", options->vs, format("Engines to measure beside: {}", join(measure::external_engines, ", ")))
+  verb->add_option("--vs", options->vs, format("Other engines to measure: {}", join(measure::external_engines, ", ")))
       ->delimiter(',')
       ->check(CLI::IsMember(measure::external_engines));
-  verb->add_option("--time", options->seconds, "Seconds to measure, for each thread count")
+  verb->add_option("--time", options->seconds, "Seconds to measure, for each number of threads")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
-  verb->add_option("--input", options->inputs, "As for `relay run`")->type_name("NAME=WHAT");
+  verb->add_option("--input", options->inputs, "Value of an input, as for `relay run`")->type_name("NAME=WHAT");
   verb->add_flag("--json", options->json, "Print the figures as JSON");
   verb->get_option("MODEL")->required(false);
   CLI::Option* random = verb->add_option("--random-net", options->random_net, "Measure a random network instead");

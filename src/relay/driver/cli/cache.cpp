@@ -86,23 +86,23 @@ static Status prune(const CacheOptions& options) {
 
 void add_cache(CLI::App& app, Chosen& chosen) {
   CLI::App* verb =
-      add_verb(app, "cache", "List compiled models that are kept on disk, or remove some",
+      add_verb(app, "cache", "List the compiled models that are kept on disk, or remove some",
                "  relay cache ls\n"
                "  relay cache prune --max-size 1G\n"
                "  relay cache prune --max-size 0        all of them\n"
                "`relay run`, and relay.compile(path, cache=True) in Python, look here first. A model is found by the\n"
                "contents of its files, the options and the version of the compiler. RELAY_CACHE names the folder\n"
-               "(without: relay/ in XDG_CACHE_HOME or ~/.cache) or is 'off'; RELAY_CACHE_SIZE is the most it takes\n"
-               "(8G): what was not used for longest goes first.");
+               "(without: relay/ in XDG_CACHE_HOME or ~/.cache) or is 'off'; RELAY_CACHE_SIZE is the largest size\n"
+               "(8G): the least recently used models are removed first.");
   std::shared_ptr<CacheOptions> options = std::make_shared<CacheOptions>();
   verb->require_subcommand(1);
-  CLI::App* ls = verb->add_subcommand("ls", "What there is, the last used first");
+  CLI::App* ls = verb->add_subcommand("ls", "List the models, the most recently used first");
   ls->add_flag("--json", options->json, "Print the list as JSON");
   ls->callback([options, &chosen] { chosen.run = [options] { return list(*options); }; });
-  CLI::App* remove = verb->add_subcommand("prune", "Remove what was not used for longest");
-  remove->add_option("--max-size", options->max_size, "Until the rest takes at most this: 500M, 2G, 0")
+  CLI::App* remove = verb->add_subcommand("prune", "Remove the least recently used models");
+  remove->add_option("--max-size", options->max_size, "Remove models until the rest takes at most this: 500M, 2G, 0")
       ->type_name("SIZE");
-  remove->add_option("--unused", options->unused_days, "And what was not used for so many days")->type_name("DAYS");
+  remove->add_option("--unused", options->unused_days, "Also remove models unused for DAYS days")->type_name("DAYS");
   remove->callback([options, &chosen] { chosen.run = [options] { return prune(*options); }; });
 }
 

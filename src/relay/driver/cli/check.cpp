@@ -100,8 +100,8 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     return out;
   }
   out.entry_checks = entry_checks(*compiled->built.program);
-  out.groups = compiled->report.groups.size();
-  for (const lower::LoweredFunction& function : compiled->lowered) out.kernels += function.kernels.size();
+  const driver::Counts counts = driver::counts_of(compiled->report);
+  out.groups = static_cast<size_t>(counts.groups), out.kernels = static_cast<size_t>(counts.kernels);
   return out;
 }
 
@@ -173,7 +173,7 @@ static Status check(const CheckOptions& options, int& failure) {
 
 void add_check(CLI::App& app, Chosen& chosen) {
   CLI::App* verb =
-      add_verb(app, "check", "Say what stands in the way of a model, all of it at once",
+      add_verb(app, "check", "Report every problem that keeps a model from being compiled",
                "  relay check model.onnx\n  relay check model.onnx --json | jq .problems\n"
                "Exit status: 0 when nothing stands in the way, 3 when the model is right and Relay cannot\n"
                "do it (yet), 1 when the model is malformed or another thing is wrong. A text without @main is a\n"

@@ -4,12 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 
 #include "relay/base/output_file.h"
 #include "relay/driver/cli/tree.h"
+#include "relay/driver/load.h"
 #include "relay/driver/version.h"
+#include "relay/input/files.h"
+#include "relay/input/python.h"
 
 namespace relay::cli {
 
@@ -27,15 +32,16 @@ CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char
 }
 
 static const char* const about =
-    "relay: a compiler for deep-learning models. MODEL is an ONNX file (.onnx), a Relay program (.relay)\n"
-    "or, where it says so, a compiled artifact; /dev/stdin is what comes through a pipe.";
+    "relay: a compiler for deep-learning models. MODEL is an ONNX file (.onnx), a Relay program\n"
+    "(.relay), a model of PyTorch (.pt2, or TorchScript; Python reads it) or, where it says so, a compiled artifact.\n"
+    "/dev/stdin is what comes through a pipe.";
 static const char* const first_steps =
     "First steps:\n"
     "  relay run model.onnx                       compile it for this machine and run it on random inputs\n"
-    "  relay bench model.onnx --vs onnxruntime    how fast, beside another engine\n"
-    "  relay check model.onnx                     what stands in the way of a model, all of it at once\n"
+    "  relay bench model.onnx --vs onnxruntime    how fast it runs, next to another engine\n"
+    "  relay check model.onnx                     every problem of a model, at once\n"
     "  relay opt model.onnx --emit schedule       what the compiler decided for every kernel\n"
-    "  relay run --help                           more on one verb";
+    "  relay run --help                           the options of one verb";
 
 static const char* const own_options[] = {"-q", "--quiet"};
 
@@ -74,12 +80,45 @@ static Diagnostic misunderstood(const CLI::ParseError& e, const CLI::App& app, c
   return d;
 }
 
+// A model of PyTorch is read by Python: the same command line goes on there, in place of this process.
+static Status continue_in_python(int argc, const char* const* argv, const CLI::App& app) {
+  if (driver::has_pytorch_importer()) return ok();
+  for (const CLI::App* verb : app.get_subcommands()) {
+    const CLI::Option* model = verb->get_option_no_throw("MODEL");
+    if (!model || model->empty()) continue;
+    const std::string path = model->as<std::string>();
+    const Result<driver::ModelForm> form = input::is_pipe(path) ? driver::ModelForm::Relay : driver::form_of(path);
+    if (!form || *form != driver::ModelForm::PyTorch) continue;
+    const std::vector<std::string> interpreters = input::python_interpreters(argv[0]);
+    const std::optional<std::string> python = input::python_with(interpreters, {"relay", "torch"});
+    if (!python)
+      return Diagnostic{
+          DiagnosticKind::bad_option,
+          format("{} is a model of PyTorch, and no Python with the packages relay and torch was found", path),
+          {},
+          {},
+          {format("tried: {}", join(interpreters, ", "))},
+          "name one with RELAY_PYTHON=/path/to/python, or export the model to ONNX with torch.onnx.export"};
+    std::vector<const char*> words{python->c_str(), "-m", "relay"};
+    words.insert(words.end(), argv + 1, argv + argc);
+    words.push_back(nullptr);
+    execvp(words[0], const_cast<char* const*>(words.data()));
+    return Diagnostic{DiagnosticKind::file_not_found,
+                      format("{} cannot be started: {}", *python, std::strerror(errno)),
+                      {},
+                      {},
+                      {},
+                      "name another interpreter with RELAY_PYTHON=/path/to/python"};
+  }
+  return ok();
+}
+
 static int parse_and_run(int argc, const char* const* argv, const Planted& planted) {
   CLI::App app(about, "relay");
   app.footer(first_steps);
   app.set_version_flag("--version", std::string("relay ") + version, "Print the version");
   bool quiet = false;
-  app.add_flag("-q,--quiet", quiet, "Say nothing on stderr but errors");
+  app.add_flag("-q,--quiet", quiet, "Print only errors on stderr");
   app.require_subcommand(1);
   app.fallthrough();
   Chosen chosen;
@@ -104,6 +143,10 @@ static int parse_and_run(int argc, const char* const* argv, const Planted& plant
     return 2;
   }
   set_quiet(quiet);
+  if (Status here = continue_in_python(argc, argv, app); !here) {
+    show(here.errors());
+    return 1;
+  }
   Status status = chosen.run();
   std::cout.flush();
   if (!status) {

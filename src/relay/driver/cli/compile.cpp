@@ -13,7 +13,7 @@ namespace relay::cli {
 
 namespace {
 struct CompileVerbOptions : ModelOptions {
-  std::string output, emit = "artifact";
+  std::string output, emit;  // emit: empty if the name of the output decides
   bool aot = false, json = false;
 };
 }  // namespace
@@ -24,8 +24,11 @@ static std::string size_of(const std::string& path) {
   return ", " + bytes_text(about.st_size);
 }
 
-static Status compile_to_file(const CompileVerbOptions& options) {
+static Status compile_to_file(CompileVerbOptions options) {
   RELAY_RETURN_IF_ERROR(check_output_file(options.output));
+  const driver::FileForm form =
+      options.emit.empty() ? driver::form_for(options.output) : *driver::file_form(options.emit);
+  options.emit = driver::name(form);
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
@@ -45,10 +48,6 @@ static Status compile_to_file(const CompileVerbOptions& options) {
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
   progress.reset();
   say_notes(compiled.report);
-  driver::FileForm form = options.emit == "so"    ? driver::FileForm::SharedLibrary
-                          : options.emit == "obj" ? driver::FileForm::Object
-                          : options.emit == "c"   ? driver::FileForm::CSource
-                                                  : driver::FileForm::Artifact;
   double begin = measure::now();
   progress.emplace(format("compiling {}", options.model));  // the machine code
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));
@@ -70,14 +69,14 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       "  relay compile model.onnx -o model.rart --target haswell\n"
       "  relay compile tree.relay -o tree.rart --aot         functions as machine code: runs without the virtual "
       "machine\n"
-      "  relay compile model.onnx -o kernels.o --emit obj    the kernels alone");
+      "  relay compile model.onnx -o kernels.o               the kernels alone");
   std::shared_ptr<CompileVerbOptions> options = std::make_shared<CompileVerbOptions>();
   add_model(*verb, *options);
   add_compile_options(*verb, *options);
-  verb->add_option("-o,--output", options->output, "The file to write")->required()->type_name("FILE");
+  verb->add_option("-o,--output", options->output, "File to write")->required()->type_name("FILE");
   verb->add_option("--emit", options->emit,
-                   "artifact: program, kernels and weights; so, obj, c: the kernels alone, c as C99")
-      ->capture_default_str()
+                   "What to write. artifact: program, kernels and weights; so, obj, c: the kernels alone, c as C99. "
+                   "Default: by the file's name, so for .so, obj for .o, c for .c, else artifact")
       ->check(CLI::IsMember({"artifact", "so", "obj", "c"}));
   verb->add_flag("--aot", options->aot,
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (a model "

@@ -127,13 +127,14 @@ static Status doctor(const DoctorOptions& options) {
 }
 
 void add_doctor(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "doctor", "Say what this machine is, measured beside what the compiler believes",
-                            "  relay doctor\n  relay doctor --target native,-avx512f --quick\n"
-                            "  relay doctor --calibrate    measure, and compile for what was measured from now on");
+  CLI::App* verb =
+      add_verb(app, "doctor", "Describe this machine, and measure it against the compiler's description of it",
+               "  relay doctor\n  relay doctor --target native,-avx512f --quick\n"
+               "  relay doctor --calibrate    measure, and compile for what was measured from now on");
   std::shared_ptr<DoctorOptions> options = std::make_shared<DoctorOptions>();
-  verb->add_option("--target", options->target, "The description to look at")->capture_default_str();
-  verb->add_flag("--quick", options->quick, "Measure nothing");
-  verb->add_flag("--calibrate", options->calibrate, "Measure this machine, and keep the figures for target native")
+  verb->add_option("--target", options->target, "The description to compare with")->capture_default_str();
+  verb->add_flag("--quick", options->quick, "Only describe, without measuring");
+  verb->add_flag("--calibrate", options->calibrate, "Measure this machine and keep the figures for the target native")
       ->excludes("--target", "--quick");
   verb->callback([options, &chosen] { chosen.run = [options] { return doctor(*options); }; });
 }

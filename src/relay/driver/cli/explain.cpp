@@ -35,10 +35,10 @@ static Status explain(const std::optional<std::string>& code) {
 }
 
 void add_explain(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "explain", "What a diagnostic's code means, with an example and the way out",
+  CLI::App* verb = add_verb(app, "explain", "Explain a diagnostic's code, with an example and a way out",
                             "  relay explain R0302\n  relay explain");
   auto code = std::make_shared<std::optional<std::string>>();
-  verb->add_option("CODE", *code, "Code or name, as in error[R0302]; without: all of them in short");
+  verb->add_option("CODE", *code, "The code or name, as in error[R0302] (default: list all)");
   verb->callback([code, &chosen] { chosen.run = [code] { return explain(*code); }; });
 }
 

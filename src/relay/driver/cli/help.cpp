@@ -25,10 +25,10 @@ void add_help(CLI::App& app, Chosen& chosen) {
     std::vector<std::string> words;
     bool man = false;
   };
-  CLI::App* verb = add_verb(app, "help", "More on one verb: the same as relay VERB --help",
+  CLI::App* verb = add_verb(app, "help", "Print the help of a verb, as relay VERB --help does",
                             "  relay help run\n  relay help cache prune\n  relay help --man | man -l -");
   std::shared_ptr<Options> options = std::make_shared<Options>();
-  verb->add_option("VERB", options->words, "The verb; without: all of them in short");
+  verb->add_option("VERB", options->words, "The verb (default: list all)");
   verb->add_flag("--man", options->man, "Print the man page, relay(1)");
   verb->callback(
       [options, &app, &chosen] { chosen.run = [options, &app] { return help(app, options->words, options->man); }; });

@@ -184,15 +184,16 @@ static Status inspect(const InspectOptions& options) {
 }
 
 void add_inspect(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "inspect", "What a compiled model takes, gives and holds in memory",
+  CLI::App* verb = add_verb(app, "inspect", "Show the inputs, the outputs and the memory of a compiled model",
                             "  relay inspect model.onnx --memory\n"
                             "  relay inspect model.rart --json");
   std::shared_ptr<InspectOptions> options = std::make_shared<InspectOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
-  verb->add_flag("--memory", options->memory, "Every array of the arena: where it lies, and from which step to which");
+  verb->add_flag("--memory", options->memory,
+                 "List every array of the arena, with its place and its first and last step");
   verb->add_flag("--constants", options->constants,
-                 "Every constant: its bytes, form and readers, and why it has a second form");
+                 "List every constant, with its size, form and readers, and the reason for a second form");
   verb->add_flag("--json", options->json, "Print everything as JSON");
   verb->callback([options, &chosen] { chosen.run = [options] { return inspect(*options); }; });
 }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
 #include "relay/input/files.h"
 #include "relay/measure/calibration.h"
@@ -13,37 +14,38 @@ void add_model(CLI::App& verb, ModelOptions& options, const char* what) {
   verb.add_option("--shape", options.shapes, "Shape of an input: NAME=1,3,224,224 (repeat for more)")
       ->type_name("NAME=DIMS");
   verb.add_option("--import-limit", options.import_limits,
-                  "Another limit on what the import of an ONNX file may make of it: calls, nodes or constants (bytes); "
-                  "docs/security.md has the usual ones")
+                  "Limit of the import of an ONNX file: calls, nodes or constants (bytes); "
+                  "docs/security.md lists the defaults")
       ->type_name("NAME=N");
 }
 
 void add_compile_options(CLI::App& verb, ModelOptions& options) {
   verb.add_option("--target", options.target,
-                  "Processor, features to add or leave out: native, zen4, native,-avx512f, "
+                  "Processor, with features to add or leave out: native, zen4, native,-avx512f, "
                   "neoverse-n1, rv64gcv")
       ->capture_default_str();
-  verb.add_option("--threads", options.threads, "Threads; 0: the cores this process may use")
+  verb.add_option("--threads", options.threads, "Number of threads; 0: all cores that this process may use")
       ->capture_default_str()
       ->check(CLI::Range(0, 1024));
-  verb.add_option("-O,--opt-level", options.opt_level, "0: as written, 1: fused, 2: rewritten, 3: more compile time")
+  verb.add_option("-O,--opt-level", options.opt_level,
+                  "0: as written, 1: fused, 2: rewritten, 3: rewritten with more compile time")
       ->capture_default_str()
       ->check(CLI::Range(0, driver::max_opt_level));
   verb.add_option("--mode", options.mode,
-                  "What batch_norm and dropout mean: inference, or training (statistics and masks of the batch)")
+                  "Meaning of batch_norm and dropout: inference, or training (statistics and masks of the batch)")
       ->capture_default_str();
   verb.add_option("--numerics", options.numerics, "Arithmetic class: fp32, or fast (no check for infinities and NaN)")
       ->capture_default_str();
   verb.add_option("--schedule", options.schedules,
-                  "Schedule text for a group, as `relay opt --emit schedule` prints it: GROUP=FILE")
-      ->type_name("GROUP=FILE");
+                  "Schedule for a group, which is a name or a number, or without GROUP= for all groups: a file as "
+                  "`relay opt --emit schedule` prints it (repeat for more)")
+      ->type_name("[GROUP=]FILE");
   verb.add_option("--external", options.external,
-                  "Give parts of the program to another compiler first: dnnl, which is oneDNN")
+                  "Compiler that takes parts of the program first: dnnl, which is oneDNN")
       ->type_name("COMPILER");
   verb.add_flag("--no-batch-calls", options.no_batch_calls,
-                "Run every call of a program's segments by itself, none together with others");
-  verb.add_flag("--strict", options.strict,
-                "Refuse a program for which a schedule rule fails, where a slower schedule would do");
+                "Run each call of a segment by itself, instead of several calls at once");
+  verb.add_flag("--strict", options.strict, "Fail if a schedule rule fails, instead of using a slower schedule");
 }
 
 std::vector<std::string> given_compile_options(const CLI::App& verb) {
@@ -131,35 +133,31 @@ Result<driver::CompileOptions> compile_options(const ModelOptions& options,
   out.external = options.external;
   if (options.no_batch_calls) out.batch_calls = build::BatchCalls::Never;
   for (const std::string& text : options.schedules) {
-    size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Diagnostic{DiagnosticKind::bad_option,
-                        format("'{}' does not say which group the schedule is for", text),
-                        {},
-                        {},
-                        {},
-                        "write --schedule GROUP=FILE; `relay opt MODEL --emit schedule` lists the groups"};
-    RELAY_ASSIGN(out.schedules[text.substr(0, equals)], input::read_file(text.substr(equals + 1)));
+    const size_t equals = text.find('=');
+    RELAY_ASSIGN(std::string schedule, input::read_file(equals == text.npos ? text : text.substr(equals + 1)));
+    if (equals != text.npos) {
+      out.schedules[text.substr(0, equals)] = std::move(schedule);
+      continue;
+    }
+    RELAY_ASSIGN(const auto all, driver::schedules_of(schedule));
+    out.schedules.insert(all.begin(), all.end());
   }
   return out;
 }
 
 std::string summary(const driver::CompileReport& report) {
-  int64_t calls = 0, kernels = 0;
-  for (const driver::KernelReport& kernel : report.kernels) {
-    calls += kernel.calls;
-    if (kernel.calls > 0) ++kernels;
-  }
+  const auto [groups, kernels, calls] = driver::counts_of(report);
   std::string where =
       format("on {}{}, {}", driver::short_description(report.target),
              measure::is_calibrated(report.target) ? ", calibrated" : "", plural(report.threads, "thread", "threads"));
   if (!report.refusals.empty())
     where += format(", {} slower than it could be (see above)", plural(report.refusals.size(), "group", "groups"));
   if (report.functions == 0)
-    return format("{} ({}) {}", plural(kernels, "kernel", "kernels"), plural(calls, "call a run", "calls a run"),
-                  where);
-  return format("{}, {}, {} {}", plural(report.functions, "function", "functions"),
-                plural(report.segments, "segment", "segments"), plural(kernels, "kernel", "kernels"), where);
+    return format("{}, {} ({}) {}", plural(groups, "group", "groups"), plural(kernels, "kernel", "kernels"),
+                  plural(calls, "call a run", "calls a run"), where);
+  return format("{}, {}, {}, {} {}", plural(report.functions, "function", "functions"),
+                plural(report.segments, "segment", "segments"), plural(groups, "group", "groups"),
+                plural(kernels, "kernel", "kernels"), where);
 }
 
 const char* in_words(runtime::Executor executor) {

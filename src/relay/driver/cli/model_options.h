@@ -16,7 +16,7 @@ struct ModelOptions {
   int opt_level = driver::default_opt_level;
   std::string mode = driver::name(driver::Mode::Inference);
   std::string numerics = "fp32";
-  std::vector<std::string> schedules;  // GROUP=FILE
+  std::vector<std::string> schedules;  // [GROUP=]FILE
   std::string external;
   bool no_batch_calls = false;
   bool strict = false;

@@ -1,6 +1,7 @@
 // relay ops: lists the operators; shows the inputs, attributes, formula, types and constraints of one, by its examples.
 #include <iostream>
 
+#include "relay/base/suggest.h"
 #include "relay/driver/cli/cli.h"
 #include "relay/eval/examples.h"
 #include "relay/op/registry.h"
@@ -84,13 +85,13 @@ static Status ops(const std::optional<std::string>& name) {
   }
   const op::OpDef* def = op::find(*name);
   if (!def) {
-    std::optional<std::string> near = nearest(*name, names);
+    const std::string meant = did_you_mean(suggestions(*name, names, 3));
     return Diagnostic{DiagnosticKind::unknown_operator,
                       format("there is no operator '{}'", shortened(*name)),
                       {},
                       {},
                       {},
-                      near ? format("did you mean '{}'? `relay ops` lists all", *near) : "`relay ops` lists all"};
+                      format("{}{}`relay ops` lists all", meant, meant.empty() ? "" : " ")};
   }
   std::cout << format("{}: {}\n", def->name, def->doc);
   print_inputs(*def);
@@ -101,10 +102,10 @@ static Status ops(const std::optional<std::string>& name) {
 }
 
 void add_ops(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "ops", "The operators; of one, what it takes, computes and refuses",
-                            "  relay ops\n  relay ops nn.conv2d");
+  CLI::App* verb =
+      add_verb(app, "ops", "List the operators, or describe one of them", "  relay ops\n  relay ops nn.conv2d");
   auto name = std::make_shared<std::optional<std::string>>();
-  verb->add_option("NAME", *name, "An operator; without: all of them in short");
+  verb->add_option("NAME", *name, "The operator to describe (default: list all)");
   verb->callback([name, &chosen] { chosen.run = [name] { return ops(*name); }; });
 }
 

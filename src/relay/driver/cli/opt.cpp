@@ -259,10 +259,10 @@ void add_opt(CLI::App& app, Chosen& chosen) {
   verb->get_option("MODEL")->required(false);
   add_compile_options(*verb, *options);
   CLI::Option* passes =
-      verb->add_option("--passes", options->passes, "These passes in this order, instead of those of -O")
+      verb->add_option("--passes", options->passes, "Passes to run, in this order, instead of those of -O")
           ->type_name("A,B,C");
   verb->add_option("--pass-option", options->pass_options,
-                   "An option of one of the passes, fuse_ops.max_group=8; may be given again. --list-passes lists them")
+                   "Option of a pass, such as fuse_ops.max_group=8 (repeat for more); --list-passes lists them")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   verb->add_option("--emit", options->emit,
@@ -271,13 +271,14 @@ void add_opt(CLI::App& app, Chosen& chosen) {
       ->capture_default_str()
       ->check(CLI::IsMember({"relay", "te", "schedule", "loop", "c", "llvm", "asm", "program", "nodes"}));
   verb->add_flag("--functions", options->functions,
-                 "With --emit llvm or asm: functions as --aot compiles them, not kernels");
-  verb->add_option("--kernel", options->kernel, "One group or kernel, by name or number; without: all")
+                 "With --emit llvm or asm, print the functions as --aot compiles them, instead of kernels");
+  verb->add_option("--kernel", options->kernel, "Name or number of one group or kernel (default: all)")
       ->type_name("NAME|NUMBER");
   verb->add_option("-o,--output", options->output,
-                   "Write to this file; large weights of --emit relay go to FILE.safetensors beside it")
+                   "File to write; large weights of --emit relay go to FILE.safetensors next to it")
       ->type_name("FILE");
-  verb->add_flag("--list-passes", options->list_passes, "List the passes, their options and what -O runs");
+  verb->add_flag("--list-passes", options->list_passes,
+                 "List the passes, their options, and the passes of each -O level");
   verb->add_flag("--types", options->types, "Print the type of every expression");
   verb->add_flag("--each", options->each, "Print the program after every pass");
   verb->add_flag("--diff", options->diff, "Print the lines that each pass changed");
@@ -285,8 +286,7 @@ void add_opt(CLI::App& app, Chosen& chosen) {
   verb->add_option("--trace", options->trace,
                    "Write the program after each pass that changed it to this folder, and index.txt")
       ->type_name("FOLDER");
-  verb->add_flag("--inline-weights", options->inline_weights,
-                 "Write all weights into the text (a pipe gets them anyway)");
+  verb->add_flag("--inline-weights", options->inline_weights, "Write all weights into the text, as for a pipe");
   verb->callback([options, passes, &chosen] {
     options->has_passes = passes->count() > 0;
     chosen.run = [options] { return opt(*options); };

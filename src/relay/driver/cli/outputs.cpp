@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 
 #include "relay/base/output_file.h"
 #include "relay/base/printable.h"
@@ -40,6 +41,7 @@ static Status check_place(const std::string& path, bool exists) {
 Status check_output_file(const std::string& path) {
   struct stat about{};
   bool exists = stat(path.c_str(), &about) == 0;
+  if (path == "-") return refused(path, "this verb writes no file to stdout", "give the path of a file");
   if (path.ends_with('/') || (exists && S_ISDIR(about.st_mode)))
     return refused(path, "it is a folder", "give the path of a file");
   return check_place(path, exists);
@@ -61,8 +63,11 @@ static bool is_folder(const std::string& path) {
   return dot == std::string::npos;
 }
 
+bool is_stdout(const std::string& path) { return path == "-"; }
+
 Status check_outputs(const std::string& path) {
   if (path.ends_with(".npz") || path.ends_with(".npy") || path.ends_with(".txt")) return check_output_file(path);
+  if (is_stdout(path)) return ok();
   struct stat about{};
   bool exists = stat(path.c_str(), &about) == 0;
   if (exists && S_ISCHR(about.st_mode)) return ok();
@@ -99,6 +104,10 @@ Status write_outputs(const std::string& path, const input::NamedArrays& outputs)
     return Diagnostic{
         DiagnosticKind::bad_option,    format("{} results do not fit into one .npy file", outputs.size()), {}, {}, {},
         "give a file .npz or a folder"};
+  }
+  if (is_stdout(path)) {
+    std::cout << as_text(outputs);
+    return ok();
   }
   if (!is_folder(path)) return write_file(path, as_text(outputs));
   if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)

@@ -14,8 +14,9 @@ Status check_output_file(const std::string& path);
 Status make_folder(const std::string& path);
 
 // The argument of `relay run --output`: a .npz, .npy or .txt file, or a folder for .npy files (no extension, or a / at
-// the end).
+// the end), or - for text on stdout.
 Status check_outputs(const std::string& path);
+bool is_stdout(const std::string& path);
 Status write_outputs(const std::string& path, const input::NamedArrays& outputs);
 
 }  // namespace relay::cli

@@ -40,10 +40,12 @@ static void print(const measure::Profile& profile, const measure::Ceilings& c) {
                       "GFLOP/s", "GB/s", "% of ceiling");
   for (const measure::KernelProfile& k : profile.kernels)
     cli::print(format("{:>10.1f} {:>6.1f} {:>6} {:>8} {:>9} {:>8.1f} {:>14}  {}{}{}{}", k.us,
-                      100 * k.us / profile.kernels_us, k.calls, k.threads,
+                      100 * k.us / profile.total_us(), k.calls, k.threads,
                       k.flops > 0 ? format("{:.1f}", gflops(k)) : "-", gbps(k),
                       format("{} {:<6}", percent(k.share()), measure::name(k.bound)), k.name,
                       k.rule.empty() ? "" : ": ", k.rule, of_nodes(k.nodes)));
+  std::cout << format("{:>10.1f} {:>6.1f} {:>6} {:>8} {:>9} {:>8} {:>14}  waiting for threads and between kernels\n",
+                      profile.waiting_us, 100 * profile.waiting_us / profile.total_us(), "", "", "", "", "");
   double least = 0;
   for (const measure::KernelProfile& k : profile.kernels) least += k.min_us;
   std::cout << format("{:>10.1f} all kernels; a run takes {:.1f} us; at the ceilings it would take {:.1f}\n",
@@ -83,6 +85,7 @@ static void print_json(const measure::Profile& profile, const measure::Ceilings&
   Json out = {
       {"us", profile.us},
       {"kernels_us", profile.kernels_us},
+      {"waiting_us", profile.waiting_us},
       {"runs", profile.runs},
       {"ceilings",
        {{"fma_gflops", c.fma_gflops}, {"l2_gbps", c.l2_gbps}, {"l3_gbps", c.l3_gbps}, {"memory_gbps", c.memory_gbps}}},
@@ -124,13 +127,13 @@ static Status profile(const ProfileOptions& options) {
 }
 
 void add_profile(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "profile", "Where the time of a run goes, beside what this machine can do",
+  CLI::App* verb = add_verb(app, "profile", "Show the time of each kernel of a run, next to what this machine can do",
                             "  relay profile model.onnx --threads 1\n"
                             "  relay profile model.onnx --trace trace.json     for chrome://tracing");
   std::shared_ptr<ProfileOptions> options = std::make_shared<ProfileOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
-  verb->add_option("--input", options->inputs, "As for `relay run`")->type_name("NAME=WHAT");
+  verb->add_option("--input", options->inputs, "Value of an input, as for `relay run`")->type_name("NAME=WHAT");
   verb->add_option("--time", options->seconds, "Seconds to measure")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));

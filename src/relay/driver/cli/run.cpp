@@ -8,6 +8,7 @@
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/debug.h"
+#include "relay/driver/differences.h"
 #include "relay/driver/ready.h"
 #include "relay/input/files.h"
 #include "relay/input/values.h"
@@ -69,13 +70,6 @@ static void print_output(const std::string& name, const Tensor& value) {
   std::cout << (shown < count ? ", ...]\n" : "]\n");
 }
 
-static std::vector<std::string> output_names(const std::vector<std::string>& names, size_t count) {
-  std::vector<std::string> out;
-  for (size_t i = 0; i < count; ++i)
-    out.push_back(i < names.size() && !names[i].empty() ? names[i] : count == 1 ? "output" : format("output{}", i));
-  return out;
-}
-
 // The results of a run: tuples flattened, each with its name.
 static std::vector<runtime::Value> spread(const runtime::Value& result) {
   std::vector<runtime::Value> out, work{result};
@@ -98,7 +92,7 @@ static Status finish(const RunOptions& options, const std::vector<std::string>& 
   for (size_t i = 0; i < values.size(); ++i) {
     if (options.json) results.push_back(json_output(names[i], values[i]));
     if (values[i].is_tensor()) {
-      if (!options.json) print_output(names[i], values[i].tensor());
+      if (!options.json && !is_stdout(options.output)) print_output(names[i], values[i].tensor());
       outputs.emplace_back(names[i], values[i].tensor());
     } else if (!options.json) {
       std::cout << printable_line(shortened(names[i])) << ": " << printable_line(runtime::str(values[i], 100)) << "\n";
@@ -114,7 +108,8 @@ static Status finish(const RunOptions& options, const std::vector<std::string>& 
                plural(static_cast<int64_t>(values.size() - outputs.size()), "result is", "results are")));
   if (outputs.empty()) return ok();
   RELAY_RETURN_IF_ERROR(write_outputs(options.output, outputs));
-  say(format("wrote {} to {}", plural(static_cast<int64_t>(outputs.size()), "result", "results"), options.output));
+  if (!is_stdout(options.output))
+    say(format("wrote {} to {}", plural(static_cast<int64_t>(outputs.size()), "result", "results"), options.output));
   return ok();
 }
 
@@ -136,7 +131,7 @@ static Status run_debug(const RunOptions& options) {
   if (Result<runtime::Value> value = input::to_runtime(result, model.module)) {
     std::vector<runtime::Value> values = spread(*value);
     Json about = {{"model", options.model}, {"executor", "debug"}, {"read_ms", model.ms}, {"run_ms", ms}};
-    RELAY_RETURN_IF_ERROR(finish(options, output_names(model.output_names, values.size()), values, about));
+    RELAY_RETURN_IF_ERROR(finish(options, driver::result_names(model.output_names, values.size()), values, about));
   } else {
     std::cout << printable_line(eval::str(result)) << "\n";  // it contains a function
     if (!options.output.empty()) say("the result holds functions: nothing was written");
@@ -146,8 +141,15 @@ static Status run_debug(const RunOptions& options) {
   return ok();
 }
 
-// Checks that results do not overwrite input files.
+// Checks that results do not overwrite input files, and that only one thing is written to stdout.
 static Status check_output(const RunOptions& options) {
+  if (options.json && is_stdout(options.output))
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "--json and --output - both write to stdout",
+                      {},
+                      {},
+                      {},
+                      "leave one of them out, or give --output a file"};
   std::vector<std::string> read = {options.model};
   for (const std::string& input : options.inputs) read.push_back(input.substr(input.find('=') + 1));
   return input::check_output(options.output, read);
@@ -218,7 +220,7 @@ static Status run(const RunOptions& options) {
                 {"read_ms", ready.model.ms},
                 {"compile_ms", compile_ms},
                 {"run_ms", ms}};
-  RELAY_RETURN_IF_ERROR(finish(options, output_names(names, values.size()), values, about));
+  RELAY_RETURN_IF_ERROR(finish(options, driver::result_names(names, values.size()), values, about));
 
   std::string where = ready.compiled ? summary(ready.compiled->report)
                                      : format("{}, {}, {}", ready.cached ? ready.cached->options : "artifact",
@@ -251,7 +253,8 @@ void add_run(CLI::App& app, Chosen& chosen) {
                    "several")
       ->type_name("NAME=WHAT");
   verb->add_option("--output", options->output,
-                   "Write the results to a file .npz, .npy or .txt, or to a folder of .npy (a name without extension)")
+                   "Write the results to a file (.npz, .npy or .txt), to .npy files in a folder (a name without "
+                   "extension), or as text to stdout (-)")
       ->type_name("PATH");
   verb->add_option(
           "--executor", options->executor,
@@ -260,10 +263,10 @@ void add_run(CLI::App& app, Chosen& chosen) {
       ->capture_default_str()
       ->check(CLI::IsMember({"compiled", "vm", "aot", "graph", "debug"}));
   verb->add_option("--memory-limit", options->memory_limit,
-                   "Refuse to run when weights, temporaries and results would take more than this: 500M, 2G")
+                   "Fail if weights, temporaries and results would take more than this: 500M, 2G")
       ->type_name("SIZE");
-  verb->add_flag("--json", options->json, "Print the results and what ran as JSON");
-  verb->add_flag("--no-cache", options->no_cache, "Compile, and keep nothing on disk (see `relay cache`)");
+  verb->add_flag("--json", options->json, "Print the results and the run's figures as JSON");
+  verb->add_flag("--no-cache", options->no_cache, "Compile without reading or writing the cache (see `relay cache`)");
   verb->callback([options, verb, &chosen] {
     options->for_compiling = given_compile_options(*verb);
     chosen.run = [options] { return run(*options); };

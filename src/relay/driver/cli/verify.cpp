@@ -315,14 +315,18 @@ static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const Chosen& chosen) 
   std::shared_ptr<VerifyOptions> options = std::make_shared<VerifyOptions>();
   add_model(verb, *options);
   add_compile_options(verb, *options);
-  verb.add_option("--input", options->inputs,
-                  "As of relay run: NAME=FILE.npy, NAME=random:SEED, NAME=NUMBER, NAME=expr:EXPRESSION, FILE.npz")
+  verb.add_option(
+          "--input", options->inputs,
+          "Value of an input, as for `relay run`: NAME=FILE.npy, NAME=random:SEED, NAME=NUMBER, NAME=expr:EXPRESSION, "
+          "or FILE.npz for several")
       ->type_name("NAME=WHAT");
-  verb.add_option("--tolerance", options->tolerance, "What may differ, as a part of the largest value of a result")
+  verb.add_option("--tolerance", options->tolerance,
+                  "Largest difference that is allowed, relative to the largest value of a result")
       ->capture_default_str();
   verb.add_option("--reference", options->reference,
-                  "Of an ONNX model: what is right, instead of the evaluator: onnxruntime, onnx (its reference "
-                  "evaluator), or FILE.npz with values by name")
+                  "Reference for ONNX models (default: the evaluator): onnxruntime, onnx (its reference evaluator), or "
+                  "FILE.npz "
+                  "with values by name")
       ->type_name("ENGINE|FILE");
   verb.add_flag("--json", options->json, "Print the differences as JSON");
   options->program = chosen.program;
@@ -342,7 +346,7 @@ void add_verify(CLI::App& app, Chosen& chosen) {
 
 void add_bisect(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = add_verb(
-      app, "bisect", "Name the pass, the schedule rule or the import that makes a result wrong",
+      app, "bisect", "Find the pass, the schedule rule or the imported node that makes a result wrong",
       "  relay bisect model.onnx\n"
       "  relay bisect model.onnx --reference onnxruntime               looks at the import of each node first\n"
       "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs around the pass");

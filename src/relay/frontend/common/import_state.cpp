@@ -279,6 +279,15 @@ Expr ImportState::result(const Value& value, const Span& place) {
   return emit_tuple(elements, place);
 }
 
+// The names of the results that an output is: elements of a sequence have numbers, "s.0".
+static void add_names(const std::string& name, const Value& output, std::vector<std::string>& names) {
+  if (!output.list) {
+    names.push_back(name);
+    return;
+  }
+  for (size_t i = 0; i < output.list->size(); ++i) add_names(format("{}.{}", name, i), (*output.list)[i], names);
+}
+
 std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_view>& names, const Values& outputs,
                                                  ir::DictAttrs attrs, const Span& place) {
   if (problems_.empty() && outputs.empty())
@@ -295,7 +304,12 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
   ir::Exprs results;
   for (const Value& v : outputs) results.push_back(result(v, place));
   if (!problems_.empty()) return std::nullopt;
-  for (std::string_view name : names) made.output_names.emplace_back(name);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (options_.all_values)
+      made.output_names.emplace_back(names[i]);
+    else
+      add_names(std::string(names[i]), outputs[i], made.output_names);
+  }
   ir::Types inputs;
   for (const ir::VarRef& p : params_) made.input_names.push_back(p->name), inputs.push_back(p->annotation);
   Expr body = results.size() == 1 ? results[0] : emit_tuple(results, place);

@@ -113,6 +113,53 @@ void Importer::check_versions(const Span& place) {
           "compare results with ONNX Runtime"});
 }
 
+// Describes the outputs if some are sequences in ONNX: all names, and for each how many results a sequence is; -1 for
+// one list of the language, -2 for another value. Sequences of sequences are left as they are.
+static void describe_sequences(const Graph& graph, const Values& results, ir::DictAttrs& attrs) {
+  constexpr int64_t dynamic = -1, no_sequence = -2;
+  std::vector<std::string> names;
+  ir::Ints counts;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Value& v = results[i];
+    const bool is_nested =
+        v.list && std::any_of(v.list->begin(), v.list->end(), [](const Value& one) { return one.list != nullptr; });
+    if (is_nested) return;
+    const bool is_dynamic = !v.list && graph.outputs[i].form == TensorInfo::Form::Sequence && v.expr &&
+                            !ir::as<ir::TensorType>(v.expr->type);
+    names.emplace_back(graph.outputs[i].name);
+    counts.push_back(v.list ? std::ssize(*v.list) : is_dynamic ? dynamic : no_sequence);
+  }
+  const bool has_any = std::any_of(counts.begin(), counts.end(), [](int64_t count) { return count != no_sequence; });
+  if (has_any) attrs["result_names"] = names, attrs["result_counts"] = counts;
+}
+
+// Describes outputs that are lists of maps in ONNX, one map for each row here: their names and keys. Keys that are
+// words are places in the list "map_words".
+static void describe_maps(const Graph& graph, ir::DictAttrs& attrs) {
+  std::vector<std::string> names, with_words, words;
+  ir::IntLists keys;
+  for (const ValueInfo& output : graph.outputs)
+    for (const Node& node : graph.nodes) {
+      if (node.domain != "ai.onnx.ml" || node.op != "ZipMap" || node.outputs.empty() || node.outputs[0] != output.name)
+        continue;
+      const Attribute *texts = node.find("classlabels_strings"), *numbers = node.find("classlabels_int64s");
+      const auto* as_words = texts ? std::get_if<std::vector<std::string_view>>(&texts->value) : nullptr;
+      const auto* as_numbers = numbers ? std::get_if<std::vector<int64_t>>(&numbers->value) : nullptr;
+      ir::Ints of_this;
+      if (as_words) {
+        for (std::string_view word : *as_words) of_this.push_back(std::ssize(words)), words.emplace_back(word);
+        with_words.emplace_back(output.name);
+      } else if (as_numbers) {
+        of_this.assign(as_numbers->begin(), as_numbers->end());
+      }
+      if (of_this.empty()) continue;
+      names.emplace_back(output.name), keys.push_back(std::move(of_this));
+    }
+  if (names.empty()) return;
+  attrs["map_outputs"] = names, attrs["map_keys"] = keys;
+  attrs["map_word_outputs"] = with_words, attrs["map_words"] = words;
+}
+
 std::optional<ImportedModel> Importer::run() {
   const Graph& graph = model_.graph;
   Span place = span(graph.name.empty() ? "the graph" : format("graph '{}'", graph.name));
@@ -139,7 +186,11 @@ std::optional<ImportedModel> Importer::run() {
     if (v.expr && !ir::as<ir::TensorType>(v.expr->type)) v.expr = lists::turned(v.expr, place);
   ir::DictAttrs attrs;
   if (!model_.producer.empty()) attrs["producer"] = format("{} {}", model_.producer, model_.producer_version);
-  if (!options().all_values) describe_strings(graph, *results, attrs);
+  if (!options().all_values) {
+    describe_strings(graph, *results, attrs);
+    describe_sequences(graph, *results, attrs);
+    describe_maps(graph, attrs);
+  }
   std::optional<ImportedModel> result = finish(names, *results, std::move(attrs), place);
   if (result) {
     result->output_nodes = std::move(nodes);

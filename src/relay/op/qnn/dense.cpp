@@ -74,7 +74,7 @@ Result<Blocks> blocks_of(const std::string& layout) {
       block = size, size = 0;
     }
   }
-  if (!good || size) return constraint("C2", "weight_layout \"{}\" is none such as \"NC\" or \"NC16n4c\"", layout);
+  if (!good || size) return constraint("C2", "weight_layout \"{}\" must have the form \"NC\" or \"NC16n4c\"", layout);
   return blocks;
 }
 

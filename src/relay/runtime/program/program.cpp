@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "relay/base/axis_order.h"
+
 namespace relay::runtime {
 
 // --- shape variables -------------------------------------------------------------------------------------------------
@@ -30,20 +32,46 @@ static bool uses(const SizeExpr& e, uint32_t variable) {
   });
 }
 
-// "give `x` as ({n}, 4)": the required shape of an input.
-static std::string shape_wanted(const Dims& f, size_t input) {
+// The required shape of an input: "(n, 4)".
+static std::string shape_text(const Dims& f, size_t input) {
   std::vector<std::string> dims;
   for (const SizeExpr& e : f.inputs[input].shape) dims.push_back(str(e, f.variables));
-  return format("give `{}` the shape ({}), or compile the model for other shapes", f.inputs[input].name,
-                join(dims, ", "));
+  return format("({})", join(dims, ", "));
 }
 
-static Diagnostic wrong_dimension(const Dims& f, size_t input, size_t dim, int64_t given, const SizeExpr& expected,
+static std::string shape_wanted(const Dims& f, size_t input) {
+  return format("give `{}` the shape {}, or compile the model for other shapes", f.inputs[input].name,
+                shape_text(f, input));
+}
+
+// The advice for a shape that is wrong: the transpose that makes it right, or the way to compile for it if a fixed size
+// is in the way.
+static std::string shape_help(const Dims& f, size_t input, const Shape& given, bool is_fixed,
+                              std::span<const int64_t> values) {
+  std::vector<int64_t> wanted;
+  for (const SizeExpr& e : f.inputs[input].shape)
+    wanted.push_back(e.as_constant() ? evaluate(e, values).value_or(-1) : -1);
+  const std::string transpose = transpose_help(wanted, given);
+  if (!transpose.empty()) return transpose;
+  if (!is_fixed) return shape_wanted(f, input);
+  return format("give `{0}` the shape {1}, or compile the model for this one: --shape {0}={2}, in Python shapes=",
+                f.inputs[input].name, shape_text(f, input), join(given, ",")) +
+         format("{{'{}': ({})}}", f.inputs[input].name, join(given, ", "));
+}
+
+static Diagnostic wrong_dimension(const Dims& f, size_t input, const Shape& shape, size_t dim, const SizeExpr& expected,
                                   std::span<const int64_t> values) {
+  const int64_t given = shape[dim];
   const Dims::Input& a = f.inputs[input];
   std::optional<int64_t> value = evaluate(expected, values);
-  Diagnostic d{DiagnosticKind::wrong_input, "", {}, {}, {}, shape_wanted(f, input)};
+  Diagnostic d{DiagnosticKind::wrong_input,
+               "",
+               {},
+               {},
+               {},
+               shape_help(f, input, shape, expected.as_constant().has_value(), values)};
   d.message = format("input `{}`: dimension {} is {}", a.name, dim, given);
+  d.notes.push_back(format("the array has the shape ({}), and the input {}", join(shape, ", "), shape_text(f, input)));
   if (expected.as_constant()) {
     d.message += format(", but it must be {}", *value);
     return d;
@@ -112,13 +140,14 @@ static Result<std::vector<int64_t>> bind(const Dims& f, std::span<const Shape> s
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Dims::Input& a = f.inputs[i];
     if (a.is_tensor && shapes[i].size() != a.shape.size())
-      return Diagnostic{DiagnosticKind::wrong_input,
-                        format("input `{}` has {}, but it must have {}", a.name,
-                               plural(shapes[i].size(), "dimension", "dimensions"), a.shape.size()),
-                        {},
-                        {},
-                        {},
-                        shape_wanted(f, i)};
+      return Diagnostic{
+          DiagnosticKind::wrong_input,
+          format("input `{}` has {}, but it must have {}", a.name, plural(shapes[i].size(), "dimension", "dimensions"),
+                 a.shape.size()),
+          {},
+          {},
+          {format("the array has the shape ({}), and the input {}", join(shapes[i], ", "), shape_text(f, i))},
+          shape_wanted(f, i)};
   }
   std::vector<int64_t> values(f.variables.size());
   for (const VariableBinding& b : f.bindings) {
@@ -136,7 +165,7 @@ static Result<std::vector<int64_t>> bind(const Dims& f, std::span<const Shape> s
     const Dims::Input& a = f.inputs[i];
     for (size_t d = 0; a.is_tensor && d < a.shape.size(); ++d) {
       std::optional<int64_t> expected = evaluate(a.shape[d], values);
-      if (!expected || *expected != shapes[i][d]) return wrong_dimension(f, i, d, shapes[i][d], a.shape[d], values);
+      if (!expected || *expected != shapes[i][d]) return wrong_dimension(f, i, shapes[i], d, a.shape[d], values);
     }
   }
   for (size_t v = 0; v < values.size(); ++v)

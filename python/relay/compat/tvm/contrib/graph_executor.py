@@ -23,7 +23,16 @@ class _Functions:
 class GraphModule(_relay.GraphModule):
     """A relay.GraphModule that returns NDArrays."""
 
+    def __init__(self, module):
+        super().__init__(getattr(module, "compiled", module))
+
     module = property(_Functions)
+
+    def __call__(self, *args, **named):
+        """The results, as of the compiled model."""
+        from ..relay.backend.interpreter import wrap
+
+        return wrap(self.compiled(*args, **named))
 
     def __getitem__(self, name: str):
         return getattr(self, name)

@@ -6,6 +6,7 @@ import relay as _relay
 from relay.run import build_module as _ours
 
 from ...outside import ONE_DEVICE, explain
+from ..contrib.graph_executor import GraphModule
 from ..runtime import params
 from ..target import Target
 from .backend.interpreter import argument, wrap
@@ -43,6 +44,14 @@ def _executor(given) -> dict:
     return {} if name == "graph" else {"executor": "aot"}
 
 
+class Library(_ours.Library):
+    """A library whose modules have the functions of an executor: lib["default"](dev)["run"]()."""
+
+    def __getitem__(self, name: str):
+        made = super().__getitem__(name)
+        return lambda *devices: GraphModule(made(*devices))
+
+
 def build(
     ir_mod,
     target=None,
@@ -64,7 +73,8 @@ def build(
         if name not in _OPTIONS:
             raise TypeError(f"build() has no option {name}; it has: {', '.join(_OPTIONS)}")
     mod = ir_mod if not isinstance(ir_mod, dict) else next(iter(ir_mod.values()))
-    return _ours.build(mod, _target(target), params=params, mod_name=mod_name, **_executor(executor), **options)
+    made = _ours.build(mod, _target(target), params=params, mod_name=mod_name, **_executor(executor), **options)
+    return Library(made.compiled, made.module, made.name)
 
 
 def optimize(mod, target=None, params=None):

@@ -28,7 +28,7 @@ class Executable(_relay.Library):
 
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "program.rart")
-            self.compiled.save(path)
+            self.compiled.save(path, "artifact")
             with open(path, "rb") as file:
                 return bytearray(file.read()), self
 

@@ -51,4 +51,16 @@ def const(value, dtype: str = "int64") -> int:
     return int(value)
 
 
-__all__ = ["Any", "IntImm", "SizeVar", "StringImm", "Var", "const"]
+def floordiv(a, b):
+    """a // b of sizes, rounded down."""
+    return a // b
+
+
+def floormod(a, b):
+    """The remainder of floordiv()."""
+    return a % b
+
+
+indexdiv, indexmod = floordiv, floormod  # of indices, which are not negative
+
+__all__ = ["Any", "IntImm", "SizeVar", "StringImm", "Var", "const", "floordiv", "floormod", "indexdiv", "indexmod"]

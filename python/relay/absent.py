@@ -1,0 +1,40 @@
+"""Names of TVM's Relay that this package has not, and what takes their place."""
+
+from __future__ import annotations
+
+from . import _core
+
+_CONVERT = "convert the model to ONNX, for example with {tool}, and give it to relay.load or relay.compile"
+
+_REASONS = {
+    "relay.quantize": "the quantizer is not there: quantise the model where it comes from (ONNX Runtime's "
+    "quantize_static, PyTorch's PT2E) and import it; docs/numerics.md",
+    "relay.build_config": "relay.transform.PassContext, or options of relay.compile",
+    "relay.ir_pass": "relay.transform and relay.analysis",
+    "relay.backend": "relay.compile compiles, relay.create_executor runs programs",
+    "relay.param_dict": "relay.save_param_dict and relay.load_param_dict",
+    "relay.frontend.from_keras": _CONVERT.format(tool="model.export('model.onnx', format='onnx')"),
+    "relay.frontend.from_tensorflow": _CONVERT.format(tool="tf2onnx"),
+    "relay.frontend.from_tflite": _CONVERT.format(tool="tf2onnx --tflite"),
+    "relay.frontend.from_caffe": _CONVERT.format(tool="caffe2onnx"),
+    "relay.frontend.from_caffe2": _CONVERT.format(tool="the exporter of caffe2"),
+    "relay.frontend.from_coreml": _CONVERT.format(tool="onnxmltools"),
+    "relay.frontend.from_darknet": _CONVERT.format(tool="a converter of Darknet"),
+    "relay.frontend.from_mxnet": _CONVERT.format(tool="mxnet.contrib.onnx"),
+    "relay.frontend.from_oneflow": _CONVERT.format(tool="oneflow_onnx"),
+    "relay.frontend.from_paddle": _CONVERT.format(tool="paddle2onnx"),
+}
+
+
+def reason_of(name: str) -> str | None:
+    """The replacement of a full name ("relay.frontend.from_keras") or of a name inside it; None if none is known."""
+    return next((reason for known, reason in _REASONS.items() if f"{name}.".startswith(f"{known}.")), None)
+
+
+def absent(module: str, name: str, here: dict) -> str:
+    """The message for a name that a module does not have."""
+    full = f"{module}.{name}"
+    if reason := reason_of(full):
+        return f"there is no {full}: {reason}"
+    near = [] if name.startswith("_") else _core.suggestions(name, [one for one in here if not one.startswith("_")], 1)
+    return f"module '{module}' has no attribute '{name}'" + (f"; did you mean {near[0]}?" if near else "")
