@@ -90,8 +90,8 @@ class Compiled:
     threads may call it at the same time.
 
     One result is returned as an array, several as a tuple in the model's order: torch tensors if an input was one,
-    otherwise NumPy arrays. Sequences of the model are returned as lists, and sequences of maps as lists of dictionaries.
-    Data values, functions and references are returned as the classes of relay.values. Row-major inputs are used in
+    otherwise NumPy arrays. Sequences of the model are returned as lists, and sequences of maps as lists of
+    dictionaries. Data values, functions and references are returned as the classes of relay.values. Row-major inputs are used in
     place, and results are not copied. String inputs and results of the model are arrays of strings (dtype object).
     Complex inputs and results, which the model has as floats with a last axis of two, are complex arrays.
     """
