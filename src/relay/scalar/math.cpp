@@ -186,14 +186,15 @@ class Build {
   // of t^2 is small, and added after the reduction. For x = y / sqrt(2), as in GELU, t^2 is taken as y^2 / 2: the
   // rounding error of x would be multiplied by t.
   Expr erfc(const Expr& x, const Expr& y) const {
-    const double limit = wide_ ? 28 : 10.5;
+    const double limit = wide_ ? 27.23 : 10.06;  // beyond it the result is 0, without a product that underflows slowly
     Expr t = clamp_above(magnitude(x), limit), root = y ? clamp_above(magnitude(y), limit * 1.5) : t;
     Expr digits = k(wide_ ? -(1 << 27) : -(1 << 12));
     Expr upper = reinterpret(real_, binary(BinaryOp::BitAnd, reinterpret(integer_, root), digits));
     Expr square = upper * upper, rest = (upper - root) * (upper + root), half_if = c(y ? 0.5 : 1);
     Power p = reduced_exp(c(0) - square * half_if, rest * half_if);
     Expr v = divide(c(1), c(1) + t * c(wide_ ? 0.3 : 0.75)), q = v - c(0.5);
-    Expr scale = v * (wide_ ? horner(erfc64_terms, q) : horner(erfc32_terms, q));
+    Expr factor = wide_ ? horner(erfc64_terms, q) : horner(erfc32_terms, q);
+    Expr scale = select(lt(c(limit), magnitude(x)), c(0), v * factor);
     Expr n = p.n + reinterpret_magic(), half = binary(BinaryOp::Shr, n, k(1));
     Expr value = (p.less_one * scale + scale) * power_of_two(half) * power_of_two(n - half);
     return select(lt(x, c(0)), c(2) - value, value);
