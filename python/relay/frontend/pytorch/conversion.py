@@ -18,7 +18,13 @@ from ...expr import const
 
 
 class Refused(Exception):
-    """This form of an operator cannot be imported; the text says why."""
+    """This form of an operator cannot be imported; the text says why. `nodes`: others that belong with it."""
+
+    nodes: tuple = ()
+
+    def __init__(self, why: str, nodes=()):
+        super().__init__(why)
+        self.nodes = tuple(nodes)
 
 
 def dtype_name(dtype: torch.dtype) -> str:
