@@ -67,6 +67,12 @@ __all__ = [
 ]
 
 
+def _core_of(pattern: DFPattern):
+    if not isinstance(pattern, DFPattern):
+        raise TypeError(f"{pattern!r} is not a pattern: patterns are made by is_op, is_var, is_constant, wildcard, ..")
+    return pattern._core
+
+
 class DFPattern:
     """A pattern. p(x, y) is a call of what p matches; p | q either; + - * / calls of the operators."""
 
@@ -144,7 +150,7 @@ class WildcardPattern(DFPattern):
             chain = is_op("nn.relu")(again)
             again.redirect_to(chain | is_op("nn.conv2d")(wildcard(), wildcard()))
         """
-        _core.pattern_redirect(self._core, pat._core)
+        _core.pattern_redirect(self._core, _core_of(pat))
 
 
 class ExprPattern(DFPattern):
@@ -174,7 +180,7 @@ class CallPattern(DFPattern):
     """A call; args=None: with any arguments."""
 
     def __init__(self, op: DFPattern, args: list[DFPattern] | None):
-        super().__init__(_core.pattern_call(op._core, _cores(args)))
+        super().__init__(_core.pattern_call(_core_of(op), _cores(args)))
         self.op, self.args = op, args
 
 
@@ -182,7 +188,7 @@ class FunctionPattern(DFPattern):
     """A function; params=None: with any parameters."""
 
     def __init__(self, params: list[DFPattern] | None, body: DFPattern):
-        super().__init__(_core.pattern_function(_cores(params), body._core))
+        super().__init__(_core.pattern_function(_cores(params), _core_of(body)))
         self.params, self.body = params, body
 
 
@@ -190,7 +196,7 @@ class IfPattern(DFPattern):
     """if (cond) { true_branch } else { false_branch }"""
 
     def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern):
-        super().__init__(_core.pattern_if(cond._core, true_branch._core, false_branch._core))
+        super().__init__(_core.pattern_if(_core_of(cond), _core_of(true_branch), _core_of(false_branch)))
         self.cond, self.true_branch, self.false_branch = cond, true_branch, false_branch
 
 
@@ -198,7 +204,7 @@ class LetPattern(DFPattern):
     """let var = value; body"""
 
     def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern):
-        super().__init__(_core.pattern_let(var._core, value._core, body._core))
+        super().__init__(_core.pattern_let(_core_of(var), _core_of(value), _core_of(body)))
         self.var, self.value, self.body = var, value, body
 
 
@@ -214,7 +220,7 @@ class TupleGetItemPattern(DFPattern):
     """A field of a tuple; index None or -1: any."""
 
     def __init__(self, tuple_value: DFPattern, index: int | None = None):
-        super().__init__(_core.pattern_get(tuple_value._core, -1 if index is None else index))
+        super().__init__(_core.pattern_get(_core_of(tuple_value), -1 if index is None else index))
         self.tuple, self.index = tuple_value, index
 
 
@@ -222,7 +228,7 @@ class AltPattern(DFPattern):
     """One or the other."""
 
     def __init__(self, left: DFPattern, right: DFPattern):
-        super().__init__(_core.pattern_either(left._core, right._core))
+        super().__init__(_core.pattern_either(_core_of(left), _core_of(right)))
         self.left, self.right = left, right
 
 
@@ -230,7 +236,7 @@ class TypePattern(DFPattern):
     """What has this type."""
 
     def __init__(self, pattern: DFPattern, ttype):
-        super().__init__(_core.pattern_type(pattern._core, ttype))
+        super().__init__(_core.pattern_type(_core_of(pattern), ttype))
         self.pattern, self.type = pattern, ttype
 
 
@@ -238,7 +244,7 @@ class DataTypePattern(DFPattern):
     """A tensor with this element type."""
 
     def __init__(self, pattern: DFPattern, dtype: str):
-        super().__init__(_core.pattern_dtype(pattern._core, dtype))
+        super().__init__(_core.pattern_dtype(_core_of(pattern), dtype))
         self.pattern, self.dtype = pattern, dtype
 
 
@@ -246,7 +252,7 @@ class ShapePattern(DFPattern):
     """A tensor of this shape."""
 
     def __init__(self, pattern: DFPattern, shape):
-        super().__init__(_core.pattern_shape(pattern._core, shape))
+        super().__init__(_core.pattern_shape(_core_of(pattern), shape))
         self.pattern, self.shape = pattern, shape
 
 
@@ -254,7 +260,7 @@ class AttrPattern(DFPattern):
     """A call, a function or an operator with these attributes. Of an operator: {"TOpPattern": its class}."""
 
     def __init__(self, pattern: DFPattern, attrs: dict):
-        super().__init__(_core.pattern_attrs(pattern._core, attrs))
+        super().__init__(_core.pattern_attrs(_core_of(pattern), attrs))
         self.pattern, self.attrs = pattern, attrs
 
 
@@ -262,7 +268,7 @@ class GuardPattern(DFPattern):
     """What a function of the expression says yes to; it is asked after all below it has matched."""
 
     def __init__(self, pattern: DFPattern, check: Callable[[Expr], bool]):
-        super().__init__(_core.pattern_where(pattern._core, check))
+        super().__init__(_core.pattern_where(_core_of(pattern), check))
         self.pattern, self.check = pattern, check
 
 
@@ -270,12 +276,12 @@ class DominatorPattern(DFPattern):
     """A child from which every way back goes through expressions like `path` to one parent."""
 
     def __init__(self, parent: DFPattern, path: DFPattern, child: DFPattern):
-        super().__init__(_core.pattern_dominates(parent._core, path._core, child._core))
+        super().__init__(_core.pattern_dominates(_core_of(parent), _core_of(path), _core_of(child)))
         self.parent, self.path, self.child = parent, path, child
 
 
 def _cores(patterns):
-    return None if patterns is None else [p._core for p in patterns]
+    return None if patterns is None else [_core_of(p) for p in patterns]
 
 
 def wildcard() -> WildcardPattern:
@@ -361,10 +367,10 @@ class NodeMap(Mapping):
                 f"this match has no {type(pattern).__name__} like that: another alternative was taken, or "
                 "the rule's pattern does not have it"
             )
-        return self._found[pattern._core]
+        return self._found[_core_of(pattern)]
 
     def __contains__(self, pattern) -> bool:
-        return pattern._core in self._found
+        return _core_of(pattern) in self._found
 
     def __iter__(self):
         return iter(self._found)
@@ -396,7 +402,7 @@ class DFPatternCallback:
 
 def match(pattern: DFPattern, expr: Expr) -> bool:
     """Whether the expression looks like the pattern."""
-    return _core.pattern_match(pattern._core, expr) is not None
+    return _core.pattern_match(_core_of(pattern), expr) is not None
 
 
 def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, mod: IRModule | None = None) -> Expr:
@@ -419,7 +425,7 @@ def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, 
                 )
             return out
 
-        rules.append((one.pattern._core, replace, one.rewrite_once, one.require_type))
+        rules.append((_core_of(one.pattern), replace, one.rewrite_once, one.require_type))
     return _core.pattern_rewrite(rules, expr, mod)
 
 
@@ -430,4 +436,4 @@ def partition(
 
     Wildcards and variables of the pattern become parameters; the function has `attrs` and PartitionedFromPattern.
     """
-    return _core.pattern_partition(pattern._core, expr, attrs, check or (lambda e: True))
+    return _core.pattern_partition(_core_of(pattern), expr, attrs, check or (lambda e: True))
