@@ -67,6 +67,12 @@ __all__ = [
 ]
 
 
+def _core_of(pattern: DFPattern):
+    if not isinstance(pattern, DFPattern):
+        raise TypeError(f"{pattern!r} is not a pattern: patterns are made by is_op, is_var, is_constant, wildcard, ..")
+    return pattern._core
+
+
 class DFPattern:
     """A pattern. p(x, y) matches a call of an operator or function that p matches, and p | q matches either. + - * /
     match calls of the operators."""
@@ -146,7 +152,7 @@ class WildcardPattern(DFPattern):
             chain = is_op("nn.relu")(again)
             again.redirect_to(chain | is_op("nn.conv2d")(wildcard(), wildcard()))
         """
-        _core.pattern_redirect(self._core, pat._core)
+        _core.pattern_redirect(self._core, _core_of(pat))
 
 
 class ExprPattern(DFPattern):
@@ -176,7 +182,7 @@ class CallPattern(DFPattern):
     """Matches a call. args=None allows any arguments."""
 
     def __init__(self, op: DFPattern, args: list[DFPattern] | None):
-        super().__init__(_core.pattern_call(op._core, _cores(args)))
+        super().__init__(_core.pattern_call(_core_of(op), _cores(args)))
         self.op, self.args = op, args
 
 
@@ -184,7 +190,7 @@ class FunctionPattern(DFPattern):
     """Matches a function. params=None allows any parameters."""
 
     def __init__(self, params: list[DFPattern] | None, body: DFPattern):
-        super().__init__(_core.pattern_function(_cores(params), body._core))
+        super().__init__(_core.pattern_function(_cores(params), _core_of(body)))
         self.params, self.body = params, body
 
 
@@ -192,7 +198,7 @@ class IfPattern(DFPattern):
     """Matches if (cond) { true_branch } else { false_branch }."""
 
     def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern):
-        super().__init__(_core.pattern_if(cond._core, true_branch._core, false_branch._core))
+        super().__init__(_core.pattern_if(_core_of(cond), _core_of(true_branch), _core_of(false_branch)))
         self.cond, self.true_branch, self.false_branch = cond, true_branch, false_branch
 
 
@@ -200,7 +206,7 @@ class LetPattern(DFPattern):
     """Matches let var = value; body."""
 
     def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern):
-        super().__init__(_core.pattern_let(var._core, value._core, body._core))
+        super().__init__(_core.pattern_let(_core_of(var), _core_of(value), _core_of(body)))
         self.var, self.value, self.body = var, value, body
 
 
@@ -216,7 +222,7 @@ class TupleGetItemPattern(DFPattern):
     """Matches a field of a tuple. An index of None or -1 allows any field."""
 
     def __init__(self, tuple_value: DFPattern, index: int | None = None):
-        super().__init__(_core.pattern_get(tuple_value._core, -1 if index is None else index))
+        super().__init__(_core.pattern_get(_core_of(tuple_value), -1 if index is None else index))
         self.tuple, self.index = tuple_value, index
 
 
@@ -224,7 +230,7 @@ class AltPattern(DFPattern):
     """Matches either of two patterns."""
 
     def __init__(self, left: DFPattern, right: DFPattern):
-        super().__init__(_core.pattern_either(left._core, right._core))
+        super().__init__(_core.pattern_either(_core_of(left), _core_of(right)))
         self.left, self.right = left, right
 
 
@@ -232,7 +238,7 @@ class TypePattern(DFPattern):
     """Matches an expression of this type."""
 
     def __init__(self, pattern: DFPattern, ttype):
-        super().__init__(_core.pattern_type(pattern._core, ttype))
+        super().__init__(_core.pattern_type(_core_of(pattern), ttype))
         self.pattern, self.type = pattern, ttype
 
 
@@ -240,7 +246,7 @@ class DataTypePattern(DFPattern):
     """Matches a tensor of this element type."""
 
     def __init__(self, pattern: DFPattern, dtype: str):
-        super().__init__(_core.pattern_dtype(pattern._core, dtype))
+        super().__init__(_core.pattern_dtype(_core_of(pattern), dtype))
         self.pattern, self.dtype = pattern, dtype
 
 
@@ -248,7 +254,7 @@ class ShapePattern(DFPattern):
     """Matches a tensor of this shape."""
 
     def __init__(self, pattern: DFPattern, shape):
-        super().__init__(_core.pattern_shape(pattern._core, shape))
+        super().__init__(_core.pattern_shape(_core_of(pattern), shape))
         self.pattern, self.shape = pattern, shape
 
 
@@ -256,7 +262,7 @@ class AttrPattern(DFPattern):
     """Matches a call, a function or an operator with these attributes. An operator has {"TOpPattern": its class}."""
 
     def __init__(self, pattern: DFPattern, attrs: dict):
-        super().__init__(_core.pattern_attrs(pattern._core, attrs))
+        super().__init__(_core.pattern_attrs(_core_of(pattern), attrs))
         self.pattern, self.attrs = pattern, attrs
 
 
@@ -265,7 +271,7 @@ class GuardPattern(DFPattern):
     matched."""
 
     def __init__(self, pattern: DFPattern, check: Callable[[Expr], bool]):
-        super().__init__(_core.pattern_where(pattern._core, check))
+        super().__init__(_core.pattern_where(_core_of(pattern), check))
         self.pattern, self.check = pattern, check
 
 
@@ -273,12 +279,12 @@ class DominatorPattern(DFPattern):
     """Matches a child from which every path back leads through expressions that match `path` to a single parent."""
 
     def __init__(self, parent: DFPattern, path: DFPattern, child: DFPattern):
-        super().__init__(_core.pattern_dominates(parent._core, path._core, child._core))
+        super().__init__(_core.pattern_dominates(_core_of(parent), _core_of(path), _core_of(child)))
         self.parent, self.path, self.child = parent, path, child
 
 
 def _cores(patterns):
-    return None if patterns is None else [p._core for p in patterns]
+    return None if patterns is None else [_core_of(p) for p in patterns]
 
 
 def wildcard() -> WildcardPattern:
@@ -364,10 +370,10 @@ class NodeMap(Mapping):
                 f"this match has no {type(pattern).__name__} like that: another alternative was taken, or "
                 "the rule's pattern does not have it"
             )
-        return self._found[pattern._core]
+        return self._found[_core_of(pattern)]
 
     def __contains__(self, pattern) -> bool:
-        return pattern._core in self._found
+        return _core_of(pattern) in self._found
 
     def __iter__(self):
         return iter(self._found)
@@ -399,7 +405,7 @@ class DFPatternCallback:
 
 def match(pattern: DFPattern, expr: Expr) -> bool:
     """Returns true if the expression matches the pattern."""
-    return _core.pattern_match(pattern._core, expr) is not None
+    return _core.pattern_match(_core_of(pattern), expr) is not None
 
 
 def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, mod: IRModule | None = None) -> Expr:
@@ -422,7 +428,7 @@ def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, 
                 )
             return out
 
-        rules.append((one.pattern._core, replace, one.rewrite_once, one.require_type))
+        rules.append((_core_of(one.pattern), replace, one.rewrite_once, one.require_type))
     return _core.pattern_rewrite(rules, expr, mod)
 
 
@@ -434,4 +440,4 @@ def partition(
     Wildcards and variables of the pattern become parameters. The function has the attributes `attrs` and
     PartitionedFromPattern.
     """
-    return _core.pattern_partition(pattern._core, expr, attrs, check or (lambda e: True))
+    return _core.pattern_partition(_core_of(pattern), expr, attrs, check or (lambda e: True))

@@ -155,6 +155,15 @@ def number(value, dtype: str = "float32") -> Number:
     return Number(_core.te_number(value, dtype))
 
 
+def _number(value) -> Number:
+    """The value if it is a number of a tensor expression, or a size as one."""
+    if isinstance(value, _core.Dim):
+        return Number(value)
+    if not isinstance(value, Number):
+        raise TypeError(f"{value!r} is not a number of a tensor expression: make one of it with te.number")
+    return value
+
+
 def _pair(a, b) -> tuple[Number, Number]:
     """Returns both operands as numbers of one type. A plain number takes the type of the other operand."""
     if isinstance(a, _core.Dim):
@@ -162,7 +171,7 @@ def _pair(a, b) -> tuple[Number, Number]:
     if isinstance(b, _core.Dim):
         b = Number(b)
     if not isinstance(a, Number):
-        a = number(a, b.dtype)
+        a = number(a, _number(b).dtype)
     if not isinstance(b, Number):
         b = number(b, a.dtype)
     if a.dtype != b.dtype:
@@ -206,6 +215,7 @@ def power(a, b) -> Number:
 
 def select(condition: Number, then, otherwise) -> Number:
     """Returns `then` if the condition holds, otherwise the other value. Only the chosen side is evaluated."""
+    condition = _number(condition)
     if condition.dtype != "bool":
         raise TypeError(f"the condition is {condition.dtype}")
     then, otherwise = _pair(then, otherwise)
@@ -214,11 +224,12 @@ def select(condition: Number, then, otherwise) -> Number:
 
 def cast(value: Number, dtype: str) -> Number:
     """Returns the number converted to another element type."""
-    return Number(_core.te_cast(dtype, value.core))
+    return Number(_core.te_cast(dtype, _number(value).core))
 
 
 def _function(op: str) -> Callable[[Number], Number]:
     def apply(x: Number) -> Number:
+        x = _number(x)
         if not x.dtype.startswith(_FLOATS):
             raise TypeError(f"{op} is for floats, and this is {x.dtype}: te.cast() it")
         return Number(_core.te_unary(op, x.core))
@@ -250,7 +261,7 @@ for _op in (
 
 def sigmoid(x: Number) -> Number:
     """Returns 1 / (1 + exp(-x))."""
-    return 1.0 / (1.0 + globals()["exp"](-x))
+    return 1.0 / (1.0 + globals()["exp"](-_number(x)))
 
 
 __all__.append("sigmoid")

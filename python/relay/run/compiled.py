@@ -86,14 +86,14 @@ def _in_order(names: list[str], args: tuple, named: dict) -> list:
 
 
 class Compiled:
-    """A compiled model. Call it with arrays, by position or by name, or with one dictionary of all inputs. Any number of
-    threads may call it at the same time.
+    """A compiled model. Call it with arrays, by position or by name, or with one dictionary of all inputs. Any number
+    of threads may call it at the same time.
 
     One result is returned as an array, several as a tuple in the model's order: torch tensors if an input was one,
     otherwise NumPy arrays. Sequences of the model are returned as lists, and sequences of maps as lists of
-    dictionaries. Data values, functions and references are returned as the classes of relay.values. Row-major inputs are used in
-    place, and results are not copied. String inputs and results of the model are arrays of strings (dtype object).
-    Complex inputs and results, which the model has as floats with a last axis of two, are complex arrays.
+    dictionaries. Data values, functions and references are returned as the classes of relay.values. Row-major inputs
+    are used in place, and results are not copied. String inputs and results of the model are arrays of strings (dtype
+    object). Complex inputs and results, which the model has as floats with a last axis of two, are complex arrays.
     """
 
     def __init__(self, core: _core.Compiled):

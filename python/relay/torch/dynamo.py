@@ -129,12 +129,21 @@ class Program:
         computed = ()
         if self._compiled is not None:
             values = [self._value(feed, args) for feed in self._imported.feeds]
-            computed = self._compiled(*values)
+            computed = self._compiled(*self._apart(values))
             computed = computed if isinstance(computed, tuple) else (computed,)
             computed = [one.clone() if place in self._copied else one for place, one in enumerate(computed)]
         for write in self._imported.writes:
             self._written(args[write.place], self._result(write.output, args, computed))
         return [self._result(one, args, computed) for one in self._imported.outputs]
+
+    def _apart(self, values: list) -> list:
+        """The values; one in the memory of another that the kernels write is copied: it is read as it was."""
+        for place in self._compiled._donated:
+            memory = values[place].untyped_storage().data_ptr()
+            for other, value in enumerate(values):
+                if other != place and value.untyped_storage().data_ptr() == memory:
+                    values[other] = value.clone()
+        return values
 
     @staticmethod
     def _written(argument: torch.Tensor, value: torch.Tensor) -> None:
@@ -273,7 +282,8 @@ class _Compiler:
         others = [one for one in made.children() if isinstance(one, torch.fx.GraphModule)] if left < whole else [graph]
         for one in others:
             self._note(Record(kind, one, refused=error))
-        message = f"{left} of the {whole} operators of the {kind} graph run in PyTorch: {reason_of(error)}"
+        what = f"{left} of the {whole} operators" if left else "no operators but some views"
+        message = f"{what} of the {kind} graph run in PyTorch: {reason_of(error)}"
         log.log(FALLBACK, message)
         warnings.warn(message, FallbackWarning, stacklevel=2)
         return made.forward

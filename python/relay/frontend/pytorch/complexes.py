@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ... import op
-from . import create, elementwise, index, linear, reduce, scatter, shape
+from . import bits, create, elementwise, index, linear, reduce, scatter, shape
 from .conversion import Conversion, Refused, cast, number
 
 REAL = {torch.complex64: "float32", torch.complex128: "float64", torch.float32: "float32", torch.float64: "float64"}
@@ -373,7 +373,7 @@ COMPLEX = {
     "masked_fill.Scalar": masked_fill, "masked_fill.Tensor": masked_fill, "constant_pad_nd": pad, "pad": pad,
     "eq.Tensor": equal, "eq.Scalar": equal, "ne.Tensor": lambda c: op.logical_not(equal(c)),
     "ne.Scalar": lambda c: op.logical_not(equal(c)), "isnan": either(op.isnan), "isinf": either(op.isinf),
-    "linalg_vector_norm": norm,
+    "linalg_vector_norm": norm, "view.dtype": bits.view, "view_copy.dtype": bits.view,
     "mm": product_of_matrices(linear.mm), "bmm": product_of_matrices(linear.bmm),
     "addmm": addmm, "matmul": product_of_matrices(linear.matmul, second="other"),
     "linear": product_of_matrices(linear.linear, "input", "weight"),
@@ -383,7 +383,7 @@ COMPLEX = {
 # Operators that make complex tensors from real ones.
 TO_COMPLEX = {
     "complex": of_parts, "polar": polar, "_to_copy": to_complex, "to.dtype": to_complex, "view_as_complex": same,
-    "_conj": conjugate, **_ARITHMETIC, **_FILLED,
+    "_conj": conjugate, "view.dtype": bits.view, "view_copy.dtype": bits.view, **_ARITHMETIC, **_FILLED,
 }  # fmt: skip
 # Operators that are kept whole in every program, because a tensor that is real throughout has no imaginary part.
 WHOLE = ("view_as_real", "view_as_complex", "real", "imag", "complex", "polar", "_conj", "conj_physical",

@@ -20,6 +20,12 @@ from ...ir.expr import const
 class Refused(Exception):
     """This form of an operator cannot be imported; the text is the reason."""
 
+    nodes: tuple = ()
+
+    def __init__(self, why: str, nodes=()):
+        super().__init__(why)
+        self.nodes = tuple(nodes)
+
 
 def dtype_name(dtype: torch.dtype) -> str:
     """Returns a name such as "float32". Refuses types that Relay lacks."""

@@ -280,6 +280,7 @@ class Graph:
             self.problems.nodes.add(node)
         except Refused as reason:
             self.problem(node, str(reason))
+            self.problems.nodes.update(reason.nodes)
 
     def _converted(self, node, key: str | None):
         if node.target is operator.getitem:
@@ -302,7 +303,7 @@ class Graph:
                     infer_expr(one, module)
             return made
         except Refused as reason:
-            raise Refused(f"operator {node.target}: {reason}") from reason
+            raise Refused(f"operator {node.target}: {reason}", reason.nodes) from reason
         except CompileError as error:
             raise Refused(f"operator {node.target}: {error.diagnostics[0].message}") from error
         except NamedAlready:

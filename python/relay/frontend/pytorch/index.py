@@ -14,6 +14,8 @@ from ... import op
 from ...ir.expr import const
 from .conversion import Conversion, Refused, counted, dtype_name, number, of_vectors, size
 
+aten = torch.ops.aten
+
 
 def from_zero(c: Conversion, name: str):
     """Makes negative indices too large, so that they do not count from the end."""
@@ -118,8 +120,30 @@ def diagonal(c: Conversion):
     return op.take(flat, const(start + (columns + 1) * np.arange(extent)), axis=len(rest), mode="checked")
 
 
+_LAID_OUT_AS_TOLD = (aten.convolution, aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.clone, aten._to_copy)
+
+
+def _of_unsure_layout(node) -> list:
+    """The nodes that decide where the result of this one lies in memory, if it may lie otherwise than PyTorch's fake
+    tensors tell; else none. Of views, elementwise operators and products they tell what is so."""
+    seen, work, sure = [], [node], True
+    while work:
+        one = work.pop()
+        if one in seen or one.op in ("placeholder", "get_attr"):
+            continue
+        seen.append(one)
+        target = one.target
+        packet = getattr(target, "overloadpacket", None)
+        follows = getattr(target, "is_view", False) or torch.Tag.pointwise in getattr(target, "tags", ())
+        sure = sure and (follows or packet in _LAID_OUT_AS_TOLD or not one.all_input_nodes)
+        work.extend(read for read in one.all_input_nodes if isinstance(read.meta.get("val"), torch.Tensor))
+    return [] if sure else seen
+
+
 def as_strided(c: Conversion):
     """Reads elements by their position in memory, from a tensor that is stored row by row."""
+    if unsure := _of_unsure_layout(c.node.args[0]):
+        raise Refused("where its tensor lies in memory is not known: call contiguous() before", unsure)
     val, shape = c.val("self"), c.out_shape
     sizes = [*val.shape, *shape, *c("stride"), c("storage_offset") or 0]
     if not all(isinstance(one, int) for one in sizes):

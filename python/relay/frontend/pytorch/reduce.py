@@ -98,6 +98,9 @@ def softmax(function):
 def topk(c: Conversion):
     k = c("k")
     how = {"axis": c.axis(), "is_ascend": not c("largest"), "dtype": "int64"}
+    if isinstance(k, int) and k == 0:  # which the operator takes as all
+        none = op.strided_slice(c("self"), begin=[0], end=[0], axes=[c.axis()])
+        return [none, op.cast(none, dtype="int64")]
     if isinstance(k, int):
         both = op.topk(c("self"), k=k, **how)
         return [both[0], both[1]]

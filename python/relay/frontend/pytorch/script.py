@@ -84,6 +84,42 @@ def _carried_on(after, before):
     return after.to(before.dtype).reshape(before.shape)
 
 
+def _with(value, changed: dict):
+    """The value with other tensors, by their identities, in lists, tuples and dictionaries too."""
+    if isinstance(value, torch.Tensor):
+        return changed.get(id(value), value)
+    if type(value) in (list, tuple):
+        return type(value)(_with(one, changed) for one in value)
+    if type(value) is dict:
+        return {key: _with(one, changed) for key, one in value.items()}
+    return value
+
+
+def _tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif type(value) in (list, tuple, dict):
+        for one in value.values() if type(value) is dict else value:
+            yield from _tensors_in(one)
+
+
+class _Around:
+    """The values that blocks read from outside: the tensors, each once, which become operands, and all others."""
+
+    def __init__(self, given: dict):
+        self._given = given
+        self.tensors = list({id(one): one for one in _tensors_in(list(given.values()))}.values())
+
+    def values(self, operands) -> dict:
+        """By name, with operands in the places of the tensors."""
+        changed = {id(one): operand for one, operand in zip(self.tensors, operands, strict=False)}
+        return {name: _with(value, changed) for name, value in self._given.items()}
+
+    @staticmethod
+    def others(values: dict) -> dict:
+        return {name: value for name, value in values.items() if not isinstance(value, torch.Tensor)}
+
+
 class _Run:
     def __init__(self, values: dict, failure: script_lines.Failure, folds: bool = False):
         """`folds`: also evaluate values that depend on known elements only. Branches, without tensors, do not."""
@@ -175,15 +211,13 @@ class _Run:
         named = {one.name: value for value, one in zip(given, arguments, strict=True) if one.kwarg_only}
         return function(*ordered, **named)
 
-    def _around(self, blocks: list) -> tuple[list[str], dict]:
-        """Returns the tensors that blocks read, by name, and all other values that they read."""
+    def _around(self, blocks: list) -> _Around:
         held = [node for block in blocks for node in _held(block)]  # weights are operands too
         for node in held:
             self.node(node)
         names = dict.fromkeys(name for block in blocks for name in _outer_names(block))
         names |= dict.fromkeys(node.output().debugName() for node in held)
-        tensors = [name for name in names if isinstance(self.values[name], torch.Tensor)]
-        return tensors, {name: self.values[name] for name in names if name not in tensors}
+        return _Around({name: self.values[name] for name in names})
 
     def choice(self, node, condition) -> list:
         blocks = list(node.blocks())
@@ -191,19 +225,20 @@ class _Run:
             condition = torch.fx.experimental.symbolic_shapes.guard_or_false(condition)
         if not isinstance(condition, torch.Tensor):
             return self.block(blocks[0 if condition else 1])
-        names, others = self._around(blocks)
+        around = self._around(blocks)
 
         def branch(block):
             def run(*operands):
-                with script_python.unchanged(others):
-                    results = _Run(others | dict(zip(names, operands, strict=True)), self.failure).block(block)
-                return tuple(one.clone() for one in tensors(*results))  # a branch does not return an operand
+                values = around.values(operands)
+                with script_python.unchanged(around.others(values)):
+                    results = _Run(values, self.failure).block(block)
+                return tuple(one.clone() for one in tensors(*results))  # a branch gives no operand back
 
             return run
 
         condition = condition.reshape([]) if condition.dim() else condition
         condition = condition if condition.dtype == torch.bool else condition != 0
-        operands = tuple(self.values[name] for name in names)
+        operands = tuple(around.tensors)
         return list(torch.ops.higher_order.cond(condition, branch(blocks[0]), branch(blocks[1]), operands))
 
     def loop(self, node, most, condition, *carried) -> list:
@@ -226,23 +261,20 @@ class _Run:
         return list(carried)
 
     def _appended(self, block, most, carried) -> list:
-        names, others = self._around([block])
+        around = self._around([block])
 
         def step(count, operands):
-            values, empty = others | dict(zip(names, operands, strict=False)), operands[len(names) :]
-            with script_python.unchanged(others):
+            values, empty = around.values(operands), operands[len(around.tensors) :]
+            with script_python.unchanged(around.others(values)):
                 return _Run(values, self.failure).block(block, [count, *empty])[1:]
 
-        # The empty tensors are operands, from which a step reads its sizes. A scan does not accept two views of one
-        # tensor.
-        operands = [one.clone() for one in [*(self.values[name] for name in names), *carried]]
+        # The empty ones are operands: a step reads its sizes off them. A scan takes no views of one tensor.
+        operands = [one.clone() for one in [*around.tensors, *carried]]
         return script_appended.scanned(most, carried, operands, step)
 
     def _while(self, block, most, condition, count: int, carried) -> list:
-        names, others = self._around([block])
-        if isinstance(most, torch.Tensor) or most < _FOREVER:
-            others, names = {**others, "most": most}, names
-        limit = others.pop("most", None)
+        around = self._around([block])
+        limit = most if isinstance(most, torch.Tensor) or most < _FOREVER else None
         more = [limit] if isinstance(limit, torch.Tensor) else []
 
         def goes_on(count, condition, *rest):
@@ -250,10 +282,10 @@ class _Run:
             return condition.clone() if bound is None else torch.logical_and(condition, count < bound)
 
         def body(count, condition, *rest):
-            state, operands = rest[: len(carried)], rest[len(carried) : len(carried) + len(names)]
-            with script_python.unchanged(others):
-                run = _Run(others | dict(zip(names, operands, strict=True)), self.failure)
-                results = run.block(block, [count, *state])
+            state, operands = rest[: len(carried)], rest[len(carried) : len(carried) + len(around.tensors)]
+            values = around.values(operands)
+            with script_python.unchanged(around.others(values)):
+                results = _Run(values, self.failure).block(block, [count, *state])
             now, *after = tensors(*results)
             kept = zip(after, state, strict=True)
             after = [_carried_on(one, before).clone() for one, before in kept]
@@ -261,7 +293,7 @@ class _Run:
 
         [first, *state] = tensors(condition, *carried)
         begin = (*tensors(count), first.reshape([]).to(torch.bool), *state)
-        operands = (*(self.values[name] for name in names), *more)
+        operands = (*around.tensors, *more)
         return list(torch.ops.higher_order.while_loop(goes_on, body, begin, operands))[2:]
 
 

@@ -8,6 +8,7 @@ import torch
 
 from ... import op
 from . import (
+    bits,
     complexes,
     conv,
     create,
@@ -150,6 +151,7 @@ OPERATORS = {
     "tril": create.triangle(False), "triu": create.triangle(True),
     "embedding": index.embedding, "index_select": index.index_select, "gather": index.gather,
     "index.Tensor": index.index, "nonzero": index.nonzero, "diagonal": index.diagonal, "as_strided": index.as_strided,
+    "view.dtype": bits.view, "view_copy.dtype": bits.view,
     "bincount": index.bincount, "histc": index.histogram, "_unique2": index.unique,
     "repeat_interleave.Tensor": index.repeat_interleave,
     **complexes.OPERATORS, **fourier.COMPLEX, **fourier.TO_COMPLEX,
