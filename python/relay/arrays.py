@@ -69,6 +69,12 @@ def array(value, dtype: str | None = None) -> _core.Array:
     return _core.Array.from_capsule(capsule)
 
 
+def own_array(value, dtype: str | None = None) -> _core.Array:
+    """The same in memory that nobody else writes: a copy, unless `value` is read-only."""
+    made = array(value, dtype)
+    return made if isinstance(value, _core.Array) or is_read_only(value) else made.copied()
+
+
 def _of_torch(value):
     """The capsule of an ordinary tensor of PyTorch; of another one None. Its __dlpack__ is Python, and takes five times
     as long."""

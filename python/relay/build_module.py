@@ -20,7 +20,7 @@ import time
 import numpy as np
 
 from ._core import Constant, Expr, Function, GlobalVar, IRModule, TensorType, TupleType, post_order_visit
-from .arrays import array
+from .arrays import own_array
 from .compiled import Compiled, evaluate
 from .compiled import compile as compile_module
 from .expr import bind
@@ -88,7 +88,7 @@ def bind_params_by_name(func: Function, params: dict) -> Function:
 
 
 def _constant(value) -> Expr:
-    return value if isinstance(value, Expr) else Constant(array(value))
+    return value if isinstance(value, Expr) else Constant(own_array(value))
 
 
 def _with_params(mod: IRModule | Function, params: dict | None) -> IRModule:

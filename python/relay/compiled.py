@@ -79,7 +79,8 @@ class Compiled:
 
     One result comes as an array, several as a tuple in the model's order: torch tensors if an input was one, NumPy
     arrays otherwise; data values, functions and references come as the classes of relay.values. Inputs that are
-    row-major are used where they lie, and results are not copied. What the model says is of strings takes and gives
+    row-major are used where they lie, and results are not copied; a result that is an input or a constant is a copy of
+    it, so that results and inputs never share memory. What the model says is of strings takes and gives
     arrays of strings (dtype object); what it says is complex, floats with a last axis of two, takes and gives complex
     arrays.
     """
@@ -138,7 +139,7 @@ class Compiled:
         return [
             value
             if isinstance(value, _core.Value)
-            else to_value(checked(value, port.name, port.type), self._core.types, port.type)
+            else to_value(checked(value, port.name, port.type), self._core.types, port.type, lend=True)
             for value, port in zip(values, self.inputs, strict=True)
         ]
 
@@ -376,7 +377,7 @@ def evaluate(module: _core.IRModule, inputs, *, precision: str = "native"):
     inputs = complexes.parts(inputs)
     types = _core.data_types(module)
     ports += [("?", "")] * (len(inputs) - len(ports))
-    values = [to_value(checked(v, *port), types, port[1]) for v, port in zip(inputs, ports, strict=False)]
+    values = [to_value(checked(v, *port), types, port[1], lend=True) for v, port in zip(inputs, ports, strict=False)]
     results = complexes.joined(from_value(_core.evaluate(module, values, precision), inputs))
     if not given_back:
         return results
