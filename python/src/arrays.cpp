@@ -1,6 +1,8 @@
 // Arrays are exchanged by DLPack, without a copy if the memory allows it: row-major, aligned, on the CPU.
 #include <nanobind/ndarray.h>
 
+#include <cstring>
+
 #include "core.h"
 #include "relay/tensor/dlpack.h"
 
@@ -149,6 +151,14 @@ void add_arrays(nb::module_& m) {
                          a.writable};
           },
           nb::arg("dtype"), "The same bytes as another type of the same width.")
+      .def(
+          "copied",
+          [](const Array& a) {
+            Tensor copy = Tensor::empty(a.value.shape(), a.value.dtype());
+            if (a.value.bytes() > 0) std::memcpy(copy.mutable_data(), a.value.data(), a.value.bytes());
+            return Array{std::move(copy), a.writable};
+          },
+          "A copy in memory of its own.")
       .def("_numpy", to_numpy, "Shares memory; what NumPy does not have comes as unsigned integers.")
       .def("numpy", numpy, "As a NumPy array that shares memory.")
       .def("asnumpy", numpy, "The same.")

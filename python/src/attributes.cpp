@@ -27,7 +27,10 @@ nb::object from_attr(const AttrValue& value) {
 
 static bool is_number(nb::handle value) { return PyIndex_Check(value.ptr()) && !PyBool_Check(value.ptr()); }
 
-static AttrValue list_attr(nb::handle list, const std::string& name) {
+static AttrValue attr_of(nb::handle value, const std::string& name, int depth);
+
+static AttrValue list_attr(nb::handle list, const std::string& name, int depth) {
+  constexpr size_t longest = size_t{1} << 24;  // elements
   Ints ints;
   Floats floats;
   Strings strings;
@@ -35,8 +38,14 @@ static AttrValue list_attr(nb::handle list, const std::string& name) {
   Dims dims;
   size_t count = 0;
   for (nb::handle item : nb::iter(list)) {
-    ++count;
-    AttrValue one = to_attr(item, name);
+    if (++count > longest)
+      throw CompileError({Diagnostic{DiagnosticKind::limit_exceeded,
+                                     format("attribute '{}' has more than {} elements", name, longest),
+                                     {},
+                                     {},
+                                     {},
+                                     "give long data as a tensor: relay.const(array)"}});
+    AttrValue one = attr_of(item, name, depth + 1);
     if (const int64_t* i = std::get_if<int64_t>(&one)) {
       ints.push_back(*i), floats.push_back(static_cast<double>(*i)), dims.push_back(scalar::imm(*i));
     } else if (const double* f = std::get_if<double>(&one)) {
@@ -57,7 +66,8 @@ static AttrValue list_attr(nb::handle list, const std::string& name) {
   return std::monostate();
 }
 
-AttrValue to_attr(nb::handle value, const std::string& name) {
+static AttrValue attr_of(nb::handle value, const std::string& name, int depth) {
+  constexpr int deepest = 2;  // lists of lists
   if (value.is_none()) return std::monostate();
   if (PyBool_Check(value.ptr())) return nb::cast<bool>(value);
   if (is_number(value)) return nb::cast<int64_t>(nb::int_(nb::handle(value)));
@@ -66,7 +76,7 @@ AttrValue to_attr(nb::handle value, const std::string& name) {
   if (nb::isinstance<nb::dict>(value))
     return Strings{std::string(dictionary_mark), nb::cast<std::string>(dictionaries().attr("encoded")(value))};
   if (PySequence_Check(value.ptr())) {
-    AttrValue list = list_attr(value, name);
+    AttrValue list = depth < deepest ? list_attr(value, name, depth) : AttrValue();
     if (!std::holds_alternative<std::monostate>(list)) return list;
   } else if (double f = PyFloat_AsDouble(value.ptr()); f != -1 || !PyErr_Occurred()) {
     return f;
@@ -80,6 +90,8 @@ AttrValue to_attr(nb::handle value, const std::string& name) {
                                  "attributes are numbers, bools, strings, sizes, None, lists of one of these, or "
                                  "dictionaries"}});
 }
+
+AttrValue to_attr(nb::handle value, const std::string& name) { return attr_of(value, name, 0); }
 
 NamedAttrs to_attrs(nb::handle dict) {
   NamedAttrs out;

@@ -148,11 +148,9 @@ static std::vector<Tensor> tensors(const std::vector<Array>& arrays) {
 
 static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& inputs, int threads) {
   nb::gil_scoped_release released;
-  std::vector<bool> owned;
-  std::vector<Tensor> values = take(self.executable->run(tensors(inputs), {.threads = threads, .owned = &owned}));
-  // Results that are inputs or constants share their memory, and are read-only.
+  std::vector<Tensor> values = take(self.executable->run(tensors(inputs), {.threads = threads}));
   std::vector<Array> out;
-  for (size_t i = 0; i < values.size(); ++i) out.push_back({std::move(values[i]), owned[i]});
+  for (Tensor& value : values) out.push_back({std::move(value), true});
   return out;
 }
 
@@ -164,13 +162,12 @@ static nb::object run_numpy(const PyCompiled& self, const nb::tuple& inputs, int
     if (!value) return nb::none();
     values.push_back(*std::move(value));
   }
-  std::vector<bool> owned;
   {
     nb::gil_scoped_release released;
-    values = take(self.executable->run(values, {.threads = threads, .owned = &owned}));
+    values = take(self.executable->run(values, {.threads = threads}));
   }
   nb::list out;
-  for (size_t i = 0; i < values.size(); ++i) out.append(numpy_result({std::move(values[i]), owned[i]}));
+  for (Tensor& value : values) out.append(numpy_result({std::move(value), true}));
   return values.size() == 1 ? nb::object(out[0]) : nb::object(nb::tuple(out));
 }
 
@@ -267,7 +264,7 @@ void add_compiled(nb::module_& m) {
           "call",
           [](const PyCompiled& self, const std::vector<runtime::Value>& inputs, int threads) {
             nb::gil_scoped_release released;
-            return take(self.executable->call(inputs, {.threads = threads}));
+            return take(self.executable->call(inputs, {.threads = threads, .inputs_are_lent = true}));
           },
           nb::arg("inputs"), nb::arg("threads") = 0)
       .def(

@@ -1,14 +1,14 @@
 #include "interruptible.h"
 
 #include <nanobind/nanobind.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "relay/base/interrupt.h"
 
@@ -53,26 +53,38 @@ static void run(const std::shared_ptr<Job>& job) {
   shared().changed.notify_all();
 }
 
-static bool on_main_thread() {
-  nb::object threading = nb::module_::import_("threading");
-  return threading.attr("current_thread")().is(threading.attr("main_thread")());
+// Starts a thread with a stack as the main thread usually has: the caller's may be far smaller. False if there is none.
+static bool start(const std::shared_ptr<Job>& job) {
+  constexpr size_t stack = size_t{8} << 20;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  size_t usual = 0;
+  pthread_attr_getstacksize(&attributes, &usual);
+  pthread_attr_setstacksize(&attributes, std::max(usual, stack));
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  auto* given = new std::shared_ptr<Job>(job);
+  auto body = [](void* p) -> void* {
+    const std::unique_ptr<std::shared_ptr<Job>> mine(static_cast<std::shared_ptr<Job>*>(p));
+    run(*mine);
+    return nullptr;
+  };
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, body, given) == 0;
+  if (!started) delete given;
+  pthread_attr_destroy(&attributes);
+  return started;
 }
 
 void run_interruptibly(std::function<void()> work) {
   std::shared_ptr<Job> job = std::make_shared<Job>();
   job->work = std::move(work);
   bool started = false;
-  if (on_main_thread()) {  // other threads do not get signals
+  {
     std::lock_guard<std::mutex> lock(shared().mutex);
-    try {
-      std::thread([job] { run(job); }).detach();
-      ++shared().running;
-      started = true;
-    } catch (const std::system_error&) {
-      // No thread can be created: the work is done here, and Ctrl-C waits.
-    }
+    started = start(job);
+    shared().running += started;
   }
-  if (!started) {
+  if (!started) {  // No thread can be created: the work is done here, and Ctrl-C waits.
     nb::gil_scoped_release released;
     job->work();
     return;

@@ -25,8 +25,12 @@ Dim to_dim(nb::handle value) {
 }
 
 Dims to_dims(nb::handle values) {
+  constexpr size_t most = size_t{1} << 16;
   Dims out;
-  for (nb::handle value : nb::iter(values)) out.push_back(to_dim(value));
+  for (nb::handle value : nb::iter(values)) {
+    if (out.size() == most) throw nb::value_error(format("a shape has more than {} sizes", most).c_str());
+    out.push_back(to_dim(value));
+  }
   return out;
 }
 

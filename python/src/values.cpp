@@ -2,9 +2,11 @@
 // them.
 #include "relay/input/values.h"
 
+#include <cstring>
 #include <unordered_map>
 
 #include "core.h"
+#include "relay/runtime/functions/references.h"
 #include "relay/runtime/functions/value.h"
 #include "values.h"
 
@@ -50,10 +52,17 @@ static Value make_data(const DataTypes& types, const std::string& constructor, s
   throw CompileError({std::move(d)});
 }
 
-// `alone`: the caller is the only owner. Then the array may be written, unless its memory is that of an input or a
-// constant.
+static Tensor copy_of(const Tensor& t) {
+  Tensor copy = Tensor::empty(t.shape(), t.dtype());
+  if (t.bytes() > 0) std::memcpy(copy.mutable_data(), t.data(), t.bytes());
+  return copy;
+}
+
+// `alone`: the caller is the only owner. A tensor that others own too, such as a constant, is copied: the array belongs
+// to the caller, who may write it.
 static Array array_of(const Value& v, bool alone) {
-  return {v.tensor(), alone && !runtime::as_tensor(v.get())->is_shared()};
+  const Tensor t = v.tensor();
+  return {alone && !runtime::as_tensor(v.get())->is_shared() ? t : copy_of(t), true};
 }
 
 // The steps by which Python builds the value with a stack; parts come first:
@@ -112,6 +121,12 @@ static nb::list steps(const Value& value) {
   return out;
 }
 
+// Gives a reference its content.
+static void fill(const Value& reference, Value content) {
+  if (reference.kind() != ObjectKind::Reference) throw nb::type_error("only a reference can be filled");
+  runtime::write_reference(static_cast<runtime::ReferenceObject*>(reference.get()), content.detach());
+}
+
 void add_program_values(nb::module_& m) {
   nb::class_<DataTypes>(m, "DataTypes", "The data types of a program.").def_prop_ro("names", [](const DataTypes& t) {
     std::vector<std::string> names;
@@ -120,12 +135,16 @@ void add_program_values(nb::module_& m) {
   });
   nb::class_<Value>(m, "Value", "A value of a program.")
       .def_static(
-          "tensor", [](const Array& a) { return Value::tensor(a.value); }, nb::arg("array"))
+          "tensor",
+          [](const Array& a, bool lend) { return lend ? Value::tensor(a.value) : Value::given(copy_of(a.value)); },
+          nb::arg("array"), nb::arg("lend") = false)
       .def_static(
           "tuple", [](std::vector<Value> fields) { return Value::tuple(std::move(fields)); }, nb::arg("fields"))
       .def_static("data", make_data, nb::arg("types"), nb::arg("constructor"), nb::arg("fields"), nb::arg("type") = "")
       .def_static(
           "reference", [](Value content) { return Value::reference(std::move(content)); }, nb::arg("content"))
+      .def(
+          "fill", [](const Value& v, Value content) { fill(v, std::move(content)); }, nb::arg("content"))
       .def("steps", steps, nb::sig("def steps(self) -> list[tuple]"))
       .def("__str__", [](const Value& v) { return runtime::str(v); });
   m.def("data_types", [](const PyModule& m) { return data_types(m.module); }, nb::arg("module"));

@@ -69,6 +69,12 @@ def array(value, dtype: str | None = None) -> _core.Array:
     return _core.Array.from_capsule(capsule)
 
 
+def own_array(value, dtype: str | None = None) -> _core.Array:
+    """Returns an array whose memory no other code writes: a copy, unless `value` is read-only."""
+    made = array(value, dtype)
+    return made if isinstance(value, _core.Array) or is_read_only(value) else made.copied()
+
+
 def _of_torch(value):
     """Returns the DLPack capsule of an ordinary PyTorch tensor, or None for any other. Tensor.__dlpack__ is written in
     Python and takes five times as long."""

@@ -53,7 +53,7 @@ class Data:
         return iter(self.fields)
 
     def __eq__(self, other) -> bool:
-        if not isinstance(other, Data):
+        if not _is(other, Data):
             return NotImplemented
         return _equal(self, other)
 
@@ -99,8 +99,14 @@ def as_list(value: Data) -> list:
     return out
 
 
+def _is(value, kind: type) -> bool:
+    """Returns true if the value is of this class, or of the same class from before this module was reloaded."""
+    made = type(value)
+    return isinstance(value, kind) or (made.__module__ == kind.__module__ and made.__qualname__ == kind.__qualname__)
+
+
 def _children(value):
-    if isinstance(value, Data):
+    if _is(value, Data):
         return value.fields
     return value if isinstance(value, (tuple, list)) else None
 
@@ -109,9 +115,9 @@ def _equal(a, b) -> bool:
     work = [(a, b)]
     while work:
         x, y = work.pop()
-        if isinstance(x, Data) != isinstance(y, Data):
+        if _is(x, Data) != _is(y, Data):
             return False
-        if isinstance(x, Data) and x.constructor != y.constructor:
+        if _is(x, Data) and x.constructor != y.constructor:
             return False
         inside, other = _children(x), _children(y)
         if (inside is None) != (other is None):
@@ -141,7 +147,7 @@ def _text(value, limit: int = 200) -> str:
             is_number = isinstance(item, np.ndarray) and item.ndim == 0
             out.append(str(item) if is_number else repr(item))
             continue
-        name = item.constructor if isinstance(item, Data) else ""
+        name = item.constructor if _is(item, Data) else ""
         if name and not inside:
             out.append(name)
             continue
@@ -158,10 +164,13 @@ class _Text(str):
     """Text that is written without quotes."""
 
 
-def to_value(value, types: _core.DataTypes, declared: str = "") -> _core.Value:
+def to_value(value, types: _core.DataTypes, declared: str = "", *, lend: bool = False) -> _core.Value:
     """Converts a Python object to a value for a program. `declared` is its type as text, which plain numbers and lists
     are converted to. If the type is unknown (""), an int becomes an int32, a float a float32, and a list a list of data
-    if the program has the type List."""
+    if the program has the type List.
+
+    Arrays are copied. With `lend`, an array that is the value itself is used in place, for a single call.
+    """
     done: dict[tuple[int, str], _core.Value] = {}  # by identity, so that shared objects stay shared
     made: list[_core.Value] = []
     work: list = [(value, declared)]
@@ -173,20 +182,33 @@ def to_value(value, types: _core.DataTypes, declared: str = "") -> _core.Value:
             if item.source is not None:
                 done[id(item.source), type_] = made[-1]
             continue
+        if isinstance(item, _Fill):
+            content = made.pop()
+            made[-1].fill(content)
+            continue
+        if _is(item, Ref):
+            type_, content_types = "", _type_parts(type_)[1]  # one reference, whatever is known of its type
         if (id(item), type_) in done:
             made.append(done[id(item), type_])
+            continue
+        if _is(item, Ref):  # made before its content, which may hold it
+            made.append(_core.Value.reference(_core.Value.tuple([])))
+            done[id(item), type_] = made[-1]
+            work.append((_Fill(), ""))
+            work.append((item.value, content_types[0] if content_types else ""))
             continue
         inside = _parts(item, type_, types)
         if inside is not None:
             make, children = inside
             work.append((_Make(make, len(children), item), type_))
             work.extend(reversed(children))
-        elif isinstance(item, Closure):
+        elif _is(item, Closure):
             made.append(item._value)
         elif isinstance(item, _core.Value):
             made.append(item)
         else:
-            made.append(_core.Value.tensor(array(item, tensor_dtype(type_) or _plain(item))))
+            tensor = array(item, tensor_dtype(type_) or _plain(item))
+            made.append(_core.Value.tensor(tensor, lend=lend and item is value))
     return made[0]
 
 
@@ -199,14 +221,12 @@ def _parts(item, type_: str, types: _core.DataTypes):
     def typed(items, known=()):
         return [(one, known[i] if i < len(known) else of_all) for i, one in enumerate(items)]
 
-    # None is None, and any other object is Some.
-    if name == "Option" and not isinstance(item, Data | _core.Value):
+    is_value = _is(item, Data) or isinstance(item, _core.Value)
+    if name == "Option" and not is_value:  # None is None, and any other object is Some
         item = Data("None", type="Option") if item is None else Data("Some", item, type="Option")
-    if isinstance(item, Data):
+    if _is(item, Data):
         known = [*arguments, type_] if name == "List" else arguments if name == "Option" else ()
         return functools.partial(_data, types, item), typed(item.fields, known)
-    if isinstance(item, Ref):
-        return (lambda parts: _core.Value.reference(parts[0])), typed([item.value], arguments)
     if isinstance(item, tuple) or (isinstance(item, list) and name == "("):
         return (lambda parts: _core.Value.tuple(parts[::-1])), typed(item, arguments)
     if isinstance(item, list) and "List" in types.names and name != "Tensor":
@@ -236,6 +256,12 @@ def tensor_dtype(type_: str) -> str:
     if type_.startswith("Tensor["):
         return type_[:-1].rpartition(",")[2].strip()
     return "" if any(c in type_ for c in "[( ") or type_[:1].isupper() else type_
+
+
+class _Fill:
+    """Gives the reference before it the value that was made last."""
+
+    __slots__ = ()
 
 
 class _Make:

@@ -30,7 +30,7 @@ from .._core import (
     TupleGetItem,
     Var,
 )
-from ..data.arrays import array, as_numpy, converted
+from ..data.arrays import as_numpy, converted, own_array
 from ..errors import bad_literal
 
 __all__ = [
@@ -79,7 +79,7 @@ def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32"
 
 def const(value, dtype: str | None = None, span: Span | None = None) -> Constant:
     """Returns a constant. `value` is a number (int32 or float32), a bool, a list, or an array of any framework. `dtype`
-    converts it.
+    converts it. An array is copied, unless it is read-only.
     """
     if isinstance(dtype, _core.TensorType):
         dtype = dtype.dtype
@@ -87,7 +87,7 @@ def const(value, dtype: str | None = None, span: Span | None = None) -> Constant
         dtype = _default_dtype(value)
     if dtype is not None and isinstance(value, (int, float, list, tuple, np.ndarray, np.generic)):
         value = converted(as_numpy(value), dtype, bad_literal)
-    return Constant(array(value, dtype), span)
+    return Constant(own_array(value, dtype), span)
 
 
 def _default_dtype(value) -> str | None:

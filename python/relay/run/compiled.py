@@ -92,8 +92,9 @@ class Compiled:
     One result is returned as an array, several as a tuple in the model's order: torch tensors if an input was one,
     otherwise NumPy arrays. Sequences of the model are returned as lists, and sequences of maps as lists of
     dictionaries. Data values, functions and references are returned as the classes of relay.values. Row-major inputs
-    are used in place, and results are not copied. String inputs and results of the model are arrays of strings (dtype
-    object). Complex inputs and results, which the model has as floats with a last axis of two, are complex arrays.
+    are used in place, and results are not copied. A result that is an input or a constant is a copy of it, so that
+    results and inputs never share memory. String inputs and results of the model are arrays of strings (dtype object).
+    Complex inputs and results, which the model has as floats with a last axis of two, are complex arrays.
     """
 
     def __init__(self, core: _core.Compiled):
@@ -154,7 +155,7 @@ class Compiled:
         return [
             value
             if isinstance(value, _core.Value)
-            else to_value(checked(value, port.name, port.type), self._core.types, port.type)
+            else to_value(checked(value, port.name, port.type), self._core.types, port.type, lend=True)
             for value, port in zip(values, self.inputs, strict=True)
         ]
 
@@ -436,7 +437,7 @@ def evaluate(module: _core.IRModule, inputs: Any, *, precision: str = "native") 
     inputs = complexes.parts(inputs)
     types = _core.data_types(module)
     ports += [("?", "")] * (len(inputs) - len(ports))
-    values = [to_value(checked(v, *port), types, port[1]) for v, port in zip(inputs, ports, strict=False)]
+    values = [to_value(checked(v, *port), types, port[1], lend=True) for v, port in zip(inputs, ports, strict=False)]
     results = complexes.joined(from_value(_core.evaluate(module, values, precision), inputs))
     if not given_back:
         return results

@@ -148,6 +148,9 @@ static const char* const schema =
 
 // The index of this version, or null; `useless`: the existing file is not an index, or is that of another version.
 static sqlite3* open_index(const std::string& path, bool& useless) {
+  struct stat about{};
+  useless = stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+  if (useless) return nullptr;  // a pipe would wait for its writer
   sqlite3* index = nullptr;
   bool good = sqlite3_open_v2(path.c_str(), &index, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX,
                               nullptr) == SQLITE_OK;

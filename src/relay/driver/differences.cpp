@@ -18,14 +18,17 @@ static void compare_elements(const Tensor& got, const Tensor& want, double toler
   const double most = is_float ? tolerance * largest : 0;
   for (int64_t i = 0; i < want.elements(); ++i) {
     const double a = got.at(i), b = want.at(i);
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    // Doubles do not tell large integers apart.
+    const bool same = got.dtype().is_int() && want.dtype().is_int() ? got.int_at(i) == want.int_at(i) : a == b;
+    if (same || (std::isnan(a) && std::isnan(b))) continue;
     if (!std::isfinite(a) || !std::isfinite(b)) {
       // A float32 may overflow although a double does not.
       if (std::isinf(a) && std::abs(b) > static_cast<double>(std::numeric_limits<float>::max())) continue;
       ++d.elements;
+      d.absolute = d.ulps = INFINITY;
       continue;
     }
-    const double off = std::abs(a - b);
+    const double off = std::max(std::abs(a - b), is_float ? 0.0 : 1.0);
     d.absolute = std::max(d.absolute, off);
     d.elements += off > most;
     if (!is_float) continue;

@@ -152,10 +152,7 @@ class Writer {
     if (call_of(e, "nn.relu")) return {{"op", "relu"}};
     if (call_of(e, "add")) return {{"op", "add"}};
     if (call_of(e, "nn.global_avg_pool2d")) return {{"op", "global_avg_pool"}};
-    const bool is_max = call_of(e, "nn.max_pool2d") != nullptr;
-    return {{"op", is_max                                              ? "max_pool"
-                   : attribute<bool>(call, "count_include_pad", false) ? "avg_pool_with_padding"
-                                                                       : "avg_pool"},
+    return {{"op", attribute<bool>(call, "count_include_pad", false) ? "avg_pool_with_padding" : "avg_pool"},
             {"kernel", op::per_axis(attribute<ir::Ints>(call, "pool_size", {1, 1}), 2)},
             {"strides", op::per_axis(attribute<ir::Ints>(call, "strides", {1, 1}), 2)},
             {"padding", op::padding_sides(attribute<ir::Ints>(call, "padding", {0, 0}), 2)},

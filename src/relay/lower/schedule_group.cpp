@@ -1,6 +1,7 @@
 #include "relay/lower/schedule_group.h"
 
 #include "relay/lower/schedule/schedule_rules.h"
+#include "relay/scalar/simplify.h"
 
 namespace relay::lower {
 
@@ -11,6 +12,28 @@ struct Attempt {
   ScheduledGroup group;
   std::optional<Diagnostic> refused{};
 };
+
+// The number of statements after loops are unrolled.
+double unrolled_length(const loop::Stmt& s) {
+  double inside = s->body.empty() ? 1 : 0;
+  for (const loop::Stmt& b : s->body) inside += unrolled_length(b);
+  if (s->kind != loop::StmtKind::For || s->for_kind != loop::ForKind::Unrolled) return inside;
+  const scalar::Expr extent = scalar::simplify(s->extent);
+  return scalar::is_int(extent) ? inside * static_cast<double>(extent->ivalue) : inside;
+}
+
+Status check_length(const loop::Kernel& kernel) {
+  constexpr double most = 1 << 14;  // statements; the longest tiles that rules make have some hundreds
+  const double length = unrolled_length(kernel.body);
+  if (length <= most) return ok();
+  return Diagnostic{DiagnosticKind::illegal_schedule,
+                    format("the unrolled loops of kernel {} make {} statements, more than the limit of {}", kernel.name,
+                           length, most),
+                    {},
+                    {},
+                    {},
+                    "unroll inner loops of few iterations only: split an axis, and leave the outer part serial"};
+}
 
 class Attempts {
  public:
@@ -80,6 +103,7 @@ class Attempts {
         draft.layouts[draft.outputs[o]->name] = outputs_[o].layout;
     RELAY_ASSIGN(std::vector<BuiltKernel> built,
                  build_kernels(stages, draft.schedule, draft.layouts, options_.target, name_, options_.planted));
+    for (const BuiltKernel& b : built) RELAY_RETURN_IF_ERROR(check_length(b.kernel));
     if (options_.check_code)
       for (const BuiltKernel& b : built) RELAY_RETURN_IF_ERROR(options_.check_code(b.kernel));
     return built;

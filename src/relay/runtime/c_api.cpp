@@ -51,6 +51,7 @@ relay_status fail(const Diagnostics& errors) {
     case DiagnosticKind::corrupt_file:
     case DiagnosticKind::limit_exceeded: status = RELAY_BAD_FILE; break;
     case DiagnosticKind::incompatible_artifact: status = RELAY_INCOMPATIBLE; break;
+    case DiagnosticKind::bad_option: status = RELAY_BAD_ARGUMENT; break;
     case DiagnosticKind::index_out_of_range:
     case DiagnosticKind::wrong_input: status = RELAY_WRONG_INPUT; break;
     case DiagnosticKind::out_of_memory: status = RELAY_OUT_OF_MEMORY; break;
@@ -290,7 +291,9 @@ relay_status relay_value_reference(const relay_value* content, relay_value** val
   });
 }
 
-relay_kind relay_value_kind(const relay_value* value) { return static_cast<relay_kind>(from_c(value)->kind); }
+relay_kind relay_value_kind(const relay_value* value) {
+  return value ? static_cast<relay_kind>(from_c(value)->kind) : RELAY_NO_VALUE;
+}
 
 relay_status relay_value_as_tensor(const relay_value* value, relay_tensor* tensor) {
   if (value == nullptr || tensor == nullptr) return null_pointer();

@@ -353,32 +353,33 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
                           {},
                           "give each output an array with memory of its own"};
   RELAY_RETURN_IF_ERROR(check_donations(given, outputs));
-  if (options.owned) options.owned->assign(outputs.size(), true);
   RELAY_RETURN_IF_ERROR(runs_as_graph() ? run_graph(given, outputs, options) : run_values(given, outputs, options));
   return put_back(given, outputs);
 }
 
-// Fills in results that no kernel wrote: shared if allowed (`owned`), or copied into a supplied array.
-static void give_unwritten(const Plan& plan, const std::shared_ptr<const Program>& program,
-                           std::span<const Tensor> inputs, std::span<void* const> written, std::span<Tensor> outputs,
-                           std::vector<bool>* owned) {
-  const Segment& f = program->graph();
+// Fills in results that no kernel wrote, with copies: an input belongs to the caller, who may write it, and so does
+// each result. A donated input is its first result itself.
+void Executable::give_unwritten(const Plan& plan, std::span<const Tensor> inputs, std::span<void* const> written,
+                                std::span<Tensor> outputs) const {
+  const Segment& f = linked_.program->graph();
+  std::vector<bool> taken(inputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (written[i]) continue;
-    if (owned && !outputs[i]) (*owned)[i] = false;
     const Array& a = f.arrays[f.outputs[i]];
-    Tensor from;
-    if (a.kind == Array::Kind::Input) from = inputs[a.index];
-    if (a.kind == Array::Kind::Constant) {
-      const Tensor& c = program->constants[a.index];
-      from = Tensor::view(const_cast<void*>(c.data()), plan.shapes[f.outputs[i]], a.dtype, program);
+    const Shape& shape = plan.shapes[f.outputs[i]];
+    const void* from = nullptr;
+    if (a.kind == Array::Kind::Input) {
+      from = inputs[a.index].data();
+      if (!outputs[i] && is_donated(a.index) && !taken[a.index]) {
+        outputs[i] = inputs[a.index], taken[a.index] = true;
+        continue;
+      }
     }
-    for (size_t j = 0; j < i && !from; ++j)
-      if (f.outputs[j] == f.outputs[i]) from = outputs[j];
-    if (!outputs[i])
-      outputs[i] = from;
-    else if (from.bytes() > 0)
-      std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
+    if (a.kind == Array::Kind::Constant) from = linked_.program->constants[a.index].data();
+    for (size_t j = 0; j < i && a.kind == Array::Kind::Output && !from; ++j)
+      if (f.outputs[j] == f.outputs[i]) from = outputs[j].data();
+    if (!outputs[i]) outputs[i] = Tensor::empty(shape, a.dtype);
+    if (outputs[i].bytes() > 0) std::memcpy(outputs[i].mutable_data(), from, outputs[i].bytes());
   }
 }
 
@@ -446,7 +447,7 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
     RunState state{session, arena.memory.get(), graph->input_data, graph->output_data, options.report};
     status = graph->runner.run(state);
   }
-  if (status) give_unwritten(plan, linked_.program, graph->inputs, graph->output_data, outputs, options.owned);
+  if (status) give_unwritten(plan, graph->inputs, graph->output_data, outputs);
   graph->clear();
   {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -36,8 +36,9 @@ struct ExecutableOptions {
 struct RunOptions {
   int threads = 0;           // 0: the executable's setting
   Report* report = nullptr;  // filled in if set
-  // Filled in if set, by output: true if nothing else refers to its memory.
-  std::vector<bool>* owned = nullptr;
+  // For call(): the caller may write the tensors among the inputs after the run. Those that the run keeps, in its
+  // result or in references, are copied. (Tensors in tuples and data values are never written.)
+  bool inputs_are_lent = false;
 };
 
 // An input or output, for people and tools. If the result of a program with functions is a tuple, each field is an
@@ -106,6 +107,8 @@ class Executable {
   Status check_output(size_t index, const Tensor& given, const Shape& shape, std::span<const Tensor> inputs) const;
   Status check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
   Status place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs, Graph& graph);
+  void give_unwritten(const Plan& plan, std::span<const Tensor> inputs, std::span<void* const> written,
+                      std::span<Tensor> outputs) const;
   // Copies results that must be in an input's storage but were computed elsewhere.
   Status put_back(std::span<const Tensor> given, std::span<Tensor> outputs) const;
   Result<Arena> take_arena(int64_t bytes);

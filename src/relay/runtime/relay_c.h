@@ -133,7 +133,8 @@ typedef enum relay_kind {
   RELAY_TUPLE,
   RELAY_DATA,     /* a constructor of a data type with its fields */
   RELAY_FUNCTION, /* made by a program; call it with relay_value_call() */
-  RELAY_REFERENCE
+  RELAY_REFERENCE,
+  RELAY_NO_VALUE /* of a null pointer */
 } relay_kind;
 
 RELAY_C_API relay_value* relay_value_copy(const relay_value* value);

@@ -82,11 +82,9 @@ Linear Simplifier::index_unary(const Expr& e) {
 
 Linear Simplifier::index_binary(const Expr& e) {
   if (e->binary == BinaryOp::Add || e->binary == BinaryOp::Sub) return sum(e);
-  Linear a = linear(e->args[0]), b = linear(e->args[1]), out;
+  if (e->binary == BinaryOp::Mul) return product(e);
+  Linear a = linear(e->args[0]), b = linear(e->args[1]);
   switch (e->binary) {
-    case BinaryOp::Mul:
-      if (multiply(a, b, &out)) return recombine(std::move(out));
-      break;
     case BinaryOp::FloorDiv: return recombine(divide(std::move(a), std::move(b)));
     case BinaryOp::FloorMod: return recombine(modulo(std::move(a), std::move(b)));
     case BinaryOp::TruncDiv:
@@ -100,6 +98,65 @@ Linear Simplifier::index_binary(const Expr& e) {
     default: break;
   }
   return atom(binary(e->binary, join(a), join(b)));
+}
+
+// The number of nodes, as a tree; at most `most`.
+static int64_t tree_size(const Expr& e, int64_t most) {
+  int64_t count = 0;
+  std::vector<const Expr*> work{&e};
+  for (; !work.empty() && count < most; ++count) {
+    const Expr& n = *work.back();
+    work.pop_back();
+    for (const Expr& a : n->args) work.push_back(&a);
+  }
+  return count;
+}
+
+// True if the product of all factors, multiplied out, stays small.
+static bool is_small_product(const std::vector<Linear>& factors) {
+  constexpr int64_t most_terms = 64, most_nodes = 4096;
+  int64_t terms = 1, nodes = 0;
+  for (const Linear& f : factors) {
+    const bool monomial = f.terms.size() == 1 && f.constant == 0;  // adds no terms
+    if (!monomial) terms *= static_cast<int64_t>(f.terms.size()) + 1;
+    for (const Term& t : f.terms)
+      if (nodes += tree_size(t.product, most_nodes); terms > most_terms || terms * nodes > most_nodes) return false;
+  }
+  return true;
+}
+
+// Looks at all factors of a product of products at once, so that the result does not depend on their order. Sums are
+// multiplied out if that keeps the product small; otherwise they are factors as they are.
+Linear Simplifier::product(const Expr& e) {
+  Exprs written, work{e};
+  while (!work.empty()) {
+    Expr f = std::move(work.back());
+    work.pop_back();
+    if (is_op(f, BinaryOp::Mul) && is_index(f->dtype))
+      work.push_back(f->args[1]), work.push_back(f->args[0]);
+    else
+      written.push_back(std::move(f));
+  }
+  std::vector<Linear> parts;
+  for (const Expr& f : written) parts.push_back(linear(f));
+  Linear out{{}, 1}, next;
+  bool expanded = is_small_product(parts);
+  for (size_t i = 0; i < parts.size() && expanded; ++i)
+    if ((expanded = multiply(out, parts[i], &next))) out = std::move(next);
+  if (expanded) return recombine(std::move(out));
+  Exprs list;
+  int64_t coefficient = 1;
+  for (const Linear& part : parts) {
+    const bool monomial = part.terms.size() == 1 && part.constant == 0;
+    const int64_t by = monomial ? part.terms[0].coefficient : part.is_constant() ? part.constant : 1;
+    if (__builtin_mul_overflow(coefficient, by, &coefficient)) return atom(e);
+    if (part.is_constant()) continue;
+    if (!monomial) list.push_back(join(part));
+    if (monomial)
+      for (const Expr& f : factors(part.terms[0].product)) list.push_back(f);
+  }
+  if (coefficient == 0 || list.empty()) return {{}, list.empty() ? coefficient : 0};
+  return {{{product_of(std::move(list)), coefficient}}, 0};
 }
 
 // ((a + b) - c) + ...: iterates from the left, so that sums of many terms need no stack.

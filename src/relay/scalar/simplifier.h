@@ -71,6 +71,7 @@ class Simplifier {
   Linear index_unary(const Expr& e);
   Linear index_binary(const Expr& e);
   Linear sum(const Expr& e);
+  Linear product(const Expr& e);
   static void reduce(const Linear& n, int64_t c, Linear* quotient, Linear* rest);
   std::optional<int64_t> constant_quotient(const Linear& l, int64_t c);
   int64_t split_by_divisor(const Linear& l, int64_t c, Linear* multiple, Linear* rest);

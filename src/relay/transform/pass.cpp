@@ -4,7 +4,7 @@
 #include <charconv>
 #include <chrono>
 
-#include "relay/ir/rewrite.h"
+#include "relay/transform/given_types.h"
 #include "relay/transform/well_formed.h"
 #include "relay/typing/typing.h"
 
@@ -186,9 +186,7 @@ static void keep_as_they_were(const ir::Module& before, ir::Module& after, const
   }
 }
 
-Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInfo>& passes, PassContext& context) {
-  if (Diagnostics errors = well_formed(module); !errors.empty()) return errors;
-  RELAY_ASSIGN(ir::Module current, typing::infer(module));
+static Result<ir::Module> run_in_turn(ir::Module current, const std::vector<PassInfo>& passes, PassContext& context) {
   for (const PassInfo& pass : passes) {
     std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
     context.applied.clear();
@@ -200,6 +198,16 @@ Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInf
     current = std::move(next);
   }
   return current;
+}
+
+Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInfo>& passes, PassContext& context) {
+  if (Diagnostics errors = well_formed(module); !errors.empty()) return errors;
+  RELAY_ASSIGN(ir::Module typed, typing::infer(module));
+  GivenTypes given(module);
+  RELAY_ASSIGN(ir::Module result, run_in_turn(std::move(typed), passes, context));
+  // Nodes that both modules have keep the caller's types.
+  if (given.restore()) return typing::infer(without_types(result));
+  return result;
 }
 
 std::string name_of(const ir::Expr& e) {

@@ -250,13 +250,14 @@ def test_others_are_elsewhere():
         assert name in (pathlib.Path(__file__).parent / file).read_text()
 
 
-def test_attributes_are_of_the_versions_that_have_them():
-    """The entries of attributes.def for names that only some versions have."""
-    text = (ROOT / "src/relay/frontend/onnx/attributes.def").read_text()
-    listed = re.findall(r'^RELAY_ONNX_ATTRIBUTES\((\w+),\s*((?:"[^"]*"\s*)+)\)', text, re.MULTILINE)
-    assert len(listed) > 100
+@pytest.mark.parametrize("domain, file, least", (("", "attributes.def", 100), ("ai.onnx.ml", "ml/operators.def", 15)))
+def test_attributes_are_of_the_versions_that_have_them(domain, file, least):
+    """The entries of the lists for names that only some versions have."""
+    text = (ROOT / "src/relay/frontend/onnx" / file).read_text()
+    listed = re.findall(r'^RELAY_ONNX(?:_ATTRIBUTES)?\((\w+),[\w\s,]*?((?:"[^"]*"\s*)+)\)', text, re.MULTILINE)
+    assert len(listed) > least
     for operator, names in listed:
-        versions = [s for s in defs.get_all_schemas_with_history() if s.name == operator and s.domain == ""]
+        versions = [s for s in defs.get_all_schemas_with_history() if s.name == operator and s.domain == domain]
         if not versions:
             continue  # of ONNX Runtime, which writes it without a domain
         wanted = set()

@@ -1,6 +1,7 @@
 #include "relay/external/dnnl/builder.h"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <tuple>
 
@@ -22,20 +23,27 @@ static int64_t product(Dims::const_iterator begin, Dims::const_iterator end) {
 }
 
 // Operations on the result of a contraction.
+// Of relu and clip; unset for other activations.
+static std::optional<std::pair<float, float>> limits_of(const Json& j) {
+  const std::string name = j.value("activation", "");
+  if (name == "relu") return std::pair(0.0f, std::numeric_limits<float>::infinity());
+  if (name == "clip") return std::pair(j.at("low").get<float>(), j.at("high").get<float>());
+  return std::nullopt;
+}
+
 static primitive_attr attributes(const Json& j) {
   post_ops after;
   if (j.contains("sum")) after.append_sum(1.0f);
-  if (j.contains("activation")) {
+  if (j.contains("activation") && !limits_of(j)) {
     const std::string name = j.at("activation");
-    const std::pair<const char*, algorithm> known[] = {
-        {"relu", algorithm::eltwise_relu},         {"clip", algorithm::eltwise_clip},
-        {"logistic", algorithm::eltwise_logistic}, {"tanh", algorithm::eltwise_tanh},
-        {"gelu", algorithm::eltwise_gelu_erf},     {"swish", algorithm::eltwise_swish}};
+    const std::pair<const char*, algorithm> known[] = {{"logistic", algorithm::eltwise_logistic},
+                                                       {"tanh", algorithm::eltwise_tanh},
+                                                       {"gelu", algorithm::eltwise_gelu_erf},
+                                                       {"swish", algorithm::eltwise_swish}};
     const auto* found =
         std::find_if(std::begin(known), std::end(known), [&](const auto& one) { return name == one.first; });
     if (found == std::end(known)) throw std::runtime_error("an activation is unknown: " + name);
-    const float alpha = name == "clip" ? j.at("low").get<float>() : name == "swish" ? 1.0f : 0.0f;
-    after.append_eltwise(1.0f, found->second, alpha, name == "clip" ? j.at("high").get<float>() : 0.0f);
+    after.append_eltwise(1.0f, found->second, name == "swish" ? 1.0f : 0.0f, 0.0f);
   }
   primitive_attr attr;
   attr.set_post_ops(after);
@@ -71,6 +79,13 @@ void Builder::define(const Json& step, size_t value) {
 void Builder::add(::dnnl::primitive primitive, const Desc& scratchpad, Step step) {
   step.primitive = std::move(primitive);
   if (scratchpad.get_size() > plan_.scratchpad_.get_size()) plan_.scratchpad_ = scratchpad;
+  plan_.steps_.push_back(std::move(step));
+}
+
+void Builder::limit(size_t value, std::optional<std::pair<float, float>> limits) {
+  if (!limits) return;
+  Step step{{}, {{DNNL_ARG_DST, value, plan_.values_[value].desc}}, {}};
+  step.limits = limits;
   plan_.steps_.push_back(std::move(step));
 }
 
@@ -143,7 +158,7 @@ void Builder::step(const Json& j) {
   if (op == "matmul" || op == "batch_matmul") return matmul(j);
   if (op == "relu") return relu(j);
   if (op == "add") return sum(j);
-  if (op == "max_pool" || op == "avg_pool" || op == "avg_pool_with_padding" || op == "global_avg_pool") return pool(j);
+  if (op == "avg_pool" || op == "avg_pool_with_padding" || op == "global_avg_pool") return pool(j);
   throw std::runtime_error("a step is unknown: " + op);
 }
 
@@ -190,6 +205,7 @@ void Builder::convolution(const Json& j) {
       j.contains("sum") ? copied(j.at("sum"), pd.dst_desc()) : add_value({Value::Kind::Inside, 0, pd.dst_desc()});
   step.args.push_back({DNNL_ARG_DST, result, pd.dst_desc()});
   add(::dnnl::convolution_forward(pd), pd.scratchpad_desc(), std::move(step));
+  limit(result, limits_of(j));
   define(j, result);
 }
 
@@ -231,6 +247,7 @@ void Builder::matmul(const Json& j) {
       j.contains("sum") ? copied(j.at("sum"), row_major(out)) : add_value({Value::Kind::Inside, 0, row_major(out)});
   step.args.push_back({DNNL_ARG_DST, result, out_desc});
   add(::dnnl::matmul(pd), pd.scratchpad_desc(), std::move(step));
+  limit(result, limits_of(j));
   define(j, result);
 }
 
@@ -247,9 +264,8 @@ void Builder::pool(const Json& j) {
   Dims out{in[0], in[1]};
   for (size_t d = 0; d < 2; ++d)
     out.push_back(places(in[2 + d], kernel[d], strides[d], before[d], after[d], dilation[d]));
-  const algorithm how = op == "max_pool"                ? algorithm::pooling_max
-                        : op == "avg_pool_with_padding" ? algorithm::pooling_avg_include_padding
-                                                        : algorithm::pooling_avg_exclude_padding;
+  const algorithm how =
+      op == "avg_pool_with_padding" ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
   Desc src = plan_.values_[at_.at(data)].desc;
   const ::dnnl::pooling_v2_forward::desc desc(prop_kind::forward_inference, how, src, any(out), strides, kernel,
                                               gaps(dilation), before, after);
@@ -264,14 +280,8 @@ void Builder::pool(const Json& j) {
 
 void Builder::relu(const Json& j) {
   const size_t data = j.at("in").at(0);
-  const Desc src = plan_.values_[at_.at(data)].desc;
-  const ::dnnl::eltwise_forward::desc desc(prop_kind::forward_inference, algorithm::eltwise_relu, src, 0.0f, 0.0f);
-  const ::dnnl::eltwise_forward::primitive_desc pd(desc, plain_attributes(), engine());
-  Step step;
-  arg(step, DNNL_ARG_SRC, data, row_major(src.dims()), src);
-  const size_t result = add_value({Value::Kind::Inside, 0, src});
-  step.args.push_back({DNNL_ARG_DST, result, src});
-  add(::dnnl::eltwise_forward(pd), pd.scratchpad_desc(), std::move(step));
+  const size_t result = copied(data, plan_.values_[at_.at(data)].desc);
+  limit(result, std::pair(0.0f, std::numeric_limits<float>::infinity()));
   define(j, result);
 }
 

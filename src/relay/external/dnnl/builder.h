@@ -23,6 +23,9 @@ class Builder {
   // Adds the program's value in layout `wanted` as an argument; its elements have row-major order as `as`.
   void arg(Step& step, int name, size_t number, const Desc& as, const Desc& wanted);
 
+  // Limits the elements of a value, if there are limits; nothing else reads it yet.
+  void limit(size_t value, std::optional<std::pair<float, float>> limits);
+
   void convolution(const Json& j);
   void matmul(const Json& j);
   void pool(const Json& j);

@@ -92,6 +92,16 @@ std::unique_ptr<Plan::Workspace> Plan::make_workspace() const {
   return w;
 }
 
+// All elements, padding between blocks included.
+static void clamp(const ::dnnl::memory& memory, float low, float high) {
+  float* x = static_cast<float*>(memory.get_data_handle());
+  const size_t count = memory.get_desc().get_size() / sizeof(float);
+  for (size_t i = 0; i < count; ++i) {
+    const float above = x[i] < low ? low : x[i];
+    x[i] = above > high ? high : above;
+  }
+}
+
 void Plan::run(const std::vector<void*>& inputs, const std::vector<void*>& outputs) {
   std::unique_ptr<Workspace> w;
   {
@@ -101,7 +111,14 @@ void Plan::run(const std::vector<void*>& inputs, const std::vector<void*>& outpu
   if (!w) w = make_workspace();
   for (auto& [memory, value] : w->from_outside)
     memory.set_data_handle((value->kind == Value::Kind::Output ? outputs : inputs)[value->index]);
-  for (size_t s = 0; s < steps_.size(); ++s) steps_[s].primitive.execute(w->stream, w->args[s]);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (!steps_[s].limits) {
+      steps_[s].primitive.execute(w->stream, w->args[s]);
+      continue;
+    }
+    w->stream.wait();
+    clamp(w->args[s].at(DNNL_ARG_DST), steps_[s].limits->first, steps_[s].limits->second);
+  }
   w->stream.wait();
   std::lock_guard<std::mutex> lock(mutex_);
   free_.push_back(std::move(w));

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -55,9 +56,12 @@ struct Step {
     size_t value;
     Desc desc;  // the primitive's view of it
   };
-  ::dnnl::primitive primitive;
+  ::dnnl::primitive primitive;  // of no kind if the step clamps
   std::vector<Arg> args;
   std::vector<std::pair<int, ::dnnl::memory>> constants;
+  // Set for a step without a primitive: limits its destination, in place. NaN stays NaN, unlike in oneDNN's relu and
+  // clip, which make a number of it.
+  std::optional<std::pair<float, float>> limits{};
 };
 
 class Plan {

@@ -363,9 +363,11 @@ std::optional<Values> ImportState::operands(const std::vector<std::string_view>&
   return complete ? std::optional(std::move(values)) : std::nullopt;
 }
 
-bool ImportState::expect_inputs(const Values& inputs, size_t least, const Span& place) {
+bool ImportState::expect_inputs(const Values& inputs, size_t least, const Span& place,
+                                std::span<const size_t> optional) {
   for (size_t i = 0; i < least; ++i) {
     if (i < inputs.size() && inputs[i]) continue;
+    if (i < inputs.size() && std::find(optional.begin(), optional.end(), i) != optional.end()) continue;
     report({DiagnosticKind::bad_model,
             format("{} needs {}, but input {} is missing", *place.node,
                    plural(static_cast<int64_t>(least), "input", "inputs"), i),

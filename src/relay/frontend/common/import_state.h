@@ -94,8 +94,9 @@ class ImportState {
   // reports.
   std::optional<Values> operands(const std::vector<std::string_view>& names,
                                  function_ref<void(std::string_view name)> undefined);
-  // True if the first `least` of them are present; reports the first one that is missing.
-  bool expect_inputs(const Values& inputs, size_t least, const Span& place);
+  // True if the first `least` of them are present, but for those that are optional; reports the first one that is
+  // missing.
+  bool expect_inputs(const Values& inputs, size_t least, const Span& place, std::span<const size_t> optional = {});
   // Names a node's results; those that are missing are empty.
   void define_results(const std::vector<std::string_view>& names, Values results, const Span& place);
   // A value of a declared type that replaces a failed result. Empty if not all sizes are declared, or if it is a number

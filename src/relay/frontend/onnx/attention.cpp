@@ -1,6 +1,7 @@
 // Building blocks of transformers.
 #include <cmath>
 
+#include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/heads.h"
 #include "relay/scalar/simplify.h"
@@ -172,7 +173,9 @@ Values RotaryEmbedding(Convert& c) {
   if (turned < 2 || turned > *width || turned % 2) return c.bad("rotary_embedding_dim is {} of {}", turned, *width);
   auto angles = [&](size_t i) {
     Expr e = c.input(i);
-    if (c.has(3)) e = c.emit("take", {e, c.input(3)}, {{"axis", int64_t{0}}, {"mode", "clip"}});
+    if (c.has(3))
+      e = c.emit("take", {e, checked_rows(c, c.input(3), e, "a value in position_ids")},
+                 {{"axis", int64_t{0}}, {"mode", "clip"}});
     return c.expand(c.slice(e, 2, 0, turned / 2), 2);  // (N, L, 1, D / 2)
   };
   Expr y = rotated(c, x, angles(1), angles(2), turned, c.integer("interleaved", 0) != 0);

@@ -36,6 +36,12 @@ Expr checked_places(Convert& c, const Expr& places, int64_t count, const char* w
                        format("give one from {} to {}; below 0 it counts from the end", -count, count - 1));
 }
 
+Expr checked_rows(Convert& c, const Expr& places, const Expr& table, const char* what) {
+  const Expr at = c.cast(places, DType::int64()), last = c.add(c.size_of(table, 0), -1);
+  return refused_where(c, at, not_within(c, at, c.integer_scalar(0), last), format("{} is outside of its table", what),
+                       "give one from 0 on, below the number of rows of the table");
+}
+
 // Axes computed at run time. A run fails unless each is in range and occurs once.
 static Expr checked_axes(Convert& c, const Expr& axes, int64_t rank) {
   if (!axes) return nullptr;
@@ -165,7 +171,13 @@ Expr along_axis_of(Convert& c, Expr e, int64_t axis, int64_t rank) {
 Expr filled(Convert& c, const Expr& x, const Expr& places, int64_t axis, const Expr& value) {
   Expr inside = c.emit("logical_and", {c.emit("less_equal", {c.integer_scalar(0), places}),
                                        c.emit("less", {places, c.size_of(x, axis)})});
-  return c.emit("where", {along_axis_of(c, inside, axis, c.rank(x)), picked(c, x, places, axis), value});
+  if (c.extent(x, axis).value_or(0) > 0)
+    return c.emit("where", {along_axis_of(c, inside, axis, c.rank(x)), picked(c, x, places, axis), value});
+  // The axis may have no elements to pick: the value is one more.
+  ir::Dims one = c.shape(x);
+  one[static_cast<size_t>(axis)] = scalar::imm(1);
+  const Expr whole = c.concatenate({x, c.broadcast_to(c.rank(value) > 0 ? c.reshape(value, {}) : value, one)}, axis);
+  return picked(c, whole, c.emit("where", {inside, places, c.size_of(x, axis)}), axis);
 }
 
 Values computed_slice(Convert& c) {

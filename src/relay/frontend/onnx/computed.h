@@ -17,6 +17,8 @@ ir::Expr not_within(Convert& c, const ir::Expr& e, const ir::Expr& least, const 
 ir::Expr checked_parts(Convert& c, const ir::Expr& sizes, const ir::Expr& extent);
 // Indices that count from either end. A run fails if one is not within `count`.
 ir::Expr checked_places(Convert& c, const ir::Expr& places, int64_t count, const char* what);
+// Numbers of rows of a table, from its beginning, as int64. A run fails if one is not a row.
+ir::Expr checked_rows(Convert& c, const ir::Expr& places, const ir::Expr& table, const char* what);
 // x reshaped to a list of known length with elements computed at run time. Constant elements become extents of its
 // type.
 ir::Expr computed_reshape(Convert& c, const ir::Expr& x, const ir::Expr& shape, bool allowzero);

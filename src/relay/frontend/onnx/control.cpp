@@ -196,8 +196,9 @@ Values If(Convert& c) {
           format("output {} is {} in then_branch and {} in else_branch; the number of axes and the elements' type must "
                  "be one",
                  i, ir::str(x), ir::str(y)),
-          "make the condition a constant of the model, so that one branch is imported, or give both results one number "
-          "of axes (Unsqueeze, Reshape) and one type (Cast)");
+          "if the condition depends on an open size of an input, give the shapes of the inputs (--shape): it is then "
+          "known, and one branch is imported; otherwise make the condition a constant of the model, or give both "
+          "results one number of axes (Unsqueeze, Reshape) and one type (Cast)");
     if (!ir::is_complete(both)) return c.unsupported("nothing says which tensors output {} holds", i);
     // Values that already have the kind are unchanged: the if finds the common type.
     auto side = [&](const Value& v, const ir::Type& own) {

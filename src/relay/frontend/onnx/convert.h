@@ -98,10 +98,11 @@ struct Operator {
   static constexpr size_t any = SIZE_MAX;
 
   const char* name;
-  size_t min_inputs;  // required inputs
+  size_t min_inputs;  // up to the last required one
   size_t max_inputs, max_outputs;
   std::string_view attributes;  // as in attributes.def
   Values (*convert)(Convert&);
+  std::vector<size_t> optional{};  // inputs before the last required one that may be absent
 };
 // An operator of ONNX itself (""), of its other domains, or of ONNX Runtime ("com.microsoft").
 const Operator* find_operator(std::string_view domain, std::string_view name);

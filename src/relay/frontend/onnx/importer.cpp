@@ -494,7 +494,7 @@ Values Importer::convert_node(const Graph& graph, size_t index, const Span& plac
   if (!inputs) return {};
   if (function) return expand(*function, node, *inputs, place);
   if (!counts_fit(node, *op, place)) return {};
-  if (!expect_inputs(*inputs, op->min_inputs, place)) return {};
+  if (!expect_inputs(*inputs, op->min_inputs, place, op->optional)) return {};
   std::vector<std::string_view> attributes;
   for (const Attribute& a : node.attributes) attributes.push_back(a.name);
   const AttributeNames names = attributes_in(op->attributes, opset(node.domain, 1));

@@ -311,6 +311,10 @@ Values TopK(Convert& c) {
   std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
   if (!axis) return {};
   if (k->size() != 1 || (*k)[0] < 0) return c.bad("k is [{}]", join(*k, ", "));
+  if ((*k)[0] == 0) {  // which the operator takes as all
+    Expr none = c.slice(x, *axis, 0, 0);
+    return {none, c.cast(none, DType::int64())};
+  }
   Expr both = c.emit("topk", {x},
                      {{"k", (*k)[0]},
                       {"axis", *axis},

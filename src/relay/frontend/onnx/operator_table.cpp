@@ -42,9 +42,13 @@ static Table table() {
   {#name, {#name, min_inputs, max_inputs, max_outputs, attributes, name}},
 namespace microsoft {
 static Table table() {
-  return {
+  Table operators = {
 #include "relay/frontend/onnx/microsoft/operators.def"
   };
+#define RELAY_ONNX_OPTIONAL(name, ...) operators.at(#name).optional = {__VA_ARGS__};
+#include "relay/frontend/onnx/microsoft/optional_inputs.def"
+#undef RELAY_ONNX_OPTIONAL
+  return operators;
 }
 }  // namespace microsoft
 namespace ml {

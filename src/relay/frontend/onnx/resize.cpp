@@ -192,7 +192,7 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t axis = f.axes[static_cast<size_t>(i)];
     std::optional<int64_t> before = c.extent(x, axis);
-    if (known && !roi && (f.by_sizes ? before && before == known->int_at(i) : known->at(i) == 1.0)) continue;
+    if (known && !roi && !common && (f.by_sizes ? before && before == known->int_at(i) : known->at(i) == 1.0)) continue;
     ResizedAxis to{axis, {}, {}, {}, {}, {}};
     if (common) {
       to.scale = common;

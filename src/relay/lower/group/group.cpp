@@ -187,6 +187,16 @@ void add_sources(std::vector<Span>& sources, const std::vector<Span>& more) {
   }
 }
 
+// Gives every result a stage of its own. A parameter, a constant or an earlier result that is a result as it stands has
+// no stage that would store it.
+static void store_all(te::Tensors& outputs) {
+  std::set<const te::TensorNode*> stored;
+  for (te::Tensor& t : outputs) {
+    if (t->is_placeholder() || stored.contains(t.get())) t = copy_stage(t, "copy");
+    stored.insert(t.get());
+  }
+}
+
 Result<GroupTe> group_of(const ir::Call& call) {
   GroupTe group;
   Translator translator(group);
@@ -219,7 +229,9 @@ Result<GroupTe> group_of(const ir::Call& call) {
     RELAY_ASSIGN(group.outputs, translator.apply(call, group.params));
     add_sources(group.sources, {call.span});
   }
-  group.name = short_name((ir::as<ir::Function>(call.callee) ? "fused_" : "") + translator.name());
+  store_all(group.outputs);
+  const std::string name = translator.name().empty() ? "copy" : translator.name();
+  group.name = short_name((ir::as<ir::Function>(call.callee) ? "fused_" : "") + name);
   make_names_unique(group);
   return group;
 }

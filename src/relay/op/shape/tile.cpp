@@ -31,9 +31,9 @@ struct ReverseAttrs {
 
 Result<Type> infer_tile(const TileAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) All repetitions are at least 1.
-  if (std::any_of(a.reps.begin(), a.reps.end(), [](int64_t r) { return r < 1; }))
-    return constraint("C1", "reps {} must be positive", text(a.reps));
+  // (C1) No repetition is negative. One of 0 makes an axis without elements.
+  if (std::any_of(a.reps.begin(), a.reps.end(), [](int64_t r) { return r < 0; }))
+    return constraint("C1", "reps {} must not be negative", text(a.reps));
   Dims out(std::max(data->shape.size(), a.reps.size()), dim(1));
   std::copy_backward(data->shape.begin(), data->shape.end(), out.end());
   for (size_t k = 0; k < a.reps.size(); ++k) {
@@ -57,8 +57,8 @@ te::Tensors compute_tile(const TileAttrs&, const te::Tensors& in, const Type& ou
 
 Result<Type> infer_repeat(const RepeatAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  // (C1) All repetitions are at least 1.
-  if (a.repeats < 1) return constraint("C1", "repeats is {}, but must be positive", a.repeats);
+  // (C1) The repetition is not negative. 0 makes an axis without elements.
+  if (a.repeats < 0) return constraint("C1", "repeats is {}, but must not be negative", a.repeats);
   if (!a.axis) return ir::tensor_type({scalar::simplify(product(data->shape) * a.repeats)}, data->dtype);
   // (C2) The axis exists.
   RELAY_ASSIGN(int64_t axis, normal_axis("C2", *a.axis, rank(data)));
@@ -70,9 +70,10 @@ Result<Type> infer_repeat(const RepeatAttrs& a, const Types& in) {
 te::Tensors compute_repeat(const RepeatAttrs& a, const te::Tensors& in, const Type& out) {
   const Exprs& shape = in[0]->shape;
   return {te::compute("repeat", shape_of(out), [&](Exprs i) {
-    if (!a.axis) return (*in[0])(shape::reshaped_indices(shape, {product(shape)}, {floordiv(i[0], a.repeats)}));
+    const int64_t repeats = std::max<int64_t>(a.repeats, 1);  // of 0, there are no elements
+    if (!a.axis) return (*in[0])(shape::reshaped_indices(shape, {product(shape)}, {floordiv(i[0], repeats)}));
     size_t axis = static_cast<size_t>(positive_axis(*a.axis, static_cast<int64_t>(shape.size())));
-    i[axis] = floordiv(i[axis], a.repeats);
+    i[axis] = floordiv(i[axis], repeats);
     return (*in[0])(i);
   })};
 }
@@ -137,8 +138,9 @@ OpDef tile() {
                             .oracle = "torch.tile(data, tuple(reps))",
                             .examples = {{.inputs = {"(2, 3)"}, .attrs = "reps=[2, 3]", .symbolic = {"(n, 3)"}},
                                          {.inputs = {"(2, 3)"}, .attrs = "reps=[4, 1, 2]", .symbolic = {"(2, m)"}},
-                                         {.inputs = {"(2, 3, 1)"}, .attrs = "reps=[5]"}},
-                            .rejects = {{{"(2, 3)"}, "reps=[0, 1]", "C1"}}},
+                                         {.inputs = {"(2, 3, 1)"}, .attrs = "reps=[5]"},
+                                         {.inputs = {"(2, 3)"}, .attrs = "reps=[2, 0]"}},
+                            .rejects = {{{"(2, 3)"}, "reps=[-1, 1]", "C1"}}},
                            "TileAttrs");
 }
 
@@ -156,8 +158,9 @@ OpDef repeat() {
        .oracle = "torch.repeat_interleave(data, repeats, axis)",
        .examples = {{.inputs = {"(2, 3)"}, .attrs = "repeats=2, axis=1", .symbolic = {"(n, m)"}},
                     {.inputs = {"(2, 3)"}, .attrs = "repeats=3, axis=-2"},
-                    {.inputs = {"(2, 3)"}, .attrs = "repeats=2", .symbolic = {"(n, 3)"}}},
-       .rejects = {{{"(2, 3)"}, "repeats=0, axis=0", "C1"}, {{"(2, 3)"}, "repeats=2, axis=2", "C2"}}},
+                    {.inputs = {"(2, 3)"}, .attrs = "repeats=2", .symbolic = {"(n, 3)"}},
+                    {.inputs = {"(2, 3)"}, .attrs = "repeats=0, axis=1"}},
+       .rejects = {{{"(2, 3)"}, "repeats=-1, axis=0", "C1"}, {{"(2, 3)"}, "repeats=2, axis=2", "C2"}}},
       "RepeatAttrs");
 }
 

@@ -363,13 +363,22 @@ Result<Artifact> open_artifact(const std::string& path) {
                       {},
                       "check the path, and who may read the file"};
   };
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe would wait for its writer
   if (file < 0) return unreadable();
   struct stat info{};
-  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    if (errno == 0 || !S_ISREG(info.st_mode)) errno = EINVAL;
+  if (::fstat(file, &info) != 0) {
+    Diagnostic failed = unreadable();
     ::close(file);
-    return unreadable();
+    return failed;
+  }
+  if (!S_ISREG(info.st_mode)) {
+    ::close(file);
+    return Diagnostic{DiagnosticKind::file_not_found,
+                      format("cannot read `{}`: it is not a regular file", path),
+                      {},
+                      {},
+                      {},
+                      "an artifact is mapped into memory: write it to a file, and give its path"};
   }
   size_t bytes = static_cast<size_t>(info.st_size);
   if (bytes == 0) {

@@ -51,6 +51,10 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
     options.report->constant_bytes = linked_.constant_bytes;
   }
   Value result;
+  std::vector<std::pair<Value, uint32_t>> lent;  // with the count without `args`
+  for (const Value& v : args)
+    if (options.inputs_are_lent && v.is_tensor() && v.get()->tag == TensorObject::Shared)
+      lent.emplace_back(v, v.get()->count.load(std::memory_order_relaxed));
   {
     ThreadPool::Session session(ThreadPool::global(), options.threads > 0 ? options.threads : options_.threads);
     if (options.report) options.report->threads = session.threads();
@@ -58,6 +62,9 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
     for (Value& v : args) v.detach();  // now owned by the executor
     if (Object* made = machine->functions->call(function, objects)) result = Value::take(made);
     if (result && !context.finish()) result = Value();
+    for (auto& [v, count] : lent)
+      if (v.get()->count.load(std::memory_order_acquire) > count && !keep_own_copy(as_tensor(v.get())))
+        result = Value(), context.fail_no_memory();
     context.end();
   }
   Diagnostics errors = std::move(context.errors());
@@ -113,7 +120,7 @@ Status Executable::check_values(std::span<const Value> inputs) const {
 }
 
 // A result uses the memory of a donated value: one of the program's donations, or a value that nothing else refers to.
-Result<Value> Executable::call_graph(std::vector<Value> inputs, const RunOptions& given) {
+Result<Value> Executable::call_graph(std::vector<Value> inputs, const RunOptions& options) {
   std::vector<Tensor> tensors, outputs(outputs_.size());
   std::vector<int> reused(outputs_.size(), -1);
   for (size_t o = 0; o < outputs_.size(); ++o) {
@@ -126,16 +133,11 @@ Result<Value> Executable::call_graph(std::vector<Value> inputs, const RunOptions
   for (size_t o = 0; o < outputs_.size(); ++o)
     if (reused[o] >= 0 && linked_.program->graph().arrays[linked_.program->graph().outputs[o]].in_place)
       outputs[o] = tensors[static_cast<size_t>(reused[o])];
-  std::vector<bool> owned;
-  RunOptions options = given;
-  if (!options.owned) options.owned = &owned;
   RELAY_RETURN_IF_ERROR(run_into(tensors, outputs, options));
   std::vector<Value> values;
   for (size_t o = 0; o < outputs.size(); ++o) {
     const bool same = reused[o] >= 0 && outputs[o].data() == tensors[static_cast<size_t>(reused[o])].data();
-    values.push_back(same                  ? inputs[static_cast<size_t>(reused[o])]
-                     : (*options.owned)[o] ? Value::given(outputs[o])
-                                           : Value::tensor(outputs[o]));
+    values.push_back(same ? inputs[static_cast<size_t>(reused[o])] : Value::given(outputs[o]));
   }
   return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
 }
@@ -258,8 +260,10 @@ Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> o
       if (from.bytes() > 0) std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
       continue;
     }
-    if (options.owned) (*options.owned)[i] = is_unique(t) && !t->is_shared();
     outputs[i] = results[i].tensor();
+    if (is_unique(t) && !t->is_shared()) continue;
+    const Tensor shared = std::exchange(outputs[i], Tensor::empty(outputs[i].shape(), outputs[i].dtype()));
+    if (shared.bytes() > 0) std::memcpy(outputs[i].mutable_data(), shared.data(), shared.bytes());
   }
   return ok();
 }

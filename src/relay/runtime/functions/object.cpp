@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <shared_mutex>
+#include <utility>
 
 #include "relay/tensor/memory.h"
 
@@ -111,6 +112,17 @@ Object* share_tensor(const Tensor& tensor) {
   t->data = const_cast<void*>(tensor.data());
   t->owner = new std::shared_ptr<const void>(std::make_shared<Tensor>(tensor));
   return t;
+}
+
+bool keep_own_copy(TensorObject* t) {
+  size_t bytes = static_cast<size_t>(dtype_of(t).bytes());
+  for (uint32_t d = 0; d < t->size; ++d) bytes *= static_cast<size_t>(t->dims()[d]);
+  void* data = allocate_array(bytes);
+  if (data == nullptr) return false;
+  std::memcpy(data, t->data, bytes);
+  delete std::exchange(t->owner, nullptr);
+  t->data = data, t->tag = TensorObject::Array;
+  return true;
 }
 
 std::string describe(const Object* o) {

@@ -85,6 +85,9 @@ TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t 
 // A Row without data.
 TensorObject* make_row(uint32_t dtype, std::span<const int64_t> dims);
 Object* share_tensor(const Tensor& tensor);
+// Copies the data of a Shared tensor into memory of its own. Nothing else may read it meanwhile. False if memory is
+// exhausted.
+bool keep_own_copy(TensorObject* t);
 
 inline Object* retain(Object* o) {
   o->count.fetch_add(1, std::memory_order_relaxed);

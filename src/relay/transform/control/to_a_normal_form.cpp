@@ -3,11 +3,11 @@
 //   add(exp(%x), %f(%x))        becomes        let %v0 = exp(%x); let %v1 = %f(%x); add(%v0, %v1)
 //
 // Operands are then variables, constants and globals. A shared node is computed once, in the outermost scope that uses
-// it directly, before the `if`, `match` or function inside of which it is also used. A node that only inner scopes use
-// is computed in each of them, so nothing runs on a path that did not run it before. Primitive functions stay where
-// they are called. A constructor that is used as a value becomes a function. A node that is computed in several scopes
-// binds separate variables in each. The passes that compile Relay to programs (lambda_lift, form_segments, exec/) start
-// from this form.
+// it directly, before the `if`, `match` or function inside of which it is also used; and so is one that every branch of
+// an `if` or `match` uses. Any other node that only inner scopes use is computed in each of them, so nothing runs on a
+// path that did not run it before. Primitive functions stay where they are called. A constructor that is used as a
+// value becomes a function. A node that is computed in several scopes binds separate variables in each. The passes that
+// compile Relay to programs (lambda_lift, form_segments, exec/) start from this form.
 #include "relay/transform/control/to_a_normal_form.h"
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/group/dataflow.h"
+#include "relay/transform/owners.h"
 #include "relay/transform/pass.h"
 
 namespace relay::transform {
@@ -26,36 +27,14 @@ using namespace ir;
 
 namespace {
 
-bool is_operand(const Expr& e) {
-  switch (e->kind) {
-    case ExprKind::Constant:
-    case ExprKind::Var:
-    case ExprKind::GlobalVar:
-    case ExprKind::Op: return true;
-    default: return is_closed(e);
-  }
-}
-
-// Calls f(child, opens), where `opens` is true if the child opens a scope. The constructor that a call names is not an
-// operand.
-template <class F>
-void for_each_part(const Expr& e, F f) {
-  size_t i = 0;
-  for_each_open_child(e, [&](const Expr& child) {
-    bool opens = e->kind == ExprKind::Function || ((e->kind == ExprKind::If || e->kind == ExprKind::Match) && i > 0);
-    bool named = e->kind == ExprKind::Call && i == 0 && child->kind == ExprKind::Constructor;
-    ++i;
-    if (!named) f(child, opens);
-  });
-}
-
 class Normaliser {
  public:
-  FunctionRef run(const FunctionRef& f) {
-    find_owners(f->body);
+  Normaliser(const FunctionRef& f, const Effects* effects) : f_(f), owners_(f->body, effects, Sharing::Strict) {}
+
+  FunctionRef run() {
     work_.push_back({Item::Close, nullptr, 0, nullptr});
-    work_.push_back({Item::Visit, &f->body, 0, nullptr});
-    work_.push_back({Item::Open, &f->body, 0, nullptr});
+    work_.push_back({Item::Visit, &f_->body, 0, nullptr});
+    work_.push_back({Item::Open, &f_->body, 0, nullptr});
     while (!work_.empty()) {
       Item item = std::move(work_.back());
       work_.pop_back();
@@ -68,64 +47,10 @@ class Normaliser {
         case Item::Finish: finish(*item.e, item.hint); break;
       }
     }
-    return with_body(f, bodies_.back().e);
+    return with_body(f_, bodies_.back().e);
   }
 
  private:
-  // --- the scopes that compute each node ---
-  struct Scope {
-    int parent, depth;
-    const ExprNode* opener;
-    const Expr* body;
-    int clause;  // of the match that opens it
-  };
-  using At = std::pair<int, const ExprNode*>;  // a node in the scope that owns it
-
-  void find_owners(const Expr& body) {
-    scopes_.push_back({-1, 0, nullptr, &body, 0});
-    for (size_t i = 0; i < scopes_.size(); ++i) {  // outer scopes first; inner ones are added meanwhile
-      int scope = static_cast<int>(i);
-      std::vector<const Expr*> work{scopes_[i].body};
-      while (!work.empty()) {
-        const Expr& e = *work.back();
-        work.pop_back();
-        if (is_operand(e)) continue;
-        if (int owner = owner_above(e, scope); owner >= 0) {
-          if (owner != scope) need(e, scope, owner);
-          continue;
-        }
-        owners_[e.get()].push_back(scope);
-        int opened = 0;
-        for_each_part(e, [&](const Expr& child, bool opens) {
-          if (!opens) return work.push_back(&child);
-          if (opened == 0) inner_[{scope, e.get()}] = static_cast<int>(scopes_.size());
-          scopes_.push_back({scope, scopes_[i].depth + 1, e.get(), &child, opened++});
-        });
-      }
-    }
-  }
-
-  // The scope that computes e for `scope`: itself or an enclosing one; -1 if none yet.
-  int owner_above(const Expr& e, int scope) const {
-    const std::vector<int>* owners = owners_.find(e.get());
-    if (!owners) return -1;
-    for (int owner : *owners) {
-      int s = scope;
-      while (at(s).depth > at(owner).depth) s = at(s).parent;
-      if (s == owner) return owner;
-    }
-    return -1;
-  }
-
-  // e, which `owner` computes, is used inside `scope`: it must be computed before the node that opens the scope.
-  void need(const Expr& e, int scope, int owner) {
-    for (; at(scope).parent != owner; scope = at(scope).parent)
-      if (!passing_.insert({scope, e.get()}).second) return;
-    if (passing_.insert({scope, e.get()}).second) hoisted_[{owner, at(scope).opener}].push_back(&e);
-  }
-
-  const Scope& at(int scope) const { return scopes_[static_cast<size_t>(scope)]; }
-
   // --- rebuilding the program ---
   struct Item {
     enum Kind { Visit, BindLet, Hoist, Open, Close, Finish } kind;
@@ -161,11 +86,7 @@ class Normaliser {
 
   void push(Item::Kind kind, const Expr& e, VarRef hint = nullptr) { work_.push_back({kind, &e, 0, std::move(hint)}); }
 
-  // True if several scopes compute it.
-  bool is_repeated(const ExprNode* e) const {
-    const std::vector<int>* owners = owners_.find(e);
-    return owners && owners->size() > 1;
-  }
+  bool is_repeated(const ExprNode* e) const { return owners_.is_repeated(e); }
   // A new variable for v in the open scope. Its type is explicit: it may have been determined only by another scope's
   // use of the value.
   VarRef bind_anew(const VarRef& v) {
@@ -176,13 +97,13 @@ class Normaliser {
   }
   void open(int scope, const Expr& result) {
     open_.push_back({scope, &result, {}, {}, {}});
-    const ExprNode* opener = at(scope).opener;
+    const ExprNode* opener = owners_.at(scope).opener;
     if (!is_repeated(opener)) return;
     auto bind_here = [&](const VarRef& v) { open_.back().renamed[v.get()] = bind_anew(v); };
     if (opener->kind == ExprKind::Function)
       for (const VarRef& param : static_cast<const Function*>(opener)->params) bind_here(param);
     if (opener->kind == ExprKind::Match)
-      for_each_var(static_cast<const Match*>(opener)->clauses[static_cast<size_t>(at(scope).clause)].pattern,
+      for_each_var(static_cast<const Match*>(opener)->clauses[static_cast<size_t>(owners_.at(scope).clause)].pattern,
                    bind_here);
   }
   // The node with the new variables of the scopes that it opens.
@@ -212,7 +133,7 @@ class Normaliser {
 
   // Schedules the operands of e, in order, and then e. Items pushed last are processed first.
   void visit(const Expr& e, const VarRef& hint) {
-    if (is_operand(e) || is_named(e)) return;
+    if (is_leaf(e) || is_named(e)) return;
     push(Item::Finish, e, hint);
     if (const Let* let = as<Let>(e)) {
       VarRef bound = is_repeated(e.get()) ? bind_anew(let->var) : let->var;
@@ -223,8 +144,7 @@ class Normaliser {
     }
     size_t begin = work_.size();
     bool hoists = false;
-    const int* inner = find(inner_, {open_.back().scope, e.get()});
-    int scope = inner ? *inner : 0;
+    int scope = owners_.inside(open_.back().scope, e);
     for_each_part(e, [&](const Expr& child, bool opens) {
       if (!opens) return push(Item::Visit, child);
       if (!std::exchange(hoists, true)) push(Item::Hoist, e);
@@ -236,7 +156,7 @@ class Normaliser {
   }
 
   void hoist(const Expr& e) {
-    const std::vector<const Expr*>* nodes = find(hoisted_, {open_.back().scope, e.get()});
+    const std::vector<const Expr*>* nodes = owners_.before(open_.back().scope, e);
     if (!nodes) return;
     for (size_t i = nodes->size(); i-- > 0;) push(Item::Visit, *(*nodes)[i]);
   }
@@ -329,18 +249,8 @@ class Normaliser {
     for (const ExprNode* e : scope.known) names_[e] = nullptr;
   }
 
-  template <class V>
-  static const V* find(const std::map<At, V>& map, const At& key) {
-    typename std::map<At, V>::const_iterator it = map.find(key);
-    return it == map.end() ? nullptr : &it->second;
-  }
-
-  std::vector<Scope> scopes_;
-  NodeMap<std::vector<int>> owners_;
-  std::map<At, int> inner_;  // the first scope that a node opens
-  std::map<At, std::vector<const Expr*>> hoisted_;
-  std::set<At> passing_;  // inside of a scope a node from outside is used
-
+  const FunctionRef& f_;
+  const Owners owners_;
   std::vector<Item> work_;
   std::vector<OpenScope> open_;
   std::vector<Body> bodies_;  // of closed scopes that are not yet part of the node that opened them
@@ -351,10 +261,15 @@ class Normaliser {
 
 }  // namespace
 
-FunctionRef a_normal_form(const FunctionRef& f) { return is_closed(f) ? f : Normaliser().run(f); }
+FunctionRef a_normal_form(const FunctionRef& f) { return is_closed(f) ? f : Normaliser(f, nullptr).run(); }
 
 Result<Module> to_a_normal_form(const Module& module, PassContext&) {
-  return for_each_function(module, [](const FunctionRef& f) { return a_normal_form(f); });
+  Effects effects(module);
+  return for_each_function(module, [&](const FunctionRef& f) {
+    if (is_closed(f)) return f;
+    effects.look_at(f);
+    return Normaliser(f, &effects).run();
+  });
 }
 
 }  // namespace relay::transform

@@ -18,6 +18,7 @@
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/control/to_a_normal_form.h"
+#include "relay/transform/given_types.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/pass.h"
 #include "relay/typing/typing.h"
@@ -189,12 +190,12 @@ class Continuations {
     for_each_child(e, [&](const Expr& child) { children.push_back(operand(child)); });
     return untyped(with_children(e, children));
   }
-  // Its type may contain functions.
-  static Expr untyped(Expr e) {
-    if (e->kind == ExprKind::Tuple || e->kind == ExprKind::TupleGetItem || e->kind == ExprKind::RefRead ||
-        e->kind == ExprKind::RefCreate || (as<Call>(e) && !as<Op>(as<Call>(e)->callee)))
-      if (!is_closed(e)) e->type = nullptr;
-    return e;
+  // Its type may contain functions. A new node: the original one keeps its type.
+  static Expr untyped(const Expr& e) {
+    const Call* c = as<Call>(e);
+    const bool may_have = e->kind == ExprKind::Tuple || e->kind == ExprKind::TupleGetItem ||
+                          e->kind == ExprKind::RefRead || e->kind == ExprKind::RefCreate || (c && !as<Op>(c->callee));
+    return may_have ? without_type(e) : e;
   }
 
   Expr branched(size_t at, const Expr& e) {

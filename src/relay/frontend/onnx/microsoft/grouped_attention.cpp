@@ -2,6 +2,7 @@
 // rows are filled, up to the length of each sequence.
 #include <cmath>
 
+#include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/norm.h"
@@ -29,11 +30,12 @@ struct Group {
   int64_t heads, kv_heads, size;  // of queries, of keys and values, of each
   Expr q, k, v;                   // (N, H, L, D)
   Expr before;                    // (N,) int64: the number of a sequence's keys in the cache
+  Expr lengths;                   // (N,) int64: the number of all its keys, minus one
 };
 
 // Queries, keys and values by heads, from one tensor or three.
 std::optional<Group> read_group(Convert& c) {
-  Group g{c.integer("num_heads", 0), c.integer("kv_num_heads", 0), 0, {}, {}, {}, {}};
+  Group g{c.integer("num_heads", 0), c.integer("kv_num_heads", 0), 0, {}, {}, {}, {}, {}};
   if (g.heads < 1 || g.kv_heads < 1 || g.heads % g.kv_heads)
     return c.bad("num_heads is {}, which kv_num_heads {} does not divide", g.heads, g.kv_heads);
   if (!c.expect_rank(c.input(0), 3, 3, "the query")) return std::nullopt;
@@ -57,6 +59,7 @@ std::optional<Group> read_group(Convert& c) {
   Expr lengths = c.cast(c.input(5), DType::int64());
   if (c.rank(lengths) != 1) lengths = c.reshape(lengths, {c.shape(g.q)[0]});
   Expr after = c.subtract(c.add(lengths, c.integer_scalar(1)), c.size_of(g.q, 2));
+  g.lengths = lengths;
   g.before = c.emit("maximum", {after, c.integer_scalar(0)});
   return g;
 }
@@ -77,7 +80,8 @@ Expr turned(Convert& c, const Group& g, const Expr& e) {
   Expr places =
       c.has(9) ? c.cast(c.input(9), DType::int64()) : c.add(c.expand(c.count_up(e, 2), 0), c.expand(g.before, 1));
   auto angles = [&](size_t i) {
-    return c.expand(c.emit("take", {c.input(i), places}, {{"axis", int64_t{0}}, {"mode", "clip"}}), 2);
+    const Expr rows = checked_rows(c, places, c.input(i), "the place of a query or key");
+    return c.expand(c.emit("take", {c.input(i), rows}, {{"axis", int64_t{0}}, {"mode", "clip"}}), 2);
   };
   Expr rows = c.transpose(e, {0, 2, 1, 3});
   Expr y = rotated(c, rows, angles(7), angles(8), 2 * *half, c.integer("rotary_interleaved", 0) != 0);
@@ -106,6 +110,12 @@ Expr with_past(Convert& c, const Group& g, const Expr& past, const Expr& fresh, 
   Expr picked =
       c.emit("take", {c.transpose(both, {0, 2, 1, 3}), here}, {{"axis", int64_t{1}}, {"batch_dims", int64_t{1}}});
   return c.transpose(picked, {0, 2, 1, 3});
+}
+
+// The total number of keys that the node names, but at least the rows of the old cache.
+Expr total_rows(Convert& c) {
+  const Expr total = c.rank(c.input(6)) > 0 ? c.reshape(c.input(6), {}) : c.input(6);
+  return c.emit("maximum", {c.cast(total, DType::int64()), c.size_of(c.input(3), 2)});
 }
 
 // Scores with -inf for invisible keys.
@@ -143,6 +153,11 @@ Values GroupQueryAttention(Convert& c) {
   if (!is_plain(c)) return {};
   std::optional<Group> g = read_group(c);
   if (!g) return {};
+  const Expr last = c.add(c.has(3) ? total_rows(c) : c.size_of(g->k, 2), -1);
+  g->before = refused_where(c, g->before, not_within(c, g->lengths, c.integer_scalar(0), last),
+                            "a length in seqlens_k is outside of the keys",
+                            "give the number of keys of each sequence minus one, from 0 on and below "
+                            "total_sequence_length");
   if (c.has(14) != c.has(15)) return c.bad("it has weights of one norm of queries and keys, but not of both");
   if (c.has(14)) {
     const double epsilon = c.real("qk_norm_epsilon", 1e-6);
@@ -158,11 +173,9 @@ Values GroupQueryAttention(Convert& c) {
     if (size && scalar::prove_equal(*size, together) == true) {
       keys = c.concatenate({c.input(3), keys}, 2), values = c.concatenate({c.input(4), values}, 2);
     } else {
-      Expr total = c.rank(c.input(6)) > 0 ? c.reshape(c.input(6), {}) : c.input(6);
-      total = c.emit("maximum", {c.cast(total, DType::int64()), c.size_of(c.input(3), 2)});
-      Expr rows =
-          size ? c.count_up(c.broadcast_to(c.integer_scalar(1), {*size}), 0)
-               : c.emit("arange", {c.integer_scalar(0), total, c.integer_scalar(1)}, {{"dtype", DType::int64()}});
+      Expr rows = size ? c.count_up(c.broadcast_to(c.integer_scalar(1), {*size}), 0)
+                       : c.emit("arange", {c.integer_scalar(0), total_rows(c), c.integer_scalar(1)},
+                                {{"dtype", DType::int64()}});
       keys = with_past(c, *g, c.input(3), keys, rows), values = with_past(c, *g, c.input(4), values, rows);
     }
   }

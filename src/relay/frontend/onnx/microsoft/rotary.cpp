@@ -1,4 +1,5 @@
 // Queries and keys rotated by the angles of their places.
+#include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/heads.h"
 #include "relay/scalar/simplify.h"
 
@@ -32,7 +33,8 @@ Values turned(Convert& c, function_ref<Expr(size_t i, const Expr& x)> picked) {
 }
 
 Expr rows_at(Convert& c, const Expr& cache, const Expr& places) {
-  return c.emit("take", {cache, places}, {{"axis", int64_t{0}}, {"mode", "checked"}});
+  return c.emit("take", {cache, checked_rows(c, places, cache, "a value in position_ids")},
+                {{"axis", int64_t{0}}, {"mode", "clip"}});
 }
 
 // The stream of positions, of three, for each angle: in three runs, or every third angle for the second and third

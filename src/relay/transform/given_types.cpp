@@ -1,0 +1,63 @@
+#include "relay/transform/given_types.h"
+
+#include "relay/ir/copy.h"
+#include "relay/ir/fields.h"
+#include "relay/ir/node_map.h"
+#include "relay/ir/rewrite.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+GivenTypes::GivenTypes(const Module& module) {
+  NodeSet seen;
+  auto add = [&](const Expr& e) {
+    if (e->kind == ExprKind::Op || !seen.insert(e.get())) return;
+    const Call* call = as<Call>(e);
+    nodes_.push_back({e, e->type, call ? call->type_args : Types()});
+  };
+  for (const auto& [name, f] : module.functions)
+    visit(f, [&](const Expr& e) {
+      add(e);
+      for_each_binder(e, [&](const VarRef& v) { add(v); });
+    });
+}
+
+static bool same(const Type& a, const Type& b) { return a == b || (a && b && equal(a, b)); }
+
+bool GivenTypes::restore() {
+  bool changed = false;
+  for (const Given& given : nodes_) {
+    const Call* call = as<Call>(given.node);
+    bool kept = same(given.node->type, given.type) && (!call || call->type_args.size() == given.type_args.size());
+    for (size_t i = 0; call && kept && i < given.type_args.size(); ++i)
+      kept = same(call->type_args[i], given.type_args[i]);
+    if (kept) continue;
+    changed = true;
+    given.node->type = given.type;
+    if (call) call->type_args = given.type_args;
+  }
+  return changed;
+}
+
+Expr without_type(const Expr& e) {
+  return dispatch(*e, [](const auto& node) -> Expr {
+    using Node = std::remove_cvref_t<decltype(node)>;
+    Node* copy = new Node(node);
+    Expr owner(copy);
+    copy->type = nullptr;
+    if constexpr (std::is_same_v<Node, Call>) copy->type_args.clear();
+    return owner;
+  });
+}
+
+Module without_types(const Module& module) {
+  Module out = module;
+  for (auto& [name, f] : out.functions)
+    f = FunctionRef(as<Function>(rewrite(copy(f, {}, CopiedTypes::Forgotten), [](const Expr& e) -> Expr {
+      return e->kind == ExprKind::Op || e->kind == ExprKind::Var ? e : without_type(e);
+    })));
+  return out;
+}
+
+}  // namespace relay::transform

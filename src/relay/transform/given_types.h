@@ -1,0 +1,33 @@
+// Keeps a module as its owner gave it, whatever passes do: types are stored in nodes, and a pass's result shares nodes
+// with its input.
+#pragma once
+
+#include "relay/ir/expr.h"
+
+namespace relay::transform {
+
+// The types of a module's nodes. They are restored at the end of its life at the latest.
+class GivenTypes {
+ public:
+  explicit GivenTypes(const ir::Module& module);
+  ~GivenTypes() { restore(); }
+  GivenTypes(const GivenTypes&) = delete;
+  GivenTypes& operator=(const GivenTypes&) = delete;
+  // True if one had changed.
+  bool restore();
+
+ private:
+  struct Given {
+    ir::Expr node;
+    ir::Type type;
+    ir::Types type_args;
+  };
+  std::vector<Given> nodes_;
+};
+
+// A copy of the node, before inference.
+ir::Expr without_type(const ir::Expr& node);
+// A copy of the module that shares no typed node with it, before inference.
+ir::Module without_types(const ir::Module& module);
+
+}  // namespace relay::transform
