@@ -100,7 +100,7 @@ def as_list(value: Data) -> list:
 
 
 def _is(value, kind: type) -> bool:
-    """Whether it is of this class, or of the same class from before this module was reloaded."""
+    """Tells whether it is of this class, or of the same class from before this module was reloaded."""
     made = type(value)
     return isinstance(value, kind) or (made.__module__ == kind.__module__ and made.__qualname__ == kind.__qualname__)
 

@@ -1,4 +1,4 @@
-"""Results own their memory: they share it with no input, whatever the interface, unless the input was given away."""
+"""Results own their memory: they share it with no input, whatever the interface, unless the input was donated."""
 
 import ctypes
 import pathlib

@@ -29,7 +29,7 @@ def _of_bits(bits, dtype: torch.dtype):
 
 
 def _shifts(count: int, width: int, within: int):
-    """How far each of the parts of an element, the lowest first, lies from its end."""
+    """The distance in bits of each part of an element, the lowest first, from its end."""
     return const(np.arange(count).astype(_unsigned(within)) * np.array(8 * width, _unsigned(within)))
 
 

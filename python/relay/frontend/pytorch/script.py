@@ -104,7 +104,7 @@ def _tensors_in(value):
 
 
 class _Around:
-    """What blocks read from outside: the tensors, each once, which become operands, and everything else."""
+    """The values that blocks read from outside: tensors, each once, which become operands, and everything else."""
 
     def __init__(self, given: dict):
         self._given = given
