@@ -70,7 +70,7 @@ def array(value, dtype: str | None = None) -> _core.Array:
 
 
 def own_array(value, dtype: str | None = None) -> _core.Array:
-    """The same in memory that nobody else writes: a copy, unless `value` is read-only."""
+    """The same in memory of its own: a copy, unless `value` is read-only."""
     made = array(value, dtype)
     return made if isinstance(value, _core.Array) or is_read_only(value) else made.copied()
 
