@@ -132,7 +132,7 @@ Linear Simplifier::product(const Expr& e) {
   while (!work.empty()) {
     Expr f = std::move(work.back());
     work.pop_back();
-    if (is_op(f, BinaryOp::Mul) && is_index(f->dtype))
+    if (is_op(f, BinaryOp::Mul) && f->index)
       work.push_back(f->args[1]), work.push_back(f->args[0]);
     else
       written.push_back(std::move(f));
