@@ -481,7 +481,7 @@ def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> A
     axis (int, required): Where the new axes stand in the result; -1: at the end.
     num_newaxis (int): How many there are.
 
-    axis is a number, or an expression: then dyn.expand_dims."""
+    axis is a number, or an expression, which gives dyn.expand_dims."""
 def expm1(data: Expr | TupleWrapper) -> Expr:
     """exp(data) - 1, exact near 0 too.
 

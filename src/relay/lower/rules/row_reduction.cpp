@@ -40,8 +40,8 @@ static Expr within(const te::TensorNode& r, const Expr& inside, const Expr& whol
   if (r.combiner != te::Combiner::Sum || body->kind != scalar::Kind::Binary || body->binary != scalar::BinaryOp::Mul)
     return te::choose(r, inside, whole, te::identity(r));
   const Expr zero = te::identity(r);
-  return scalar::with_args(whole,
-                           {scalar::select(inside, body->args[0], zero) * scalar::select(inside, body->args[1], zero)});
+  Expr product = scalar::select(inside, body->args[0], zero) * scalar::select(inside, body->args[1], zero);
+  return body == whole ? product : scalar::with_args(whole, {std::move(product)});
 }
 
 LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, size_t k, int64_t width) {
