@@ -24,6 +24,8 @@ checked = 0
 def compile_in_ways(model, *args, **options):
     global checked
     made = compile_now(model, *args, **options)
+    if "memory_limit" in options:  # a limit of runs, which a loaded artifact does not have
+        return made
     ways = []
     # The cache refuses .pt2 files, with a reason.
     if isinstance(model, str) and not model.endswith(".pt2") and not options.get("cache"):
