@@ -22,7 +22,7 @@ target_link_libraries(_core PRIVATE relay_all)
 # Nothing of LLVM or of ours is visible to the other libraries of the process.
 target_link_options(_core PRIVATE LINKER:--exclude-libs,ALL)
 if(DEFINED SKBUILD) # a wheel brings its C++ library along (dev/wheel)
-  target_link_options(_core PRIVATE -static-libstdc++ -static-libgcc)
+  target_link_options(_core PRIVATE -static-libstdc++)
 endif()
 
 if(DEFINED SKBUILD)
@@ -31,15 +31,13 @@ else()
   set(python_output "${CMAKE_SOURCE_DIR}/python/relay")
 endif()
 set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${python_output}")
-# Plugins lie beside the extension.
-foreach(plugin ${RELAY_PLUGIN_TARGETS})
-  if(DEFINED SKBUILD)
-    install(TARGETS ${plugin} LIBRARY DESTINATION relay COMPONENT python)
-  else()
+# Plugins are next to the extension. A wheel contains none, because their libraries are larger than the compiler.
+if(NOT DEFINED SKBUILD)
+  foreach(plugin ${RELAY_PLUGIN_TARGETS})
     add_custom_command(TARGET ${plugin} POST_BUILD
                        COMMAND "${CMAKE_COMMAND}" -E copy_if_different "$<TARGET_FILE:${plugin}>" "${python_output}")
-  endif()
-endforeach()
+  endforeach()
+endif()
 nanobind_add_stub(_core_stub MODULE _core OUTPUT "${python_output}/_core.pyi" PYTHON_PATH "${python_output}"
                   DEPENDS _core)
 install(TARGETS _core LIBRARY DESTINATION relay COMPONENT python)
