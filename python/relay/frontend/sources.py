@@ -32,7 +32,7 @@ class Source:
         if pytorch.is_script_file(self.name):
             raise wrong_input(
                 f"{self.name} is a TorchScript file, which does not say what its inputs are",
-                f"give example inputs: relay.compile({self.name!r}, (example,)) or relay.from_pytorch",
+                f"give example inputs: relay.compile({self.name!r}, (example,)), or relay.from_pytorch()",
             )
         return "pytorch"
 

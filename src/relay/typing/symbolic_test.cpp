@@ -134,7 +134,7 @@ TEST(Symbolic, conditions) {
       {"%x: Tensor[(n), float32]", "split(%x, indices_or_sections=3).1", "n % 3 == 0"},
       {"%x: Tensor[(n), float32]", "split(%x, indices_or_sections=[2, 5]).1", "n >= 5"},
       {"%x: Tensor[(n), float32]", "reshape(%x, newshape=[-1, 4])", "n % 4 == 0"},
-      {"%x: Tensor[(n), float32]", "argmax(%x, axis=[0])", "n >= 1"},
+      {"%x: Tensor[(n), float32]", "argmax(%x, axis=[0])", "n <= 2147483647; n >= 1"},
       {"%x: Tensor[(n), float32]", "topk(%x, k=3, ret_type=\"values\")", "n >= 3"},
       {"%x: Tensor[(n, 3), float32], %y: Tensor[(2 * m), float32]", "reshape(%x, newshape=[2 * m])", "n * 3 == m * 2"},
       {"%x: Tensor[(1, 1, h, 8), float32]",

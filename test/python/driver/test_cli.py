@@ -307,7 +307,8 @@ def test_opt_shows_what_each_pass_did(tmp_path):
         in done.stdout
     )
     [row] = re.findall(r"\d+  simplify_expr .*", done.stdout)
-    assert row.endswith("10 -> 6  -2 negative, -1 subtract; 1 x negative(negative(x)) becomes x; 1 x subtract(x, 0) becomes x")
+    rules = "1 x negative(negative(x)) becomes x; 1 x subtract(x, 0) becomes x"
+    assert row.endswith(f"10 -> 6  -2 negative, -1 subtract; {rules}")
     files = sorted(f.name for f in (tmp_path / "steps").iterdir())
     assert [re.sub(r"^\d\d-", "", f) for f in files] == [
         "input.relay",

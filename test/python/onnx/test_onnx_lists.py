@@ -42,7 +42,7 @@ def check(model, *tries, shapes=None, executors=("vm", "aot")):
             got = got if isinstance(got, tuple) and len(expected) > 1 else [got]
             for g, e in zip(got, expected, strict=True):
                 if isinstance(e, list):
-                    g = relay.values.as_list(g)
+                    g = g if isinstance(g, list) else relay.values.as_list(g)
                     assert len(g) == len(e)
                     for one, other in zip(g, e, strict=True):
                         np.testing.assert_allclose(one, other, rtol=1e-6)

@@ -120,12 +120,16 @@ def diagonal(c: Conversion):
     return op.take(flat, const(start + (columns + 1) * np.arange(extent)), axis=len(rest), mode="checked")
 
 
-_LAID_OUT_AS_TOLD = (aten.convolution, aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.clone, aten._to_copy)
+# Operators whose results are stored as PyTorch's fake tensors say.
+_STORED_AS_REPORTED = (
+    *(aten.convolution, aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.clone, aten._to_copy, aten.mean, aten.sum),
+    *(aten.scatter, aten.copy, aten.zeros, aten.new_zeros, aten.new_ones, aten.new_full, aten.new_empty),
+)
 
 
 def _of_unsure_layout(node) -> list:
-    """The nodes that decide where the result of this one lies in memory, if it may lie otherwise than PyTorch's fake
-    tensors tell; else none. Of views, elementwise operators and products they tell what is so."""
+    """Returns the nodes that decide the layout of this one's result, if PyTorch's fake tensors may report another
+    layout; otherwise none. For views, elementwise operators and products, the report is right."""
     seen, work, sure = [], [node], True
     while work:
         one = work.pop()
@@ -135,7 +139,7 @@ def _of_unsure_layout(node) -> list:
         target = one.target
         packet = getattr(target, "overloadpacket", None)
         follows = getattr(target, "is_view", False) or torch.Tag.pointwise in getattr(target, "tags", ())
-        sure = sure and (follows or packet in _LAID_OUT_AS_TOLD or not one.all_input_nodes)
+        sure = sure and (follows or packet in _STORED_AS_REPORTED or not one.all_input_nodes)
         work.extend(read for read in one.all_input_nodes if isinstance(read.meta.get("val"), torch.Tensor))
     return [] if sure else seen
 

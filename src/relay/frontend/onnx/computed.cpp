@@ -171,11 +171,12 @@ Expr along_axis_of(Convert& c, Expr e, int64_t axis, int64_t rank) {
 Expr filled(Convert& c, const Expr& x, const Expr& places, int64_t axis, const Expr& value) {
   Expr inside = c.emit("logical_and", {c.emit("less_equal", {c.integer_scalar(0), places}),
                                        c.emit("less", {places, c.size_of(x, axis)})});
-  if (c.extent(x, axis).value_or(0) > 0)
-    return c.emit("where", {along_axis_of(c, inside, axis, c.rank(x)), picked(c, x, places, axis), value});
-  // The axis may have no elements to pick: the value is one more.
   ir::Dims one = c.shape(x);
   one[static_cast<size_t>(axis)] = scalar::imm(1);
+  const bool is_open = std::any_of(one.begin(), one.end(), [](const ir::Dim& d) { return scalar::is_any(d); });
+  if (is_open || c.extent(x, axis).value_or(0) > 0)
+    return c.emit("where", {along_axis_of(c, inside, axis, c.rank(x)), picked(c, x, places, axis), value});
+  // The axis may have no elements to pick: the value is one more.
   const Expr whole = c.concatenate({x, c.broadcast_to(c.rank(value) > 0 ? c.reshape(value, {}) : value, one)}, axis);
   return picked(c, whole, c.emit("where", {inside, places, c.size_of(x, axis)}), axis);
 }

@@ -252,6 +252,13 @@ Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> o
                       {},
                       "use call(), which gives any value"};
   result = Value();
+  std::vector<bool> taken(given.size());
+  // Returns true for the first result in the memory of a donated input.
+  const auto takes_donated = [&](const Tensor& t) {
+    for (size_t j = 0; j < given.size(); ++j)
+      if (is_donated(j) && !taken[j] && given[j].data() == t.data()) return taken[j] = true, true;
+    return false;
+  };
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorObject* t = as_tensor(results[i].get());
     if (outputs[i]) {
@@ -261,7 +268,7 @@ Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> o
       continue;
     }
     outputs[i] = results[i].tensor();
-    if (is_unique(t) && !t->is_shared()) continue;
+    if ((is_unique(t) && !t->is_shared()) || takes_donated(outputs[i])) continue;
     const Tensor shared = std::exchange(outputs[i], Tensor::empty(outputs[i].shape(), outputs[i].dtype()));
     if (shared.bytes() > 0) std::memcpy(outputs[i].mutable_data(), shared.data(), shared.bytes());
   }

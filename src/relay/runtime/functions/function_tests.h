@@ -70,7 +70,9 @@ TEST_P(Functions, FieldsOfTuplesAreChecked) {
             "  note: input `a.1`: float32[n, 3]\n  help: convert the array to float32\n");
   EXPECT_EQ(error(e, {Value::tuple({scalar(1), Value::tensor(Tensor::full({2, 4}, DType::float32(), 0))})}),
             "error[R0601]: input `a.1`: dimension 1 is 4, but it must be 3\n"
-            "  help: give `a.1` the shape (n, 3), or compile the model for other shapes\n");
+            "  note: the array has the shape (2, 4), and the input (n, 3)\n"
+            "  help: give `a.1` the shape (n, 3), or compile the model for this one: --shape a.1=2,4, in Python "
+            "shapes={'a.1': (2, 4)}\n");
   EXPECT_EQ(number(call(make(sum_program()), {list_of(3)})), 3);
   const Result<std::vector<Shape>> shapes = e->output_shapes(std::vector<Shape>{{}});
   ASSERT_FALSE(shapes);
@@ -343,7 +345,9 @@ TEST_P(Functions, ShapesGrowInALoop) {
   }
   EXPECT_EQ(error(e, {wide, Value::tensor(iota({1, 3})), scalar(0), scalar(1)}),
             "error[R0601]: input `row`: dimension 1 is 3, but it must be 4\n"
-            "  help: give `row` the shape (1, 4), or compile the model for other shapes\n");
+            "  note: the array has the shape (1, 3), and the input (1, 4)\n"
+            "  help: give `row` the shape (1, 4), or compile the model for this one: --shape row=1,3, in Python "
+            "shapes={'row': (1, 3)}\n");
   EXPECT_EQ(error(e, {list_of(0), added, scalar(0), scalar(1)}),
             "error[R0601]: input `x` is a value of type List, but it must be Tensor[(n, 4), float32]\n"
             "  help: give a value of this type\n");
