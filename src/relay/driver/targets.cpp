@@ -24,8 +24,8 @@ const std::vector<codegen::TargetDef>& all_targets() {
 // Names of devices that are not CPUs, as other frameworks call them.
 static bool is_accelerator(std::string_view text) {
   static const std::set<std::string, std::less<>> devices = {
-      "cuda", "gpu", "nvptx", "rocm", "hip",      "opencl",  "vulkan",  "metal",  "mps",      "webgpu",    "xpu",
-      "sycl", "tpu", "npu",   "dml",  "directml", "ethos-u", "coreml", "tensorrt", "level_zero"};
+      "cuda", "gpu",  "nvptx", "rocm", "hip", "opencl",   "vulkan",  "metal",  "mps",      "webgpu",
+      "xpu",  "sycl", "tpu",   "npu",  "dml", "directml", "ethos-u", "coreml", "tensorrt", "level_zero"};
   std::string word(text.substr(0, text.find_first_of(":, ")));
   std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
   return devices.contains(word);

@@ -278,7 +278,8 @@ TEST(Passes, types_again_only_of_what_changed) {
   for (int place : {0, calls / 2, calls - 1}) {
     const VarRef x = var("x", f32({2, 3}));
     Expr e = x;
-    for (int i = 0; i < calls; ++i) e = i == place ? op::make("subtract", {e, zero}) : op::make(i % 2 ? "exp" : "nn.relu", {e});
+    for (int i = 0; i < calls; ++i)
+      e = i == place ? op::make("subtract", {e, zero}) : op::make(i % 2 ? "exp" : "nn.relu", {e});
     int64_t before = typing::types_written();
     Result<Module> typed = typing::infer(module_of({x}, e));
     ASSERT_TRUE(typed);
