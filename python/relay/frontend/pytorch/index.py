@@ -122,7 +122,18 @@ def diagonal(c: Conversion):
 
 # Operators whose results are stored as PyTorch's fake tensors say.
 _STORED_AS_REPORTED = (
-    *(aten.convolution, aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.clone, aten._to_copy, aten.mean, aten.sum),
+    *(
+        aten.convolution,
+        aten.mm,
+        aten.addmm,
+        aten.bmm,
+        aten.baddbmm,
+        aten.clone,
+        aten._to_copy,
+        aten._unsafe_view,
+        aten.mean,
+        aten.sum,
+    ),
     *(aten.scatter, aten.copy, aten.zeros, aten.new_zeros, aten.new_ones, aten.new_full, aten.new_empty),
 )
 
