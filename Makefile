@@ -213,7 +213,7 @@ asan tsan: %: setup build/%/build.ninja ## Build with sanitizers (address and un
 install: build ## Install program, libraries, headers and CMake package for C++ users; PREFIX=folder
 	@for component in cpp runtime; do cmake --install build/release --component $$component --prefix $(PREFIX) || exit 1; done
 
-wheel: setup ## Build the wheel of the Python package into dist/: for CPython 3.11 and newer, glibc 2.34 and newer
+wheel: setup ## Build the wheel of the Python package into dist/: for CPython 3.11 and newer, glibc 2.35 and newer
 	@dev/wheel
 
 test-wheel: ## Install the wheel of dist/ in bare Debian roots and run README's example there (as root); SUITES='bookworm trixie'

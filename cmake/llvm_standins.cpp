@@ -21,7 +21,7 @@ llvm::PassPluginLibraryInfo getPollyPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "polly", "absent", [](llvm::PassBuilder&) {}};
 }
 
-// LLVM calls arc4random, which glibc has since 2.36; with this one, programs run on glibc 2.34.
+// LLVM calls arc4random, which glibc has since 2.36; with this one, programs run on glibc 2.35.
 extern "C" uint32_t arc4random() noexcept {
   uint32_t value = 0;
   while (getrandom(&value, sizeof value, 0) != sizeof value) {
