@@ -1,8 +1,8 @@
 // Tests of size and depth: programs of any depth can be parsed, typed, printed, compared, hashed and released; large
 // ones are read fast; after a change unchanged nodes are not typed anew.
-#include <algorithm>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "relay/ir/rewrite.h"
