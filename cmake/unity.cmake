@@ -1,5 +1,5 @@
 # Sources compiled together: up to RELAY_UNITY_SIZE files of one folder become one translation unit, because headers and
-# templates take most of the time of a file (a fresh build takes a third of the time). RELAY_UNITY=OFF compiles each file
+# templates take most of the time of a file. RELAY_UNITY=OFF compiles each file
 # alone, which is better while few files are edited.
 #
 # Files of a batch share one scope: two file-local functions of one name clash. Rename one of them, or, where the shared

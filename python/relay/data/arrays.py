@@ -126,7 +126,7 @@ def converted(value: np.ndarray, dtype: str, refuse=wrong_input) -> np.ndarray:
         if lost.any():
             one, is_whole = value[lost].flat[0], value.dtype.kind in "iub" or bool(np.all(value == np.floor(value)))
             raise refuse(
-                f"{one:g} is no {dtype}"
+                f"{one:g} is not a value of {dtype}"
                 if value.dtype.kind == "f" and not is_whole
                 else f"{one} does not fit in {dtype}",
                 "give numbers that the type has, or round them first, for example with numpy.rint",

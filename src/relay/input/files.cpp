@@ -30,7 +30,7 @@ static std::string read_pipe(std::ifstream& file) {
   return bytes;
 }
 
-// The advice if there is no file: a file next to it with a similar name.
+// Advice for a missing file: a file next to it with a similar name.
 static std::string where_instead(const std::string& path) {
   if (path == "-") return "what comes through a pipe is /dev/stdin";
   const std::filesystem::path given(path);

@@ -27,10 +27,10 @@ WEIGHT = np.ones((8, 4), np.float32)
 @pytest.mark.parametrize(
     ("ids", "keep", "why"),
     [
-        ([[1.7, 2.2]], [True, False], "1.7 is no int32"),
-        ([[1, float("nan")]], [True, False], "nan is no int32"),
+        ([[1.7, 2.2]], [True, False], "1.7 is not a value of int32"),
+        ([[1, float("nan")]], [True, False], "nan is not a value of int32"),
         ([[1, 2**40]], [True, False], "1099511627776 does not fit in int32"),
-        ([[1, 2]], [0.5, 1], "0.5 is no bool"),
+        ([[1, 2]], [0.5, 1], "0.5 is not a value of bool"),
         ([[1, 2]], [2, 1], "2 does not fit in bool"),
     ],
 )

@@ -23,7 +23,7 @@ static int64_t product(Dims::const_iterator begin, Dims::const_iterator end) {
 }
 
 // Operations on the result of a contraction.
-// Of relu and clip; unset for other activations.
+// The bounds of relu and clip; unset for other activations.
 static std::optional<std::pair<float, float>> limits_of(const Json& j) {
   const std::string name = j.value("activation", "");
   if (name == "relu") return std::pair(0.0f, std::numeric_limits<float>::infinity());

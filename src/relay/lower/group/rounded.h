@@ -5,11 +5,11 @@
 
 namespace relay::lower {
 
-// True of a product that was the result of an operator, with another one behind it.
+// Returns true for a product that is the result of an operator and that another operator reads.
 inline bool is_rounded(const scalar::Expr& e) {
   return e->kind == scalar::Kind::Unary && e->unary == scalar::UnaryOp::Rounded;
 }
-// That product; other values are returned as they are.
+// Returns that product, and other values as they are.
 inline const scalar::Expr& unrounded(const scalar::Expr& e) { return is_rounded(e) ? e->args[0] : e; }
 
 }  // namespace relay::lower
