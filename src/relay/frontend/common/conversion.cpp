@@ -62,7 +62,7 @@ Value Conversion::known_result(KnownRef known, function_ref<Expr()> written) {
   return value;
 }
 
-bool Conversion::numbers(size_t i) const {
+bool Conversion::is_static(size_t i) const {
   const KnownRef k = known(i);
   auto is_number = [](const scalar::Expr& e) { return is_int(e) || e->kind == scalar::Kind::Float; };
   return k && std::all_of(k->values.begin(), k->values.end(), is_number);
@@ -241,13 +241,13 @@ static ir::Type joined_data(const ir::TypeCall& a, const ir::TypeCall& b) {
   if (!equal(a.callee, b.callee) || a.args.size() != b.args.size()) return {};
   ir::Types args;
   for (size_t i = 0; i < a.args.size(); ++i) {
-    args.push_back(joined(a.args[i], b.args[i]));
+    args.push_back(common_type(a.args[i], b.args[i]));
     if (!args.back()) return {};
   }
   return make<ir::TypeCall>(a.callee, std::move(args));
 }
 
-ir::Type joined(const ir::Type& a, const ir::Type& b) {
+ir::Type common_type(const ir::Type& a, const ir::Type& b) {
   const ir::TypeCall *data = ir::as<ir::TypeCall>(a), *other = ir::as<ir::TypeCall>(b);
   if (data && other) return joined_data(*data, *other);
   const ir::TensorType *x = ir::as<ir::TensorType>(a), *y = ir::as<ir::TensorType>(b);

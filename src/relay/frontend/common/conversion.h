@@ -20,7 +20,7 @@
 namespace relay::frontend {
 
 // The common type of two types, tensors or lists of them: `?` where sizes differ; null if there is none.
-ir::Type joined(const ir::Type& a, const ir::Type& b);
+ir::Type common_type(const ir::Type& a, const ir::Type& b);
 
 // The result of a failing step: no expression, no values, unset. The problem has been reported.
 struct Failure {
@@ -55,7 +55,7 @@ class Conversion {
   KnownRef known(size_t i) const;  // null if its elements are not known
   // A result whose elements are known. With ImportOptions::as_written numbers stay the call that `written` emits, too.
   Value known_result(KnownRef known, function_ref<ir::Expr()> written);
-  bool numbers(size_t i) const;  // true if they are known and none depends on the size of an input
+  bool is_static(size_t i) const;  // true if they are known and none depends on the size of an input
   // A list of sizes or indices: an input whose elements must be known at import. Unknown elements are reported as
   // `what`.
   std::optional<ir::Dims> dims(size_t i, const char* what);
@@ -168,7 +168,7 @@ class Conversion {
  protected:
   ~Conversion() = default;
   virtual std::optional<AttributeView> attribute(std::string_view name) const = 0;
-  void forgive() { failed_ = false; }  // discards its problems
+  void clear_failure() { failed_ = false; }  // discards its problems
   Failure report(DiagnosticKind kind, std::string what, std::string help);
   Failure report(Diagnostics errors, const ir::Exprs& args);
 

@@ -24,9 +24,9 @@ Span ImportState::span(std::string what) const {
 
 // --- inputs ----------------------------------------------------------------------------------------------------------
 
-const std::vector<int64_t>* ImportState::given_shape(std::string_view name) const {
-  auto given = options_.shapes.find(std::string(name));
-  return given == options_.shapes.end() ? nullptr : &given->second;
+const std::vector<int64_t>* ImportState::specified_shape(std::string_view name) const {
+  auto specified = options_.shapes.find(std::string(name));
+  return specified == options_.shapes.end() ? nullptr : &specified->second;
 }
 
 bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
@@ -43,36 +43,36 @@ bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
     return refuse(
         DiagnosticKind::unsupported_operator,
         format("input '{}' has elements of type {}, which Relay has no tensors of", input.name, input.element),
-        input.way_out.empty() ? "export the model with inputs of floats, integers of 8 to 64 bits or bools"
-                              : input.way_out);
-  const std::vector<int64_t>* given = given_shape(input.name);
-  if (!input.shape && !given)
+        input.remedy.empty() ? "export the model with inputs of floats, integers of 8 to 64 bits or bools"
+                             : input.remedy);
+  const std::vector<int64_t>* specified = specified_shape(input.name);
+  if (!input.shape && !specified)
     return refuse(DiagnosticKind::bad_model, format("input '{}' has no shape in the model", input.name),
                   format("give one: --shape {}=1,3,224,224", input.name));
-  if (!given) return true;
-  size_t rank = input.shape ? input.shape->size() : given->size();
-  if (given->size() != rank)
+  if (!specified) return true;
+  size_t rank = input.shape ? input.shape->size() : specified->size();
+  if (specified->size() != rank)
     return refuse(DiagnosticKind::bad_option,
                   format("input '{}' has {}, but the shape given for it, [{}], has {}", input.name,
-                         plural(static_cast<int64_t>(rank), "axis", "axes"), join(*given, ", "), given->size()),
+                         plural(static_cast<int64_t>(rank), "axis", "axes"), join(*specified, ", "), specified->size()),
                   "give one size for each axis: -1 leaves it as the model has it");
-  for (int64_t size : *given)
+  for (int64_t size : *specified)
     if (size < -1)
       return refuse(
           DiagnosticKind::bad_option,
-          format("the shape given for input '{}', [{}], has a size below zero", input.name, join(*given, ", ")),
+          format("the shape given for input '{}', [{}], has a size below zero", input.name, join(*specified, ", ")),
           "give sizes, or -1 for a size that stays as the model has it");
   return true;
 }
 
 // A size specified for a named dimension applies to every use of the name.
-bool ImportState::bind_given_shape(const TensorInfo& input, const Span& place) {
-  const std::vector<int64_t>* given = given_shape(input.name);
-  if (!given) return true;
+bool ImportState::bind_specified_shape(const TensorInfo& input, const Span& place) {
+  const std::vector<int64_t>* specified = specified_shape(input.name);
+  if (!specified) return true;
   if (!can_be_input(input, place)) return false;
-  for (size_t axis = 0; input.shape && axis < given->size(); ++axis) {
+  for (size_t axis = 0; input.shape && axis < specified->size(); ++axis) {
     const DimInfo& dim = (*input.shape)[axis];
-    const int64_t value = (*given)[axis];
+    const int64_t value = (*specified)[axis];
     if (value < 0 || dim.value || dim.name.empty()) continue;
     std::optional<int64_t> before = sizes_.value(dim.name);
     if (!before || *before == value) {
@@ -101,13 +101,13 @@ bool ImportState::bind_given_shape(const TensorInfo& input, const Span& place) {
 
 Type ImportState::input_type(const TensorInfo& input, const Span& place) {
   if (!can_be_input(input, place)) return {};
-  const std::vector<int64_t>* given = given_shape(input.name);
-  size_t rank = input.shape ? input.shape->size() : given->size();
+  const std::vector<int64_t>* specified = specified_shape(input.name);
+  size_t rank = input.shape ? input.shape->size() : specified->size();
   ir::Dims shape;
   for (size_t axis = 0; axis < rank; ++axis) {
     DimInfo dim = input.shape ? (*input.shape)[axis] : DimInfo{};
-    if (given && (*given)[axis] >= 0)
-      shape.push_back(scalar::imm((*given)[axis]));
+    if (specified && (*specified)[axis] >= 0)
+      shape.push_back(scalar::imm((*specified)[axis]));
     else if (dim.value && *dim.value >= 0)
       shape.push_back(scalar::imm(*dim.value));
     else  // a name, or a separate variable (some exporters write -1 for it)
@@ -137,8 +137,8 @@ static bool is_list(const TensorInfo& input) {
   return input.form == Form::Sequence || input.form == Form::Optional || input.form == Form::OptionalSequence;
 }
 
-void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
-  std::vector<TensorInfo> inputs = given;
+void ImportState::add_inputs(const std::vector<TensorInfo>& declared) {
+  std::vector<TensorInfo> inputs = declared;
   for (TensorInfo& input : inputs)
     if (auto other = options_.dtypes.find(std::string(input.name)); other != options_.dtypes.end())
       input.dtype = other->second;
@@ -146,7 +146,7 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
   for (const TensorInfo& input : inputs) {
     names.emplace_back(input.name);
     if (is_list(input))
-      for (const TensorInfo& element : told_elements(input)) names.emplace_back(element.name);
+      for (const TensorInfo& element : specified_elements(input)) names.emplace_back(element.name);
     if (is_list(input)) names.push_back(format("{}.*", input.name));
   }
   for (const auto& [name, shape] : options_.shapes) {
@@ -169,7 +169,8 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& given) {
   auto place_of = [&](const TensorInfo& input) { return span(format("input '{}'", input.name)); };
   // First, because a shape specified for a later input can bind a dimension's name.
   bool right = true;
-  for (const TensorInfo& input : inputs) right = right && (is_list(input) || bind_given_shape(input, place_of(input)));
+  for (const TensorInfo& input : inputs)
+    right = right && (is_list(input) || bind_specified_shape(input, place_of(input)));
   for (const TensorInfo& input : inputs) {
     const Span place = place_of(input);
     Value value;
@@ -225,8 +226,9 @@ void ImportState::check_output(const TensorInfo& declared, const Expr& computed,
 }
 
 ir::Dim ImportState::agreed(const ir::Dim& size) {
-  for (const std::vector<op::Condition>& found = assumed_.found(); looked_at_ < found.size(); ++looked_at_) {
-    const op::Condition& c = found[looked_at_];
+  for (const std::vector<op::Condition>& found = assumed_.found(); processed_assumptions_ < found.size();
+       ++processed_assumptions_) {
+    const op::Condition& c = found[processed_assumptions_];
     if (c.kind != op::Condition::Kind::Equal) continue;
     if (is_int(c.b) && agreed_.emplace(c.a.get(), c.b).second) agreed_names_.push_back(c.a.get());
     if (is_int(c.a) && agreed_.emplace(c.b.get(), c.a).second) agreed_names_.push_back(c.b.get());
@@ -239,7 +241,7 @@ void ImportState::conditionally(function_ref<void()> f) {
   agreed(scalar::imm(0));  // collects earlier findings
   const size_t known = agreed_names_.size();
   f();
-  looked_at_ = assumed_.found().size();
+  processed_assumptions_ = assumed_.found().size();
   for (; agreed_names_.size() > known; agreed_names_.pop_back()) agreed_.erase(agreed_names_.back());
 }
 
@@ -402,7 +404,7 @@ Value ImportState::stand_in(const TensorInfo& declared, const Span& place) {
   return value;
 }
 
-bool ImportState::check_attributes(std::string_view op, const std::vector<std::string_view>& given,
+bool ImportState::check_attributes(std::string_view op, const std::vector<std::string_view>& present,
                                    const std::vector<std::string>& known, const Span& place,
                                    const std::vector<std::string>& others) {
   std::set<std::string_view> seen;
@@ -411,7 +413,7 @@ bool ImportState::check_attributes(std::string_view op, const std::vector<std::s
     report({DiagnosticKind::bad_model, format("{}: {}", *place.node, message), place, {}, {}, std::move(help)});
     right = false;
   };
-  for (std::string_view view : given) {
+  for (std::string_view view : present) {
     const std::string name(view);
     if (!seen.insert(view).second) wrong(format("attribute '{}' is given twice", name), "give it once");
     auto has = [&](const std::vector<std::string>& names) {

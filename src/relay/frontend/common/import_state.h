@@ -42,7 +42,7 @@ class ImportState {
     return good;
   }
   // Returns the problems that `f` reports, without adding them to the import's.
-  Diagnostics tried(function_ref<void()> f) {
+  Diagnostics problems_of(function_ref<void()> f) {
     const Problems before = problems_;
     f();
     return std::exchange(problems_, before).since(before.count());
@@ -104,7 +104,7 @@ class ImportState {
   Value stand_in(const TensorInfo& declared, const Span& place);
   // True if a node has only attributes of its operator, without duplicates: a misspelled one would leave its default in
   // effect. `others`: names of other versions, which are accepted too, but not mentioned in help.
-  bool check_attributes(std::string_view op, const std::vector<std::string_view>& given,
+  bool check_attributes(std::string_view op, const std::vector<std::string_view>& present,
                         const std::vector<std::string>& known, const Span& place,
                         const std::vector<std::string>& others = {});
 
@@ -118,16 +118,16 @@ class ImportState {
   bool may_call(const Span& place);
 
  private:
-  bool bind_given_shape(const TensorInfo& input, const Span& place);
+  bool bind_specified_shape(const TensorInfo& input, const Span& place);
   bool can_be_input(const TensorInfo& input, const Span& place);
   ir::Type input_type(const TensorInfo& input, const Span& place);
   // For a sequence or an optional value (list_inputs.cpp): its tensors with specified shapes; its type if none are
   // specified; its value.
-  std::vector<TensorInfo> told_elements(const TensorInfo& input) const;
-  ir::Type untold_type(const TensorInfo& input, const Span& place);
+  std::vector<TensorInfo> specified_elements(const TensorInfo& input) const;
+  ir::Type unspecified_list_type(const TensorInfo& input, const Span& place);
   Value list_input(const TensorInfo& input, const Span& place);
   ir::Expr result(const Value& value, const Span& place);
-  const std::vector<int64_t>* given_shape(std::string_view name) const;
+  const std::vector<int64_t>* specified_shape(std::string_view name) const;
 
   const ImportOptions& options_;
   std::shared_ptr<const Source> source_;
@@ -142,7 +142,7 @@ class ImportState {
   std::unordered_map<const Known*, std::pair<KnownRef, ir::Expr>> made_;  // expressions of known values
   int64_t made_bytes_ = 0, calls_ = 0;
   op::Assumptions assumed_;                                  // the operators' assumptions about sizes
-  size_t looked_at_ = 0;                                     // number of these that agreed_ covers
+  size_t processed_assumptions_ = 0;                         // number of these that agreed_ covers
   std::unordered_map<const scalar::Node*, ir::Dim> agreed_;  // names to numbers
   std::vector<const scalar::Node*> agreed_names_;            // in order of discovery
 };

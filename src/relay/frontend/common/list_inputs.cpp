@@ -8,13 +8,13 @@
 
 namespace relay::frontend {
 
-std::vector<TensorInfo> ImportState::told_elements(const TensorInfo& input) const {
+std::vector<TensorInfo> ImportState::specified_elements(const TensorInfo& input) const {
   std::vector<TensorInfo> elements;
   for (size_t i = 0;; ++i) {
-    auto told = options_.shapes.find(format("{}.{}", input.name, i));
-    if (told == options_.shapes.end()) return elements;
+    auto entry = options_.shapes.find(format("{}.{}", input.name, i));
+    if (entry == options_.shapes.end()) return elements;
     TensorInfo element = input;
-    element.name = told->first;
+    element.name = entry->first;
     element.form = TensorInfo::Form::Tensor;
     if (element.shape)
       for (DimInfo& dim : *element.shape) dim.name = {};  // each tensor has separate sizes
@@ -23,22 +23,22 @@ std::vector<TensorInfo> ImportState::told_elements(const TensorInfo& input) cons
 }
 
 // List[T], Option[T] or Option[List[T]]; null if the axes of its tensors are not known.
-ir::Type ImportState::untold_type(const TensorInfo& input, const Span& place) {
+ir::Type ImportState::unspecified_list_type(const TensorInfo& input, const Span& place) {
   TensorInfo element = input;
   const std::string any = format("{}.*", input.name);
   element.name = any;
   element.form = TensorInfo::Form::Tensor;
-  const bool is_told = given_shape(any) != nullptr;
-  if (!is_told && !element.shape) return {};
+  const bool is_specified = specified_shape(any) != nullptr;
+  if (!is_specified && !element.shape) return {};
   // An exporter that knows nothing about the tensors in a sequence may declare them scalars.
-  if (is_told && element.shape && element.shape->empty()) element.shape.reset();
-  if (is_told && !can_be_input(element, place)) return {};
+  if (is_specified && element.shape && element.shape->empty()) element.shape.reset();
+  if (is_specified && !can_be_input(element, place)) return {};
   if (!element.dtype) return {};
-  const std::vector<int64_t>* given = given_shape(any);
+  const std::vector<int64_t>* specified = specified_shape(any);
   ir::Dims shape;
-  for (size_t axis = 0; axis < (given ? given->size() : element.shape->size()); ++axis) {
-    const std::optional<int64_t> said = element.shape ? (*element.shape)[axis].value : std::nullopt;
-    const int64_t size = given && (*given)[axis] >= 0 ? (*given)[axis] : said.value_or(-1);
+  for (size_t axis = 0; axis < (specified ? specified->size() : element.shape->size()); ++axis) {
+    const std::optional<int64_t> declared = element.shape ? (*element.shape)[axis].value : std::nullopt;
+    const int64_t size = specified && (*specified)[axis] >= 0 ? (*specified)[axis] : declared.value_or(-1);
     shape.push_back(size < 0 ? scalar::any_dim() : scalar::imm(size));
   }
   auto data = [](const char* name, ir::Type of) -> ir::Type {
@@ -55,13 +55,13 @@ Value ImportState::list_input(const TensorInfo& input, const Span& place) {
     report({kind, format("input '{}' {}", input.name, what), place, {}, {}, std::move(help)});
     return Value();
   };
-  const std::vector<int64_t>* none = given_shape(input.name);
-  const std::vector<TensorInfo> elements = told_elements(input);
+  const std::vector<int64_t>* none = specified_shape(input.name);
+  const std::vector<TensorInfo> elements = specified_elements(input);
   const std::string how = format(
       "give the shape of each of its tensors (--shape {0}.0=2,3 --shape {0}.1=4,3), say that it has none "
       "(--shape {0}=), or that it has any number of them (--shape {0}.*=-1,3)",
       input.name);
-  if (ir::Type type = elements.empty() && !none ? untold_type(input, place) : ir::Type())
+  if (ir::Type type = elements.empty() && !none ? unspecified_list_type(input, place) : ir::Type())
     return enter_list_(add_parameter(std::string(input.name), type, place));
   if (elements.empty() && !none)
     return refuse(DiagnosticKind::unsupported_operator,

@@ -76,7 +76,7 @@ class Loop {
         for (const Expr& e : *list)
           if (!e) return false;
       for (size_t i = 0; i < types_.size(); ++i) {
-        Type both = joined(types_[i], step_.state[i]->type);
+        Type both = common_type(types_[i], step_.state[i]->type);
         if (!both) {
           c_.unsupported(
               "value {} is {} at first and {} after a step; the number of axes and the elements' type must stay", i,
@@ -131,9 +131,10 @@ class Loop {
       args.insert(args.end(), values.begin(), values.end());
       return args;
     };
-    Expr again = call(loop, arguments(next(index_, c_.integer_scalar(1)), step_.condition, step_.state), result);
-    if (!test || !again) return nullptr;
-    Expr body = c_.choose(test, again, c_.tuple(state()));
+    Expr recursive_call =
+        call(loop, arguments(next(index_, c_.integer_scalar(1)), step_.condition, step_.state), result);
+    if (!test || !recursive_call) return nullptr;
+    Expr body = c_.choose(test, recursive_call, c_.tuple(state()));
     Expr first = start(loop, params, body, result, arguments(c_.integer_scalar(0), steps_.condition, steps_.state));
     if (step_.condition || !steps_.condition || !first) return first;
     fields_ = types_;
@@ -198,10 +199,10 @@ class Loop {
         both.push_back(c_.emit("concatenate", {c_.tuple({c_.get(first, static_cast<int64_t>(i)), of_second})},
                                {{"axis", int64_t{0}}}));
     }
-    Expr joined = c_.let(second, call(loop, later, result), c_.tuple(both));
-    if (!joined) return nullptr;
-    if (step_.condition) joined = c_.choose(c_.get(first, static_cast<int64_t>(values)), joined, first);
-    return c_.let(half, half_value, c_.let(first, call(loop, args, result), joined));
+    Expr halves = c_.let(second, call(loop, later, result), c_.tuple(both));
+    if (!halves) return nullptr;
+    if (step_.condition) halves = c_.choose(c_.get(first, static_cast<int64_t>(values)), halves, first);
+    return c_.let(half, half_value, c_.let(first, call(loop, args, result), halves));
   }
 
   bool is_positive() const {

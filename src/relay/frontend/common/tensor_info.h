@@ -25,7 +25,7 @@ struct TensorInfo {
   std::optional<DType> dtype = {};  // unset if undeclared, or if Relay has no tensors of the type
   int32_t carried = 0;              // the format's element type, if `dtype` are the bytes that carry it
   std::string element = {};         // the element type in the model's words; empty if undeclared
-  std::string way_out = {};         // advice if Relay has no tensors of the type; empty for a general one
+  std::string remedy = {};          // advice if Relay has no tensors of the type; empty for a general one
   std::optional<std::vector<DimInfo>> shape = {};
 };
 

@@ -23,9 +23,9 @@ Expr by_heads(Convert& c, const Expr& e, int64_t heads, const char* what) {
 
 Expr joined_heads(Convert& c, const Expr& e) {
   if (!e) return e;
-  Expr turned = c.transpose(e, {0, 2, 1, 3});
-  const Dims shape = c.shape(turned);
-  return c.reshape(turned, {shape[0], shape[1], scalar::simplify(shape[2] * shape[3])}, {0, 0, -3});
+  Expr transposed = c.transpose(e, {0, 2, 1, 3});
+  const Dims shape = c.shape(transposed);
+  return c.reshape(transposed, {shape[0], shape[1], scalar::simplify(shape[2] * shape[3])}, {0, 0, -3});
 }
 
 Expr head_products(Convert& c, const Expr& a, const Expr& b, bool transposed) {
@@ -41,22 +41,22 @@ Expr head_products(Convert& c, const Expr& a, const Expr& b, bool transposed) {
   return c.reshape(product, {front[0], front[1], c.shape(product)[1], c.shape(product)[2]}, split);
 }
 
-Expr rotated(Convert& c, const Expr& x, const Expr& cos, const Expr& sin, int64_t turned, bool interleaved) {
-  Expr front = c.slice(x, 3, 0, turned), first, second;
+Expr rotated(Convert& c, const Expr& x, const Expr& cos, const Expr& sin, int64_t rotary_size, bool interleaved) {
+  Expr front = c.slice(x, 3, 0, rotary_size), first, second;
   auto every_second = [&](int64_t from) {
     return c.emit(
         "strided_slice", {front},
-        {{"begin", ir::Ints{from}}, {"end", ir::Ints{turned}}, {"strides", ir::Ints{2}}, {"axes", ir::Ints{3}}});
+        {{"begin", ir::Ints{from}}, {"end", ir::Ints{rotary_size}}, {"strides", ir::Ints{2}}, {"axes", ir::Ints{3}}});
   };
   if (interleaved)
     first = every_second(0), second = every_second(1);
   else
-    first = c.slice(front, 3, 0, turned / 2), second = c.slice(front, 3, turned / 2, turned);
+    first = c.slice(front, 3, 0, rotary_size / 2), second = c.slice(front, 3, rotary_size / 2, rotary_size);
   Expr real = c.subtract(c.multiply(cos, first), c.multiply(sin, second));
   Expr imaginary = c.add(c.multiply(sin, first), c.multiply(cos, second));
   Expr y = interleaved ? c.reshape(c.concatenate({c.expand(real, 4), c.expand(imaginary, 4)}, 4), c.shape(front))
                        : c.concatenate({real, imaginary}, 3);
-  return c.extent(x, 3) == turned ? y : c.concatenate({y, c.slice(x, 3, turned, INT32_MAX)}, 3);
+  return c.extent(x, 3) == rotary_size ? y : c.concatenate({y, c.slice(x, 3, rotary_size, INT32_MAX)}, 3);
 }
 
 namespace convert {
@@ -80,16 +80,16 @@ Expr keys_before(Convert& c, const Expr& scores) {
 // everywhere.
 Expr visible(Convert& c, const Expr& scores) {
   Expr all, columns = c.count_up(scores, 3);
-  auto also = [&](const Expr& condition) { all = all ? c.emit("logical_and", {all, condition}) : condition; };
+  auto require = [&](const Expr& condition) { all = all ? c.emit("logical_and", {all, condition}) : condition; };
   Expr here = c.add(c.expand(c.count_up(scores, 2), 1), keys_before(c, scores));
   const int64_t left = c.integer("left_window_size", -1), right = c.integer("right_window_size", -1);
-  if (c.integer("is_causal", 0)) also(c.emit("less_equal", {columns, here}));
-  if (left >= 0) also(c.emit("less_equal", {c.subtract(here, columns), c.integer_scalar(left)}));
-  if (right >= 0) also(c.emit("less_equal", {c.subtract(columns, here), c.integer_scalar(right)}));
+  if (c.integer("is_causal", 0)) require(c.emit("less_equal", {columns, here}));
+  if (left >= 0) require(c.emit("less_equal", {c.subtract(here, columns), c.integer_scalar(left)}));
+  if (right >= 0) require(c.emit("less_equal", {c.subtract(columns, here), c.integer_scalar(right)}));
   if (c.has(6)) {
     Expr size = c.reshape(c.cast(c.input(6), DType::int64()),
                           {c.shape(scores)[0], scalar::imm(1), scalar::imm(1), scalar::imm(1)});
-    also(c.emit("less", {columns, size}));
+    require(c.emit("less", {columns, size}));
   }
   return all;
 }
@@ -168,17 +168,18 @@ Values RotaryEmbedding(Convert& c) {
   x = c.transpose(x, {0, 2, 1, 3});  // (N, L, H, D)
   std::optional<int64_t> width = c.extent(x, 3);
   if (!width) return c.unsupported("heads of no fixed size: {}", ir::str(x->type));
-  int64_t turned = c.integer("rotary_embedding_dim", 0);
-  if (turned == 0) turned = *width;
-  if (turned < 2 || turned > *width || turned % 2) return c.bad("rotary_embedding_dim is {} of {}", turned, *width);
+  int64_t rotary_size = c.integer("rotary_embedding_dim", 0);
+  if (rotary_size == 0) rotary_size = *width;
+  if (rotary_size < 2 || rotary_size > *width || rotary_size % 2)
+    return c.bad("rotary_embedding_dim is {} of {}", rotary_size, *width);
   auto angles = [&](size_t i) {
     Expr e = c.input(i);
     if (c.has(3))
       e = c.emit("take", {e, checked_rows(c, c.input(3), e, "a value in position_ids")},
                  {{"axis", int64_t{0}}, {"mode", "clip"}});
-    return c.expand(c.slice(e, 2, 0, turned / 2), 2);  // (N, L, 1, D / 2)
+    return c.expand(c.slice(e, 2, 0, rotary_size / 2), 2);  // (N, L, 1, D / 2)
   };
-  Expr y = rotated(c, x, angles(1), angles(2), turned, c.integer("interleaved", 0) != 0);
+  Expr y = rotated(c, x, angles(1), angles(2), rotary_size, c.integer("interleaved", 0) != 0);
   if (!flat) return {c.transpose(y, {0, 2, 1, 3})};
   return {c.reshape(y, c.shape(c.input(0)))};
 }

@@ -63,8 +63,8 @@ static std::vector<std::optional<int64_t>> partly_known(const Expr& list, int de
   if (depth == 0) return std::vector<std::optional<int64_t>>(static_cast<size_t>(count));
   if (const ir::Constant* c = ir::as<ir::Constant>(list); c && !c->value.dtype().is_float())
     for (int64_t i = 0; i < count; ++i) elements.push_back(c->value.int_at(i));
-  const ir::Call* joined = ir::call_of(list, "concatenate");
-  const ir::Tuple* parts = joined ? ir::as<ir::Tuple>(joined->args[0]) : nullptr;
+  const ir::Call* concatenate = ir::call_of(list, "concatenate");
+  const ir::Tuple* parts = concatenate ? ir::as<ir::Tuple>(concatenate->args[0]) : nullptr;
   if (const ir::Call* cast = ir::call_of(list, "cast")) elements = partly_known(cast->args[0], depth - 1);
   for (const Expr& part : parts ? parts->elements : ir::Exprs()) {
     const std::vector<std::optional<int64_t>> more = partly_known(part, depth - 1);
@@ -335,7 +335,7 @@ Expr along_computed(Convert& c, const Expr& axis, int64_t rank, function_ref<Exp
   for (int64_t i = 1; i < rank; ++i) {
     Expr other = along(i);
     if (!result || !other) return nullptr;
-    ir::Type both = joined(result->type, other->type);
+    ir::Type both = common_type(result->type, other->type);
     if (!both) return c.unsupported("an axis that is computed while the model runs");
     result = c.choose_as(both, c.emit("equal", {at, c.integer_scalar(i)}), other, result);
   }

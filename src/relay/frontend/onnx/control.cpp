@@ -141,7 +141,7 @@ bool are_tensors(const Values& values) {
 // The same if the other branch contradicts its operators for the specified shapes.
 std::optional<Values> only_branch_that_fits(Convert& c, const Expr& condition, bool wrong, const Values& values,
                                             Diagnostics contradictions) {
-  if (!are_tensors(values) || !condition) return c.report_again(std::move(contradictions)), std::nullopt;
+  if (!are_tensors(values) || !condition) return c.report_all(std::move(contradictions)), std::nullopt;
   return only_branch(
       c, condition, wrong, values,
       format(
@@ -176,7 +176,7 @@ Values If(Convert& c) {
   if (!of_else.empty() && then_values)
     return only_branch_that_fits(c, condition, false, *then_values, of_else).value_or(Values());
   if (!of_then.empty() || !of_else.empty()) {
-    c.report_again(std::move(of_then)), c.report_again(std::move(of_else));
+    c.report_all(std::move(of_then)), c.report_all(std::move(of_else));
     return {};
   }
   if (!condition || !then_values || !else_values) return {};
@@ -224,7 +224,7 @@ Expr first_state(Convert& c, const Graph& body, size_t place) {
     for (const DimInfo& d : *info.shape) shape.push_back(d.value ? scalar::imm(*d.value) : scalar::any_dim());
     ir::Type tensor = ir::tensor_type(shape, *array_dtype(info.type));
     const bool has_list = info.form == TensorInfo::Form::Sequence || info.form == TensorInfo::Form::OptionalSequence;
-    if (ir::Type told = lists::common(type, has_list ? lists::list_of(tensor) : tensor)) type = told;
+    if (ir::Type common = lists::common(type, has_list ? lists::list_of(tensor) : tensor)) type = common;
   }
   if (!ir::is_complete(type))
     c.attempt([&] {
@@ -352,11 +352,11 @@ struct Lanes {
 
 std::optional<Lanes> lanes(Convert& c, const char* axes, const char* directions, size_t count) {
   Lanes lanes{c.ints(axes, Ints(count, 0)), {}};
-  Ints turned = c.ints(directions, Ints(count, 0));
-  if (lanes.axes.size() != count || turned.size() != count)
-    return c.bad("{} and {} have {} and {} values for {} tensors", axes, directions, lanes.axes.size(), turned.size(),
+  Ints reversed = c.ints(directions, Ints(count, 0));
+  if (lanes.axes.size() != count || reversed.size() != count)
+    return c.bad("{} and {} have {} and {} values for {} tensors", axes, directions, lanes.axes.size(), reversed.size(),
                  count);
-  for (int64_t t : turned) lanes.reverse.push_back(t != 0);
+  for (int64_t t : reversed) lanes.reverse.push_back(t != 0);
   return lanes;
 }
 
@@ -374,9 +374,9 @@ Values batched_scan(Convert& c, const Graph& body) {
   const size_t states = c.inputs() - 1 - static_cast<size_t>(scanned);
   if (body.outputs.size() < states)
     return c.bad("its body has {} outputs, but there are {} states", body.outputs.size(), states);
-  const Ints turned = c.ints("directions", Ints(static_cast<size_t>(scanned), 0));
-  if (static_cast<int64_t>(turned.size()) != scanned)
-    return c.bad("directions has {} values for {} tensors", turned.size(), scanned);
+  const Ints reversed = c.ints("directions", Ints(static_cast<size_t>(scanned), 0));
+  if (static_cast<int64_t>(reversed.size()) != scanned)
+    return c.bad("directions has {} values for {} tensors", reversed.size(), scanned);
   Exprs all;
   for (size_t i = 1; i < c.inputs(); ++i) {
     if (!c.has(i) || !c.expect_rank(c.input(i), i <= states ? 1 : 2, 32, "a state or tensor")) return {};
@@ -399,7 +399,7 @@ Values batched_scan(Convert& c, const Graph& body) {
     std::optional<Stepped> one = repeat(c, steps, own, [&](const Expr& index, const Exprs& state) {
       Values inputs(state.begin(), state.end());
       const Expr last = c.subtract(c.subtract(length, c.integer_scalar(1)), index);
-      for (size_t i = 0; i < tensors.size(); ++i) inputs.push_back(Value(at(tensors[i], turned[i] ? last : index)));
+      for (size_t i = 0; i < tensors.size(); ++i) inputs.push_back(Value(at(tensors[i], reversed[i] ? last : index)));
       std::optional<Values> outputs = c.tensors_of(body, inputs, enter);
       if (!outputs) return std::optional<Step>();
       Step step;

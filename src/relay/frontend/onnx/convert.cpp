@@ -73,14 +73,14 @@ Expr Convert::prelude_function(const char* name) {
   return ir::global(name, place());
 }
 
-void Convert::report_again(Diagnostics problems) {
+void Convert::report_all(Diagnostics problems) {
   fail();
   for (Diagnostic& d : problems) host_.report(std::move(d));
 }
 
 bool Convert::attempt(function_ref<bool()> f) {
   const bool good = host_.attempt(f) && !failed();
-  forgive();
+  clear_failure();
   return good;
 }
 
@@ -112,12 +112,12 @@ std::optional<Values> Convert::tensors_of(const Graph& graph, const Values& inpu
 std::optional<Values> Convert::branch(const Graph& graph, Diagnostics* contradictions) {
   if (failed()) return std::nullopt;
   std::optional<Values> outputs;
-  Diagnostics problems = host_.tried([&] { outputs = body(graph, {}); });
+  Diagnostics problems = host_.problems_of([&] { outputs = body(graph, {}); });
   const bool only_sizes = std::all_of(problems.begin(), problems.end(), [](const Diagnostic& d) {
     return d.kind == DiagnosticKind::bad_model || d.kind == DiagnosticKind::constraint;
   });
   if (!problems.empty() && only_sizes && !host_.options().shapes.empty()) {
-    forgive();
+    clear_failure();
     *contradictions = std::move(problems);
     return std::nullopt;
   }

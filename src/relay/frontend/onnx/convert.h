@@ -74,7 +74,7 @@ class Convert final : public Conversion {
   // body() of a branch that need not be taken. Unset, with `contradictions` filled in, if its nodes contradict their
   // operators for the specified shapes, which is not reported.
   std::optional<Values> branch(const Graph& graph, Diagnostics* contradictions);
-  void report_again(Diagnostics problems);
+  void report_all(Diagnostics problems);
   std::string given_shapes() const;  // from the options: "x is (3, 4)"
   // A graph in an attribute; null if a problem was reported.
   const Graph* graph(std::string_view attribute);

@@ -11,9 +11,9 @@ ir::Expr by_heads(Convert& c, const ir::Expr& e, int64_t heads, const char* what
 ir::Expr joined_heads(Convert& c, const ir::Expr& e);
 // Products of the matrices in the last two axes of (N, H, .., ..); `transposed`: the second one's transposes.
 ir::Expr head_products(Convert& c, const ir::Expr& a, const ir::Expr& b, bool transposed);
-// x (N, L, H, D) with the first `turned` elements of each head rotated, in pairs, by the angles whose cosines and sines
-// are (.., L, 1, turned / 2). Pairs are neighbours if interleaved, otherwise half of them apart.
-ir::Expr rotated(Convert& c, const ir::Expr& x, const ir::Expr& cos, const ir::Expr& sin, int64_t turned,
+// x (N, L, H, D) with the first `rotary_size` elements of each head rotated, in pairs, by the angles whose cosines and
+// sines are (.., L, 1, rotary_size / 2). Pairs are neighbours if interleaved, otherwise half of them apart.
+ir::Expr rotated(Convert& c, const ir::Expr& x, const ir::Expr& cos, const ir::Expr& sin, int64_t rotary_size,
                  bool interleaved);
 
 }  // namespace relay::onnx

@@ -41,9 +41,9 @@ static std::optional<ImportedModel> run(Importer& importer, const Model& model, 
   std::optional<ImportedModel> imported = importer.run();
   if (!imported || !importer.ranks_differ()) return imported;
   options.squeeze_names = true;
-  Importer again(model, options);
-  std::optional<ImportedModel> other = again.run();
-  return other && !again.ranks_differ() ? std::move(other) : std::move(imported);
+  Importer retry(model, options);
+  std::optional<ImportedModel> other = retry.run();
+  return other && !retry.ranks_differ() ? std::move(other) : std::move(imported);
 }
 
 Result<ImportedModel> load(const std::string& path, const ImportOptions& options) {

@@ -34,7 +34,7 @@ static TensorInfo tensor_info(const ValueInfo& info) {
           .dtype = is_listed ? std::nullopt : array_dtype(info.type),
           .carried = element_dtype(info.type) ? 0 : info.type,
           .element = info.type == static_cast<int32_t>(ElementType::Undefined) ? "" : element_name(info.type),
-          .way_out = array_dtype(info.type) ? "" : element_remedy(info.type),
+          .remedy = array_dtype(info.type) ? "" : element_remedy(info.type),
           .shape = info.shape};
 }
 
@@ -183,7 +183,7 @@ std::optional<ImportedModel> Importer::run() {
     check_output(tensor_info(graph.outputs[i]), (*results)[i].expr,
                  "export the model again, or correct what it says of its outputs (onnx.shape_inference shows it)");
   for (Value& v : *results)
-    if (v.expr && !ir::as<ir::TensorType>(v.expr->type)) v.expr = lists::turned(v.expr, place);
+    if (v.expr && !ir::as<ir::TensorType>(v.expr->type)) v.expr = lists::reversed(v.expr, place);
   ir::DictAttrs attrs;
   if (!model_.producer.empty()) attrs["producer"] = format("{} {}", model_.producer, model_.producer_version);
   if (!options().all_values) {
@@ -295,7 +295,7 @@ void Importer::read_inputs(const Graph& graph) {
     }
   when_list_enters([this, place = span("the inputs")](const ir::Expr& e) {
     prelude();
-    return lists::turned(e, place);
+    return lists::reversed(e, place);
   });
   add_inputs(inputs);
 }
@@ -352,7 +352,7 @@ void Importer::report_undefined(const Graph& graph, size_t node, std::string_vie
 }
 
 // The values of a node's inputs, as far as they are defined.
-Values Importer::given_values(const Node& node) {
+Values Importer::defined_inputs(const Node& node) {
   Values values;
   for (std::string_view name : node.inputs)
     if (const Value* value = name.empty() ? nullptr : scopes().lookup(name)) values.push_back(*value);
@@ -367,7 +367,7 @@ void Importer::convert_nodes(const Graph& graph) {
     Values results = convert_node(graph, i, place);
     const bool has_nodes =
         model_.function_of(node) || std::any_of(node.attributes.begin(), node.attributes.end(), is_graph);
-    fates_.converted(place, given_values(node), results, has_nodes);
+    fates_.converted(place, defined_inputs(node), results, has_nodes);
     if (options().past_failures && has_problems() && &graph == &model_.graph) stand_in_for_failed(node, results, place);
     define_results(node.outputs, std::move(results), place);
   }

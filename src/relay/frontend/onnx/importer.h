@@ -51,7 +51,7 @@ class Importer final : public ConverterHost {
   void convert_nodes(const Graph& graph);
   // The names of all tensors that the graph's nodes compute, and the nodes.
   std::vector<std::string_view> all_values(const Graph& graph, std::vector<std::string>& nodes);
-  Values given_values(const Node& node);
+  Values defined_inputs(const Node& node);
   // True if the operator supports inputs of element types that are carried as bytes.
   bool takes_elements(const Node& node, const Values& inputs, const Span& place);
   bool counts_fit(const Node& node, const Operator& op, const Span& place);

@@ -231,7 +231,7 @@ Values OneHot(Convert& c) {
   auto value = [&](int64_t i) {
     return fixed ? c.scalar(as_tensor(*values)->at(i), dtype) : element(c, c.input(2), i);
   };
-  if (!c.numbers(1)) {
+  if (!c.is_static(1)) {
     Expr depth = c.cast(c.rank(c.input(1)) > 0 ? c.reshape(c.input(1), {}) : c.input(1), DType::int64());
     indices = c.cast(indices, DType::int64());
     Expr below = c.emit("less", {indices, c.integer_scalar(0)});
@@ -266,7 +266,7 @@ static Expr range_of_sizes(Convert& c) {
 // start, start + delta, ... before limit; the three are numbers at import, or sizes.
 Values Range(Convert& c) {
   if (Expr sizes = range_of_sizes(c)) return {sizes};
-  if (!c.numbers(0) || !c.numbers(1) || !c.numbers(2)) {
+  if (!c.is_static(0) || !c.is_static(1) || !c.is_static(2)) {
     auto bound = [&](size_t i) { return c.rank(c.input(i)) > 0 ? c.reshape(c.input(i), {}) : c.input(i); };
     return {c.emit("arange", {bound(0), bound(1), bound(2)})};
   }
@@ -305,7 +305,7 @@ static Values computed_topk(Convert& c) {
 
 Values TopK(Convert& c) {
   Expr x = c.input(0);
-  if (c.opset >= 10 && c.has(1) && !c.numbers(1)) return computed_topk(c);
+  if (c.opset >= 10 && c.has(1) && !c.is_static(1)) return computed_topk(c);
   std::optional<Ints> k = c.opset < 10 ? std::optional(Ints{c.integer("k", -1)}) : c.ints(1, "k");
   if (!k) return c.failed() ? Values() : c.bad("k is missing");
   std::optional<int64_t> axis = c.axis(c.integer("axis", -1), c.rank(x));
@@ -330,8 +330,8 @@ static Values running(Convert& c, const char* op) {
   Expr x = c.input(0);
   const bool reverse = c.integer("reverse", 0) != 0, exclusive = c.integer("exclusive", 0) != 0;
   auto along = [&](int64_t axis) {
-    auto turned = [&](const Expr& e) { return reverse ? c.emit("reverse", {e}, {{"axis", axis}}) : e; };
-    return turned(c.emit(op, {turned(x)}, {{"axis", axis}, {"exclusive", exclusive}}));
+    auto reversed = [&](const Expr& e) { return reverse ? c.emit("reverse", {e}, {{"axis", axis}}) : e; };
+    return reversed(c.emit(op, {reversed(x)}, {{"axis", axis}, {"exclusive", exclusive}}));
   };
   if (!c.known(1) && c.rank(x) > 0) return {along_computed(c, c.input(1), c.rank(x), along)};
   std::optional<Ints> at = c.ints(1, "axis");
@@ -347,7 +347,7 @@ Values CumProd(Convert& c) { return running(c, "cumprod"); }
 Values Trilu(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 2, 32, "the data")) return {};
-  if (c.has(1) && !c.numbers(1)) {
+  if (c.has(1) && !c.is_static(1)) {
     Expr k = c.rank(c.input(1)) > 0 ? c.reshape(c.input(1), {}) : c.input(1);
     return {c.emit("trilu", {x, k}, {{"upper", c.integer("upper", 1) != 0}})};
   }

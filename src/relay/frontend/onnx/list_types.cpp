@@ -23,7 +23,7 @@ Type option_of(const Type& element) { return data_type("Option", element); }
 Type element_of_list(const Type& type) { return element_of(type, "List"); }
 Type element_of_option(const Type& type) { return element_of(type, "Option"); }
 
-ir::Expr turned(const ir::Expr& e, const Span& place) {
+ir::Expr reversed(const ir::Expr& e, const Span& place) {
   const Type inside = element_of_option(e->type);
   if (!element_of_list(inside ? inside : e->type)) return e;
   ir::Expr made = ir::call(ir::global(inside ? "optional_rev" : "rev"), {e}, {}, place);

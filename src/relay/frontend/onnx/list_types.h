@@ -13,6 +13,6 @@ ir::Type element_of_option(const ir::Type& type);
 
 // A list, or an optional one, in reverse order; all else unchanged. Importers' callers see sequences from their first
 // element on, converters from their last (prelude/sequence.relay).
-ir::Expr turned(const ir::Expr& e, const Span& place);
+ir::Expr reversed(const ir::Expr& e, const Span& place);
 
 }  // namespace relay::onnx::lists

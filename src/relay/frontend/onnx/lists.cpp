@@ -59,7 +59,7 @@ Type common(const Type& a, const Type& b) {
     Type both = common(x, y);
     return both ? list_of(both) : Type();
   }
-  return joined(a, b);
+  return common_type(a, b);
 }
 
 Expr as(Convert& c, const Value& value, const Type& type) {

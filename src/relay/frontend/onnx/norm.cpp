@@ -182,13 +182,13 @@ Values SimplifiedLayerNormalization(Convert& c) { return RMSNormalization(c); }
 // An even window reaches one place further to the end than to the front; in Relay it is the reverse.
 Values LRN(Convert& c) {
   const int64_t size = c.integer("size", 0);
-  auto turned = [&](Expr x) { return size % 2 == 0 ? c.emit("reverse", {x}, {{"axis", int64_t{1}}}) : x; };
-  return {turned(c.emit("nn.lrn", {turned(c.input(0))},
-                        {{"size", size},
-                         {"axis", int64_t{1}},
-                         {"bias", c.real("bias", 1)},
-                         {"alpha", c.real("alpha", 1e-4)},
-                         {"beta", c.real("beta", 0.75)}}))};
+  auto reversed = [&](Expr x) { return size % 2 == 0 ? c.emit("reverse", {x}, {{"axis", int64_t{1}}}) : x; };
+  return {reversed(c.emit("nn.lrn", {reversed(c.input(0))},
+                          {{"size", size},
+                           {"axis", int64_t{1}},
+                           {"bias", c.real("bias", 1)},
+                           {"alpha", c.real("alpha", 1e-4)},
+                           {"beta", c.real("beta", 0.75)}}))};
 }
 
 // Outside of training nothing is dropped: the mask, if requested, keeps everything. In training the kept elements are

@@ -306,7 +306,7 @@ Values Col2Im(Convert& c) {
     for (int64_t pad : {pads[i], pads[n + i]})
       if (pad < 0 || pad > INT32_MAX) return c.bad("a padding of axis {} is {}", i, pad);
   }
-  if (!c.numbers(1) || !c.numbers(2)) return computed_fold(c, strides, dilations, pads);
+  if (!c.is_static(1) || !c.is_static(2)) return computed_fold(c, strides, dilations, pads);
   std::optional<Ints> image = c.ints(1, "image_shape"), block = c.ints(2, "block_shape");
   if (!image || !block) return {};
   Fold f{*image, *block, {}, strides, dilations, {}};
@@ -374,7 +374,7 @@ Values MaxUnpool(Convert& c) {
   y = c.reshape(y, dims);
   if (!c.has(2)) return {y};
   const Expr zero = c.scalar(0, c.dtype(x));
-  if (!c.numbers(2)) {
+  if (!c.is_static(2)) {
     Expr more = c.subtract(c.cast(c.input(2), DType::int64()), ints_constant(c, shape));
     Expr negative = c.emit("any", {c.emit("less", {more, c.integer_scalar(0)})});
     more = c.require(more, c.cast(negative, DType::int64()));

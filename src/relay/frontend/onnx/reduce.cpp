@@ -60,7 +60,7 @@ Expr over_computed(Convert& c, Reducer reducer, Expr x, const Reduction& r) {
                          std::any_of(shape.begin(), shape.end(), [](const ir::Dim& d) { return is_int(d, 0); });
     Expr reduced = nothing ? c.slice(x, i, 0, 1) : reducer(x, {i}, true);
     if (!reduced) return nullptr;
-    x = c.choose_as(joined(reduced->type, x->type), here, reduced, x);
+    x = c.choose_as(common_type(reduced->type, x->type), here, reduced, x);
   }
   return r.keepdims ? x : c.emit("dyn.squeeze", {x, r.computed});
 }

@@ -357,7 +357,7 @@ Values SpaceToDepth(Convert& c) {
 Values AffineGrid(Convert& c) {
   Expr theta = c.input(0);
   if (!c.expect_rank(theta, 3, 3, "theta")) return {};
-  if (!c.numbers(1)) return computed_affine_grid(c, theta, c.cast(c.input(1), DType::int64()));
+  if (!c.is_static(1)) return computed_affine_grid(c, theta, c.cast(c.input(1), DType::int64()));
   std::optional<Ints> size = c.ints(1, "size");
   if (!size) return {};
   const int64_t axes = static_cast<int64_t>(size->size()) - 2;
@@ -406,7 +406,7 @@ Values CenterCropPad(Convert& c) {
     return c.bad("shape has {} elements for {} axes", *count, axes->size());
   const bool fixed =
       std::all_of(axes->begin(), axes->end(), [&](int64_t axis) { return c.extent(x, axis).has_value(); });
-  if (!fixed || !c.numbers(1)) return computed_crop(c, x, c.cast(c.input(1), DType::int64()), *axes);
+  if (!fixed || !c.is_static(1)) return computed_crop(c, x, c.cast(c.input(1), DType::int64()), *axes);
   std::optional<Ints> wanted = c.ints(1, "shape");
   if (!wanted) return {};
   ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});

@@ -43,8 +43,8 @@ std::optional<std::string> activations_of(Convert& c, const Network& n, size_t d
   if (!names || names->empty()) return "";
   if (names->size() != n.activations.size() * directions)
     return c.bad("activations has {} names for {} in {} directions", names->size(), n.activations.size(), directions);
-  const std::vector<float>* given[] = {c.value_of<std::vector<float>>("activation_alpha"),
-                                       c.value_of<std::vector<float>>("activation_beta")};
+  const std::vector<float>* values[] = {c.value_of<std::vector<float>>("activation_alpha"),
+                                        c.value_of<std::vector<float>>("activation_beta")};
   size_t next[] = {0, 0};
   std::string out;
   for (std::string_view name : *names) {
@@ -54,8 +54,8 @@ std::optional<std::string> activations_of(Convert& c, const Network& n, size_t d
     if (!known) return c.unsupported("activation '{}'", name);
     std::string parameters;
     for (size_t p = 0; p < known->parameters.size(); ++p) {
-      const bool listed = given[p] && next[p] < given[p]->size();
-      const double value = listed ? static_cast<double>((*given[p])[next[p]++]) : known->parameters[p];
+      const bool listed = values[p] && next[p] < values[p]->size();
+      const double value = listed ? static_cast<double>((*values[p])[next[p]++]) : known->parameters[p];
       parameters += format("{}{}", p ? ", " : "", value);
     }
     out += format("{}{}{}", out.empty() ? "" : ", ", known->relay, parameters.empty() ? "" : "(" + parameters + ")");
@@ -91,11 +91,11 @@ Values recurrent(Convert& c, const Network& n, EmitAttrs attributes) {
   }
   const Expr x = batch_first ? c.transpose(c.input(0), {1, 0, 2}) : c.input(0);
   for (size_t s = 0; s < n.states; ++s) {
-    const Expr given = c.has(5 + s) ? c.input(5 + s) : Expr();
-    if (given && !c.expect_rank(given, 3, 3, s == 0 ? "initial_h" : "initial_c")) return {};
-    state.push_back(
-        given ? batch_first ? c.transpose(given, {1, 0, 2}) : given
-              : c.broadcast_to(c.scalar(0, c.dtype(x)), {scalar::imm(directions), c.shape(x)[1], scalar::imm(hidden)}));
+    const Expr initial = c.has(5 + s) ? c.input(5 + s) : Expr();
+    if (initial && !c.expect_rank(initial, 3, 3, s == 0 ? "initial_h" : "initial_c")) return {};
+    state.push_back(initial ? batch_first ? c.transpose(initial, {1, 0, 2}) : initial
+                            : c.broadcast_to(c.scalar(0, c.dtype(x)),
+                                             {scalar::imm(directions), c.shape(x)[1], scalar::imm(hidden)}));
   }
   if (c.has(4)) {
     const Expr lengths = c.cast(c.input(4), DType::int64());

@@ -148,8 +148,8 @@ Values ReverseSequence(Convert& c) {
                           "a value in sequence_lens is below 0, or more than the data has steps",
                           "give the length of each sequence, from 0 to the number of steps");
   Expr steps = c.expand(c.count_up(x, time), batch), length = c.expand(lengths, time);
-  Expr turned = c.add(c.subtract(length, steps), -1);
-  Expr indices = c.emit("where", {c.emit("less", {steps, length}), turned, steps});
+  Expr reversed = c.add(c.subtract(length, steps), -1);
+  Expr indices = c.emit("where", {c.emit("less", {steps, length}), reversed, steps});
   for (int64_t i = 2; i < c.rank(x); ++i) indices = c.expand(indices, i);
   return {c.emit("gather", {x, c.emit("broadcast_to_like", {indices, x})}, {{"axis", time}})};
 }

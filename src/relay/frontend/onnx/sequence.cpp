@@ -127,9 +127,9 @@ Expr joined_by_halves(Convert& c, const Expr& list, int64_t axis, bool stack) {
   Expr one = stack ? c.expand(head(rest), axis) : head(rest);
   ir::Dims shape = c.shape(one);
   shape[static_cast<size_t>(axis)] = scalar::any_dim();
-  const ir::Type joined = ir::tensor_type(shape, c.dtype(one)), result = ir::tuple_type({joined, list->type});
+  const ir::Type stacked = ir::tensor_type(shape, c.dtype(one)), result = ir::tuple_type({stacked, list->type});
   ir::VarRef join = c.variable("join", ir::func_type({count->type, list->type}, result));
-  auto again = [&](const Expr& n, const Expr& of) {
+  auto recursive_call = [&](const Expr& n, const Expr& of) {
     Expr made = ir::call(join, {n, of}, {}, c.place());
     made->type = result;
     return made;
@@ -138,15 +138,16 @@ Expr joined_by_halves(Convert& c, const Expr& list, int64_t axis, bool stack) {
   if (!one || !half) return nullptr;
   ir::VarRef second = c.variable("second", result), first = c.variable("first", result);
   Expr both = c.concatenate({c.get(first, 0), c.get(second, 0)}, axis);
-  Expr halves = c.let(first, again(c.subtract(count, half), c.get(second, 1)), c.tuple({both, c.get(first, 1)}));
-  halves = c.let(second, again(half, rest), halves);
-  Expr single = c.tuple({c.widened(one, joined), lists::call(c, "tl", {rest}, list->type)});
+  Expr halves =
+      c.let(first, recursive_call(c.subtract(count, half), c.get(second, 1)), c.tuple({both, c.get(first, 1)}));
+  halves = c.let(second, recursive_call(half, rest), halves);
+  Expr single = c.tuple({c.widened(one, stacked), lists::call(c, "tl", {rest}, list->type)});
   Expr body = c.choose(c.emit("less_equal", {count, c.integer_scalar(1)}), single, halves);
   if (!body) return nullptr;
   ir::FunctionRef function = ir::function({count, rest}, body, result, {}, {}, c.place());
   function->type = join->type;
   Expr length = lists::call(c, "sequence_length", {list}, count->type);
-  return c.get(c.let(join, function, again(length, list)), 0);
+  return c.get(c.let(join, function, recursive_call(length, list)), 0);
 }
 
 }  // namespace
@@ -250,17 +251,17 @@ Values SplitToSequence(Convert& c) {
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
   std::optional<int64_t> extent = c.extent(x, *axis);
-  if (!extent || (c.has(1) && !c.numbers(1))) return computed_parts(c, x, *axis);
+  if (!extent || (c.has(1) && !c.is_static(1))) return computed_parts(c, x, *axis);
   ir::Ints sizes;
-  std::optional<ir::Ints> given = c.has(1) ? c.ints(1, "split") : std::optional(ir::Ints{1});
-  if (!given) return {};
+  std::optional<ir::Ints> split = c.has(1) ? c.ints(1, "split") : std::optional(ir::Ints{1});
+  if (!split) return {};
   const bool one = !c.has(1) || c.rank(c.input(1)) == 0;
-  if (one && (given->size() != 1 || (*given)[0] < 1)) return c.bad("split is [{}]", join(*given, ", "));
-  for (int64_t left = *extent; one && left > 0; left -= (*given)[0]) {
-    sizes.push_back(std::min(left, (*given)[0]));
+  if (one && (split->size() != 1 || (*split)[0] < 1)) return c.bad("split is [{}]", join(*split, ", "));
+  for (int64_t left = *extent; one && left > 0; left -= (*split)[0]) {
+    sizes.push_back(std::min(left, (*split)[0]));
     if (sizes.size() > max_known) return c.unsupported("a sequence of more than {} tensors", max_known);
   }
-  if (!one) sizes = *given;
+  if (!one) sizes = *split;
   List list;
   int64_t begin = 0;
   for (int64_t size : sizes) {
@@ -294,9 +295,9 @@ Values computed_map(Convert& c, const Graph& body) {
   if (!steps.state[0]) return {};
   auto enter = [&](const Value& value) { return outside.hold(value); };
   auto results = [&](const Exprs& elements) {
-    Values given = inputs;
-    for (size_t k = 0; k < sequences.size(); ++k) given[sequences[k]] = Value(elements[k]);
-    return c.tensors_of(body, given, enter);
+    Values arguments = inputs;
+    for (size_t k = 0; k < sequences.size(); ++k) arguments[sequences[k]] = Value(elements[k]);
+    return c.tensors_of(body, arguments, enter);
   };
   // The body's results determine the type of the initially empty lists.
   Exprs examples;

@@ -247,13 +247,13 @@ Values Tile(Convert& c) {
     return {c.emit("tile", {x}, {{"reps", counts}})};
   }
   // Sizes of inputs among them: an axis in front of each one is broadcast.
-  Dims apart, wide, joined;
+  Dims with_unit_axes, broadcast, tiled;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (!is_int((*reps)[d], 1)) apart.push_back(scalar::imm(1)), wide.push_back((*reps)[d]);
-    apart.push_back(shape[d]), wide.push_back(shape[d]);
-    joined.push_back(scalar::simplify((*reps)[d] * shape[d]));
+    if (!is_int((*reps)[d], 1)) with_unit_axes.push_back(scalar::imm(1)), broadcast.push_back((*reps)[d]);
+    with_unit_axes.push_back(shape[d]), broadcast.push_back(shape[d]);
+    tiled.push_back(scalar::simplify((*reps)[d] * shape[d]));
   }
-  return {c.reshape(c.broadcast_to(c.reshape(x, apart), wide), joined)};
+  return {c.reshape(c.broadcast_to(c.reshape(x, with_unit_axes), broadcast), tiled)};
 }
 
 Values Concat(Convert& c) {
@@ -294,7 +294,7 @@ Values Split(Convert& c) {
   if (c.node.outputs.empty()) return c.bad("it has no outputs");
   Dims shape = shape_of_input(c);
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), static_cast<int64_t>(shape.size()));
-  if (axis && !c.has_attribute("split") && c.has(1) && !c.numbers(1))
+  if (axis && !c.has_attribute("split") && c.has(1) && !c.is_static(1))
     return computed_split(c, c.input(0), c.cast(c.input(1), DType::int64()), *axis);
   std::optional<Ints> given = c.ints_attribute_or_input("split", 1);
   if (!axis || c.failed()) return {};
@@ -428,7 +428,7 @@ Values Pad(Convert& c) {
                : strings ? c.integer_scalar(c.code(""))
                          : c.scalar(c.real("value", 0), c.dtype(x));
   if (c.rank(value) > 0) value = c.reshape(value, {});
-  const bool computed = (c.has(1) && !c.numbers(1)) || (c.has(3) && !c.numbers(3));
+  const bool computed = (c.has(1) && !c.is_static(1)) || (c.has(3) && !c.is_static(3));
   if (c.opset >= 11 && (computed || mode == "wrap")) {
     auto list = [&](size_t i) { return c.has(i) ? c.cast(c.input(i), DType::int64()) : Expr(); };
     return computed_pad(c, x, list(1), list(3), value, mode);

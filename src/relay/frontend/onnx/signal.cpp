@@ -18,7 +18,7 @@ namespace {
 Values window(Convert& c, double a, double b, double d) {
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
   if (!dtype || !dtype->is_float()) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
-  if (!c.numbers(0)) {
+  if (!c.is_static(0)) {
     const DType exact = DType::float64();
     Expr count = c.rank(c.input(0)) > 0 ? c.reshape(c.input(0), {}) : c.input(0);
     Expr steps = c.cast(count, exact), at = c.cast(numbers_to(c, c.cast(count, DType::int64())), exact);
@@ -120,17 +120,17 @@ Ints with_last(int64_t rank, int64_t axis) {
 }  // namespace
 
 Values real_inverse(Convert& c, Expr x, int64_t axis, int64_t n) {
-  const int64_t half = n / 2 + 1, given = c.extent(x, axis).value_or(0);
+  const int64_t half = n / 2 + 1, size = c.extent(x, axis).value_or(0);
   if (n < 0) return c.unsupported("a signal of {} elements along axis {}", n, axis);
   if (n == 0) {
     ir::Dims shape = c.shape(x);
     shape[static_cast<size_t>(axis)] = scalar::imm(0), shape.back() = scalar::imm(1);
     return {c.broadcast_to(c.scalar(0, c.dtype(x)), shape)};
   }
-  if (given > half) x = c.slice(x, axis, 0, half);
-  if (given < half) {
+  if (size > half) x = c.slice(x, axis, 0, half);
+  if (size < half) {
     ir::IntLists width(static_cast<size_t>(c.rank(x)), Ints{0, 0});
-    width[static_cast<size_t>(axis)][1] = half - given;
+    width[static_cast<size_t>(axis)][1] = half - size;
     x = c.pad(x, width, c.scalar(0, c.dtype(x)), "constant");
   }
   std::optional<Complex> both = parts(c, x);
@@ -201,16 +201,17 @@ Values computed_transform(Convert& c, Expr x, int64_t axis, bool inverse, bool o
   const Ints order = with_last(c.rank(both->real), axis);
   const Expr rows = count_to(c, dim, n), front = c.emit("less", {rows, half});
   const Expr places = c.emit("where", {front, rows, c.subtract(n, rows)});
-  auto turned = [&](const Expr& e) -> Expr {
+  auto transposed = [&](const Expr& e) -> Expr {
     if (!e) return e;
     Expr moved = c.transpose(e, order);
     return mirrors ? c.emit("take", {moved, places}, {{"axis", c.rank(e) - 1}, {"mode", "clip"}}) : moved;
   };
-  Complex given{turned(both->real), turned(both->imaginary)};
+  Complex spectrum{transposed(both->real), transposed(both->imaginary)};
   if (mirrors)
-    given.imaginary = c.multiply(given.imaginary, c.emit("where", {front, c.scalar(1, dtype), c.scalar(-1, dtype)}));
+    spectrum.imaginary =
+        c.multiply(spectrum.imaginary, c.emit("where", {front, c.scalar(1, dtype), c.scalar(-1, dtype)}));
   const Expr columns = onesided && !mirrors ? count_to(c, half_dim, half) : rows;
-  Complex y = transformed(c, given, computed_circle(c, n, rows, columns, dtype), inverse);
+  Complex y = transformed(c, spectrum, computed_circle(c, n, rows, columns, dtype), inverse);
   if (inverse) y = {c.divide(y.real, c.cast(n, dtype)), c.divide(y.imaginary, c.cast(n, dtype))};
   if (c.failed()) return {};
   if (mirrors) return {c.expand(c.transpose(y.real, order), c.rank(y.real))};
@@ -221,7 +222,7 @@ Values computed_transform(Convert& c, Expr x, int64_t axis, bool inverse, bool o
 Values transform_along(Convert& c, Expr x, int64_t axis) {
   const bool inverse = c.integer("inverse", 0) != 0, onesided = c.integer("onesided", 0) != 0;
   std::optional<int64_t> extent = c.extent(x, axis);
-  if (!extent || (c.has(1) && !c.numbers(1))) return computed_transform(c, x, axis, inverse, onesided);
+  if (!extent || (c.has(1) && !c.is_static(1))) return computed_transform(c, x, axis, inverse, onesided);
   int64_t n = inverse && onesided ? 2 * (*extent - 1) : *extent;
   if (c.has(1)) {
     std::optional<double> length = c.number(1, "dft_length");
@@ -240,11 +241,11 @@ Values transform_along(Convert& c, Expr x, int64_t axis) {
   if (!both) return {};
   const int64_t last = c.rank(both->real) - 1;
   const Ints order = with_last(last + 1, axis);
-  auto turned = [&](const Expr& e) { return e ? c.transpose(e, order) : e; };
+  auto transposed = [&](const Expr& e) { return e ? c.transpose(e, order) : e; };
   std::optional<Complex> y =
-      transformed(c, {turned(both->real), turned(both->imaginary)}, n, onesided ? n / 2 + 1 : n, inverse);
+      transformed(c, {transposed(both->real), transposed(both->imaginary)}, n, onesided ? n / 2 + 1 : n, inverse);
   if (!y) return {};
-  return {stacked(c, {turned(y->real), turned(y->imaginary)})};
+  return {stacked(c, {transposed(y->real), transposed(y->imaginary)})};
 }
 
 }  // namespace
@@ -287,7 +288,7 @@ Expr computed_places(Convert& c, const Expr& x, const Expr& n, const Expr& withi
 Expr frame_places(Convert& c, const Expr& x, int64_t n) {
   std::optional<int64_t> length = c.extent(x, 1);
   if (n < 1 || n > length.value_or(INT32_MAX)) return c.bad("frames of {} elements of {}", n, ir::str(x->type));
-  if (length && c.numbers(1)) {
+  if (length && c.is_static(1)) {
     std::optional<double> step = c.number(1, "frame_step");
     if (!step) return nullptr;
     if (!(*step >= 1 && *step < 1e9)) return c.bad("frame_step is {}", *step);
@@ -317,7 +318,7 @@ Values STFT(Convert& c) {
   if (!c.expect_rank(x, 3, 3, "the signal")) return {};
   if (!c.has(2) && !c.has(3)) return c.bad("it has neither a window nor a frame_length");
   std::optional<int64_t> n = c.has(2) ? c.extent(c.input(2), 0) : std::nullopt;
-  if (c.has(3) && c.numbers(3)) {
+  if (c.has(3) && c.is_static(3)) {
     std::optional<double> given = c.number(3, "frame_length");
     if (!given) return {};
     n = static_cast<int64_t>(*given);
@@ -390,7 +391,7 @@ Values MelWeightMatrix(Convert& c) {
   std::optional<DType> dtype = element_dtype(static_cast<int32_t>(c.integer("output_datatype", 1)));
   if (!dtype) return c.unsupported("output_datatype is {}", c.integer("output_datatype", 1));
   for (size_t i = 0; i < 5; ++i)
-    if (!c.numbers(i)) return computed_mel_weights(c, *dtype);
+    if (!c.is_static(i)) return computed_mel_weights(c, *dtype);
   std::optional<double> given[5];
   const char* names[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"};
   for (size_t i = 0; i < 5; ++i)

@@ -40,7 +40,7 @@ class BeamSearcher {
     Steps steps{.count = decoding_.steps, .size = {}, .condition = {}, .state = *std::move(first)};
     if (!begin(steps)) return {};
     std::optional<Stepped> all = repeat(c_, steps, decoding_.outside, [&](const Expr& index, const Exprs& state) {
-      return step(decoding_.begun() ? c_.add(index, 1) : index, state, nullptr);
+      return step(decoding_.first_step() ? c_.add(index, 1) : index, state, nullptr);
     });
     return all ? results(*all) : Values();
   }
@@ -66,18 +66,18 @@ class BeamSearcher {
     with_scores_ = c_.node.outputs.size() > 2 && !c_.node.outputs[2].empty();
     Expr power = c_.has(5) ? c_.cast(c_.input(5), f32) : c_.scalar(1, f32);
     if (c_.rank(power) > 0) power = c_.reshape(power, {});
-    given_.power = power;
+    outer_.power = power;
     beam_ = c_.count_up(c_.broadcast_to(c_.scalar(0, f32), {scalar::imm(beams_)}), 0);
     Expr each = c_.broadcast_to(c_.scalar(0, f32), {decoding_.batch});
-    given_.first_row = c_.expand(c_.multiply(c_.count_up(each, 0), static_cast<double>(beams_)), 1);
-    held_ = {decoding_.outside.hold(power), decoding_.outside.hold(given_.first_row)};
+    outer_.first_row = c_.expand(c_.multiply(c_.count_up(each, 0), static_cast<double>(beams_)), 1);
+    held_ = {decoding_.outside.hold(power), decoding_.outside.hold(outer_.first_row)};
     return !c_.failed();
   }
 
   // The first step, if the encoder has run the decoder.
   bool begin(Steps& steps) {
-    if (!decoding_.begun()) return true;
-    std::optional<Step> one = step(c_.integer_scalar(0), steps.state, &*decoding_.begun());
+    if (!decoding_.first_step()) return true;
+    std::optional<Step> one = step(c_.integer_scalar(0), steps.state, &*decoding_.first_step());
     if (!one) return false;
     steps.state = one->state, steps.condition = one->condition, steps.count = c_.add(steps.count, -1);
     if (with_scores_) steps.state.push_back(c_.expand(one->outputs[0], 0));
@@ -112,16 +112,16 @@ class BeamSearcher {
   // Beams that are still open at the end count as they are.
   Values results(const Stepped& all) {
     Expr open = c_.expand(c_.emit("logical_not", {own(all.state, done)}), 1);
-    Expr scores = by_length(own(all.state, sums), decoding_.most, given_.power);
+    Expr scores = by_length(own(all.state, sums), decoding_.most, outer_.power);
     Expr candidates = c_.emit("where", {open, scores, c_.scalar(-INFINITY, f32)});
     Expr each = c_.broadcast_to(beam_, c_.shape(candidates));
-    auto [rows, best] = best_of(all.state, candidates, each, given_.first_row);
+    auto [rows, best] = best_of(all.state, candidates, each, outer_.first_row);
     Values results{tokens_of(all.state, c_.slice(rows, 1, 0, returned_)), c_.slice(best, 1, 0, returned_)};
     if (!with_scores_) return results;
     // Zeros for the steps that were not needed.
     Expr steps = all.outputs[0];
-    if (decoding_.begun()) steps = c_.concatenate({own(all.state, first_scores), steps}, 0);
-    Expr count = c_.subtract(decoding_.most, c_.size_of(decoding_.given, 1));
+    if (decoding_.first_step()) steps = c_.concatenate({own(all.state, first_scores), steps}, 0);
+    Expr count = c_.subtract(decoding_.most, c_.size_of(decoding_.outer_prompt, 1));
     Expr places = numbers_to(c_, count), there = c_.emit("less", {places, c_.size_of(steps, 0)});
     for (int64_t axis = 1; axis < 4; ++axis) there = c_.expand(there, axis);
     Expr padded = c_.emit("take", {steps, places}, {{"axis", int64_t{0}}, {"mode", "clip"}});
@@ -129,14 +129,14 @@ class BeamSearcher {
     return results;
   }
 
-  // `begun`: the decoder's results, if it has already run.
-  std::optional<Step> step(const Expr& index, const Exprs& state, const Decoding::Ran* begun) {
-    std::optional<Decoding::Ran> ran = begun ? *begun : decoding_.run(state, index);
+  // `first_step`: the decoder's results, if it has already run.
+  std::optional<Step> step(const Expr& index, const Exprs& state, const Decoding::Ran* first_step) {
+    std::optional<Decoding::Ran> ran = first_step ? *first_step : decoding_.run(state, index);
     if (!ran) return std::nullopt;
     std::optional<int64_t> words = c_.extent(ran->logits, 1);
     if (!words || *words < 2) return c_.unsupported("logits of no fixed number of words");
     Expr scores = c_.emit("nn.log_softmax", {ran->logits}, {{"axis", int64_t{1}}});
-    scores = decoding_.judged(scores, index, state);
+    scores = decoding_.adjusted_scores(scores, index, state);
     scores = c_.add(scores, c_.expand(flat(own(state, sums)), 1));
     const ir::Dims line{decoding_.batch, scalar::imm(beams_ * *words)};
     Expr best = c_.emit("topk", {c_.reshape(scores, line)},
@@ -191,7 +191,7 @@ class BeamSearcher {
   // length_penalty, and the first row of each sequence (batch, 1), for use outside of the steps and inside.
   struct {
     Expr power, first_row;
-  } given_, held_;
+  } outer_, held_;
   Expr beam_;  // 0 .. beams
 };
 

@@ -54,11 +54,11 @@ Values MatMulBlockQuantizedFp4Weight(Convert& c) {
   Expr codes = c.rank(c.input(1)) == 2 ? unpacked(c, c.input(1), 4) : Expr();
   std::optional<int64_t> k = codes ? c.extent(codes, 1) : std::nullopt;
   if (!k || *k < 1) return c.bad("the weight is {}, not (N, K / 2)", ir::str(c.input(1)->type));
-  Expr numbers = c.emit("take", {c.constant(std::move(table)), codes}, {{"axis", int64_t{0}}, {"mode", "clip"}});
+  Expr weights = c.emit("take", {c.constant(std::move(table)), codes}, {{"axis", int64_t{0}}, {"mode", "clip"}});
   Expr scales = c.emit("reinterpret", {c.input(2)}, {{"dtype", DType::storage(DType::Code::E4M3FN)}});
   scales = each(c, c.cast(scales, f32), c.integer("block_size", 16), *k);
   Expr all = c.rank(c.input(3)) > 0 ? c.reshape(c.input(3), {}) : c.input(3);
-  return scales ? product(c, c.input(0), c.multiply(c.multiply(numbers, scales), all), 5) : Values();
+  return scales ? product(c, c.input(0), c.multiply(c.multiply(weights, scales), all), 5) : Values();
 }
 
 }  // namespace relay::onnx::microsoft

@@ -28,7 +28,7 @@ Expr channels_last(Convert& c, const Expr& e) {
 }
 
 // Applies ONNX's converter to the data with channels first.
-static Values turned(Convert& c, Values (*converter)(Convert&)) {
+static Values with_channels_first(Convert& c, Values (*converter)(Convert&)) {
   if (!c.expect_rank(c.input(0), 3, 5, "the data")) return {};
   Values inputs = c.all_values();
   inputs[0] = Value(channels_first(c, c.input(0)));
@@ -36,7 +36,7 @@ static Values turned(Convert& c, Values (*converter)(Convert&)) {
   return y.empty() ? y : Values{channels_last(c, c.expression(y[0]))};
 }
 
-Values NhwcMaxPool(Convert& c) { return turned(c, convert::MaxPool); }
+Values NhwcMaxPool(Convert& c) { return with_channels_first(c, convert::MaxPool); }
 
 // A bias per channel, data that is added and a curve, each optional.
 Values NhwcFusedConv(Convert& c) {
@@ -51,7 +51,7 @@ Values NhwcFusedConv(Convert& c) {
 Values NhwcConv(Convert& c) { return NhwcFusedConv(c); }
 
 Values QLinearConv(Convert& c) {
-  if (c.integer("channels_last", 0)) return turned(c, convert::QLinearConv);
+  if (c.integer("channels_last", 0)) return with_channels_first(c, convert::QLinearConv);
   return c.as_onnx(convert::QLinearConv, 10, c.all_values());
 }
 

@@ -70,7 +70,7 @@ bool Decoding::read_prompt() {
   Expr ids = c_.cast(c_.input(0), DType::int32());
   if (!c_.expect_rank(ids, 2, 2, "input_ids")) return false;
   batch = c_.shape(ids)[0];
-  given = each(ids), prompt = outside.hold(given), length = outside.hold(c_.size_of(prompt, 1));
+  outer_prompt = each(ids), prompt = outside.hold(outer_prompt), length = outside.hold(c_.size_of(prompt, 1));
   return true;
 }
 
@@ -107,7 +107,7 @@ bool Decoding::read_encoded(ModelType type) {
   Expr start = c_.broadcast_to(first, {batch, scalar::imm(1)});
   if (speech && c_.has(places_of_.start)) start = c_.cast(c_.input(places_of_.start), DType::int32());
   if (!c_.expect_rank(start, 2, 2, "decoder_input_ids")) return false;
-  given = each(start), prompt = outside.hold(given), length = outside.hold(c_.size_of(prompt, 1));
+  outer_prompt = each(start), prompt = outside.hold(outer_prompt), length = outside.hold(c_.size_of(prompt, 1));
   return run_encoder(*encoder, start);
 }
 
@@ -146,8 +146,8 @@ bool Decoding::run_encoder(const Graph& encoder, const Expr& start) {
   for (size_t i = layers.size() - pasts_; i < layers.size(); ++i) constants_.push_back(outside.hold(each(layers[i])));
   if (!logits) return true;
   if (!c_.expect_rank(logits, 3, 3, "logits")) return false;
-  begun_ = Ran{outside.hold(last_logits(c_, each(logits))), {}};
-  for (size_t i = 0; i < pasts_; ++i) begun_->presents.push_back(outside.hold(each(layers[i])));
+  first_step_ = Ran{outside.hold(last_logits(c_, each(logits))), {}};
+  for (size_t i = 0; i < pasts_; ++i) first_step_->presents.push_back(outside.hold(each(layers[i])));
   return true;
 }
 
@@ -189,9 +189,9 @@ bool Decoding::first_places(Exprs& state) {
 
 bool Decoding::first_pasts(Exprs& state) {
   first_past_ = state.size();
-  if (begun_) state.insert(state.end(), begun_->presents.begin(), begun_->presents.end());
+  if (first_step_) state.insert(state.end(), first_step_->presents.begin(), first_step_->presents.end());
   const size_t rank = encoded_ ? 4 : 5;
-  for (size_t i = front_; !begun_ && i < front_ + pasts_; ++i) {
+  for (size_t i = front_; !first_step_ && i < front_ + pasts_; ++i) {
     const ValueInfo& info = decoder_.inputs[i];
     const bool fits =
         info.shape && info.shape->size() == rank && (*info.shape)[rank - 3].value && (*info.shape)[rank - 1].value;
@@ -232,7 +232,7 @@ std::optional<Decoding::Ran> Decoding::run(const Exprs& state, const Expr& index
   return ran;
 }
 
-Expr Decoding::judged(const Expr& raw, const Expr& index, const Exprs& state) {
+Expr Decoding::adjusted_scores(const Expr& raw, const Expr& index, const Exprs& state) {
   Expr low = c_.scalar(lowest, DType::float32()), zero = c_.scalar(0, DType::float32()), scores = raw;
   if (penalty_) {
     Expr dearer =

@@ -42,9 +42,9 @@ class Decoding {
   };
   std::optional<Ran> run(const ir::Exprs& state, const ir::Expr& index);
   // The results of the first step that the encoder computed, or unset.
-  const std::optional<Ran>& begun() const { return begun_; }
+  const std::optional<Ran>& first_step() const { return first_step_; }
   // Scores (rows, words), adjusted by the inputs about words.
-  ir::Expr judged(const ir::Expr& scores, const ir::Expr& index, const ir::Exprs& state);
+  ir::Expr adjusted_scores(const ir::Expr& scores, const ir::Expr& index, const ir::Exprs& state);
   // The state after `tokens` (rows) follow. Each row continues one of `rows`, or itself if `rows` is null.
   ir::Exprs next(const ir::Exprs& state, const Ran& ran, const ir::Expr& index, const ir::Expr& tokens,
                  const ir::Expr& rows);
@@ -52,7 +52,7 @@ class Decoding {
   const ir::Expr& tokens(const ir::Exprs& state) const { return state[kept_]; }
 
   Captures outside;
-  ir::Expr prompt, given;             // (rows, length), held and as specified
+  ir::Expr prompt, outer_prompt;      // (rows, length), held and as specified
   ir::Expr most, length, steps, pad;  // int64 scalars; `pad` is int32
   ir::Dim batch;                      // number of sequences
   int64_t eos = -1;
@@ -79,7 +79,7 @@ class Decoding {
   bool keep_tokens_ = false, encoded_ = false, whole_ = false;  // encoded_: of an encoder; whole_: it takes all tokens
                                                                 // in each step
   ir::Exprs constants_;  // that the decoder takes after the tokens, and after its own pasts: the encoder's
-  std::optional<Ran> begun_;
+  std::optional<Ran> first_step_;
 };
 
 }  // namespace relay::onnx::microsoft

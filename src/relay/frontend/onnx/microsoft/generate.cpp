@@ -16,7 +16,7 @@ std::optional<Step> greedy_step(Convert& c, Decoding& decoding, const Expr& inde
   std::optional<Decoding::Ran> ran = decoding.run(state, index);
   if (!ran) return std::nullopt;
   const DType i32 = DType::int32();
-  Expr best = c.cast(c.reduce("argmax", decoding.judged(ran->logits, index, state), {1}, false), i32);
+  Expr best = c.cast(c.reduce("argmax", decoding.adjusted_scores(ran->logits, index, state), {1}, false), i32);
   Expr end = c.scalar(static_cast<double>(decoding.eos), i32);
   Expr ended = c.emit("logical_or", {state.back(), c.emit("equal", {best, end})});
   Expr token = c.emit("where", {ended, decoding.pad, best});
@@ -44,7 +44,7 @@ Values GreedySearch(Convert& c) {
     return greedy_step(c, decoding, index, state);
   });
   if (!all) return {};
-  Expr tokens = c.concatenate({decoding.given, c.transpose(all->outputs[0], {1, 0})}, 1);
+  Expr tokens = c.concatenate({decoding.outer_prompt, c.transpose(all->outputs[0], {1, 0})}, 1);
   // Has the maximum length, padded if all sequences ended earlier.
   Expr places = numbers_to(c, decoding.most), there = c.emit("less", {places, c.size_of(tokens, 1)});
   tokens = c.emit("take", {tokens, places}, {{"axis", int64_t{1}}, {"mode", "clip"}});

@@ -72,7 +72,7 @@ Expr by_sequence(Convert& c, const Expr& e, int64_t rank) {
 }
 
 // Queries or keys rotated by the angles of their places, (N, H, L, D).
-Expr turned(Convert& c, const Group& g, const Expr& e) {
+Expr rotary_embedded(Convert& c, const Group& g, const Expr& e) {
   std::optional<int64_t> half =
       c.has(7) && c.has(8) && c.rank(c.input(7)) == 2 ? c.extent(c.input(7), 1) : std::nullopt;
   if (!half || *half < 1 || 2 * *half > g.size)
@@ -164,7 +164,7 @@ Values GroupQueryAttention(Convert& c) {
     g->q = c.multiply(rms_normalised(c, g->q, {3}, epsilon), c.input(14));
     g->k = c.multiply(rms_normalised(c, g->k, {3}, epsilon), c.input(15));
   }
-  if (c.integer("do_rotary", 0)) g->q = turned(c, *g, g->q), g->k = turned(c, *g, g->k);
+  if (c.integer("do_rotary", 0)) g->q = rotary_embedded(c, *g, g->q), g->k = rotary_embedded(c, *g, g->k);
   if (!g->q || !g->k) return {};
   Expr keys = g->k, values = g->v;
   if (c.has(3)) {

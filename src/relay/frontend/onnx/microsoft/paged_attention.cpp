@@ -104,7 +104,7 @@ class PagedAttending {
       Expr split = c_.reshape(e, {c_.shape(q)[0], scalar::imm(count), scalar::imm(size_)});
       if (norm && c_.has(norm))
         split = c_.multiply(rms_normalised(c_, split, {2}, c_.real("qk_norm_epsilon", 1e-6)), c_.input(norm));
-      return norm ? turned(split) : split;
+      return norm ? rotary_embedded(split) : split;
     };
     q_ = part(packed ? c_.slice(q, 1, 0, at) : q, heads_, q_norm);
     k_ = part(packed ? c_.slice(q, 1, at, at + more) : c_.input(key), kv_heads_, q_norm + 1);
@@ -112,7 +112,7 @@ class PagedAttending {
     return !c_.failed();
   }
 
-  Expr turned(const Expr& e) {
+  Expr rotary_embedded(const Expr& e) {
     if (!c_.integer("do_rotary", 0)) return e;
     std::optional<int64_t> half = c_.has(cosines) && c_.has(sines) && c_.rank(c_.input(cosines)) == 2
                                       ? c_.extent(c_.input(cosines), 1)
@@ -174,7 +174,7 @@ class PagedAttending {
     const double cap = c_.real("softcap", 0);
     if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(size_));
     // Scores of halves may be far larger than halves.
-    const DType given = c_.dtype(q), exact = exact_type(c_, q);
+    const DType dtype = c_.dtype(q), exact = exact_type(c_, q);
     auto widened = [&](const Expr& e) { return c_.cast(e, exact); };
     Expr scores = head_products(c_, c_.multiply(widened(q), scale), widened(of_heads(keys)), true);
     if (cap > 0) scores = c_.multiply(c_.emit("tanh", {c_.multiply(scores, 1 / cap)}), cap);
@@ -182,7 +182,7 @@ class PagedAttending {
     Expr seen = c_.expand(visible(here, in_order), 1);
     scores = c_.emit("where", {seen, scores, c_.scalar(-INFINITY, exact)});
     Expr sums = head_products(c_, weights_of(c_, scores), widened(of_heads(values)), false);
-    Expr y = joined_heads(c_, c_.cast(sums, given));  // (N, L, H * D)
+    Expr y = joined_heads(c_, c_.cast(sums, dtype));  // (N, L, H * D)
     if (!y) return nullptr;
     Expr flat = c_.emit("reshape", {y}, {{"newshape", Ints{-1, heads_ * size_}}});
     Expr row = c_.add(c_.multiply(sequence_, c_.size_of(steps, 0)), step_);

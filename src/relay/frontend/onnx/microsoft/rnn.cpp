@@ -39,11 +39,11 @@ Expr product(Convert& c, const Expr& rows, const Weight& w) {
   return real_product(c, x.values, x.zero, x.scale, w.values, w.zero, w.scale, nullptr);
 }
 
-Exprs cell(Convert& c, const Direction& d, const Expr& given, const Exprs& before, int64_t hidden) {
+Exprs cell(Convert& c, const Direction& d, const Expr& projected, const Exprs& before, int64_t hidden) {
   auto part = [&](const Expr& e, int64_t axis, int64_t which) {
     return c.slice(e, axis, which * hidden, (which + 1) * hidden);
   };
-  Expr all = c.add(given, product(c, before[0], d.recurrence));
+  Expr all = c.add(projected, product(c, before[0], d.recurrence));
   auto gate = [&](int64_t which, const Expr& state, int64_t peephole) {
     Expr e = part(all, 1, which);
     return d.peepholes && state ? c.add(e, c.multiply(state, part(d.peepholes, 0, peephole))) : e;
@@ -57,14 +57,14 @@ Exprs cell(Convert& c, const Direction& d, const Expr& given, const Exprs& befor
 // Outputs of all steps (T, N, hidden) in the order of the sequence, and the last state.
 std::optional<Stepped> run(Convert& c, const Direction& d, const Expr& x, int64_t hidden) {
   const Dims shape = c.shape(x);
-  Expr given = product(c, c.reshape(x, {scalar::simplify(shape[0] * shape[1]), shape[2]}), d.weight);
-  if (d.bias && given)
-    given = c.add(given, c.add(c.slice(d.bias, 0, 0, 4 * hidden), c.slice(d.bias, 0, 4 * hidden, 8 * hidden)));
-  given = c.reshape(given, {shape[0], shape[1], scalar::imm(4 * hidden)});
-  if (!given) return std::nullopt;
+  Expr projected = product(c, c.reshape(x, {scalar::simplify(shape[0] * shape[1]), shape[2]}), d.weight);
+  if (d.bias && projected)
+    projected = c.add(projected, c.add(c.slice(d.bias, 0, 0, 4 * hidden), c.slice(d.bias, 0, 4 * hidden, 8 * hidden)));
+  projected = c.reshape(projected, {shape[0], shape[1], scalar::imm(4 * hidden)});
+  if (!projected) return std::nullopt;
   Captures outside(c);
   Direction held = d;
-  for (Expr* e : {&held.recurrence.values, &held.recurrence.scale, &held.recurrence.zero, &held.peepholes, &given})
+  for (Expr* e : {&held.recurrence.values, &held.recurrence.scale, &held.recurrence.zero, &held.peepholes, &projected})
     *e = outside.hold(*e);
   Expr lengths = c.has(4) ? outside.hold(c.cast(c.input(4), DType::int64())) : Expr();
   Steps steps;
@@ -72,7 +72,7 @@ std::optional<Stepped> run(Convert& c, const Direction& d, const Expr& x, int64_
   std::optional<Stepped> all = repeat(c, steps, outside, [&](const Expr& index, const Exprs& before) {
     Expr at = d.reverse ? c.subtract(c.subtract(steps.count, c.integer_scalar(1)), index) : index;
     Step step;
-    step.state = cell(c, held, c.emit("take", {given, at}, {{"axis", int64_t{0}}}), before, hidden);
+    step.state = cell(c, held, c.emit("take", {projected, at}, {{"axis", int64_t{0}}}), before, hidden);
     Expr output = step.state[0];
     if (lengths && output) {
       Expr inside = c.expand(c.emit("less", {at, lengths}), 1);
@@ -118,8 +118,9 @@ Values DynamicQuantizeLSTM(Convert& c) {
     Direction d{weight_of(c, 1, 8, i), weight_of(c, 2, 10, i), optional(3), optional(7), {}, false};
     d.reverse = direction == "reverse" || i == 1;
     for (size_t s = 0; s < 2; ++s) {
-      Expr given = optional(5 + s);
-      d.state.push_back(given ? given : c.broadcast_to(c.scalar(0, c.dtype(x)), {c.shape(x)[1], scalar::imm(hidden)}));
+      Expr initial = optional(5 + s);
+      d.state.push_back(initial ? initial
+                                : c.broadcast_to(c.scalar(0, c.dtype(x)), {c.shape(x)[1], scalar::imm(hidden)}));
     }
     std::optional<Stepped> all = run(c, d, x, hidden);
     if (!all) return {};

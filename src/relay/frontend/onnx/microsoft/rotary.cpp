@@ -11,7 +11,7 @@ namespace {
 
 // x (N, L, H * D) or (N, H, L, D), with its heads rotated by the angles of caches (places, angles). `picked`: the rows
 // (.., L, angles) of input i, a cache, for the places of x (N, L, H, D).
-Values turned(Convert& c, function_ref<Expr(size_t i, const Expr& x)> picked) {
+Values rotary_embedding(Convert& c, function_ref<Expr(size_t i, const Expr& x)> picked) {
   if (c.integer("is_packed_batching", 0)) return c.unsupported("is_packed_batching is 1");
   if (c.real("scale", 1) != 1) return c.unsupported("scale is {}", c.real("scale", 1));
   Expr x = c.input(0);
@@ -66,7 +66,7 @@ std::optional<std::vector<int64_t>> streams_of(Convert& c, int64_t angles) {
 
 // Like ONNX's, with the positions before the caches; a single position is the beginning of the sequence.
 Values RotaryEmbedding(Convert& c) {
-  return turned(c, [&](size_t i, const Expr& x) {
+  return rotary_embedding(c, [&](size_t i, const Expr& x) {
     Expr positions = c.input(1);
     if (c.rank(positions) == 1) positions = c.expand(c.add(c.cast(positions, DType::int64()), c.count_up(x, 1)), 0);
     return rows_at(c, c.input(i), positions);
@@ -78,7 +78,7 @@ Values RotaryEmbedding(Convert& c) {
 Values MRotaryEmbedding(Convert& c) {
   if (!c.expect_rank(c.input(1), 3, 3, "position_ids")) return {};
   if (c.extent(c.input(1), 0) != 3) return c.bad("position_ids is {}, not (3, N, L)", ir::str(c.input(1)->type));
-  return turned(c, [&](size_t i, const Expr&) -> Expr {
+  return rotary_embedding(c, [&](size_t i, const Expr&) -> Expr {
     const int64_t angles = c.extent(c.input(i), 1).value_or(0);
     std::optional<std::vector<int64_t>> streams = streams_of(c, angles);
     if (!streams || !c.may_make(3 * angles, DType::boolean())) return nullptr;

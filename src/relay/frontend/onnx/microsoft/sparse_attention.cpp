@@ -82,13 +82,13 @@ Expr longformer(Convert& c, const Expr& local, const Expr& everywhere, const Exp
     std::optional<ir::Exprs> parts = projections(c, all);
     std::optional<int64_t> size = parts && (*parts)[0] ? c.extent((*parts)[0], 3) : std::nullopt;
     if (!size || *size < 1) return c.unsupported("heads of no fixed size");
-    const DType given = c.dtype(all), exact = exact_type(c, all);
+    const DType dtype = c.dtype(all), exact = exact_type(c, all);
     for (Expr& part : *parts) part = c.cast(part, exact);
     Expr q = c.multiply((*parts)[0], 1 / std::sqrt(static_cast<double>(*size)));
     Expr scores = c.add(head_products(c, q, (*parts)[1], true), c.cast(padding, exact));
     if (may_see) scores = c.emit("where", {may_see, scores, c.scalar(-INFINITY, c.dtype(scores))});
     Expr weights = c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
-    return c.cast(joined_heads(c, head_products(c, weights, (*parts)[2], false)), given);
+    return c.cast(joined_heads(c, head_products(c, weights, (*parts)[2], false)), dtype);
   };
   Expr place = c.count_up(mask, 1), far = c.emit("abs", {c.subtract(c.expand(place, 0), c.expand(place, 1))});
   Expr near = c.emit("less_equal", {far, c.integer_scalar(window)});  // (L, L)

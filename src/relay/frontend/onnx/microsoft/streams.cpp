@@ -164,15 +164,15 @@ Values MurmurHash3(Convert& c) {
     return c.constant(Tensor::from_ints({}, u32, std::array<int64_t, 1>{static_cast<int64_t>(value)}));
   };
   auto times = [&](const Expr& e, uint32_t by) { return c.multiply(e, number(by)); };
-  auto turned = [&](const Expr& e, uint32_t by) {
+  auto rotate_left = [&](const Expr& e, uint32_t by) {
     return c.emit("bitwise_or", {c.emit("left_shift", {e, number(by)}), c.emit("right_shift", {e, number(32 - by)})});
   };
   auto mixed = [&](const Expr& e, uint32_t by) {
     return c.emit("bitwise_xor", {e, c.emit("right_shift", {e, number(by)})});
   };
-  Expr k = times(turned(times(c.cast(c.input(0), u32), 0xcc9e2d51), 15), 0x1b873593);
+  Expr k = times(rotate_left(times(c.cast(c.input(0), u32), 0xcc9e2d51), 15), 0x1b873593);
   Expr h = c.emit("bitwise_xor", {number(static_cast<uint32_t>(c.integer("seed", 0))), k});
-  h = c.add(times(turned(h, 13), 5), number(0xe6546b64));
+  h = c.add(times(rotate_left(h, 13), 5), number(0xe6546b64));
   h = c.emit("bitwise_xor", {h, number(4)});
   h = mixed(times(mixed(times(mixed(h, 16), 0x85ebca6b), 13), 0xc2b2ae35), 16);
   return {c.integer("positive", 1) ? h : c.cast(h, DType::int32())};

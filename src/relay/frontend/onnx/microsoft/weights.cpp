@@ -205,13 +205,13 @@ Values GatherBlockQuantized(Convert& c) {
   auto rows = [&](const Expr& e) { return c.emit("take", {e, c.input(1)}, {{"axis", *axis}, {"mode", "checked"}}); };
   // The position of the axis of blocks in the result.
   const int64_t at = *along < *axis ? *along : *along + c.rank(c.input(1)) - 1;
-  auto numbers = [&](const Expr& e) { return packed ? unpacked(c, rows(e), bits) : rows(e); };
-  Expr x = numbers(table), scale = rows(scales);
+  auto unpacked_rows = [&](const Expr& e) { return packed ? unpacked(c, rows(e), bits) : rows(e); };
+  Expr x = unpacked_rows(table), scale = rows(scales);
   Expr zero = packed && !c.has(3) ? c.scalar(static_cast<double>(int64_t{1} << (bits - 1)), dtype) : Expr();
   if (c.has(3)) {
-    zero = c.cast(numbers(c.input(3)), dtype);
-    std::optional<int64_t> given = c.extent(zero, at), blocks = c.extent(scale, at);
-    if (given && blocks && *given > *blocks) zero = c.slice(zero, at, 0, *blocks);  // the last byte is partly used
+    zero = c.cast(unpacked_rows(c.input(3)), dtype);
+    std::optional<int64_t> stored = c.extent(zero, at), blocks = c.extent(scale, at);
+    if (stored && blocks && *stored > *blocks) zero = c.slice(zero, at, 0, *blocks);  // the last byte is partly used
   }
   std::optional<int64_t> extent = c.extent(x, at);
   auto spread = [&](Expr e) {

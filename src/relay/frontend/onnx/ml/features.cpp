@@ -14,7 +14,7 @@ Values Scaler(Convert& c) {
   Expr x = c.input(0);
   if (!c.dtype(x).is_float()) x = c.cast(x, DType::float32());
   auto list = [&](const char* name) {
-    const std::vector<double> values = numbers(c, name);
+    const std::vector<double> values = float_values(c, name);
     return floats(c, values, {static_cast<int64_t>(values.size())}, c.dtype(x));
   };
   if (c.has_attribute("offset") || c.node.find("offset")) x = c.subtract(x, list("offset"));
@@ -50,7 +50,7 @@ Values Imputer(Convert& c) {
   if (dtype.is_float()) {
     const double wanted = c.real("replaced_value_float", 0);
     missing = std::isnan(wanted) ? c.emit("isnan", {x}) : c.emit("equal", {x, c.scalar(wanted, dtype)});
-    const std::vector<double> list = numbers(c, "imputed_value_floats");
+    const std::vector<double> list = float_values(c, "imputed_value_floats");
     if (!list.empty()) values = floats(c, list, {static_cast<int64_t>(list.size())}, dtype);
   } else {
     missing = c.emit("equal", {x, c.cast(c.integer_scalar(c.integer("replaced_value_int64", 0)), dtype)});
@@ -102,7 +102,7 @@ List list_of(Convert& c, const std::string& stem) {
   if (List strings = strings_of(c, stem + "_strings"); strings.values) return strings;
   if (const Ints values = c.ints(ints); !values.empty())
     return {Tensor::from_ints({static_cast<int64_t>(values.size())}, DType::int64(), values)};
-  const std::vector<double> values = numbers(c, reals);
+  const std::vector<double> values = float_values(c, reals);
   if (values.empty()) return {};
   Tensor made = Tensor::empty({static_cast<int64_t>(values.size())}, DType::float32());
   for (size_t i = 0; i < values.size(); ++i) made.set(static_cast<int64_t>(i), values[i]);

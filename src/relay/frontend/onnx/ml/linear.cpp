@@ -10,7 +10,7 @@ namespace {
 // x times coefficients (rows, features), plus one intercept per row.
 Expr linear(Convert& c, int64_t rows) {
   Expr x = samples(c);
-  const std::vector<double> weights = numbers(c, "coefficients"), intercepts = numbers(c, "intercepts");
+  const std::vector<double> weights = float_values(c, "coefficients"), intercepts = float_values(c, "intercepts");
   if (!x) return nullptr;
   if (rows < 1 || weights.empty() || static_cast<int64_t>(weights.size()) % rows != 0)
     return c.bad("it has {} coefficients for {} rows", weights.size(), rows);
@@ -28,7 +28,7 @@ Values LinearRegressor(Convert& c) {
 }
 
 Values LinearClassifier(Convert& c) {
-  const int64_t intercepts = static_cast<int64_t>(numbers(c, "intercepts").size());
+  const int64_t intercepts = static_cast<int64_t>(float_values(c, "intercepts").size());
   const int64_t rows = intercepts ? intercepts : std::max<int64_t>(class_count(c), 1);
   Expr scores = linear(c, rows);
   if (!scores) return {};

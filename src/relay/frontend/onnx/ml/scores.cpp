@@ -22,7 +22,7 @@ Expr floats(Convert& c, const std::vector<double>& values, const Shape& shape, D
   return c.constant(std::move(tensor));
 }
 
-std::vector<double> numbers(Convert& c, std::string_view name, std::string_view tensor_name) {
+std::vector<double> float_values(Convert& c, std::string_view name, std::string_view tensor_name) {
   if (const std::vector<float>* list = c.value_of<std::vector<float>>(name)) return {list->begin(), list->end()};
   if (tensor_name.empty()) return {};
   const auto* data = c.value_of<std::shared_ptr<const TensorData>>(tensor_name);

@@ -10,7 +10,7 @@ ir::Expr samples(Convert& c);
 // A list of floats as a constant.
 ir::Expr floats(Convert& c, const std::vector<double>& values, const Shape& shape, DType dtype);
 // The numbers of a floats attribute, or of a tensor attribute.
-std::vector<double> numbers(Convert& c, std::string_view name, std::string_view tensor_name = {});
+std::vector<double> float_values(Convert& c, std::string_view name, std::string_view tensor_name = {});
 // Scores (N, classes) after post_transform, or after the transform `how`. PROBIT takes the inverse of the error
 // function from Winitzki's approximation (a = 0.147), as ONNX's reference does.
 ir::Expr transformed(Convert& c, const ir::Expr& scores);

@@ -25,7 +25,7 @@ Expr kernel_of(Convert& c, const Expr& x, const std::vector<double>& vectors, in
   const int64_t features = static_cast<int64_t>(vectors.size()) / count;
   if (static_cast<int64_t>(vectors.size()) != features * count || features < 1)
     return c.bad("support_vectors has {} numbers for {} vectors", vectors.size(), count);
-  const std::vector<double> params = numbers(c, "kernel_params");
+  const std::vector<double> params = float_values(c, "kernel_params");
   const double gamma = params.size() > 0 ? params[0] : 0, shift = params.size() > 1 ? params[1] : 0,
                degree = params.size() > 2 ? params[2] : 0;
   const Expr all = reals(c, vectors, {count, features});
@@ -48,14 +48,14 @@ Expr kernel_of(Convert& c, const Expr& x, const std::vector<double>& vectors, in
 // The sum of coefficients times kernels of x and the support vectors, plus rho; without vectors a linear model.
 Values SVMRegressor(Convert& c) {
   Expr x = samples(c);
-  const std::vector<double> weights = numbers(c, "coefficients"), rho = numbers(c, "rho");
+  const std::vector<double> weights = float_values(c, "coefficients"), rho = float_values(c, "rho");
   if (!x) return {};
   x = c.cast(x, DType::float32());
   const int64_t supports = c.integer("n_supports", 0), count = static_cast<int64_t>(weights.size());
   if (weights.empty() || rho.empty()) return c.bad("coefficients or rho are missing");
   if (supports < 0 || (supports > 0 && count != supports))
     return c.bad("n_supports is {}, for {} coefficients", supports, count);
-  const Expr kernel = supports > 0 ? kernel_of(c, x, numbers(c, "support_vectors"), supports) : x;
+  const Expr kernel = supports > 0 ? kernel_of(c, x, float_values(c, "support_vectors"), supports) : x;
   Expr scores = c.add(c.emit("nn.dense", {kernel, reals(c, weights, {1, count})}), rho[0]);
   if (c.integer("one_class", 0))
     return {c.emit("where", {c.emit("greater", {scores, real(c, 0)}), real(c, 1), real(c, -1)})};
@@ -78,10 +78,10 @@ constexpr int64_t max_coupled = 64;
 std::optional<Machine> read_machine(Convert& c) {
   Machine m{.classes = class_count(c),
             .counts = c.ints("vectors_per_class"),
-            .coefficients = numbers(c, "coefficients"),
-            .rho = numbers(c, "rho"),
-            .a = numbers(c, "prob_a"),
-            .b = numbers(c, "prob_b")};
+            .coefficients = float_values(c, "coefficients"),
+            .rho = float_values(c, "rho"),
+            .a = float_values(c, "prob_a"),
+            .b = float_values(c, "prob_b")};
   for (int64_t count : m.counts) {
     if (count < 0 || count > INT32_MAX) return c.bad("vectors_per_class has the number {}", count);
     m.vectors += count;
@@ -157,11 +157,11 @@ Expr pairwise(Convert& c, const Machine& m, const Expr& decided) {
 // The matrix Q of the coupling, (N, classes, classes): r_ji^2 summed over j on the diagonal, else -r_ji r_ij.
 Expr coupling(Convert& c, const Machine& m, const Expr& r) {
   const Expr square = c.emit("reshape", {r}, {{"newshape", Ints{-1, m.classes, m.classes}}});
-  const Expr turned = c.transpose(square, {0, 2, 1});
+  const Expr transposed = c.transpose(square, {0, 2, 1});
   std::vector<double> eye(static_cast<size_t>(m.classes * m.classes), 0);
   for (int64_t i = 0; i < m.classes; ++i) eye[static_cast<size_t>(i * m.classes + i)] = 1;
-  const Expr diagonal = c.reduce("sum", c.multiply(turned, turned), {2}, true);
-  return c.subtract(c.multiply(reals(c, eye, {m.classes, m.classes}), diagonal), c.multiply(square, turned));
+  const Expr diagonal = c.reduce("sum", c.multiply(transposed, transposed), {2}, true);
+  return c.subtract(c.multiply(reals(c, eye, {m.classes, m.classes}), diagonal), c.multiply(square, transposed));
 }
 
 // The vector p of the coupling, and the values that its iteration maintains.
@@ -247,7 +247,7 @@ Values SVMClassifier(Convert& c) {
   if (!x || !m) return {};
   x = c.cast(x, DType::float32());
   if (m->vectors == 0) return linear_machine(c, *m, x);
-  const Expr kernel = kernel_of(c, x, numbers(c, "support_vectors"), m->vectors);
+  const Expr kernel = kernel_of(c, x, float_values(c, "support_vectors"), m->vectors);
   const Expr decided = decisions(c, *m, kernel);
   if (!decided) return {};
   const Value label = labelled(c, winner(c, *m, decided), m->classes);

@@ -89,7 +89,7 @@ std::optional<Forest> read_named(Convert& c, const std::string& what) {
   const Ints trees = c.ints("nodes_treeids"), ids = c.ints("nodes_nodeids"), features = c.ints("nodes_featureids"),
              yes = c.ints("nodes_truenodeids"), no = c.ints("nodes_falsenodeids"),
              missing = c.ints("nodes_missing_value_tracks_true", Ints(ids.size(), 0));
-  const std::vector<double> splits = numbers(c, "nodes_values", "nodes_values_as_tensor");
+  const std::vector<double> splits = float_values(c, "nodes_values", "nodes_values_as_tensor");
   const auto* modes = c.value_of<std::vector<std::string_view>>("nodes_modes");
   const size_t count = ids.size();
   if (!modes || modes->size() != count || trees.size() != count || features.size() != count || yes.size() != count ||
@@ -116,7 +116,7 @@ std::optional<Forest> read_named(Convert& c, const std::string& what) {
   }
   const Ints leaf_trees = c.ints(what + "_treeids"), leaf_ids = c.ints(what + "_nodeids"),
              targets = c.ints(what + "_ids");
-  const std::vector<double> weights = numbers(c, what + "_weights", what + "_weights_as_tensor");
+  const std::vector<double> weights = float_values(c, what + "_weights", what + "_weights_as_tensor");
   if (leaf_ids.size() != leaf_trees.size() || targets.size() != leaf_ids.size() || weights.size() != leaf_ids.size())
     return c.bad("the lists of its leaves differ in length");
   for (size_t i = 0; i < leaf_ids.size(); ++i) {
@@ -160,8 +160,9 @@ std::optional<Forest> read_numbered(Convert& c) {
              no_leaf = c.ints("nodes_falseleafs"),
              missing = c.ints("nodes_missing_value_tracks_true", Ints(features.size(), 0)),
              targets = c.ints("leaf_targetids");
-  const std::vector<double> splits = numbers(c, "", "nodes_splits"), weights = numbers(c, "", "leaf_weights"),
-                            modes = numbers(c, "", "nodes_modes"), members = numbers(c, "", "membership_values");
+  const std::vector<double> splits = float_values(c, "", "nodes_splits"), weights = float_values(c, "", "leaf_weights"),
+                            modes = float_values(c, "", "nodes_modes"),
+                            members = float_values(c, "", "membership_values");
   const size_t count = features.size();
   if (count == 0 || yes.size() != count || no.size() != count || yes_leaf.size() != count || no_leaf.size() != count ||
       splits.size() != count || modes.size() != count || missing.size() != count || targets.size() != weights.size())
@@ -295,7 +296,7 @@ Expr evaluated(Convert& c, Forest& forest, const std::string& how) {
   if (!x || !measure(c, forest)) return nullptr;
   if (forest.targets < 1) return c.bad("it has {} targets", forest.targets);
   Expr scores = Walk(c, forest, x).scores(how);
-  const std::vector<double> base = numbers(c, "base_values", "base_values_as_tensor");
+  const std::vector<double> base = float_values(c, "base_values", "base_values_as_tensor");
   if (base.empty() || !scores) return scores;
   return c.add(scores, floats(c, base, {static_cast<int64_t>(base.size())}, c.dtype(scores)));
 }
@@ -325,7 +326,7 @@ Values TreeEnsembleClassifier(Convert& c) {
     for (Node& node : forest->nodes)
       for (auto& leaf : node.leaf) leaf.first = 0;
   }
-  const std::vector<double> weights = numbers(c, "class_weights", "class_weights_as_tensor");
+  const std::vector<double> weights = float_values(c, "class_weights", "class_weights_as_tensor");
   const bool positive = std::all_of(weights.begin(), weights.end(), [](double w) { return w >= 0; });
   Expr scores = evaluated(c, *forest, "SUM");
   if (!scores) return {};
