@@ -91,7 +91,7 @@ def operators():
 
     out = [HEAD, "# Operators\n"]
     table = relay.operators()
-    new = sum(one["ours"] for one in table.values())
+    new = sum(one["is_extension"] for one in table.values())
     out.append(
         f"{len(table)} operators, {new} of them new. In text `nn.relu(%x)`, in Python `relay.nn.relu(x)`: inputs, then "
         "attributes, by position or by name. Defaults are the same in both, except where `help()` of the function says "
@@ -101,7 +101,7 @@ def operators():
         out.append(
             f"## {name}\n\n{one['doc']}\n\nFusion: {one['fusion']}."
             f"{' Differentiable.' if one['differentiable'] else ''}"
-            f"{' New here: Relay had no such operator.' if one['ours'] else ''}\n"
+            f"{' New here: Relay had no such operator.' if one['is_extension'] else ''}\n"
         )
         if one["inputs"]:
             out.append("| input | meaning |\n| --- | --- |")

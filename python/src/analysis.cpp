@@ -213,7 +213,7 @@ void add_analysis(nb::module_& m) {
   m.def(
       "infer_expr",
       [](const Expr& e, const PyModule* module) {
-        take(typing::infer_expr(e, module ? &module->module : nullptr));
+        value_or_throw(typing::infer_expr(e, module ? &module->module : nullptr));
         return e;
       },
       nb::arg("expr"), nb::arg("module") = nb::none(), "The same expression, with types.");

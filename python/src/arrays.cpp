@@ -14,12 +14,13 @@ static constexpr const char *plain_name = "dltensor", *versioned_name = "dltenso
 static Array from_capsule(nb::object capsule) {
   PyObject* p = capsule.ptr();
   if (PyCapsule_IsValid(p, versioned_name)) {
-    Tensor t = take(from_dlpack(static_cast<dlpack::ManagedTensorVersioned*>(PyCapsule_GetPointer(p, versioned_name))));
+    Tensor t = value_or_throw(
+        from_dlpack(static_cast<dlpack::ManagedTensorVersioned*>(PyCapsule_GetPointer(p, versioned_name))));
     PyCapsule_SetName(p, "used_dltensor_versioned");
     return {std::move(t)};
   }
   if (PyCapsule_IsValid(p, plain_name)) {
-    Tensor t = take(from_dlpack(static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(p, plain_name))));
+    Tensor t = value_or_throw(from_dlpack(static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(p, plain_name))));
     PyCapsule_SetName(p, "used_dltensor");
     return {std::move(t)};
   }

@@ -12,7 +12,7 @@ std::string one_line(nb::python_error& error);
 
 // Returns body(), called with the GIL held. A Python exception becomes a diagnostic that begins with `who`.
 template <class Body>
-auto called(DiagnosticKind kind, const std::string& who, const std::string& help, Body body) -> decltype(body()) {
+auto call_python(DiagnosticKind kind, const std::string& who, const std::string& help, Body body) -> decltype(body()) {
   nb::gil_scoped_acquire held;
   try {
     return body();
@@ -26,9 +26,9 @@ auto called(DiagnosticKind kind, const std::string& who, const std::string& help
 }
 
 // A Python object that the compiler keeps. It is released with the GIL held.
-class Kept {
+class GilObject {
  public:
-  explicit Kept(nb::object object) : object_(std::make_shared<Holder>(std::move(object))) {}
+  explicit GilObject(nb::object object) : object_(std::make_shared<Holder>(std::move(object))) {}
   const nb::object& operator*() const { return object_->object; }
   const nb::object* operator->() const { return &object_->object; }
 

@@ -65,7 +65,7 @@ static std::tuple<ir::Strings, ir::Ints, ir::Strings, ir::IntLists, ir::Strings,
 // A module whose @main has the parameters and attributes of the compiled model.
 static ir::Module interface_of(const PyCompiled& self) {
   if (self.compiled) return self.compiled->module;
-  return take(text::parse(take(driver::note(*self.artifact, driver::interface_note))));
+  return value_or_throw(text::parse(value_or_throw(driver::note(*self.artifact, driver::interface_note))));
 }
 
 // Unset for "compiled", which stands for any suitable executor.
@@ -80,9 +80,10 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
                           const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls, bool strict,
                           bool is_optimised, const std::string& external, const driver::Donated& donate) {
   driver::CompileOptions options;
-  options.target = take(driver::find_target(target));
+  options.target = value_or_throw(driver::find_target(target));
   options.threads = threads, options.opt_level = opt_level, options.verify = verify;
-  options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
+  options.numerics = value_or_throw(driver::find_numerics(numerics)),
+  options.mode = value_or_throw(driver::find_mode(mode));
   options.executor = executor_of(executor);
   options.memory_limit = memory_limit, options.strict = strict, options.is_optimised = is_optimised;
   options.external = external;
@@ -91,7 +92,7 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
   options.output_names = m.output_names;
   options.trace = [](const transform::PassTrace&) { check_interrupt(); };
   std::shared_ptr<std::optional<driver::Compiled>> made = std::make_shared<std::optional<driver::Compiled>>();
-  run_interruptibly([made, module = m.module, options] { *made = take(driver::compile(module, options)); });
+  run_interruptibly([made, module = m.module, options] { *made = value_or_throw(driver::compile(module, options)); });
   driver::Compiled compiled = **std::move(made);
   return {compiled.executable, std::move(compiled), {}, m.files, {}};
 }
@@ -105,9 +106,10 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   driver::LoadOptions load{
       .shapes = shapes, .run = {.threads = threads, .executor = executor_of(executor), .memory_limit = memory_limit}};
   driver::CompileOptions options;
-  options.target = take(driver::find_target(target));
+  options.target = value_or_throw(driver::find_target(target));
   options.threads = threads, options.opt_level = opt_level;
-  options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
+  options.numerics = value_or_throw(driver::find_numerics(numerics)),
+  options.mode = value_or_throw(driver::find_mode(mode));
   options.executor = executor_of(executor);
   options.memory_limit = memory_limit, options.strict = strict, options.external = external;
   if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
@@ -122,7 +124,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
     Result<std::unique_ptr<cache::Cache>> cache = cache::open_default_cache();
     if (!cache) made->notes.push_back(cache.errors()[0].message);
     Diagnostics warnings;
-    made->ready = take(driver::prepare_model(path, load, options, cache ? cache->get() : nullptr, warnings));
+    made->ready = value_or_throw(driver::prepare_model(path, load, options, cache ? cache->get() : nullptr, warnings));
   });
   driver::Ready& ready = *made->ready;
   std::vector<std::string> notes = std::move(made->notes);
@@ -148,7 +150,7 @@ static std::vector<Tensor> tensors(const std::vector<Array>& arrays) {
 
 static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& inputs, int threads) {
   nb::gil_scoped_release released;
-  std::vector<Tensor> values = take(self.executable->run(tensors(inputs), {.threads = threads}));
+  std::vector<Tensor> values = value_or_throw(self.executable->run(tensors(inputs), {.threads = threads}));
   std::vector<Array> out;
   for (Tensor& value : values) out.push_back({std::move(value), true});
   return out;
@@ -164,7 +166,7 @@ static nb::object run_numpy(const PyCompiled& self, const nb::tuple& inputs, int
   }
   {
     nb::gil_scoped_release released;
-    values = take(self.executable->run(values, {.threads = threads}));
+    values = value_or_throw(self.executable->run(values, {.threads = threads}));
   }
   nb::list out;
   for (Tensor& value : values) out.append(numpy_result({std::move(value), true}));
@@ -186,12 +188,12 @@ static Steps steps_of(const std::function<void(const runtime::RunOptions&)>& run
 static Steps profile(const PyCompiled& self, const std::vector<Array>& inputs) {
   nb::gil_scoped_release released;
   const std::vector<Tensor> values = tensors(inputs);
-  return steps_of([&](const runtime::RunOptions& options) { take(self.executable->run(values, options)); });
+  return steps_of([&](const runtime::RunOptions& options) { value_or_throw(self.executable->run(values, options)); });
 }
 
 static Steps profile_call(const PyCompiled& self, const std::vector<runtime::Value>& inputs) {
   nb::gil_scoped_release released;
-  return steps_of([&](const runtime::RunOptions& options) { take(self.executable->call(inputs, options)); });
+  return steps_of([&](const runtime::RunOptions& options) { value_or_throw(self.executable->call(inputs, options)); });
 }
 
 static const driver::Compiled& need_compiled(const PyCompiled& self, const char* what) {
@@ -216,12 +218,12 @@ static void save(const PyCompiled& self, const std::string& path, const std::str
                                    {},
                                    {},
                                    "the forms are: artifact, so, obj, c"}});
-  take(input::check_output(path, self.files));
+  value_or_throw(input::check_output(path, self.files));
   if (self.artifact && form == driver::FileForm::Artifact) {
-    take(runtime::save_artifact(*self.artifact, path));
+    value_or_throw(runtime::save_artifact(*self.artifact, path));
     return;
   }
-  take(driver::save(need_compiled(self, "kernels to save by themselves"), *form, path));
+  value_or_throw(driver::save(need_compiled(self, "kernels to save by themselves"), *form, path));
 }
 
 static std::string stage(const PyCompiled& self, const std::string& name, const std::string& which) {
@@ -233,7 +235,8 @@ static std::string stage(const PyCompiled& self, const std::string& name, const 
       {"te", driver::Stage::Te}, {"schedule", driver::Stage::Schedule}, {"loop", driver::Stage::Loop},
       {"c", driver::Stage::C},   {"llvm", driver::Stage::Llvm},         {"asm", driver::Stage::Assembly}};
   for (const auto& [known, value] : stages)
-    if (name == known) return take(driver::stage_text(compiled.lowered, compiled.report.target, value, which));
+    if (name == known)
+      return value_or_throw(driver::stage_text(compiled.lowered, compiled.report.target, value, which));
   throw CompileError({Diagnostic{DiagnosticKind::bad_option,
                                  format("there is no stage '{}'", name),
                                  {},
@@ -253,7 +256,7 @@ static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Val
                                    {},
                                    "the precisions are: native, float64"}});
   driver::EvalPrecision how = precision == "native" ? driver::EvalPrecision::Native : driver::EvalPrecision::Float64;
-  return take(input::to_runtime(take(driver::evaluate_main(m.module, inputs, how)), m.module));
+  return value_or_throw(input::to_runtime(value_or_throw(driver::evaluate_main(m.module, inputs, how)), m.module));
 }
 
 void add_compiled(nb::module_& m) {
@@ -264,14 +267,14 @@ void add_compiled(nb::module_& m) {
           "call",
           [](const PyCompiled& self, const std::vector<runtime::Value>& inputs, int threads) {
             nb::gil_scoped_release released;
-            return take(self.executable->call(inputs, {.threads = threads, .inputs_are_lent = true}));
+            return value_or_throw(self.executable->call(inputs, {.threads = threads, .inputs_are_lent = true}));
           },
           nb::arg("inputs"), nb::arg("threads") = 0)
       .def(
           "call_closure",
           [](const PyCompiled& self, const runtime::Value& closure, const std::vector<runtime::Value>& args) {
             nb::gil_scoped_release released;
-            return take(self.executable->call_closure(closure, args));
+            return value_or_throw(self.executable->call_closure(closure, args));
           },
           nb::arg("closure"), nb::arg("args"))
       .def_prop_ro("donated",
@@ -296,7 +299,7 @@ void add_compiled(nb::module_& m) {
       .def_prop_ro("report",
                    [](const PyCompiled& self) {
                      return self.compiled ? driver::json(self.compiled->report)
-                                          : take(driver::note(*self.artifact, driver::report_note));
+                                          : value_or_throw(driver::note(*self.artifact, driver::report_note));
                    })
       .def_ro("cached", &PyCompiled::cached)
       .def_prop_ro("module", [](const PyCompiled& self) {
@@ -319,7 +322,7 @@ void add_compiled(nb::module_& m) {
       [](const std::string& path, int threads) {
         nb::gil_scoped_release released;
         driver::Model model;
-        take(driver::load_artifact(model, path, {.threads = threads}));
+        value_or_throw(driver::load_artifact(model, path, {.threads = threads}));
         return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
       nb::arg("path"), nb::arg("threads") = 0);
@@ -329,19 +332,21 @@ void add_compiled(nb::module_& m) {
         std::string_view content(bytes.c_str(), bytes.size());
         nb::gil_scoped_release released;
         driver::LoadOptions options{.shapes = {}, .run = {.threads = threads}};
-        driver::Model model = take(driver::load_model(name, content, options));
+        driver::Model model = value_or_throw(driver::load_model(name, content, options));
         return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
       nb::arg("name"), nb::arg("bytes"), nb::arg("threads") = 0);
-  m.def("schedules_of", [](const std::string& text) { return take(driver::schedules_of(text)); }, nb::arg("text"));
+  m.def(
+      "schedules_of", [](const std::string& text) { return value_or_throw(driver::schedules_of(text)); },
+      nb::arg("text"));
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));
   // Name and type.
   m.def(
       "ports",
       [](const PyModule& m) {
-        ir::Module typed = take(typing::infer(m.module));
+        ir::Module typed = value_or_throw(typing::infer(m.module));
         std::vector<std::pair<std::string, std::string>> out;
-        for (const input::Port& p : take(input::input_ports(typed)))
+        for (const input::Port& p : value_or_throw(input::input_ports(typed)))
           out.emplace_back(p.name,
                            p.is_tensor ? format("Tensor[({}), {}]", join(p.dims, ", "), p.dtype.str()) : p.type);
         return out;

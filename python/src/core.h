@@ -48,7 +48,7 @@ struct PyModule {
 
 // Returns the value or throws the exception.
 template <class T>
-T take(Result<T> result) {
+T value_or_throw(Result<T> result) {
   if (!result) throw CompileError(result.errors());
   return *std::move(result);
 }

@@ -42,8 +42,9 @@ static Result<ir::Type> checked_type(const op::OpDef& def, ir::Type type) {
   return type;
 }
 
-static Result<ir::Type> infer(const op::OpDef& def, const Kept& relation, const Attrs& attrs, const ir::Types& in) {
-  return called(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<ir::Type> {
+static Result<ir::Type> infer(const op::OpDef& def, const GilObject& relation, const Attrs& attrs,
+                              const ir::Types& in) {
+  return call_python(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<ir::Type> {
     nb::list types;
     for (const ir::Type& t : in) types.append(nb::cast(t));
     nb::object made = (*relation)(*types, **attributes_of(def, attrs));
@@ -123,9 +124,9 @@ static bool same_shape(const Exprs& a, const Exprs& b) {
 }
 
 // Lowering can only report a failure of compute() by an exception, which the Python caller receives.
-static te::Tensors compute(const op::OpDef& def, const Kept& body, const Attrs& attrs, const te::Tensors& in,
+static te::Tensors compute(const op::OpDef& def, const GilObject& body, const Attrs& attrs, const te::Tensors& in,
                            const ir::Type& out) {
-  Result<te::Tensors> made = called(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<te::Tensors> {
+  Result<te::Tensors> made = call_python(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<te::Tensors> {
     const nb::object relay_te = nb::module_::import_("relay.te");
     nb::list tensors;
     for (const te::Tensor& t : in) tensors.append(relay_te.attr("Tensor")(t));
@@ -171,8 +172,8 @@ static Result<ir::Type> type_of(const ir::Expr& e) {
 
 // The function returns a list with an expression or None for each input (python/relay/op/custom.py). Like compute(), it
 // can only fail with an exception.
-static ir::Exprs gradient(const op::OpDef& def, const Kept& function, const Attrs& attrs, const op::Adjoint& of) {
-  Result<ir::Exprs> made = called(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<ir::Exprs> {
+static ir::Exprs gradient(const op::OpDef& def, const GilObject& function, const Attrs& attrs, const op::Adjoint& of) {
+  Result<ir::Exprs> made = call_python(DiagnosticKind::constraint, def.name, see_page, [&]() -> Result<ir::Exprs> {
     nb::list inputs;
     for (const ir::Expr& e : of.inputs) inputs.append(nb::cast(e));
     nb::object given = (*function)(inputs, of.output, of.gradient, **attributes_of(def, attrs));
@@ -203,13 +204,13 @@ static op::Fusion find_fusion(const std::string& name) {
   throw nb::value_error(format("there is no fusion class '{}': {}", name, join(names, ", ")).c_str());
 }
 
-static op::Callback callback_for(const op::OpDef& def, const Kept& function) {
+static op::Callback callback_for(const op::OpDef& def, const GilObject& function) {
   op::Callback out;
   out.library = "python";
   out.payload = [&def](const Attrs& attrs) { return payload_of(def, attrs); };
   out.run = [&def, function](const Attrs& attrs, const std::vector<Tensor>& in,
                              const std::vector<Tensor>& results) -> Status {
-    return called(
+    return call_python(
         DiagnosticKind::wrong_input, def.name, "handle these inputs in the function, or give others", [&]() -> Status {
           nb::list inputs, outputs;
           for (const Tensor& t : in) inputs.append(Array{t, false});
@@ -234,19 +235,21 @@ static ir::Expr define(const std::string& name, const std::string& doc,
   std::vector<op::CustomField> fields;
   for (const auto& [field, type, otherwise, required] : attributes)
     fields.push_back({field, "", type, required ? ir::AttrValue() : to_attr(otherwise, field), required});
-  if (!fields.empty()) def->attrs_type = take(op::custom_attributes(name, std::move(fields)));
-  def->infer = [def, kept = Kept(relation)](const Attrs& a, const ir::Types& in) { return infer(*def, kept, a, in); };
+  if (!fields.empty()) def->attrs_type = value_or_throw(op::custom_attributes(name, std::move(fields)));
+  def->infer = [def, kept = GilObject(relation)](const Attrs& a, const ir::Types& in) {
+    return infer(*def, kept, a, in);
+  };
   if (!body.is_none())
-    def->compute = [def, kept = Kept(body)](const Attrs& a, const te::Tensors& in, const ir::Type& out) {
+    def->compute = [def, kept = GilObject(body)](const Attrs& a, const te::Tensors& in, const ir::Type& out) {
       return compute(*def, kept, a, in, out);
     };
   if (!of_gradient.is_none())
-    def->gradient = [def, kept = Kept(of_gradient)](const Attrs& a, const op::Adjoint& of) {
+    def->gradient = [def, kept = GilObject(of_gradient)](const Attrs& a, const op::Adjoint& of) {
       return gradient(*def, kept, a, of);
     };
   std::optional<op::Callback> made;
-  if (!callback.is_none()) made = callback_for(*def, Kept(callback));
-  return take(op::define_operator(*def, std::move(made)));
+  if (!callback.is_none()) made = callback_for(*def, GilObject(callback));
+  return value_or_throw(op::define_operator(*def, std::move(made)));
 }
 
 void add_custom_operators(nb::module_& m) {

@@ -76,11 +76,11 @@ static bool guarded(relay_external_error* error, Body body) {
 }
 
 static void* load(const relay_external_source* source, relay_external_error* error) {
-  Kept* made = nullptr;
+  GilObject* made = nullptr;
   guarded(error, [&] {
     nb::list constants;
     for (int32_t i = 0; i < source->constant_count; ++i) constants.append(copied(source->constants[i], true));
-    made = new Kept(callbacks().attr("load")(
+    made = new GilObject(callbacks().attr("load")(
         source->symbol, nb::bytes(static_cast<const char*>(source->payload), source->payload_bytes), constants));
   });
   return made;
@@ -96,7 +96,7 @@ static int run(void* function, const relay_external_array* inputs, int32_t input
       results.push_back(copied(outputs[i], false));
       out.append(results.back());
     }
-    callbacks().attr("run")(**static_cast<const Kept*>(function), in, out);
+    callbacks().attr("run")(**static_cast<const GilObject*>(function), in, out);
     for (int32_t i = 0; i < output_count; ++i) {
       const Tensor& t = results[static_cast<size_t>(i)].value;
       if (t.bytes() > 0) std::memcpy(outputs[i].data, t.data(), t.bytes());
@@ -105,25 +105,26 @@ static int run(void* function, const relay_external_array* inputs, int32_t input
   return done ? 0 : 1;
 }
 
-static void unload(void* function) { delete static_cast<Kept*>(function); }
+static void unload(void* function) { delete static_cast<GilObject*>(function); }
 
 static constexpr relay_external_library python_library{RELAY_EXTERNAL_VERSION, "python", load, run, unload};
 
 // --- code generators -------------------------------------------------------------------------------------------------
 
 static void add_generator(const std::string& compiler, nb::callable generate) {
-  external::add_generator(compiler, [compiler, kept = Kept(generate)](const ir::FunctionRef& f) {
-    return called(DiagnosticKind::not_supported, format("the code generator of '{}' fails", compiler),
-                  "let it take what it is given, or its checks refuse that (relay.byoc.supports)",
-                  [&]() -> Result<lower::ExternalCode> {
-                    nb::tuple made = nb::cast<nb::tuple>((*kept)(ir::Expr(f)));
-                    lower::ExternalCode code;
-                    code.library = nb::cast<std::string>(made[0]), code.symbol = nb::cast<std::string>(made[1]);
-                    nb::bytes payload = nb::cast<nb::bytes>(made[2]);
-                    code.payload.assign(payload.c_str(), payload.size());
-                    for (nb::handle c : nb::cast<nb::list>(made[3])) code.constants.push_back(nb::cast<Array>(c).value);
-                    return code;
-                  });
+  external::add_generator(compiler, [compiler, kept = GilObject(generate)](const ir::FunctionRef& f) {
+    return call_python(DiagnosticKind::not_supported, format("the code generator of '{}' fails", compiler),
+                       "let it take what it is given, or its checks refuse that (relay.byoc.supports)",
+                       [&]() -> Result<lower::ExternalCode> {
+                         nb::tuple made = nb::cast<nb::tuple>((*kept)(ir::Expr(f)));
+                         lower::ExternalCode code;
+                         code.library = nb::cast<std::string>(made[0]), code.symbol = nb::cast<std::string>(made[1]);
+                         nb::bytes payload = nb::cast<nb::bytes>(made[2]);
+                         code.payload.assign(payload.c_str(), payload.size());
+                         for (nb::handle c : nb::cast<nb::list>(made[3]))
+                           code.constants.push_back(nb::cast<Array>(c).value);
+                         return code;
+                       });
   });
 }
 
@@ -134,7 +135,7 @@ void add_external(nb::module_& m) {
   m.def(
       "partition_for",
       [](const PyModule& m, const std::string& compiler) {
-        return PyModule{take(external::partition(m.module, compiler)), m.output_names, m.files};
+        return PyModule{value_or_throw(external::partition(m.module, compiler)), m.output_names, m.files};
       },
       nb::arg("module"), nb::arg("compiler"));
   m.def("compilers", [] {

@@ -16,14 +16,15 @@ using Dtypes = std::map<std::string, std::string>;
 
 static PyModule parse_module(const std::string& text, const std::string& name, const PyModule* definitions) {
   nb::gil_scoped_release released;
-  return {take(text::parse(std::make_shared<const Source>(Source{name, text}),
-                           {.find_tensor = {}, .definitions = definitions ? &definitions->module : nullptr})),
+  return {value_or_throw(text::parse(std::make_shared<const Source>(Source{name, text}),
+                                     {.find_tensor = {}, .definitions = definitions ? &definitions->module : nullptr})),
           {}};
 }
 
 static ir::Expr parse_expr(const std::string& text, const std::string& name, const PyModule* definitions) {
-  return take(text::parse_expr(std::make_shared<const Source>(Source{name, text}),
-                               {.find_tensor = {}, .definitions = definitions ? &definitions->module : nullptr}));
+  return value_or_throw(
+      text::parse_expr(std::make_shared<const Source>(Source{name, text}),
+                       {.find_tensor = {}, .definitions = definitions ? &definitions->module : nullptr}));
 }
 
 static std::string module_text(const PyModule& m, bool types, bool version, bool weights,
@@ -81,7 +82,7 @@ static PyModule transformed(const PyModule& m, const std::vector<std::string>& p
   transform::PassContext context;
   for (const auto& [name, value] : options) std::visit([&](const auto& v) { context.options[name] = v; }, value);
   auto run = [&] {
-    PyModule out{take(transform::run_passes(m.module, passes, context)), m.output_names};
+    PyModule out{value_or_throw(transform::run_passes(m.module, passes, context)), m.output_names};
     return out;
   };
   if (hooks.size() > 0) {
@@ -245,7 +246,9 @@ static void add_contents(nb::class_<PyModule>& module) {
       .def("clone", [](const PyModule& self) { return self; })
       .def(
           "import_from_std",
-          [](PyModule& self, const std::string& name) { self.module = take(text::import_prelude(self.module, name)); },
+          [](PyModule& self, const std::string& name) {
+            self.module = value_or_throw(text::import_prelude(self.module, name));
+          },
           nb::arg("name"), "Takes over a part of the prelude: \"list\", \"tree\", \"prelude\" for all of them, ...")
       .def_prop_ro("attrs", [](const PyModule& self) { return from_dict_attrs(self.module.attrs); })
       .def(
@@ -359,7 +362,7 @@ void add_modules(nb::module_& m) {
           "save",
           [](const PyModule& self, const std::filesystem::path& path, bool inline_weights) {
             nb::gil_scoped_release released;
-            take(text::save(self.module, path.string(), inline_weights));
+            value_or_throw(text::save(self.module, path.string(), inline_weights));
           },
           nb::arg("path"), nb::kw_only(), nb::arg("inline_weights") = false,
           "Writes a .relay file, and large weights to a .safetensors file beside it.")
@@ -367,7 +370,7 @@ void add_modules(nb::module_& m) {
           "bind_shapes",
           [](const PyModule& self, const Shapes& shapes) {
             nb::gil_scoped_release released;
-            return PyModule{take(driver::bind_shapes(self.module, shapes)), self.output_names, self.files};
+            return PyModule{value_or_throw(driver::bind_shapes(self.module, shapes)), self.output_names, self.files};
           },
           nb::arg("shapes"), "The module with parameters of @main at these shapes; -1 leaves a dimension as it is.");
   add_contents(module);
@@ -379,13 +382,14 @@ void add_modules(nb::module_& m) {
       [](const std::string& path) {
         std::string bytes = [&] {
           nb::gil_scoped_release released;
-          return take(input::read_file(path));
+          return value_or_throw(input::read_file(path));
         }();
         return nb::bytes(bytes.data(), bytes.size());
       },
       nb::arg("path"));
   m.def(
-      "form_of", [](const std::string& path) { return std::string(driver::name(take(driver::form_of(path)))); },
+      "form_of",
+      [](const std::string& path) { return std::string(driver::name(value_or_throw(driver::form_of(path)))); },
       nb::arg("path"));
   m.def(
       "load",
@@ -393,7 +397,7 @@ void add_modules(nb::module_& m) {
          bool freeze_params, const Limits& import_limits) {
         nb::gil_scoped_release released;
         const driver::LoadOptions options = load_options(shapes, dtypes, opset, freeze_params, import_limits);
-        driver::Model model = take(driver::load_model(path, options));
+        driver::Model model = value_or_throw(driver::load_model(path, options));
         return PyModule{std::move(model.module), std::move(model.output_names), std::move(model.files)};
       },
       nb::arg("path"), nb::arg("shapes") = Shapes(), nb::arg("dtypes") = Dtypes(), nb::arg("opset") = nb::none(),
@@ -401,7 +405,7 @@ void add_modules(nb::module_& m) {
   m.def(
       "form_of_bytes",
       [](const std::string& name, nb::bytes bytes) {
-        return std::string(driver::name(take(driver::form_of(name, {bytes.c_str(), bytes.size()}))));
+        return std::string(driver::name(value_or_throw(driver::form_of(name, {bytes.c_str(), bytes.size()}))));
       },
       nb::arg("name"), nb::arg("bytes"));
   m.def(
@@ -411,7 +415,7 @@ void add_modules(nb::module_& m) {
         std::string_view content(bytes.c_str(), bytes.size());
         nb::gil_scoped_release released;
         const driver::LoadOptions options = load_options(shapes, dtypes, opset, freeze_params, import_limits);
-        driver::Model model = take(driver::load_model(name, content, options));
+        driver::Model model = value_or_throw(driver::load_model(name, content, options));
         return PyModule{std::move(model.module), std::move(model.output_names)};
       },
       nb::arg("name"), nb::arg("bytes"), nb::arg("shapes") = Shapes(), nb::arg("dtypes") = Dtypes(),
@@ -423,7 +427,7 @@ void add_modules(nb::module_& m) {
   m.def(
       "pipeline",
       [](int level, const std::string& mode) {
-        driver::Pipeline all = driver::pipeline(level, take(driver::find_mode(mode)));
+        driver::Pipeline all = driver::pipeline(level, value_or_throw(driver::find_mode(mode)));
         std::map<std::string, int64_t> options;
         for (const auto& [name, value] : all.options) options[name] = std::get<int64_t>(value);
         return std::pair(all.passes, options);

@@ -76,7 +76,7 @@ static Expr make_call(Expr callee, Exprs args, nb::handle attrs, const OptTypes&
   }
   const Op* op = as<Op>(callee);
   if (!op) throw nb::type_error("only calls of operators have attributes");
-  return take(op::call(op->name, std::move(args), to_attrs(attrs), or_here(span)));
+  return value_or_throw(op::call(op->name, std::move(args), to_attrs(attrs), or_here(span)));
 }
 
 static Types type_args(const Call& c) {

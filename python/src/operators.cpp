@@ -107,7 +107,8 @@ static nb::list operators() {
             nb::make_tuple(field.name, field.doc, field.type_name, field.required, from_attr(field.default_value)));
     nb::dict one;
     one["name"] = def->name, one["doc"] = def->doc, one["fusion"] = op::name(def->fusion), one["inputs"] = inputs,
-    one["differentiable"] = def->gradient || def->definition, one["ours"] = def->ours, one["attributes"] = attributes;
+    one["differentiable"] = def->gradient || def->definition, one["is_extension"] = def->is_extension,
+    one["attributes"] = attributes;
     nb::list examples;
     for (const op::Example& example : def->examples)
       if (!example.bench) examples.append(nb::make_tuple(example.inputs, example.attrs));
@@ -132,7 +133,7 @@ const op::OpDef& find_operator(const std::string& name) {
 }
 
 ir::Expr call_operator(const std::string& name, ir::Exprs args, const NamedAttrs& attrs) {
-  return take(op::call(find_operator(name).name, std::move(args), attrs, span_here()));
+  return value_or_throw(op::call(find_operator(name).name, std::move(args), attrs, span_here()));
 }
 
 void add_operators(nb::module_& m) {

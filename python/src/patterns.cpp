@@ -37,13 +37,13 @@ ir::Expr rewrite(const std::vector<std::tuple<Pattern, nb::callable, bool, bool>
                        return nb::cast<ir::Expr>(replace(before, now, found(m)));
                      },
                      once, typed});
-  return take(pattern::rewrite(rules, e, module ? &module->module : nullptr));
+  return value_or_throw(pattern::rewrite(rules, e, module ? &module->module : nullptr));
 }
 
 ir::Expr partition(const Pattern& p, const ir::Expr& e, nb::handle attrs, const nb::callable& check,
                    const PyModule* module) {
   auto holds = [&](const ir::Expr& root) { return nb::cast<bool>(nb::bool_(check(root))); };
-  return take(pattern::partition(p, e, to_dict_attrs(attrs), holds, module ? &module->module : nullptr));
+  return value_or_throw(pattern::partition(p, e, to_dict_attrs(attrs), holds, module ? &module->module : nullptr));
 }
 
 // A pass for external compilers.
@@ -62,7 +62,7 @@ PyModule partition_pass(const PyModule& m, const std::string& pass,
     to.compilers.push_back(
         {name, [takes](const ir::Call& call) { return nb::cast<bool>(nb::bool_(takes(ir::Expr(&call)))); }});
   to.module_name = module_name, to.bind_constants = bind_constants;
-  return {take(transform::run_passes(m.module, {pass}, context)), m.output_names};
+  return {value_or_throw(transform::run_passes(m.module, {pass}, context)), m.output_names};
 }
 
 }  // namespace

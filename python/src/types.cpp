@@ -17,7 +17,7 @@ Dim to_dim(nb::handle value) {
   if (nb::isinstance<scalar::Node>(value)) return nb::cast<Dim>(value);
   if (PyIndex_Check(value.ptr())) return scalar::imm(nb::cast<int64_t>(nb::int_(nb::handle(value))));
   if (!nb::isinstance<nb::str>(value)) throw nb::type_error("a dimension is a number, a name or a relay.Dim");
-  Type type = take(
+  Type type = value_or_throw(
       text::parse_type(format("Tensor[({},), float32]", nb::cast<std::string>(value)), names(), text::TypeForm::Relay));
   const TensorType* tensor = as<TensorType>(type);
   if (!tensor || tensor->shape.size() != 1) throw nb::value_error("one dimension is expected");
@@ -177,8 +177,8 @@ void add_types(nb::module_& m) {
   }));
 
   m.def(
-      "parse_type", [](const std::string& text) { return take(text::parse_type(text, names())); }, nb::arg("text"),
-      "The type that the text is: parse_type(\"Tensor[(2, n), float32]\").");
+      "parse_type", [](const std::string& text) { return value_or_throw(text::parse_type(text, names())); },
+      nb::arg("text"), "The type that the text is: parse_type(\"Tensor[(2, n), float32]\").");
 }
 
 }  // namespace relay::python

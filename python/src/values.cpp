@@ -35,7 +35,8 @@ static Value make_data(const DataTypes& types, const std::string& constructor, s
       names.push_back(c.name);
       if (c.name == constructor && (type.empty() || name == type)) fitting.push_back(name);
     }
-  if (fitting.size() == 1) return take(Value::data(types.types.at(fitting[0]), constructor, std::move(fields)));
+  if (fitting.size() == 1)
+    return value_or_throw(Value::data(types.types.at(fitting[0]), constructor, std::move(fields)));
   Diagnostic d{DiagnosticKind::wrong_input, format("the program has no constructor {}", constructor)};
   if (fitting.size() > 1) {
     d.message = format("{} is a constructor of {}", constructor, join(fitting, " and of "));
@@ -136,7 +137,7 @@ void add_program_values(nb::module_& m) {
   nb::class_<Value>(m, "Value", "A value of a program.")
       .def_static(
           "tensor",
-          [](const Array& a, bool lend) { return lend ? Value::tensor(a.value) : Value::given(copy_of(a.value)); },
+          [](const Array& a, bool lend) { return lend ? Value::tensor(a.value) : Value::donated(copy_of(a.value)); },
           nb::arg("array"), nb::arg("lend") = false)
       .def_static(
           "tuple", [](std::vector<Value> fields) { return Value::tuple(std::move(fields)); }, nb::arg("fields"))

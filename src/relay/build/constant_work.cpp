@@ -29,18 +29,18 @@ class Limit {
   }
 
   void apply(LoweredFunction& f) {
-    std::set<int> late;  // arrays written by steps that are left to runs
+    std::set<int> deferred;  // arrays written by steps that are left to runs
     // The writers of one array are left together, and so are its readers.
     for (bool more = true; more;) {
       more = false;
       for (Step& s : f.steps) {
         if (!s.constant) continue;
-        auto is_late = [&](int array) { return late.count(array) > 0; };
-        const bool follows = std::any_of(s.reads.begin(), s.reads.end(), is_late) ||
-                             std::any_of(s.writes.begin(), s.writes.end(), is_late);
+        auto is_deferred = [&](int array) { return deferred.count(array) > 0; };
+        const bool follows = std::any_of(s.reads.begin(), s.reads.end(), is_deferred) ||
+                             std::any_of(s.writes.begin(), s.writes.end(), is_deferred);
         if (!follows && (counted_.count(&s) || take(f, s))) continue;
         s.constant = false, more = true;
-        late.insert(s.writes.begin(), s.writes.end());
+        deferred.insert(s.writes.begin(), s.writes.end());
       }
     }
     counted_.clear();

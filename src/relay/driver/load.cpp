@@ -69,7 +69,7 @@ Result<ModelForm> form_of(const std::string& path) {
   if (is_relay || starts_with(trim(head), "#[version")) return ModelForm::Relay;
   if (std::optional<input::ForeignFile> foreign = input::foreign_file(head, extension == ".onnx" ? "" : extension))
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("{} is not a model that can be read: it is {}", path, foreign->what),
+                      format("{} is not a model that can be read: it is {}", path, foreign->kind),
                       {},
                       {},
                       {known_forms},
@@ -305,7 +305,7 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
                     {},
                     {},
                     {format("an ONNX model, a Relay program with its version line or a compiled artifact is wanted: {}",
-                            foreign ? format("it is {}", foreign->what) : "it begins like none of them")},
+                            foreign ? format("it is {}", foreign->kind) : "it begins like none of them")},
                     foreign ? foreign->to_use : "export the model to ONNX"};
 }
 

@@ -164,7 +164,7 @@ static Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const 
 Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Types& types,
                      const std::vector<Tensor>& inputs) {
   for (const op::CheckedIndices& checked : op::checks_of(def, attrs, types)) {
-    if (!checked.of) {
+    if (!checked.values) {
       RELAY_RETURN_IF_ERROR(check_indices(def, attrs, checked, inputs[checked.input]));
       continue;
     }
@@ -174,7 +174,7 @@ Status check_indices(const op::OpDef& def, const ir::Attrs& attrs, const ir::Typ
       tensors.push_back(te::placeholder(format("in{}", tensors.size()), sizes_of(t), t.dtype()));
       bindings.push_back({tensors.back(), t});
     }
-    RELAY_ASSIGN(std::vector<Tensor> found, evaluate({checked.of(tensors)}, bindings, {}, {}));
+    RELAY_ASSIGN(std::vector<Tensor> found, evaluate({checked.values(tensors)}, bindings, {}, {}));
     RELAY_RETURN_IF_ERROR(check_indices(def, attrs, checked, found[0]));
   }
   return ok();

@@ -53,7 +53,7 @@ void Code::merge_copies() {
   for (uint32_t r = 0; r < registers_; ++r) same[r] = r, writes[r] = r < parameters_;
   for (const Item& item : items_) {
     if (item.is_place) continue;
-    if (gives_value(item.op)) ++writes[item.to];
+    if (has_result(item.op)) ++writes[item.to];
     if (item.op == Op::RunSegment)
       for (uint32_t r : item.list) ++writes[r];
   }
@@ -107,7 +107,7 @@ Code::Registers Code::find_last_uses() {
       case Op::Fail: live.clear(); break;
       default: break;
     }
-    if (gives_value(item.op) && live.erase(item.to) == 0) {
+    if (has_result(item.op) && live.erase(item.to) == 0) {
       if (item.op != Op::Call && item.op != Op::CallClosure) {
         item.unused = true;
         continue;

@@ -169,7 +169,7 @@ class SegmentWriter {
       }
       const int64_t bytes = stored_bytes(result);
       if (!can || bytes < least || bytes <= needed ||
-          !runtime::Preparation::may_make(static_cast<double>(bytes), static_cast<double>(read)))
+          !runtime::Preparation::is_within_ratio(static_cast<double>(bytes), static_cast<double>(read)))
         continue;
       prepared_[s] = true, makers[result] = s;
       for (int r : step.reads) kept[r] = true;
@@ -201,7 +201,7 @@ class SegmentWriter {
       if (value && (parts_.prepared_of.count(value.data()) || !fresh.insert(value.data()).second)) continue;
       stored += stored_bytes(r);
     }
-    if (!runtime::Preparation::may_make(static_cast<double>(made), static_cast<double>(stored))) return false;
+    if (!runtime::Preparation::is_within_ratio(static_cast<double>(made), static_cast<double>(stored))) return false;
     parts_.bytes_prepared = made, parts_.bytes_prepared_of = stored;
     parts_.prepared_of.merge(fresh);
     return true;

@@ -238,7 +238,7 @@ class Writer {
     for (size_t i = 1; i < call.args.size(); ++i) {
       // A large constant would only be stored for messages.
       const Constant* constant = as<Constant>(call.args[i]);
-      if (!as<TensorType>(call.args[i]->type) || (constant && constant->value.elements() > most_elements_told))
+      if (!as<TensorType>(call.args[i]->type) || (constant && constant->value.elements() > max_listed_elements))
         continue;
       args.push_back(operand(call.args[i]));
       const op::Input& input = user->inputs[i - 1];

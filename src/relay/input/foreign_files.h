@@ -8,7 +8,7 @@
 namespace relay::input {
 
 struct ForeignFile {
-  const char* what;      // "an image"
+  const char* kind;      // "an image"
   const char* to_use;    // advice if a model is expected,
   const char* as_array;  // ... and if an array is
 };

@@ -95,7 +95,7 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY") {
     Diagnostic d = corrupt(name, bytes.empty() ? "this is not an .npy file: it is empty" : "this is not an .npy file");
     if (std::optional<ForeignFile> foreign = foreign_file(bytes.substr(0, 64)))
-      d.message += format(", it is {}", foreign->what), d.help = foreign->as_array;
+      d.message += format(", it is {}", foreign->kind), d.help = foreign->as_array;
     return d;
   }
   int major = static_cast<unsigned char>(bytes[6]);

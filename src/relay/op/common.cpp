@@ -65,13 +65,13 @@ Status expect_same_dtype(const char* number, const TensorType* a, const char* a_
 }
 
 Types with_weight(Types in, const std::string& data_layout, const std::string& kernel_layout, const OptInt& channels,
-                  const OptInts& kernel_size, int64_t groups, bool turned) {
+                  const OptInts& kernel_size, int64_t groups, bool transposed) {
   const TensorType* data = as<TensorType>(in[0]);
   if (in[1] || !data || !channels || !kernel_size || groups < 1 || data->shape.size() != data_layout.size()) return in;
   size_t c = data_layout.find('C');
   if (c == std::string::npos || kernel_size->empty()) return in;
   Dim input = data->shape[c], output = dim(*channels);
-  (turned ? output : input) = scalar::simplify(floordiv(turned ? output : input, groups));
+  (transposed ? output : input) = scalar::simplify(floordiv(transposed ? output : input, groups));
   Dims shape;
   for (char letter : kernel_layout) {
     size_t spatial = 0;  // its index among the spatial axes

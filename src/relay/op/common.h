@@ -49,10 +49,10 @@ Status expect_rank(const char* number, const TensorType* type, size_t rank, cons
 Status expect_same_dtype(const char* number, const TensorType* a, const char* a_name, const TensorType* b,
                          const char* b_name);
 
-// For OpSpec::complete: fills in the weight of a convolution from channels and kernel_size. `turned`: the convolution
-// is transposed.
+// For OpSpec::complete: fills in the weight of a convolution from channels and kernel_size. `transposed`: the
+// convolution is transposed.
 Types with_weight(Types in, const std::string& data_layout, const std::string& kernel_layout, const OptInt& channels,
-                  const OptInts& kernel_size, int64_t groups, bool turned = false);
+                  const OptInts& kernel_size, int64_t groups, bool transposed = false);
 // Inputs with one value per index of an axis of the first input: (C,).
 Types with_vectors(Types in, int64_t axis);
 

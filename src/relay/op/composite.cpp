@@ -47,7 +47,7 @@ ir::Expr typed(ir::Expr call) {
   return call;
 }
 
-te::Tensors written_out(const ir::Expr& body, const ir::Exprs& inputs, const te::Tensors& tensors) {
+te::Tensors expanded(const ir::Expr& body, const ir::Exprs& inputs, const te::Tensors& tensors) {
   std::unordered_map<const ir::ExprNode*, te::Tensors> values;
   std::unordered_map<const ir::ExprNode*, Type> types;
   size_t next = 0;
@@ -83,13 +83,13 @@ te::Tensors written_out(const ir::Expr& body, const ir::Exprs& inputs, const te:
       types[e.get()] = field;
     } else if (const ir::Call* call = ir::as<ir::Call>(e)) {
       const OpDef& def = *ir::as<ir::Op>(call->callee)->def;
-      Types given;
+      Types arg_types;
       te::Tensors read;
       for (const ir::Expr& arg : call->args) {
-        given.push_back(types.at(arg.get()));
+        arg_types.push_back(types.at(arg.get()));
         read.insert(read.end(), values.at(arg.get()).begin(), values.at(arg.get()).end());
       }
-      Result<Type> type = def.infer(call->attrs, given);
+      Result<Type> type = def.infer(call->attrs, arg_types);
       RELAY_CHECK(type, "a definition calls {}: {}", def.name, render(type.errors()));
       own = def.compute(call->attrs, read, *type);
       types[e.get()] = *type;
@@ -101,11 +101,11 @@ te::Tensors written_out(const ir::Expr& body, const ir::Exprs& inputs, const te:
 }
 
 ir::Expr defined_exactly(const ir::Exprs& inputs, function_ref<ir::Expr(const ir::Exprs&)> definition) {
-  const DType given = grad::tensor(inputs[0]).dtype, wide = accumulator(given);
-  if (wide == given) return definition(inputs);
+  const DType dtype = grad::tensor(inputs[0]).dtype, wide = accumulator(dtype);
+  if (wide == dtype) return definition(inputs);
   ir::Exprs exact;
   for (const ir::Expr& e : inputs) exact.push_back(typed(grad::call("cast", {e}, {{"dtype", wide}})));
-  return grad::call("cast", {definition(exact)}, {{"dtype", given}});
+  return grad::call("cast", {definition(exact)}, {{"dtype", dtype}});
 }
 
 }  // namespace relay::op

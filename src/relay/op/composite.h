@@ -10,7 +10,7 @@ namespace relay::op {
 
 // The tensor expressions of `body`, calls of operators over `inputs`, typed variables; `tensors` are the tensors of the
 // inputs, those of tuples flattened.
-te::Tensors written_out(const ir::Expr& body, const ir::Exprs& inputs, const te::Tensors& tensors);
+te::Tensors expanded(const ir::Expr& body, const ir::Exprs& inputs, const te::Tensors& tensors);
 
 // `is_tuple`: the operator has one input, which is a tuple.
 template <class A, class Definition>
@@ -25,7 +25,7 @@ std::function<te::Tensors(const A&, const te::Tensors&, const Type&)> by_definit
       inputs.push_back(ir::var("input", type));
       inputs.back()->type = type;
     }
-    return written_out(definition(a, inputs), inputs, in);
+    return expanded(definition(a, inputs), inputs, in);
   };
 }
 

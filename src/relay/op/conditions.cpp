@@ -176,8 +176,8 @@ void Conditions::add(const Condition& condition) {
   if (c.kind == Kind::AtLeast) return add_bound(c, scalar::simplify(c.a - c.b), 0);
   if (c.kind == Kind::Equal) {
     // h == h / 2 * 2 is h % 2 == 0.
-    for (bool turned : {false, true}) {
-      const Dim &whole = turned ? c.b : c.a, &part = turned ? c.a : c.b;
+    for (bool swapped : {false, true}) {
+      const Dim &whole = swapped ? c.b : c.a, &part = swapped ? c.a : c.b;
       const Dim* factors = binary(part, BinaryOp::Mul);
       if (!factors || !scalar::is_int(factors[1]) || factors[1]->ivalue < 2) continue;
       if (scalar::prove_equal(floordiv(whole, Dim(factors[1])), factors[0]) != true) continue;

@@ -77,7 +77,7 @@ Value places(const Value& data, int64_t axis) {
   return call("cumsum", {ones}, {{"exclusive", true}});
 }
 
-Value numbers(const Value& data) {
+Value element_numbers(const Value& data) {
   const Value ones = call("cast", {call("ones_like", {data})}, {{"dtype", DType::int64()}});
   return shaped_as(call("cumsum", {ones}), data);
 }

@@ -56,9 +56,10 @@ Value extent(const Value& data, int64_t axis);
 // The indices 0, 1, .. along an axis of `data`, typed, int64.
 Value places(const Value& data, int64_t axis);
 // The numbers of the elements of `data`, typed, from 1 in row-major order: int64, in data's shape.
-Value numbers(const Value& data);
+Value element_numbers(const Value& data);
 // The gradient of `data`, typed, through an operator that copies its elements. `sources`, of the shape of `gradient`,
-// holds the number of the element of data that was copied, or 0 if none: the same copying applied to numbers(data).
+// holds the number of the element of data that was copied, or 0 if none: the same copying applied to
+// element_numbers(data).
 Value scattered(Value gradient, Value sources, const Value& data);
 // The product of a matrix with a tensor of `rank` along one axis: out[.., i, ..] = sum(j) matrix[i, j] * tensor[.., j,
 // ..].

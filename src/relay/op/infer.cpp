@@ -27,14 +27,14 @@ Diagnostic refused(const std::string& what, DType dtype, std::string help) {
 }  // namespace
 
 Result<Type> infer(const OpDef& def, const Attrs& attrs, const Types& inputs) {
-  if (!def.stores)
+  if (!def.accepts_storage_types)
     for (size_t i = 0; i < inputs.size(); ++i)
       if (const ir::TensorType* t = stored_in(inputs[i]))
         return refused(
             i < def.inputs.size() ? def.inputs[i].name : format("input {}", i), t->dtype,
             format("convert it first: cast(.., dtype=\"{}\")", is_storage_integer(t->dtype) ? "int8" : "float32"));
   RELAY_ASSIGN(Type type, def.infer(attrs, inputs));
-  if (const ir::TensorType* t = def.stores ? nullptr : stored_in(type))
+  if (const ir::TensorType* t = def.accepts_storage_types ? nullptr : stored_in(type))
     return refused("the result", t->dtype,
                    format("let it be numbers, and convert them: cast(.., dtype=\"{}\")", t->dtype.str()));
   return type;

@@ -57,7 +57,7 @@ struct CheckedIndices {
   ir::Dims extents;           // one for all, or one for each slice along the first dimension of the indices
   std::vector<int64_t> axes;  // of the data, one per extent; -1: all axes, flattened; or no_axis
   // The values to check, computed from all these tensors; if null, the input itself. Reads nothing outside of them.
-  std::function<te::Tensor(const te::Tensors&)> of = {};
+  std::function<te::Tensor(const te::Tensors&)> values = {};
   // The message for no_axis: a name that replaces the input's, or a message and a help, one line each.
   std::string words = {};
 };
@@ -104,11 +104,11 @@ struct OpDef {
   std::function<ir::Exprs(const Attrs&, const Adjoint&)> gradient;
   // An equivalent expression of other operators, which is differentiated instead. The inputs are typed.
   std::function<ir::Expr(const Attrs&, const ir::Exprs& inputs)> definition;
-  bool by_executor = false;        // no kernel: the executors implement it
-  bool composite = false;          // compiled as its definition: the pass expand_composites substitutes it
-  bool stores = false;             // accepts and returns elements of storage types, which other operators refuse
-  bool ours = false;               // the original Relay had no operator of this meaning
-  const OpDef* part_of = nullptr;  // derived from that operator's `shape`; such operators are not in any list
+  bool by_executor = false;            // no kernel: the executors implement it
+  bool composite = false;              // compiled as its definition: the pass expand_composites substitutes it
+  bool accepts_storage_types = false;  // accepts and returns elements of storage types, which other operators refuse
+  bool is_extension = false;           // the original Relay had no operator of this meaning
+  const OpDef* part_of = nullptr;      // derived from that operator's `shape`; such operators are not in any list
   // A Python expression for the expected value. The inputs (torch tensors, floats as float64; a tuple is a list) and
   // attributes are variables of their names; np, scipy, torch, F = torch.nn.functional and the helpers of
   // test/python/support/oracle.py are available: "torch.relu(data)".
@@ -133,8 +133,8 @@ struct OpSpec {
   std::function<ir::Expr(const A&, const ir::Exprs&)> definition = {};
   bool by_executor = false;
   bool composite = false;
-  bool stores = false;
-  bool ours = false;
+  bool accepts_storage_types = false;
+  bool is_extension = false;
   std::string oracle;
   std::vector<Example> examples;
   std::vector<Reject> rejects = {};
@@ -179,8 +179,8 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
       std::move(definition),
       s.by_executor,
       s.composite,
-      s.stores,
-      s.ours,
+      s.accepts_storage_types,
+      s.is_extension,
       nullptr,
       std::move(s.oracle),
       std::move(s.examples),

@@ -169,12 +169,12 @@ extern "C" {
 uint32_t relay_c_version(void) { return RELAY_C_VERSION; }
 const char* relay_last_error(void) { return last_error.c_str(); }
 
-relay_status relay_model_load(const char* path, const relay_load_options* given, relay_model** model) {
+relay_status relay_model_load(const char* path, const relay_load_options* supplied, relay_model** model) {
   return guarded([&] {
     if (path == nullptr || model == nullptr) return null_pointer();
     *model = nullptr;
     ExecutableOptions options;
-    if (given && given->struct_bytes >= sizeof(relay_load_options)) options.threads = given->threads;
+    if (supplied && supplied->struct_bytes >= sizeof(relay_load_options)) options.threads = supplied->threads;
     Result<std::shared_ptr<Executable>> loaded = load_executable(path, options);
     if (!loaded) return fail(loaded.errors());
     *model = new relay_model{*loaded, to_c((*loaded)->inputs()), to_c((*loaded)->outputs())};
@@ -245,7 +245,7 @@ relay_status relay_value_from_tensor(const relay_tensor* tensor, void (*release)
     if (release == nullptr) {
       Tensor copy = Tensor::empty(view.shape(), view.dtype());
       if (view.bytes() > 0) std::memcpy(copy.mutable_data(), view.data(), view.bytes());
-      *value = to_c(Value::given(copy));
+      *value = to_c(Value::donated(copy));
       return RELAY_OK;
     }
     // Armed only after the value is made: on failure the caller keeps ownership of the memory.
@@ -265,19 +265,19 @@ relay_status relay_value_from_tensor(const relay_tensor* tensor, void (*release)
   });
 }
 
-relay_status relay_value_tuple(relay_value* const* given, size_t count, relay_value** value) {
+relay_status relay_value_tuple(relay_value* const* supplied, size_t count, relay_value** value) {
   return guarded([&] {
     std::vector<Value> fields;
-    if (value == nullptr || !from_c(given, count, fields)) return null_pointer();
+    if (value == nullptr || !from_c(supplied, count, fields)) return null_pointer();
     return give(Value::tuple(std::move(fields)), value);
   });
 }
 
 relay_status relay_value_data(const relay_model* model, const char* type, const char* constructor,
-                              relay_value* const* given, size_t count, relay_value** value) {
+                              relay_value* const* supplied, size_t count, relay_value** value) {
   return guarded([&] {
     std::vector<Value> fields;
-    if (!model || !type || !constructor || !value || !from_c(given, count, fields)) return null_pointer();
+    if (!model || !type || !constructor || !value || !from_c(supplied, count, fields)) return null_pointer();
     Result<TypeId> id = model->executable->type(type);
     if (!id) return fail(id.errors());
     return give(Value::data(*id, constructor, std::move(fields)), value);
@@ -350,10 +350,10 @@ const char* relay_model_output_type(const relay_model* model, size_t index) {
   return type_of(model ? &model->outputs : nullptr, index);
 }
 
-relay_status relay_model_call(relay_model* model, relay_value* const* given, size_t count, relay_value** result) {
+relay_status relay_model_call(relay_model* model, relay_value* const* supplied, size_t count, relay_value** result) {
   return guarded([&] {
     std::vector<Value> args;
-    if (model == nullptr || result == nullptr || !from_c(given, count, args)) return null_pointer();
+    if (model == nullptr || result == nullptr || !from_c(supplied, count, args)) return null_pointer();
     Report report;
     Result<Value> made = model->executable->call(args, {.report = &report});
     model->add(report);
@@ -361,14 +361,14 @@ relay_status relay_model_call(relay_model* model, relay_value* const* given, siz
   });
 }
 
-relay_status relay_model_call_owned(relay_model* model, relay_value** given, size_t count, relay_value** result) {
+relay_status relay_model_call_owned(relay_model* model, relay_value** supplied, size_t count, relay_value** result) {
   return guarded([&] {
-    if (given == nullptr && count > 0) return null_pointer();
+    if (supplied == nullptr && count > 0) return null_pointer();
     std::vector<Value> args;
     bool whole = true;
     for (size_t i = 0; i < count; ++i) {
-      whole = whole && given[i] != nullptr;
-      args.push_back(Value::take(from_c(std::exchange(given[i], nullptr))));
+      whole = whole && supplied[i] != nullptr;
+      args.push_back(Value::take(from_c(std::exchange(supplied[i], nullptr))));
     }
     if (model == nullptr || result == nullptr || !whole) return null_pointer();
     Report report;
@@ -384,15 +384,19 @@ int64_t relay_model_input_of_output(const relay_model* model, size_t output) {
   return input ? static_cast<int64_t>(*input) : -1;
 }
 
-int relay_model_input_is_given(const relay_model* model, size_t input) {
+int relay_model_input_is_donated(const relay_model* model, size_t input) {
   return model != nullptr && model->executable->is_donated(input) ? 1 : 0;
 }
 
-relay_status relay_value_call(relay_model* model, const relay_value* function, relay_value* const* given, size_t count,
-                              relay_value** result) {
+int relay_model_input_is_given(const relay_model* model, size_t input) {
+  return relay_model_input_is_donated(model, input);
+}
+
+relay_status relay_value_call(relay_model* model, const relay_value* function, relay_value* const* supplied,
+                              size_t count, relay_value** result) {
   return guarded([&] {
     std::vector<Value> args;
-    if (!model || !function || !result || !from_c(given, count, args)) return null_pointer();
+    if (!model || !function || !result || !from_c(supplied, count, args)) return null_pointer();
     Report report;
     Result<Value> made = model->executable->call_closure(Value::share(from_c(function)), args, {.report = &report});
     model->add(report);

@@ -59,8 +59,8 @@ Executable::Executable(LinkedProgram linked, ExecutableOptions options, Executor
   for (size_t i = 0; p.is_graph() && i < outputs_.size(); ++i)
     if (const std::optional<InPlace>& in = p.graph().arrays[p.graph().outputs[i]].in_place) input_of_[i] = in->input;
   for (const Donation& d : p.donations) {
-    given_.resize(inputs_.size());
-    given_[d.input] = true;
+    donated_.resize(inputs_.size());
+    donated_[d.input] = true;
     if (d.result) input_of_[*d.result] = d.input;
   }
 }
@@ -139,20 +139,20 @@ static bool overlap(const Tensor& a, const Tensor& b) {
   return a.bytes() > 0 && b.bytes() > 0 && p < q + b.bytes() && q < p + a.bytes();
 }
 
-Status Executable::check_output(size_t index, const Tensor& given, const Shape& shape,
+Status Executable::check_output(size_t index, const Tensor& supplied, const Shape& shape,
                                 std::span<const Tensor> inputs) const {
-  if (given.dtype() != outputs_[index].dtype || given.shape() != shape)
+  if (supplied.dtype() != outputs_[index].dtype || supplied.shape() != shape)
     return Diagnostic{
         DiagnosticKind::wrong_input,
         format("the array given for output `{}` is {}[{}], but it must be {}[{}]", outputs_[index].name,
-               given.dtype().str(), join(given.shape(), ", "), outputs_[index].dtype.str(), join(shape, ", ")),
+               supplied.dtype().str(), join(supplied.shape(), ", "), outputs_[index].dtype.str(), join(shape, ", ")),
         {},
         {},
         {},
         "give an array of this type and shape, or none: then one is made"};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool takes = runs_as_graph() && input_of_[index] == i && given.data() == inputs[i].data();
-    if (overlap(given, inputs[i]) && !takes)
+    const bool takes = runs_as_graph() && input_of_[index] == i && supplied.data() == inputs[i].data();
+    if (overlap(supplied, inputs[i]) && !takes)
       return Diagnostic{
           DiagnosticKind::wrong_input,
           format("the array given for output `{}` overlaps input `{}`", outputs_[index].name, inputs_[i].name),
@@ -171,9 +171,9 @@ Status Executable::check_donations(std::span<const Tensor> inputs, std::span<con
     const auto takes = [&](size_t o) {
       return outputs[o] && outputs[o].data() == inputs[i].data() && input_of_[o] == i;
     };
-    bool given = is_donated(i);
-    for (size_t o = 0; o < outputs.size() && !given; ++o) given = takes(o);
-    for (size_t j = 0; given && j < inputs.size(); ++j)
+    bool donated = is_donated(i);
+    for (size_t o = 0; o < outputs.size() && !donated; ++o) donated = takes(o);
+    for (size_t j = 0; donated && j < inputs.size(); ++j)
       if (j != i && overlap(inputs[i], inputs[j]))
         return Diagnostic{
             DiagnosticKind::wrong_input,
@@ -195,10 +195,10 @@ Status Executable::check_donations(std::span<const Tensor> inputs, std::span<con
   return ok();
 }
 
-Status Executable::put_back(std::span<const Tensor> given, std::span<Tensor> outputs) const {
+Status Executable::copy_back(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
   for (const Donation& d : linked_.program->donations) {
-    if (!d.result || outputs[*d.result].data() == given[d.input].data()) continue;
-    const Tensor& input = given[d.input];
+    if (!d.result || outputs[*d.result].data() == inputs[d.input].data()) continue;
+    const Tensor& input = inputs[d.input];
     Tensor& output = outputs[*d.result];
     if (input.shape() != output.shape() || input.dtype() != output.dtype())
       return Diagnostic{DiagnosticKind::wrong_input,
@@ -332,9 +332,9 @@ static Tensor naturally_aligned(const Tensor& t) {
   return copy;
 }
 
-Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
+Status Executable::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(check_threads(options.threads));
-  RELAY_RETURN_IF_ERROR(check_inputs(given));
+  RELAY_RETURN_IF_ERROR(check_inputs(inputs));
   if (outputs.size() != outputs_.size())
     return Diagnostic{DiagnosticKind::wrong_input,
                       format("the model has {}, but {} given", plural(outputs_.size(), "output", "outputs"),
@@ -352,9 +352,9 @@ Status Executable::run_into(std::span<const Tensor> given, std::span<Tensor> out
                           {},
                           {},
                           "give each output an array with memory of its own"};
-  RELAY_RETURN_IF_ERROR(check_donations(given, outputs));
-  RELAY_RETURN_IF_ERROR(runs_as_graph() ? run_graph(given, outputs, options) : run_values(given, outputs, options));
-  return put_back(given, outputs);
+  RELAY_RETURN_IF_ERROR(check_donations(inputs, outputs));
+  RELAY_RETURN_IF_ERROR(runs_as_graph() ? run_graph(inputs, outputs, options) : run_values(inputs, outputs, options));
+  return copy_back(inputs, outputs);
 }
 
 // Fills in results that no kernel wrote, with copies: an input belongs to the caller, who may write it, and so does
@@ -384,13 +384,13 @@ void Executable::give_unwritten(const Plan& plan, std::span<const Tensor> inputs
 }
 
 // The place of each output that kernels write: the supplied array, the storage of a donated input, or new memory.
-Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs,
+Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
                                  Graph& graph) {
   const Segment& f = linked_.program->graph();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Array& a = f.arrays[f.outputs[i]];
     graph.output_data.push_back(nullptr);
-    if (outputs[i]) RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], plan.shapes[f.outputs[i]], given));
+    if (outputs[i]) RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], plan.shapes[f.outputs[i]], inputs));
     if (a.kind != Array::Kind::Output) continue;
     bool repeated = false;
     for (size_t j = 0; j < i; ++j) repeated |= f.outputs[j] == f.outputs[i];
@@ -409,10 +409,10 @@ Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> given
   return ok();
 }
 
-Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
+Status Executable::run_graph(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options) {
   Clock::time_point start = Clock::now();
   bool planned = false;
-  RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(given, planned));
+  RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(inputs, planned));
   const Plan& plan = prepared->plan;
   std::unique_ptr<Graph> graph;
   {
@@ -423,11 +423,11 @@ Status Executable::run_graph(std::span<const Tensor> given, std::span<Tensor> ou
     }
   }
   if (!graph) graph = std::make_unique<Graph>(linked_, plan);
-  for (const Tensor& t : given) {
+  for (const Tensor& t : inputs) {
     graph->inputs.push_back(naturally_aligned(t));
     graph->input_data.push_back(const_cast<void*>(graph->inputs.back().data()));
   }
-  RELAY_RETURN_IF_ERROR(place_outputs(plan, given, outputs, *graph));
+  RELAY_RETURN_IF_ERROR(place_outputs(plan, inputs, outputs, *graph));
 
   RELAY_ASSIGN(Arena arena, take_arena(plan.arena_bytes));
   Status status = ok();

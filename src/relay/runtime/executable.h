@@ -82,7 +82,7 @@ class Executable {
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
   // True if each run donates this input (Program::donations).
-  bool is_donated(size_t input) const { return given_.size() > input && given_[input]; }
+  bool is_donated(size_t input) const { return donated_.size() > input && donated_[input]; }
   // For a graph, the input whose storage this output uses after each run, or may use if that input is donated.
   std::optional<size_t> input_of(size_t output) const { return input_of_[output]; }
   Executor executor() const { return executor_; }
@@ -104,13 +104,13 @@ class Executable {
   }
   Status check_tensor(size_t number, DType dtype) const;
   Status check_inputs(std::span<const Tensor> inputs) const;
-  Status check_output(size_t index, const Tensor& given, const Shape& shape, std::span<const Tensor> inputs) const;
+  Status check_output(size_t index, const Tensor& supplied, const Shape& shape, std::span<const Tensor> inputs) const;
   Status check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
-  Status place_outputs(const Plan& plan, std::span<const Tensor> given, std::span<Tensor> outputs, Graph& graph);
+  Status place_outputs(const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs, Graph& graph);
   void give_unwritten(const Plan& plan, std::span<const Tensor> inputs, std::span<void* const> written,
                       std::span<Tensor> outputs) const;
   // Copies results that must be in an input's storage but were computed elsewhere.
-  Status put_back(std::span<const Tensor> given, std::span<Tensor> outputs) const;
+  Status copy_back(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   Result<Arena> take_arena(int64_t bytes);
   Result<std::shared_ptr<Prepared>> prepare(std::span<const Tensor> inputs, bool& planned);
   Status run_graph(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
@@ -124,7 +124,7 @@ class Executable {
   ExecutableOptions options_;
   Executor executor_;
   std::vector<PortInfo> inputs_, fields_, outputs_;  // fields_: of the signature
-  std::vector<bool> given_;                          // by input; empty if none
+  std::vector<bool> donated_;                        // by input; empty if none
   std::vector<std::optional<size_t>> input_of_;      // by output
   std::mutex mutex_;                                 // guards the following
   std::list<std::shared_ptr<Prepared>> prepared_;    // most recently used first

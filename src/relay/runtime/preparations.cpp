@@ -163,11 +163,11 @@ class Preparer {
 
 }  // namespace
 
-Result<std::shared_ptr<const Program>> with_constants(std::shared_ptr<const Program> given,
+Result<std::shared_ptr<const Program>> with_constants(std::shared_ptr<const Program> program,
                                                       const KernelLibrary* library) {
   auto ready = [](const Tensor& t) { return !is_prepared(t) && reinterpret_cast<uintptr_t>(t.data()) % 64 == 0; };
-  if (std::all_of(given->constants.begin(), given->constants.end(), ready)) return given;
-  std::shared_ptr<Program> made = std::make_shared<Program>(*given);
+  if (std::all_of(program->constants.begin(), program->constants.end(), ready)) return program;
+  std::shared_ptr<Program> made = std::make_shared<Program>(*program);
   std::vector<KernelFn> kernels;
   for (const Preparation& p : made->preparations) {
     KernelFn kernel = library ? library->find(made->kernels[p.kernel].name) : nullptr;

@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define RELAY_C_VERSION 5
+#define RELAY_C_VERSION 6
 #if defined(__GNUC__)
 #define RELAY_C_API __attribute__((visibility("default")))
 #else
@@ -187,13 +187,17 @@ RELAY_C_API relay_status relay_model_batching(const relay_model* model, int64_t*
  *     outputs[1].data = inputs[2].data, with the same shape and dtype
  * The input must not overlap another one; if the run fails, its contents are lost. */
 RELAY_C_API int64_t relay_model_input_of_output(const relay_model* model, size_t output);
-/* Returns 1 if the model was compiled so that every run donates this input, else 0. A donated input's memory is
- * overwritten. */
+/* Deprecated: relay_model_input_is_donated. */
 RELAY_C_API int relay_model_input_is_given(const relay_model* model, size_t input);
 /* Like relay_model_call, but takes ownership of the values, even on failure, and sets them to null. If possible, a
  * result uses the memory of a value that nothing else refers to. */
 RELAY_C_API relay_status relay_model_call_owned(relay_model* model, relay_value** args, size_t count,
                                                 relay_value** result);
+
+/* --- version 6 --- */
+/* Returns 1 if the model was compiled so that every run donates this input, else 0. A donated input's memory is
+ * overwritten. */
+RELAY_C_API int relay_model_input_is_donated(const relay_model* model, size_t input);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@ std::string text_of_shape_input(DType dtype, std::span<const int64_t> shape) {
 }
 
 std::string text_of_shape_input(const Tensor& t) {
-  if (t.rank() > 1 || t.elements() > most_elements_told) return text_of_shape_input(t.dtype(), t.shape());
+  if (t.rank() > 1 || t.elements() > max_listed_elements) return text_of_shape_input(t.dtype(), t.shape());
   std::vector<std::string> values;
   for (int64_t i = 0; i < t.elements(); ++i)
     values.push_back(t.dtype().is_float() ? format("{}", t.at(i)) : format("{}", t.int_at(i)));
@@ -28,7 +28,7 @@ Diagnostic no_shape(std::span<const int64_t> sizes, const ShapeUse& use) {
   const std::string who = use.op.empty() ? "" : use.op + ": ";
   Diagnostic d{DiagnosticKind::wrong_input, "", use.where};
   for (const ShapeUse::Input& in : use.inputs)
-    d.notes.push_back(format("`{}` is {}, of what must be: {}", in.name, in.given, in.wanted));
+    d.notes.push_back(format("`{}` is {}, of what must be: {}", in.name, in.actual, in.requirement));
   if (!negative) {
     d.kind = DiagnosticKind::limit_exceeded;
     d.message = format("{}a shape that is computed while the program runs is too large: ({})", who, join(sizes, ", "));

@@ -14,8 +14,8 @@ namespace relay {
 struct ShapeUse {
   struct Input {
     std::string name;
-    std::string wanted;  // the requirement: "one integer, at most the extent of the axis"
-    std::string given;   // "9"
+    std::string requirement;  // the requirement: "one integer, at most the extent of the axis"
+    std::string actual;       // "9"
   };
   std::string op;  // "dyn.topk"; empty if unknown
   Span where{};
@@ -23,7 +23,7 @@ struct ShapeUse {
 };
 
 // Describes an input for ShapeUse: its elements if there are at most this many, otherwise its type and shape.
-inline constexpr int64_t most_elements_told = 16;
+inline constexpr int64_t max_listed_elements = 16;
 std::string text_of_shape_input(const Tensor& t);
 // The same for an input whose elements are not available.
 std::string text_of_shape_input(DType dtype, std::span<const int64_t> shape);

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "relay/base/beside.h"
+#include "relay/base/adjacent_file.h"
 #include "relay/base/output_file.h"
 #include "relay/tensor/safetensors.h"
 #include "relay/text/text.h"
@@ -29,16 +29,16 @@ Result<ir::Module> load(const std::string& path, std::vector<std::string>* weigh
     auto [it, added] = files.try_emplace(file);
     if (added) {
       std::string why;
-      const std::optional<std::string> beside = path_beside(path, file, &why);
-      if (!beside) {
+      const std::optional<std::string> adjacent = adjacent_path(path, file, &why);
+      if (!adjacent) {
         Diagnostic d =
             file_error(DiagnosticKind::file_not_found, format("{} keeps weights in '{}', {}", path, file, why));
         d.help = "weights must be named by a relative path to a file in the program's own folder";
         file_errors.push_back(std::move(d));
         return {};
       }
-      if (weights) weights->push_back(*beside);
-      Result<NamedTensors> read = read_safetensors(*beside);
+      if (weights) weights->push_back(*adjacent);
+      Result<NamedTensors> read = read_safetensors(*adjacent);
       if (read) {
         for (auto& [key, t] : *read) it->second.emplace(key, std::move(t));
       } else {
@@ -55,11 +55,11 @@ Result<ir::Module> load(const std::string& path, std::vector<std::string>* weigh
 
 Status save(const ir::Module& module, const std::string& path, bool inline_weights) {
   NamedTensors weights;
-  std::filesystem::path beside = std::filesystem::path(path).replace_extension(".safetensors");
+  std::filesystem::path adjacent = std::filesystem::path(path).replace_extension(".safetensors");
   PrintOptions options;
-  if (!inline_weights) options.weights = &weights, options.weights_file = beside.filename().string();
+  if (!inline_weights) options.weights = &weights, options.weights_file = adjacent.filename().string();
   std::string text = str(module, options);
-  if (!weights.empty()) RELAY_RETURN_IF_ERROR(write_safetensors(beside.string(), weights));
+  if (!weights.empty()) RELAY_RETURN_IF_ERROR(write_safetensors(adjacent.string(), weights));
   return write_file(path, text);
 }
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <chrono>
 
-#include "relay/transform/given_types.h"
+#include "relay/transform/saved_types.h"
 #include "relay/transform/well_formed.h"
 #include "relay/typing/typing.h"
 
@@ -54,8 +54,8 @@ static const OptionInfo* find_option(std::string_view name) {
 static const ir::AttrValue& value_of(const PassContext& context, std::string_view name) {
   const OptionInfo* option = find_option(name);
   RELAY_CHECK(option, "options.def has no {}", name);
-  std::map<std::string, ir::AttrValue>::const_iterator given = context.options.find(option->name);
-  return given == context.options.end() ? option->otherwise : given->second;
+  std::map<std::string, ir::AttrValue>::const_iterator found = context.options.find(option->name);
+  return found == context.options.end() ? option->otherwise : found->second;
 }
 
 int64_t PassContext::count(std::string_view name) const {
@@ -203,10 +203,10 @@ static Result<ir::Module> run_in_turn(ir::Module current, const std::vector<Pass
 Result<ir::Module> run_these(const ir::Module& module, const std::vector<PassInfo>& passes, PassContext& context) {
   if (Diagnostics errors = well_formed(module); !errors.empty()) return errors;
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
-  GivenTypes given(module);
+  SavedTypes saved(module);
   RELAY_ASSIGN(ir::Module result, run_in_turn(std::move(typed), passes, context));
   // Nodes that both modules have keep the caller's types.
-  if (given.restore()) return typing::infer(without_types(result));
+  if (saved.restore()) return typing::infer(without_types(result));
   return result;
 }
 

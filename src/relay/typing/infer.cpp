@@ -50,7 +50,7 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
                          std::vector<Label> labels, bool advise) {
   std::string conflict = unifier_.conflict();
   if (unifier_.too_large()) {
-    if (std::exchange(told_too_large_, true)) return;
+    if (std::exchange(reported_too_large_, true)) return;
     report(DiagnosticKind::nesting_too_deep, format("the type of {} is too large", what), span,
            format("types may be nested {} levels deep", Unifier::depth_limit));
     return;
@@ -63,26 +63,26 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
     return;
   }
   text::Names names;  // shared by both texts, so that two variables of one name get different names
-  Type wanted = unifier_.deep(expected), given = unifier_.deep(found);
-  std::string first = names.type(given), second = names.type(wanted);
+  Type wanted = unifier_.deep(expected), actual = unifier_.deep(found);
+  std::string first = names.type(actual), second = names.type(wanted);
   std::vector<std::string> notes;
   std::string whole = format("{} is not {}", first, second);
   if (!conflict.empty() && conflict != whole) notes.push_back(conflict);
   std::string help;
-  const TensorType *a = as<TensorType>(wanted), *b = as<TensorType>(given);
+  const TensorType *a = as<TensorType>(wanted), *b = as<TensorType>(actual);
   if (!advise) {
     help = "change one of the two";
   } else if (conflict.find("proven") != std::string::npos) {
     help = "give sizes that are always equal one name, or write ? where any size will do";
-  } else if (as<FuncType>(given) && !as<FuncType>(wanted)) {
+  } else if (as<FuncType>(actual) && !as<FuncType>(wanted)) {
     help = "it is a function: call it";
   } else if (as<RefType>(wanted)) {
     help = "ref(...) makes a reference";
-  } else if (as<RefType>(given)) {
+  } else if (as<RefType>(actual)) {
     help = "ref_read(...) gives what a reference holds";
-  } else if (as<TypeVar>(wanted) || as<TypeVar>(given)) {
+  } else if (as<TypeVar>(wanted) || as<TypeVar>(actual)) {
     help = "a type variable stands for any type: it is equal only to itself";
-  } else if (const TupleType* tuple = as<TupleType>(given); tuple && a && !tuple->fields.empty()) {
+  } else if (const TupleType* tuple = as<TupleType>(actual); tuple && a && !tuple->fields.empty()) {
     help = "take a field of the tuple: .0";
   } else if (as<TupleType>(wanted) && b) {
     help = "a tuple is written (a, b), of one field (a,)";
@@ -105,8 +105,8 @@ void Inference::check_promise(const std::string& what, const Type& promised, con
   Type known = unifier_.deep(both), wanted = unifier_.deep(promised);
   if (!known || !wanted || !unifier_.loses_size(wanted, known)) return;
   text::Names names;
-  std::string given = names.type(known);
-  report(DiagnosticKind::type_mismatch, format("{} has type {}, but {} is promised", what, given, names.type(wanted)),
+  std::string actual = names.type(known);
+  report(DiagnosticKind::type_mismatch, format("{} has type {}, but {} is promised", what, actual, names.type(wanted)),
          span,
          "write ? in the annotation; a function checks the sizes of its arguments: pass it to one whose parameter has "
          "this type",
@@ -177,9 +177,9 @@ void Inference::check_annotation(const Type& type, const Span& span) {
 
 // A type composed from parts, unless that makes it too large.
 Type Inference::checked_size(Type type, const Span& span) {
-  if (told_too_large_ && concerns_error(type)) return unifier_.error_type();  // so that consequences stay small
+  if (reported_too_large_ && concerns_error(type)) return unifier_.error_type();  // so that consequences stay small
   if (unifier_.deep(type)) return type;
-  if (!std::exchange(told_too_large_, true))  // types composed from it are large too
+  if (!std::exchange(reported_too_large_, true))  // types composed from it are large too
     report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", span,
            format("types may be nested {} levels deep", Unifier::depth_limit));
   return unifier_.error_type();

@@ -105,7 +105,7 @@ class Inference {
   std::unordered_map<const ir::ExprNode*, Type> signatures_;
   std::unordered_map<const ir::ExprNode*, Type> results_;  // of if and match, while their branches are walked
   std::unordered_set<const ir::ExprNode*> cleared_;
-  bool told_too_large_ = false;
+  bool reported_too_large_ = false;
   struct Pending {
     const ir::ExprNode* e;  // a call of an operator, or a projection
     Type result;

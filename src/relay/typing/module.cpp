@@ -130,7 +130,7 @@ bool Inference::finish() {
     if (!e->type) continue;  // cleared and not reached since
     Type known = unifier_.close(e->type);
     if (!known) {
-      if (!std::exchange(told_too_large_, true))
+      if (!std::exchange(reported_too_large_, true))
         report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", e->span,
                format("types may be nested {} levels deep", Unifier::depth_limit));
       break;
@@ -231,23 +231,23 @@ static std::optional<Module> without_found_types(const Module& module) {
 
 static Result<Module> inferred(const Module& module, Diagnostics* warnings) {
   Module out = module;
-  Diagnostics told;
-  for (bool again = true; again;) {
+  Diagnostics reported;
+  for (bool repeat = true; repeat;) {
     Inference inference(&out);
     inference.infer_globals();
     if (!inference.finish()) return inference.messages();
     Diagnostics messages = inference.messages();
     std::unordered_set<const Function*> functions;
     for (const Inference::Agreement& a : inference.agreements())
-      if (functions.insert(a.function).second) told.push_back(a.warning);
-    again = !functions.empty();
-    if (again) {
+      if (functions.insert(a.function).second) reported.push_back(a.warning);
+    repeat = !functions.empty();
+    if (repeat) {
       RELAY_ASSIGN(out, agreed(out, inference.agreements()));
     } else {
-      told.insert(told.end(), messages.begin(), messages.end());
+      reported.insert(reported.end(), messages.begin(), messages.end());
     }
   }
-  if (warnings) *warnings = std::move(told);
+  if (warnings) *warnings = std::move(reported);
   for (auto& [name, f] : out.functions) f = annotated(f);
   return out;
 }
@@ -257,8 +257,8 @@ Result<Module> infer(const Module& module, Diagnostics* warnings) {
   if (out) return out;
   const std::optional<Module> fresh = without_found_types(module);
   if (!fresh) return out;
-  Result<Module> again = inferred(*fresh, warnings);
-  return again ? again : out;
+  Result<Module> retry = inferred(*fresh, warnings);
+  return retry ? retry : out;
 }
 
 Result<Type> infer_expr(const Expr& expr, const Module* module) {

@@ -194,9 +194,9 @@ bool Unifier::loses_size(const Type& wanted, const Type& known) {
 }
 
 Type Unifier::join(const Type& a, const Type& b) {
-  either_way_ = true;
+  symmetric_ = true;
   Type result = unify(a, b);
-  either_way_ = false;
+  symmetric_ = false;
   return result;
 }
 
@@ -333,7 +333,7 @@ Type Unifier::unify_functions(const Type& a, const Type& b, Budget& budget) {
     for (const Type& arg : y->args) args.push_back(substitute(arg, {}, renamed));
     instance = func_type(std::move(args), substitute(y->result, {}, renamed));
   } else if (x->type_vars.size() > y->type_vars.size()) {
-    if (!either_way_) return fail("a function of fixed types is not a generic function");
+    if (!symmetric_) return fail("a function of fixed types is not a generic function");
     return unify_functions(b, a, budget);
   }
   instance = instantiate(instance, false);

@@ -91,7 +91,7 @@ class Unifier {
   std::unordered_map<const scalar::Node*, int> fixed_count_;
   std::string conflict_;
   bool too_large_ = false;
-  bool either_way_ = false;  // during join()
+  bool symmetric_ = false;  // during join()
 };
 
 // The shape variables of a type, each once in order of first use. `inside_functions`: include those in function types.

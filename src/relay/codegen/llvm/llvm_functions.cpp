@@ -4,7 +4,7 @@
 //
 // Registers are SSA values. The possible contents of a register are known at every instruction (Contents), so registers
 // are only tested if necessary. A function owns its arguments; if an operation fails, it passes all objects that it
-// holds to give_up(), which is one call in a separate block, and returns null; its caller then does the same.
+// holds to unwind(), which is one call in a separate block, and returns null; its caller then does the same.
 //
 // Tail calls run in constant stack: one of the function itself is a jump to its beginning, all others are `musttail`
 // calls with the calling convention tailcc. Arguments are in machine registers, those beyond `in_registers` in the
@@ -78,7 +78,7 @@ std::map<uint32_t, Contents> find_contents(const Function& f) {
       const Instruction& in = f.code[at++];
       for (uint32_t i = 0; i < in.args.count; ++i)
         if (Operand o = f.operands[in.args.begin + i]; o.last) now[o.reg] = Nothing;
-      if (gives_value(in.op)) now[in.to] = AnObject;
+      if (has_result(in.op)) now[in.to] = AnObject;
       for (uint32_t i = 0; in.op == Op::RunSegment && i < in.list.count; ++i)
         now[f.lists[in.list.begin + i]] = AnObject;
       if (in.op == Op::Jump || in.op == Op::BranchIfFalse) reach(in.index);
@@ -186,7 +186,7 @@ class FunctionCode : ObjectCode {
     BasicBlock* full = block("full");
     b_.CreateCondBr(is_not_zero(more), good, full);
     b_.SetInsertPoint(full);
-    give_up({}, UINT32_MAX);  // the function was not entered
+    unwind({}, UINT32_MAX);  // the function was not entered
     b_.SetInsertPoint(good);
   }
 
@@ -246,20 +246,20 @@ class FunctionCode : ObjectCode {
   // --- failure ---
 
   // Ends the function, which holds the registers and `held`.
-  void give_up(const std::vector<Value*>& held, uint32_t function) {
+  void unwind(const std::vector<Value*>& held, uint32_t function) {
     std::vector<Value*> args = {run_, b_.getInt32(function), nullptr};
     args.insert(args.end(), held.begin(), held.end());
     for (uint32_t r = 0; r < f_.registers; ++r)
       if (contents_[r] != Nothing) args.push_back(read(r));
     args[2] = b_.getInt32(static_cast<uint32_t>(args.size()) - 3);
-    operation(offsetof(relay_operations, give_up), b_.getPtrTy(), args, true);
+    operation(offsetof(relay_operations, unwind), b_.getPtrTy(), args, true);
     b_.CreateRet(null());
   }
   void fail_unless(Value* condition, const std::vector<Value*>& held = {}) {
     BasicBlock* bad = expect(condition);
     BasicBlock* good = b_.GetInsertBlock();
     b_.SetInsertPoint(bad);
-    give_up(held, index_);
+    unwind(held, index_);
     b_.SetInsertPoint(good);
   }
   // Calls an operation that repeats the failing test, reports the error, and fails.
@@ -267,7 +267,7 @@ class FunctionCode : ObjectCode {
     BasicBlock* good = b_.GetInsertBlock();
     b_.SetInsertPoint(bad);
     operation(offset, result, args);
-    give_up({}, index_);
+    unwind({}, index_);
     b_.SetInsertPoint(good);
   }
 
@@ -484,7 +484,7 @@ class FunctionCode : ObjectCode {
       }
       case Op::Fail:
         operation(offsetof(relay_operations, fail), b_.getVoidTy(), {run_, b_.getInt32(index_), b_.getInt32(in.index)});
-        return give_up({}, index_);
+        return unwind({}, index_);
     }
   }
 

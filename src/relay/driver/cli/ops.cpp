@@ -33,8 +33,9 @@ static void print_properties(const op::OpDef& def) {
                       def.by_executor ? "the executors, without a kernel" : "kernels");
   if (def.shape) std::cout << "Sizes of the result may depend on values of the inputs\n";
   if (def.composite) std::cout << "Compiled as what it is in other operators\n";
-  if (def.stores) std::cout << "Moves or converts elements of storage types too (float8_e4m3fn, int4, ...)\n";
-  if (def.ours) std::cout << "New here: Relay had no such operator\n";
+  if (def.accepts_storage_types)
+    std::cout << "Moves or converts elements of storage types too (float8_e4m3fn, int4, ...)\n";
+  if (def.is_extension) std::cout << "New here: Relay had no such operator\n";
 }
 
 // Examples with the types that the relation finds, and the formula of the first.
@@ -75,7 +76,7 @@ static Status ops(const std::optional<std::string>& name) {
   size_t ours = 0;
   for (const op::OpDef* def : op::all()) {
     names.push_back(def->name);
-    ours += def->ours ? 1 : 0;
+    ours += def->is_extension ? 1 : 0;
     if (!name) std::cout << format("{:<38} {}\n", def->name, def->doc);
   }
   if (!name) {

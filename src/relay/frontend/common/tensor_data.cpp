@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "relay/base/beside.h"
+#include "relay/base/adjacent_file.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::frontend {
@@ -94,7 +94,7 @@ Result<Tensor> tensor_of(std::string_view name, std::span<const double> values, 
 
 Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(std::string_view name, std::string_view location) {
   std::string why;
-  const std::optional<std::string> resolved = path_beside(model_path_, location, &why);
+  const std::optional<std::string> resolved = adjacent_path(model_path_, location, &why);
   if (!resolved) {
     Diagnostic d = tensor_problem(DiagnosticKind::bad_model, name, format("keeps its data in '{}', {}", location, why));
     d.help = "external data must be named by a relative path to a file in the model's own folder";

@@ -119,8 +119,8 @@ class Translator {
         written.push_back(a);
     for (const op::CheckedIndices& checked : op::checks_of(def, call.attrs, types)) {
       CheckedTe made{{op::refusing(def, call.attrs, checked), call.span, checked.extents, checked.axes},
-                     checked.of ? checked.of(inputs) : inputs[checked.input]};
-      const bool is_written = !checked.of && inputs.size() == written.size();
+                     checked.values ? checked.values(inputs) : inputs[checked.input]};
+      const bool is_written = !checked.values && inputs.size() == written.size();
       if (const ir::Constant* c = is_written ? ir::as<ir::Constant>(written[checked.input]) : nullptr)
         made.value = c->value, made.indices = te::Tensor();
       group_.checks.push_back(std::move(made));

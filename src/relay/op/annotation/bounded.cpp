@@ -43,7 +43,7 @@ OpDef annotation_bounded() {
        .infer = infer,
        .compute = compute,
        .gradient = [](const BoundedAttrs&, const Adjoint& of) -> ir::Exprs { return {of.gradient}; },
-       .ours = true,
+       .is_extension = true,
        .oracle = "data",
        .examples = {{.inputs = {"(3, 5)"}, .attrs = "axis=0, least=2, most=8", .symbolic = {"(n, 5)"}, .ulps = 0},
                     {.inputs = {"(3, 5) int32"}, .attrs = "axis=-1", .ulps = 0}},

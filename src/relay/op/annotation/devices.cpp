@@ -91,7 +91,7 @@ OpDef vm_shape_of() {
                                  return ir::tensor_type({dim(rank(data))}, a.dtype);
                                },
                                .compute = shape_values,
-                               .stores = true,
+                               .accepts_storage_types = true,
                                .oracle = "torch.tensor(tensor.shape)",
                                .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, 3, m)"}, .ulps = 0}}},
                               "VmShapeOfAttrs");
@@ -121,7 +121,7 @@ OpDef vm_reshape_tensor() {
        .gradient = [](const ReshapeTensorAttrs&, const Adjoint& of) -> ir::Exprs {
          return {grad::shaped_as(of.gradient, of.inputs[0]), nullptr};
        },
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "data.reshape(newshape)",
        .examples = {{.inputs = {"(2, 6)", "(3,) int64"},
                      .attrs = "newshape=[3, 2, 2]",

@@ -32,7 +32,7 @@ OpDef identity(const char* name, const char* doc, const char* attrs_name, const 
                       return {elementwise("identity", in[0], [&](const Exprs& i) { return (*in[0])(i); })};
                     },
                     .gradient = [](const A&, const Adjoint& of) -> ir::Exprs { return {of.gradient}; },
-                    .stores = true,
+                    .accepts_storage_types = true,
                     .oracle = "data",
                     .examples = {{.inputs = {"(3, 5)"}, .attrs = attrs, .symbolic = {"(n, 5)"}, .ulps = 0},
                                  {.inputs = {"(4,) int32"}, .attrs = attrs, .low = -9, .high = 9, .ulps = 0}}},

@@ -42,7 +42,7 @@ OpDef shape_of() {
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "torch.tensor(data.shape)",
        .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, 3, m)"}, .ulps = 0},
                     {.inputs = {"(5,)"}, .attrs = "dtype=\"int64\"", .symbolic = {"(n,)"}, .ulps = 0}}},
@@ -57,7 +57,7 @@ OpDef ndarray_size() {
                                .fusion = Fusion::Injective,
                                .infer = infer_size,
                                .compute = compute_size,
-                               .stores = true,
+                               .accepts_storage_types = true,
                                .oracle = "torch.tensor(data.numel())",
                                .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, 3, m)"}, .ulps = 0}}},
                               "NdarraySizeAttrs");

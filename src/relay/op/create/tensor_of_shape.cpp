@@ -35,7 +35,7 @@ OpDef tensor_of_shape() {
                               },
                           .shape = [](const NoAttrs&, const te::Tensors& in) { return in[0]; },
                           .by_executor = true,
-                          .ours = true,
+                          .is_extension = true,
                           .oracle = "np.zeros([int(n) for n in shape], bool)",
                           .examples = {{.inputs = {"(2,) int64"}, .low = 0, .high = 4, .ulps = 0}},
                           .rejects = {{{"(2, 2) int64"}, "", "C1"}, {{"(2,)"}, "", "C1"}, {{"(n,) int64"}, "", "C2"}}});

@@ -136,8 +136,8 @@ ir::Expr definition(const CropAndResizeAttrs& a, const ir::Exprs& in) {
   Ints order;
   for (char letter : a.layout)
     if (letter != 'C') order.push_back(static_cast<int64_t>(std::string("NHW").find(letter)));
-  const ir::Expr turned = grad::call("transpose", {inside}, {{"axes", order}});
-  const ir::Expr all = grad::call("expand_dims", {turned}, {{"axis", channels}});
+  const ir::Expr transposed = grad::call("transpose", {inside}, {{"axes", order}});
+  const ir::Expr all = grad::call("expand_dims", {transposed}, {{"axis", channels}});
   return grad::call("where", {all, sampled, fraction(a.extrapolation_value)});
 }
 

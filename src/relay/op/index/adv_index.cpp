@@ -63,7 +63,7 @@ ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
     field->type = as<TupleType>(of.inputs[0]->type)->fields[k];
     return field;
   };
-  ir::Exprs picked{grad::numbers(input(0))}, gradients;
+  ir::Exprs picked{grad::element_numbers(input(0))}, gradients;
   for (size_t k = 1; k < tensors; ++k) picked.push_back(input(k));
   gradients.push_back(grad::scattered(of.gradient, grad::call("adv_index", {ir::tuple(picked)}), input(0)));
   for (size_t k = 1; k < tensors; ++k) gradients.push_back(grad::zeros_like(input(k)));

@@ -102,7 +102,7 @@ OpDef nonzero() {
                           .infer = infer_columns,
                           .compute = compute_columns,
                           .shape = shape_of_columns,
-                          .ours = true,
+                          .is_extension = true,
                           .oracle = "np.argwhere(np.asarray(data)).T",
                           .examples = {{.inputs = {"(7,) int32"}, .low = 0, .high = 1, .ulps = 0},
                                        {.inputs = {"(3, 4) int32"}, .low = -1, .high = 1, .ulps = 0},

@@ -76,7 +76,7 @@ te::Tensors compute(const CompressAttrs& a, const te::Tensors& in, const Type& o
 ir::Exprs gradient(const CompressAttrs& a, const Adjoint& of) {
   op::AttrValues attrs;
   if (a.axis) attrs.push_back({"axis", *a.axis});
-  const ir::Expr sources = grad::call("compress", {grad::numbers(of.inputs[0]), of.inputs[1]}, attrs);
+  const ir::Expr sources = grad::call("compress", {grad::element_numbers(of.inputs[0]), of.inputs[1]}, attrs);
   return {grad::scattered(of.gradient, sources, of.inputs[0]), nullptr};
 }
 
@@ -94,8 +94,8 @@ OpDef compress() {
        .compute = compute,
        .shape = shape,
        .gradient = gradient,
-       .stores = true,
-       .ours = true,
+       .accepts_storage_types = true,
+       .is_extension = true,
        .oracle = "np.compress(np.asarray(condition), np.asarray(data), axis)",
        .examples =
            {{.inputs = {"(3, 5)", "(5,) bool"}, .attrs = "axis=1", .ranges = {{-1, 1}, {0, 1}}, .ulps = 0},

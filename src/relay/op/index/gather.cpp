@@ -115,7 +115,7 @@ ir::Exprs gradient_nd(const GatherNDAttrs& a, const Adjoint& of) {
     const ir::Expr& data = of.inputs[0];
     AttrValues attrs = {{"batch_dims", a.batch_dims}};
     if (a.index_rank) attrs.push_back({"index_rank", *a.index_rank});
-    const ir::Expr sources = grad::call("gather_nd", {grad::numbers(data), of.inputs[1]}, attrs);
+    const ir::Expr sources = grad::call("gather_nd", {grad::element_numbers(data), of.inputs[1]}, attrs);
     return {grad::scattered(of.gradient, sources, data), nullptr};
   }
   return {grad::call("scatter_nd", {grad::zeros_like(of.inputs[0]), of.inputs[1], of.gradient}, {{"mode", "add"}}),
@@ -136,7 +136,7 @@ OpDef gather() {
        .compute = compute,
        .checked = checked,
        .gradient = gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "torch.gather(data, axis, torch.where(indices < 0, indices + data.shape[axis], indices).long())",
        .examples =
            {{.inputs = {"(3, 5)", "(3, 4) int64"},
@@ -165,7 +165,7 @@ OpDef gather_nd() {
        .compute = compute_nd,
        .checked = checked_nd,
        .gradient = gradient_nd,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "gather_nd(data, indices, batch_dims)",
        .examples =
            {{.inputs = {"(4, 5, 3)", "(2, 6) int64"}, .symbolic = {"(4, 5, w)", "(2, n) int64"}, .low = 0, .high = 3},

@@ -74,7 +74,7 @@ ir::Exprs gradient(const MatrixSetDiagAttrs& a, const Adjoint& of) {
                                 {"sub_diag_right_align", a.sub_diag_right_align}};
   const ir::Expr &input = of.inputs[0], &diagonal = of.inputs[1];
   const ir::Expr nowhere = grad::call("cast", {grad::zeros_like(input)}, {{"dtype", DType::int64()}});
-  const ir::Expr sources = grad::call("matrix_set_diag", {nowhere, grad::numbers(diagonal)}, attrs);
+  const ir::Expr sources = grad::call("matrix_set_diag", {nowhere, grad::element_numbers(diagonal)}, attrs);
   return {grad::call("matrix_set_diag", {of.gradient, grad::zeros_like(diagonal)}, attrs),
           grad::scattered(of.gradient, sources, diagonal)};
 }

@@ -224,7 +224,7 @@ ir::Expr one_where(const ir::Expr& condition, const ir::Expr& like) {
 // Replacement: gradients flow only to the last update of each element. The updates' numbers are scattered and gathered
 // too; the numbers that return are those of updates that lasted.
 ir::Exprs gradient_of_update(const Places& at, const Adjoint& of) {
-  const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], ids = grad::numbers(updates),
+  const ir::Expr &data = of.inputs[0], &updates = of.inputs[2], ids = grad::element_numbers(updates),
                  integers = grad::call("cast", {grad::zeros_like(data)}, {{"dtype", DType::int64()}}),
                  last = at.gather(at.scatter(integers, ids, "update")), came = at.gather(of.gradient);
   return {at.scatter(of.gradient, grad::zeros_like(updates), "update"), nullptr,

@@ -70,8 +70,8 @@ te::Tensors compute_reverse(const ReverseSequenceAttrs& a, const te::Tensors& in
                batch = static_cast<size_t>(positive_axis(a.batch_axis, rank));
   return {elementwise("reverse_sequence", in[0], [&](Exprs i) {
     Expr length = min(cast(DType::int64(), (*in[1])({i[batch]})), in[0]->shape[axis]);
-    Expr turned = max(min(length - 1 - i[axis], in[0]->shape[axis] - 1), dim(0));
-    i[axis] = select(lt(i[axis], length), turned, i[axis]);
+    Expr reversed = max(min(length - 1 - i[axis], in[0]->shape[axis] - 1), dim(0));
+    i[axis] = select(lt(i[axis], length), reversed, i[axis]);
     return (*in[0])(i);
   })};
 }

@@ -63,8 +63,8 @@ ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
     return grad::call("strided_set", {into, values, of.inputs[2], of.inputs[3], of.inputs[4]});
   };
   const ir::Expr nowhere = grad::call("cast", {grad::zeros_like(data)}, {{"dtype", DType::int64()}});
-  return {set(of.gradient, grad::zeros_like(v)), grad::scattered(of.gradient, set(nowhere, grad::numbers(v)), v),
-          nullptr, nullptr, nullptr};
+  return {set(of.gradient, grad::zeros_like(v)),
+          grad::scattered(of.gradient, set(nowhere, grad::element_numbers(v)), v), nullptr, nullptr, nullptr};
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ ir::Expr elements_of(const ir::Expr& data) {
 ir::Exprs gradient(const TakeAttrs& a, const Adjoint& of) {
   const ir::Expr& data = of.inputs[0];
   if (a.batch_dims != 0) {
-    const ir::Expr sources = grad::call("take", {grad::numbers(data), of.inputs[1]},
+    const ir::Expr sources = grad::call("take", {grad::element_numbers(data), of.inputs[1]},
                                         {{"batch_dims", a.batch_dims}, {"axis", *a.axis}, {"mode", a.mode}});
     return {grad::scattered(of.gradient, sources, data), nullptr};
   }
@@ -167,7 +167,7 @@ OpDef take() {
        .compute = compute,
        .checked = checked,
        .gradient = gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "take(data, indices, batch_dims, axis, mode)",
        .examples =
            {{.inputs = {"(6, 4)", "(3,) int64"},

@@ -70,7 +70,7 @@ OpDef cast() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient<CastAttrs>,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "cast(data, dtype, saturate, round_mode)",
        .examples =
            {{.inputs = {"(3, 5)"}, .attrs = "dtype=\"int32\"", .symbolic = {"(n, m)"}, .low = -9, .high = 9, .ulps = 0},
@@ -113,7 +113,7 @@ OpDef cast_like() {
        .infer = infer_like,
        .compute = compute_like,
        .gradient = gradient<NoAttrs>,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "data.to(dtype_like.dtype)",
        .examples = {{.inputs = {"(3, 5)", "(2,) int32"}, .symbolic = {"(n, m)", "(2,) int32"}, .low = -9, .high = 9}}});
 }

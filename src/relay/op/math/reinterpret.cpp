@@ -40,7 +40,7 @@ OpDef reinterpret() {
        .fusion = Fusion::Elementwise,
        .infer = infer,
        .compute = compute,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "data.view(getattr(torch, dtype))",
        .examples = {{.inputs = {"(3, 5) int32"},
                      .attrs = "dtype=\"float32\"",

@@ -287,7 +287,7 @@ OpDef operator_of(const Row& row) {
            return cast(x->dtype, row.value(cast(accumulator(x->dtype), x)));
          })};
        },
-       .stores = std::string_view(row.name) == "copy",
+       .accepts_storage_types = std::string_view(row.name) == "copy",
        .oracle = row.oracle,
        .examples = {}});
   for (const auto& [name, slope] : slopes)
@@ -296,8 +296,8 @@ OpDef operator_of(const Row& row) {
         return {f ? f(of.inputs[0], of.output, of.gradient) : Value()};
       };
   std::string type = row.takes == Takes::Bools ? " bool" : row.takes == Takes::Integers ? " int32" : "";
-  for (const char* ours : {"erfc", "expm1", "log1p", "nn.gelu", "nn.softplus"})
-    def.ours |= std::string(row.name) == ours;
+  for (const char* name : {"erfc", "expm1", "log1p", "nn.gelu", "nn.softplus"})
+    def.is_extension |= std::string(row.name) == name;
   def.examples = {{.inputs = {"(3, 5, 7)" + type}, .symbolic = {"(n, 5, m)" + type}, .low = row.low, .high = row.high},
                   {.inputs = {"()" + type}, .low = row.low, .high = row.high}};
   if (row.takes == Takes::Numbers || same_for_integers)

@@ -44,7 +44,7 @@ OpDef where() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "torch.where(condition != 0, x, y)",
        .examples =
            {{.inputs = {"(3, 5) bool", "(3, 5)", "(3, 5)"},

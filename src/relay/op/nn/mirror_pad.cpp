@@ -58,7 +58,7 @@ te::Tensors compute(const MirrorPadAttrs& a, const te::Tensors& in, const Type& 
 ir::Exprs gradient(const MirrorPadAttrs& a, const Adjoint& of) {
   const ir::Expr& data = of.inputs[0];
   const ir::Expr sources =
-      grad::call("nn.mirror_pad", {grad::numbers(data)}, {{"mode", a.mode}, {"pad_width", a.pad_width}});
+      grad::call("nn.mirror_pad", {grad::element_numbers(data)}, {{"mode", a.mode}, {"pad_width", a.pad_width}});
   return {grad::scattered(of.gradient, sources, data)};
 }
 

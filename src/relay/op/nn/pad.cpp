@@ -128,7 +128,7 @@ te::Tensors compute_dynamic(const DynPadAttrs& a, const te::Tensors& in, const T
 ir::Exprs gradient(const PadAttrs& a, const Adjoint& of) {
   if (a.pad_mode != "constant") {
     const ir::Expr& data = of.inputs[0];
-    const ir::Expr sources = grad::call("nn.pad", {grad::numbers(data), ir::constant(0, DType::int64())},
+    const ir::Expr sources = grad::call("nn.pad", {grad::element_numbers(data), ir::constant(0, DType::int64())},
                                         {{"pad_width", a.pad_width}, {"pad_mode", a.pad_mode}});
     return {grad::scattered(of.gradient, sources, data), nullptr};
   }
@@ -142,8 +142,9 @@ ir::Exprs gradient(const PadAttrs& a, const Adjoint& of) {
 
 ir::Exprs dynamic_gradient(const DynPadAttrs& a, const Adjoint& of) {
   const ir::Expr &data = of.inputs[0], &dy = of.gradient;
-  const ir::Expr sources = grad::call(
-      "dyn.nn.pad", {grad::numbers(data), of.inputs[1], ir::constant(0, DType::int64())}, {{"pad_mode", a.pad_mode}});
+  const ir::Expr sources =
+      grad::call("dyn.nn.pad", {grad::element_numbers(data), of.inputs[1], ir::constant(0, DType::int64())},
+                 {{"pad_mode", a.pad_mode}});
   const ir::Expr dx = grad::scattered(dy, sources, data);
   if (a.pad_mode != "constant") return {dx, nullptr, nullptr};
   return {dx, nullptr, grad::minus(grad::call("sum", {dy}), grad::call("sum", {dx}))};

@@ -83,7 +83,7 @@ te::Tensors compute_to_depth(const SubPixelAttrs& a, const te::Tensors& in, cons
 ir::Exprs gradient(const char* back, const SubPixelAttrs& a, const Adjoint& of) {
   if (a.mode != "DCR") {
     const ir::Expr& data = of.inputs[0];
-    const ir::Expr sources = grad::call("nn.depth_to_space", {grad::numbers(data)},
+    const ir::Expr sources = grad::call("nn.depth_to_space", {grad::element_numbers(data)},
                                         {{"block_size", a.block_size}, {"layout", a.layout}, {"mode", a.mode}});
     return {grad::scattered(of.gradient, sources, data)};
   }

@@ -43,7 +43,7 @@ OpDef nn_swiglu() {
                           .infer = infer,
                           .compute = compute,
                           .definition = definition,
-                          .ours = true,
+                          .is_extension = true,
                           .oracle = "F.silu(gate) * up",
                           .examples = {{.inputs = {"(3, 10)", "(3, 10)"}, .symbolic = {"(n, m)", "(n, m)"}, .low = -5},
                                        {.inputs = {"(128, 1024)", "(128, 1024)"}, .bench = true}},

@@ -143,9 +143,9 @@ Result<Type> infer_batch(const BatchMatmulAttrs& a, const Types& in) {
 
 te::Tensors compute_batch(const BatchMatmulAttrs& a, const te::Tensors& in, const Type& out) {
   te::Tensor x = qnn::shifted("x", in[0], {in[2], in[3]}), y = qnn::shifted("y", in[1], {in[4], in[5]});
-  auto at = [](const te::Tensor& t, const Expr& b, const Expr& row, const Expr& column, bool turned) {
+  auto at = [](const te::Tensor& t, const Expr& b, const Expr& row, const Expr& column, bool transposed) {
     Expr batch = scalar::is_int(t->shape[0], 1) ? dim(0) : b;
-    return turned ? Exprs{batch, column, row} : Exprs{batch, row, column};
+    return transposed ? Exprs{batch, column, row} : Exprs{batch, row, column};
   };
   auto x_at = [&](const Exprs& i, const Expr& k) { return at(x, i[0], i[1], k, a.transpose_a); };
   auto y_at = [&](const Exprs& i, const Expr& k) { return at(y, i[0], k, i[2], a.transpose_b); };

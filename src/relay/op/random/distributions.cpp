@@ -274,7 +274,7 @@ OpDef like(const Distribution& d, const char* attrs_name) {
              const DType dtype = a.out_dtype.value_or(DType::float32());
              return gradient(of, d.like, d.is_uniform, dtype, {{"out_dtype", dtype}});
            },
-       .ours = true,
+       .is_extension = true,
        .oracle = d.oracle_like,
        .examples = {{.inputs = {"(10,) uint64", "()", "()", "(3, 8)"},
                      .symbolic = {"(10,) uint64", "()", "()", "(n, m)"},

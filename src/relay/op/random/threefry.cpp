@@ -48,9 +48,9 @@ te::Tensor threefry(const te::Tensor& key, const Expr& n,
       auto mixed = [&](int64_t pair) {
         const int64_t by = rotations[round % 8][pair];
         Expr x = value(2 * pair + 1);
-        Expr turned =
+        Expr rotated =
             plain(BinaryOp::BitOr, plain(BinaryOp::Shl, x, imm(by, u64)), plain(BinaryOp::Shr, x, imm(64 - by, u64)));
-        return plain(BinaryOp::BitXor, sum(pair), turned);
+        return plain(BinaryOp::BitXor, sum(pair), rotated);
       };
       return one_of(i[1], {sum(0), mixed(1), sum(1), mixed(0)});
     });

@@ -83,7 +83,7 @@ OpDef dyn_reshape() {
            },
        .shape = shape,
        .gradient = gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle =
            "data.reshape([data.shape[i] if n == 0 and not allowzero else int(n) for i, n in enumerate(newshape)])",
        .examples = {{.inputs = {"(1, 1)", "(3,) int64"}, .low = 1, .high = 1, .ulps = 0},

@@ -173,12 +173,13 @@ te::Tensor squeeze_shape(const NoAttrs&, const te::Tensors& in) {
 // Tiling the numbers of data's elements shows the source of each.
 ir::Exprs tile_gradient(const NoAttrs&, const Adjoint& of) {
   const ir::Expr& data = of.inputs[0];
-  return {grad::scattered(of.gradient, grad::call("dyn.tile", {grad::numbers(data), of.inputs[1]}), data), nullptr};
+  return {grad::scattered(of.gradient, grad::call("dyn.tile", {grad::element_numbers(data), of.inputs[1]}), data),
+          nullptr};
 }
 ir::Exprs slice_gradient(const DynStridedSliceAttrs& a, const Adjoint& of) {
   const ir::Expr& data = of.inputs[0];
   const ir::Expr sources =
-      grad::call("dyn.strided_slice", {grad::numbers(data), of.inputs[1], of.inputs[2], of.inputs[3]},
+      grad::call("dyn.strided_slice", {grad::element_numbers(data), of.inputs[1], of.inputs[2], of.inputs[3]},
                  {{"slice_mode", a.slice_mode}});
   return {grad::scattered(of.gradient, sources, data), nullptr, nullptr, nullptr};
 }
@@ -200,7 +201,7 @@ OpDef dyn_tile() {
                           .compute = compute_tile,
                           .shape = tile_shape,
                           .gradient = tile_gradient,
-                          .stores = true,
+                          .accepts_storage_types = true,
                           .oracle = "torch.tile(data, tuple(int(n) for n in reps))",
                           .examples = {{.inputs = {"(2, 3)", "(2,) int64"}, .low = 1, .high = 3},
                                        {.inputs = {"(2, 1)", "(3,) int32"}, .low = 1, .high = 3},
@@ -224,7 +225,7 @@ OpDef dyn_strided_slice() {
        .compute = compute_slice,
        .shape = slice_shape,
        .gradient = slice_gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "sliced(data, [int(n) for n in begin], [int(n) for n in end], [int(n) for n in strides], slice_mode, "
                  "None)",
        .examples = {{.inputs = {"(8, 9)", "(1,) int64", "(1,) int64", "(1,) int64"}, .low = 1, .high = 5},
@@ -254,7 +255,7 @@ OpDef dyn_expand_dims() {
                      const Type& out) { return te::Tensors{shape::reshaped("expand_dims", in[0], shape_of(out))}; },
        .shape = expand_shape,
        .gradient = [](const DynExpandDimsAttrs&, const Adjoint& of) { return reshaped_gradient(of); },
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle =
            "data.reshape([*data.shape[: (a := int(axis) % (data.ndim + 1))], *[1] * num_newaxis, *data.shape[a:]])",
        .examples = {{.inputs = {"(2, 3)", "() int64"}, .low = 0, .high = 2},
@@ -277,7 +278,7 @@ OpDef dyn_squeeze() {
                      const Type& out) { return te::Tensors{shape::reshaped("squeeze", in[0], shape_of(out))}; },
        .shape = squeeze_shape,
        .gradient = [](const NoAttrs&, const Adjoint& of) { return reshaped_gradient(of); },
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "data.squeeze([int(n) for n in axes])",
        .examples = {{.inputs = {"(2, 1, 3)", "(1,) int64"}, .low = 1, .high = 1},
                     {.inputs = {"(2, 3, 1)", "(1,) int32"}, .low = -1, .high = -1}},

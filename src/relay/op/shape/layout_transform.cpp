@@ -69,7 +69,7 @@ te::Tensors compute(const LayoutTransformAttrs& a, const te::Tensors& in, const 
 
 // Transforming the elements' numbers the same way shows the source of each.
 ir::Exprs gradient(const LayoutTransformAttrs& a, const Adjoint& of) {
-  const ir::Expr sources = grad::call("layout_transform", {grad::numbers(of.inputs[0])},
+  const ir::Expr sources = grad::call("layout_transform", {grad::element_numbers(of.inputs[0])},
                                       {{"src_layout", a.src_layout}, {"dst_layout", a.dst_layout}});
   return {grad::scattered(of.gradient, sources, of.inputs[0])};
 }
@@ -87,7 +87,7 @@ OpDef layout_transform() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "layout_transform(data, src_layout, dst_layout)",
        .examples = {{.inputs = {"(2, 3, 4, 5)"},
                      .attrs = "src_layout=\"NCHW\", dst_layout=\"NHWC\"",

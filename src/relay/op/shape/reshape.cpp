@@ -190,11 +190,11 @@ Result<Type> infer(const ReshapeAttrs& a, const Types& in) {
 // The same from right to left: reverses both shapes and the result.
 Result<Type> infer_reverse(const ReshapeAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  ReshapeAttrs turned = a;
+  ReshapeAttrs reversed = a;
   Dims from = data->shape;
-  std::reverse(turned.newshape.begin(), turned.newshape.end());
+  std::reverse(reversed.newshape.begin(), reversed.newshape.end());
   std::reverse(from.begin(), from.end());
-  RELAY_ASSIGN(Type type, infer(turned, {ir::tensor_type(std::move(from), data->dtype)}));
+  RELAY_ASSIGN(Type type, infer(reversed, {ir::tensor_type(std::move(from), data->dtype)}));
   Dims out = shape_of(type);
   std::reverse(out.begin(), out.end());
   return ir::tensor_type(std::move(out), data->dtype);
@@ -281,7 +281,7 @@ OpDef reshape() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient<ReshapeAttrs>,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "data.reshape(output_shape)",
        .examples = {{.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[6, 4]", .symbolic = {}},
                     {.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[0, -1]", .symbolic = {"(n, 3, m)"}},
@@ -313,7 +313,7 @@ OpDef contrib_reverse_reshape() {
        .infer = infer_reverse,
        .compute = compute,
        .gradient = gradient<ReshapeAttrs>,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "data.reshape(output_shape)",
        .examples = {{.inputs = {"(10, 5, 4)"}, .attrs = "newshape=[-1, 0]", .symbolic = {"(n, m, 4)"}},
                     {.inputs = {"(2, 3, 4)"}, .attrs = "newshape=[-2, -3]"}},
@@ -334,7 +334,7 @@ OpDef reshape_like() {
        .infer = infer_like,
        .compute = compute_like,
        .gradient = gradient<ReshapeLikeAttrs>,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "data.reshape(output_shape)",
        .examples = {{.inputs = {"(2, 6)", "(3, 4)"}},
                     {.inputs = {"(2, 3, 4)", "(2, 12)"}, .symbolic = {"(n, 3, 4)", "(n, 12)"}},
@@ -358,7 +358,7 @@ OpDef nn_batch_flatten() {
                           .infer = infer_flatten,
                           .compute = compute_flatten,
                           .gradient = gradient<NoAttrs>,
-                          .stores = true,
+                          .accepts_storage_types = true,
                           .oracle = "data.reshape(data.shape[0], -1)",
                           .examples = {{.inputs = {"(2, 3, 4, 5)"}, .symbolic = {"(n, 3, h, w)"}},
                                        {.inputs = {"(2, 3, 1, 1)"}, .symbolic = {"(n, c, 1, 1)"}},

@@ -54,7 +54,8 @@ ir::Exprs gradient(const SliceLikeAttrs& a, const Adjoint& of) {
   if (widths.size() == whole.size())
     return {grad::call("nn.pad", {of.gradient, grad::number(0, data)}, {{"pad_width", widths}}), nullptr};
   const AttrValues attrs = a.axes ? AttrValues{{"axes", *a.axes}} : AttrValues{};
-  return {grad::scattered(of.gradient, grad::call("slice_like", {grad::numbers(data), like}, attrs), data), nullptr};
+  return {grad::scattered(of.gradient, grad::call("slice_like", {grad::element_numbers(data), like}, attrs), data),
+          nullptr};
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ OpDef slice_like() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "data[tuple(slice(m) if not axes or d in [a % data.ndim for a in axes] else slice(None) for d, m in "
                  "enumerate([*shape_like.shape, *data.shape[shape_like.ndim:]]))]",
        .examples = {{.inputs = {"(5, 6)", "(3, 4)"}, .symbolic = {"(5, 6)", "(n, m)"}},

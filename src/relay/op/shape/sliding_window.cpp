@@ -51,7 +51,7 @@ te::Tensors compute(const SlidingWindowAttrs& a, const te::Tensors& in, const Ty
 
 ir::Exprs gradient(const SlidingWindowAttrs& a, const Adjoint& of) {
   const ir::Expr& data = of.inputs[0];
-  const ir::Expr sources = grad::call("sliding_window", {grad::numbers(data)},
+  const ir::Expr sources = grad::call("sliding_window", {grad::element_numbers(data)},
                                       {{"axis", a.axis}, {"window_shape", a.window_shape}, {"strides", a.strides}});
   return {grad::scattered(of.gradient, sources, data)};
 }

@@ -80,7 +80,7 @@ OpDef split() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "tuple(torch.tensor_split(data, indices_or_sections, axis))",
        .examples = {{.inputs = {"(6, 4)"}, .attrs = "indices_or_sections=3", .symbolic = {"(6, n)"}},
                     {.inputs = {"(3, 8)"}, .attrs = "indices_or_sections=[2, 5], axis=1", .symbolic = {"(n, 8)"}},

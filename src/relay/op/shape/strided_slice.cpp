@@ -137,7 +137,7 @@ OpDef strided_slice() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "sliced(data, begin, end, strides, slice_mode, axes)",
        .examples = {{.inputs = {"(6, 8)"}, .attrs = "begin=[1, 2], end=[5, 8], strides=[2, 3]", .symbolic = {}},
                     {.inputs = {"(6, 8)"}, .attrs = "begin=[1], end=[2147483647]", .symbolic = {"(n, 8)"}},

@@ -67,7 +67,7 @@ OpDef transpose() {
        .infer = infer,
        .compute = compute,
        .gradient = gradient,
-       .stores = true,
+       .accepts_storage_types = true,
        .oracle = "data.permute(axes or list(range(data.ndim))[::-1])",
        .examples = {{.inputs = {"(2, 3, 4)"}, .symbolic = {"(n, m, k)"}},
                     {.inputs = {"(2, 3, 4)"}, .attrs = "axes=[0, 2, 1]", .symbolic = {"(n, 3, m)"}},

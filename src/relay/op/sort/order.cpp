@@ -87,7 +87,7 @@ Exprs with(Exprs line, size_t axis, const Expr& k) {
 }
 
 // A line of the work space at `k` of `half`.
-Exprs joined(Exprs line, const Expr& half, const Expr& k) {
+Exprs table_index(Exprs line, const Expr& half, const Expr& k) {
   line.push_back(half), line.push_back(k);
   return line;
 }
@@ -153,7 +153,7 @@ Stmt places_in_order(const Keys& keys, const Expr& needed, const Exprs& line, co
       };
     }
     sort.result = result;
-    sort.at = [&](const Expr& half, const Expr& k) { return joined(line, half, k); };
+    sort.at = [&](const Expr& half, const Expr& k) { return table_index(line, half, k); };
     return sort.loops();
   });
 }
@@ -166,21 +166,21 @@ Order::Order(const te::Tensor& data, size_t axis, bool ascend, Expr needed) : da
   const std::vector<size_t> all = axes_but(line.size(), {});
   if (is_short(n, few)) {
     const te::Tensor rank = ranks(data, axis, ascend);
-    order_ = te::program("order", joined(line, dim(1), n), i64, all, [&](const Exprs& i, const BufferRef& result) {
+    order_ = te::program("order", table_index(line, dim(1), n), i64, all, [&](const Exprs& i, const BufferRef& result) {
       return each("k", n, [&](const Expr& k) {
-        return loop::store(result, joined(i, dim(0), cast(i64, (*rank)(with(i, axis, k)))), k);
+        return loop::store(result, table_index(i, dim(0), cast(i64, (*rank)(with(i, axis, k)))), k);
       });
     });
   } else {
     const Keys keys(data, axis, ascend, false);
     order_ =
-        te::program("order", joined(line, dim(2), n), DType::uint64(), all,
+        te::program("order", table_index(line, dim(2), n), DType::uint64(), all,
                     [&](const Exprs& i, const BufferRef& result) { return places_in_order(keys, needed, i, result); });
   }
 }
 
 Expr Order::place(const Exprs& i) const {
-  return cast(i64, bit_and((*order_)(joined(without(i, axis_), dim(0), i[axis_])), UINT32_MAX));
+  return cast(i64, bit_and((*order_)(table_index(without(i, axis_), dim(0), i[axis_])), UINT32_MAX));
 }
 
 Expr Order::element(const Exprs& i) const {
@@ -212,7 +212,7 @@ Stmt zeros_in_place(const te::Tensor& data, size_t axis, const Keys& keys, bool 
   const DType type = keys.of->dtype;
   // Compared as keys: 64-bit differences from the least one may be too large for index arithmetic.
   auto key_at = [&](const Expr& place) {
-    const Expr above = scalar::load(result, joined(line, dim(0), place));
+    const Expr above = scalar::load(result, table_index(line, dim(0), place));
     return scalar::reinterpret(type, above + scalar::reinterpret(above->dtype, (*keys.least)(line)));
   };
   // Ascending, zeros have the keys -1 (negative) and 0; descending -1 (positive) and 0.
@@ -221,7 +221,7 @@ Stmt zeros_in_place(const te::Tensor& data, size_t axis, const Keys& keys, bool 
     return with_cell("at", first, [&](const Cell& at) {
       return each("k", n, [&](const Expr& k) {
         const Expr is_zero = eq((*data)(with(line, axis, k)), imm(0, data->dtype));
-        const Stmt put = loop::store(result, joined(line, dim(0), at.get()), keys.above_least(line, k));
+        const Stmt put = loop::store(result, table_index(line, dim(0), at.get()), keys.above_least(line, k));
         return loop::if_(is_zero, loop::block({put, at.set(at.get() + 1)}));
       });
     });
@@ -241,21 +241,22 @@ te::Tensor sorted(const te::Tensor& data, size_t axis, bool ascend, const std::s
   const Keys keys(data, axis, ascend, true);
   const DType word{DType::Code::UInt, static_cast<uint8_t>(keys.of->dtype.bits)};
   const Exprs line = without(data->shape, axis);
-  const te::Tensor order = te::program(
-      "order", joined(line, dim(2), n), word, axes_but(line.size(), {}), [&](const Exprs& i, const BufferRef& result) {
-        const Stmt all = with_bits_of(keys.range(i), [&](const Expr& bits) {
-          RadixSort sort;
-          sort.count = n, sort.word = word, sort.highest = bits;
-          sort.first = [&](const Expr& k) { return keys.above_least(i, k); };
-          sort.result = result;
-          sort.at = [&](const Expr& half, const Expr& k) { return joined(i, half, k); };
-          return sort.loops();
-        });
-        return t.is_float() ? loop::block({all, zeros_in_place(data, axis, keys, ascend, i, result)}) : all;
-      });
+  const te::Tensor order =
+      te::program("order", table_index(line, dim(2), n), word, axes_but(line.size(), {}),
+                  [&](const Exprs& i, const BufferRef& result) {
+                    const Stmt all = with_bits_of(keys.range(i), [&](const Expr& bits) {
+                      RadixSort sort;
+                      sort.count = n, sort.word = word, sort.highest = bits;
+                      sort.first = [&](const Expr& k) { return keys.above_least(i, k); };
+                      sort.result = result;
+                      sort.at = [&](const Expr& half, const Expr& k) { return table_index(i, half, k); };
+                      return sort.loops();
+                    });
+                    return t.is_float() ? loop::block({all, zeros_in_place(data, axis, keys, ascend, i, result)}) : all;
+                  });
   return te::compute(name, data->shape, [&](const Exprs& i) {
     const Exprs at = without(i, axis);
-    const Expr above = (*order)(joined(at, dim(0), i[axis]));
+    const Expr above = (*order)(table_index(at, dim(0), i[axis]));
     const DType k = keys.of->dtype;
     return element_of(scalar::reinterpret(k, above + scalar::reinterpret(word, (*keys.least)(at))), t, ascend);
   });

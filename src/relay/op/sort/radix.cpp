@@ -191,24 +191,24 @@ class Work {
         });
         Stmt steps = loop::block({passes, loop::if_(second, loop::block({}), walk(b, far))});
         if (sort_.left_out) steps = loop::block({loop::if_(first, loop::block({}), rewrite(b, second)), steps});
-        const Expr again = logical_or(lt(dim(1), attempt), lt(dim(0), left_out));
-        return loop::if_(logical_or(first, logical_and(eq(far.get(), dim(1)), again)), steps);
+        const Expr retry = logical_or(lt(dim(1), attempt), lt(dim(0), left_out));
+        return loop::if_(logical_or(first, logical_and(eq(far.get(), dim(1)), retry)), steps);
       });
     });
   }
 
-  // Sorts from half 0 to `beside` and back, by one digit per pass; ends in half 0.
-  Stmt by_digits(const Bucket& b, const Digits& digits, const Place& beside) const {
+  // Sorts from half 0 to `scratch` and back, by one digit per pass; ends in half 0.
+  Stmt by_digits(const Bucket& b, const Digits& digits, const Place& scratch) const {
     const Place main = half(b, 0);
     return with_cell("moved", dim(0), [&](const Cell& moved) {
       const Stmt passes = each("pass", digits.many, [&](const Expr& pass) {
         const Expr shift = max(digits.top - (digits.many - pass) * digit_bits, lowest());
         return let("shift", shift, [&](const Expr& s) {
-          return loop::if_(eq(moved.get(), dim(0)), by_digit(b, digits.base, s, main, beside, moved.set(dim(1))),
-                           by_digit(b, digits.base, s, beside, main, moved.set(dim(0))));
+          return loop::if_(eq(moved.get(), dim(0)), by_digit(b, digits.base, s, main, scratch, moved.set(dim(1))),
+                           by_digit(b, digits.base, s, scratch, main, moved.set(dim(0))));
         });
       });
-      const Stmt back = each("i", b.size, [&](const Expr& i) { return main.store(i, beside.load(i)); });
+      const Stmt back = each("i", b.size, [&](const Expr& i) { return main.store(i, scratch.load(i)); });
       return loop::block({passes, loop::if_(eq(moved.get(), dim(1)), back)});
     });
   }

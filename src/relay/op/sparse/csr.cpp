@@ -141,7 +141,7 @@ ir::Expr rows_of_values(const ir::Expr& data, const ir::Expr& pointers) {
 // over blocks: rows are (rows of blocks, rows of a block), and each column of a block has its index. Elements outside
 // of the matrix count as zero.
 ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
-  const ir::Expr &given = of.inputs[0], &data = of.inputs[1], &indices = of.inputs[2], &pointers = of.inputs[3];
+  const ir::Expr &dense = of.inputs[0], &data = of.inputs[1], &indices = of.inputs[2], &pointers = of.inputs[3];
   const Dims& block = grad::tensor(data).shape;
   const bool is_blocks = block.size() == 3;
   if (is_blocks && scalar::is_any(block[1])) return {};
@@ -154,7 +154,7 @@ ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
   auto taken = [](const ir::Expr& t, const ir::Expr& places) {
     return grad::call("take", {t, places}, {{"axis", int64_t{1}}});
   };
-  const ir::Expr none = ir::constant(0, DType::int64()), zero = grad::number(0, given);
+  const ir::Expr none = ir::constant(0, DType::int64()), zero = grad::number(0, dense);
   const ir::Expr row = rows_of_values(data, pointers);
   ir::Expr column = behind(grad::call("cast", {indices}, {{"dtype", DType::int64()}}));  // (values, columns)
   if (is_blocks) column = grad::plus(grad::times(column, grad::extent(data, 2)), grad::places(data, 2));
@@ -162,18 +162,18 @@ ir::Exprs gradient_dense(const SparseDenseAttrs& a, const Adjoint& of) {
     return both(grad::call("less_equal", {none, at}), grad::call("less", {at, last}));
   };
   const ir::Expr in_rows = inside(row, grad::call("max", {grad::places(pointers, 0)})),
-                 in_matrix = both(inside(column, grad::extent(given, 1)), behind(in_rows));
+                 in_matrix = both(inside(column, grad::extent(dense, 1)), behind(in_rows));
   const ir::Expr to = grad::call("where", {in_matrix, column, none});
   const ir::Expr g = a.sparse_lhs ? grad::transposed(of.gradient, 2) : of.gradient;
   const ir::Expr of_value =
-      taken(shaped(g, {dim(0), dim(-1), is_blocks ? block[1] : dim(1)}), row);       // (m, values, height)
-  const ir::Expr beside = grad::call("where", {in_matrix, taken(given, to), zero});  // (m, values, width)
-  const ir::Expr d_data = grad::shaped_as(einsum("mvi,mvj->vij", of_value, beside), data);
+      taken(shaped(g, {dim(0), dim(-1), is_blocks ? block[1] : dim(1)}), row);        // (m, values, height)
+  const ir::Expr factors = grad::call("where", {in_matrix, taken(dense, to), zero});  // (m, values, width)
+  const ir::Expr d_data = grad::shaped_as(einsum("mvi,mvj->vij", of_value, factors), data);
   const ir::Expr values = is_blocks ? data : shaped(data, {dim(-1), dim(1), dim(1)});
   const ir::Expr terms = grad::call("where", {behind(in_matrix), einsum("mvi,vij->vjm", of_value, values), zero});
   const ir::Expr sums = grad::call(
       "scatter_nd",
-      {grad::zeros_like(grad::transposed(given, 2)), grad::call("expand_dims", {to}, {{"axis", int64_t{0}}}), terms},
+      {grad::zeros_like(grad::transposed(dense, 2)), grad::call("expand_dims", {to}, {{"axis", int64_t{0}}}), terms},
       {{"mode", "add"}});
   return {grad::transposed(sums, 2), d_data, nullptr, nullptr};
 }
@@ -338,7 +338,7 @@ te::Tensors compute_transpose(const NoAttrs&, const te::Tensors& in, const Type&
 // The values are moved: their numbers are transposed the same way.
 ir::Exprs gradient_transpose(const NoAttrs&, const Adjoint& of) {
   const ir::Expr sources =
-      ir::get(grad::call("nn.sparse_transpose", {grad::numbers(of.inputs[0]), of.inputs[1], of.inputs[2]}), 0);
+      ir::get(grad::call("nn.sparse_transpose", {grad::element_numbers(of.inputs[0]), of.inputs[1], of.inputs[2]}), 0);
   return {grad::scattered(ir::get(of.gradient, 0), sources, of.inputs[0]), nullptr, nullptr};
 }
 
@@ -354,8 +354,8 @@ ir::Expr definition_of_conv(const SparseConv2DAttrs& a, const ir::Exprs& in) {
   if (a.layout == "NHWC") data = grad::call("transpose", {data}, {{"axes", Ints{0, 3, 1, 2}}});
   const ir::Expr all = grad::call("nn.im2col", {data}, {{"block_shape", k}});
   const ir::Expr apart = grad::call("reshape", {all}, {{"newshape", Ints{0, -4, -1, k[0] * k[1], 0}}});
-  const ir::Expr turned = grad::call("transpose", {apart}, {{"axes", Ints{0, 3, 2, 1}}});  // (N, places, taps, C)
-  const ir::Expr matrix = grad::call("reshape", {turned}, {{"newshape", Ints{-3, -3}}});
+  const ir::Expr transposed = grad::call("transpose", {apart}, {{"axes", Ints{0, 3, 2, 1}}});  // (N, places, taps, C)
+  const ir::Expr matrix = grad::call("reshape", {transposed}, {{"newshape", Ints{-3, -3}}});
   const ir::Expr product = grad::call("nn.sparse_dense", {matrix, in[1], in[2], in[3]});
   const ir::Expr out = grad::call(
       "reshape", {product}, {{"newshape", simplified(Dims{images, height - (k[0] - 1), width - (k[1] - 1), filters})}});

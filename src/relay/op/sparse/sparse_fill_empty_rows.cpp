@@ -124,8 +124,8 @@ te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
 ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
   const ir::Expr &values = of.inputs[1], dy = ir::get(of.gradient, 1);
   const ir::Expr none = ir::constant(0, DType::int64());
-  const ir::Expr sources =
-      ir::get(grad::call("sparse_fill_empty_rows", {of.inputs[0], grad::numbers(values), of.inputs[2], none}), 1);
+  const ir::Expr sources = ir::get(
+      grad::call("sparse_fill_empty_rows", {of.inputs[0], grad::element_numbers(values), of.inputs[2], none}), 1);
   const ir::Expr filled = grad::call("where", {grad::call("equal", {sources, none}), dy, grad::number(0, values)});
   return {nullptr, grad::scattered(dy, sources, values), nullptr, grad::call("sum", {filled})};
 }

@@ -117,7 +117,7 @@ ir::Exprs gradient(const Adjoint& of, const std::function<ir::Expr(const ir::Exp
   ir::Exprs gradients(of.inputs.size());
   if (!grad::tensor(of.output).dtype.is_float()) return gradients;
   const ir::Expr none = ir::constant(0, DType::int64()), values = of.inputs[1];
-  const ir::Expr sources = placed(grad::numbers(values), none);
+  const ir::Expr sources = placed(grad::element_numbers(values), none);
   gradients[1] = grad::scattered(of.gradient, sources, values);
   const ir::Expr rest =
       grad::call("where", {grad::call("equal", {sources, none}), of.gradient, grad::number(0, values)});

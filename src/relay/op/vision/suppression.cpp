@@ -9,7 +9,7 @@ namespace {
 // can suppress others.
 enum Row : int64_t { Front, Flag, Rivals, rows };
 
-Exprs joined(Exprs line, const Expr& row, const Expr& k) {
+Exprs table_index(Exprs line, const Expr& row, const Expr& k) {
   line.push_back(row), line.push_back(k);
   return line;
 }
@@ -34,11 +34,11 @@ Expr overlap(const Exprs& a, const Exprs& b, const Candidates& c) {
 
 Kept::Kept(const Candidates& c) {
   const DType narrow = DType::int32(), wide = DType::int64();
-  const Exprs shape = joined(c.lines, dim(rows), c.boxes);
+  const Exprs shape = table_index(c.lines, dim(rows), c.boxes);
   table_ =
       te::program("kept", shape, narrow, axes_but(c.lines.size(), {}), [&](const Exprs& line, const BufferRef& result) {
         auto store = [&](Row row, const Expr& k, const Expr& value) {
-          return loop::store(result, joined(line, dim(row), k), cast(narrow, value));
+          return loop::store(result, table_index(line, dim(row), k), cast(narrow, value));
         };
         const Stmt clear = each("i", c.boxes, [&](const Expr& i) {
           return loop::block({store(Front, i, dim(-1)), store(Flag, i, dim(0)), store(Rivals, i, dim(0))});
@@ -53,7 +53,7 @@ Kept::Kept(const Candidates& c) {
               return with_cell("lost", dim(0), [&](const Cell& lost) {
                 const Stmt compare = let("many", rivals.get(), [&](const Expr& many) {
                   return each("k", many, [&](const Expr& k) {
-                    const Expr load = scalar::load(result, joined(line, dim(Rivals), k));
+                    const Expr load = scalar::load(result, table_index(line, dim(Rivals), k));
                     return let("rival", within(load, c.boxes), [&](const Expr& rival) {
                       const Expr meets = overlap(c.corners(line, rank), c.corners(line, rival), c);
                       return loop::if_(logical_and(eq(lost.get(), dim(0)), c.compared(line, rank, rival)),
@@ -77,16 +77,16 @@ Kept::Kept(const Candidates& c) {
         return loop::block({clear, choose});
       });
   count_ = te::reduce("count", c.lines, {c.boxes}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    return cast(wide, (*table_)(joined(i, dim(Flag), r[0])));
+    return cast(wide, (*table_)(table_index(i, dim(Flag), r[0])));
   });
 }
 
 Expr Kept::rank(const Exprs& line, const Expr& k) const {
-  return cast(DType::int64(), (*table_)(joined(line, dim(Front), k)));
+  return cast(DType::int64(), (*table_)(table_index(line, dim(Front), k)));
 }
 
 Expr Kept::is_kept(const Exprs& line, const Expr& rank) const {
-  return ne((*table_)(joined(line, dim(Flag), rank)), imm(0, DType::int32()));
+  return ne((*table_)(table_index(line, dim(Flag), rank)), imm(0, DType::int32()));
 }
 
 Expr ByClass::box(const Exprs& line, const Expr& rank) const {

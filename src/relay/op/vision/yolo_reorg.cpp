@@ -57,7 +57,7 @@ OpDef vision_yolo_reorg() {
        // Moving the elements' numbers the same way shows the source of each.
        .gradient = [](const YoloReorgAttrs& a, const Adjoint& of) -> ir::Exprs {
          const ir::Expr sources =
-             grad::call("vision.yolo_reorg", {grad::numbers(of.inputs[0])}, {{"stride", a.stride.value_or(1)}});
+             grad::call("vision.yolo_reorg", {grad::element_numbers(of.inputs[0])}, {{"stride", a.stride.value_or(1)}});
          return {grad::scattered(of.gradient, sources, of.inputs[0])};
        },
        .oracle = "yolo_reorg(data, stride or 1)",

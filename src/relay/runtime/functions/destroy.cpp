@@ -27,7 +27,7 @@ void destroy(Object* first) {
       case ObjectKind::Tensor: {
         TensorObject* t = as_tensor(o);
         if (t->tag == TensorObject::Array) free_array(t->data);
-        if (t->is_shared() || t->tag == TensorObject::Given) delete t->owner;
+        if (t->is_shared() || t->tag == TensorObject::Donated) delete t->owner;
         if (t->tag == TensorObject::Row && t->rows) drop(t->rows);
         break;
       }

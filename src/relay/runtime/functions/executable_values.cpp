@@ -31,12 +31,12 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
   std::vector<Object*> objects;
   for (const Value& v : args) objects.push_back(v.get());
   RunContext& context = machine->context;
-  auto put_back = [&] {
+  auto return_machine = [&] {
     std::lock_guard<std::mutex> lock(mutex_);
     machines_.push_back(std::move(machine));
   };
   if (linked_.uses_references && !context.references().adopt(objects)) {
-    put_back();
+    return_machine();
     return Diagnostic{DiagnosticKind::wrong_input,
                       "a reference among the inputs is in use by another run",
                       {},
@@ -68,7 +68,7 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
     context.end();
   }
   Diagnostics errors = std::move(context.errors());
-  put_back();
+  return_machine();
   if (!result) return errors;
   if (options.report) options.report->us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   return result;
@@ -137,7 +137,7 @@ Result<Value> Executable::call_graph(std::vector<Value> inputs, const RunOptions
   std::vector<Value> values;
   for (size_t o = 0; o < outputs.size(); ++o) {
     const bool same = reused[o] >= 0 && outputs[o].data() == tensors[static_cast<size_t>(reused[o])].data();
-    values.push_back(same ? inputs[static_cast<size_t>(reused[o])] : Value::given(outputs[o]));
+    values.push_back(same ? inputs[static_cast<size_t>(reused[o])] : Value::donated(outputs[o]));
   }
   return values.size() == 1 ? values[0] : Value::tuple(std::move(values));
 }
@@ -151,7 +151,7 @@ Result<Value> Executable::call_owned(std::vector<Value> inputs, const RunOptions
     RELAY_RETURN_IF_ERROR(check_threads(options.threads));
     RELAY_RETURN_IF_ERROR(check_values(inputs));
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (is_donated(i)) inputs[i] = Value::given(inputs[i].tensor());
+      if (is_donated(i)) inputs[i] = Value::donated(inputs[i].tensor());
     return runs_as_graph() ? call_graph(std::move(inputs), options) : run_function(0, std::move(inputs), options);
   } catch (const std::bad_alloc&) {
     return Diagnostic{DiagnosticKind::out_of_memory,
@@ -237,10 +237,10 @@ static bool flatten(const Value& result, std::vector<Value>& out) {
   return true;
 }
 
-Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> outputs, const RunOptions& options) {
+Status Executable::run_values(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options) {
   std::vector<Value> values, results;
-  for (size_t i = 0; i < given.size(); ++i)
-    values.push_back(is_donated(i) ? Value::given(given[i]) : Value::tensor(given[i]));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    values.push_back(is_donated(i) ? Value::donated(inputs[i]) : Value::tensor(inputs[i]));
   RELAY_RETURN_IF_ERROR(check_values(values));
   RELAY_ASSIGN(Value result, run_function(0, std::move(values), options));
   if (!flatten(result, results) || results.size() != outputs.size())
@@ -252,18 +252,18 @@ Status Executable::run_values(std::span<const Tensor> given, std::span<Tensor> o
                       {},
                       "use call(), which gives any value"};
   result = Value();
-  std::vector<bool> taken(given.size());
+  std::vector<bool> taken(inputs.size());
   // Returns true for the first result in the memory of a donated input.
   const auto takes_donated = [&](const Tensor& t) {
-    for (size_t j = 0; j < given.size(); ++j)
-      if (is_donated(j) && !taken[j] && given[j].data() == t.data()) return taken[j] = true, true;
+    for (size_t j = 0; j < inputs.size(); ++j)
+      if (is_donated(j) && !taken[j] && inputs[j].data() == t.data()) return taken[j] = true, true;
     return false;
   };
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorObject* t = as_tensor(results[i].get());
     if (outputs[i]) {
       Tensor from = results[i].tensor();
-      RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], from.shape(), given));
+      RELAY_RETURN_IF_ERROR(check_output(i, outputs[i], from.shape(), inputs));
       if (from.bytes() > 0) std::memcpy(outputs[i].mutable_data(), from.data(), from.bytes());
       continue;
     }

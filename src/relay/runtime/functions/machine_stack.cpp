@@ -98,11 +98,11 @@ struct Call {
   void* argument;
 };
 // Tells the address sanitizer which stack is in use.
-void* announced(void* given) {
+void* announced(void* argument) {
   const void* outer = nullptr;
   size_t bytes = 0;
   __sanitizer_finish_switch_fiber(nullptr, &outer, &bytes);
-  Call* call = static_cast<Call*>(given);
+  Call* call = static_cast<Call*>(argument);
   void* result = call->f(call->argument);
   __sanitizer_start_switch_fiber(nullptr, outer, bytes);
   return result;

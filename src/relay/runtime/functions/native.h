@@ -4,13 +4,13 @@
  *   relay_object* length(relay_run* run, relay_object** args) {         // of a list, with an accumulator
  *     for (;;) {
  *       int64_t tag = run->operations->tag(run, args[0], list_type);
- *       if (tag < 0) return run->operations->give_up(run, index_of_length, 2, args[0], args[1]);
+ *       if (tag < 0) return run->operations->unwind(run, index_of_length, 2, args[0], args[1]);
  *       if (tag == 0) { release(args[0]); return args[1]; }
  *       args[0] = run->operations->field(run, args[0], 1, 1);
  *       ...
  *
  * An operation that fails returns null (0 or -1 where documented) and takes no ownership; the run records the reason.
- * The function then passes all objects that it holds to give_up(). Objects are those of object.h; code counts them and
+ * The function then passes all objects that it holds to unwind(). Objects are those of object.h; code counts them and
  * reads their fields by that layout. Types, functions and messages are indices in the program; sites number the
  * RunSegment instructions of all functions in order.
  *
@@ -65,7 +65,7 @@ typedef struct relay_operations {
   int (*more_stack)(relay_run* run, uint32_t function);
   /* Records that a failure unwound the function (UINT32_MAX for none), and releases `count` objects, some of which may
    * be null. Always returns null. */
-  relay_object* (*give_up)(relay_run* run, uint32_t function, uint32_t count, ...);
+  relay_object* (*unwind)(relay_run* run, uint32_t function, uint32_t count, ...);
 } relay_operations;
 
 /* The fields of a run that code reads. */

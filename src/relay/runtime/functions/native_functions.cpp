@@ -29,7 +29,7 @@ static T guarded(relay_run* run, T failed, Operation operation) noexcept {
 }
 static constexpr relay_object* no_object = nullptr;
 
-static relay_object* give_up(relay_run* run, uint32_t function, uint32_t count, ...) {
+static relay_object* unwind(relay_run* run, uint32_t function, uint32_t count, ...) {
   va_list objects;
   va_start(objects, count);
   for (uint32_t i = 0; i < count; ++i)
@@ -124,7 +124,7 @@ const relay_operations native_operations = {
                       recurse_less);
       });
     },
-    .give_up = give_up,
+    .unwind = unwind,
 };
 
 NativeRun::NativeRun(RunContext& c) : relay_run{}, context(c) {
@@ -162,8 +162,8 @@ Object* NativeFunctions::call(uint32_t function, std::span<Object* const> args) 
   run_.stack_end = run_.stack.below_top(kept);
   run_.calls = 0;
   void* result = run_.stack.call(
-      [](void* given) -> void* {
-        const Call& c = *static_cast<Call*>(given);
+      [](void* argument) -> void* {
+        const Call& c = *static_cast<Call*>(argument);
         return c.code(c.run, reinterpret_cast<relay_object**>(const_cast<Object**>(c.args.data())));
       },
       &call);

@@ -39,7 +39,7 @@ relay_object* every_operation(relay_run* run, relay_object** args) {
   EXPECT_EQ(op.more_stack(run, 0), 1);  // the run's kept part has ended, the stack has not ...
   EXPECT_EQ(op.more_stack(run, 0), 0);  // ... and now it has
   op.fail(run, 0, 0);
-  return op.give_up(run, 0, 5, field, nullptr, reference, closure, sum[0]);
+  return op.unwind(run, 0, 5, field, nullptr, reference, closure, sum[0]);
 }
 
 TEST(Native, HasEveryOperation) {

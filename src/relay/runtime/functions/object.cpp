@@ -43,17 +43,17 @@ const DataType& data_type(TypeId id) {
 
 // --- objects ---------------------------------------------------------------------------------------------------------
 
-Object* make_object(ObjectKind kind, uint32_t id, uint16_t tag, std::span<Object* const> given) {
-  void* memory = std::malloc(sizeof(Object) + given.size() * sizeof(Object*));
+Object* make_object(ObjectKind kind, uint32_t id, uint16_t tag, std::span<Object* const> contents) {
+  void* memory = std::malloc(sizeof(Object) + contents.size() * sizeof(Object*));
   if (memory == nullptr) return nullptr;
   Object* o = new (memory) Object;
   o->kind = kind;
   o->id = id;
   o->tag = tag;
-  o->size = static_cast<uint32_t>(given.size());
-  for (size_t i = 0; i < given.size(); ++i) {
-    fields(o)[i] = given[i];
-    o->has_references |= given[i]->has_references;
+  o->size = static_cast<uint32_t>(contents.size());
+  for (size_t i = 0; i < contents.size(); ++i) {
+    fields(o)[i] = contents[i];
+    o->has_references |= contents[i]->has_references;
   }
   return o;
 }

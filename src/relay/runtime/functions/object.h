@@ -43,7 +43,7 @@ struct TensorObject : Object {
     Shared,    // kept alive by `owner`
     Row,       // a part of the data of `rows`, a tensor that is not visible elsewhere
     Constant,  // of a program: in the same block of memory, or kept alive by `owner`
-    Given,     // donated, kept alive by `owner`: the holder of the only value may overwrite it
+    Donated,   // donated, kept alive by `owner`: the holder of the only value may overwrite it
   };
   // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data
   // yet.

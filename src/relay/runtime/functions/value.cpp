@@ -12,14 +12,14 @@ static Value made(Object* o) {
   return Value::take(o);
 }
 
-static Value make(ObjectKind kind, uint32_t id, uint32_t tag, std::vector<Value> given) {
+static Value make(ObjectKind kind, uint32_t id, uint32_t tag, std::vector<Value> values) {
   std::vector<Object*> objects;
-  for (Value& v : given) {
+  for (Value& v : values) {
     RELAY_CHECK(v, "a field has no value");
     objects.push_back(v.get());
   }
   Value out = made(make_object(kind, id, static_cast<uint16_t>(tag), objects));
-  for (Value& v : given) v.detach();
+  for (Value& v : values) v.detach();
   return out;
 }
 
@@ -29,9 +29,9 @@ Value Value::constant(const Tensor& tensor) {
   if (as_tensor(v.get())->tag != TensorObject::Array) v.get()->tag = TensorObject::Constant;
   return v;
 }
-Value Value::given(const Tensor& tensor) {
+Value Value::donated(const Tensor& tensor) {
   Value v = Value::tensor(tensor);
-  if (v.get()->tag == TensorObject::Shared) v.get()->tag = TensorObject::Given;
+  if (v.get()->tag == TensorObject::Shared) v.get()->tag = TensorObject::Donated;
   return v;
 }
 Value Value::tuple(std::vector<Value> fields) { return make(ObjectKind::Tuple, 0, 0, std::move(fields)); }

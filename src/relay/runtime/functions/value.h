@@ -16,7 +16,7 @@ class Value {
   Value() = default;                            // no value; !value
   static Value tensor(const Tensor& tensor);    // shares its memory
   static Value constant(const Tensor& tensor);  // the same, for a program's constant
-  static Value given(const Tensor& tensor);     // the same, for memory that may be overwritten
+  static Value donated(const Tensor& tensor);   // the same, for memory that may be overwritten
   static Value tuple(std::vector<Value> fields);
   static Value data(TypeId type, uint32_t tag, std::vector<Value> fields);
   // By name; wrong_input lists the alternatives if there is no such constructor or it takes another number of fields.

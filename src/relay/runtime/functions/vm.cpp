@@ -136,13 +136,13 @@ Object* Vm::interpret() {
   };
   // Moves out the arguments of an instruction that makes an object from them.
   auto gather = [&](const Instruction& in) {
-    Object** given = stack_ + top_;
-    for (uint32_t i = 0; i < in.args.count; ++i) given[i] = take(operands[in.args.begin + i]);
-    return std::span<Object* const>(given, in.args.count);
+    Object** gathered = stack_ + top_;
+    for (uint32_t i = 0; i < in.args.count; ++i) gathered[i] = take(operands[in.args.begin + i]);
+    return std::span<Object* const>(gathered, in.args.count);
   };
-  auto give = [&](const Instruction& in, std::span<Object* const> given, Object* made) {
+  auto give = [&](const Instruction& in, std::span<Object* const> gathered, Object* made) {
     if (made) return set(in.to, made), true;
-    for (Object* o : given) release(o);
+    for (Object* o : gathered) release(o);
     return false;
   };
 
@@ -154,29 +154,29 @@ Object* Vm::interpret() {
       case Op::Constant: set(in.to, load_constant(context_, in.index)); break;
       case Op::Move: set(in.to, take(args[0])); break;
       case Op::RunSegment: {
-        Object** given = stack_ + top_;
-        Object** results = given + in.args.count;
-        for (uint32_t i = 0; i < in.args.count; ++i) given[i] = regs[args[i].reg];
+        Object** gathered = stack_ + top_;
+        Object** results = gathered + in.args.count;
+        for (uint32_t i = 0; i < in.args.count; ++i) gathered[i] = regs[args[i].reg];
         uint32_t site = linked_.site_of[frames_.back().function][static_cast<size_t>(&in - f->code.data())];
-        if (!context_.run_segment(site, given, results)) return nullptr;
+        if (!context_.run_segment(site, gathered, results)) return nullptr;
         for (uint32_t i = 0; i < in.args.count; ++i) done_with(args[i]);
         const uint32_t* to = f->lists.data() + in.list.begin;
         for (uint32_t i = 0; i < in.list.count; ++i) set(to[i], results[i]);
         break;
       }
       case Op::MakeTuple: {
-        std::span<Object* const> given = gather(in);
-        if (!give(in, given, make_tuple(context_, given))) return nullptr;
+        std::span<Object* const> gathered = gather(in);
+        if (!give(in, gathered, make_tuple(context_, gathered))) return nullptr;
         break;
       }
       case Op::MakeData: {
-        std::span<Object* const> given = gather(in);
-        if (!give(in, given, make_data(context_, in.index, in.tag, given))) return nullptr;
+        std::span<Object* const> gathered = gather(in);
+        if (!give(in, gathered, make_data(context_, in.index, in.tag, gathered))) return nullptr;
         break;
       }
       case Op::MakeClosure: {
-        std::span<Object* const> given = gather(in);
-        if (!give(in, given, make_closure(context_, in.index, given))) return nullptr;
+        std::span<Object* const> gathered = gather(in);
+        if (!give(in, gathered, make_closure(context_, in.index, gathered))) return nullptr;
         break;
       }
       case Op::GetField: {
@@ -240,17 +240,17 @@ Object* Vm::interpret() {
         break;
       }
       case Op::MakeTensor: {
-        Object** given = stack_ + top_;
-        for (uint32_t i = 0; i < in.args.count; ++i) given[i] = regs[args[i].reg];
-        Object* made = make_tensor_of_shape(context_, *f, in, given);
+        Object** gathered = stack_ + top_;
+        for (uint32_t i = 0; i < in.args.count; ++i) gathered[i] = regs[args[i].reg];
+        Object* made = make_tensor_of_shape(context_, *f, in, gathered);
         if (made == nullptr) return nullptr;
         for (uint32_t i = 0; i < in.args.count; ++i) done_with(args[i]);
         set(in.to, made);
         break;
       }
       case Op::MakeReference: {
-        std::span<Object* const> given = gather(in);
-        if (!give(in, given, make_reference(context_, given[0]))) return nullptr;
+        std::span<Object* const> gathered = gather(in);
+        if (!give(in, gathered, make_reference(context_, gathered[0]))) return nullptr;
         break;
       }
       case Op::ReadReference: {

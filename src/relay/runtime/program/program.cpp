@@ -46,22 +46,22 @@ static std::string shape_wanted(const Dims& f, size_t input) {
 
 // The advice for a shape that is wrong: the transpose that makes it right, or the way to compile for it if a fixed size
 // is in the way.
-static std::string shape_help(const Dims& f, size_t input, const Shape& given, bool is_fixed,
+static std::string shape_help(const Dims& f, size_t input, const Shape& shape, bool is_fixed,
                               std::span<const int64_t> values) {
   std::vector<int64_t> wanted;
   for (const SizeExpr& e : f.inputs[input].shape)
     wanted.push_back(e.as_constant() ? evaluate(e, values).value_or(-1) : -1);
-  const std::string transpose = transpose_help(wanted, given);
+  const std::string transpose = transpose_help(wanted, shape);
   if (!transpose.empty()) return transpose;
   if (!is_fixed) return shape_wanted(f, input);
   return format("give `{0}` the shape {1}, or compile the model for this one: --shape {0}={2}, in Python shapes=",
-                f.inputs[input].name, shape_text(f, input), join(given, ",")) +
-         format("{{'{}': ({})}}", f.inputs[input].name, join(given, ", "));
+                f.inputs[input].name, shape_text(f, input), join(shape, ",")) +
+         format("{{'{}': ({})}}", f.inputs[input].name, join(shape, ", "));
 }
 
 static Diagnostic wrong_dimension(const Dims& f, size_t input, const Shape& shape, size_t dim, const SizeExpr& expected,
                                   std::span<const int64_t> values) {
-  const int64_t given = shape[dim];
+  const int64_t actual = shape[dim];
   const Dims::Input& a = f.inputs[input];
   std::optional<int64_t> value = evaluate(expected, values);
   Diagnostic d{DiagnosticKind::wrong_input,
@@ -70,7 +70,7 @@ static Diagnostic wrong_dimension(const Dims& f, size_t input, const Shape& shap
                {},
                {},
                shape_help(f, input, shape, expected.as_constant().has_value(), values)};
-  d.message = format("input `{}`: dimension {} is {}", a.name, dim, given);
+  d.message = format("input `{}`: dimension {} is {}", a.name, dim, actual);
   d.notes.push_back(format("the array has the shape ({}), and the input {}", join(shape, ", "), shape_text(f, input)));
   if (expected.as_constant()) {
     d.message += format(", but it must be {}", *value);
@@ -84,7 +84,7 @@ static Diagnostic wrong_dimension(const Dims& f, size_t input, const Shape& shap
   for (const VariableBinding& b : f.bindings) {
     if (!uses(expected, b.variable)) continue;
     if (b.input == input && b.dim == dim)
-      d.message = format("input `{}`: dimension {} is {}, which is not of the form `{}`", a.name, dim, given, text);
+      d.message = format("input `{}`: dimension {} is {}, which is not of the form `{}`", a.name, dim, actual, text);
     else
       d.notes.push_back(format("`{}` is {}, from dimension {} of input `{}`", f.variables[b.variable],
                                values[b.variable], b.dim, f.inputs[b.input].name));

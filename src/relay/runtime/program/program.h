@@ -196,7 +196,7 @@ enum class Op : uint8_t {
 constexpr int op_count = static_cast<int>(Op::Fail) + 1;
 
 // True if the instruction writes register `to`.
-constexpr bool gives_value(Op op) {
+constexpr bool has_result(Op op) {
   switch (op) {
     case Op::Constant:
     case Op::Move:
@@ -291,7 +291,7 @@ struct KernelEntry {
 struct Preparation {
   // True if `made` bytes of results may be computed from `stored` bytes of constants. Applies to each preparation and
   // to all of a program together, so that a small file cannot demand much memory.
-  static bool may_make(double made, double stored) { return made <= 64 * stored; }
+  static bool is_within_ratio(double made, double stored) { return made <= 64 * stored; }
 
   uint32_t kernel = 0;
   std::vector<uint32_t> args;  // constants, in the order of the kernel's parameters

@@ -248,7 +248,7 @@ class FunctionBuilder {
     };
     for (uint32_t at = 0; at < f_.code.size(); ++at) {
       for_each_register(f_.code[at], [&](uint32_t& reg) { mention(reg, at); });
-      if (gives_value(f_.code[at].op)) mention(f_.code[at].to, at);
+      if (has_result(f_.code[at].op)) mention(f_.code[at].to, at);
     }
     for (uint32_t p = 0; p < f_.parameters; ++p) lives[p].first = 0;
     for (uint32_t at = static_cast<uint32_t>(f_.code.size()); at-- > 0;) {  // the inner loops of a loop end before it
@@ -275,7 +275,7 @@ class FunctionBuilder {
     };
     for (uint32_t at = 0; at < f_.code.size(); ++at) {
       for_each_register(f_.code[at], rename);
-      if (gives_value(f_.code[at].op)) rename(f_.code[at].to);
+      if (has_result(f_.code[at].op)) rename(f_.code[at].to);
       for (uint32_t r : ends[at]) free.push_back(place[r]);
     }
     f_.registers = used;

@@ -146,7 +146,7 @@ static std::string str(const Program& program, const Function& f) {
                            plural(f.registers, "register", "registers"), f.takes_self ? ", takes itself" : "");
   for (size_t i = 0; i < f.code.size(); ++i) {
     const Instruction& in = f.code[i];
-    out += format("  {:>4}: {}{}\n", i, gives_value(in.op) ? format("%{} = ", in.to) : "", str(program, f, in));
+    out += format("  {:>4}: {}{}\n", i, has_result(in.op) ? format("%{} = ", in.to) : "", str(program, f, in));
   }
   return out + "}\n";
 }

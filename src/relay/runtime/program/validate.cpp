@@ -79,7 +79,7 @@ class Validator {
       there.push_back(!is_prepared(c));
       (is_prepared(c) ? made : stored) += static_cast<double>(c.bytes());
     }
-    check(Preparation::may_make(made, stored), "preparations make too much of little");
+    check(Preparation::is_within_ratio(made, stored), "preparations make too much of little");
     for (const Preparation& p : program_.preparations) {
       check(p.kernel < program_.kernels.size(), "a preparation's kernel does not exist");
       check(p.result < p.args.size() && p.args.size() <= Limits::rank && p.sizes.size() <= Limits::variables,
@@ -95,8 +95,8 @@ class Validator {
       for (size_t i = 0; i < p.args.size(); ++i) read += i == p.result ? 0 : program_.constants[p.args[i]].bytes();
       check(p.tasks >= 0 && static_cast<uint64_t>(p.tasks) <= 1 + read + program_.constants[p.args[p.result]].bytes(),
             "a preparation's task count is out of range");
-      check(Preparation::may_make(static_cast<double>(program_.constants[p.args[p.result]].bytes()),
-                                  static_cast<double>(read)),
+      check(Preparation::is_within_ratio(static_cast<double>(program_.constants[p.args[p.result]].bytes()),
+                                         static_cast<double>(read)),
             "a preparation makes too much of little");
     }
     for (bool is_there : there) check(is_there, "a constant has no data");
@@ -186,10 +186,10 @@ class Validator {
     where_.clear();
     const size_t inputs = program_.is_graph() ? program_.graph().inputs.size() : program_.signature.inputs.size();
     const size_t results = program_.is_graph() ? program_.graph().outputs.size() : program_.signature.outputs.size();
-    std::map<uint32_t, int> times, given;
+    std::map<uint32_t, int> times, donors;
     for (const Donation& d : program_.donations) {
       check(d.input < inputs && !times[d.input]++, "an input that is given away does not exist, or is twice");
-      if (d.result) check(*d.result < results && !given[*d.result]++, "a result that takes an input does not exist");
+      if (d.result) check(*d.result < results && !donors[*d.result]++, "a result that takes an input does not exist");
     }
   }
 
@@ -453,7 +453,7 @@ class Validator {
   void instruction(const Function& f, const Instruction& in) {
     range(in.args, f.operands.size(), "operands");
     range(in.list, f.lists.size(), "list items");
-    if (gives_value(in.op)) check(in.to < f.registers, "a result is not a register");
+    if (has_result(in.op)) check(in.to < f.registers, "a result is not a register");
     if (failed_) return;
     auto args = [&](size_t count) {
       if (in.args.count != count)
@@ -524,7 +524,7 @@ class Validator {
     using Set = std::vector<bool>;
     std::map<uint32_t, Set> at_target;  // of jumps
     for (int walk = 0; walk < flow_walks; ++walk) {
-      bool again = false;
+      bool repeat = false;
       Set set(f.registers);
       std::fill(set.begin(), set.begin() + f.parameters, true);
       bool reached = true;
@@ -543,13 +543,13 @@ class Validator {
                         format("instruction {} reads register {}, which is empty", at, +operand.reg));
           if (operand.last) set[operand.reg] = false;
         }
-        if (gives_value(in.op)) set[in.to] = true;
+        if (has_result(in.op)) set[in.to] = true;
         auto jump = [&](uint32_t target) {
           std::pair<std::map<uint32_t, Set>::iterator, bool> entry = at_target.try_emplace(target, set);
           if (entry.second && at_target.size() * f.registers > flow_bits)
             return fail(DiagnosticKind::limit_exceeded, "it has too many registers for so many jumps");
           bool changed = entry.second || intersect(entry.first->second, set);
-          again |= changed && target <= at;
+          repeat |= changed && target <= at;
         };
         if (in.op == Op::Jump || in.op == Op::BranchIfFalse) jump(in.index);
         for (uint32_t i = 0; i < in.list.count; ++i) {
@@ -559,7 +559,7 @@ class Validator {
         if (failed_) return;
         reached = !ends_flow(in.op);
       }
-      if (!again) return;
+      if (!repeat) return;
     }
     fail(DiagnosticKind::limit_exceeded, "its loops are nested too deep to check its registers");
   }

@@ -13,7 +13,7 @@ static constexpr int64_t min_share = 4;  // contested: others have at least one 
 // then contention must be established again, because yielding costs as much as it saves
 static constexpr int windows_until_doubt = 64;
 // Half of the 4 ms time slice of Linux on a contested core at 250 ticks per second, and below its 2.8 ms at 1000.
-static constexpr int64_t offer_after_us = 2000;
+static constexpr int64_t yield_after_us = 2000;
 
 static int64_t us(const timespec& t) { return t.tv_sec * 1000000 + t.tv_nsec / 1000; }
 
@@ -48,11 +48,11 @@ bool CoreWatch::look() {
   return true;
 }
 
-bool CoreWatch::should_offer() const { return contested_ && clock_us(CLOCK_MONOTONIC) - offered_us_ >= offer_after_us; }
+bool CoreWatch::should_yield() const { return contested_ && clock_us(CLOCK_MONOTONIC) - yielded_us_ >= yield_after_us; }
 
-void CoreWatch::offer() {
+void CoreWatch::yield() {
   sched_yield();
-  offered_us_ = clock_us(CLOCK_MONOTONIC);
+  yielded_us_ = clock_us(CLOCK_MONOTONIC);
 }
 
 int current_core() { return sched_getcpu(); }
@@ -64,7 +64,7 @@ static bool move(const cpu_set_t& allowed, const cpu_set_t& wanted) {
   return true;
 }
 
-bool move_off(const int* taken, int count) {
+bool move_to_free_core(const int* taken, int count) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
   cpu_set_t wanted = allowed;

@@ -18,9 +18,9 @@ class CoreWatch {
   // True if other programs had at least a quarter of the time in the last windows of 12 ms.
   bool contested() const { return contested_; }
   // True if it is time to yield the core. Called between two pieces of work.
-  bool should_offer() const;
+  bool should_yield() const;
   // Yields the core to other programs that wait for it.
-  void offer();
+  void yield();
 
  private:
   int64_t tick_ = 0;
@@ -28,13 +28,13 @@ class CoreWatch {
   int64_t total_us_ = 0, lost_us_ = 0;                  // in the window
   int windows_ = 0;                                     // since the core was found contested
   bool contested_ = false;
-  int64_t offered_us_ = 0;
+  int64_t yielded_us_ = 0;
 };
 
 // Moves the calling thread to a core other than those in `taken` (CPU numbers; negative ones are ignored), or to
 // `core`. The scheduler may move it from there at any time: its affinity is unchanged. Returns false if there is no
 // such core.
-bool move_off(const int* taken, int count);
+bool move_to_free_core(const int* taken, int count);
 bool move_to(int core);
 int current_core();
 

@@ -35,9 +35,9 @@ TEST(CoreWatch, FindsTheCoreContestedWhileAnotherThreadLoadsIt) {
     const Clock::time_point since = Clock::now();
     while (!watch.contested() && Clock::now() - since < std::chrono::seconds(20)) watch.look();
     found = watch.contested();
-    EXPECT_TRUE(watch.should_offer()) << "it never has";
-    watch.offer();
-    EXPECT_FALSE(watch.should_offer()) << "it just has";
+    EXPECT_TRUE(watch.should_yield()) << "it never has";
+    watch.yield();
+    EXPECT_FALSE(watch.should_yield()) << "it just has";
   });
   worker.join();
   stop = true;
@@ -52,9 +52,9 @@ TEST(CoreWatch, MovesAThreadAndLeavesItsAffinityAlone) {
   for (int core = 0; core < CPU_SETSIZE; ++core)
     if (CPU_ISSET(core, &before)) cores.push_back(core);
   for (int core : cores) EXPECT_TRUE(move_to(core));
-  EXPECT_FALSE(move_off(cores.data(), static_cast<int>(cores.size()))) << "there is no other core";
+  EXPECT_FALSE(move_to_free_core(cores.data(), static_cast<int>(cores.size()))) << "there is no other core";
   EXPECT_FALSE(move_to(-1));
-  if (cores.size() > 1) EXPECT_TRUE(move_off(cores.data(), 1));
+  if (cores.size() > 1) EXPECT_TRUE(move_to_free_core(cores.data(), 1));
   cpu_set_t after;
   ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
   EXPECT_TRUE(CPU_EQUAL(&before, &after));

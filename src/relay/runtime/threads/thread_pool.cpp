@@ -137,9 +137,9 @@ void ThreadPool::help(uint64_t word, int worker, CoreWatch& watch) {
         slots_[worker].contested.store(watch.contested(), std::memory_order_relaxed);
         find_core(worker);
       }
-      if (!watch.should_offer()) continue;
+      if (!watch.should_yield()) continue;
       finished_.fetch_add(std::exchange(ran, 0), std::memory_order_acq_rel);
-      watch.offer();
+      watch.yield();
       find_core(worker);
     }
   }
@@ -155,7 +155,7 @@ bool ThreadPool::find_core(int worker) {
   for (int i = 0; i < worker; ++i) shared |= slots_[i].core.load(std::memory_order_relaxed) == core;
   if (!shared) return true;
   for (int i = 0; i < worker; ++i) taken.push_back(slots_[i].core.load(std::memory_order_relaxed));
-  if (!move_off(taken.data(), worker)) return false;
+  if (!move_to_free_core(taken.data(), worker)) return false;
   slots_[worker].core.store(current_core(), std::memory_order_relaxed);
   return true;
 }

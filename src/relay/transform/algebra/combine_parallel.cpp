@@ -14,11 +14,11 @@ using namespace ir;
 
 namespace {
 
-// Calls that are merged: `ends` are the last nodes of the branches, each `followers` operators after its call.
+// Calls that are merged: `last_nodes` are the last nodes of the branches, each `followers` operators after its call.
 struct Branches {
   int64_t weight_axis, result_axis;
   std::vector<const Call*> calls;
-  Exprs ends;
+  Exprs last_nodes;
   size_t followers = 0;
   Expr parts;  // the split result, made when the first end is reached
 };
@@ -44,7 +44,7 @@ class Combiner {
     find();
     if (found_.empty()) return f_;
     return rewrite_function(f_, context, [&](const Expr& before, const Expr& now) {
-      const std::pair<size_t, size_t>* end = ends_.find(before.get());
+      const std::pair<size_t, size_t>* end = branch_of_end_.find(before.get());
       if (!end) return now;
       Branches& b = found_[end->first];
       if (!b.parts) b.parts = kind_.stacked ? stacked(b, now) : combined(b, now);
@@ -54,7 +54,7 @@ class Combiner {
   }
 
  private:
-  bool is_given(const Expr& e) const { return e->kind == ExprKind::Constant || params_.contains(e.get()); }
+  bool is_leaf(const Expr& e) const { return e->kind == ExprKind::Constant || params_.contains(e.get()); }
 
   void find() {
     for (const Expr& e : flow_.nodes)
@@ -67,7 +67,7 @@ class Combiner {
       const Expr& e = flow_.nodes[i];
       for_each_open_child(e, [&](const Expr& child) { users_[static_cast<size_t>(flow_.index(child))].push_back(e); });
       const Call* call = call_of(e, kind_.op);
-      if (!call || !is_given(call->args[1]) || !as<TensorType>(call->args[1]->type)) continue;
+      if (!call || !is_leaf(call->args[1]) || !as<TensorType>(call->args[1]->type)) continue;
       const auto [weight_axis, result_axis] = kind_.axes(*call);
       if (weight_axis < 0 || (kind_.stacked && as<TensorType>(call->args[0]->type)->shape.size() != 2)) continue;
       const Dims& shape = as<TensorType>(call->args[1]->type)->shape;
@@ -79,21 +79,21 @@ class Combiner {
       for (size_t k : known[key]) {
         const Call& first = *all[k].calls[0];
         if (first.args[0] != call->args[0] || !equal(without_extent(first, kind_.extent), attrs) ||
-            scope(all[k].ends[0]) != flow_.scopes[i] || !joins(first, *call, kind_.stacked ? -1 : weight_axis))
+            scope(all[k].last_nodes[0]) != flow_.scopes[i] || !joins(first, *call, kind_.stacked ? -1 : weight_axis))
           continue;
-        all[k].calls.push_back(call), all[k].ends.push_back(e);
+        all[k].calls.push_back(call), all[k].last_nodes.push_back(e);
         is_new = false;
         break;
       }
       if (!is_new) continue;
       known[key].push_back(all.size());
       all.push_back(
-          {.weight_axis = weight_axis, .result_axis = result_axis, .calls = {call}, .ends = {e}, .parts = {}});
+          {.weight_axis = weight_axis, .result_axis = result_axis, .calls = {call}, .last_nodes = {e}, .parts = {}});
     }
     for (Branches& b : all) {
       if (b.calls.size() < least_) continue;
       while (follow(b)) ++b.followers;
-      for (size_t k = 0; k < b.ends.size(); ++k) ends_[b.ends[k].get()] = {found_.size(), k};
+      for (size_t k = 0; k < b.last_nodes.size(); ++k) branch_of_end_[b.last_nodes[k].get()] = {found_.size(), k};
       found_.push_back(std::move(b));
     }
   }
@@ -103,7 +103,7 @@ class Combiner {
   // Advances the ends if the same operator follows all of them, and they have no other users.
   bool follow(Branches& b) const {
     Exprs next;
-    for (const Expr& end : b.ends) {
+    for (const Expr& end : b.last_nodes) {
       const Exprs& users = users_[static_cast<size_t>(flow_.index(end))];
       if (users.size() != 1) return false;
       const Call* call = as<Call>(users[0]);
@@ -118,7 +118,7 @@ class Combiner {
       }
       next.push_back(users[0]);
     }
-    b.ends = std::move(next);
+    b.last_nodes = std::move(next);
     return true;
   }
 
@@ -126,7 +126,7 @@ class Combiner {
   // broadcasts over all other axes. Nullopt if the operator has no such operand.
   std::optional<int64_t> axis_of_operand(const Call& call, const Expr& data, const Branches& b) const {
     const Op& op = *as<Op>(call.callee);
-    if (call.args.size() != 2 || !is_given(call.args[1])) return std::nullopt;
+    if (call.args.size() != 2 || !is_leaf(call.args[1])) return std::nullopt;
     const Dims &shape = as<TensorType>(data->type)->shape, &operand = as<TensorType>(call.args[1]->type)->shape;
     const int64_t rank = static_cast<int64_t>(shape.size());
     if (op.name == "nn.bias_add") {
@@ -150,9 +150,9 @@ class Combiner {
   }
   // The steps from the calls to the ends.
   static std::vector<Exprs> steps_of(const Branches& b) {
-    std::vector<Exprs> steps(b.followers, Exprs(b.ends.size()));
-    for (size_t k = 0; k < b.ends.size(); ++k) {
-      Expr e = b.ends[k];
+    std::vector<Exprs> steps(b.followers, Exprs(b.last_nodes.size()));
+    for (size_t k = 0; k < b.last_nodes.size(); ++k) {
+      Expr e = b.last_nodes[k];
       for (size_t step = b.followers; step-- > 0; e = as<Call>(e)->args[0]) steps[step][k] = e;
     }
     return steps;
@@ -161,29 +161,29 @@ class Combiner {
   Expr combined(const Branches& b, const Expr& now) const {
     const Expr data = data_of(b, now);
     Exprs weights;
-    Ints ends;
+    Ints boundaries;
     int64_t total = 0;
     for (const Call* call : b.calls) {
       weights.push_back(call->args[1]);
       total += as<TensorType>(call->args[1]->type)->shape[static_cast<size_t>(b.weight_axis)]->ivalue;
-      ends.push_back(total);
+      boundaries.push_back(total);
     }
-    ends.pop_back();
+    boundaries.pop_back();
     const Call& first = *b.calls[0];
     Attrs attrs =
         kind_.extent && first.attrs ? with_attributes(first, {{kind_.extent, extent(first, total)}}) : first.attrs;
-    Expr all = call(first.callee, {data, joined(weights, b.weight_axis)}, std::move(attrs), now->span);
+    Expr all = call(first.callee, {data, concatenated(weights, b.weight_axis)}, std::move(attrs), now->span);
     for (const Exprs& step : steps_of(b)) {
       const Call& one = *as<Call>(step[0]);
       Exprs args{all};
       if (one.args.size() == 2) {
         Exprs biases;
         for (const Expr& e : step) biases.push_back(as<Call>(e)->args[1]);
-        args.push_back(joined(biases, *axis_of_operand(one, one.args[0], b)));
+        args.push_back(concatenated(biases, *axis_of_operand(one, one.args[0], b)));
       }
       all = call(one.callee, std::move(args), one.attrs, one.span);
     }
-    return op::make("split", {all}, {{"indices_or_sections", ends}, {"axis", b.result_axis}}, now->span);
+    return op::make("split", {all}, {{"indices_or_sections", boundaries}, {"axis", b.result_axis}}, now->span);
   }
 
   // batch_matmul(expand_dims(data), stack(weights)), and split along the batch.
@@ -215,11 +215,11 @@ class Combiner {
 
   AttrValue extent(const Call& call, int64_t total) const {
     const int field = call.attrs->type.find(kind_.extent);
-    const AttrValue given = call.attrs->get(static_cast<size_t>(field));
-    return std::holds_alternative<int64_t>(given) ? AttrValue(total) : given;  // stays unset
+    const AttrValue value = call.attrs->get(static_cast<size_t>(field));
+    return std::holds_alternative<int64_t>(value) ? AttrValue(total) : value;  // stays unset
   }
 
-  static Expr joined(const Exprs& parts, int64_t axis) {
+  static Expr concatenated(const Exprs& parts, int64_t axis) {
     return op::make("concatenate", {tuple(parts, parts[0]->span)}, {{"axis", axis}}, parts[0]->span);
   }
 
@@ -230,7 +230,7 @@ class Combiner {
   std::vector<Exprs> users_;
   NodeSet params_;
   std::vector<Branches> found_;
-  NodeMap<std::pair<size_t, size_t>> ends_;  // the branches that a node ends, and the index in them
+  NodeMap<std::pair<size_t, size_t>> branch_of_end_;  // the branches that a node ends, and the index in them
 };
 
 }  // namespace

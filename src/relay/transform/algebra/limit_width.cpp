@@ -22,7 +22,7 @@ std::vector<T> slice(const std::vector<T>& values, size_t begin, size_t end) {
   return {values.begin() + static_cast<ptrdiff_t>(begin), values.begin() + static_cast<ptrdiff_t>(end)};
 }
 
-Expr joined(const char* op, Exprs parts, int64_t axis, const Span& span, size_t max_width) {
+Expr concatenated(const char* op, Exprs parts, int64_t axis, const Span& span, size_t max_width) {
   while (parts.size() > max_width) {
     Exprs fewer;
     for (size_t begin = 0; begin < parts.size(); begin += max_width) {
@@ -75,7 +75,7 @@ Expr narrow(const Expr& before, const Expr& now, size_t max_width) {
     if (!parts || parts->elements.size() <= max_width) continue;
     int64_t axis = attribute<int64_t>(*call, "axis", 0);
     if (axis < 0) axis += static_cast<int64_t>(as<TensorType>(before->type)->shape.size());
-    return joined(op, parts->elements, axis, now->span, max_width);
+    return concatenated(op, parts->elements, axis, now->span, max_width);
   }
   return narrow_split(before, now, max_width);
 }

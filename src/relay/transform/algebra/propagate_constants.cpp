@@ -19,18 +19,18 @@ using namespace ir;
 namespace {
 
 // The values that all calls seen so far pass to a parameter: unset, one constant, or different values.
-struct Given {
+struct ParameterValue {
   Type type;  // of the parameter
   Expr constant;
   bool varies = false;
-  std::vector<Given*> passed_to;  // the parameters that receive this one's value
+  std::vector<ParameterValue*> passed_to;  // the parameters that receive this one's value
 };
 
 class Propagation {
  public:
   explicit Propagation(const Module& module) : module_(module) {
     for (const auto& [name, f] : module.functions) {
-      std::vector<Given>& params = given_[name];
+      std::vector<ParameterValue>& params = values_[name];
       for (const VarRef& param : f->params) params.emplace_back().type = param->type;
       for (size_t i = 0; i < params.size(); ++i) of_param_[f->params[i].get()] = &params[i];
     }
@@ -47,11 +47,11 @@ class Propagation {
       VarMap values;
       std::vector<VarRef> params;
       for (size_t i = 0; i < f->params.size(); ++i) {
-        const Given& given = given_.at(name)[i];
-        if (stays(given))
+        const ParameterValue& parameter = values_.at(name)[i];
+        if (stays(parameter))
           params.push_back(f->params[i]);
         else
-          values[f->params[i].get()] = given.constant;
+          values[f->params[i].get()] = parameter.constant;
       }
       Expr body = rewrite(f->body, [&](const Expr& now) { return without_constants(now); });
       if (values.empty())
@@ -63,29 +63,30 @@ class Propagation {
   }
 
  private:
-  static bool stays(const Given& given) { return given.varies || !given.constant; }
+  static bool stays(const ParameterValue& parameter) { return parameter.varies || !parameter.constant; }
   void all_vary(const std::string& name) {
-    for (Given& given : given_.at(name)) vary(given);
+    for (ParameterValue& parameter : values_.at(name)) vary(parameter);
   }
-  void vary(Given& given) {
-    if (!given.varies) given.varies = true, work_.push_back(&given);
+  void vary(ParameterValue& parameter) {
+    if (!parameter.varies) parameter.varies = true, work_.push_back(&parameter);
   }
   // A constant of a type other than the parameter's is not accepted: a size or type that the parameter names would be
   // lost.
-  void meet(Given& given, const Expr& constant) {
-    if (given.varies || given.constant == constant) return;
-    if (given.constant ? !equal(given.constant, constant) : !equal(given.type, constant->type)) return vary(given);
-    if (given.constant) return;
-    given.constant = constant;
-    work_.push_back(&given);
+  void merge(ParameterValue& parameter, const Expr& constant) {
+    if (parameter.varies || parameter.constant == constant) return;
+    if (parameter.constant ? !equal(parameter.constant, constant) : !equal(parameter.type, constant->type))
+      return vary(parameter);
+    if (parameter.constant) return;
+    parameter.constant = constant;
+    work_.push_back(&parameter);
   }
 
   void look_at(const Expr& e) {
     const Call* call = as<Call>(e);
     const GlobalVar* callee = call ? as<GlobalVar>(call->callee) : nullptr;
     if (callee) {
-      std::vector<Given>& params = given_.at(callee->name);
-      for (size_t i = 0; i < params.size(); ++i) give(params[i], call->args[i]);
+      std::vector<ParameterValue>& params = values_.at(callee->name);
+      for (size_t i = 0; i < params.size(); ++i) pass(params[i], call->args[i]);
     }
     auto value = [&](const Expr& child) {
       if (const GlobalVar* g = as<GlobalVar>(child)) all_vary(g->name);
@@ -95,18 +96,18 @@ class Propagation {
     else
       for_each_child(e, value);
   }
-  void give(Given& given, const Expr& arg) {
-    if (as<Constant>(arg)) return meet(given, arg);
-    if (Given** from = of_param_.find(arg.get()))
-      (*from)->passed_to.push_back(&given);
+  void pass(ParameterValue& parameter, const Expr& arg) {
+    if (as<Constant>(arg)) return merge(parameter, arg);
+    if (ParameterValue** from = of_param_.find(arg.get()))
+      (*from)->passed_to.push_back(&parameter);
     else
-      vary(given);
+      vary(parameter);
   }
   void spread() {
     while (!work_.empty()) {
-      const Given& from = *work_.back();
+      const ParameterValue& from = *work_.back();
       work_.pop_back();
-      for (Given* to : from.passed_to) from.varies ? vary(*to) : meet(*to, from.constant);
+      for (ParameterValue* to : from.passed_to) from.varies ? vary(*to) : merge(*to, from.constant);
     }
   }
 
@@ -117,15 +118,15 @@ class Propagation {
     if (!callee) return now;
     Exprs args;
     for (size_t i = 0; i < call->args.size(); ++i)
-      if (stays(given_.at(callee->name)[i])) args.push_back(call->args[i]);
+      if (stays(values_.at(callee->name)[i])) args.push_back(call->args[i]);
     if (args.size() == call->args.size()) return now;
     return ir::call(global(callee->name, callee->span), args, call->attrs, call->span);
   }
 
   const Module& module_;
-  std::map<std::string, std::vector<Given>> given_;
-  NodeMap<Given*> of_param_;
-  std::vector<Given*> work_;
+  std::map<std::string, std::vector<ParameterValue>> values_;
+  NodeMap<ParameterValue*> of_param_;
+  std::vector<ParameterValue*> work_;
 };
 
 }  // namespace

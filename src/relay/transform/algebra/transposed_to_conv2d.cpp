@@ -87,8 +87,8 @@ Expr in_one_another(const Expr& phases, const Ints& strides, int64_t channels, c
   apart.push_back(channels);
   for (size_t d = 0; d < axes; ++d) apart.push_back(blocks[d]->ivalue / strides[d]);
   const Expr split = op::make("reshape", {phases}, {{"newshape", apart}}, phases->span);
-  const Expr turned = op::make("transpose", {split}, {{"axes", order}}, phases->span);
-  return op::make("reshape", {turned}, {{"newshape", together}}, phases->span);
+  const Expr transposed = op::make("transpose", {split}, {{"axes", order}}, phases->span);
+  return op::make("reshape", {transposed}, {{"newshape", together}}, phases->span);
 }
 
 // `e` is `before` with its arguments rewritten, which are untyped.

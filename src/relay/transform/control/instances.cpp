@@ -56,8 +56,8 @@ class Instances {
 
   Result<Module> run() {
     name_of("main", {}, {});
-    for (size_t i = 0; i < wanted_.size() && errors_.empty(); ++i) {
-      const Wanted next = wanted_[i];
+    for (size_t i = 0; i < requests_.size() && errors_.empty(); ++i) {
+      const Request next = requests_[i];
       out_.functions[next.name] = instance(module_.functions.at(next.of), next.types);
     }
     if (!errors_.empty()) return errors_;
@@ -65,14 +65,14 @@ class Instances {
   }
 
  private:
-  struct Wanted {
+  struct Request {
     std::string of, name;
     Types types;
   };
 
   std::string name_of(const std::string& of, const Types& types, const Span& span) {
     size_t count = 0;
-    for (const Wanted& known : wanted_) {
+    for (const Request& known : requests_) {
       if (known.of != of) continue;
       if (std::equal(types.begin(), types.end(), known.types.begin(), known.types.end(),
                      [](const Type& a, const Type& b) { return equal(a, b); }))
@@ -88,7 +88,7 @@ class Instances {
                          "a function that calls itself at ever larger types has no end of instances"});
     std::string name = types.empty() ? of : format("{}_{}", of, count);
     while (!types.empty() && module_.functions.count(name)) name += "_";
-    wanted_.push_back({of, name, types});
+    requests_.push_back({of, name, types});
     return name;
   }
 
@@ -106,12 +106,12 @@ class Instances {
       Types at;
       for (const Type& t : callee ? call->type_args : Types()) at.push_back(known(t));
       size_t i = 0;
-      std::map<size_t, std::string> given;  // instances passed to the call, by argument index
+      std::map<size_t, std::string> instance_names;  // instances passed to the call, by argument index
       for_each_child(before, [&](const Expr& child) {
         const size_t place = i++;
         if (!as<GlobalVar>(child) || (callee && place == 0)) return;
         std::optional<std::string> name = callee ? argument(*callee, at, place - 1, child) : std::nullopt;
-        if (name) return static_cast<void>(given[place - 1] = *name);
+        if (name) return static_cast<void>(instance_names[place - 1] = *name);
         want_value(child);
       });
       if (!callee) return now;
@@ -120,7 +120,7 @@ class Instances {
         return now;
       }
       Exprs args = as<Call>(now)->args;
-      for (const auto& [place, name] : given) args[place] = global(name, args[place]->span);
+      for (const auto& [place, name] : instance_names) args[place] = global(name, args[place]->span);
       return ir::call(global(name_of(callee->name, at, now->span), now->span), std::move(args), {}, now->span);
     });
     return function(made->params, made->body, made->result_type, {}, made->attrs, made->span);
@@ -183,7 +183,7 @@ class Instances {
   const Module& module_;
   bool inner_stay_;
   Module out_;
-  std::vector<Wanted> wanted_;
+  std::vector<Request> requests_;
   Diagnostics errors_;
 };
 

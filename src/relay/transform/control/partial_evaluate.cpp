@@ -389,8 +389,8 @@ class PartialEvaluator {
   static bool is_open(const FunctionRef& f) { return f->attrs.empty(); }
 
   Partial unknown(const Call& e, const Expr& callee, const Partials& args, const VarRef& name, Lets& out) {
-    const Exprs given = residuals(args, out);
-    const Expr made = call(callee, given, e.attrs, e.span);
+    const Exprs residual_args = residuals(args, out);
+    const Expr made = call(callee, residual_args, e.attrs, e.span);
     const Partial result = bound(name, made, out);
     forget();
     return result;

@@ -18,9 +18,9 @@
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/control/to_a_normal_form.h"
-#include "relay/transform/given_types.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/pass.h"
+#include "relay/transform/saved_types.h"
 #include "relay/typing/typing.h"
 
 namespace relay::transform {

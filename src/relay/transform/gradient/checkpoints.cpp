@@ -31,12 +31,12 @@ NodeMap<std::vector<size_t>> checkpointed(const std::vector<Binding>& bindings) 
   return out;
 }
 
-Recomputed recomputed(const std::vector<Binding>& bindings, const std::vector<size_t>& piece,
-                      const Expr& checkpoint_input) {
+Recomputed recompute(const std::vector<Binding>& bindings, const std::vector<size_t>& piece,
+                     const Expr& checkpoint_input) {
   Recomputed out;
   NodeMap<VarRef> fresh;
   for (const size_t i : piece) fresh[bindings[i].var.get()] = nullptr;
-  auto again = [&](const Expr& e) -> Expr {
+  auto counterpart = [&](const Expr& e) -> Expr {
     const Var* v = as<Var>(e);
     if (!v || (!fresh.contains(v) && !as<TensorType>(v->type))) return e;  // tuples are not wrapped in checkpoints
     VarRef& known = fresh[v];
@@ -48,7 +48,7 @@ Recomputed recomputed(const std::vector<Binding>& bindings, const std::vector<si
   };
   for (const size_t i : piece) {
     Exprs children;
-    for_each_child(bindings[i].value, [&](const Expr& child) { children.push_back(again(child)); });
+    for_each_child(bindings[i].value, [&](const Expr& child) { children.push_back(counterpart(child)); });
     Expr value = with_children(bindings[i].value, children);
     value->type = bindings[i].value->type;
     VarRef copy = var(bindings[i].var->name, nullptr, bindings[i].var->span);
@@ -56,7 +56,7 @@ Recomputed recomputed(const std::vector<Binding>& bindings, const std::vector<si
     fresh[bindings[i].var.get()] = copy;
     out.bindings.push_back({copy, value});
   }
-  out.value = again(checkpoint_input);
+  out.value = counterpart(checkpoint_input);
   return out;
 }
 

@@ -24,7 +24,7 @@ struct Recomputed {
   std::vector<std::pair<ir::VarRef, ir::VarRef>> inputs;  // variables that it uses, and their replacements in it
   ir::Expr value;                                         // the operand of the checkpoint
 };
-Recomputed recomputed(const std::vector<Binding>& bindings, const std::vector<size_t>& piece,
-                      const ir::Expr& checkpoint_input);
+Recomputed recompute(const std::vector<Binding>& bindings, const std::vector<size_t>& piece,
+                     const ir::Expr& checkpoint_input);
 
 }  // namespace relay::transform

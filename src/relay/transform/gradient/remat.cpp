@@ -126,12 +126,12 @@ FunctionRef without_peak(const FunctionRef& f, const Lifetimes& l) {
     if (there) dropped[l.node(n).get()] = next;
   }
   if (dropped.size() == 0) return f;
-  NodeMap<Expr> again;
+  NodeMap<Expr> recomputed;
   const Expr out = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
-    if (dropped.contains(before.get())) {  // `again` is made from the new arguments, which are the same nodes
+    if (dropped.contains(before.get())) {  // `recomputed` is made from the new arguments, which are the same nodes
       const Call& call = *as<Call>(now);
-      again[before.get()] = ir::call(call.callee, call.args, call.attrs, now->span);
-      again[before.get()]->type = before->type;
+      recomputed[before.get()] = ir::call(call.callee, call.args, call.attrs, now->span);
+      recomputed[before.get()]->type = before->type;
     }
     const int user = l.flow.index(before);
     if (before->kind != ExprKind::Call || user <= l.peak) return now;
@@ -140,7 +140,7 @@ FunctionRef without_peak(const FunctionRef& f, const Lifetimes& l) {
     bool changed = false;
     size_t i = 0;
     for_each_child(now, [&](const Expr& child) {
-      const Expr* copy = again.find(old[i++].get());
+      const Expr* copy = recomputed.find(old[i++].get());
       children.push_back(copy ? *copy : child);
       changed = changed || copy;
     });

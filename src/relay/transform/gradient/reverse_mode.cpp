@@ -142,16 +142,16 @@ void ReverseMode::through_call(const Call& call, const VarRef& v, const Slot& sl
 
 void ReverseMode::through_checkpoint(const std::vector<Binding>& bindings, const std::vector<size_t>& piece,
                                      const Binding& b, const Slot& slot) {
-  const Recomputed again = recomputed(bindings, piece, as<Call>(b.value)->args[0]);
-  for (const auto& [outside, inside] : again.inputs) {
+  const Recomputed recomputed = recompute(bindings, piece, as<Call>(b.value)->args[0]);
+  for (const auto& [outside, inside] : recomputed.inputs) {
     out_.push({inside, op::make("annotation.checkpoint", {outside}, {}, outside->span)});
     if (is_followed(outside)) follow(inside);
   }
-  look_at(again.bindings);
-  for (const Binding& one : again.bindings) out_.push(one);
-  add(again.value, whole(slot, b.var, b.var->type));
-  run(again.bindings);  // no checkpoint is among them
-  for (const auto& [outside, inside] : again.inputs)
+  look_at(recomputed.bindings);
+  for (const Binding& one : recomputed.bindings) out_.push(one);
+  add(recomputed.value, whole(slot, b.var, b.var->type));
+  run(recomputed.bindings);  // no checkpoint is among them
+  for (const auto& [outside, inside] : recomputed.inputs)
     if (const Expr from = gradient(inside)) add(outside, from);
 }
 

@@ -71,7 +71,7 @@ std::set<const ExprNode*> checked_operands(const Call& call) {
   }
   std::set<const ExprNode*> out;
   for (const op::CheckedIndices& c : op::checks_of(*def, call.attrs, types))
-    if (!c.of) out.insert(tensors[c.input].get());
+    if (!c.values) out.insert(tensors[c.input].get());
   return out;
 }
 

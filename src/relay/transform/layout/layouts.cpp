@@ -228,14 +228,14 @@ Expr LayoutConverter::transformed(const Expr& e, const std::string& from, const 
   return place;
 }
 
-Expr LayoutConverter::brought(const Expr& before, const Expr& now, const std::string& from, const std::string& to) {
-  if (const Carried* known = find(before); known && rank_in(known->from) == rank_in(from))
+Expr LayoutConverter::converted(const Expr& before, const Expr& now, const std::string& from, const std::string& to) {
+  if (const Replacement* known = find(before); known && rank_in(known->from) == rank_in(from))
     if (permuted(from, known->from, known->to) == to) return known->value;
   return transformed(now, from, to);
 }
 
-Expr LayoutConverter::carried(const Expr& before, Expr value, const std::string& from, const std::string& to) {
-  carried_[before.get()] = {value, from, to};
+Expr LayoutConverter::record(const Expr& before, Expr value, const std::string& from, const std::string& to) {
+  replacements_[before.get()] = {value, from, to};
   const TupleType* tuple_of = as<TupleType>(before->type);
   if (!tuple_of) return transformed(value, to, from);
   Exprs fields;
@@ -250,22 +250,22 @@ Expr LayoutConverter::carried(const Expr& before, Expr value, const std::string&
 
 Expr LayoutConverter::rewritten(const Expr& before, const Expr& now) {
   if (const TupleGetItem* item = as<TupleGetItem>(before)) {
-    const Carried* known = find(item->tuple);
+    const Replacement* known = find(item->tuple);
     if (!known) return now;
-    const Carried of = *known;
+    const Replacement of = *known;
     Expr field = typed_get(of.value, item->index, before->span);
-    return rank_of(before->type) == rank_in(of.from) ? carried(before, field, of.from, of.to) : field;
+    return rank_of(before->type) == rank_in(of.from) ? record(before, field, of.from, of.to) : field;
   }
   const Call *old = as<Call>(before), *call = as<Call>(now);
   if (!old || !call || !as<Op>(old->callee) || !(old->callee == call->callee)) return now;
   Expr out;
   if (layout_attribute(*as<Op>(old->callee)->def))
-    if (std::optional<Layouts> layouts = wanted_(*old)) out = converted(*old, *call, *layouts);
+    if (std::optional<Layouts> layouts = request_(*old)) out = with_layouts(*old, *call, *layouts);
   if (!out) out = followed(*old, *call);
   return out ? out : now;
 }
 
-Expr LayoutConverter::converted(const Call& before, const Call& now, const Layouts& layouts) {
+Expr LayoutConverter::with_layouts(const Call& before, const Call& now, const Layouts& layouts) {
   const op::OpDef& def = *as<Op>(before.callee)->def;
   const char* name = layout_attribute(def);
   const std::string data = text_of(before, name), kernel = text_of(before, "kernel_layout");
@@ -280,15 +280,15 @@ Expr LayoutConverter::converted(const Call& before, const Call& now, const Layou
                        (!weighs || fits(before.args[1]->type, kernel, kernel_to));
   Changes changes = {{name, to}};
   Exprs args = now.args;
-  if (divides) args[0] = brought(before.args[0], now.args[0], data, to);
+  if (divides) args[0] = converted(before.args[0], now.args[0], data, to);
   if (divides && weighs) {
-    args[1] = brought(before.args[1], now.args[1], kernel, kernel_to);
+    args[1] = converted(before.args[1], now.args[1], kernel, kernel_to);
     changes.push_back({"kernel_layout", kernel_to});
   }
   if (result_to != to || !own_result.empty()) changes.push_back({"out_layout", result_to});
   Expr made = divides ? try_call(now.callee, std::move(args), with_attributes(now, changes), now.span) : nullptr;
   if (stands_for(made, before.type, result, result_to))
-    return result == result_to ? made : carried(Expr(&before), made, result, result_to);
+    return result == result_to ? made : record(Expr(&before), made, result, result_to);
   if (layouts.required || divides) refuse(before, layouts, divides);
   return nullptr;
 }
@@ -321,16 +321,16 @@ Expr LayoutConverter::followed(const Call& before, const Call& now) {
   const op::OpDef& def = *as<Op>(before.callee)->def;
   if (def.inputs.empty() || now.args.empty()) return nullptr;
   if (def.inputs[0].is_tuple) return as_concatenation(before, now);
-  const Carried* first = nullptr;
+  const Replacement* first = nullptr;
   for (const Expr& arg : before.args)
     if (!first) first = find(arg);
   if (!first || as<TupleType>(first->value->type)) return nullptr;
-  const Carried data = *first;  // a copy: the map grows
+  const Replacement data = *first;  // a copy: the map grows
   const bool in_front = find(before.args[0]) != nullptr;
   if (layout_attribute(def)) return in_front ? as_layout(before, now, data) : nullptr;
   if (def.name == "transpose") return as_transpose(before, now, data);
   if (def.name == "layout_transform")
-    return brought(before.args[0], now.args[0], text_of(before, "src_layout"), text_of(before, "dst_layout"));
+    return converted(before.args[0], now.args[0], text_of(before, "src_layout"), text_of(before, "dst_layout"));
   if (in_front && is_reduction(def)) return as_reduction(before, now, data);
   if (in_front)
     if (Expr out = as_along_axes(before, now, data)) return out;
@@ -343,7 +343,7 @@ Expr LayoutConverter::followed(const Call& before, const Call& now) {
 }
 
 // Pools and resizes take the layout of the data.
-Expr LayoutConverter::as_layout(const Call& before, const Call& now, const Carried& data) {
+Expr LayoutConverter::as_layout(const Call& before, const Call& now, const Replacement& data) {
   const char* name = layout_attribute(*as<Op>(before.callee)->def);
   const std::string own = text_of(before, name), result = text_of(before, "out_layout");
   if (!std::holds_alternative<std::monostate>(value_of(before, "kernel_layout"))) return nullptr;
@@ -355,13 +355,13 @@ Expr LayoutConverter::as_layout(const Call& before, const Call& now, const Carri
   Changes changes = {{name, to}};
   if (!result.empty()) changes.push_back({"out_layout", to});
   Expr made = try_call(now.callee, std::move(args), with_attributes(now, changes), now.span);
-  return stands_for(made, before.type, own, to) ? carried(Expr(&before), made, own, to) : nullptr;
+  return stands_for(made, before.type, own, to) ? record(Expr(&before), made, own, to) : nullptr;
 }
 
 // An operand that broadcasts against data: an axis of extent 1 that is blocked in the data also gets an axis of extent
 // 1 for the positions in blocks. Null if the operand cannot be arranged that way.
-Expr LayoutConverter::beside(const Expr& before, const Expr& now, const Carried& data) {
-  if (fits(before->type, data.from, data.to)) return brought(before, now, data.from, data.to);
+Expr LayoutConverter::broadcast_operand(const Expr& before, const Expr& now, const Replacement& data) {
+  if (fits(before->type, data.from, data.to)) return converted(before, now, data.from, data.to);
   const Dims& shape = as<TensorType>(before->type)->shape;
   const Axes old = axes_of(data.from), there = axes_of(data.to);
   auto is_one = [&](const op::LayoutAxis& axis) {
@@ -383,7 +383,7 @@ Expr LayoutConverter::beside(const Expr& before, const Expr& now, const Carried&
 }
 
 // All arguments with as many axes are converted to the same layout; those with fewer get leading axes first.
-Expr LayoutConverter::as_broadcast(const Call& before, const Call& now, const Carried& data) {
+Expr LayoutConverter::as_broadcast(const Call& before, const Call& now, const Replacement& data) {
   const size_t rank = rank_in(data.from);
   if (rank_of(before.type) != rank) return nullptr;
   Exprs args;
@@ -393,7 +393,7 @@ Expr LayoutConverter::as_broadcast(const Call& before, const Call& now, const Ca
     const bool is_one =
         std::all_of(type->shape.begin(), type->shape.end(), [](const Dim& d) { return scalar::is_int(d, 1); });
     if (type->shape.size() == rank) {
-      args.push_back(beside(before.args[i], now.args[i], data));
+      args.push_back(broadcast_operand(before.args[i], now.args[i], data));
     } else if (is_one) {
       args.push_back(now.args[i]);
     } else if (as<Op>(before.callee)->def->name.starts_with("qnn.")) {
@@ -401,26 +401,26 @@ Expr LayoutConverter::as_broadcast(const Call& before, const Call& now, const Ca
     } else {
       int64_t more = static_cast<int64_t>(rank - type->shape.size());
       Expr wide = typed_call("expand_dims", {now.args[i]}, {{"axis", int64_t{0}}, {"num_newaxis", more}}, now.span);
-      args.push_back(beside(wide, wide, data));
+      args.push_back(broadcast_operand(wide, wide, data));
     }
     if (!args.back()) return nullptr;
   }
   Expr made = try_call(now.callee, std::move(args), now.attrs, now.span);
-  return stands_for(made, before.type, data.from, data.to) ? carried(Expr(&before), made, data.from, data.to) : nullptr;
+  return stands_for(made, before.type, data.from, data.to) ? record(Expr(&before), made, data.from, data.to) : nullptr;
 }
 
 // A bias along a blocked axis becomes an addition of an operand with the same blocks.
-Expr LayoutConverter::as_addition(const Call& before, const Call& now, const Carried& data) {
+Expr LayoutConverter::as_addition(const Call& before, const Call& now, const Replacement& data) {
   const int64_t rank = static_cast<int64_t>(rank_in(data.from));
   int64_t axis = std::get<int64_t>(value_of(before, "axis"));
   if (axis < 0) axis += rank;
   Expr bias = now.args[1];
   for (const auto& [at, more] : {std::pair{int64_t{1}, rank - 1 - axis}, {int64_t{0}, axis}})
     if (more > 0) bias = typed_call("expand_dims", {bias}, {{"axis", at}, {"num_newaxis", more}}, now.span);
-  const Expr wide = beside(bias, bias, data);
+  const Expr wide = broadcast_operand(bias, bias, data);
   if (!wide) return nullptr;
   Expr made = try_call(op::node(*op::find("add")), {data.value, wide}, {}, now.span);
-  return stands_for(made, before.type, data.from, data.to) ? carried(Expr(&before), made, data.from, data.to) : nullptr;
+  return stands_for(made, before.type, data.from, data.to) ? record(Expr(&before), made, data.from, data.to) : nullptr;
 }
 
 // The value of an attribute that names axes, for data in another layout; nullopt if they are blocked.
@@ -455,7 +455,7 @@ static std::optional<AttrValue> moved_axes(const Call& before, const char* name,
   return out;
 }
 
-Expr LayoutConverter::as_along_axes(const Call& before, const Call& now, const Carried& data) {
+Expr LayoutConverter::as_along_axes(const Call& before, const Call& now, const Replacement& data) {
   const std::string& op = as<Op>(before.callee)->def->name;
   const auto* row = std::find_if(std::begin(along_axes), std::end(along_axes), [&](auto& r) { return r.first == op; });
   if (row == std::end(along_axes) || rank_of(before.args[0]->type) != rank_in(data.from)) return nullptr;
@@ -466,10 +466,10 @@ Expr LayoutConverter::as_along_axes(const Call& before, const Call& now, const C
   Exprs args = now.args;
   args[0] = data.value;
   Expr made = try_call(now.callee, std::move(args), with_attributes(now, {{row->second, *value}}), now.span);
-  return stands_for(made, before.type, data.from, data.to) ? carried(Expr(&before), made, data.from, data.to) : nullptr;
+  return stands_for(made, before.type, data.from, data.to) ? record(Expr(&before), made, data.from, data.to) : nullptr;
 }
 
-Expr LayoutConverter::as_reduction(const Call& before, const Call& now, const Carried& data) {
+Expr LayoutConverter::as_reduction(const Call& before, const Call& now, const Replacement& data) {
   const Axes old = axes_of(data.from), there = axes_of(data.to);
   const AttrValue value = value_of(before, "axis");
   const bool keeps = std::get<bool>(value_of(before, "keepdims"));
@@ -501,18 +501,18 @@ Expr LayoutConverter::as_reduction(const Call& before, const Call& now, const Ca
   Expr made = try_call(now.callee, {data.value}, with_attributes(now, changes), now.span);
   const std::string from = text_of(left[0]), to = text_of(left[1]);
   if (!stands_for(made, before.type, from, to)) return nullptr;
-  return from == to ? made : carried(Expr(&before), made, from, to);
+  return from == to ? made : record(Expr(&before), made, from, to);
 }
 
 // The result keeps its layout: a transposition of other axes produces it, or none is needed.
-Expr LayoutConverter::as_transpose(const Call& before, const Call& now, const Carried& data) {
+Expr LayoutConverter::as_transpose(const Call& before, const Call& now, const Replacement& data) {
   if (op::is_blocked(data.from)) return nullptr;
   AttrValue value = value_of(before, "axes");
   const int64_t rank = static_cast<int64_t>(data.from.size());
-  const Ints* given = std::get_if<Ints>(&value);
+  const Ints* permutation = std::get_if<Ints>(&value);
   std::string letters;
   for (int64_t i = 0; i < rank; ++i) {
-    const int64_t axis = given && !given->empty() ? (*given)[static_cast<size_t>(i)] : rank - 1 - i;
+    const int64_t axis = permutation && !permutation->empty() ? (*permutation)[static_cast<size_t>(i)] : rank - 1 - i;
     letters += data.from[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
   }
   if (op::is_blocked(data.to)) return transformed(data.value, data.to, letters);
@@ -525,29 +525,29 @@ Expr LayoutConverter::as_concatenation(const Call& before, const Call& now) {
   const op::OpDef& def = *as<Op>(before.callee)->def;
   const Tuple *old = as<Tuple>(before.args[0]), *parts = as<Tuple>(now.args[0]);
   if ((def.name != "concatenate" && def.name != "qnn.concatenate") || !old || !parts) return nullptr;
-  const Carried* first = nullptr;
+  const Replacement* first = nullptr;
   for (const Expr& part : old->elements)
     if (!first) first = find(part);
   if (!first || rank_of(before.type) != rank_in(first->from)) return nullptr;
-  const Carried data = *first;  // a copy: the map grows
+  const Replacement data = *first;  // a copy: the map grows
   // Whole blocks are concatenated along the axis that counts them.
   const Axes axes = axes_of(data.from);
-  const int64_t given = std::get<int64_t>(value_of(before, "axis")), rank = static_cast<int64_t>(axes.size());
-  const op::LayoutAxis& along = axes[static_cast<size_t>(given < 0 ? given + rank : given)];
+  const int64_t position = std::get<int64_t>(value_of(before, "axis")), rank = static_cast<int64_t>(axes.size());
+  const op::LayoutAxis& along = axes[static_cast<size_t>(position < 0 ? position + rank : position)];
   if (along.block != 0) return nullptr;
-  Exprs brought_parts;
+  Exprs converted_parts;
   Types types;
   for (size_t i = 0; i < parts->elements.size(); ++i) {
     if (!fits(old->elements[i]->type, data.from, data.to)) return nullptr;
-    brought_parts.push_back(brought(old->elements[i], parts->elements[i], data.from, data.to));
-    types.push_back(brought_parts.back()->type);
+    converted_parts.push_back(converted(old->elements[i], parts->elements[i], data.from, data.to));
+    types.push_back(converted_parts.back()->type);
   }
   Exprs args = now.args;
-  args[0] = tuple(std::move(brought_parts), now.args[0]->span);
+  args[0] = tuple(std::move(converted_parts), now.args[0]->span);
   args[0]->type = tuple_type(std::move(types));
   const int64_t axis = static_cast<int64_t>(op::place_of(axes_of(data.to), along.letter, false));
   Expr made = try_call(now.callee, std::move(args), with_attributes(now, {{"axis", axis}}), now.span);
-  return stands_for(made, before.type, data.from, data.to) ? carried(Expr(&before), made, data.from, data.to) : nullptr;
+  return stands_for(made, before.type, data.from, data.to) ? record(Expr(&before), made, data.from, data.to) : nullptr;
 }
 
 }  // namespace relay::transform

@@ -38,40 +38,40 @@ std::string usual_kernel(const ir::Call& call, const std::string& data);
 class LayoutConverter {
  public:
   // Returns the requested layouts for a typed call of an operator with layouts; nullopt to follow the data.
-  using Wanted = std::function<std::optional<Layouts>(const ir::Call& before)>;
-  explicit LayoutConverter(Wanted wanted) : wanted_(std::move(wanted)) {}
+  using LayoutRequest = std::function<std::optional<Layouts>(const ir::Call& before)>;
+  explicit LayoutConverter(LayoutRequest request) : request_(std::move(request)) {}
   ir::FunctionRef operator()(const ir::FunctionRef& f);
   Diagnostics errors;  // calls that do not accept the requested blocked layouts
 
  private:
   // The replacement of a node: the same elements with the axes `from` reordered, and blocked, as in `to`.
-  struct Carried {
+  struct Replacement {
     ir::Expr value;
     std::string from, to;
   };
 
   ir::Expr rewritten(const ir::Expr& before, const ir::Expr& now);
-  ir::Expr converted(const ir::Call& before, const ir::Call& now, const Layouts& layouts);
+  ir::Expr with_layouts(const ir::Call& before, const ir::Call& now, const Layouts& layouts);
   void refuse(const ir::Call& before, const Layouts& layouts, bool divides);
   ir::Expr followed(const ir::Call& before, const ir::Call& now);
-  ir::Expr as_layout(const ir::Call& before, const ir::Call& now, const Carried& data);
-  ir::Expr as_broadcast(const ir::Call& before, const ir::Call& now, const Carried& data);
-  ir::Expr beside(const ir::Expr& before, const ir::Expr& now, const Carried& data);
-  ir::Expr as_addition(const ir::Call& before, const ir::Call& now, const Carried& data);
-  ir::Expr as_along_axes(const ir::Call& before, const ir::Call& now, const Carried& data);
-  ir::Expr as_reduction(const ir::Call& before, const ir::Call& now, const Carried& data);
-  ir::Expr as_transpose(const ir::Call& before, const ir::Call& now, const Carried& data);
+  ir::Expr as_layout(const ir::Call& before, const ir::Call& now, const Replacement& data);
+  ir::Expr as_broadcast(const ir::Call& before, const ir::Call& now, const Replacement& data);
+  ir::Expr broadcast_operand(const ir::Expr& before, const ir::Expr& now, const Replacement& data);
+  ir::Expr as_addition(const ir::Call& before, const ir::Call& now, const Replacement& data);
+  ir::Expr as_along_axes(const ir::Call& before, const ir::Call& now, const Replacement& data);
+  ir::Expr as_reduction(const ir::Call& before, const ir::Call& now, const Replacement& data);
+  ir::Expr as_transpose(const ir::Call& before, const ir::Call& now, const Replacement& data);
   ir::Expr as_concatenation(const ir::Call& before, const ir::Call& now);
 
   // The argument converted to the layout `to`.
-  ir::Expr brought(const ir::Expr& before, const ir::Expr& now, const std::string& from, const std::string& to);
+  ir::Expr converted(const ir::Expr& before, const ir::Expr& now, const std::string& from, const std::string& to);
   ir::Expr transformed(const ir::Expr& e, const std::string& from, const std::string& to);
   // Records the replacement of a node, and returns it in the node's original layout.
-  ir::Expr carried(const ir::Expr& before, ir::Expr value, const std::string& from, const std::string& to);
-  const Carried* find(const ir::Expr& before) { return carried_.find(before.get()); }
+  ir::Expr record(const ir::Expr& before, ir::Expr value, const std::string& from, const std::string& to);
+  const Replacement* find(const ir::Expr& before) { return replacements_.find(before.get()); }
 
-  Wanted wanted_;
-  ir::NodeMap<Carried> carried_;
+  LayoutRequest request_;
+  ir::NodeMap<Replacement> replacements_;
   std::map<std::pair<const ir::ExprNode*, std::string>, ir::Expr> transformed_;  // shares repeated conversions
 };
 

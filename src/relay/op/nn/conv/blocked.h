@@ -70,12 +70,12 @@ void allow_blocks(OpSpec<A>& spec, std::vector<std::string Base::*> inputs, std:
   spec.definition = [=, own = spec.definition, name = spec.name](const A& a, const ir::Exprs& in) -> ir::Expr {
     if (!any(a)) return own ? own(a, in) : nullptr;
     const A b = plain(a);
-    auto turned = [](const ir::Expr& e, const std::string& from, const std::string& to) {
+    auto in_layout = [](const ir::Expr& e, const std::string& from, const std::string& to) {
       return from == to ? e : grad::call("layout_transform", {e}, {{"src_layout", from}, {"dst_layout", to}});
     };
     ir::Exprs arrays;
-    for (size_t k = 0; k < in.size(); ++k) arrays.push_back(turned(in[k], a.*inputs[k], b.*inputs[k]));
-    return turned(grad::call(name, arrays, values_of(b)), wanted(b), wanted(a));
+    for (size_t k = 0; k < in.size(); ++k) arrays.push_back(in_layout(in[k], a.*inputs[k], b.*inputs[k]));
+    return in_layout(grad::call(name, arrays, values_of(b)), wanted(b), wanted(a));
   };
 }
 

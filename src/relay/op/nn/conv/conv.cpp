@@ -189,14 +189,14 @@ ir::Expr conv_weight_gradient(size_t axes, const ConvAttrs& a, const ir::Expr& d
                        {"data_layout", out_layout},
                        {"kernel_layout", a.data_layout},
                        {"out_layout", a.kernel_layout}});
-  ir::Expr turned = in_order(data, a.data_layout, "CNDHW");
+  ir::Expr transposed = in_order(data, a.data_layout, "CNDHW");
   if (a.groups > 1) {
-    const ir::Expr groups = grad::call("reshape", {turned}, {{"newshape", Ints{-4, a.groups, -1, 0, 0, 0, 0}}});
-    turned = grad::call("reshape", {grad::call("transpose", {groups}, {{"axes", Ints{1, 0, 2, 3, 4, 5}}})},
-                        {{"newshape", Ints{0, -3, 0, 0, 0}}});
+    const ir::Expr groups = grad::call("reshape", {transposed}, {{"newshape", Ints{-4, a.groups, -1, 0, 0, 0, 0}}});
+    transposed = grad::call("reshape", {grad::call("transpose", {groups}, {{"axes", Ints{1, 0, 2, 3, 4, 5}}})},
+                            {{"newshape", Ints{0, -3, 0, 0, 0}}});
   }
   const ir::Expr sum =
-      grad::call("nn.conv3d", {turned, in_order(dy, out_layout, "CNDHW")},
+      grad::call("nn.conv3d", {transposed, in_order(dy, out_layout, "CNDHW")},
                  {{"strides", a.dilation}, {"dilation", a.strides}, {"padding", a.padding}, {"groups", a.groups}});
   const ir::Expr cut =
       grad::call("strided_slice", {sum}, {{"begin", Ints(3, 0)}, {"end", extents}, {"axes", Ints{2, 3, 4}}});

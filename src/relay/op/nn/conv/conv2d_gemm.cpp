@@ -102,8 +102,8 @@ ir::Expr definition_of_conv(const ConvAttrs& a, const ir::Exprs& in) {
   const Dims& data = grad::tensor(in[0]).shape;
   if (scalar::is_any(data[3])) return nullptr;
   const int64_t taps = (*a.kernel_size)[0] * (*a.kernel_size)[1];
-  const ir::Expr turned = grad::call("transpose", {in[1]}, {{"axes", Ints{1, 3, 0, 2}}});
-  const ir::Expr matrix = grad::call("reshape", {turned}, {{"newshape", Ints{-3, -3}}});
+  const ir::Expr transposed = grad::call("transpose", {in[1]}, {{"axes", Ints{1, 3, 0, 2}}});
+  const ir::Expr matrix = grad::call("reshape", {transposed}, {{"newshape", Ints{-3, -3}}});
   const ir::Expr columns =
       grad::call("strided_slice", {matrix}, {{"begin", Ints{0}}, {"end", Ints{*a.channels}}, {"axes", Ints{1}}});
   const ir::Expr rows = grad::call("tile", {grad::places(in[0], 3)}, {{"reps", Ints{taps}}});
@@ -132,8 +132,9 @@ OpDef nn_contrib_conv2d_gemm_weight_transform() {
        .infer = infer_transform,
        .compute = compute_transform,
        .gradient = [](const TransformAttrs& a, const Adjoint& of) -> ir::Exprs {
-         const ir::Expr sources = grad::call("nn.contrib_conv2d_gemm_weight_transform", {grad::numbers(of.inputs[0])},
-                                             {{"tile_N", a.tile_N}, {"tile_K", a.tile_K}});
+         const ir::Expr sources =
+             grad::call("nn.contrib_conv2d_gemm_weight_transform", {grad::element_numbers(of.inputs[0])},
+                        {{"tile_N", a.tile_N}, {"tile_K", a.tile_K}});
          return {grad::scattered(of.gradient, sources, of.inputs[0])};
        },
        .oracle = "gemm_weight(weights, tile_N, tile_K)",

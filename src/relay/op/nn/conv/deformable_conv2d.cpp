@@ -218,7 +218,7 @@ OpDef nn_modulated_deformable_conv2d() {
        .infer = infer,
        .compute = compute,
        .definition = definition,
-       .ours = true,
+       .is_extension = true,
        .oracle = "deformable_conv2d(data, offset, weight, strides, padding, dilation, deformable_groups, groups, mask)",
        // Kernels round the position of a sample, and so its weights, in another order.
        .examples = {{.inputs = {"(1, 2, 5, 6)", "(1, 18, 3, 4)", "(1, 9, 3, 4)", "(3, 2, 3, 3)"},

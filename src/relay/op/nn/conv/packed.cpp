@@ -110,10 +110,10 @@ ir::Expr without_blocks(const ir::Expr& e, int64_t rank, int64_t to) {
 }
 
 ir::Expr definition_of_dense(const DenseAttrs& a, const ir::Exprs& in) {
-  const ir::Expr turned = grad::call("transpose", {in[1]}, {{"axes", Ints{0, 2, 1}}});
+  const ir::Expr transposed = grad::call("transpose", {in[1]}, {{"axes", Ints{0, 2, 1}}});
   op::AttrValues attrs;
   if (a.out_dtype) attrs.push_back({"out_dtype", *a.out_dtype});
-  return grad::call("nn.dense", {in[0], grad::call("reshape", {turned}, {{"newshape", Ints{-3, 0}}})}, attrs);
+  return grad::call("nn.dense", {in[0], grad::call("reshape", {transposed}, {{"newshape", Ints{-3, 0}}})}, attrs);
 }
 
 // The sum over the taps of each tap's contribution to all channels.

@@ -61,8 +61,8 @@ te::Tensors compute(const RotaryEmbeddingAttrs& a, const te::Tensors& in, const 
     const Expr j = a.interleaved ? floordiv(k, 2) : floormod(k, std::max<int64_t>(half, 1));
     const Expr first = a.interleaved ? eq(floormod(k, 2), dim(0)) : lt(k, dim(half));
     const Expr other = a.interleaved ? select(first, k + 1, k - 1) : select(first, k + half, k - half);
-    const Expr turned = read(data, other) * read(sine, j), kept = read(data, k) * read(cosine, j);
-    const Expr value = cast(data->dtype, select(first, kept - turned, kept + turned));
+    const Expr rotated = read(data, other) * read(sine, j), kept = read(data, k) * read(cosine, j);
+    const Expr value = cast(data->dtype, select(first, kept - rotated, kept + rotated));
     return half == 0 ? (*data)(i) : select(lt(k, dim(2 * half)), value, (*data)(i));
   })};
 }
@@ -104,7 +104,7 @@ OpDef nn_rotary_embedding() {
        .infer = infer,
        .compute = compute,
        .definition = definition,
-       .ours = true,
+       .is_extension = true,
        .oracle = "rotary_embedding(data, cos, sin, interleaved)",
        .examples = {{.inputs = {"(2, 3, 5, 8)", "(5, 4)", "(5, 4)"}, .symbolic = {"(b, 3, n, 8)", "(n, 4)", "(n, 4)"}},
                     {.inputs = {"(2, 3, 5, 8)", "(2, 1, 5, 3)", "(2, 1, 5, 3)"},

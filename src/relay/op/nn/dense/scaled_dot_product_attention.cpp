@@ -222,7 +222,7 @@ OpDef nn_scaled_dot_product_attention() {
        .compute = by_definition<AttentionAttrs>(definition, true),
        .definition = definition,
        .composite = true,
-       .ours = true,
+       .is_extension = true,
        .oracle = "attention(inputs, masked, cached, is_causal, scale)",
        // Kernels round exponentials, and sums over width and keys, in another order.
        .examples = examples(),

@@ -75,7 +75,7 @@ OpDef nn_rms_norm() {
        .complete = [](const RmsNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },
        .compute = compute,
        .definition = exactly<RmsNormAttrs>(definition),
-       .ours = true,
+       .is_extension = true,
        .oracle = "data * torch.rsqrt((data * data).mean(axis, True) + epsilon) * along(weight, axis, data.ndim)",
        .examples = {{.inputs = {"(3, 10)", "(10,)"}, .symbolic = {"(n, m)", "(m,)"}},
                     {.inputs = {"(2, 5, 4)", "(5,)"},

@@ -68,7 +68,7 @@ OpDef nn_max_unpool() {
        .checked = checked,
        .definition = definition,
        .composite = true,
-       .ours = true,
+       .is_extension = true,
        .oracle = "max_unpool(data, indices, output_size)",
        .examples = {{.inputs = {"(2, 3, 2, 2)", "(2, 3, 2, 2) int64"},
                      .attrs = "output_size=[4, 5]",

@@ -32,12 +32,12 @@ struct GruAttrs {
                  field("layers", &GruAttrs::layers, "Each but the first reads what the one before it gives.")};
 };
 
-nn::RecurrentForm form(const GruAttrs& a) {
-  nn::RecurrentForm f;
-  f.direction = a.direction, f.activations = a.activations, f.layers = a.layers, f.clip = a.clip, f.bias = a.bias,
-  f.lengths = a.lengths;
-  f.gates = 3, f.default_activations = {"sigmoid", "tanh"};
-  return f;
+nn::RecurrentAttrs recurrent_attrs(const GruAttrs& a) {
+  nn::RecurrentAttrs attrs;
+  attrs.direction = a.direction, attrs.activations = a.activations, attrs.layers = a.layers, attrs.clip = a.clip,
+  attrs.bias = a.bias, attrs.lengths = a.lengths;
+  attrs.gates = 3, attrs.default_activations = {"sigmoid", "tanh"};
+  return attrs;
 }
 
 te::Tensors step(const GruAttrs& a, const nn::Direction& d, const te::Tensors& before) {
@@ -66,13 +66,14 @@ te::Tensors step(const GruAttrs& a, const nn::Direction& d, const te::Tensors& b
 }
 
 te::Tensors compute(const GruAttrs& a, const te::Tensors& in, const Type& out) {
-  return nn::compute_recurrent(form(a), in, out, false,
+  return nn::compute_recurrent(recurrent_attrs(a), in, out, false,
                                [&](const nn::Direction& d, const te::Tensors& before) { return step(a, d, before); });
 }
 
 ir::Expr definition(const GruAttrs& a, const ir::Exprs& in) {
   return nn::define_recurrent(
-      form(a), in, false, [&](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
+      recurrent_attrs(a), in, false,
+      [&](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
         const ir::Exprs x = nn::split(from_input, 3, 1), rows = nn::split(d.recurrence, 3, 0);
         const ir::Exprs biases = d.bias ? nn::split(d.recurrent_bias, 3, 0) : ir::Exprs();
         auto of_state = [&](size_t which, const ir::Expr& state) {
@@ -126,10 +127,10 @@ OpDef nn_gru() {
              "has r, z, n, and linear_before_reset: of its three parts take 1, 0, 2",
              true},
             {"state", "a tuple: hidden (L * D, N, H) before the first step, with lengths (N,)", true}},
-       .infer = [](const GruAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
+       .infer = [](const GruAttrs& a, const Types& in) { return nn::infer_recurrent(recurrent_attrs(a), in); },
        .compute = compute,
        .definition = definition,
-       .ours = true,
+       .is_extension = true,
        .oracle = "recurrent.gru(data, weights, state, direction, bias, lengths, linear_before_reset, activations, "
                  "clip, layers)",
        .examples = examples(),

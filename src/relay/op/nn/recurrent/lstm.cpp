@@ -35,12 +35,12 @@ struct LstmAttrs {
       field("layers", &LstmAttrs::layers, "Each but the first reads what the one before it gives.")};
 };
 
-nn::RecurrentForm form(const LstmAttrs& a) {
-  nn::RecurrentForm f;
-  f.direction = a.direction, f.activations = a.activations, f.layers = a.layers, f.clip = a.clip;
-  f.bias = a.bias, f.peephole = a.peephole, f.projection = a.projection, f.lengths = a.lengths;
-  f.gates = 4, f.states = 2, f.default_activations = {"sigmoid", "tanh", "tanh"};
-  return f;
+nn::RecurrentAttrs recurrent_attrs(const LstmAttrs& a) {
+  nn::RecurrentAttrs attrs;
+  attrs.direction = a.direction, attrs.activations = a.activations, attrs.layers = a.layers, attrs.clip = a.clip;
+  attrs.bias = a.bias, attrs.peephole = a.peephole, attrs.projection = a.projection, attrs.lengths = a.lengths;
+  attrs.gates = 4, attrs.states = 2, attrs.default_activations = {"sigmoid", "tanh", "tanh"};
+  return attrs;
 }
 
 te::Tensors step(const LstmAttrs& a, const nn::Direction& d, const te::Tensors& before) {
@@ -72,13 +72,14 @@ te::Tensors step(const LstmAttrs& a, const nn::Direction& d, const te::Tensors& 
 }
 
 te::Tensors compute(const LstmAttrs& a, const te::Tensors& in, const Type& out) {
-  return nn::compute_recurrent(form(a), in, out, true,
+  return nn::compute_recurrent(recurrent_attrs(a), in, out, true,
                                [&](const nn::Direction& d, const te::Tensors& before) { return step(a, d, before); });
 }
 
 ir::Expr definition(const LstmAttrs& a, const ir::Exprs& in) {
   return nn::define_recurrent(
-      form(a), in, true, [&](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
+      recurrent_attrs(a), in, true,
+      [&](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
         const ir::Exprs gates = nn::split(grad::plus(from_input, d.product(before[0])), 4, 1);
         const ir::Exprs holes = d.peephole ? nn::split(d.peephole, 3, 0) : ir::Exprs();
         auto gate = [&](size_t which, const ir::Expr& cell) {
@@ -142,10 +143,10 @@ OpDef nn_lstm() {
              true},
             {"state", "a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,)",
              true}},
-       .infer = [](const LstmAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
+       .infer = [](const LstmAttrs& a, const Types& in) { return nn::infer_recurrent(recurrent_attrs(a), in); },
        .compute = compute,
        .definition = definition,
-       .ours = true,
+       .is_extension = true,
        .oracle = "recurrent.lstm(data, weights, state, direction, bias, peephole, projection, lengths, input_forget, "
                  "activations, clip, layers)",
        .examples = examples(),

@@ -96,13 +96,13 @@ Result<std::vector<const TensorType*>> parts_of(const char* number, const Types&
   return constraint(number, "{} must have {} tensors ({}), but has {}", name, expected, what, parts.size());
 }
 
-std::string names_of_weights(const RecurrentForm& f) {
+std::string names_of_weights(const RecurrentAttrs& attrs) {
   std::string out = "weight, recurrence";
-  if (f.bias) out += ", bias, recurrent bias";
-  if (f.peephole) out += ", peephole";
-  if (f.projection) out += ", projection";
-  if (f.directions() == 2) out += "; the same of the reverse direction";
-  return out + (f.layers > 1 ? format("; the same of {} layers", f.layers) : "");
+  if (attrs.bias) out += ", bias, recurrent bias";
+  if (attrs.peephole) out += ", peephole";
+  if (attrs.projection) out += ", projection";
+  if (attrs.directions() == 2) out += "; the same of the reverse direction";
+  return out + (attrs.layers > 1 ? format("; the same of {} layers", attrs.layers) : "");
 }
 
 }  // namespace
@@ -125,9 +125,9 @@ Expr activate(const Activation& a, const Expr& x) {
   return max(min(alpha * x + beta, one), zero);
 }
 
-Result<std::vector<Activation>> activations_of(const RecurrentForm& f) {
-  const size_t each = f.default_activations.size(), all = each * static_cast<size_t>(f.directions());
-  std::vector<std::string> names = f.activations.empty() ? f.default_activations : split(f.activations);
+Result<std::vector<Activation>> activations_of(const RecurrentAttrs& attrs) {
+  const size_t each = attrs.default_activations.size(), all = each * static_cast<size_t>(attrs.directions());
+  std::vector<std::string> names = attrs.activations.empty() ? attrs.default_activations : split(attrs.activations);
   if (names.size() == each)  // the same for all directions
     for (size_t k = 0; k + each < all; ++k) names.push_back(std::string(names[k]));
   if (names.size() != all)
@@ -140,54 +140,55 @@ Result<std::vector<Activation>> activations_of(const RecurrentForm& f) {
   return out;
 }
 
-Result<Type> infer_recurrent(const RecurrentForm& f, const Types& in) {
+Result<Type> infer_recurrent(const RecurrentAttrs& attrs, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  if (f.direction != "forward" && f.direction != "reverse" && f.direction != "bidirectional")
-    return constraint("C1", "direction is \"{}\", not \"forward\", \"reverse\" or \"bidirectional\"", f.direction);
+  if (attrs.direction != "forward" && attrs.direction != "reverse" && attrs.direction != "bidirectional")
+    return constraint("C1", "direction is \"{}\", not \"forward\", \"reverse\" or \"bidirectional\"", attrs.direction);
   constexpr int64_t most_layers = 128;  // networks have fewer than ten; the choice of a state is a chain of selects
-  if (f.layers < 1 || f.layers > most_layers)
-    return constraint("C9", "layers is {}, not from 1 to {}", f.layers, most_layers);
-  if (Result<std::vector<Activation>> a = activations_of(f); !a) return a.errors();
+  if (attrs.layers < 1 || attrs.layers > most_layers)
+    return constraint("C9", "layers is {}, not from 1 to {}", attrs.layers, most_layers);
+  if (Result<std::vector<Activation>> a = activations_of(attrs); !a) return a.errors();
   if (!data->dtype.is_float()) return constraint("C3", "data must be floats, but is {}", data->dtype.str());
   RELAY_RETURN_IF_ERROR(expect_rank("C4", data, 3, "data"));
-  const int64_t rows = f.layers * f.directions();  // of the states
+  const int64_t rows = attrs.layers * attrs.directions();  // of the states
   RELAY_ASSIGN(std::vector<const TensorType*> weights,
-               parts_of("C5", in, 1, "weights", f.weights() * static_cast<size_t>(rows), names_of_weights(f)));
+               parts_of("C5", in, 1, "weights", attrs.weights() * static_cast<size_t>(rows), names_of_weights(attrs)));
   RELAY_RETURN_IF_ERROR(expect_rank("C6", weights[1], 2, "recurrence"));
   const Dim output = weights[1]->shape[1];
   Dim hidden = output;
-  if (f.projection) {
-    RELAY_RETURN_IF_ERROR(expect_rank("C6", weights[f.weights() - 1], 2, "projection"));
-    hidden = weights[f.weights() - 1]->shape[1];
+  if (attrs.projection) {
+    RELAY_RETURN_IF_ERROR(expect_rank("C6", weights[attrs.weights() - 1], 2, "projection"));
+    hidden = weights[attrs.weights() - 1]->shape[1];
   }
-  const Dim all_gates = scalar::simplify(dim(f.gates) * hidden);
-  const Dim of_a_layer = scalar::simplify(dim(f.directions()) * output);
+  const Dim all_gates = scalar::simplify(dim(attrs.gates) * hidden);
+  const Dim of_a_layer = scalar::simplify(dim(attrs.directions()) * output);
   std::vector<Part> parts;
   size_t next = 0;
   for (int64_t row = 0; row < rows; ++row) {
     auto add = [&](const char* name, Dims expected) { parts.push_back({weights[next++], name, std::move(expected)}); };
-    add("weight", {all_gates, row < f.directions() ? data->shape[2] : of_a_layer}),
+    add("weight", {all_gates, row < attrs.directions() ? data->shape[2] : of_a_layer}),
         add("recurrence", {all_gates, output});
-    if (f.bias) add("bias", {all_gates}), add("recurrent bias", {all_gates});
-    if (f.peephole) add("peephole", {scalar::simplify(dim(3) * hidden)});
-    if (f.projection) add("projection", {output, hidden});
+    if (attrs.bias) add("bias", {all_gates}), add("recurrent bias", {all_gates});
+    if (attrs.peephole) add("peephole", {scalar::simplify(dim(3) * hidden)});
+    if (attrs.projection) add("projection", {output, hidden});
   }
   RELAY_RETURN_IF_ERROR(check_parts("C6", parts, data->dtype));
-  RELAY_ASSIGN(std::vector<const TensorType*> states,
-               parts_of("C7", in, 2, "state", f.states + f.lengths,
-                        std::string(f.states == 2 ? "hidden, cell" : "hidden") + (f.lengths ? ", lengths" : "")));
+  RELAY_ASSIGN(
+      std::vector<const TensorType*> states,
+      parts_of("C7", in, 2, "state", attrs.states + attrs.lengths,
+               std::string(attrs.states == 2 ? "hidden, cell" : "hidden") + (attrs.lengths ? ", lengths" : "")));
   const Dims last = {dim(rows), data->shape[1], output};
   parts = {{states[0], "hidden", last}};
-  if (f.states == 2) parts.push_back({states[1], "cell", {dim(rows), data->shape[1], hidden}});
+  if (attrs.states == 2) parts.push_back({states[1], "cell", {dim(rows), data->shape[1], hidden}});
   RELAY_RETURN_IF_ERROR(check_parts("C7", parts, data->dtype));
-  if (f.lengths) {
-    const TensorType* lengths = states[f.states];
+  if (attrs.lengths) {
+    const TensorType* lengths = states[attrs.states];
     if (!lengths->dtype.is_int()) return constraint("C8", "lengths must be integers, but is {}", lengths->dtype.str());
     if (lengths->shape.size() != 1 || !agree(lengths->shape[0], data->shape[1]))
       return constraint("C8", "lengths must have shape ({},), one a sequence of data, but has {}",
                         scalar::str(data->shape[1]), text(lengths->shape));
   }
-  Types results = {ir::tensor_type({data->shape[0], dim(f.directions()), data->shape[1], output}, data->dtype)};
+  Types results = {ir::tensor_type({data->shape[0], dim(attrs.directions()), data->shape[1], output}, data->dtype)};
   for (const Part& p : parts) results.push_back(ir::tensor_type(p.expected, data->dtype));
   return ir::tuple_type(std::move(results));
 }
@@ -246,22 +247,22 @@ te::Tensors run_steps(Direction& d, const te::Tensor& data, const te::Tensors& i
 // All layers of a call, one after the other.
 class Layers {
  public:
-  Layers(const RecurrentForm& form, const te::Tensors& in, bool bias_in_input, const RecurrentCell& cell)
-      : form_(form), in_(in), bias_in_input_(bias_in_input), cell_(cell), activations_(*activations_of(form)) {
-    if (form.lengths) lengths_ = in[first_state() + form.states];
+  Layers(const RecurrentAttrs& attrs, const te::Tensors& in, bool bias_in_input, const RecurrentCell& cell)
+      : attrs_(attrs), in_(in), bias_in_input_(bias_in_input), cell_(cell), activations_(*activations_of(attrs)) {
+    if (attrs.lengths) lengths_ = in[first_state() + attrs.states];
   }
 
   te::Tensors run(const Type& out) {
     const TupleType* types = as<TupleType>(out);
-    const size_t directions = static_cast<size_t>(form_.directions()), layers = static_cast<size_t>(form_.layers);
+    const size_t directions = static_cast<size_t>(attrs_.directions()), layers = static_cast<size_t>(attrs_.layers);
     for (size_t layer = 0; layer < layers; ++layer) {
-      const te::Tensor data = layer == 0 ? in_[0] : joined(layer - 1);
+      const te::Tensor data = layer == 0 ? in_[0] : concatenated_directions(layer - 1);
       for (size_t k = 0; k < directions; ++k) values_.push_back(run_direction(layer * directions + k, k, data));
     }
     te::Tensors results = {te::compute("output", shape_of(types->fields[0]), [&](const Exprs& i) {
       return chosen(i[1], directions, [&](size_t k) { return output(layers - 1, k, i[0], i[2], i[3]); });
     })};
-    for (size_t s = 0; s < form_.states; ++s)
+    for (size_t s = 0; s < attrs_.states; ++s)
       results.push_back(
           te::compute(s == 0 ? "last_hidden" : "last_cell", shape_of(types->fields[s + 1]), [&](const Exprs& i) {
             return chosen(i[0], values_.size(), [&](size_t row) { return (*values_[row][s])({steps(), i[1], i[2]}); });
@@ -271,8 +272,8 @@ class Layers {
 
  private:
   const Dim& steps() const { return in_[0]->shape[0]; }
-  size_t first_state() const { return 1 + form_.weights() * static_cast<size_t>(form_.layers * form_.directions()); }
-  bool is_reverse(size_t direction) const { return form_.direction == "reverse" || direction == 1; }
+  size_t first_state() const { return 1 + attrs_.weights() * static_cast<size_t>(attrs_.layers * attrs_.directions()); }
+  bool is_reverse(size_t direction) const { return attrs_.direction == "reverse" || direction == 1; }
 
   // The value of number `which`, of `count` values.
   static Expr chosen(const Expr& which, size_t count, const std::function<Expr(size_t k)>& value) {
@@ -285,17 +286,17 @@ class Layers {
   // Row `row` of the states: returns all values of each state.
   te::Tensors run_direction(size_t row, size_t direction, const te::Tensor& data) {
     Direction d;
-    size_t next = 1 + row * form_.weights();
+    size_t next = 1 + row * attrs_.weights();
     d.weight = in_[next++], d.recurrence = in_[next++];
-    if (form_.bias) d.bias = in_[next++], d.recurrent_bias = in_[next++];
-    if (form_.peephole) d.peephole = in_[next++];
-    if (form_.projection) d.projection = in_[next++];
-    d.activations = activations_.data() + direction * form_.default_activations.size();
-    d.clip = form_.clip;
-    d.rows = {data->shape[1], form_.projection ? d.projection->shape[1] : d.recurrence->shape[1]};
+    if (attrs_.bias) d.bias = in_[next++], d.recurrent_bias = in_[next++];
+    if (attrs_.peephole) d.peephole = in_[next++];
+    if (attrs_.projection) d.projection = in_[next++];
+    d.activations = activations_.data() + direction * attrs_.default_activations.size();
+    d.clip = attrs_.clip;
+    d.rows = {data->shape[1], attrs_.projection ? d.projection->shape[1] : d.recurrence->shape[1]};
     d.from_input = input_product(d, data, bias_in_input_);
     te::Tensors initial;
-    for (size_t s = 0; s < form_.states; ++s) {
+    for (size_t s = 0; s < attrs_.states; ++s) {
       const te::Tensor& all = in_[first_state() + s];
       initial.push_back(te::compute(s == 0 ? "hidden" : "cell", {all->shape[1], all->shape[2]}, [&](const Exprs& i) {
         return (*all)({dim(static_cast<int64_t>(row)), i[0], i[1]});
@@ -306,23 +307,23 @@ class Layers {
 
   // The output of a direction of a layer in step t; a step of the reverse direction counts from the end.
   Expr output(size_t layer, size_t k, const Expr& t, const Expr& n, const Expr& unit) const {
-    const te::Tensor& hidden = values_[layer * static_cast<size_t>(form_.directions()) + k][0];
+    const te::Tensor& hidden = values_[layer * static_cast<size_t>(attrs_.directions()) + k][0];
     const Expr value = (*hidden)({is_reverse(k) ? steps() - t : t + 1, n, unit});
     return lengths_ ? select(lt(t, cast(DType::int64(), (*lengths_)({n}))), value, number(0, value->dtype)) : value;
   }
 
   // (T, N, D * P), as the next layer reads it.
-  te::Tensor joined(size_t layer) const {
-    const Dim &units = values_[layer * static_cast<size_t>(form_.directions())][0]->shape[2], &rows = in_[0]->shape[1];
-    return te::compute("layer", {steps(), rows, scalar::simplify(dim(form_.directions()) * units)},
+  te::Tensor concatenated_directions(size_t layer) const {
+    const Dim &units = values_[layer * static_cast<size_t>(attrs_.directions())][0]->shape[2], &rows = in_[0]->shape[1];
+    return te::compute("layer", {steps(), rows, scalar::simplify(dim(attrs_.directions()) * units)},
                        [&](const Exprs& i) {
                          const Expr first = output(layer, 0, i[0], i[1], i[2]);
-                         if (form_.directions() == 1) return first;
+                         if (attrs_.directions() == 1) return first;
                          return select(lt(i[2], units), first, output(layer, 1, i[0], i[1], i[2] - units));
                        });
   }
 
-  const RecurrentForm& form_;
+  const RecurrentAttrs& attrs_;
   const te::Tensors& in_;
   const bool bias_in_input_;
   const RecurrentCell& cell_;
@@ -333,9 +334,9 @@ class Layers {
 
 }  // namespace
 
-te::Tensors compute_recurrent(const RecurrentForm& f, const te::Tensors& in, const Type& out, bool bias_in_input,
+te::Tensors compute_recurrent(const RecurrentAttrs& attrs, const te::Tensors& in, const Type& out, bool bias_in_input,
                               const RecurrentCell& cell) {
-  return Layers(f, in, bias_in_input, cell).run(out);
+  return Layers(attrs, in, bias_in_input, cell).run(out);
 }
 
 }  // namespace relay::op::nn

@@ -19,7 +19,7 @@ struct Activation {
 Expr activate(const Activation& a, const Expr& x);
 
 // The attributes of a call, as a union over the three operators; attributes that an operator lacks keep their defaults.
-struct RecurrentForm {
+struct RecurrentAttrs {
   std::string direction = "forward", activations;
   bool bias = true, lengths = false, peephole = false, projection = false;
   double clip = 0;
@@ -32,13 +32,13 @@ struct RecurrentForm {
 };
 
 // The activations of all directions, one direction after the other.
-Result<std::vector<Activation>> activations_of(const RecurrentForm& form);
+Result<std::vector<Activation>> activations_of(const RecurrentAttrs& attrs);
 
 // Constraints: (C1) the direction and (C2) the activations exist, (C3) data and all weights and states are floats of
-// one type, (C4) data is (T, N, I), the weights have the (C5) number and (C6) shapes that the form requires, (C7) so do
-// the states, (C8) lengths are integers, one per sequence, (C9) there is a layer. The result: (T, D, N, P) of the last
-// layer, and the states after the last step, (L * D, N, P) and (L * D, N, H).
-Result<Type> infer_recurrent(const RecurrentForm& form, const Types& in);
+// one type, (C4) data is (T, N, I), the weights have the (C5) number and (C6) shapes that the attributes require, (C7)
+// so do the states, (C8) lengths are integers, one per sequence, (C9) there is a layer. The result: (T, D, N, P) of the
+// last layer, and the states after the last step, (L * D, N, P) and (L * D, N, H).
+Result<Type> infer_recurrent(const RecurrentAttrs& attrs, const Types& in);
 
 // A direction of a layer, and the position of its steps in the sequence.
 struct Direction {
@@ -61,7 +61,7 @@ struct Direction {
 using RecurrentCell = std::function<te::Tensors(const Direction& d, const te::Tensors& before)>;
 
 // `bias_in_input`: the recurrence's bias is added to the input's contribution.
-te::Tensors compute_recurrent(const RecurrentForm& form, const te::Tensors& in, const Type& out, bool bias_in_input,
+te::Tensors compute_recurrent(const RecurrentAttrs& attrs, const te::Tensors& in, const Type& out, bool bias_in_input,
                               const RecurrentCell& cell);
 
 // --- in other operators, for OpSpec::definition (recurrent_definition.cpp) -------------------------------------------
@@ -86,7 +86,7 @@ using RecurrentCellValues =
     std::function<ir::Exprs(const DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before)>;
 
 // All steps, unrolled; null if their number is unknown.
-ir::Expr define_recurrent(const RecurrentForm& form, const ir::Exprs& in, bool bias_in_input,
+ir::Expr define_recurrent(const RecurrentAttrs& attrs, const ir::Exprs& in, bool bias_in_input,
                           const RecurrentCellValues& cell);
 
 }  // namespace relay::op::nn

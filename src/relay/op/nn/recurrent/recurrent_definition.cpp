@@ -67,40 +67,42 @@ ir::Exprs steps_of(const DirectionValues& d, ir::Exprs state, const ir::Expr& le
 
 }  // namespace
 
-ir::Expr define_recurrent(const RecurrentForm& f, const ir::Exprs& in, bool bias_in_input,
+ir::Expr define_recurrent(const RecurrentAttrs& attrs, const ir::Exprs& in, bool bias_in_input,
                           const RecurrentCellValues& cell) {
   const Dim& steps = grad::tensor(in[0]).shape[0];
   if (!scalar::is_int(steps) || steps->ivalue < 1) return nullptr;
-  const int64_t directions = f.directions();
-  const std::vector<Activation> activations = *activations_of(f);
+  const int64_t directions = attrs.directions();
+  const std::vector<Activation> activations = *activations_of(attrs);
   ir::Expr lengths;
-  if (f.lengths) lengths = call("cast", {ir::get(in[2], static_cast<int64_t>(f.states))}, {{"dtype", DType::int64()}});
+  if (attrs.lengths)
+    lengths = call("cast", {ir::get(in[2], static_cast<int64_t>(attrs.states))}, {{"dtype", DType::int64()}});
   ir::Expr data = in[0];
-  std::vector<ir::Exprs> last(f.states);  // by row of the states
-  for (int64_t layer = 0; layer < f.layers; ++layer) {
+  std::vector<ir::Exprs> last(attrs.states);  // by row of the states
+  for (int64_t layer = 0; layer < attrs.layers; ++layer) {
     ir::Exprs outputs;  // by direction
     for (int64_t k = 0; k < directions; ++k) {
       const int64_t row = layer * directions + k;
-      int64_t next = row * static_cast<int64_t>(f.weights());
+      int64_t next = row * static_cast<int64_t>(attrs.weights());
       auto weight = [&] { return ir::get(in[1], next++); };
       DirectionValues d;
       d.like = in[0], d.data = data, d.weight = weight(), d.recurrence = weight();
-      if (f.bias) d.bias = weight(), d.recurrent_bias = weight();
-      if (f.peephole) d.peephole = weight();
-      if (f.projection) d.projection = weight();
-      d.activations = activations.data() + static_cast<size_t>(k) * f.default_activations.size(), d.clip = f.clip;
+      if (attrs.bias) d.bias = weight(), d.recurrent_bias = weight();
+      if (attrs.peephole) d.peephole = weight();
+      if (attrs.projection) d.projection = weight();
+      d.activations = activations.data() + static_cast<size_t>(k) * attrs.default_activations.size(),
+      d.clip = attrs.clip;
       ir::Exprs state;
-      for (size_t s = 0; s < f.states; ++s)
+      for (size_t s = 0; s < attrs.states; ++s)
         state.push_back(call("take",
                              {ir::get(in[2], static_cast<int64_t>(s)),
                               ir::constant(Tensor::from_ints({}, DType::int64(), std::span(&row, 1)))},
                              {{"axis", int64_t{0}}}));
-      ir::Exprs found = steps_of(d, std::move(state), lengths, steps->ivalue, f.direction == "reverse" || k == 1,
+      ir::Exprs found = steps_of(d, std::move(state), lengths, steps->ivalue, attrs.direction == "reverse" || k == 1,
                                  bias_in_input, cell);
       outputs.push_back(found[0]);
-      for (size_t s = 0; s < f.states; ++s) last[s].push_back(found[s + 1]);
+      for (size_t s = 0; s < attrs.states; ++s) last[s].push_back(found[s + 1]);
     }
-    if (layer + 1 == f.layers)
+    if (layer + 1 == attrs.layers)
       data = call("stack", {ir::tuple(std::move(outputs))}, {{"axis", int64_t{1}}});
     else
       data =

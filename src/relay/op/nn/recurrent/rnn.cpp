@@ -26,24 +26,25 @@ struct RnnAttrs {
       field("layers", &RnnAttrs::layers, "Each but the first reads what the one before it gives.")};
 };
 
-nn::RecurrentForm form(const RnnAttrs& a) {
-  nn::RecurrentForm f;
-  f.direction = a.direction, f.activations = a.activations, f.layers = a.layers, f.clip = a.clip, f.bias = a.bias,
-  f.lengths = a.lengths;
-  f.default_activations = {"tanh"};
-  return f;
+nn::RecurrentAttrs recurrent_attrs(const RnnAttrs& a) {
+  nn::RecurrentAttrs attrs;
+  attrs.direction = a.direction, attrs.activations = a.activations, attrs.layers = a.layers, attrs.clip = a.clip,
+  attrs.bias = a.bias, attrs.lengths = a.lengths;
+  attrs.default_activations = {"tanh"};
+  return attrs;
 }
 
 te::Tensors compute(const RnnAttrs& a, const te::Tensors& in, const Type& out) {
-  return nn::compute_recurrent(form(a), in, out, true, [](const nn::Direction& d, const te::Tensors& before) {
-    const te::Tensor product = d.product(before[0], 0, 1);
-    return te::Tensors{
-        elementwise("hidden", product, [&](const Exprs& i) { return d.activated(0, (*product)(i) + d.input(0, i)); })};
-  });
+  return nn::compute_recurrent(
+      recurrent_attrs(a), in, out, true, [](const nn::Direction& d, const te::Tensors& before) {
+        const te::Tensor product = d.product(before[0], 0, 1);
+        return te::Tensors{elementwise("hidden", product,
+                                       [&](const Exprs& i) { return d.activated(0, (*product)(i) + d.input(0, i)); })};
+      });
 }
 
 ir::Expr definition(const RnnAttrs& a, const ir::Exprs& in) {
-  return nn::define_recurrent(form(a), in, true,
+  return nn::define_recurrent(recurrent_attrs(a), in, true,
                               [](const nn::DirectionValues& d, const ir::Expr& from_input, const ir::Exprs& before) {
                                 return ir::Exprs{d.activated(0, grad::plus(from_input, d.product(before[0])))};
                               });
@@ -82,10 +83,10 @@ OpDef nn_rnn() {
                    "a tuple, for each layer and direction: weight (H, I), recurrence (H, H), with bias two biases (H,)",
                    true},
                   {"state", "a tuple: hidden (L * D, N, H) before the first step, with lengths (N,)", true}},
-       .infer = [](const RnnAttrs& a, const Types& in) { return nn::infer_recurrent(form(a), in); },
+       .infer = [](const RnnAttrs& a, const Types& in) { return nn::infer_recurrent(recurrent_attrs(a), in); },
        .compute = compute,
        .definition = definition,
-       .ours = true,
+       .is_extension = true,
        .oracle = "recurrent.rnn(data, weights, state, direction, bias, lengths, activations, clip, layers)",
        .examples = examples(),
        .rejects = {{{"(4, 2, 3)", "[(2, 3), (2, 2)]", "[(1, 2, 2)]"}, "bias=False, direction=\"back\"", "C1"},

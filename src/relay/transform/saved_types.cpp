@@ -1,4 +1,4 @@
-#include "relay/transform/given_types.h"
+#include "relay/transform/saved_types.h"
 
 #include "relay/ir/copy.h"
 #include "relay/ir/fields.h"
@@ -9,7 +9,7 @@ namespace relay::transform {
 
 using namespace ir;
 
-GivenTypes::GivenTypes(const Module& module) {
+SavedTypes::SavedTypes(const Module& module) {
   NodeSet seen;
   auto add = [&](const Expr& e) {
     if (e->kind == ExprKind::Op || !seen.insert(e.get())) return;
@@ -25,17 +25,17 @@ GivenTypes::GivenTypes(const Module& module) {
 
 static bool same(const Type& a, const Type& b) { return a == b || (a && b && equal(a, b)); }
 
-bool GivenTypes::restore() {
+bool SavedTypes::restore() {
   bool changed = false;
-  for (const Given& given : nodes_) {
-    const Call* call = as<Call>(given.node);
-    bool kept = same(given.node->type, given.type) && (!call || call->type_args.size() == given.type_args.size());
-    for (size_t i = 0; call && kept && i < given.type_args.size(); ++i)
-      kept = same(call->type_args[i], given.type_args[i]);
+  for (const Saved& saved : nodes_) {
+    const Call* call = as<Call>(saved.node);
+    bool kept = same(saved.node->type, saved.type) && (!call || call->type_args.size() == saved.type_args.size());
+    for (size_t i = 0; call && kept && i < saved.type_args.size(); ++i)
+      kept = same(call->type_args[i], saved.type_args[i]);
     if (kept) continue;
     changed = true;
-    given.node->type = given.type;
-    if (call) call->type_args = given.type_args;
+    saved.node->type = saved.type;
+    if (call) call->type_args = saved.type_args;
   }
   return changed;
 }

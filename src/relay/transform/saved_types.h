@@ -7,22 +7,22 @@
 namespace relay::transform {
 
 // The types of a module's nodes. They are restored at the end of its life at the latest.
-class GivenTypes {
+class SavedTypes {
  public:
-  explicit GivenTypes(const ir::Module& module);
-  ~GivenTypes() { restore(); }
-  GivenTypes(const GivenTypes&) = delete;
-  GivenTypes& operator=(const GivenTypes&) = delete;
+  explicit SavedTypes(const ir::Module& module);
+  ~SavedTypes() { restore(); }
+  SavedTypes(const SavedTypes&) = delete;
+  SavedTypes& operator=(const SavedTypes&) = delete;
   // True if one had changed.
   bool restore();
 
  private:
-  struct Given {
+  struct Saved {
     ir::Expr node;
     ir::Type type;
     ir::Types type_args;
   };
-  std::vector<Given> nodes_;
+  std::vector<Saved> nodes_;
 };
 
 // A copy of the node, before inference.

@@ -1,4 +1,4 @@
-#include "relay/base/beside.h"
+#include "relay/base/adjacent_file.h"
 
 #include <filesystem>
 
@@ -6,7 +6,7 @@ namespace relay {
 
 namespace fs = std::filesystem;
 
-std::optional<std::string> path_beside(const std::string& owner, std::string_view location, std::string* why) {
+std::optional<std::string> adjacent_path(const std::string& owner, std::string_view location, std::string* why) {
   auto refuse = [&](std::string what) {
     *why = std::move(what);
     return std::nullopt;

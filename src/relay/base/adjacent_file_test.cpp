@@ -1,4 +1,4 @@
-#include "relay/base/beside.h"
+#include "relay/base/adjacent_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,10 +22,10 @@ TEST(Beside, LinksAreFollowedBeforeTheyAreJudged) {
   fs::create_symlink(root / "store/m", root / "model/m");
   const std::string owner = (root / "model/m").string();
   std::string why;
-  const auto found = [&](const char* location) { return path_beside(owner, location, &why); };
+  const auto found = [&](const char* location) { return adjacent_path(owner, location, &why); };
   EXPECT_EQ(found("sub/w"), (root / "model/sub/w").string());
   EXPECT_EQ(found("in"), (root / "model/sub/w").string());
-  EXPECT_EQ(path_beside(owner, "m", &why), (root / "store/m").string());  // in the model's folder, behind its link
+  EXPECT_EQ(adjacent_path(owner, "m", &why), (root / "store/m").string());  // in the model's folder, behind its link
   for (const char* location : {"out", "up/secret", "../secret", "sub/../../secret", "", "/etc/passwd"})
     EXPECT_FALSE(found(location)) << location;
   EXPECT_FALSE(found("up"));

@@ -12,6 +12,6 @@ namespace relay {
 // relative path without ".." to a file in the folder of the path `owner`, or, if `owner` is a link, in the folder of
 // its target (caches of model hubs consist of links). Otherwise returns nullopt and sets `why` ("which is an absolute
 // path"). Anyone who can write to the folder during the call can substitute another file.
-std::optional<std::string> path_beside(const std::string& owner, std::string_view location, std::string* why);
+std::optional<std::string> adjacent_path(const std::string& owner, std::string_view location, std::string* why);
 
 }  // namespace relay
