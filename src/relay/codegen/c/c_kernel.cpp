@@ -173,10 +173,9 @@ std::string c_source(std::span<const loop::Kernel> kernels) {
   std::string functions;
   for (const loop::Kernel& kernel : kernels) {
     loop::Kernel k = kernel;
-    auto written_out = [](const scalar::Expr& e) { return e->kind == scalar::Kind::Dot ? scalar::without_dot(e) : e; };
+    auto expanded = [](const scalar::Expr& e) { return e->kind == scalar::Kind::Dot ? scalar::without_dot(e) : e; };
     k.body = loop::rewrite(
-        k.body, [](const Stmt& s) { return s; },
-        [&](const scalar::Expr& e) { return scalar::rewrite(e, written_out); });
+        k.body, [](const Stmt& s) { return s; }, [&](const scalar::Expr& e) { return scalar::rewrite(e, expanded); });
     functions += "\n" + CKernelWriter(k, helpers).run();
   }
   return "/* Kernels, each over tasks [begin, end). cc -std=c99 -O2; no other file is needed. */\n"

@@ -144,17 +144,18 @@ class KernelEmitter {
   // True if the expression is one of two that read arrays, and most vectors use only one of the two. The address of the
   // other is then far from its array, where a masked load costs hundreds of cycles although it reads nothing.
   bool one_of_two_ = false;
-  std::unordered_map<Value*, Value*> around_;        // by guard: the guard around it
+  std::unordered_map<Value*, Value*> outer_guard_;   // by guard: the guard around it
   std::unordered_map<Value*, Value*> loaded_under_;  // by value read from memory: its guard
 
   std::unordered_map<const loop::Buffer*, Value*> bases_;
   std::unordered_map<Value*, Value*> opaque_;  // of bases
-  bool reads_for_itself_ = false;              // the load that is emitted must not reuse the value of another load
+  bool forces_own_load_ = false;               // the load that is emitted must not reuse the value of another load
   std::unordered_map<const loop::Buffer*, llvm::MDNode*> scopes_of_, others_of_;  // alias scopes
   std::unordered_map<const scalar::Source*, bool> stored_;
   std::unordered_map<const loop::Buffer*, std::vector<llvm::AllocaInst*>> register_values_;
-  std::vector<llvm::AllocaInst*> promoted_;  // all register values in the order of creation, which determines the order
-                                             // of phi nodes
+  std::vector<llvm::AllocaInst*>
+      register_slots_;  // all register values in the order of creation, which determines the order
+                        // of phi nodes
   std::map<std::pair<llvm::Type*, bool>, llvm::AllocaInst*> lane_copies_;  // of lane_by_lane: data, flags
   llvm::GlobalVariable* zeros_ = nullptr;                                  // read by a load whose guard is false
   std::unordered_map<Value*, Value*> any_;                                 // by mask: a flag that is true if any lane

@@ -69,7 +69,7 @@ void KernelEmitter::run() {
   b_.CreateRetVoid();
 
   llvm::DominatorTree dominators(*function_);
-  llvm::PromoteMemToReg(promoted_, dominators);
+  llvm::PromoteMemToReg(register_slots_, dominators);
   // The initial values of sums and maxima are known now: max(-inf, x) is x.
   for (llvm::BasicBlock& block : *function_) llvm::SimplifyInstructionsInBlock(&block);
 }
@@ -297,9 +297,9 @@ llvm::Value* KernelEmitter::contracted(const Expr& e) {
   const bool narrow = target_.has_masks && 2 * e->dtype.lanes * e->dtype.bytes() <= target_.vector_bytes &&
                       is_load(product->args[0]) && is_load(product->args[1]);
   auto factor = [&](const Expr& x) {
-    reads_for_itself_ = narrow;
+    forces_own_load_ = narrow;
     Value* value = emit(x);
-    reads_for_itself_ = false;
+    forces_own_load_ = false;
     return value;
   };
   Value *p = factor(product->args[0]), *q = factor(product->args[1]), *sum = emit(other);
@@ -407,15 +407,15 @@ llvm::Value* KernelEmitter::both(Value* guard, Value* condition) {
   if (!wide && wide_condition)
     guard = values_.splat(guard, llvm::cast<llvm::FixedVectorType>(condition->getType())->getNumElements());
   Value* result = b_.CreateAnd(guard, condition);
-  if (result != guard) around_.insert({result, guard});
+  if (result != guard) outer_guard_.insert({result, guard});
   return result;
 }
 
 // True if a value computed under `tag` can be used under the guard: it is the guard, or one of those around it.
 bool KernelEmitter::holds_under(Value* tag) const {
   for (Value* guard = guard_; guard != tag;) {
-    auto outer = around_.find(guard);
-    if (outer == around_.end()) return !tag;
+    auto outer = outer_guard_.find(guard);
+    if (outer == outer_guard_.end()) return !tag;
     guard = outer->second;
   }
   return true;

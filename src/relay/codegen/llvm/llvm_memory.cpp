@@ -136,7 +136,7 @@ static void collect_terms(const Expr& e, bool negative, Exprs& terms, int64_t& c
 // point outside the array, so none of them is "inbounds".
 llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
   Type* element = values_.memory_type(buffer->dtype.element());
-  Value* pointer = reads_for_itself_ ? opaque(base_of(buffer)) : base_of(buffer);
+  Value* pointer = forces_own_load_ ? opaque(base_of(buffer)) : base_of(buffer);
   Exprs terms;
   int64_t constant = 0;
   collect_terms(flat, false, terms, constant);
@@ -246,13 +246,13 @@ llvm::Value* KernelEmitter::load(const Expr& e) {
     guard_ = guard;
     return value;
   }
-  reads_for_itself_ = reads_for_itself_ && e->dtype.lanes == 1 && buffer->scope != Scope::Stack;
+  forces_own_load_ = forces_own_load_ && e->dtype.lanes == 1 && buffer->scope != Scope::Stack;
   auto read = [&] {
     Value* value = load_memory(buffer, e->args, e->dtype);
     loaded_under_[value] = guard_;
     return value;
   };
-  if (stored_.count(buffer) || reads_for_itself_) return read();
+  if (stored_.count(buffer) || forces_own_load_) return read();
   uint64_t key = scalar::hash(e);
   for (size_t s = scopes_.size(); s-- > 0;) {
     auto [first, last] = scopes_[s].memo.equal_range(key);
@@ -472,7 +472,7 @@ std::pair<const RegisterGroup*, llvm::AllocaInst*> KernelEmitter::register_of(co
     llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
     for (const RegisterGroup& group : groups)
       values.push_back(entry.CreateAlloca(values_.type(buffer->dtype.with_lanes(group.lanes)), nullptr, buffer->name));
-    promoted_.insert(promoted_.end(), values.begin(), values.end());
+    register_slots_.insert(register_slots_.end(), values.begin(), values.end());
   }
   return {&groups[g], values[g]};
 }

@@ -17,7 +17,7 @@ class Square {
         group_(std::min<int>(lanes_, 128 / static_cast<int>(rows[0]->getType()->getScalarSizeInBits()))) {}
 
   // Within groups of 128 bits: group g of result[q * group + j] holds column g * group + j of rows q * group, ...
-  Rows inside_groups(Rows rows) {
+  Rows transpose_within_groups(Rows rows) {
     for (int size = 1; size < group_; size *= 2) {
       Rows next(rows.size());
       for (int i = 0; i < lanes_; i += 2 * size)
@@ -31,14 +31,14 @@ class Square {
   }
 
   // A square of whole groups: group q of row j becomes group j of row q.
-  Rows of_groups(const Rows& rows) {
+  Rows transpose_groups(const Rows& rows) {
     if (rows.size() == 1) return rows;
     Rows even, odd, out;
     for (size_t i = 0; i < rows.size(); i += 2) {
       even.push_back(every_other(rows[i], rows[i + 1], 0));
       odd.push_back(every_other(rows[i], rows[i + 1], 1));
     }
-    even = of_groups(even), odd = of_groups(odd);
+    even = transpose_groups(even), odd = transpose_groups(odd);
     for (size_t i = 0; i < even.size(); ++i) out.push_back(even[i]), out.push_back(odd[i]);
     return out;
   }
@@ -75,13 +75,13 @@ class Square {
 
 Rows transpose(llvm::IRBuilder<>& b, const Rows& rows) {
   Square square(b, rows);
-  const Rows inside = square.inside_groups(rows);
+  const Rows inside = square.transpose_within_groups(rows);
   const size_t group = static_cast<size_t>(square.group());
   Rows columns(rows.size());
   for (size_t j = 0; j < group; ++j) {
     Rows same;  // the rows that hold columns j, j + group, ...
     for (size_t q = j; q < rows.size(); q += group) same.push_back(inside[q]);
-    same = square.of_groups(same);
+    same = square.transpose_groups(same);
     for (size_t g = 0; g < same.size(); ++g) columns[g * group + j] = same[g];
   }
   return columns;
