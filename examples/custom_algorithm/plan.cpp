@@ -89,9 +89,9 @@ struct Steps {
   }
 
   // Exact on small integers: the fuzzers try it.
-  static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>&, const TargetDesc&) {
+  static std::vector<Variant> variants(const te::Tensors& outputs, const std::set<std::string>&, const TargetDesc&) {
     const std::optional<Found> found = find(outputs);
-    return found ? std::vector<InForm>{{doubled(outputs, *found), {}}} : std::vector<InForm>{};
+    return found ? std::vector<Variant>{{doubled(outputs, *found), {}}} : std::vector<Variant>{};
   }
 };
 

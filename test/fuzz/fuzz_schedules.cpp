@@ -66,12 +66,12 @@ class Case {
       if (t->is_placeholder()) values_.push_back({t, random_values(random_, *t, program_)});
     bool by_rules = random_.chance(50);
     if (program_.is_close) {
-      std::vector<lower::InForm> forms;
+      std::vector<lower::Variant> variants;
       for (const lower::Algorithm* a : lower::algorithms())
-        for (lower::InForm& form : a->forms(plan.outputs, {}, target_)) forms.push_back(std::move(form));
-      by_rules |= !forms.empty();
-      if (const lower::InForm* form = forms.empty() ? nullptr : &random_.of(forms))
-        plan.outputs = form->outputs, plan.form = form->form;
+        for (lower::Variant& variant : a->variants(plan.outputs, {}, target_)) variants.push_back(std::move(variant));
+      by_rules |= !variants.empty();
+      if (const lower::Variant* variant = variants.empty() ? nullptr : &random_.of(variants))
+        plan.outputs = variant->outputs, plan.form = variant->form;
     }
     schedule(plan, by_rules);
     std::string text = lower::str(plan.schedule, plan.stages());
@@ -219,7 +219,7 @@ class Case {
     };
     for (const auto& [t, value] : values_) allocate(t, &value);
     auto results = [](const lower::BuiltKernel& k) {
-      te::Tensors all = k.also;
+      te::Tensors all = k.secondary_roots;
       all.push_back(k.root);
       return all;
     };

@@ -238,11 +238,11 @@ class ProgramGenerator {
   }
   // A program in the form of an algorithm, if one applies that is exact on small integers.
   Program in_a_form(const te::Tensor& weight, const TargetDesc& target) {
-    std::vector<te::Tensors> forms;
+    std::vector<te::Tensors> variants;
     for (const lower::Algorithm* a : lower::algorithms())
-      for (lower::InForm& form : a->forms(program_.outputs, {weight->name}, target))
-        forms.push_back(std::move(form.outputs));
-    if (!forms.empty()) program_.outputs = random_.of(forms);
+      for (lower::Variant& variant : a->variants(program_.outputs, {weight->name}, target))
+        variants.push_back(std::move(variant.outputs));
+    if (!variants.empty()) program_.outputs = random_.of(variants);
     return program_;
   }
   Program convolution() {

@@ -109,7 +109,7 @@ static lower::LowerOptions lower_options(const CompileOptions& options) {
           },
           .strict = options.strict,
           .refused = options.refused_rules,
-          .planted = options.planted};
+          .injected_bug = options.planted};
 }
 
 static bool is_number(const std::string& text) {

@@ -31,7 +31,7 @@ struct CompileOptions {
   bool run_here = true;                             // make the executable; if false, only what a file needs
   bool strict = false;                              // a schedule rule that fails is an error, not a slower kernel
   lower::RuleSet refused_rules{};                   // for tests: LowerOptions::refused
-  lower::Mutation planted = lower::Mutation::None;  // for tests: LowerOptions::planted
+  lower::Mutation planted = lower::Mutation::None;  // for tests: LowerOptions::injected_bug
   std::vector<transform::PassInfo> more_passes{};   // after those of the level
   int codegen_registers = 0;                        // for tests: kernels that need more are refused; 0: the target's
                                                     // number

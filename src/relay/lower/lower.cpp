@@ -126,14 +126,14 @@ class Lowering {
         std::swap(plan_.groups[i], plan_.groups[i + 1]), ++i;
     for (const Group& g : plan_.groups) {
       RELAY_RETURN_IF_ERROR(lower_group(g));
-      if (gives_up_) break;
+      if (failed_algorithm_) break;
     }
     out_.not_in_place = std::move(plan_.not_in_place);
     check_in_place();
     return ok();
   }
   // The function has to be lowered without this rule: a group's schedule in its form could not be built.
-  std::optional<Rule> gives_up() const { return gives_up_; }
+  std::optional<Rule> failed_algorithm() const { return failed_algorithm_; }
 
  private:
   // Bytes of all constants as kernels read them: an algorithm's form of a weight may be larger than the weight.
@@ -240,7 +240,7 @@ class Lowering {
         if (!is_packable(arrays[i])) continue;
         draft.constants.insert(tensors[i]->name);
         if (const Tensor& value = out_.arrays[arrays[i]].value) draft.values[tensors[i]->name] = value;
-        if (auto known = asked_.find(arrays[i]); known != asked_.end())
+        if (auto known = requested_layouts_.find(arrays[i]); known != requested_layouts_.end())
           draft.stored_layouts.emplace(tensors[i]->name, known->second);
       }
     };
@@ -255,7 +255,7 @@ class Lowering {
       layouts.push_back({g.te.outputs[o]->shape.size(), layout_in(g, g.te.outputs[o], g.outputs[o])});
     RELAY_ASSIGN(ScheduledGroup scheduled, schedule_group(draft, layouts, name, options_));
     if (scheduled.refusal) out_.refusals.push_back(*scheduled.refusal);
-    if ((gives_up_ = scheduled.gives_up)) return ok();
+    if ((failed_algorithm_ = scheduled.failed_algorithm)) return ok();
     draft = std::move(scheduled.draft);
     const te::Tensors& stages = scheduled.stages;
     const std::vector<BuiltKernel>& built = scheduled.kernels;
@@ -263,7 +263,7 @@ class Lowering {
     for (size_t o = 0; o < draft.outputs.size(); ++o) array_of[draft.outputs[o]->name] = g.outputs[o];
     for (const std::string& c : draft.constants)
       if (auto at = array_of.find(c); at != array_of.end()) {
-        asked_.try_emplace(at->second, draft.layouts.at(c));
+        requested_layouts_.try_emplace(at->second, draft.layouts.at(c));
         RELAY_ASSIGN(at->second, packed(g, at->second, draft.layouts.at(c)));
       }
 
@@ -271,7 +271,7 @@ class Lowering {
     add_lowered(g, name, stages, draft, flops);
     StepsBuilder steps(g);
     for (const BuiltKernel& b : built) {
-      te::Tensors results = b.also;
+      te::Tensors results = b.secondary_roots;
       results.push_back(b.root);
       for (const te::Tensor& t : results) {
         if (array_of.count(t->name)) continue;
@@ -345,9 +345,9 @@ class Lowering {
     for (const auto& [root, own] : flops) of_step += own.known;
     std::vector<RecurrenceKernel> kernels;
     if (steps.is_worth_sharing(options_.target, out_.arrays, array_of, of_step))
-      kernels = steps.apart(name, out_.arrays, array_of);
+      kernels = steps.separate_kernels(name, out_.arrays, array_of);
     else
-      kernels.push_back(steps.as_one(name, out_.arrays, array_of));
+      kernels.push_back(steps.single_kernel(name, out_.arrays, array_of));
     const int repeat = repeats_++;
     for (RecurrenceKernel& made : kernels) {
       Step step;
@@ -379,7 +379,7 @@ class Lowering {
 
   void add_halo(int array, const Step& writer) {
     const Array& a = out_.arrays[array];
-    loop::Kernel k = halo_kernel(a.shape, a.dtype, a.layout, options_.target, options_.planted);
+    loop::Kernel k = halo_kernel(a.shape, a.dtype, a.layout, options_.target, options_.injected_bug);
     Step step;
     step.shape_values = k.shape_vars;
     step.kernel = add_kernel(k);
@@ -411,11 +411,11 @@ class Lowering {
   FunctionPlan plan_;
   std::vector<bool> is_constant_;
   bool streams_weights_ = false;
-  std::optional<Rule> gives_up_;
+  std::optional<Rule> failed_algorithm_;
   std::map<std::pair<int, std::string>, int> packed_;
-  std::map<int, Layout> asked_;  // by constant: the layout that the first group requested
-  std::set<int> is_shared_;      // arrays that hold others
-  std::set<int> with_halo_;      // arrays whose halo is written, by a step before the first writer
+  std::map<int, Layout> requested_layouts_;  // by constant: the layout that the first group requested
+  std::set<int> is_shared_;                  // arrays that hold others
+  std::set<int> with_halo_;                  // arrays whose halo is written, by a step before the first writer
   int repeats_ = 0;
   LowerNames own_names_;
   LowerNames& names_;
@@ -441,10 +441,10 @@ Status check_schedules(const std::map<std::string, std::string>& schedules, cons
   return ok();
 }
 
-// Lowers with the forms that options.without allows.
-static Result<LoweredFunction> lower_in_forms(const ir::FunctionRef& function, const std::string& name,
-                                              const LowerOptions& options, LowerNames* names,
-                                              std::optional<Rule>& gives_up) {
+// Lowers with the algorithms that options.without leaves.
+static Result<LoweredFunction> lower_with_algorithms(const ir::FunctionRef& function, const std::string& name,
+                                                     const LowerOptions& options, LowerNames* names,
+                                                     std::optional<Rule>& failed_algorithm) {
   LoweredFunction out;
   out.name = name;
   for (const ir::VarRef& p : function->params) {
@@ -461,25 +461,25 @@ static Result<LoweredFunction> lower_in_forms(const ir::FunctionRef& function, c
   out.output_type = function->body->type;
   Lowering lowering(options, out, names);
   RELAY_RETURN_IF_ERROR(lowering.run(function));
-  gives_up = lowering.gives_up();
-  if (!names && !gives_up) RELAY_RETURN_IF_ERROR(check_schedules(options.schedules, {out}));
+  failed_algorithm = lowering.failed_algorithm();
+  if (!names && !failed_algorithm) RELAY_RETURN_IF_ERROR(check_schedules(options.schedules, {out}));
   return out;
 }
 
 Result<LoweredFunction> lower(const ir::FunctionRef& function, const std::string& name, const LowerOptions& options,
                               LowerNames* names) {
-  LowerOptions forms = options;
+  LowerOptions narrowed = options;
   std::vector<Refusal> refusals;
   for (;;) {
-    std::optional<Rule> gives_up;
-    RELAY_ASSIGN(LoweredFunction out, lower_in_forms(function, name, forms, names, gives_up));
+    std::optional<Rule> failed_algorithm;
+    RELAY_ASSIGN(LoweredFunction out, lower_with_algorithms(function, name, narrowed, names, failed_algorithm));
     refusals.insert(refusals.end(), out.refusals.begin(), out.refusals.end());
-    if (!gives_up) {
+    if (!failed_algorithm) {
       out.refusals = std::move(refusals);
       if (!options.calls) out.conditions = op::conditions_of(function->body);
       return out;
     }
-    forms.without.insert(*gives_up);
+    narrowed.without.insert(*failed_algorithm);
   }
 }
 

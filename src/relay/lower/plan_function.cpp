@@ -39,7 +39,7 @@ class Planner {
     apply_algorithms(plan_, options_, Point::AfterOrders);
     apply_algorithms(plan_, options_, Point::Last);
     split_outputs();
-    if (!options_.calls) take_inputs(plan_);
+    if (!options_.calls) find_in_place_outputs(plan_);
     make_views(plan_);
     choose_halos();
     choose_row_padding();

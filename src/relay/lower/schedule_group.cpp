@@ -102,7 +102,7 @@ class Attempts {
       if (draft.outputs[o]->shape.size() == outputs_[o].rank)
         draft.layouts[draft.outputs[o]->name] = outputs_[o].layout;
     RELAY_ASSIGN(std::vector<BuiltKernel> built,
-                 build_kernels(stages, draft.schedule, draft.layouts, options_.target, name_, options_.planted));
+                 build_kernels(stages, draft.schedule, draft.layouts, options_.target, name_, options_.injected_bug));
     for (const BuiltKernel& b : built) RELAY_RETURN_IF_ERROR(check_length(b.kernel));
     if (options_.check_code)
       for (const BuiltKernel& b : built) RELAY_RETURN_IF_ERROR(options_.check_code(b.kernel));
@@ -153,7 +153,7 @@ Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vec
   for (Rule rule : used) {
     if (is_of_function(rule)) {
       ScheduledGroup none;
-      none.gives_up = rule;
+      none.failed_algorithm = rule;
       return instead(std::move(none), {rule});
     }
     if (Attempt next = attempts.without({rule}); !next.refused) return instead(std::move(next.group), {rule});

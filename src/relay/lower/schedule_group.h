@@ -17,7 +17,7 @@ struct ScheduledGroup {
   std::optional<Refusal> refusal;  // of the rules' first schedule
   // Set if the refused schedule has a form that the function's plan decides: the function has to be planned without it.
   // Nothing is built.
-  std::optional<Rule> gives_up{};
+  std::optional<Rule> failed_algorithm{};
 };
 
 // The storage of an output, unless a rule computes it in a view of other dimensions.

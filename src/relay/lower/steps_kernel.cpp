@@ -164,8 +164,8 @@ bool StepsBuilder::is_worth_sharing(const TargetDesc& target, const std::vector<
   return ns / 2 > region_ns;
 }
 
-RecurrenceKernel StepsBuilder::as_one(const std::string& name, const std::vector<Array>& arrays,
-                                      const ArrayOf& array_of) const {
+RecurrenceKernel StepsBuilder::single_kernel(const std::string& name, const std::vector<Array>& arrays,
+                                             const ArrayOf& array_of) const {
   Maker maker(name, arrays, array_of);
   maker.no_size(g_.steps->step);
   for (const Taken& t : taken_) maker.writes(t.array, t.kernel->root->name);
@@ -186,8 +186,8 @@ RecurrenceKernel StepsBuilder::as_one(const std::string& name, const std::vector
   return maker.finish(loop::block(std::move(all)));
 }
 
-std::vector<RecurrenceKernel> StepsBuilder::apart(const std::string& name, const std::vector<Array>& arrays,
-                                                  const ArrayOf& array_of) const {
+std::vector<RecurrenceKernel> StepsBuilder::separate_kernels(const std::string& name, const std::vector<Array>& arrays,
+                                                             const ArrayOf& array_of) const {
   std::vector<RecurrenceKernel> out;
   Maker first(name + "_first", arrays, array_of);
   for (int array : g_.outputs) first.writes(array, "");

@@ -35,11 +35,11 @@ class StepsBuilder {
   bool is_worth_sharing(const TargetDesc& target, const std::vector<Array>& arrays,
                         const std::unordered_map<std::string, int>& array_of, double flops) const;
   // `array_of`: by the names of the kernels' parameters.
-  RecurrenceKernel as_one(const std::string& name, const std::vector<Array>& arrays,
-                          const std::unordered_map<std::string, int>& array_of) const;
+  RecurrenceKernel single_kernel(const std::string& name, const std::vector<Array>& arrays,
+                                 const std::unordered_map<std::string, int>& array_of) const;
   // First the kernel that writes the initial states, then those that are repeated.
-  std::vector<RecurrenceKernel> apart(const std::string& name, const std::vector<Array>& arrays,
-                                      const std::unordered_map<std::string, int>& array_of) const;
+  std::vector<RecurrenceKernel> separate_kernels(const std::string& name, const std::vector<Array>& arrays,
+                                                 const std::unordered_map<std::string, int>& array_of) const;
 
  private:
   struct Taken {

@@ -24,12 +24,12 @@ std::vector<const Algorithm*> algorithms_at(Point point, const LowerOptions& opt
 }
 
 Application::Application(FunctionPlan& plan, const LowerOptions& options, const Algorithm& algorithm)
-    : plan_(plan), options_(options), algorithm_(algorithm), uses_(plan), gone_(plan.groups.size()) {}
+    : plan_(plan), options_(options), algorithm_(algorithm), uses_(plan), merged_(plan.groups.size()) {}
 
 bool Application::at(size_t group) {
-  if (plan_.groups[group].check || plan_.groups[group].external || gone_[group]) return false;
+  if (plan_.groups[group].check || plan_.groups[group].external || merged_[group]) return false;
   std::vector<Group> before, behind;
-  Site site{plan_, options_, uses_, group, gone_, before, behind};
+  Site site{plan_, options_, uses_, group, merged_, before, behind};
   if (!algorithm_.take(site)) return false;
   if (before_.empty() && (!before.empty() || !behind.empty()))
     before_.resize(plan_.groups.size()), behind_.resize(plan_.groups.size());
@@ -42,7 +42,7 @@ void Application::finish() {
   auto append = [&](std::vector<Group>& groups) { std::move(groups.begin(), groups.end(), std::back_inserter(now)); };
   for (size_t g = 0; g < plan_.groups.size(); ++g) {
     if (!before_.empty()) append(before_[g]);
-    if (!gone_[g]) now.push_back(std::move(plan_.groups[g]));
+    if (!merged_[g]) now.push_back(std::move(plan_.groups[g]));
     if (!behind_.empty()) append(behind_[g]);
   }
   plan_.groups = std::move(now);

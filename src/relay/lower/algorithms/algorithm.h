@@ -33,14 +33,14 @@ struct Site {
   const LowerOptions& options;
   const Uses& uses;  // before this algorithm changed anything
   size_t at;
-  std::vector<bool>& gone;             // groups that are part of others now
+  std::vector<bool>& merged;           // groups that are part of others now
   std::vector<Group>&before, &behind;  // groups that rewrite() adds around this one
 
   Group& group() const { return plan.groups[at]; }
 };
 
-// A group's results in an algorithm's form.
-struct InForm {
+// A group's results in one of the forms that an algorithm can give them.
+struct Variant {
   te::Tensors outputs;
   GroupForm form;
 };
@@ -52,13 +52,14 @@ struct Algorithm {
   // call must not see another.
   bool for_calls;
   bool (*take)(Site&);  // returns false if it leaves the group as it is
-  // All forms of a group that the structure allows, profitable or not, for the fuzzers.
-  std::vector<InForm> (*forms)(const te::Tensors& outputs, const std::set<std::string>& constants, const TargetDesc&);
+  // All variants of a group that the structure allows, profitable or not, for the fuzzers.
+  std::vector<Variant> (*variants)(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                   const TargetDesc&);
 };
 std::vector<const Algorithm*> algorithms();
 
 // The algorithm that `Steps` describes: match(site) -> optional<Found>; estimate(Found&, target) -> optional<Gain>;
-// rewrite(site, Found&, gain) -> bool, false if values of constants forbid it; forms().
+// rewrite(site, Found&, gain) -> bool, false if values of constants forbid it; variants().
 template <class Steps>
 constexpr Algorithm algorithm(Rule rule, Point point, bool for_calls = false) {
   return {rule, point, for_calls,
@@ -68,7 +69,7 @@ constexpr Algorithm algorithm(Rule rule, Point point, bool for_calls = false) {
             const std::optional<Gain> gain = Steps::estimate(*found, site.options.target);
             return gain && Steps::rewrite(site, *found, *gain);
           },
-          Steps::forms};
+          Steps::variants};
 }
 
 // Applies one algorithm to the groups of a plan.
@@ -83,7 +84,7 @@ class Application {
   const LowerOptions& options_;
   const Algorithm& algorithm_;
   const Uses uses_;
-  std::vector<bool> gone_;
+  std::vector<bool> merged_;
   std::vector<std::vector<Group>> before_, behind_;  // by group; empty if none were added
 };
 

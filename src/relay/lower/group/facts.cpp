@@ -48,7 +48,7 @@ te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, co
   te::Tensors region{t};
   std::unordered_map<const te::TensorNode*, int64_t> reads{{t.get(), 1}};  // of t, with all stages between inlined
   WrittenSize written;
-  size_t ends = 1;  // the longest part of the region that is only left at its last stage
+  size_t size = 1;  // the longest part of the region that is only left at its last stage
   for (const te::Tensor& stage : stages) {
     if (stage->is_placeholder() || reads.count(stage.get())) continue;
     int64_t count = 0;
@@ -68,7 +68,7 @@ te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, co
   for (size_t i = 0; i < region.size(); ++i) position[region[i].get()] = i;
   size_t reach = 0;  // a lower bound of the end
   for (size_t i = 0; i < region.size(); ++i) {
-    if (reach <= i) ends = i + 1;
+    if (reach <= i) size = i + 1;
     if (std::find(outputs.begin(), outputs.end(), region[i]) != outputs.end()) break;
     const auto readers = consumers.find(region[i].get());
     if (readers == consumers.end()) break;
@@ -78,7 +78,7 @@ te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, co
     }
     if (reach == region.size()) break;
   }
-  region.resize(ends);
+  region.resize(size);
   return region;
 }
 
@@ -155,7 +155,7 @@ StageFacts facts_of(const te::Tensor& stage, const Expanded& bodies) {
   const Expr body = scalar::rewrite(bodies.body(*stage), [&](const Expr& e) -> Expr {
     if (e->kind != scalar::Kind::Dot) return e;
     const size_t n = e->args.size() / 2;
-    facts.numbers = static_cast<int64_t>(n);
+    facts.products_per_step = static_cast<int64_t>(n);
     for (const Expr& number : e->args)
       if (number->kind == scalar::Kind::Select) facts.peeled_axis = scalar::free_vars(number->args[0])[0]->name;
     return scalar::cast(e->dtype, e->args[0]) * scalar::cast(e->dtype, e->args[n]);

@@ -25,7 +25,8 @@ struct StageFacts {
   // True for a sum of products of two factors, with the loads of each. Axes N occur in one factor (`right`) and the
   // result; M in the other (`left`) and the result; batch axes in both factors; K in both, reduced.
   bool contraction = false;
-  int64_t numbers = 1;        // products that one step adds; in a dot product the loads of the first one represent all
+  int64_t products_per_step =
+      1;                      // products that one step adds; in a dot product the loads of the first one represent all
   std::string peeled_axis{};  // the reduced axis whose last step adds fewer products, or ""
   std::set<std::string> left, right;  // axes of each factor
   std::vector<LoadFact> left_loads, right_loads;

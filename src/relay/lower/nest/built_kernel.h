@@ -8,9 +8,9 @@ namespace relay::lower {
 
 struct BuiltKernel {
   loop::Kernel kernel;
-  te::Tensor root;     // the stage it computes
-  te::Tensors params;  // in the order of kernel.params; root is the last
-  te::Tensors also;    // of params: stages that are stored in its loops, each in its own array
+  te::Tensor root;              // the stage it computes
+  te::Tensors params;           // in the order of kernel.params; root is the last
+  te::Tensors secondary_roots;  // of params: stages that are stored in its loops, each in its own array
 };
 
 }  // namespace relay::lower

@@ -39,7 +39,7 @@ static loop::Stmt fill(const loop::BufferRef& out, const Exprs& begin, const Exp
 }
 
 loop::Kernel halo_kernel(const Exprs& logical_shape, DType dtype, const Layout& layout, const TargetDesc& target,
-                         Mutation planted) {
+                         Mutation injected_bug) {
   loop::Buffer b;
   b.name = "out", b.dtype = dtype, b.scope = loop::Scope::Param;
   for (const Expr& e : layout.physical_shape(logical_shape)) b.shape.push_back(scalar::simplify(e));
@@ -53,7 +53,7 @@ loop::Kernel halo_kernel(const Exprs& logical_shape, DType dtype, const Layout& 
     RELAY_CHECK(layout.dims[p].block == 0, "a blocked layout has no halo");
     for (bool high : {false, true}) {
       int64_t width = high ? layout.high[d] : layout.low[d];
-      if (width == 0 || planted == Mutation::UnwrittenHalo) continue;
+      if (width == 0 || injected_bug == Mutation::UnwrittenHalo) continue;
       Exprs begin(layout.dims.size(), imm(0)), extents = out->shape;
       begin[p] = high ? scalar::simplify(logical_shape[d] + layout.low[d]) : imm(0);
       extents[p] = imm(width);

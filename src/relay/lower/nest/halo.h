@@ -9,6 +9,6 @@
 namespace relay::lower {
 
 loop::Kernel halo_kernel(const Exprs& logical_shape, DType dtype, const Layout& layout, const TargetDesc& target,
-                         Mutation planted = Mutation::None);
+                         Mutation injected_bug = Mutation::None);
 
 }  // namespace relay::lower

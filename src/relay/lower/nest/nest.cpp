@@ -12,11 +12,12 @@ using scalar::floormod;
 using scalar::imm;
 
 KernelBuilder::KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies,
-                             const std::map<std::string, Layout>& layouts, const TargetDesc& target, Mutation planted)
+                             const std::map<std::string, Layout>& layouts, const TargetDesc& target,
+                             Mutation injected_bug)
     : stages_(stages),
       layouts_(layouts),
       target_(target),
-      planted_(planted),
+      injected_bug_(injected_bug),
       bodies_(bodies),
       regions_(stages, schedule, bodies_, bounds_) {
   for (const te::Tensor& t : stages)
@@ -29,13 +30,14 @@ BuiltKernel KernelBuilder::build(const te::Tensor& root, const std::string& name
   out.root = root;
   params_of(root, out.params);
   for (const te::Tensor& t : stages_)
-    if (is_array_at(*t) && of(*t).consumer == root->name) out.also.push_back(t), params_of(t, out.params);
-  for (const te::Tensor& t : out.also) std::erase(out.params, t);
-  out.params.insert(out.params.end(), out.also.begin(), out.also.end());
+    if (is_array_at(*t) && of(*t).consumer == root->name) out.secondary_roots.push_back(t), params_of(t, out.params);
+  for (const te::Tensor& t : out.secondary_roots) std::erase(out.params, t);
+  out.params.insert(out.params.end(), out.secondary_roots.begin(), out.secondary_roots.end());
   std::erase(out.params, root);
   out.params.push_back(root);
   auto is_written = [&](const te::Tensor& t) {
-    return t == root || std::find(out.also.begin(), out.also.end(), t) != out.also.end();
+    return t == root ||
+           std::find(out.secondary_roots.begin(), out.secondary_roots.end(), t) != out.secondary_roots.end();
   };
   for (const te::Tensor& t : out.params) {
     loop::Buffer b;
@@ -105,7 +107,7 @@ loop::Stmt KernelBuilder::tasks(Ranges& ranges, loop::Kernel& kernel) {
   Ranges counting = ranges;
   for (size_t i = 0; i < n; ++i) {
     const te::Axis* axis = find_axis(*root_, s.loops[i].axis);
-    if (is_reduce_axis(*root_, s.loops[i].axis) && planted_ != Mutation::Race)
+    if (is_reduce_axis(*root_, s.loops[i].axis) && injected_bug_ != Mutation::Race)
       refuse("make it serial, or split the reduction into partial results",
              "loop {} of stage '{}' is parallel over a reduction axis: its tasks would race on the same results",
              s.loops[i].axis, root_->name);
@@ -153,7 +155,7 @@ static void check_order(const std::vector<BuiltKernel>& kernels, const Schedule&
 
 Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule,
                                                const std::map<std::string, Layout>& layouts, const TargetDesc& target,
-                                               const std::string& name, Mutation planted) {
+                                               const std::string& name, Mutation injected_bug) {
   std::vector<BuiltKernel> out;
   try {
     check_places(stages, schedule);
@@ -162,7 +164,7 @@ Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const 
       if (t->is_placeholder()) continue;
       auto it = schedule.stages.find(t->name);
       if (it == schedule.stages.end() || it->second.place != Place::Root) continue;
-      out.push_back(KernelBuilder(stages, schedule, bodies, layouts, target, planted)
+      out.push_back(KernelBuilder(stages, schedule, bodies, layouts, target, injected_bug)
                         .build(t, out.empty() ? name : format("{}_{}", name, out.size())));
       for (const Diagnostic& d : loop::verify(out.back().kernel)) return d;
       check_order(out, schedule);

@@ -13,9 +13,9 @@
 namespace relay::lower {
 
 // `stages`: topological, placeholders included; names unique. `layouts`: one for each placeholder and root stage (by
-// name). `planted`: a deliberate bug, for tests only.
+// name). `injected_bug`: a deliberate bug, for tests only.
 Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const Schedule& schedule,
                                                const std::map<std::string, Layout>& layouts, const TargetDesc& target,
-                                               const std::string& name, Mutation planted = Mutation::None);
+                                               const std::string& name, Mutation injected_bug = Mutation::None);
 
 }  // namespace relay::lower

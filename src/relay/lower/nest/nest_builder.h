@@ -34,7 +34,7 @@ class KernelBuilder {
  public:
   // `bodies` belong to `stages`. All arguments outlive the builder.
   KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies,
-                const std::map<std::string, Layout>& layouts, const TargetDesc& target, Mutation planted);
+                const std::map<std::string, Layout>& layouts, const TargetDesc& target, Mutation injected_bug);
   BuiltKernel build(const te::Tensor& root, const std::string& name);
 
  private:
@@ -134,7 +134,7 @@ class KernelBuilder {
   const te::Tensors& stages_;
   const std::map<std::string, Layout>& layouts_;
   const TargetDesc& target_;
-  const Mutation planted_;
+  const Mutation injected_bug_;
   Bounds bounds_;  // of the loop variables opened so far
   const Expanded& bodies_;
   Regions regions_;

@@ -67,7 +67,7 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   if (!scalar::is_int(range.extent)) return symbolic_loop(stage, l, level, range, with);
 
   int64_t extent = range.extent->ivalue, full = extent / l.step, tail = extent % l.step;
-  if (reduce && planted_ == Mutation::WrongKTail) tail = 0;
+  if (reduce && injected_bug_ == Mutation::WrongKTail) tail = 0;
   loop::Stmts out;
   if (full == 1)
     out.push_back(with({range.min, imm(l.step), range.limit}));
@@ -233,7 +233,7 @@ loop::Stmt KernelBuilder::skip_padding_loop(const te::Tensor& stage, const te::A
     if (step > 0)
       first = scalar::max(first, floordiv(imm(step - 1) - most, imm(step)));
     else
-      end = scalar::min(end, floordiv(most, imm(-step)) + (planted_ == Mutation::SkipPaddingShort ? 0 : 1));
+      end = scalar::min(end, floordiv(most, imm(-step)) + (injected_bug_ == Mutation::SkipPaddingShort ? 0 : 1));
   }
   first = scalar::simplify(first, bounds_);
   const Expr extent = scalar::simplify(scalar::max(end - first, imm(0)), bounds_);
@@ -354,8 +354,8 @@ loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, co
     Expr exists = lt(scalar::simplify(range.min + var, bounds_), range.limit);
     mask_ = mask_ ? scalar::logical_and(mask_, exists) : exists;
   }
-  if (planted_ == Mutation::LoseTailMask) mask_ = {};
-  const Expr first = planted_ == Mutation::OutOfBounds ? range.min + (int64_t{1} << 40) : range.min;  // far away
+  if (injected_bug_ == Mutation::LoseTailMask) mask_ = {};
+  const Expr first = injected_bug_ == Mutation::OutOfBounds ? range.min + (int64_t{1} << 40) : range.min;  // far away
   loop::Stmt body = with({first + var, imm(1)});
   lane_ = {}, mask_ = {};
   return loop::for_(var, imm(0), imm(lanes), loop::ForKind::Vectorised, body);

@@ -83,16 +83,16 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
                         : extent);
   }
   // Rows at distances of 1024 bytes would meet in a few sets of the L1 cache.
-  constexpr int64_t apart = 1024;
+  constexpr int64_t row_distance = 1024;
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < b.shape.size(); ++d) rows *= b.shape[d]->ivalue;
   if (s.storage != Storage::Registers && !b.shape.empty() && rows >= 4 &&
-      b.shape.back()->ivalue * b.dtype.bytes() % apart == 0)
+      b.shape.back()->ivalue * b.dtype.bytes() % row_distance == 0)
     b.shape.back() = imm(b.shape.back()->ivalue + target_.line_bytes / b.dtype.bytes());
   for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);
   local.ring_dim = ring_dim, local.ring_size = ring_size;
   loop::BufferRef made(new loop::Buffer(std::move(b)));
-  if (planted_ == Mutation::AliasBuffers && made->scope != loop::Scope::Register) {
+  if (injected_bug_ == Mutation::AliasBuffers && made->scope != loop::Scope::Register) {
     int64_t size = 1;
     for (const Expr& e : made->shape) size *= e->ivalue;
     for (const auto& [other, other_local] : locals_) {
@@ -152,7 +152,7 @@ void KernelBuilder::place_in_array(const te::Tensor& t, const te::Tensor& consum
 KernelBuilder::Buffers KernelBuilder::place(const te::Tensor& t, const te::Tensor& consumer, size_t level,
                                             const Ranges& ranges, loop::Stmts& before) {
   Region region = regions_.required(t, consumer, level, ranges);
-  if (planted_ == Mutation::RegionShort && of(*t).storage != Storage::Registers)
+  if (injected_bug_ == Mutation::RegionShort && of(*t).storage != Storage::Registers)
     for (Range& r : region.dims)
       if (scalar::is_int(r.extent) && r.extent->ivalue > 1) {
         Local full;
@@ -206,7 +206,7 @@ KernelBuilder::Buffers KernelBuilder::open_ring(const te::Tensor& t, const te::T
     refuse("place it at the root", "the ring of stage '{}' would have {} rows, which is not a constant", t->name,
            scalar::str(region.dims[d].extent));
   int64_t size = region.dims[d].extent->ivalue;
-  if (planted_ == Mutation::RingShort && size > 1) --size;
+  if (injected_bug_ == Mutation::RingShort && size > 1) --size;
   Local local;
   Buffers buffers = new_buffers(t, region, local, d, size);
   local.loops_around = open_.size();

@@ -182,6 +182,6 @@ bool reads_by_elements(const GroupTe& group, size_t param, size_t output) {
   return made_of.count(result.get()) > 0;
 }
 
-void take_inputs(FunctionPlan& plan) { Taker(plan).run(); }
+void find_in_place_outputs(FunctionPlan& plan) { Taker(plan).run(); }
 
 }  // namespace relay::lower

@@ -28,6 +28,6 @@ bool reads_by_elements(const GroupTe& group, size_t param, size_t output = 0);
 
 // Finds such results and notes them in their arrays (Array::in_place). For other inputs, notes the reason in
 // FunctionPlan::not_in_place. Called before parts are joined.
-void take_inputs(FunctionPlan& plan);
+void find_in_place_outputs(FunctionPlan& plan);
 
 }  // namespace relay::lower

@@ -32,7 +32,7 @@ std::optional<size_t> Uses::only_reader(int array) const {
   return it == readers_.end() ? std::nullopt : it->second;
 }
 
-Group joined(const Group& producer, const Group& consumer) {
+Group fused(const Group& producer, const Group& consumer) {
   Group out = consumer;
   static constexpr std::string_view fused = "fused_";
   const bool is_fused = consumer.te.name.starts_with(fused);

@@ -22,7 +22,7 @@ class Uses {
 };
 
 // The consumer, with the parts that it reads of the producer's one result computed inside it.
-Group joined(const Group& producer, const Group& consumer);
+Group fused(const Group& producer, const Group& consumer);
 
 // A group that computes `outputs` from the parameters and constants of another that they read.
 Group part_of(const Group& g, std::string name, const te::Tensors& outputs);

@@ -41,7 +41,7 @@ struct LowerOptions {
   bool strict = false;
   // For tests: rules whose schedules are treated as impossible to build, and a bug planted in the nest.
   RuleSet refused{};
-  Mutation planted = Mutation::None;
+  Mutation injected_bug = Mutation::None;
   // Forms that the function's plan leaves out; lower() adds those whose schedules could not be built.
   RuleSet without{};
 };

@@ -116,14 +116,15 @@ class Joiner {
   // From the last to the first, so that a part of a whole that is itself a part is already placed.
   void run() {
     std::vector<std::vector<Group>> instead(plan_.groups.size());
-    std::vector<bool> gone(plan_.groups.size(), false);
+    std::vector<bool> merged(plan_.groups.size(), false);
     for (size_t g = plan_.groups.size(); g-- > 0;)
-      if (std::optional<Concatenation> c = concatenation(plan_.groups[g].te.outputs)) gone[g] = join(g, *c, instead[g]);
+      if (std::optional<Concatenation> c = concatenation(plan_.groups[g].te.outputs))
+        merged[g] = join(g, *c, instead[g]);
     for (size_t g = 0; g < plan_.groups.size(); ++g)
-      if (!gone[g]) put_in_place(plan_.groups[g], g);
+      if (!merged[g]) put_in_place(plan_.groups[g], g);
     std::vector<Group> groups;
-    for (size_t g = 0; g < gone.size(); ++g) {
-      if (!gone[g]) groups.push_back(std::move(plan_.groups[g]));
+    for (size_t g = 0; g < merged.size(); ++g) {
+      if (!merged[g]) groups.push_back(std::move(plan_.groups[g]));
       for (Group& copy : instead[g]) groups.push_back(std::move(copy));
     }
     plan_.groups = std::move(groups);

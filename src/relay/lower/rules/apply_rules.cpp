@@ -13,7 +13,7 @@ namespace relay::lower {
 namespace {
 
 bool is_output(const ScheduleDraft& draft, const te::Tensor& t) {
-  return !draft.beside.count(t->name) &&
+  return !draft.secondary_outputs.count(t->name) &&
          std::find(draft.outputs.begin(), draft.outputs.end(), t) != draft.outputs.end();
 }
 
@@ -31,7 +31,7 @@ void add_copies(ScheduleDraft& draft) {
     if (t->combiner != te::Combiner::None) reductions.push_back(t->name);
   for (size_t i = reductions.size(); i-- > 0;) {
     const te::Tensor r = draft.stage(reductions[i]);
-    te::Tensor e = pointwise_end(draft.ends(), r, claimed);
+    te::Tensor e = pointwise_end(draft.primary_outputs(), r, claimed);
     if (e == r) {
       te::Tensor copy = copy_stage(r, unused_name(draft, r->name + "_out"));
       if (auto it = draft.layouts.find(r->name); it != draft.layouts.end()) draft.layouts[copy->name] = it->second;
@@ -132,7 +132,7 @@ std::vector<Pair> place_stages(ScheduleDraft& draft) {
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    const te::Tensors region = pointwise_region(draft.ends(), t, claimed);
+    const te::Tensors region = pointwise_region(draft.primary_outputs(), t, claimed);
     claimed.insert(region.back()->name);
     for (size_t k = 1; k + 1 < region.size(); ++k) between.insert(region[k]->name);
     pairs.push_back({t->name, region.back()->name});
@@ -272,9 +272,9 @@ void schedule_plainly(ScheduleDraft& draft) {
           s.place = Place::At, s.consumer = reader->name, s.storage = Storage::Scratch;
           s.level = static_cast<int>(draft.schedule.stages[reader->name].loops.size());
           s.loops.erase(s.loops.begin(), s.loops.begin() + static_cast<int64_t>(t->axes.size()));
-          std::vector<Loop> ends;
-          for (const te::Axis& a : t->axes) ends.push_back({a.var->name, 1});
-          s.loops.insert(s.loops.begin(), ends.begin(), ends.end());
+          std::vector<Loop> loops;
+          for (const te::Axis& a : t->axes) loops.push_back({a.var->name, 1});
+          s.loops.insert(s.loops.begin(), loops.begin(), loops.end());
         }
   draft.note("plain loops");
   give_roots_layouts(draft);
@@ -293,12 +293,13 @@ void apply_rules(ScheduleDraft& draft) {
     if (o->is_placeholder()) o = copy_stage(o, unused_name(draft, "copy"));
   const FormSchedule* form = draft.form.schedule;
   if (form && form->whole && made_by(form->rule, [&] { return form->whole(draft); })) return give_roots_layouts(draft);
-  made_by(Rule::SeveralResults, [&] { return find_results_beside(draft), !draft.beside.empty(); });
-  if (!draft.form.is_joined()) merge_sums(draft), join_rows(draft);
+  made_by(Rule::SeveralResults, [&] { return find_secondary_outputs(draft), !draft.secondary_outputs.empty(); });
+  if (!draft.form.is_merged()) merge_sums(draft), join_rows(draft);
 #define RELAY_GROUP_RULE(name, file, purpose) \
   if (made_by(Rule::name, [&] { return file##_rule(draft); })) return;
 #include "relay/lower/schedule/schedule_rules.def"
-  std::erase_if(draft.beside, [&](const std::string& o) { return !is_read_pointwise(draft, draft.stage(o)); });
+  std::erase_if(draft.secondary_outputs,
+                [&](const std::string& o) { return !is_read_pointwise(draft, draft.stage(o)); });
   separate_values(draft, /*all=*/false);
   add_copies(draft);
   for (const Pair& pair : place_stages(draft)) {
@@ -324,12 +325,12 @@ void apply_rules(ScheduleDraft& draft) {
   if (made_by(Rule::name, [&] { return file##_rule(draft, root); })) continue;
 #include "relay/lower/schedule/schedule_rules.def"
   }
-  if (!draft.beside.empty()) place_results_beside(draft);
+  if (!draft.secondary_outputs.empty()) place_secondary_outputs(draft);
   for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder() && draft.schedule.stages[t->name].place == Place::Root &&
         draft.schedule.stages[t->name].loops.empty())
       plain_loops(draft, t);
-  if (draft.form.is_joined()) made_by(form->rule, [&] { return form->joined(draft); });
+  if (draft.form.is_merged()) made_by(form->rule, [&] { return form->merged(draft); });
   give_roots_layouts(draft);
 }
 

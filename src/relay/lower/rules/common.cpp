@@ -101,7 +101,7 @@ void prefetch_data(ScheduleDraft& draft, const std::string& stage, const std::st
                    int64_t step, int parts) {
   const te::Tensor reads = draft.stage(draft.parts_or(stage)), t = draft.stage(array);
   const bool is_array = (t->is_placeholder() && !draft.constants.count(array)) ||
-                        (!draft.form.is_joined() && draft.schedule.stages[array].place == Place::Root);
+                        (!draft.form.is_merged() && draft.schedule.stages[array].place == Place::Root);
   if (!is_array || spanned_bytes(draft, t) <= part_of_l2(*draft.target, parts)) return;
   StageSchedule& s = draft.schedule.stages[reads->name];
   const int loop = innermost_serial(*reads, s);
@@ -151,7 +151,7 @@ Expr only_load(const te::TensorNode& stage, const std::string& axis) {
 
 bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e) {
   // Others are stored in its loops; a step stores a row of a larger array.
-  if (!draft.layout(e).is_row_major() || !draft.beside.empty() || draft.is_step) return false;
+  if (!draft.layout(e).is_row_major() || !draft.secondary_outputs.empty() || draft.is_step) return false;
   if (std::count(draft.outputs.begin(), draft.outputs.end(), e) != 1) return false;
   for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder())

@@ -42,9 +42,9 @@ struct Contraction {
   int64_t k_extent = 1;
 
   RegisterTile tile{};
-  std::set<std::string> inside{};      // reduced axes whose taps in the padding are left out
-  std::optional<PanelSource> panel{};  // the right factor is packed panel by panel from this
-  bool n_outermost = false;            // the loop over N is outside of those over rows
+  std::set<std::string> skips_padding{};  // reduced axes whose taps in the padding are left out
+  std::optional<PanelSource> panel{};     // the right factor is packed panel by panel from this
+  bool n_outermost = false;               // the loop over N is outside of those over rows
 
   bool grouped() const { return !facts.grouped.empty(); }
   int64_t block() const { return static_cast<int64_t>(tile.nb) * lanes; }  // of N, in a tile
@@ -194,13 +194,13 @@ void shape_tile(const ScheduleDraft& draft, Contraction& c) {
   TileRows along_x = rows_along(c.x), along_y = rows_along(c.y);
   c.tile = choose_tile(*draft.target, c.lanes, c.n_extent, max_vectors, along_x, along_y);
   if (!c.facts.window || c.left.loads.size() != 1) return;
-  along_x.taps = taps_inside(*c.sum, c.x, c.inside), along_y.taps = taps_inside(*c.sum, c.y, c.inside);
-  if (c.inside.empty()) return;
+  along_x.taps = taps_inside(*c.sum, c.x, c.skips_padding), along_y.taps = taps_inside(*c.sum, c.y, c.skips_padding);
+  if (c.skips_padding.empty()) return;
   const RegisterTile fewer = choose_tile(*draft.target, c.lanes, c.n_extent, max_vectors, along_x, along_y);
   if (fewer.cost < surely_less * c.tile.cost && is_finite(draft, c.right.loads))
     c.tile = fewer;
   else
-    c.inside.clear();
+    c.skips_padding.clear();
 }
 
 // Packs the right factor: [N / block][reduction in loop order][N % block], followed by the numbers that a dot product
@@ -209,7 +209,7 @@ void pack_constants(ScheduleDraft& draft, const Contraction& c) {
   const int64_t block = c.grouped() ? c.facts.group : c.block();
   for (const LoadFact& l : c.right.loads) {
     if (!draft.constants.count(l.tensor->name)) continue;
-    int n_dim = -1, numbers_dim = -1;         // numbers_dim: of the numbers of a dot product, which are adjacent
+    int n_dim = -1, product_dim = -1;         // numbers_dim: of the numbers of a dot product, which are adjacent
     std::vector<std::pair<int, int>> others;  // (loop position, dimension)
     for (size_t d = 0; d < l.coefficients.size(); ++d) {
       const auto& of = l.coefficients[d];
@@ -222,7 +222,8 @@ void pack_constants(ScheduleDraft& draft, const Contraction& c) {
         for (size_t i = 0; i < c.reduce.size(); ++i)
           if (of->count(c.reduce[i])) {
             depth = static_cast<int>(i);
-            if (c.facts.numbers > 1 && of->at(c.reduce[i]) == c.facts.numbers) numbers_dim = static_cast<int>(d);
+            if (c.facts.products_per_step > 1 && of->at(c.reduce[i]) == c.facts.products_per_step)
+              product_dim = static_cast<int>(d);
           }
       others.push_back({depth, static_cast<int>(d)});
     }
@@ -230,9 +231,10 @@ void pack_constants(ScheduleDraft& draft, const Contraction& c) {
     std::sort(others.begin(), others.end());
     Layout packed;
     packed.dims.push_back({n_dim, block, false});
-    for (const auto& [depth, d] : others) packed.dims.push_back({d, d == numbers_dim ? c.facts.numbers : 0, false});
+    for (const auto& [depth, d] : others)
+      packed.dims.push_back({d, d == product_dim ? c.facts.products_per_step : 0, false});
     packed.dims.push_back({n_dim, block, true});
-    if (numbers_dim >= 0) packed.dims.push_back({numbers_dim, c.facts.numbers, true});
+    if (product_dim >= 0) packed.dims.push_back({product_dim, c.facts.products_per_step, true});
     draft.layouts[l.tensor->name] = packed;
     draft.schedule.layouts[l.tensor->name] = packed;
   }
@@ -356,7 +358,7 @@ void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
     const std::string& k = c.reduce[i];
     const Expr& extent = c.axis(k).extent;
     const bool unroll = scalar::is_int(extent) && (unrolled *= extent->ivalue) <= 4;
-    const LoopKind kind = c.inside.count(k)          ? LoopKind::SkipPadding
+    const LoopKind kind = c.skips_padding.count(k)   ? LoopKind::SkipPadding
                           : unroll                   ? LoopKind::Unroll
                           : k == c.facts.peeled_axis ? LoopKind::Peeled
                                                      : LoopKind::Serial;
@@ -429,18 +431,18 @@ std::string refine(ScheduleDraft& draft, const Contraction& c, int panel_level) 
   const std::string sum = c.sum->name, result = c.result->name;
   if (c.panel) add_panel(draft, c.sum, *c.panel, result, panel_level);
   const std::string copied =
-      draft.form.by_channels ? "" : add_rows(draft, draft.stage(sum), c.left.loads, c.x, c.tile.tx * c.tile.ty);
+      draft.form.by_channels ? "" : add_row_copy(draft, draft.stage(sum), c.left.loads, c.x, c.tile.tx * c.tile.ty);
   const bool in_blocks = !copied.empty() && !c.panel && c.n_outermost &&
                          std::all_of(c.rows.begin(), c.rows.end(),
                                      [&](const std::string& name) { return scalar::is_int(c.axis(name).extent); });
   split_long_sum(draft, draft.stage(sum), in_blocks ? 2 * terms_of_part : terms_of_part);
-  const bool rows_copied = !copied.empty() && place_rows(draft, copied, sum);
+  const bool rows_copied = !copied.empty() && place_row_copy(draft, copied, sum);
   if (!rows_copied && streams_data(draft, c)) prefetch_data(draft, sum, c.left.loads[0].tensor->name, c.x, c.tile.tx);
   if (rows_copied && in_blocks) {
-    block_rows(draft, sum, c.n, c.rows, c.block());
+    block_row_copy(draft, sum, c.n, c.rows, c.block());
   } else {
     loop_over_epilogue(draft, sum, result);
-    if (!draft.form.is_joined()) prefetch_tiles(draft, result);
+    if (!draft.form.is_merged()) prefetch_tiles(draft, result);
   }
   if (streams_weights(draft, c)) prefetch_weights(draft, sum, c.right.loads[0].tensor->name, c.n, c.block());
   return !rows_copied ? "" : in_blocks ? ", blocks of rows copied" : ", rows copied";
@@ -469,14 +471,14 @@ bool contraction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tenso
   const std::string of_rows = refine(draft, c, levels.panel);
   draft.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}{}", e->name,
                     c.tile.tx * c.tile.ty, c.tile.nb, c.lanes, c.n,
-                    facts.numbers > 1 ? format(", {} products at once", facts.numbers) : "",
+                    facts.products_per_step > 1 ? format(", {} products at once", facts.products_per_step) : "",
                     draft.form.by_channels ? ", a row of an image stored by channels"
                     : c.grouped()          ? format(", groups of {}", facts.group)
                                            : "",
                     c.panel         ? ", panels packed in front"
                     : c.n_outermost ? ", weights outermost"
                                     : "",
-                    of_rows, c.inside.empty() ? "" : ", taps in the padding left out"));
+                    of_rows, c.skips_padding.empty() ? "" : ", taps in the padding left out"));
   return true;
 }
 

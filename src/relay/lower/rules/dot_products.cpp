@@ -33,9 +33,9 @@ using scalar::Kind;
 
 constexpr int64_t sign_bit = 128;  // of a byte
 
-// An instruction for `numbers` products at once, and the number of them started per cycle.
+// An instruction for several products at once, their number, and the number of instructions started per cycle.
 struct Instruction {
-  int64_t numbers = 0;
+  int64_t products = 0;
   double per_cycle = 0;
 };
 
@@ -76,13 +76,13 @@ int plain_dim(const LoadFact& load, const std::string& axis) {
   return found;
 }
 
-// True if steps of `numbers` products pay. A last step that lacks some costs about two others: a 1 x 1 convolution of 6
+// True if steps of several products pay. A last step that lacks some costs about two others: a 1 x 1 convolution of 6
 // bytes takes 80 us with it and 67 us by multiply-adds, a product of 13 bytes 20 us and 43 us (Zen 4).
-bool has_enough_steps(int64_t extent, int64_t numbers) { return extent % numbers == 0 || extent >= 2 * numbers; }
+bool has_enough_steps(int64_t extent, int64_t products) { return extent % products == 0 || extent >= 2 * products; }
 
 struct Form {
   Narrow data, weight;
-  int64_t numbers = 0;
+  int64_t products = 0;
   te::Axis k{};
 };
 
@@ -99,16 +99,17 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   Form f{is_constant(*right) ? *left : *right, is_constant(*right) ? *right : *left};
   const DType a = f.data.load->dtype, w = f.weight.load->dtype;
   const Instruction one = instruction_for(*draft.target, r->dtype, a);
-  if (static_cast<double>(one.numbers) * one.per_cycle < surely_more * draft.target->fma_per_cycle) return std::nullopt;
+  if (static_cast<double>(one.products) * one.per_cycle < surely_more * draft.target->fma_per_cycle)
+    return std::nullopt;
   if (w.bits != a.bits || w.is_float() != a.is_float() || w.is_bool() || f.weight.offset != 0) return std::nullopt;
   if (a == DType::uint8() && w == a) return std::nullopt;  // no instruction takes two unsigned ones
-  f.numbers = one.numbers;
+  f.products = one.products;
   for (const te::Axis& k : r->reduce_axes) {
     if (scalar::is_int(k.extent, 1)) continue;
     const int in_data = plain_dim(f.data.fact, k.var->name), in_weight = plain_dim(f.weight.fact, k.var->name);
     if (in_weight < 0) return std::nullopt;
     if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, draft.layout(f.data.fact.tensor)) &&
-        scalar::is_int(k.extent) && has_enough_steps(k.extent->ivalue, f.numbers))
+        scalar::is_int(k.extent) && has_enough_steps(k.extent->ivalue, f.products))
       f.k = k;
   }
   return f.k.var ? std::optional(f) : std::nullopt;
@@ -139,9 +140,9 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   const bool is_signed = f.data.load->dtype == DType::int8() && f.weight.load->dtype == DType::int8();
   Exprs data, weight;
   const Expr k = scalar::var(f.k.var->name);
-  const int64_t extent = f.k.extent->ivalue, rest = extent % f.numbers;
-  for (int64_t i = 0; i < f.numbers; ++i) {
-    const Expr at = k * f.numbers + i;
+  const int64_t extent = f.k.extent->ivalue, rest = extent % f.products;
+  for (int64_t i = 0; i < f.products; ++i) {
+    const Expr at = k * f.products + i;
     auto read = [&](const Expr& load) {
       const Expr number = scalar::substitute(load, {{f.k.var, at}});
       if (rest == 0 || i < rest) return number;
@@ -155,7 +156,7 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   }
   te::TensorNode dots = *r;
   for (te::Axis& a : dots.reduce_axes)
-    if (a.var == f.k.var) a = {k, scalar::imm((extent + f.numbers - 1) / f.numbers)};
+    if (a.var == f.k.var) a = {k, scalar::imm((extent + f.products - 1) / f.products)};
   const bool unsigned_first = is_signed || f.data.load->dtype != DType::int8();
   dots.body = unsigned_first ? scalar::dot(r->dtype, data, weight) : scalar::dot(r->dtype, weight, data);
   const te::Tensor grouped(new te::TensorNode(std::move(dots)));

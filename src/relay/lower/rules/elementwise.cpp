@@ -108,25 +108,25 @@ static bool transpose_squares(ScheduleDraft& draft, const te::Tensor& e, const s
 }
 
 // The axes of a result in the order of its storage.
-struct Walk {
-  std::vector<std::string> order;
+struct LoopOrder {
+  std::vector<std::string> axes;
   int vector = -1;             // the innermost of more than one element; others would leave the lanes empty
   std::vector<bool> parallel;  // those with enough elements inside for a task
 };
 
-static Walk walk_of(ScheduleDraft& draft, const te::Tensor& e) {
+static LoopOrder loop_order(ScheduleDraft& draft, const te::Tensor& e) {
   constexpr int64_t least = min_task_elements;
-  Walk w;
-  w.order = storage_order(*e, draft.layout(e));
-  for (int i = static_cast<int>(w.order.size()) - 1; i >= 0 && w.vector < 0; --i)
-    if (extent_or(*find_axis(*e, w.order[i]), usual_row) > 1) w.vector = i;
+  LoopOrder out;
+  out.axes = storage_order(*e, draft.layout(e));
+  for (int i = static_cast<int>(out.axes.size()) - 1; i >= 0 && out.vector < 0; --i)
+    if (extent_or(*find_axis(*e, out.axes[i]), usual_row) > 1) out.vector = i;
   int64_t inner = 1;  // elements inside the current axis, or `least` if there are more
-  w.parallel.assign(w.order.size(), false);
-  for (int i = static_cast<int>(w.order.size()) - 1; i >= 0; --i) {
-    w.parallel[i] = inner >= least && i != w.vector;
-    inner = std::min(inner * std::min(extent_or(*find_axis(*e, w.order[i]), usual_rows), least), least);
+  out.parallel.assign(out.axes.size(), false);
+  for (int i = static_cast<int>(out.axes.size()) - 1; i >= 0; --i) {
+    out.parallel[i] = inner >= least && i != out.vector;
+    inner = std::min(inner * std::min(extent_or(*find_axis(*e, out.axes[i]), usual_rows), least), least);
   }
-  return w;
+  return out;
 }
 
 // A part of an axis v: v / step % extent.
@@ -160,7 +160,7 @@ static std::optional<AxisPart> contiguous_part(ScheduleDraft& draft, const te::T
 
 // Views the output `e`, stored as written, so that a part of its last axis v, along which inputs are contiguous, is a
 // separate axis, and transposes squares. Returns false and changes nothing if there is no such part.
-static bool turn_part_around(ScheduleDraft& draft, const te::Tensor& e, const te::Axis& v) {
+static bool transpose_part(ScheduleDraft& draft, const te::Tensor& e, const te::Axis& v) {
   if (e->axes.back().var != v.var || !scalar::is_int(v.extent) || !may_be_viewed(draft, e)) return false;
   const std::optional<AxisPart> part = contiguous_part(draft, e, v);
   if (!part) return false;
@@ -171,8 +171,8 @@ static bool turn_part_around(ScheduleDraft& draft, const te::Tensor& e, const te
   ScheduleDraft viewed_draft = draft;
   std::replace(viewed_draft.outputs.begin(), viewed_draft.outputs.end(), e, viewed);
   viewed_draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
-  const Walk walk = walk_of(viewed_draft, viewed);
-  if (!transpose_squares(viewed_draft, viewed, walk.order, walk.order[walk.vector], walk.parallel)) return false;
+  const LoopOrder loops = loop_order(viewed_draft, viewed);
+  if (!transpose_squares(viewed_draft, viewed, loops.axes, loops.axes[loops.vector], loops.parallel)) return false;
   draft = std::move(viewed_draft);
   return true;
 }
@@ -191,7 +191,7 @@ static te::Tensor reading(const te::TensorNode& stage, const te::Tensor& from, c
 // Makes transposed copies of the inputs whose elements would be gathered along v: each moves with v along one
 // dimension, which is not the contiguous one, and is not larger than the result. The copies are separate kernels.
 // Returns the new e.
-static te::Tensor copy_what_is_gathered(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
+static te::Tensor copy_gathered_inputs(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   if (!transposes_in_registers(e->dtype) || extent_or(*find_axis(*e, v), 1) < draft.lanes(e->dtype) / 2) return e;
   struct Moves {
     te::Tensor in;
@@ -244,8 +244,8 @@ static te::Tensor copy_what_is_gathered(ScheduleDraft& draft, const te::Tensor& 
         elsewhere ? redirect(copied.outputs, now, reading(*now, in, copy)) : redirect(copied.outputs, in, copy);
     copied.layouts[copy->name] = transposed;
     copied.schedule.stages[copy->name].place = Place::Root;
-    const Walk walk = walk_of(copied, copy);
-    if (walk.vector >= 0 && transpose_squares(copied, copy, walk.order, walk.order[walk.vector], walk.parallel))
+    const LoopOrder loops = loop_order(copied, copy);
+    if (loops.vector >= 0 && transpose_squares(copied, copy, loops.axes, loops.axes[loops.vector], loops.parallel))
       draft = std::move(copied);
   }
   return draft.stage(name);
@@ -263,17 +263,17 @@ static void add_task_of_rows(const te::Tensor& e, const std::vector<std::string>
     loops.push_back({order[0], rows, LoopKind::Parallel});
 }
 
-bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& given) {
-  te::Tensor e = given;
+bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& result) {
+  te::Tensor e = result;
   draft.schedule.stages[e->name].place = Place::Root;
   draft.schedule.stages[e->name].loops.clear();
   const int64_t block = choose_lane_block(draft, e);
   e = draft.stage(e->name);
-  const auto [order, vector, parallel] = walk_of(draft, e);
+  const auto [order, vector, parallel] = loop_order(draft, e);
   if (vector >= 0 && block == 0) {
     if (transpose_squares(draft, e, order, order[vector], parallel)) return true;
-    if (turn_part_around(draft, e, *find_axis(*e, order[vector]))) return true;
-    e = copy_what_is_gathered(draft, e, order[vector]);
+    if (transpose_part(draft, e, *find_axis(*e, order[vector]))) return true;
+    e = copy_gathered_inputs(draft, e, order[vector]);
   }
   StageSchedule& s = draft.schedule.stages[e->name];
   int lanes = draft.lanes(e->dtype);

@@ -22,7 +22,7 @@ struct FormSchedule {
   void (*reads)(ScheduleDraft&, const te::Tensor& reduction) = nullptr;
   // For several groups that became one: called afterwards, with the kernels that the rules made of each. Returns false
   // if they stay separate.
-  bool (*joined)(ScheduleDraft&) = nullptr;
+  bool (*merged)(ScheduleDraft&) = nullptr;
 };
 
 // The expected gain of an algorithm, by its cost model.
@@ -40,7 +40,7 @@ struct GroupForm {
   bool by_channels = false;            // a convolution of images stored by channels, with lanes along their rows
   std::set<std::string> reads_halo{};  // padding stages that read the halo of their input
 
-  bool is_joined() const { return schedule && schedule->joined; }
+  bool is_merged() const { return schedule && schedule->merged; }
   template <class Stages>
   const Stages& as() const {
     return std::any_cast<const Stages&>(stages);

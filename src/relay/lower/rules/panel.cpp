@@ -61,8 +61,8 @@ int64_t step_bytes(ScheduleDraft& draft, const LoadFact& l, const std::string& a
 
 }  // namespace
 
-std::string add_rows(ScheduleDraft& draft, const te::Tensor& r, const std::vector<LoadFact>& loads,
-                     const std::string& x, int64_t rows) {
+std::string add_row_copy(ScheduleDraft& draft, const te::Tensor& r, const std::vector<LoadFact>& loads,
+                         const std::string& x, int64_t rows) {
   const int64_t line = draft.target->line_bytes, ways = draft.target->l1_ways,
                 sets = part_of_l1(*draft.target, line * ways);
   const Expr load = x.empty() ? Expr{} : only_load(*r, x);
@@ -80,7 +80,7 @@ std::string add_rows(ScheduleDraft& draft, const te::Tensor& r, const std::vecto
   return copy->name;
 }
 
-bool place_rows(ScheduleDraft& draft, const std::string& name, const std::string& sum) {
+bool place_row_copy(ScheduleDraft& draft, const std::string& name, const std::string& sum) {
   if (!draft.parts.count(sum)) return false;  // whole rows would be just as far apart
   const te::Tensor copy = draft.stage(name), part = draft.stage(draft.parts.at(sum));
   StageSchedule& s = draft.schedule.stages[name];
@@ -102,8 +102,8 @@ bool place_rows(ScheduleDraft& draft, const std::string& name, const std::string
   return true;
 }
 
-void block_rows(ScheduleDraft& draft, const std::string& sum, const std::string& n,
-                const std::vector<std::string>& rows, int64_t block) {
+void block_row_copy(ScheduleDraft& draft, const std::string& sum, const std::string& n,
+                    const std::vector<std::string>& rows, int64_t block) {
   StageSchedule &total = draft.schedule.stages[sum], &part = draft.schedule.stages[draft.parts.at(sum)];
   const te::Tensor r = draft.stage(sum), e = draft.stage(total.consumer), p = draft.stage(draft.parts.at(sum));
   StageSchedule& se = draft.schedule.stages[e->name];

@@ -35,7 +35,7 @@ int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts) {
 
 // The element where `inside` holds, and the neutral one elsewhere. In a sum of products both factors are 0 there, so
 // that they are multiplied and added by one instruction.
-static Expr within(const te::TensorNode& r, const Expr& inside, const Expr& whole) {
+static Expr masked(const te::TensorNode& r, const Expr& inside, const Expr& whole) {
   const Expr& body = unrounded(whole);
   if (r.combiner != te::Combiner::Sum || body->kind != scalar::Kind::Binary || body->binary != scalar::BinaryOp::Mul)
     return te::choose(r, inside, whole, te::identity(r));
@@ -54,7 +54,7 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, size_t k, int64
   // The row's own variable, replaced wherever the body uses it.
   acc.body = scalar::substitute(r->body, {{row.var, at}});
   bool whole = scalar::is_int(row.extent) && row.extent->ivalue % width == 0;
-  if (!whole) acc.body = within(*r, scalar::lt(at, row.extent), acc.body);
+  if (!whole) acc.body = masked(*r, scalar::lt(at, row.extent), acc.body);
   acc.axes.push_back(lane), acc.shape.push_back(imm(width));
   acc.reduce_axes[k] = outer;
   LaneParts parts;

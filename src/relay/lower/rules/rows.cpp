@@ -67,18 +67,18 @@ bool is_read_in_row(const te::Tensor& o, const Rows& rows, const te::Tensors& re
 }
 
 std::optional<Rows> find_rows(ScheduleDraft& draft) {
-  const te::Tensors ends = draft.ends();
-  if (ends.size() != 1 || ends[0]->is_placeholder() || ends[0]->combiner != te::Combiner::None ||
+  const te::Tensors primary = draft.primary_outputs();
+  if (primary.size() != 1 || primary[0]->is_placeholder() || primary[0]->combiner != te::Combiner::None ||
       has_program(draft.outputs))
     return {};
   Rows rows;
-  rows.out = ends[0];
+  rows.out = primary[0];
   te::Tensors reductions;
   for (const te::Tensor& t : draft.stages()) {
     if (t->is_placeholder()) continue;
     const bool reduces = t->combiner != te::Combiner::None;
     if (reduces) reductions.push_back(t), rows.reductions.push_back(t->name);
-    const bool stored = reduces || t == rows.out || draft.beside.count(t->name);
+    const bool stored = reduces || t == rows.out || draft.secondary_outputs.count(t->name);
     rows.flat.stages[t->name].place = stored ? Place::Root : Place::Inline;
   }
   if (reductions.empty() || !WrittenSize::is_small(draft.stages(), rows.flat)) return {};
@@ -100,7 +100,7 @@ std::optional<Rows> find_rows(ScheduleDraft& draft) {
   for (size_t i = rows.order.size(); i-- > 0 && rows.v.empty();)
     if (extent_or(*find_axis(*rows.out, rows.order[i]), usual_rows) > 1) rows.v = rows.order[i];
   if (rows.v.empty() || rows.of_rows.count(rows.v)) return {};
-  for (const std::string& o : draft.beside)
+  for (const std::string& o : draft.secondary_outputs)
     if (!is_read_in_row(draft.stage(o), rows, reductions, bodies)) return {};
   return rows;
 }
@@ -108,11 +108,11 @@ std::optional<Rows> find_rows(ScheduleDraft& draft) {
 // Views the output with an axis split in two, the first of which selects the reductions that it reads. Returns false if
 // there is none.
 bool split_axis_of_rows(ScheduleDraft& draft) {
-  const te::Tensors ends = draft.ends();
-  if (ends.size() != 1 || ends[0]->is_placeholder() || ends[0]->combiner != te::Combiner::None ||
-      has_program(draft.outputs) || !may_be_viewed(draft, ends[0]))
+  const te::Tensors primary = draft.primary_outputs();
+  if (primary.size() != 1 || primary[0]->is_placeholder() || primary[0]->combiner != te::Combiner::None ||
+      has_program(draft.outputs) || !may_be_viewed(draft, primary[0]))
     return false;
-  const te::Tensor out = ends[0];
+  const te::Tensor out = primary[0];
   Schedule flat;
   te::Tensors reductions;
   for (const te::Tensor& t : draft.stages()) {
@@ -162,7 +162,7 @@ std::vector<std::string> kept_for_a_row(const ScheduleDraft& draft, const Rows& 
     for (const te::Tensor& in : te::inputs(t))
       if (reads_pointwise(t, in)) own += additions[in->name];
     const int64_t bytes = t->dtype.bytes(), row = elements * bytes;
-    if (t == rows.out || draft.beside.count(t->name) || te::has_several_values(*t) ||
+    if (t == rows.out || draft.secondary_outputs.count(t->name) || te::has_several_values(*t) ||
         row > part_of_l2(*draft.target, 4) || t->axes.size() != rows.out->axes.size() ||
         !pays_to_store(*draft.target, own, users[t->name], static_cast<double>(bytes), static_cast<double>(row)))
       continue;
@@ -220,10 +220,10 @@ int schedule_stages(ScheduleDraft& draft, const Rows& rows) {
     return s;
   };
   std::vector<std::string> whole_rows = rows.kept;
-  whole_rows.insert(whole_rows.end(), draft.beside.begin(), draft.beside.end());
+  whole_rows.insert(whole_rows.end(), draft.secondary_outputs.begin(), draft.secondary_outputs.end());
   for (const std::string& name : whole_rows) {
     const te::Tensor stage = draft.stage(name);
-    StageSchedule& s = in_a_row(stage, draft.beside.count(name) ? Storage::Array : Storage::Scratch);
+    StageSchedule& s = in_a_row(stage, draft.secondary_outputs.count(name) ? Storage::Array : Storage::Scratch);
     for (size_t d = 0; d < stage->axes.size(); ++d)
       if (!rows.is_within(rows.out->axes[d])) s.loops.push_back({stage->axes[d].var->name, 1});
     add_row(s.loops, rows, *stage, lanes);
@@ -239,7 +239,7 @@ int schedule_stages(ScheduleDraft& draft, const Rows& rows) {
 // Facts of a reduction in its current state: other reductions, their parts and stored stages are not inlined.
 StageFacts facts_now(const ScheduleDraft& draft, const Rows& rows, const te::Tensor& r) {
   Schedule now = rows.flat;
-  for (const std::string& name : draft.beside) now.stages[name].place = Place::Root;
+  for (const std::string& name : draft.secondary_outputs) now.stages[name].place = Place::Root;
   for (const std::vector<std::string>* placed : {&rows.kept, &rows.once})
     for (const std::string& name : *placed) now.stages[name].place = Place::Root;
   const te::Tensors stages = draft.stages();
@@ -264,8 +264,8 @@ bool rows_rule(ScheduleDraft& draft) {
     const te::Tensor r = draft.stage(name);
     place_parts(draft, split_lanes(draft, r, facts_now(draft, *rows, r)), rows->out->name, level);
   }
-  for (const std::string& o : draft.beside) draft.note(format("{}: stored beside {}", o, rows->out->name));
-  draft.beside.clear();
+  for (const std::string& o : draft.secondary_outputs) draft.note(format("{}: stored beside {}", o, rows->out->name));
+  draft.secondary_outputs.clear();
   draft.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", rows->out->name, rows->v,
                     rows->reductions.size(), rows->kept.size()));
   return true;

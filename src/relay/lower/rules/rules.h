@@ -32,13 +32,13 @@ struct ScheduleDraft {
   RuleSet used;     // rules that made the schedule
 
   // Results that are to be stored in the loops of another one (several_results.cpp); rules schedule the others.
-  std::set<std::string> beside{};
+  std::set<std::string> secondary_outputs{};
   // True for a step of a recurrence: each kernel has one result, which is stored with its own axes (steps_kernel.h).
   bool is_step = false;
-  te::Tensors ends() const {  // outputs except those in `beside`
+  te::Tensors primary_outputs() const {  // outputs except those in `secondary_outputs`
     te::Tensors out;
     for (const te::Tensor& o : outputs)
-      if (!beside.count(o->name)) out.push_back(o);
+      if (!secondary_outputs.count(o->name)) out.push_back(o);
     return out;
   }
 
@@ -104,13 +104,13 @@ std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::s
 // Turns a contraction of narrow numbers with one constant factor into one of pairs or fours (dot_products.cpp).
 bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum);
 
-// Notes all but the last of several results with one shape and the same inputs in draft.beside.
-void find_results_beside(ScheduleDraft& draft);
+// Notes all but the last of several results with one shape and the same inputs in draft.secondary_outputs.
+void find_secondary_outputs(ScheduleDraft& draft);
 // True if only pointwise stages read the stage on the way to other results.
 bool is_read_pointwise(const ScheduleDraft& draft, const te::Tensor& result);
 // Called afterwards: places those that no rule has placed inside the innermost loops of their root. If that has loops
 // of another form, they become roots.
-void place_results_beside(ScheduleDraft& draft);
+void place_secondary_outputs(ScheduleDraft& draft);
 
 // Chooses the lanes along the last axis of the output `e`, joined with those in front of it if that fills more lanes.
 // Returns the elements of a block, after which indices continue as they began; 0 for any number. Joining replaces `e`,
@@ -164,14 +164,14 @@ std::optional<PanelSource> panel_source(ScheduleDraft& draft, const te::Tensor& 
                                         const std::vector<LoadFact>& loads);
 // If `rows` rows along x of the left factor meet in few sets of the cache, adds a stage that copies them and returns
 // its name. It is inlined for now, and r, under its name, reads it. Returns "" otherwise.
-std::string add_rows(ScheduleDraft& draft, const te::Tensor& r, const std::vector<LoadFact>& loads,
-                     const std::string& x, int64_t rows);
+std::string add_row_copy(ScheduleDraft& draft, const te::Tensor& r, const std::vector<LoadFact>& loads,
+                         const std::string& x, int64_t rows);
 // Places that stage inside a part of the long sum `sum`; false if the sum was not split.
-bool place_rows(ScheduleDraft& draft, const std::string& name, const std::string& sum);
+bool place_row_copy(ScheduleDraft& draft, const std::string& name, const std::string& sum);
 // Called afterwards: moves the parts of the sum outside of the rows, so that the copies and the part of the right
 // factor serve a block of rows x several register tiles of N (`block` elements each) from cache.
-void block_rows(ScheduleDraft& draft, const std::string& sum, const std::string& n,
-                const std::vector<std::string>& rows, int64_t block);
+void block_row_copy(ScheduleDraft& draft, const std::string& sum, const std::string& n,
+                    const std::vector<std::string>& rows, int64_t block);
 // Copies the source inside `level` loops of stage `consumer`, so that lanes run along N; replaces r, under its name, in
 // the outputs.
 void add_panel(ScheduleDraft& draft, const te::Tensor& r, const PanelSource& source, const std::string& consumer,

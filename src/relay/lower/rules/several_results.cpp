@@ -41,13 +41,13 @@ std::set<const te::TensorNode*> read_in_place(const te::Tensor& stage) {
 // The stages that kernels before that of `root` need. Includes those of results that would be stored in its loops but
 // become kernels for that reason.
 std::set<std::string> read_by_other_roots(const ScheduleDraft& draft, const te::Tensor& root,
-                                          const std::set<std::string>& beside) {
+                                          const std::set<std::string>& secondary) {
   std::set<std::string> out;
   const te::Tensors stages = draft.stages();
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t == root) continue;
-    const bool is_kernel = draft.schedule.stages.at(t->name).place == Place::Root && !beside.count(t->name);
+    const bool is_kernel = draft.schedule.stages.at(t->name).place == Place::Root && !secondary.count(t->name);
     if (!is_kernel && !out.count(t->name)) continue;
     for (const te::Tensor& in : te::inputs(t)) out.insert(in->name);
   }
@@ -56,8 +56,8 @@ std::set<std::string> read_by_other_roots(const ScheduleDraft& draft, const te::
 
 }  // namespace
 
-void find_results_beside(ScheduleDraft& draft) {
-  draft.beside.clear();
+void find_secondary_outputs(ScheduleDraft& draft) {
+  draft.secondary_outputs.clear();
   if (draft.outputs.size() < 2 || draft.is_step || draft.form.schedule || has_program(draft.outputs)) return;
   const te::Tensors stages = draft.stages();
   auto is_output = [&](const te::Tensor& t) {
@@ -83,12 +83,12 @@ void find_results_beside(ScheduleDraft& draft) {
     const bool others = std::any_of(needed.begin(), needed.end(), [&](const te::Tensor& t) {
       return t->combiner != te::Combiner::None && !own.count(t.get()) && !read.count(t.get());
     });
-    if (shares && !reduces && !others) draft.beside.insert(o->name);
+    if (shares && !reduces && !others) draft.secondary_outputs.insert(o->name);
   }
   // Kernels of other results may come before that root.
   for (const te::Tensor& o : draft.outputs)
-    if (o != *last && !draft.beside.count(o->name))
-      for (const te::Tensor& t : te::topological({o})) draft.beside.erase(t->name);
+    if (o != *last && !draft.secondary_outputs.count(o->name))
+      for (const te::Tensor& t : te::topological({o})) draft.secondary_outputs.erase(t->name);
 }
 
 bool is_read_pointwise(const ScheduleDraft& draft, const te::Tensor& result) {
@@ -104,8 +104,8 @@ bool is_read_pointwise(const ScheduleDraft& draft, const te::Tensor& result) {
   return true;
 }
 
-void place_results_beside(ScheduleDraft& draft) {
-  const std::set<std::string> names = std::exchange(draft.beside, {});
+void place_secondary_outputs(ScheduleDraft& draft) {
+  const std::set<std::string> names = std::exchange(draft.secondary_outputs, {});
   te::Tensor root;
   for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder() && !names.count(t->name) &&

@@ -20,9 +20,9 @@ struct Reach {
   int64_t places(int64_t neighbours) const {
     std::set<int64_t> read;
     for (int64_t i = 0; i < neighbours; ++i) read.insert(i * stride);
-    for (auto [extent, apart] : taps)
+    for (auto [extent, distance] : taps)
       for (const int64_t first : std::set(read))
-        for (int64_t i = 1; i < extent; ++i) read.insert(first + i * apart);
+        for (int64_t i = 1; i < extent; ++i) read.insert(first + i * distance);
     return static_cast<int64_t>(read.size());
   }
   bool overlap() const { return stride > 0 && places(2) < 2 * places(1); }
@@ -34,9 +34,9 @@ Reach reach_along(const te::TensorNode& r, const StageFacts& facts, const std::s
     for (const auto& c : l.coefficients) {
       if (!c || !c->count(axis) || c->size() < 2) continue;
       Reach reach{std::abs(c->at(axis)), {}};
-      for (const auto& [name, apart] : *c)
+      for (const auto& [name, distance] : *c)
         if (is_reduce_axis(r, name))
-          reach.taps.push_back({std::min(extent_or(*find_axis(r, name), max_taps), max_taps), std::abs(apart)});
+          reach.taps.push_back({std::min(extent_or(*find_axis(r, name), max_taps), max_taps), std::abs(distance)});
       return reach;
     }
   return {};
@@ -140,7 +140,7 @@ void shape_tile(const ScheduleDraft& draft, Windows& w) {
   // A pool whose windows share little (strides both ways) mostly reads memory: neighbouring vectors come first, in one
   // stream. If neighbours share reads, or weights, neighbours come first.
   const bool pool = w.facts.loads.size() == 1 && !w.grouped;
-  const bool overlap = along.overlap() && down.overlap() && !draft.form.is_joined();
+  const bool overlap = along.overlap() && down.overlap() && !draft.form.is_merged();
   constexpr int64_t parts = 8;  // of the registers: sums, and the other loads of pools with overlapping windows
   if (pool && along.stride > 1 && down.stride != 1)
     while (w.nb < registers / (overlap ? 2 * parts : parts) && 2 * w.nb * w.lanes <= v_extent) w.nb *= 2;

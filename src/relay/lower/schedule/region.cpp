@@ -27,7 +27,7 @@ Ranges Regions::full_ranges(const TensorNode& stage) const {
 // The part of a region that exists: a guard may keep its reader from the rest, but its producer has no guard. A limited
 // range stays unchanged if lanes run along it, since the mask cuts it at the limit, or if it is finally unrolled: then
 // a condition does.
-Range Regions::within(const Range& range, const te::TensorNode& t, size_t d) const {
+Range Regions::clipped(const Range& range, const te::TensorNode& t, size_t d) const {
   const te::Axis& axis = t.axes[d];
   if (!range.limit && !range.guarded) return range;
   Expr end = scalar::simplify(range.min + range.extent, bounds_), shape = scalar::simplify(axis.extent);
@@ -71,7 +71,7 @@ std::optional<Region> Regions::required_inside(const te::Tensor& t, const te::Te
     merge(*region,
           read_by(*user, *t,
                   user == consumer ? ranges
-                  : is_array       ? beside(*user, *consumer, ranges)
+                  : is_array       ? matching_ranges(*user, *consumer, ranges)
                                    : region_ranges(user, required(user, consumer, level, ranges))),
           *t);
   }
@@ -85,7 +85,7 @@ bool Regions::reads_own_place(const TensorNode& user, const TensorNode& t) const
   return true;
 }
 
-Ranges Regions::beside(const TensorNode& t, const TensorNode& consumer, const Ranges& ranges) const {
+Ranges Regions::matching_ranges(const TensorNode& t, const TensorNode& consumer, const Ranges& ranges) const {
   Ranges own = full_ranges(t);
   for (size_t d = 0; d < std::min(t.axes.size(), consumer.axes.size()); ++d)
     own[t.axes[d].var.get()] = ranges.at(consumer.axes[d].var.get());
@@ -104,7 +104,7 @@ Region Regions::required(const te::Tensor& t, const te::Tensor& consumer, size_t
     if (user == consumer) {
       need(user, ranges);
     } else if (is_inside(user, consumer, level)) {
-      need(user, of(*user).storage == Storage::Array ? beside(*user, *consumer, ranges)
+      need(user, of(*user).storage == Storage::Array ? matching_ranges(*user, *consumer, ranges)
                                                      : region_ranges(user, required(user, consumer, level, ranges)));
     } else {
       refuse(format("place '{}' at the root, or '{}' inside the same loops", t->name, user->name),
@@ -233,7 +233,7 @@ Ranges Regions::region_ranges(const te::Tensor& t, const Region& region) const {
     const bool step =
         t->before && t->axes[d].var->name == of(*t).ring;  // the last one; earlier ones have been computed
     r[t->axes[d].var.get()] =
-        step ? Range{scalar::simplify(dim.min + dim.extent - 1, bounds_), imm(1)} : within(dim, *t, d);
+        step ? Range{scalar::simplify(dim.min + dim.extent - 1, bounds_), imm(1)} : clipped(dim, *t, d);
   }
   return r;
 }

@@ -61,10 +61,10 @@ class Regions {
   Range left_of(const te::Axis& axis, const te::TensorNode& stage, const Ranges& ranges) const;
 
  private:
-  Range within(const Range& range, const te::TensorNode& t, size_t d) const;
+  Range clipped(const Range& range, const te::TensorNode& t, size_t d) const;
   bool reads_own_place(const te::TensorNode& user, const te::TensorNode& t) const;
   // The part of t, which is stored in the loops of `consumer`, that corresponds to these ranges of the consumer's axes.
-  Ranges beside(const te::TensorNode& t, const te::TensorNode& consumer, const Ranges& ranges) const;
+  Ranges matching_ranges(const te::TensorNode& t, const te::TensorNode& consumer, const Ranges& ranges) const;
   bool is_inside(const te::Tensor& stage, const te::Tensor& consumer, size_t level) const;
   Region access(const Expr& load, const te::TensorNode& user, const Ranges& ranges, const te::TensorNode& t) const;
   void merge(Region& into, Region more, const te::TensorNode& t) const;

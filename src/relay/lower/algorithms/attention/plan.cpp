@@ -37,14 +37,14 @@ class Finder {
     found.members = chain(site_.at);
     if (found.members.empty()) return std::nullopt;
     Group& g = found.group = site_.plan.groups[found.members[0]];
-    for (size_t i = 1; i < found.members.size(); ++i) g = joined(g, site_.plan.groups[found.members[i]]);
+    for (size_t i = 1; i < found.members.size(); ++i) g = fused(g, site_.plan.groups[found.members[i]]);
     te::Tensors outputs = g.te.outputs;
     std::optional<Attention> attention = rewrite_attention(outputs, site_.options.target);
     if (!attention) return std::nullopt;
     for (size_t movers = 0; movers < longest; ++movers) {
       const std::optional<size_t> mover = maker_of_keys(g, outputs, *attention);
       if (!mover) break;
-      Group with_mover = joined(site_.plan.groups[*mover], g);
+      Group with_mover = fused(site_.plan.groups[*mover], g);
       te::Tensors rewritten = with_mover.te.outputs;
       std::optional<Attention> again = rewrite_attention(rewritten, site_.options.target);
       if (!again) break;  // its reader then has another form: it stays a separate group
@@ -141,22 +141,23 @@ struct Steps {
   }
 
   static bool rewrite(Site& site, Found& found, const Gain& gain) {
-    for (size_t m : found.members) site.gone[m] = m != site.at;
+    for (size_t m : found.members) site.merged[m] = m != site.at;
     found.group.form = form_of(found.stages), found.group.form.gain = gain;
     site.group() = std::move(found.group);
     return true;
   }
 
   // Close, but not exact because of exponentials. All keys at once or the usual blocks, and small ones.
-  static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>&, const TargetDesc& target) {
-    std::vector<InForm> out;
+  static std::vector<Variant> variants(const te::Tensors& outputs, const std::set<std::string>&,
+                                       const TargetDesc& target) {
+    std::vector<Variant> out;
     constexpr int64_t blocks[] = {0, 16, 32, 48};  // 0: the usual size
     for (int64_t block : blocks) {
-      InForm form{outputs, {}};
-      const std::optional<Attention> stages = rewrite_attention(form.outputs, target, block);
+      Variant variant{outputs, {}};
+      const std::optional<Attention> stages = rewrite_attention(variant.outputs, target, block);
       if (!stages) continue;
-      form.form = form_of(*stages);
-      out.push_back(std::move(form));
+      variant.form = form_of(*stages);
+      out.push_back(std::move(variant));
     }
     return out;
   }

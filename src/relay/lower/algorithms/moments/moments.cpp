@@ -92,14 +92,15 @@ std::optional<Moments> find_moments(const te::Tensors& outputs) {
 namespace {
 
 // The axes of a sum, split into the number of a block and the axes within a block.
-struct Cut {
+struct BlockSplit {
   int64_t blocks = 1, elements = 1;  // blocks, and elements per block
   SumSplit split;
   const std::vector<te::Axis>& axes;
 
   // `whole`: prefers whole axes if that makes blocks of up to four times as many elements, so that their loops can
   // become one (merge_sums.cpp).
-  Cut(const std::vector<te::Axis>& all, int64_t terms, bool whole = false) : split(split_sum(all, terms)), axes(all) {
+  BlockSplit(const std::vector<te::Axis>& all, int64_t terms, bool whole = false)
+      : split(split_sum(all, terms)), axes(all) {
     // Neighbours would be read at a remainder of the block's number, not consecutively: take whole rows instead.
     const size_t last = axes.size() - 1;
     const int64_t row = axes[last].extent->ivalue;
@@ -107,7 +108,7 @@ struct Cut {
         std::any_of(axes.begin(), axes.end() - 1, [](const te::Axis& a) { return !is_int(a.extent, 1); });
     if (split.at == last && split.inner > 1 && several) split.inner = row <= 4 * terms ? row : 0;
     if (whole) take_whole_axes(terms);
-    for (size_t k = 0; k < axes.size(); ++k) blocks *= steps(k), elements *= within(k);
+    for (size_t k = 0; k < axes.size(); ++k) blocks *= steps(k), elements *= block_extent(k);
   }
   void take_whole_axes(int64_t terms) {
     constexpr int64_t further = 4;  // largest factor from `terms`, as in split_sum()
@@ -119,13 +120,13 @@ struct Cut {
     }
   }
   // The steps of an axis outside of blocks and within one.
-  int64_t steps(size_t k) const { return axes[k].extent->ivalue / within(k); }
-  int64_t within(size_t k) const {
+  int64_t steps(size_t k) const { return axes[k].extent->ivalue / block_extent(k); }
+  int64_t block_extent(size_t k) const {
     return k < split.at ? 1 : k > split.at ? axes[k].extent->ivalue : std::max<int64_t>(1, split.inner);
   }
   Exprs extents() const {
     Exprs out;
-    for (size_t k = 0; k < axes.size(); ++k) out.push_back(imm(within(k)));
+    for (size_t k = 0; k < axes.size(); ++k) out.push_back(imm(block_extent(k)));
     return out;
   }
   void bind(std::vector<scalar::Binding>& bindings, const Expr& block, const Exprs& inside) const {
@@ -134,7 +135,7 @@ struct Cut {
     int64_t further = 1;  // blocks of one step
     for (size_t k = axes.size(); k-- > 0;) {
       const Expr step = floormod(floordiv(block, further), steps(k));
-      bindings.push_back({axes[k].var, scalar::simplify(step, bounds) * within(k) + inside[k]});
+      bindings.push_back({axes[k].var, scalar::simplify(step, bounds) * block_extent(k) + inside[k]});
       further *= steps(k);
     }
   }
@@ -169,10 +170,10 @@ struct Sizes {
   }
 };
 
-double waits_of_halves(const Cut& cut, const TargetDesc& target) {
+double waits_of_halves(const BlockSplit& block_split, const TargetDesc& target) {
   // Both sums of a block wait for their halves: each for about 5 dependent additions.
   constexpr double waits = 2 * 5;
-  return static_cast<double>(cut.blocks) * waits * target.fma_latency / target.ghz;
+  return static_cast<double>(block_split.blocks) * waits * target.fma_latency / target.ghz;
 }
 
 }  // namespace
@@ -181,9 +182,9 @@ std::optional<Gain> estimate_moments(const Moments& found, const TargetDesc& tar
   const te::TensorNode& r = *found.squares;
   const Sizes sizes(r);
   const double bytes = sizes.elements * r.dtype.bytes();
-  const Cut cut(r.reduce_axes, terms_of_block(target, r.dtype));
-  if (stays_in_l1(target, bytes) || cut.split.inner == 0) return std::nullopt;
-  const double cost = waits_of_halves(cut, target), saved = read_ns(target, bytes);
+  const BlockSplit block_split(r.reduce_axes, terms_of_block(target, r.dtype));
+  if (stays_in_l1(target, bytes) || block_split.split.inner == 0) return std::nullopt;
+  const double cost = waits_of_halves(block_split, target), saved = read_ns(target, bytes);
   if (cost >= saved) return std::nullopt;
   return Gain{.saved_ns = sizes.results * (saved - cost)};
 }
@@ -192,15 +193,15 @@ std::optional<Gain> estimate_pair(const Moments& found, const BlockLanes& lanes,
   const te::TensorNode& r = *found.squares;
   const Sizes sizes(r);
   const double bytes = sizes.elements * sizes.results * r.dtype.bytes();
-  const Cut cut(r.reduce_axes, terms_of_block(target, found, lanes), /*whole=*/!lanes.axis);
+  const BlockSplit block_split(r.reduce_axes, terms_of_block(target, found, lanes), /*whole=*/!lanes.axis);
   // Along rows a block waits for data from L3, unlike a stream: 16 x 64 x 56 x 56 take 530 us in blocks and 480 us in
   // two passes, 16 x 28 x 28 x 128 take 130 us and 220 us (Zen 4).
   const bool stays = lanes.axis ? stays_in_l2(target, bytes) : stays_in_l3(target, bytes);
-  if (stays || cut.split.inner == 0) return std::nullopt;
+  if (stays || block_split.split.inner == 0) return std::nullopt;
   constexpr double passes = 5;  // over sums of blocks: both are written, and one of them is read twice
-  const double of_blocks = bytes / static_cast<double>(cut.elements),
+  const double of_blocks = bytes / static_cast<double>(block_split.elements),
                cost = passes * read_ns(target, of_blocks) +
-                      (lanes.axis ? 0 : sizes.results * waits_of_halves(cut, target)),
+                      (lanes.axis ? 0 : sizes.results * waits_of_halves(block_split, target)),
                saved = read_ns(target, bytes);
   if (cost >= saved) return std::nullopt;
   const double arrays = 2 * of_blocks;
@@ -218,42 +219,43 @@ struct OfBlocks {
 
 enum class BlockAxis : uint8_t { First, Last };
 
-OfBlocks of_blocks(const std::string& sum, const te::TensorNode& squares, const Expr& of_element, const Cut& cut,
-                   BlockAxis block) {
+OfBlocks of_blocks(const std::string& sum, const te::TensorNode& squares, const Expr& of_element,
+                   const BlockSplit& block_split, BlockAxis block) {
   Exprs shape = squares.shape;
   const bool first = block == BlockAxis::First;
-  shape.insert(first ? shape.begin() : shape.end(), imm(cut.blocks));
+  shape.insert(first ? shape.begin() : shape.end(), imm(block_split.blocks));
   auto element = [&](const Exprs& i, const Exprs& k) {
     std::vector<scalar::Binding> bindings;
     for (size_t d = 0; d < squares.axes.size(); ++d)
       bindings.push_back({squares.axes[d].var, i[d + static_cast<size_t>(first)]});
-    cut.bind(bindings, first ? i.front() : i.back(), k);
+    block_split.bind(bindings, first ? i.front() : i.back(), k);
     return scalar::substitute(of_element, bindings);
   };
   OfBlocks out;
-  out.sum = te::reduce(sum + "_block", shape, cut.extents(), te::Combiner::Sum, element);
-  out.squares =
-      te::reduce(squares.name + "_block", shape, cut.extents(), te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
+  out.sum = te::reduce(sum + "_block", shape, block_split.extents(), te::Combiner::Sum, element);
+  out.squares = te::reduce(
+      squares.name + "_block", shape, block_split.extents(), te::Combiner::Sum, [&](const Exprs& i, const Exprs& k) {
         const Expr distance =
-            element(i, k) - (*out.sum)(i)*number(1 / static_cast<double>(cut.elements), squares.dtype);
+            element(i, k) - (*out.sum)(i)*number(1 / static_cast<double>(block_split.elements), squares.dtype);
         return distance * distance;
       });
   return out;
 }
 
 // `sum` over blocks, with its own name and axes, so that readers stay unchanged.
-te::Tensor over_blocks(const te::TensorNode& sum, const Cut& cut, const std::function<Expr(const Expr& block)>& body) {
+te::Tensor over_blocks(const te::TensorNode& sum, const BlockSplit& block_split,
+                       const std::function<Expr(const Expr& block)>& body) {
   te::TensorNode node = sum;
-  node.reduce_axes = {{scalar::var("b"), imm(cut.blocks)}};
+  node.reduce_axes = {{scalar::var("b"), imm(block_split.blocks)}};
   node.body = body(node.reduce_axes[0].var);
   return te::Tensor(new te::TensorNode(std::move(node)));
 }
 
 // The contribution of a block with this sum and these squares to the squares around `mean`.
-Expr around(const Expr& mean, const Expr& sum, const Expr& squares, const Cut& cut) {
-  const double elements = static_cast<double>(cut.elements);
-  const Expr apart = sum * number(1 / elements, sum->dtype) - mean;
-  return squares + apart * apart * number(elements, sum->dtype);
+Expr around(const Expr& mean, const Expr& sum, const Expr& squares, const BlockSplit& block_split) {
+  const double elements = static_cast<double>(block_split.elements);
+  const Expr deviation = sum * number(1 / elements, sum->dtype) - mean;
+  return squares + deviation * deviation * number(elements, sum->dtype);
 }
 
 // Indices of `squares` for an element of `t`, which is the sum or the squares.
@@ -269,9 +271,9 @@ Exprs place_of(const te::TensorNode& t, const te::TensorNode& squares) {
 
 std::optional<MomentsInBlocks> in_blocks(const te::Tensors& outputs, const Moments& moments, int64_t terms) {
   const te::TensorNode &s = *moments.sum, &q = *moments.squares;
-  const Cut cut(q.reduce_axes, terms);
-  if (cut.split.inner == 0) return std::nullopt;
-  const OfBlocks each = of_blocks(s.name, q, moments.element, cut, BlockAxis::Last);
+  const BlockSplit block_split(q.reduce_axes, terms);
+  if (block_split.split.inner == 0) return std::nullopt;
+  const OfBlocks each = of_blocks(s.name, q, moments.element, block_split, BlockAxis::Last);
   MomentsInBlocks out;
   out.sum = each.sum, out.squares = each.squares;
   Exprs shape = each.sum->shape;
@@ -287,13 +289,13 @@ std::optional<MomentsInBlocks> in_blocks(const te::Tensors& outputs, const Momen
     at.insert(at.end(), {imm(which), block});
     return (*out.param)(at);
   };
-  const te::Tensor sum = over_blocks(s, cut, [&](const Expr& b) { return read(s, 0, b); });
+  const te::Tensor sum = over_blocks(s, block_split, [&](const Expr& b) { return read(s, 0, b); });
   const te::Tensors with_sum = te::replace(outputs, {{moments.sum, sum}});
   const te::Tensors stages = te::topological(with_sum);
   const te::Tensor now = *std::ranges::find(stages, q.name, [](const te::Tensor& t) { return t->name; });
   const Expr mean = distance_of(*now)->args[1];
-  const te::Tensor squares =
-      over_blocks(q, cut, [&](const Expr& b) { return around(mean, read(q, 0, b), read(q, 1, b), cut); });
+  const te::Tensor squares = over_blocks(
+      q, block_split, [&](const Expr& b) { return around(mean, read(q, 0, b), read(q, 1, b), block_split); });
   out.outputs = te::replace(with_sum, {{now, squares}});
   return out;
 }
@@ -315,10 +317,11 @@ std::optional<MomentsOfTwo> find_moments(const te::Tensors& of_sum, const te::Te
 
 std::optional<BlocksForTwo> in_blocks(const MomentsOfTwo& found, int64_t terms, const BlockLanes& lanes) {
   const te::TensorNode &s = *found.moments.sum, &q = *found.moments.squares;
-  const Cut cut(q.reduce_axes, terms, /*whole=*/!lanes.axis);
-  if (cut.split.inner == 0) return std::nullopt;
+  const BlockSplit block_split(q.reduce_axes, terms, /*whole=*/!lanes.axis);
+  if (block_split.split.inner == 0) return std::nullopt;
   const bool first = lanes.axis.has_value();
-  const OfBlocks each = of_blocks(s.name, q, found.moments.element, cut, first ? BlockAxis::First : BlockAxis::Last);
+  const OfBlocks each =
+      of_blocks(s.name, q, found.moments.element, block_split, first ? BlockAxis::First : BlockAxis::Last);
   BlocksForTwo out;
   for (const te::Tensor& t : {each.sum, each.squares}) {
     out.blocks.push_back(copy_stage(t, t->name + "s"));
@@ -329,9 +332,9 @@ std::optional<BlocksForTwo> in_blocks(const MomentsOfTwo& found, int64_t terms, 
     at.insert(first ? at.begin() : at.end(), block);
     return (*out.params[which])(at);
   };
-  out.sum = over_blocks(s, cut, [&](const Expr& b) { return read(s, 0, b); });
-  out.squares =
-      over_blocks(q, cut, [&](const Expr& b) { return around(found.mean, read(q, 0, b), read(q, 1, b), cut); });
+  out.sum = over_blocks(s, block_split, [&](const Expr& b) { return read(s, 0, b); });
+  out.squares = over_blocks(
+      q, block_split, [&](const Expr& b) { return around(found.mean, read(q, 0, b), read(q, 1, b), block_split); });
   return out;
 }
 

@@ -63,7 +63,7 @@ std::optional<Pair> find_pair(const Site& site) {
   for (size_t g = site.at + 1; g < site.plan.groups.size(); ++g) {
     const Group& second = site.plan.groups[g];
     const auto mean = std::ranges::find(second.params, first.outputs[0]) - second.params.begin();
-    if (mean == std::ssize(second.params) || site.gone[g] || !is_plain(second)) continue;
+    if (mean == std::ssize(second.params) || site.merged[g] || !is_plain(second)) continue;
     std::optional<MomentsOfTwo> found =
         find_moments(as_read_by(second, first), second.te.outputs, second.te.params[static_cast<size_t>(mean)]);
     if (!found) continue;
@@ -123,9 +123,9 @@ struct Steps {
   }
 
   // Close, but not exact because of the mean.
-  static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>&, const TargetDesc&) {
+  static std::vector<Variant> variants(const te::Tensors& outputs, const std::set<std::string>&, const TargetDesc&) {
     if (!find_moments(outputs)) return {};
-    std::vector<InForm> out;
+    std::vector<Variant> out;
     constexpr int64_t sizes[] = {8, 32, 128};  // of blocks, for data of a few hundred elements
     for (int64_t terms : sizes) out.push_back({outputs, {.schedule = &moments_schedule, .stages = terms}});
     return out;

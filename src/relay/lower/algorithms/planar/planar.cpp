@@ -107,7 +107,9 @@ struct Steps {
   }
 
   // The tensor expressions are unchanged.
-  static std::vector<InForm> forms(const te::Tensors&, const std::set<std::string>&, const TargetDesc&) { return {}; }
+  static std::vector<Variant> variants(const te::Tensors&, const std::set<std::string>&, const TargetDesc&) {
+    return {};
+  }
 };
 
 }  // namespace

@@ -129,17 +129,19 @@ struct Steps {
 
   static bool rewrite(Site& site, const Found& found, const Gain& gain) {
     std::vector<Group>& groups = site.plan.groups;
-    Group window = found.first ? joined(groups[*found.first], site.group()) : site.group();
-    groups[found.last] = joined(window, groups[found.last]);
+    Group window = found.first ? fused(groups[*found.first], site.group()) : site.group();
+    groups[found.last] = fused(window, groups[found.last]);
     groups[found.last].form.schedule = &sliding_schedule;
     groups[found.last].form.gain = gain;
-    site.gone[site.at] = true;
-    if (found.first) site.gone[*found.first] = true;
+    site.merged[site.at] = true;
+    if (found.first) site.merged[*found.first] = true;
     return true;
   }
 
   // Applies to a whole plan, not to one group.
-  static std::vector<InForm> forms(const te::Tensors&, const std::set<std::string>&, const TargetDesc&) { return {}; }
+  static std::vector<Variant> variants(const te::Tensors&, const std::set<std::string>&, const TargetDesc&) {
+    return {};
+  }
 };
 
 }  // namespace

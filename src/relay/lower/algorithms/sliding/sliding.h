@@ -16,6 +16,6 @@ int64_t rows_a_task(int64_t rows, const TargetDesc& target);
 // Called after the rules have scheduled each group: moves the groups into the last one's loop over rows (schedule.cpp).
 // Returns false and changes nothing if that loop has another form.
 bool schedule_sliding(ScheduleDraft& plan);
-inline constexpr FormSchedule sliding_schedule{.rule = Rule::Sliding, .joined = schedule_sliding};
+inline constexpr FormSchedule sliding_schedule{.rule = Rule::Sliding, .merged = schedule_sliding};
 
 }  // namespace relay::lower

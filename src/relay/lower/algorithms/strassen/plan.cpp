@@ -42,12 +42,12 @@ struct Steps {
   }
 
   // Exact on small integers. Both forms compute their quarters and sums.
-  static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>& constants,
-                                   const TargetDesc& target) {
+  static std::vector<Variant> variants(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                       const TargetDesc& target) {
     const std::optional<Product> product = match_strassen(outputs, constants, target);
     if (!product) return {};
     const StrassenForms forms = rewrite_strassen(outputs, *product, true);
-    std::vector<InForm> out;
+    std::vector<Variant> out;
     for (const te::Tensors& form : {forms.seven, forms.direct}) {
       const te::Tensors made =
           te::replace(form, {{forms.sums.param, forms.sums.value}, {forms.left.param, forms.left.value}});

@@ -95,9 +95,9 @@ double strassen_ns(const Product& p, const TargetDesc& t) {
 
 class Rewriter {
  public:
-  Rewriter(const Product& given, int64_t block)
-      : given_(given), block_(block), rows_(imm((given.rows + 1) / 2)), terms_(given.terms / 2) {
-    pairs_ = imm(given.columns / (2 * block)), columns_ = imm(block);
+  Rewriter(const Product& product, int64_t block)
+      : product_(product), block_(block), rows_(imm((product.rows + 1) / 2)), terms_(product.terms / 2) {
+    pairs_ = imm(product.columns / (2 * block)), columns_ = imm(block);
   }
 
   te::Tensor quarters() const {
@@ -105,7 +105,7 @@ class Rewriter {
     Exprs quarters;
     for (int64_t half = 0; half < 2; ++half)
       for (int64_t j = 0; j < 2; ++j)
-        quarters.push_back(load(given_.weight, given_.sum->axes[given_.n].var,
+        quarters.push_back(load(product_.weight, product_.sum->axes[product_.n].var,
                                 b.var * (2 * block_) + j * block_ + r.var, k.var + half * terms_));
     Matrix one_each;
     for (int64_t quarter : quarter_order()) one_each.emplace_back(4)[static_cast<size_t>(quarter)] = 1;
@@ -126,10 +126,11 @@ class Rewriter {
     Exprs quarters;
     for (int64_t i = 0; i < 2; ++i)
       for (int64_t half = 0; half < 2; ++half) {
-        Expr row = t.var * 2 + i, value = load(given_.data, given_.sum->axes[given_.m].var, row, k.var + half * terms_);
+        Expr row = t.var * 2 + i,
+             value = load(product_.data, product_.sum->axes[product_.m].var, row, k.var + half * terms_);
         // With an odd number of rows the last one has no neighbour.
-        if (i == 1 && given_.rows % 2)
-          value = scalar::select(scalar::lt(row, imm(given_.rows)), value, scalar::fimm(0));
+        if (i == 1 && product_.rows % 2)
+          value = scalar::select(scalar::lt(row, imm(product_.rows)), value, scalar::fimm(0));
         quarters.push_back(value);
       }
     return new_stage(name("left"), {p, t, k}, transformed(products.left, p.var, quarters));
@@ -148,26 +149,26 @@ class Rewriter {
     read(multiply("product", count - of_sums, left, of_sums, quarters), count - of_sums);
     const te::Tensor tiles =
         new_stage(name("tiles"), {t, i, j, b, r}, transformed(products.out, i.var * 2 + j.var, values));
-    te::TensorNode node = *given_.sum;  // keeps its axes, so that readers stay unchanged
+    te::TensorNode node = *product_.sum;  // keeps its axes, so that readers stay unchanged
     node.combiner = te::Combiner::None, node.reduce_axes.clear();
-    const Expr &m = node.axes[given_.m].var, &n = node.axes[given_.n].var;
+    const Expr &m = node.axes[product_.m].var, &n = node.axes[product_.n].var;
     node.body = (*tiles)({floordiv(m, imm(2)), floormod(m, imm(2)), floormod(floordiv(n, columns_), imm(2)),
                           floordiv(n, imm(2 * block_)), floormod(n, columns_)});
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
 
   Strassen names(const QuarterProducts& products) const {
-    Strassen out{.block = block_, .left = name("left"), .tiles = name("tiles"), .result = given_.sum->name};
+    Strassen out{.block = block_, .left = name("left"), .tiles = name("tiles"), .result = product_.sum->name};
     if (products.of_sums > 0) out.parts.push_back({name("sums_product"), name("weight")});
     out.parts.push_back({name("product"), name("quarters")});
     return out;
   }
 
  private:
-  std::string name(const char* part) const { return format("{}_{}", given_.sum->name, part); }
+  std::string name(const char* part) const { return format("{}_{}", product_.sum->name, part); }
   Expr load(const Expr& given, const Expr& own, const Expr& at, const Expr& k) const {
-    std::vector<scalar::Binding> bindings{{given_.k, k}};
-    for (const Axis& a : given_.sum->axes) bindings.push_back({a.var, a.var == own ? at : imm(0)});
+    std::vector<scalar::Binding> bindings{{product_.k, k}};
+    for (const Axis& a : product_.sum->axes) bindings.push_back({a.var, a.var == own ? at : imm(0)});
     return scalar::substitute(given, bindings);
   }
   static Axis each(const QuarterProducts& products) {
@@ -192,7 +193,7 @@ class Rewriter {
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
 
-  const Product& given_;
+  const Product& product_;
   int64_t block_;
   Expr rows_, pairs_, columns_;
   int64_t terms_;

@@ -38,17 +38,17 @@ struct Steps {
   }
 
   // Tiles of two outputs are exact on small integers.
-  static std::vector<InForm> forms(const te::Tensors& outputs, const std::set<std::string>& constants,
-                                   const TargetDesc&) {
-    std::vector<InForm> out;
+  static std::vector<Variant> variants(const te::Tensors& outputs, const std::set<std::string>& constants,
+                                       const TargetDesc&) {
+    std::vector<Variant> out;
     const std::optional<Convolution> conv = match_winograd(outputs, constants);
     if (!conv) return out;
     auto exact = [](const Winograd::Side& side) { return side.r == 1 || (side.r == 3 && side.m == 2); };
     for (const WinogradTile& tile : conv->tiles) {
       if (!exact(tile.y) || !exact(tile.x)) continue;
-      InForm form{outputs, {}};
-      form.form = form_of(rewrite_winograd(form.outputs, *conv, tile));
-      out.push_back(std::move(form));
+      Variant variant{outputs, {}};
+      variant.form = form_of(rewrite_winograd(variant.outputs, *conv, tile));
+      out.push_back(std::move(variant));
     }
     return out;
   }

@@ -74,10 +74,10 @@ class Scheduler {
     const int64_t large_blocks = blocks_of(tiles_y_, large.rows) * blocks_of(tiles_x_, large.columns);
     const int64_t weight_bytes = positions * channels_ * outputs_ * 4, o_blocks = blocks_of(outputs_, o_block_),
                   data_bytes = positions * tiles_y_ * tiles_x_ * channels_ * 4;
-    const double inside = static_cast<double>(blocks) * read_time(weight_bytes),
-                 apart = static_cast<double>(o_blocks + 2) * read_time(data_bytes) + read_time(weight_bytes) +
-                         static_cast<double>((large_blocks - 1) * o_blocks) * read_time(weight_bytes / o_blocks);
-    own_input_ = blocks < 4 || 2 * apart < inside;
+    const double fused_ns = static_cast<double>(blocks) * read_time(weight_bytes),
+                 separate_ns = static_cast<double>(o_blocks + 2) * read_time(data_bytes) + read_time(weight_bytes) +
+                               static_cast<double>((large_blocks - 1) * o_blocks) * read_time(weight_bytes / o_blocks);
+    own_input_ = blocks < 4 || 2 * separate_ns < fused_ns;
     if (own_input_) {
       block = large;
       tile = choose_tile(target, lanes_, outputs_, 4, {block.columns}, {block.rows});

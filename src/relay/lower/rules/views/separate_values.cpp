@@ -62,7 +62,7 @@ void separate_values(ScheduleDraft& draft, bool all) {
     if (t->combiner == te::Combiner::Several) names.push_back(t->name);
   for (const std::string& name : names) {
     const te::Tensor r = draft.stage(name);
-    if (all || pointwise_end(draft.ends(), r, {}) == r) separate(draft, r);
+    if (all || pointwise_end(draft.primary_outputs(), r, {}) == r) separate(draft, r);
   }
 }
 
