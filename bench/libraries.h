@@ -12,7 +12,7 @@
 
 #include <functional>
 
-#include "relay/base/target_desc.h"
+#include "relay/machine/target_desc.h"
 #include "relay/op/op.h"
 #include "relay/tensor/tensor.h"
 

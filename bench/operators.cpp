@@ -97,8 +97,12 @@ DType narrow_type(const bench::OperatorCall& call) { return call.inputs[0].dtype
 // The number of multiply-adds of one core, relative to float32.
 double products_at_once(const bench::OperatorCall& call, const TargetDesc& t) {
   const DType type = narrow_type(call);
-  const double dots = type.bits == 8 ? 4 * t.int8_dots_per_cycle : 2 * t.bfloat16_dots_per_cycle;
-  return type.bits == 8 || type == DType::bfloat16() ? std::max(1.0, dots / t.fma_per_cycle) : 1;
+  double fastest = t.fma_per_cycle;
+  for (const machine::Instruction& i : machine::instructions())
+    if (i.left == type || (type == DType::int8() && i.right == type))
+      if (const auto [found, rate] = machine::fastest_instruction(t, i.left, i.right, i.sum); found)
+        fastest = std::max(fastest, found->products * rate);
+  return fastest / t.fma_per_cycle;
 }
 
 // For convolutions and contractions: two for each element of the weight and each place of its use, whatever algorithm

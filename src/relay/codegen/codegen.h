@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "relay/base/target_desc.h"
 #include "relay/loop/loop.h"
+#include "relay/machine/target_desc.h"
 #include "relay/runtime/kernel.h"
 
 namespace relay::codegen {

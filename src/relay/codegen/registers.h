@@ -10,8 +10,8 @@
 
 #include <unordered_map>
 
-#include "relay/base/target_desc.h"
 #include "relay/loop/loop.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::codegen {
 

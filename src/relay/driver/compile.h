@@ -5,13 +5,13 @@
 //   Result<std::vector<Tensor>> outputs = model.executable->run(inputs);
 #pragma once
 
-#include "relay/base/target_desc.h"
 #include "relay/build/lower_program.h"
 #include "relay/build/provenance.h"
 #include "relay/driver/donate.h"
 #include "relay/driver/pipeline.h"
 #include "relay/exec/build.h"
 #include "relay/lower/lower.h"
+#include "relay/machine/target_desc.h"
 #include "relay/runtime/executable.h"
 
 namespace relay::driver {

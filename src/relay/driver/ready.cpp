@@ -24,9 +24,10 @@ static Json key_of(const OperationCycles& cycles) {
 
 static Json key_of(const TargetDesc& target) {
   const auto& [name, triple, cpu, features, vector_bytes, vector_registers, has_fma, has_masks, line_bytes, l1_ways,
-               l1_bytes, l2_bytes, l3_bytes, fma_per_cycle, fma_latency, float32_cycles, float64_cycles,
-               int8_dots_per_cycle, bfloat16_dots_per_cycle, ghz, l2_gbps, l3_gbps, dram_gbps, prefetch_weights,
-               cores] = target;
+               l1_bytes, l2_bytes, l3_bytes, fma_per_cycle, fma_latency, float32_cycles, float64_cycles, instructions,
+               ghz, l2_gbps, l3_gbps, dram_gbps, prefetch_weights, cores] = target;
+  Json rates = Json::object();
+  for (const auto& [instruction, per_cycle] : instructions) rates[instruction] = per_cycle;
   return {name,
           triple,
           cpu,
@@ -44,8 +45,7 @@ static Json key_of(const TargetDesc& target) {
           fma_latency,
           key_of(float32_cycles),
           key_of(float64_cycles),
-          int8_dots_per_cycle,
-          bfloat16_dots_per_cycle,
+          std::move(rates),
           ghz,
           l2_gbps,
           l3_gbps,

@@ -61,6 +61,10 @@ template <auto field>
 void scale(TargetDesc& t, double by) {
   t.*field = static_cast<std::remove_reference_t<decltype(t.*field)>>(static_cast<double>(t.*field) * by);
 }
+template <size_t instruction>
+void scale_rate(TargetDesc& t, double by) {
+  t.instructions.at(instruction).per_cycle *= by;
+}
 constexpr Figure figures[] = {
     {"vector_bytes", scale<&TargetDesc::vector_bytes>, 0.25, 0.5},  // vectors of 128 bytes do not exist
     {"vector_registers", scale<&TargetDesc::vector_registers>},
@@ -73,8 +77,8 @@ constexpr Figure figures[] = {
     {"float64_cycles.root", [](TargetDesc& t, double by) { t.float64_cycles.root *= by; }},
     {"float64_cycles.exp", [](TargetDesc& t, double by) { t.float64_cycles.exp *= by; }},
     // A dot product is four multiply-adds, or two: only a factor like this makes it slower.
-    {"int8_dots_per_cycle", scale<&TargetDesc::int8_dots_per_cycle>, 0.25, 4},
-    {"bfloat16_dots_per_cycle", scale<&TargetDesc::bfloat16_dots_per_cycle>, 0.25, 4},
+    {"rate of vpdpbusd", scale_rate<0>, 0.25, 4},
+    {"rate of vdpbf16ps", scale_rate<1>, 0.25, 4},
     {"ghz", scale<&TargetDesc::ghz>},
     {"line_bytes", scale<&TargetDesc::line_bytes>},
     {"l1_bytes", scale<&TargetDesc::l1_bytes>},

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "relay/base/target_desc.h"
+#include "relay/machine/target_desc.h"
 #include "relay/runtime/executable.h"
 
 namespace relay::exec {

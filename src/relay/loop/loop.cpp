@@ -80,15 +80,31 @@ BufferRef buffer(std::string name, DType dtype, Exprs shape, Scope scope) {
 
 static bool is_empty(const Stmt& s) { return !s || (s->kind == StmtKind::Block && s->body.empty()); }
 
+// The elements after `f`; unset if f changes none.
+template <class T, class F>
+static std::optional<std::vector<T>> changed(const std::vector<T>& elements, F&& f) {
+  std::optional<std::vector<T>> out;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    T now = f(elements[i]);
+    if (!out && now == elements[i]) continue;
+    if (!out) out = elements;
+    (*out)[i] = std::move(now);
+  }
+  return out;
+}
+
 Stmt rewrite(const Stmt& s, function_ref<Stmt(const Stmt&)> on_stmt, function_ref<Expr(const Expr&)> on_expr) {
+  auto now = [&](const Expr& e) { return e ? on_expr(e) : e; };
+  Expr min = now(s->min), extent = now(s->extent), value = now(s->value), condition = now(s->condition);
+  std::optional<Exprs> indices = changed(s->indices, on_expr);
+  std::optional<Stmts> body = changed(s->body, [&](const Stmt& b) { return rewrite(b, on_stmt, on_expr); });
+  const bool same = min == s->min && extent == s->extent && value == s->value && condition == s->condition;
+  if (same && !indices && !body) return on_stmt(s);
   StmtNode n = *s;
-  for (Expr* e : {&n.min, &n.extent, &n.value, &n.condition})
-    if (*e) *e = on_expr(*e);
-  for (Expr& e : n.indices) e = on_expr(e);
-  for (Stmt& b : n.body) b = rewrite(b, on_stmt, on_expr);
-  bool same = n.min == s->min && n.extent == s->extent && n.value == s->value && n.condition == s->condition &&
-              n.indices == s->indices && n.body == s->body;
-  if (same) return on_stmt(s);
+  n.min = std::move(min), n.extent = std::move(extent);
+  n.value = std::move(value), n.condition = std::move(condition);
+  if (indices) n.indices = *std::move(indices);
+  if (body) n.body = *std::move(body);
   for (Stmt& b : n.body)
     if (!b) b = block({});
   Stmt rebuilt;

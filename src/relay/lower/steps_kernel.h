@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "relay/base/target_desc.h"
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/plan/graph.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

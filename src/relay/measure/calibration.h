@@ -3,7 +3,7 @@
 #pragma once
 
 #include "relay/base/diagnostics.h"
-#include "relay/base/target_desc.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::measure {
 

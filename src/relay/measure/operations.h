@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "relay/base/target_desc.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::measure {
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "relay/base/diagnostics.h"
-#include "relay/base/target_desc.h"
+#include "relay/machine/instruction.h"
 
 namespace relay::target {
 
@@ -47,6 +47,9 @@ inline Result<TargetDesc> describe_row(std::span<const Row> rows, const char* ar
   t.vector_bytes = row->vector_bytes, t.vector_registers = 32;
   t.has_fma = true;
   t.fma_per_cycle = row->fma_per_cycle, t.ghz = row->ghz;
+  // LLVM's scheduling models give all of them the rate of multiply-adds.
+  for (const machine::Instruction* i : machine::instructions_of(t.triple, t.features))
+    t.instructions.push_back({i->name, t.fma_per_cycle});
   t.float32_cycles = {row->division_cycles, row->root_cycles, row->exp_cycles};
   t.float64_cycles = {row->double_division_cycles, row->double_root_cycles, row->double_exp_cycles};
   t.l1_bytes = row->l1 << 10, t.l2_bytes = row->l2 << 10, t.l3_bytes = row->l3 << 10;

@@ -184,5 +184,5 @@ def test_quantised_convolutions(types, tmp_path):
         module = relay.module(op.qnn.conv2d(x, relay.const(weight), *parameters, **how))
         exact = exact_conv(data.astype("int64") - zero_point, weight, **how)
         np.testing.assert_array_equal(relay.compile(module)(data), exact, err_msg=f"{weight_shape}")
-        fours = types != ("uint8", "uint8") and how.get("groups", 1) == 1 and weight_shape[1] > 3
+        fours = how.get("groups", 1) == 1 and weight_shape[1] > 3
         assert ("4 products at once" in rules_for("zen4", module, tmp_path, strict=True)) == fours, weight_shape

@@ -1,14 +1,15 @@
-// Dot products of narrow numbers (scalar::Kind::Dot) by the machine's instructions, which take vectors in which the
-// numbers of each lane are adjacent:
+// Dot products of narrow numbers (scalar::Kind::Dot) by the machine's instructions (machine/instructions.def), which
+// take vectors in which the numbers of each lane are adjacent:
 //
 //   sum[lane] + a[4 lane] * b[4 lane] + ... + a[4 lane + 3] * b[4 lane + 3]
 //
 // Numbers that are adjacent in memory are one load; numbers that are the same for all lanes are one load that is
 // broadcast. All others are assembled from vectors of the first, second, ... numbers.
-#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Intrinsics.h>
 
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/loop/lanes.h"
+#include "relay/machine/instruction.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::codegen {
@@ -23,25 +24,21 @@ namespace {
 
 const Buffer* buffer_of(const Expr& load) { return static_cast<const Buffer*>(load->source.get()); }
 
-bool is_bfloat(const Expr& e) { return e->dtype.element() == DType::bfloat16(); }
+int bytes_of(DType vector) { return vector.lanes * vector.bytes(); }
 
-// The instruction for a vector of results; not_intrinsic if the machine has none.
-llvm::Intrinsic::ID instruction(const TargetDesc& target, const Expr& dot) {
+// The instruction for a vector of sums; null if the machine has none.
+const machine::Instruction* instruction(const TargetDesc& target, const Expr& dot) {
   const size_t n = dot->args.size() / 2;
-  const int bytes = dot->dtype.lanes * dot->dtype.element().bytes();
-  const int width = bytes == 64 && target.vector_bytes == 64   ? 2
-                    : bytes == 32 && target.vector_bytes >= 32 ? 1
-                    : bytes == 16                              ? 0
-                                                               : -1;
-  if (width < 0 || dot->dtype.element().bits != 32) return llvm::Intrinsic::not_intrinsic;
-  using namespace llvm::Intrinsic;
-  static constexpr ID of_bytes[] = {x86_avx512_vpdpbusd_128, x86_avx512_vpdpbusd_256, x86_avx512_vpdpbusd_512};
-  static constexpr ID of_bfloats[] = {x86_avx512bf16_dpbf16ps_128, x86_avx512bf16_dpbf16ps_256,
-                                      x86_avx512bf16_dpbf16ps_512};
-  const DType a = dot->args[0]->dtype.element(), b = dot->args[n]->dtype.element();
-  if (target.int8_dots_per_cycle > 0 && n == 4 && a == DType::uint8() && b == DType::int8()) return of_bytes[width];
-  if (target.bfloat16_dots_per_cycle > 0 && n == 2 && a == DType::bfloat16() && b == a) return of_bfloats[width];
-  return not_intrinsic;
+  return machine::find_instruction(target, dot->args[0]->dtype.element(), dot->args[n]->dtype.element(),
+                                   dot->dtype.element(), static_cast<int>(n), bytes_of(dot->dtype));
+}
+
+llvm::Intrinsic::ID intrinsic(const machine::Instruction& instruction, int bytes) {
+  std::string name = instruction.intrinsic;
+  if (const size_t bits = name.find("{}"); bits != name.npos) name.replace(bits, 2, std::to_string(8 * bytes));
+  const llvm::Intrinsic::ID id = llvm::Intrinsic::lookupIntrinsicID(name);
+  RELAY_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic {}", name);
+  return id;
 }
 
 }  // namespace
@@ -138,8 +135,8 @@ llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
 
 // `sum` (null: zero) plus the products of a dot product.
 llvm::Value* KernelEmitter::dot(const Expr& e, const Expr& sum) {
-  const llvm::Intrinsic::ID id = instruction(target_, e);
-  if (id == llvm::Intrinsic::not_intrinsic) {
+  const machine::Instruction* found = instruction(target_, e);
+  if (!found) {
     const Expr products = scalar::without_dot(e);
     return emit(sum ? sum + products : products);
   }
@@ -147,12 +144,14 @@ llvm::Value* KernelEmitter::dot(const Expr& e, const Expr& sum) {
   const std::span<const Expr> args(e->args);
   llvm::Value *a = side_by_side(args.first(n)), *b = side_by_side(args.last(n));
   llvm::Value* start = sum ? emit(sum) : llvm::Constant::getNullValue(values_.type(e->dtype));
-  if (is_bfloat(e->args[0])) {
+  if (found->left == DType::bfloat16()) {
     llvm::Type* type =
         llvm::FixedVectorType::get(b_.getBFloatTy(), static_cast<unsigned>(n) * static_cast<unsigned>(e->dtype.lanes));
     a = b_.CreateBitCast(a, type), b = b_.CreateBitCast(b, type);
   }
-  return b_.CreateIntrinsic(id, {start, a, b});
+  const llvm::Intrinsic::ID id = intrinsic(*found, bytes_of(e->dtype));
+  if (!llvm::Intrinsic::isOverloaded(id)) return b_.CreateIntrinsic(id, {start, a, b});
+  return b_.CreateIntrinsic(id, {start->getType(), a->getType()}, {start, a, b});
 }
 
 }  // namespace relay::codegen

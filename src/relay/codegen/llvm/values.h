@@ -7,7 +7,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
-#include "relay/base/target_desc.h"
+#include "relay/machine/target_desc.h"
 #include "relay/scalar/expr.h"
 
 namespace relay::codegen {

@@ -1,11 +1,11 @@
 // The cost model: every figure that rules and algorithms choose by. Times are nanoseconds on one core, by the machine's
-// description (base/target_desc.h). Numbers that are not part of a description follow here, each with its reason. `make
-// lint` refuses cache sizes, names of processors and bare numbers in lower/rules and lower/algorithms.
+// description (machine/target_desc.h). Numbers that are not part of a description follow here, each with its reason.
+// `make lint` refuses cache sizes, names of processors and bare numbers in lower/rules and lower/algorithms.
 #pragma once
 
 #include <algorithm>
 
-#include "relay/base/target_desc.h"
+#include "relay/machine/target_desc.h"
 #include "relay/te/te.h"
 
 namespace relay::lower {

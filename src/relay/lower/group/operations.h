@@ -1,7 +1,7 @@
 // The cost of computing an element on a machine, in additions of such elements. A multiply-add is two operations.
 #pragma once
 
-#include "relay/base/target_desc.h"
+#include "relay/machine/target_desc.h"
 #include "relay/te/te.h"
 
 namespace relay::lower {

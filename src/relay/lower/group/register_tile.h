@@ -2,8 +2,8 @@
 // registers.
 #pragma once
 
-#include "relay/base/target_desc.h"
 #include "relay/lower/schedule/nonzero.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

@@ -1,10 +1,10 @@
 // The kernel that writes an array's halo. Arrays share the arena, so the halo is written on every run.
 #pragma once
 
-#include "relay/base/target_desc.h"
 #include "relay/loop/loop.h"
 #include "relay/lower/schedule/layout.h"
 #include "relay/lower/schedule/mutation.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

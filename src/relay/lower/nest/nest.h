@@ -5,10 +5,10 @@
 // substituted into their uses. Illegal schedules are refused with the reason, never built wrongly.
 #pragma once
 
-#include "relay/base/target_desc.h"
 #include "relay/lower/nest/built_kernel.h"
 #include "relay/lower/schedule/mutation.h"
 #include "relay/lower/schedule/schedule.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

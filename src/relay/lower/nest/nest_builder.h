@@ -6,11 +6,11 @@
 #include <unordered_map>
 
 #include "relay/base/function_ref.h"
-#include "relay/base/target_desc.h"
 #include "relay/lower/nest/built_kernel.h"
 #include "relay/lower/schedule/expand.h"
 #include "relay/lower/schedule/mutation.h"
 #include "relay/lower/schedule/region.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

@@ -3,11 +3,11 @@
 
 #include <functional>
 
-#include "relay/base/target_desc.h"
 #include "relay/loop/loop.h"
 #include "relay/lower/plan/external_code.h"
 #include "relay/lower/schedule/mutation.h"
 #include "relay/lower/schedule/schedule_rule.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

@@ -1,11 +1,12 @@
-// Contractions of narrow numbers in pairs or fours, as the machine's instructions take them:
+// Contractions of narrow numbers in pairs or fours, as the machine's instructions take them
+// (machine/instructions.def):
 //
 //   sum[m, n] = sum(k < 256) int32(a[m, k]) * int32(w[n, k])
 //   becomes
 //   sum[m, n] = sum(k < 64) dot_int32(a[m, 4 k], .., a[m, 4 k + 3], w[n, 4 k], .., w[n, 4 k + 3])
 //
-// The instruction for bytes multiplies unsigned with signed ones. Signed data is offset by 128, by its sign bit. The
-// terms that this and a zero point add do not depend on the data:
+// An instruction takes bytes of certain signs: x86's multiplies unsigned with signed ones. Data of the other sign is
+// offset by 128, by flipping its highest bit. The terms that this and a zero point add do not depend on the data:
 //
 //   sum[m, n] = sum(k < 64) dot_int32(as_uint8(a[m, 4 k] ^ -128), .., w[n, 4 k], ..)
 //   sum_offset[n] = sum(k < 256) 128 * int32(w[n, k])          a kernel that runs once, when the program is built
@@ -22,6 +23,7 @@
 #include <algorithm>
 
 #include "relay/lower/rules/rules.h"
+#include "relay/machine/instruction.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -33,17 +35,27 @@ using scalar::Kind;
 
 constexpr int64_t sign_bit = 128;  // of a byte
 
-// An instruction for several products at once, their number, and the number of instructions started per cycle.
-struct Instruction {
-  int64_t products = 0;
-  double per_cycle = 0;
+// An instruction for two factors, the type in which it takes the data, and the data's position among its operands.
+struct Choice {
+  machine::RatedInstruction rated;
+  DType data;
+  bool data_is_left = true;
+  double products_per_cycle() const { return rated.instruction ? rated.instruction->products * rated.per_cycle : 0; }
 };
 
-Instruction instruction_for(const TargetDesc& target, DType sum, DType narrow) {
-  const bool is_byte = narrow == DType::int8() || narrow == DType::uint8();
-  if (sum == DType::int32() && is_byte) return {4, target.int8_dots_per_cycle};
-  if (sum == DType::float32() && narrow == DType::bfloat16()) return {2, target.bfloat16_dots_per_cycle};
-  return {};
+// The fastest instruction for these factors; if several are equally fast, one that takes the data as it is.
+Choice instruction_for(const TargetDesc& target, DType sum, DType data, DType weight) {
+  std::vector<DType> forms{data};
+  if (data == DType::int8()) forms.push_back(DType::uint8());
+  if (data == DType::uint8()) forms.push_back(DType::int8());
+  Choice best;
+  for (DType form : forms)
+    for (bool data_is_left : {true, false}) {
+      const DType left = data_is_left ? form : weight, right = data_is_left ? weight : form;
+      const Choice other{machine::fastest_instruction(target, left, right, sum), form, data_is_left};
+      if (other.products_per_cycle() > best.products_per_cycle()) best = other;
+    }
+  return best;
 }
 
 // A factor: a narrow number, minus a constant.
@@ -76,14 +88,19 @@ int plain_dim(const LoadFact& load, const std::string& axis) {
   return found;
 }
 
-// True if steps of several products pay. A last step that lacks some costs about two others: a 1 x 1 convolution of 6
+// True if steps of `products` pay. A last step that lacks some costs about two others: a 1 x 1 convolution of 6
 // bytes takes 80 us with it and 67 us by multiply-adds, a product of 13 bytes 20 us and 43 us (Zen 4).
 bool has_enough_steps(int64_t extent, int64_t products) { return extent % products == 0 || extent >= 2 * products; }
 
 struct Form {
   Narrow data, weight;
-  int64_t products = 0;
+  Choice choice{};
   te::Axis k{};
+  int64_t products() const { return choice.rated.instruction->products; }
+  // The number that the instruction's form of the data adds to each element.
+  int64_t added() const {
+    return choice.data == data.load->dtype ? 0 : choice.data == DType::uint8() ? sign_bit : -sign_bit;
+  }
 };
 
 std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
@@ -98,18 +115,15 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   if (is_constant(*left) == is_constant(*right)) return std::nullopt;
   Form f{is_constant(*right) ? *left : *right, is_constant(*right) ? *right : *left};
   const DType a = f.data.load->dtype, w = f.weight.load->dtype;
-  const Instruction one = instruction_for(*draft.target, r->dtype, a);
-  if (static_cast<double>(one.products) * one.per_cycle < surely_more * draft.target->fma_per_cycle)
-    return std::nullopt;
-  if (w.bits != a.bits || w.is_float() != a.is_float() || w.is_bool() || f.weight.offset != 0) return std::nullopt;
-  if (a == DType::uint8() && w == a) return std::nullopt;  // no instruction takes two unsigned ones
-  f.products = one.products;
+  f.choice = instruction_for(*draft.target, r->dtype, a, w);
+  if (!f.choice.rated.instruction || f.weight.offset != 0) return std::nullopt;
+  if (f.choice.products_per_cycle() < surely_more * draft.target->fma_per_cycle) return std::nullopt;
   for (const te::Axis& k : r->reduce_axes) {
     if (scalar::is_int(k.extent, 1)) continue;
     const int in_data = plain_dim(f.data.fact, k.var->name), in_weight = plain_dim(f.weight.fact, k.var->name);
     if (in_weight < 0) return std::nullopt;
     if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, draft.layout(f.data.fact.tensor)) &&
-        scalar::is_int(k.extent) && has_enough_steps(k.extent->ivalue, f.products))
+        scalar::is_int(k.extent) && has_enough_steps(k.extent->ivalue, f.products()))
       f.k = k;
   }
   return f.k.var ? std::optional(f) : std::nullopt;
@@ -137,30 +151,29 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   const std::optional<Form> found = form_of(draft, r, facts_of(r, draft.expanded(r)));
   if (!found) return false;
   const Form& f = *found;
-  const bool is_signed = f.data.load->dtype == DType::int8() && f.weight.load->dtype == DType::int8();
   Exprs data, weight;
   const Expr k = scalar::var(f.k.var->name);
-  const int64_t extent = f.k.extent->ivalue, rest = extent % f.products;
-  for (int64_t i = 0; i < f.products; ++i) {
-    const Expr at = k * f.products + i;
+  const int64_t products = f.products(), extent = f.k.extent->ivalue, rest = extent % products;
+  for (int64_t i = 0; i < products; ++i) {
+    const Expr at = k * products + i;
     auto read = [&](const Expr& load) {
       const Expr number = scalar::substitute(load, {{f.k.var, at}});
       if (rest == 0 || i < rest) return number;
       return scalar::select(scalar::lt(at, scalar::imm(extent)), number, scalar::imm(0, number->dtype));
     };
     Expr number = read(f.data.load);
-    if (is_signed)
-      number = scalar::reinterpret(DType::uint8(),
-                                   scalar::binary(BinaryOp::BitXor, number, scalar::imm(-sign_bit, DType::int8())));
+    if (f.added() != 0) {
+      const Expr bit = scalar::imm(number->dtype == DType::int8() ? -sign_bit : sign_bit, number->dtype);
+      number = scalar::reinterpret(f.choice.data, scalar::binary(BinaryOp::BitXor, number, bit));
+    }
     data.push_back(number), weight.push_back(read(f.weight.load));
   }
   te::TensorNode dots = *r;
   for (te::Axis& a : dots.reduce_axes)
-    if (a.var == f.k.var) a = {k, scalar::imm((extent + f.products - 1) / f.products)};
-  const bool unsigned_first = is_signed || f.data.load->dtype != DType::int8();
-  dots.body = unsigned_first ? scalar::dot(r->dtype, data, weight) : scalar::dot(r->dtype, weight, data);
+    if (a.var == f.k.var) a = {k, scalar::imm((extent + products - 1) / products)};
+  dots.body = f.choice.data_is_left ? scalar::dot(r->dtype, data, weight) : scalar::dot(r->dtype, weight, data);
   const te::Tensor grouped(new te::TensorNode(std::move(dots)));
-  const int64_t moved_by = f.data.offset + (is_signed ? sign_bit : 0);
+  const int64_t moved_by = f.data.offset + f.added();
   if (moved_by == 0) return draft.outputs = te::replace(draft.outputs, {{r, grouped}}), true;
 
   const te::Tensor offset = offset_of(r, f, moved_by, unused_name(draft, sum + "_offset"));

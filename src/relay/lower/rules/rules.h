@@ -3,7 +3,6 @@
 // header has their input and helpers that several need.
 #pragma once
 
-#include "relay/base/target_desc.h"
 #include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
@@ -11,6 +10,7 @@
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/nonzero.h"
 #include "relay/lower/schedule/schedule_rule.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

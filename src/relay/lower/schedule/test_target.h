@@ -1,7 +1,7 @@
 // Targets for the tests of lowering: expected results must not depend on the host.
 #pragma once
 
-#include "relay/base/target_desc.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

@@ -16,13 +16,15 @@
 #include <map>
 #include <set>
 
+#include "relay/machine/instruction.h"
+
 namespace relay::target {
 namespace {
 
 struct Model {
   const char* name;
   const char* cpu;  // LLVM's name, which implies the features
-  double fma_per_cycle, bfloat16_dots_per_cycle, ghz;
+  double fma_per_cycle, bfloat16_pairs_per_cycle, ghz;
   OperationCycles float32_cycles, float64_cycles;  // quotients and roots of 256 bits, exp of a whole vector
   int64_t l1, l2, l3;                              // KiB
   double l2_gbps, l3_gbps, dram_gbps;
@@ -33,8 +35,8 @@ struct Model {
 constexpr int64_t page_bytes = 4096;
 
 // Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector, and
-// bfloat16_dots_per_cycle those of its pairs, if the processor has them. Dot products of bytes are as fast as
-// multiply-adds on all of them. Cycles of divisions, roots and exp are measured on Zen 4 and Sapphire Rapids (10, 11.6
+// bfloat16_pairs_per_cycle its vdpbf16ps, if the processor has it. Dot products of bytes are as fast as multiply-adds
+// on all of them. Cycles of divisions, roots and exp are measured on Zen 4 and Sapphire Rapids (10, 11.6
 // and 11.6 of 512 bits); Alder Lake's divisions and Ice Lake's exp have the latter's figures; others are predicted by
 // llvm-mca for the kernels in measure/operations.cpp. Those of float64 are llvm-mca's, except for Zen 4's, and exp of
 // Ice Lake and Sapphire Rapids, which are as much below llvm-mca's as their exp of float32. LLVM treats Zen 5 as a Zen
@@ -227,10 +229,10 @@ Result<TargetDesc> describe(std::string_view text) {
   t.l1_bytes = model->l1 << 10, t.l2_bytes = model->l2 << 10, t.l3_bytes = model->l3 << 10;
   t.ghz = model->ghz, t.l2_gbps = model->l2_gbps, t.l3_gbps = model->l3_gbps, t.dram_gbps = model->dram_gbps;
   t.fma_per_cycle = model->fma_per_cycle;
-  // 256 bits without AVX-512: the forms of AVX-VNNI, which are different instructions.
-  const bool bytes = wide ? features.count("avx512vnni") : middle && features.count("avxvnni");
-  if (bytes) t.int8_dots_per_cycle = t.fma_per_cycle;
-  if (wide && features.count("avx512bf16")) t.bfloat16_dots_per_cycle = model->bfloat16_dots_per_cycle;
+  for (const machine::Instruction* i : machine::instructions_of(t.triple, t.features))
+    if (i->most_bytes >= t.vector_bytes)
+      t.instructions.push_back(
+          {i->name, i->left == DType::bfloat16() ? model->bfloat16_pairs_per_cycle : model->fma_per_cycle});
   t.prefetch_weights = model->prefetch_weights;
   // Zen 4 does as much with two 256-bit instructions as with one of 512 bits.
   if (!wide && std::string_view(model->name) == "zen4") t.fma_per_cycle = 2;

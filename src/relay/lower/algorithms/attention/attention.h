@@ -18,9 +18,9 @@
 
 #include <optional>
 
-#include "relay/base/target_desc.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/schedule_rules.h"
+#include "relay/machine/target_desc.h"
 #include "relay/te/te.h"
 
 namespace relay::lower {

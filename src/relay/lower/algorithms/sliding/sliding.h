@@ -4,9 +4,9 @@
 // the arithmetic that is repeated where tasks meet.
 #pragma once
 
-#include "relay/base/target_desc.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/schedule_rules.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

@@ -13,11 +13,11 @@
 #include <optional>
 #include <set>
 
-#include "relay/base/target_desc.h"
 #include "relay/lower/algorithms/bilinear.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/layout.h"
 #include "relay/lower/schedule/schedule_rules.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::lower {
 

@@ -14,6 +14,13 @@ struct OperationCycles {
   bool operator==(const OperationCycles&) const = default;
 };
 
+// An instruction by its name in machine/instructions.def, and its number per cycle at the widest vector.
+struct InstructionRate {
+  std::string name;
+  double per_cycle = 0;
+  bool operator==(const InstructionRate&) const = default;
+};
+
 struct TargetDesc {
   std::string name = "generic";       // "zen4", "sapphirerapids", "haswell", ...
   std::string triple;                 // LLVM triple
@@ -32,9 +39,8 @@ struct TargetDesc {
   double fma_latency = 4;
   // By element type. Integers are divided in the floating-point type that holds them; halves are computed in float32.
   OperationCycles float32_cycles{14, 14, 20}, float64_cycles{28, 28, 36};
-  // Vector instructions per cycle that add dot products of narrow numbers to 32-bit lanes; 0 if unavailable.
-  double int8_dots_per_cycle = 0;      // groups of four uint8 * int8, to int32
-  double bfloat16_dots_per_cycle = 0;  // pairs of bfloat16, to float32
+  // The instructions of machine/instructions.def that the machine has, with their rates.
+  std::vector<InstructionRate> instructions;
   double ghz = 3;
   double l2_gbps = 60, l3_gbps = 20, dram_gbps = 10;  // read bandwidth of one core
   bool prefetch_weights = true;                       // software prefetch of streamed weights pays

@@ -1,0 +1,60 @@
+#include "relay/machine/instruction.h"
+
+#include <algorithm>
+
+#include "relay/base/text.h"
+
+namespace relay::machine {
+
+std::span<const Instruction> instructions() {
+#define RELAY_INSTRUCTION(name, architecture, left, right, sum, products, least, most, features, intrinsic) \
+  {name, architecture, DType::left(), DType::right(), DType::sum(), products, least, most, features, intrinsic},
+  static const Instruction all[] = {
+#include "relay/machine/instructions.def"
+  };
+#undef RELAY_INSTRUCTION
+  return all;
+}
+
+std::vector<const Instruction*> instructions_of(const std::string& triple, const std::vector<std::string>& features) {
+  std::vector<const Instruction*> found;
+  for (const Instruction& i : instructions()) {
+    const std::vector<std::string_view> needed = split(i.features, ' ');
+    if (starts_with(triple, i.architecture) && std::all_of(needed.begin(), needed.end(), [&](std::string_view f) {
+          return std::find(features.begin(), features.end(), "+" + std::string(f)) != features.end();
+        }))
+      found.push_back(&i);
+  }
+  return found;
+}
+
+static double rate_of(const TargetDesc& target, const Instruction& instruction) {
+  for (const InstructionRate& rate : target.instructions)
+    if (rate.name == instruction.name) return rate.per_cycle;
+  return 0;
+}
+
+static bool multiplies(const Instruction& i, DType left, DType right, DType sum) {
+  return i.left == left && i.right == right && i.sum == sum;
+}
+
+const Instruction* find_instruction(const TargetDesc& target, DType left, DType right, DType sum, int products,
+                                    int bytes) {
+  for (const Instruction& i : instructions())
+    if (multiplies(i, left, right, sum) && i.products == products && i.least_bytes <= bytes && bytes <= i.most_bytes &&
+        rate_of(target, i) > 0)
+      return &i;
+  return nullptr;
+}
+
+RatedInstruction fastest_instruction(const TargetDesc& target, DType left, DType right, DType sum) {
+  RatedInstruction best;
+  for (const Instruction& i : instructions()) {
+    const double rate = rate_of(target, i);
+    if (!multiplies(i, left, right, sum) || i.most_bytes < target.vector_bytes) continue;
+    if (rate * i.products > (best.instruction ? best.per_cycle * best.instruction->products : 0)) best = {&i, rate};
+  }
+  return best;
+}
+
+}  // namespace relay::machine
