@@ -57,7 +57,7 @@ def test_the_page_has_all_tables(tmp_path):
     sections = page.read_text().split("\n## ")[1:]
     assert [one.split("\n")[0] for one in sections] == [
         "Inference",
-        "A step of training",
+        "Training steps",
         "First calls",
         "A graph break",
     ]
