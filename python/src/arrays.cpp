@@ -160,8 +160,8 @@ void add_arrays(nb::module_& m) {
           },
           "A copy in memory of its own.")
       .def("_numpy", to_numpy, "Shares memory; what NumPy does not have comes as unsigned integers.")
-      .def("numpy", numpy, "As a NumPy array that shares memory.")
-      .def("asnumpy", numpy, "The same.")
+      .def("numpy", numpy, nb::sig("def numpy(self) -> numpy.ndarray"), "A NumPy array that shares the memory.")
+      .def("asnumpy", numpy, nb::sig("def asnumpy(self) -> numpy.ndarray"), "The same as numpy().")
       .def(
           "__array__",
           [](nb::handle self, nb::handle dtype, nb::handle copy) {

@@ -175,8 +175,10 @@ static const ir::TypeDef& type_definition(const PyModule& self, const std::strin
 }
 
 static void add_contents(nb::class_<PyModule>& module) {
-  module.def("__setitem__", set_item, nb::arg("key"), nb::arg("value"))
-      .def("__getitem__", get_item, nb::arg("key"))
+  module
+      .def("__setitem__", set_item, nb::arg("key"), nb::arg("value"))
+      // A data type is found too, by its name; for type checkers the result is a function, which it nearly always is.
+      .def("__getitem__", get_item, nb::arg("key"), nb::sig("def __getitem__(self, key: object) -> Function"))
       .def("__contains__",
            [](const PyModule& self, nb::handle key) {
              return self.module.functions.count(name_of(key)) + self.module.types.count(name_of(key)) > 0;

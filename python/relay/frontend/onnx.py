@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from .. import _core
 from ..errors import bad_option, wrong_input
-from .sources import source_of
+from .sources import Model, source_of
 
 # Keys that from_onnx's convert_config may contain. Relay chooses these forms by itself.
 _CONVERT_CONFIG = {"use_nt_batch_matmul", "use_welford"}
@@ -79,15 +80,15 @@ def _weights(graph, names):
 
 
 def from_onnx(
-    model,
-    shape=None,
-    dtype="float32",
-    opset=None,
-    freeze_params=True,
-    convert_config=None,
-    export_node_renamed_model_path=None,
-    import_limits=None,
-):
+    model: Model,
+    shape: Mapping[str, Iterable[int | _core.Dim]] | None = None,
+    dtype: str | Mapping[str, str] = "float32",
+    opset: int | None = None,
+    freeze_params: bool = True,
+    convert_config: Mapping[str, bool] | None = None,
+    export_node_renamed_model_path: str | os.PathLike[str] | None = None,
+    import_limits: Mapping[str, int] | None = None,
+) -> tuple[_core.IRModule, dict[str, np.ndarray]]:
     """Returns (module, params) of an ONNX model: an onnx.ModelProto, a path, the bytes of a file or an open binary
     file.
 

@@ -5,12 +5,27 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable
+from typing import BinaryIO, Protocol, TypeAlias
 
 from .. import _core
 from ..errors import wrong_input
 from . import pytorch
 
 _WANTED = "give a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram"
+
+
+class OnnxModel(Protocol):
+    """An onnx.ModelProto."""
+
+    def SerializeToString(self) -> bytes: ...
+
+
+class ExportedProgram(Protocol):
+    """A torch.export.ExportedProgram."""
+
+    @property
+    def graph_module(self) -> Callable[..., object]: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +63,12 @@ class Source:
         if self.program is not None:
             return pytorch.from_exported(self.program)
         return pytorch.read_pt2(self.name, self.bytes)
+
+
+# The types that load() accepts. compile() also accepts modules of Relay and PyTorch.
+Model: TypeAlias = (
+    str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | OnnxModel | ExportedProgram | Source
+)
 
 
 def source_of(model) -> Source:

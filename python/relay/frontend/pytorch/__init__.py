@@ -9,14 +9,21 @@ from __future__ import annotations
 import copy
 import io
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from ..._core import IRModule
 from ...errors import CompileError, wrong_input
 
+if TYPE_CHECKING:
+    import numpy as np
+
+F = TypeVar("F", bound=Callable[..., object])
+
 __all__ = ["converter", "from_exported", "from_module", "from_script", "read_pt2"]
 
 
-def from_exported(program) -> IRModule:
+def from_exported(program: object) -> IRModule:
     """Returns the module of a torch.export.ExportedProgram. @main takes its user inputs; weights are constants."""
     from .graph import import_program
 
@@ -95,7 +102,12 @@ def _with_state(module, state):
     return module
 
 
-def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=None) -> IRModule:
+def from_module(
+    module: Callable[..., object] | str | os.PathLike[str],
+    example_inputs: object,
+    dynamic_shapes: object = None,
+    state_dict: Mapping[str, object] | str | os.PathLike[str] | None = None,
+) -> IRModule:
     """Returns the module of a torch.nn.Module, or of a TorchScript module, function or file, called as
     module(*example_inputs).
 
@@ -137,8 +149,12 @@ _DTYPES = {"float": "float32", "double": "float64", "int": "int32", "long": "int
 
 
 def from_script(
-    script_module, input_infos, custom_convert_map=None, default_dtype="float32", **others
-) -> tuple[IRModule, dict]:
+    script_module: Callable[..., object],
+    input_infos: Iterable[tuple[str, Sequence]],
+    custom_convert_map: Mapping[str, Callable[..., object]] | None = None,
+    default_dtype: str = "float32",
+    **others: object,
+) -> tuple[IRModule, dict[str, np.ndarray]]:
     """Returns the module of a TorchScript or torch.nn module, and no parameters.
 
     input_infos are [(name, shape or (shape, dtype))]; inputs get these names. custom_convert_map: additional converters
@@ -172,7 +188,7 @@ def from_script(
         return import_program(program, [name for name, _ in input_infos]), {}
 
 
-def converter(name: str):
+def converter(name: str) -> Callable[[F], F]:
     """Returns a decorator. The decorated function imports the operator `name`, such as "mine::scaled" or "aten::i0", in
     all of its overloads.
 
@@ -183,7 +199,7 @@ def converter(name: str):
     """
     from .converters import register
 
-    def decorate(function):
+    def decorate(function: F) -> F:
         register(name, function)
         return function
 
