@@ -61,7 +61,7 @@ static bool same_dim(const Dim& a, const Dim& b) {
 
 static void add_dimensions(nb::module_& m) {
   nb::class_<scalar::Node> dim(m, "Dim",
-                               "A size that is not known before the run: a shape variable, an expression over some, or "
+                               "A size that is known only at run time: a shape variable, an expression over some, or "
                                "`?`.\n\nn = relay.Dim(\"n\"); relay.TensorType((n, 2 * n))");
   dim.def(nb::new_([](nb::handle value) { return to_dim(value); }), nb::arg("value"))
       .def("__add__", [](const Dim& a, nb::handle b) { return a + to_dim(b); })

@@ -29,7 +29,7 @@ def _integer(value, what: str, help: str) -> int:
 
 def _sizes(shape):
     """Returns the sizes by input, with -1 for a TVM size that is not a number: relay.Any() or a variable."""
-    help = "give integers: shape={'x': (1, 3, 224, 224)}; -1 or relay.Any() leaves a size as the model has it"
+    help = "give integers: shape={'x': (1, 3, 224, 224)}; -1 or relay.Any() keeps a size of the model"
 
     def size(name, one):
         return -1 if isinstance(one, _core.Dim) else _integer(one, f"a size of input '{name}' in shape", help)
@@ -108,7 +108,7 @@ def from_onnx(
         )
     types = {name: str(one) for name, one in dtype.items()} if isinstance(dtype, dict) else {}
     if opset is not None:
-        opset = _integer(opset, "opset", "give the number of a version of ONNX's operators, such as 17")
+        opset = _integer(opset, "opset", "give the version number of an operator set, such as 17")
     source = source_of(model)
     if source.form == "pytorch":
         raise wrong_input(f"{source.name} is not an ONNX model", "relay.load(model) or from_pytorch() read it")

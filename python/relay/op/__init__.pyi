@@ -1073,7 +1073,7 @@ class nn:
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
     @staticmethod
     def contrib_conv2d_nchwc(data: Any, kernel: Any, strides: Any = (1, 1), padding: Any = (0, 0), dilation: Any = (1, 1), groups: Any = 1, channels: Any = None, kernel_size: Any = None, data_layout: Any = 'NCHW8c', kernel_layout: Any = 'OIHW', out_layout: Any = '', out_dtype: Any = '') -> Any:
-        """nn.contrib_conv2d_NCHWc, with Python's name and defaults."""
+        """nn.contrib_conv2d_NCHWc, with the name and defaults of TVM's Python function."""
     @staticmethod
     def contrib_conv2d_winograd_nnpack_weight_transform(weight: Expr | TupleWrapper, convolution_algorithm: int, out_dtype: str | None = None) -> Expr:
         """The weight of a convolution in Winograd's form, for tiles of 6 x 6 outputs.
@@ -1153,7 +1153,7 @@ class nn:
         out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
     @staticmethod
     def contrib_depthwise_conv2d_nchwc(data: Any, kernel: Any, strides: Any = (1, 1), padding: Any = (0, 0), dilation: Any = (1, 1), groups: Any = 1, channels: Any = None, kernel_size: Any = None, data_layout: Any = 'NCHW8c', kernel_layout: Any = 'OIHW', out_layout: Any = '', out_dtype: Any = '') -> Any:
-        """nn.contrib_depthwise_conv2d_NCHWc, with Python's name and defaults."""
+        """nn.contrib_depthwise_conv2d_NCHWc, with the name and defaults of TVM's Python function."""
     @staticmethod
     def conv1d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCW', kernel_layout: str = 'OIW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """One-dimensional convolution of data with weight.
@@ -1407,10 +1407,10 @@ class nn:
         scale (bool): Whether the result is multiplied by gamma."""
     @staticmethod
     def gru(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, linear_before_reset: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
-        """Gated recurrent units along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two joined.
+        """Gated recurrent units along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two combined.
 
         data: (T, N, I): steps, sequences, features
-        weights: a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two biases (3 * H,). The gates stand in ONNX's order, each H rows: update z, reset r, hidden g. PyTorch has r, z, n, and linear_before_reset: of its three parts take 1, 0, 2 (a list of expressions)
+        weights: a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two biases (3 * H,). The gates are in ONNX's order, H rows each: update z, reset r, hidden g. PyTorch has r, z, n, and linear_before_reset: of its three parts take 1, 0, 2 (a list of expressions)
         state: a tuple: hidden (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
         bias (bool): Whether weights have two biases a direction.
@@ -1495,10 +1495,10 @@ class nn:
         alpha is 0.00001 by default here, and 0.0001 in the text form."""
     @staticmethod
     def lstm(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, peephole: bool = False, projection: bool = False, lengths: bool = False, input_forget: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
-        """Long short-term memory along a sequence: the outputs of all steps, (T, D, N, P), and the two states after the last, (L * D, N, P) and (L * D, N, H). PyTorch's outputs (T, N, D * P) are these with the axes D and N exchanged, then the last two joined.
+        """Long short-term memory along a sequence: the outputs of all steps, (T, D, N, P), and the two states after the last, (L * D, N, P) and (L * D, N, H). PyTorch's outputs (T, N, D * P) are these with the axes D and N exchanged, then the last two combined.
 
         data: (T, N, I): steps, sequences, features
-        weights: a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one. The gates stand in ONNX's order, each H rows: input i, output o, forget f, cell g. PyTorch has i, f, g, o: of its four parts take 0, 3, 1, 2 (a list of expressions)
+        weights: a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one. The gates are in ONNX's order, H rows each: input i, output o, forget f, cell g. PyTorch has i, f, g, o: of its four parts take 0, 3, 1, 2 (a list of expressions)
         state: a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
         bias (bool): Whether weights have two biases a direction.
@@ -1645,7 +1645,7 @@ class nn:
         epsilon (float): Added to the mean square."""
     @staticmethod
     def rnn(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
-        """A recurrent network along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two joined; its weights are the same.
+        """A recurrent network along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two combined; its weights are the same.
 
         data: (T, N, I): steps, sequences, features
         weights: a tuple, for each layer and direction: weight (H, I), recurrence (H, H), with bias two biases (H,) (a list of expressions)
@@ -1798,7 +1798,7 @@ def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> An
     shape (list of dimensions, required): The shape of the result.
     dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
 
-    shape is a list, or an expression: then dyn.ones."""
+    shape is a list, or an expression, which is passed to dyn.ones."""
 def ones_like(data: Expr | TupleWrapper) -> Expr:
     """Ones in the shape and type of data.
 
@@ -2660,7 +2660,7 @@ def zeros(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> A
     shape (list of dimensions, required): The shape of the result.
     dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
 
-    shape is a list, or an expression: then dyn.zeros."""
+    shape is a list, or an expression, which is passed to dyn.zeros."""
 def zeros_like(data: Expr | TupleWrapper) -> Expr:
     """Zeros in the shape and type of data.
 

@@ -84,7 +84,7 @@ def _in_order(names: list[str], args: tuple, named: dict) -> list:
         if len(places) > 1:
             raise wrong_input(f"{len(places)} inputs are called `{name}`", "give them by position")
         if places[0] in values:
-            raise wrong_input(f"input `{name}` is given twice, by position and by name", "leave one of the two out")
+            raise wrong_input(f"input `{name}` is given twice, by position and by name", "leave out one of the two")
         values[places[0]] = value
     missing = [name for place, name in enumerate(names) if place not in values]
     if missing:
@@ -149,7 +149,7 @@ class Compiled:
         for place in self._donated:
             if is_read_only(values[place]):
                 name = self._names[place]
-                raise wrong_input(f"input `{name}` is given away, and its array is read-only", "give a copy of it")
+                raise wrong_input(f"input `{name}` is donated, but its array is read-only", "give a copy of it")
         if not self._core.is_graph:
             return self._given_back(
                 from_value(self._core.call(self._of_program(values), threads), values, self), values
@@ -257,7 +257,7 @@ def _compiled_already(name: str, options: dict) -> None:
     if given:
         raise bad_option(
             f"{name} is compiled already: {', '.join(given)} would have no effect",
-            "give them where the model that it was made from is compiled",
+            "give them when you compile the original model",
         )
 
 
@@ -327,8 +327,8 @@ def _of_examples(model, example_inputs) -> _core.IRModule:
     is_torch = any(cls.__module__.partition(".")[0] == "torch" for cls in type(model).__mro__)
     if not (is_torch or (is_path and is_script_file(os.fspath(model)))):
         raise wrong_input(
-            "example_inputs are for a torch.nn.Module or TorchScript",
-            "leave them out: other models say what their inputs are; options are given by name",
+            "example_inputs are only for a torch.nn.Module or TorchScript",
+            "leave them out: other models describe their inputs; pass options by name",
         )
     return from_module(model, example_inputs)
 
@@ -410,9 +410,9 @@ def compile(
     runs = memory_limit or 0, batch_calls
     if cache:
         if is_module or source.bytes is not None or source.form == "pytorch":
-            raise wrong_input("only the ONNX model or program of a file is kept in the cache", "pass its path")
+            raise wrong_input("only the ONNX model or program of a file can be cached", "pass its path")
         if verify:
-            raise ValueError("passes are verified when they run: leave cache or verify out")
+            raise ValueError("passes are verified when they run: leave out cache or verify")
         core, notes = _core.compile_file(
             source.name, _shapes_of(shapes), *how, *runs, strict, external, _donated(donate)
         )

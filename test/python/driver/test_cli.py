@@ -196,7 +196,7 @@ def test_a_file_holds_each_weight_once(tmp_path):
     assert sum(c["bytes"] for c in made) == about["prepared_bytes"]
     if made:  # on a processor where these forms pay
         shown = cli("inspect", tmp_path / "two.rart", "--constants").stdout
-        assert "made when loaded" in shown and "when loaded: " in shown
+        assert "computed when loaded" in shown and "when loaded: " in shown
     data = {"x": random.standard_normal((1, 64, 56, 56)), "y": random.standard_normal((256, 1024))}
     data = {name: value.astype(np.float32) for name, value in data.items()}
     for large in (False, True):  # the direct forms run for one large value
@@ -221,8 +221,8 @@ def test_weights_of_integers_are_stored_as_such_and_packed_when_loaded(tmp_path)
     assert about["constant_bytes"] == integers.nbytes + scales.nbytes
     made = [c for c in about["constants"] if not c["stored"]]
     assert [c["bytes"] for c in made] == 2 * [4 * 512 * 512]
-    assert made[0]["why"] == "others are made of it, then its memory is given back"
-    assert made[1]["why"] == "larger than what it is made of" and "step 0" in made[1]["readers"][0]
+    assert made[0]["why"] == "others are computed from it, then its memory is freed"
+    assert made[1]["why"] == "larger than its source" and "step 0" in made[1]["readers"][0]
     value = random.standard_normal((64, 512)).astype(np.float32)
     expected = value.astype(np.float64) @ (integers * scales.astype(np.float64)).reshape(512, 512).T
     got = relay.load(tmp_path / "net.rart")(value)

@@ -215,7 +215,7 @@ def test_functions_that_cannot_be_steps():
             'def @main(%x: float32) { @f(%x) } def @f(%x: float32, Compiler="nobody") { exp(%x) }',
             "the compiler 'nobody'",
         ),
-        ('def @main(%x: float32, Compiler="one") { exp(%x) }', "is where the program begins"),
+        ('def @main(%x: float32, Compiler="one") { exp(%x) }', "is the entry of the program"),
         (
             'def @main(%x: float32) { (@f, %x) } def @f(%x: float32, Compiler="one") { exp(%x) }',
             "as a value",

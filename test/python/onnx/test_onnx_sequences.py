@@ -182,7 +182,7 @@ def test_optional_tensor_as_input():
         ("sequence", {"s.0": (2,), "s.2": (2,)}, "R0504", "'s.2', but the model has no such input"),
         ("sequence", {"s": [(-1, 3)]}, "R0504", "'s.0', whose sizes are not all known"),
         ("sequence", {"s": [(-2, 3)]}, "R0504", "'s.0', [-2, 3], has a size below zero"),
-        ("optional", {"s": None}, "R0404", "the optional value is not there"),
+        ("optional", {"s": None}, "R0404", "the optional value is absent"),
     ],
 )
 def test_what_is_told_of_sequences_is_checked(kind, shapes, code, said):

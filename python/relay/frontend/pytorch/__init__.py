@@ -133,7 +133,7 @@ def from_module(
     except Exception as error:  # PyTorch has many exception classes for it, and the user's forward may raise any
         raise wrong_input(
             f"torch.export.export cannot export the {type(module).__name__}: {type(error).__name__}: {error}",
-            "make torch.export.export(module, example_inputs) work first, then give what it returns",
+            "make torch.export.export(module, example_inputs) work first, then pass its result",
         ) from error
     return from_exported(program)
 
@@ -142,8 +142,8 @@ def from_module(
 _NOT_HERE = {
     "use_parser_friendly_name": "inputs keep the names of input_infos",
     "keep_quantized_weight": "weights are constants, and integers stay integers",
-    "export_renamed_c_graph_path": "a refusal and a profile name the line of Python instead",
-    "preserve_pytorch_scopes": "a refusal and a profile name the line of Python instead",
+    "export_renamed_c_graph_path": "messages and profiles name the line of Python instead",
+    "preserve_pytorch_scopes": "messages and profiles name the line of Python instead",
 }
 _DTYPES = {"float": "float32", "double": "float64", "int": "int32", "long": "int64"}
 
@@ -174,7 +174,9 @@ def from_script(
         shape, dtype = info if typed else (info, default_dtype)
         kind = getattr(torch, _DTYPES.get(dtype, dtype), None)
         if not isinstance(kind, torch.dtype):
-            raise wrong_input(f"input `{name}` has the element type {dtype!r}", "give one of PyTorch's, as in 'int64'")
+            raise wrong_input(
+                f"input `{name}` has the element type {dtype!r}", "give one of PyTorch's element types, such as 'int64'"
+            )
         examples.append(torch.ones(tuple(shape), dtype=kind))
     from .converters import within
     from .graph import import_program
@@ -237,5 +239,6 @@ def _of_script(module, example_inputs: tuple, dynamic_shapes: tuple | None = Non
     except Exception as error:  # exceptions of operators, and those of torch.export
         raise wrong_input(
             f"PyTorch cannot export the TorchScript module: {type(error).__name__}: {error}",
-            "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",
+            "export the original torch.nn.Module with torch.export.export(module, example_inputs), then pass the "
+            "result to relay.load",
         ) from error

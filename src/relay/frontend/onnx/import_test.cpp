@@ -94,9 +94,10 @@ TEST(OnnxImport, NodesThatAreLeftOut) {
   ASSERT_TRUE(m) << render(m.errors());
   EXPECT_EQ(std::get<ir::Strings>(m->module.attrs.at(ir::imported_nodes)),
             (ir::Strings{"Shape 'shape'", "Identity 'same'", "If 'if'", "Exp 'unused'", "Abs 'never'"}));
-  EXPECT_EQ(std::get<ir::Strings>(m->module.attrs.at(ir::imported_fates)),
-            (ir::Strings{"its value is known at import", "it gives what it takes", "the nodes inside stand for it",
-                         "nothing uses its result", "it stands in a branch that is never taken"}));
+  EXPECT_EQ(
+      std::get<ir::Strings>(m->module.attrs.at(ir::imported_fates)),
+      (ir::Strings{"its value is known at import", "it returns its input unchanged", "the nodes inside replace it",
+                   "nothing uses its result", "it is in a branch that is never taken"}));
 }
 
 // Sizes are tracked through arithmetic, whether they are numbers or names.
