@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares single operators with eager PyTorch, and with the limits of the machine.
 
-    make bench-ops                                            all; writes docs/benchmarks/operators-CPU.md
-    .venv/bin/python bench/op_times.py --only 'nn.conv.*'     operators whose whole names match, printed only
-    .venv/bin/python bench/op_times.py --gradients            gradients of convolutions, printed only
+    make bench-ops                                            all; writes docs/benchmarks/operators-CPU.md (summaries)
+                                                              and build/benchmarks/operators-CPU.md (every row)
+    .venv/bin/python bench/op_times.py --only 'nn.conv.*'     operators whose whole names match; writes no page
+    .venv/bin/python bench/op_times.py --gradients            gradients of convolutions; writes no page
 
 relay_op_cases scales an example of each operator to two sizes: its arrays take a quarter of the L2 cache, so that they
 stay there, or four times the L2 cache, so that they do not. If an operator's inputs cannot be scaled, the example
@@ -290,15 +291,13 @@ Goals of the bandwidth-bound operators:
 
 {gradients}
 
-## All
-
-{op_rows.table(rows)}
-
-{chr(10).join(f"- not timed: {why}" for why in failed)}
-
-To repeat: `make bench-ops`.
+To repeat: `make bench-ops`. It also writes the times of every operator to `build/benchmarks/{page.name}`.
 """)
-    print(f"bench: wrote {page.relative_to(ROOT)}")
+    complete = ROOT / "build" / "benchmarks" / page.name
+    complete.parent.mkdir(parents=True, exist_ok=True)
+    untimed = "\n".join(f"- not timed: {why}" for why in failed)
+    complete.write_text(f"# All operators: {run.cpu_name()}\n\n{op_rows.table(rows)}\n\n{untimed}\n")
+    print(f"bench: wrote {page.relative_to(ROOT)} and {complete.relative_to(ROOT)}")
     return 0
 
 

@@ -385,7 +385,7 @@ All figures are for {max(threads)} thread{"s" * (max(threads) > 1)}.
 
 
 def plot(rows, threads, path):
-    """Bars of the ratio to the best peer with its interval, a mark for every peer, as PATH.svg and PATH.png."""
+    """Bars of the ratio to the best peer with its interval, a mark for every peer: PATH.svg, and a PNG in build/benchmarks/."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -424,8 +424,8 @@ def plot(rows, threads, path):
     axes.set_title(cpu_name(), fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=6, fontsize=8, frameon=False)
-    for ending, metadata in (("svg", {"Date": None}), ("png", None)):
-        figure.savefig(path.with_suffix(f".{ending}"), dpi=150, metadata=metadata)
+    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(ROOT / "build" / "benchmarks" / f"{path.stem}.png", dpi=150)
 
 
 def main():
@@ -504,7 +504,7 @@ def main():
     random_text = random_section(drawn, kept.part("kernels", lambda: large_kernels(len(drawn))))
     path.write_text(page(rows, random_text, zoo_text, beside, threads, path.with_suffix(".svg").name, how, load))
     print(times_table(rows))
-    print(f"bench: written to {path.relative_to(ROOT)}, with a plot (.svg, .png)")
+    print(f"bench: written to {path.relative_to(ROOT)}, with a plot")
     if failed:
         print(f"bench: not measured, and missing from the page: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
