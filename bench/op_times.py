@@ -291,7 +291,7 @@ Goals of the bandwidth-bound operators:
 
 {gradients}
 
-To repeat: `make bench-ops`. It also writes the times of every operator to `build/benchmarks/{page.name}`.
+To repeat: `make bench-ops`. It also writes the times of every operator, to a file of the same name in build/benchmarks/.
 """)
     complete = ROOT / "build" / "benchmarks" / page.name
     complete.parent.mkdir(parents=True, exist_ok=True)

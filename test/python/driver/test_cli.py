@@ -417,7 +417,7 @@ def test_ops_shows_an_operator_by_its_examples():
 def test_list_passes():
     text = cli("opt", "--list-passes").stdout
     assert "fuse_ops" in text and "-O2:" in text
-    assert re.search(r"^fuse_ops.max_group +The most calls in a group. \(256\)$", text, re.MULTILINE)
+    assert re.search(r"^fuse_ops.max_group +The maximum number of calls in a group. \(256\)$", text, re.MULTILINE)
 
 
 def test_options_of_passes(tmp_path):

@@ -37,7 +37,7 @@ def test_a_tolerance_below_rounding_is_not_met_and_nothing_is_blamed(tmp_path):
 
 def test_bad_arguments(tmp_path):
     (tmp_path / "dense.relay").write_text(DENSE)
-    assert "is not above 0" in cli("verify", tmp_path / "dense.relay", "--tolerance", "0").stderr
+    assert "--tolerance must be positive" in cli("verify", tmp_path / "dense.relay", "--tolerance", "0").stderr
     assert "R0405" not in cli("bisect", tmp_path / "none.relay").stderr
 
 
@@ -93,7 +93,7 @@ def test_references_that_are_none(tmp_path):
     assert "is a Relay program" in cli("bisect", tmp_path / "dense.relay", "--reference", "onnx").stderr
     leaky(tmp_path / "m.onnx")
     said = cli("verify", tmp_path / "m.onnx", "--shape", "x=1,3,5,6", "--reference", "tensorrt").stderr
-    assert "--reference tensorrt is neither an engine nor an .npz file" in said
+    assert "--reference tensorrt is neither an engine nor a .npz file" in said
 
 
 LIST = """#[version = "0.0.5"]

@@ -117,7 +117,7 @@ def test_padding_is_empty():
         (
             "(bool c, string[2] x, int64[2] z) => (string[2] y) { y = If(c)<then_branch = t () => (string[2] r) "
             "{ r = Identity(x) }, else_branch = e () => (int64[2] r) { r = Identity(z) }> }",
-            "output 0 is of strings in one of its branches only",
+            "output 0 has strings in only one of its branches",
         ),
         (
             '(string[2] x, int64[2] i, string[2] u) => (string[2] y) { y = ScatterElements<reduction="add">(x, i, u) }',

@@ -245,7 +245,7 @@ def test_weights_apart_from_the_module(tmp_path):
     for state in (other.state_dict(), tmp_path / "weights.pt"):
         same(relay.compile(relay.from_pytorch(network, (x,), state_dict=state))(x), other(x))
     assert network.weight.equal(kept)
-    with pytest.raises(relay.CompileError, match="the state dict is not of the Linear: (.|\n)*size mismatch"):
+    with pytest.raises(relay.CompileError, match="the state dict does not belong to the Linear: (.|\n)*size mismatch"):
         relay.from_pytorch(network, (x,), state_dict=torch.nn.Linear(4, 2).state_dict())
     with pytest.raises(relay.CompileError, match="cannot be read as a state dict"):
         relay.from_pytorch(network, (x,), state_dict=tmp_path / "none.pt")

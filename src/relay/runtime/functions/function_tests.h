@@ -488,7 +488,7 @@ TEST_P(Functions, CallsOfOtherThings) {
   std::shared_ptr<Executable> e = make(p);
   EXPECT_EQ(error(e, {scalar(1)}),
             "error[R0601]: a value that is not a function is called\n  note: in `main`\n"
-            "  help: call a function with the program that gave it\n");
+            "  help: call a function with the program that returned it\n");
   std::shared_ptr<Program> q = scalar_program();
   takes(*q, 1);
   FunctionBuilder g("main", 1);
@@ -497,7 +497,7 @@ TEST_P(Functions, CallsOfOtherThings) {
   Value closure = call(make(q), {scalar(1)});
   EXPECT_EQ(error(e, {closure}),
             "error[R0601]: a function of another program is called\n  note: in `main`\n"
-            "  help: call a function with the program that gave it\n");
+            "  help: call a function with the program that returned it\n");
   EXPECT_TRUE(is_unique(closure.get()));
 }
 
