@@ -1,4 +1,4 @@
-"""Scripts of TVM's Relay that someone brings along."""
+"""Scripts for TVM's Relay that new users bring along."""
 
 import numpy as np
 import pytest

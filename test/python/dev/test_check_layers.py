@@ -1,4 +1,4 @@
-"""dev/check_layers accepts the tree, and names what is planted in a copy of it."""
+"""dev/check_layers accepts the tree, and reports faults that are planted in a copy of it."""
 
 import contextlib
 import shutil

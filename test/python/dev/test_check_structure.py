@@ -1,4 +1,4 @@
-"""dev/check_structure accepts the tree, and names what is planted in a small one."""
+"""dev/check_structure accepts the tree, and reports faults that are planted in a small one."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The command line for someone who uses it for the first time: nothing is silently wrong, and errors have a way out."""
+"""The command line for first-time users: nothing is silently wrong, and errors have a way out."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""relay verify and relay bisect on the command line. What they name is tested in src/relay/driver/verify_test.cpp."""
+"""relay verify and relay bisect on the command line. src/relay/driver/verify_test.cpp tests their findings."""
 
 import re
 import shlex

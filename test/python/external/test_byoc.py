@@ -1,4 +1,4 @@
-"""Partitioning for compilers of others: tables, marks, regions, functions."""
+"""Partitioning for external compilers: tables, marks, regions, functions."""
 
 import random
 

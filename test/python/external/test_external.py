@@ -1,4 +1,4 @@
-"""Functions of other compilers as steps of a program: code generators in Python, oneDNN."""
+"""External functions as steps of a program: code generators in Python, oneDNN."""
 
 import concurrent.futures
 import subprocess

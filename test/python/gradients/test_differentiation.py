@@ -1,4 +1,5 @@
-"""Gradients of whole models equal to PyTorch's: straight ones, with recursion, data types, and of higher order."""
+"""Gradients of whole models equal PyTorch's: straight-line models, models with recursion and data types, and gradients
+of higher order."""
 
 import numpy as np
 import pytest

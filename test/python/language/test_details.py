@@ -1,4 +1,4 @@
-"""Small things that were wrong once: types of variables, declarations, orders of evaluation, edges of operators."""
+"""Regressions in details: types of variables, declarations, orders of evaluation, edge cases of operators."""
 
 import re
 

@@ -1,6 +1,4 @@
-"""Processors of other architectures: objects are compiled for them, with vector multiply-adds, and refused here at run
-time.
-"""
+"""Processors of other architectures: objects have vector multiply-adds, and cannot be run on this machine."""
 
 import re
 import struct

@@ -1,4 +1,4 @@
-"""Bad ONNX files: a diagnostic that says what, where and the way out; never a crash."""
+"""Bad ONNX files cause a diagnostic that names the problem, its place and a way out; never a crash."""
 
 import random
 

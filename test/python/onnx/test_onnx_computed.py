@@ -1,5 +1,5 @@
-"""Forms whose sizes a run tells: signals, windows and shapes, compared with ONNX Runtime or ONNX's reference; what they
-refuse then."""
+"""Sizes that are computed at run time: signals, windows and shapes, compared with ONNX Runtime or ONNX's reference, and
+values that are refused then."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Graphs in nodes (If, Loop, Scan), recurrent networks and model-local functions, against ONNX Runtime: evaluated
-as written, compiled for the virtual machine, and compiled to machine code."""
+"""Subgraphs (If, Loop, Scan), recurrent networks and model-local functions, compared with ONNX Runtime: evaluated,
+compiled for the virtual machine, and compiled to machine code."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Functions of a model's own whose attributes are graphs: what a graph uses is of where the call stands, whatever the
-function calls its own values."""
+"""Model-local functions with graphs as attributes: names in such a graph refer to values at the call, not to values of
+the function."""
 
 import numpy as np
 import pytest

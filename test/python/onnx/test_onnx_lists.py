@@ -1,4 +1,4 @@
-"""Sequences whose length is known only when the model runs, and optional values as inputs, against ONNX Runtime."""
+"""Sequences whose length is known only at run time, and optional inputs, compared with ONNX Runtime."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Attention of domain com.microsoft that sees some of the keys, or takes them from where flags say: compared with ONNX
-Runtime, or NumPy where its processor backend has no kernel."""
+"""Attention of domain com.microsoft over a part of the keys, or over keys selected by flags, compared with ONNX
+Runtime, or with NumPy if ONNX Runtime has no CPU kernel."""
 
 import numpy as np
 import pytest

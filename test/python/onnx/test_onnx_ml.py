@@ -1,4 +1,4 @@
-"""Operators of domain ai.onnx.ml, which converters of scikit-learn and of gradient boosting write, compared with ONNX
+"""Operators of domain ai.onnx.ml that converters of scikit-learn and gradient boosting write, compared with ONNX
 Runtime."""
 
 import re

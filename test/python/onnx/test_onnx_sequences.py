@@ -1,4 +1,4 @@
-"""Sequences that are made and taken apart in one graph, and operators that ONNX has no examples of, compared with ONNX
+"""Sequences that are created and read in one graph, and operators without examples in ONNX, compared with ONNX
 Runtime."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Strings, which are moved, compared and chosen: through branches, loops and sequences, compared with ONNX Runtime."""
+"""Strings that are moved, compared and selected through branches, loops and sequences, compared with ONNX Runtime."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Forms of operators that programs of the old Relay have, each with its result."""
+"""Forms of operators in programs of TVM's Relay, each with its result."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""Operators on quantised tensors against ONNX Runtime, where both are defined equal: whole sums of products of
-integers, and numbers of integers. And the random operators as a program uses them."""
+"""Operators on quantised tensors compared with ONNX Runtime where both have the same definition: exact integer sums,
+and rounded results. Also random operators in programs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Partial evaluation ends on programs that do not end when they are unrolled, and means the same where they end."""
+"""Partial evaluation ends also for programs that unroll without end, and keeps the meaning of those that end."""
 
 import re
 import time

@@ -1,6 +1,5 @@
-"""A model behaves the same whether it was compiled now, found in the cache, saved or loaded; its artifact has the same
-bytes. test_docs.py tests the same of the models in Python on the pages.
-"""
+"""A model behaves the same whether it is compiled now, cached, saved or loaded, and its artifact has the same bytes.
+test_docs.py tests the same for the Python models on the pages."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The Python package for someone who uses it for the first time."""
+"""The Python package for first-time users."""
 
 import copy
 import importlib.metadata

@@ -1,4 +1,4 @@
-"""Arrays of NumPy's files: every order of bytes and axes, compressed and not; what is damaged is refused."""
+"""NumPy's array files in every byte and axis order, compressed and uncompressed; damaged files are refused."""
 
 import zipfile
 

@@ -1,5 +1,5 @@
-"""Bad input of every kind: a diagnostic that says what, where and the way out; a non-zero exit status; never a
-crash."""
+"""Bad input of every kind causes a diagnostic that names the problem, its place and a way out, and a non-zero exit
+status; never a crash."""
 
 import json
 import random

@@ -1,4 +1,5 @@
-"""The importer of PyTorch: operators of every family against eager PyTorch, sizes that vary, control flow, refusals."""
+"""The PyTorch importer: operators of every family compared with eager PyTorch, dynamic sizes, control flow,
+refusals."""
 
 import io
 

@@ -1,4 +1,5 @@
-"""Core ATen operators that PyTorch or apart.py takes apart, by name in exported programs; and those that draw."""
+"""Core ATen operators that PyTorch or apart.py decomposes, by their names in exported programs; and random
+operators."""
 
 import copy
 

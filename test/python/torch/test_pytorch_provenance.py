@@ -1,4 +1,4 @@
-"""Reports name the nodes of PyTorch's graph: every one is in a kernel, left out by the import, or removed by a pass."""
+"""Reports name the nodes of PyTorch's graph: each one is in a kernel, removed by the importer, or removed by a pass."""
 
 import operator
 import re

@@ -1,4 +1,4 @@
-"""torch.compile(backend="relay") against eager PyTorch: inference, training, sizes that vary, aliases, refusals."""
+"""torch.compile(backend="relay") compared with eager PyTorch: inference, training, dynamic sizes, aliases, refusals."""
 
 import contextlib
 import copy

@@ -1,4 +1,4 @@
-"""Operators that the table does not have, with converters of one's own."""
+"""User-defined converters for operators that are not in the table."""
 
 import threading
 

@@ -1,4 +1,5 @@
-"""Small networks and calls that users write, imported, by torch.compile and in training, against eager PyTorch."""
+"""Small networks and calls of the kind that users write: imported, by torch.compile and in training, compared with
+eager PyTorch."""
 
 import copy
 import warnings

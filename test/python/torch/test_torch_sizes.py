@@ -1,5 +1,5 @@
-"""Sizes that vary: one compilation by torch.compile(dynamic=True), and one of an import with dynamic sizes, give at two
-sizes what eager PyTorch does. No graph falls back."""
+"""Dynamic sizes: a single compilation by torch.compile(dynamic=True), and one of an import with dynamic sizes, compared
+with eager PyTorch at two sizes. No graph falls back."""
 
 import pytest
 from forms import with_long_form
