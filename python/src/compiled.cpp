@@ -198,11 +198,11 @@ static Steps profile_call(const PyCompiled& self, const std::vector<runtime::Val
 static const driver::Compiled& need_compiled(const PyCompiled& self, const char* what) {
   if (!self.compiled)
     throw CompileError({Diagnostic{DiagnosticKind::bad_option,
-                                   format("a loaded artifact has no {} any more", what),
+                                   format("a loaded artifact does not contain the {}", what),
                                    {},
                                    {},
                                    {},
-                                   "compile the model it was made from"}});
+                                   "compile the original model"}});
   return *self.compiled;
 }
 
@@ -222,7 +222,7 @@ static void save(const PyCompiled& self, const std::string& path, const std::str
     take(runtime::save_artifact(*self.artifact, path));
     return;
   }
-  take(driver::save(need_compiled(self, "kernels to save by themselves"), *form, path));
+  take(driver::save(need_compiled(self, "kernels to save separately"), *form, path));
 }
 
 static std::string stage(const PyCompiled& self, const std::string& name, const std::string& which) {
@@ -258,7 +258,7 @@ static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Val
 }
 
 void add_compiled(nb::module_& m) {
-  nb::class_<PyCompiled>(m, "Compiled", "Something that runs.")
+  nb::class_<PyCompiled>(m, "Compiled", "A compiled program.")
       .def("run", run, nb::arg("inputs"), nb::arg("threads") = 0)
       .def("run_numpy", run_numpy, nb::arg("inputs"), nb::arg("threads") = 0)
       .def(

@@ -114,7 +114,7 @@ static constexpr relay_external_library python_library{RELAY_EXTERNAL_VERSION, "
 static void add_generator(const std::string& compiler, nb::callable generate) {
   external::add_generator(compiler, [compiler, kept = Kept(generate)](const ir::FunctionRef& f) {
     return called(DiagnosticKind::not_supported, format("the code generator of '{}' fails", compiler),
-                  "let it take what it is given, or its checks refuse that (relay.byoc.supports)",
+                  "let it handle this part, or let its checks refuse such parts (relay.byoc.supports)",
                   [&]() -> Result<lower::ExternalCode> {
                     nb::tuple made = nb::cast<nb::tuple>((*kept)(ir::Expr(f)));
                     lower::ExternalCode code;
