@@ -226,17 +226,18 @@ class Compiled:
         return [dict(zip(("kernel", "us", "tasks", "threads"), step, strict=True)) for step in steps]
 
     def emit(self, stage: str, which: str | int = "") -> str:
-        """A stage as text: "relay" and "program", which are whole, and "te", "schedule", "loop", "c", "llvm", "asm" of
-        all groups and kernels or of `which`, by name or number. compile(schedules=...) takes the text of "schedule"."""
+        """Returns a stage as text: "relay" or "program" of the whole model, or "te", "schedule", "loop", "c", "llvm" or
+        "asm" of all groups and kernels, or only of `which`, a name or number. compile(schedules=...) accepts the text of
+        "schedule"."""
         return self._core.stage(stage, str(which))
 
     def save(self, path: str | os.PathLike[str], form: str | None = None) -> None:
-        """Writes an artifact, which relay.load() and `relay run` take, or the kernels alone: "so", "obj" or "c".
-        Without a form the name says it: .so, .o and .c are kernels, all others artifacts."""
+        """Writes an artifact, which relay.load() and `relay run` read, or only the kernels: "so", "obj" or "c". Without
+        a form, the file name decides: .so, .o and .c are kernels, all others artifacts."""
         self._core.save(os.fspath(path), form or "")
 
     def __reduce__(self):
-        """Pickles as the bytes of an artifact: the copy has the report, but no program or stages any more."""
+        """Pickles as the bytes of an artifact. The copy has the report, but neither the program nor the stages."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.rart")
             self.save(path)
@@ -252,7 +253,7 @@ def _of_bytes(artifact: bytes) -> Compiled:
 
 
 def _compiled_already(name: str, options: dict) -> None:
-    """Refuses options of the compilation, for an artifact."""
+    """Raises an error if options of the compilation are given for an artifact."""
     given = [option for option, value in options.items() if value]
     if given:
         raise bad_option(
@@ -282,7 +283,7 @@ def _donated(donate: Mapping[str, int | None] | Iterable[str] | None) -> dict[st
 
 
 def _schedules_of(schedules: Mapping[str, str] | Mapping[int, str] | str | None) -> dict[str, str]:
-    """By group, a name or a number as text."""
+    """Returns the schedules by group, whose name or number is text."""
     if isinstance(schedules, str):
         return _core.schedules_of(schedules)
     return {str(group): text for group, text in (schedules or {}).items()}
@@ -322,7 +323,7 @@ def load(
 
 
 def _of_examples(model, example_inputs) -> _core.IRModule:
-    """The module of a model of PyTorch that is called with these."""
+    """Returns the module of a PyTorch model that is called with these inputs."""
     is_path = isinstance(model, str | os.PathLike)
     is_torch = any(cls.__module__.partition(".")[0] == "torch" for cls in type(model).__mro__)
     if not (is_torch or (is_path and is_script_file(os.fspath(model)))):

@@ -275,7 +275,7 @@ COMPUTES = [
     (lambda x: te.compute(x.shape, lambda i, j: te.cast(x[i, j], "float64")), "opaque", "its type is"),
     (lambda x: x, "opaque", "a result is an input"),
     (lambda x: 3, "opaque", "expected a te.Tensor or a tuple of them"),
-    (lambda x: te.compute(x.shape, lambda i, j: 1.0), "opaque", "a number of a tensor expression is expected"),
+    (lambda x: te.compute(x.shape, lambda i, j: 1.0), "opaque", "expected a number of a tensor expression"),
     (lambda x: te.compute(x.shape, lambda i, j: x[i]), "opaque", "has 2 axes, 1 indices are given"),
     (lambda x: te.compute(x.shape, lambda i, j: x[i, j] + j), "opaque", "operands are float32 and int64"),
     (lambda x: te.compute(x.shape, lambda i, j: te.exp(j)), "opaque", "exp is for floats"),
