@@ -227,8 +227,8 @@ class Compiled:
 
     def emit(self, stage: str, which: str | int = "") -> str:
         """Returns a stage as text: "relay" or "program" of the whole model, or "te", "schedule", "loop", "c", "llvm" or
-        "asm" of all groups and kernels, or only of `which`, a name or number. compile(schedules=...) accepts the text of
-        "schedule"."""
+        "asm" of all groups and kernels, or only of `which`, a name or number. compile(schedules=...) accepts the text
+        of "schedule"."""
         return self._core.stage(stage, str(which))
 
     def save(self, path: str | os.PathLike[str], form: str | None = None) -> None:

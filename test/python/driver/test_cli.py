@@ -231,9 +231,9 @@ def test_weights_of_integers_are_stored_as_such_and_packed_when_loaded(tmp_path)
 
 def test_inspect_of_symbolic_sizes(dense_file):
     done = cli("inspect", dense_file, "--memory")
-    assert done.returncode == 0 and "sizes are told for n = 1" in done.stderr
+    assert done.returncode == 0 and "sizes are shown for n = 1" in done.stderr
     done = cli("inspect", dense_file, "--memory", "--shape", "x=3,4")
-    assert done.returncode == 0 and "sizes are told" not in done.stderr
+    assert done.returncode == 0 and "sizes are shown" not in done.stderr
 
 
 def test_optimisation_levels_agree(conv_file, tmp_path):
@@ -408,7 +408,7 @@ def test_ops_shows_an_operator_by_its_examples():
         "Gradient: yes",
         "  (n, ",
         "sum(k < ",
-        "Constraints, with a call that breaks each:\n  C1  ",
+        "Constraints, each with a call that violates it:\n  C1  ",
     ):
         assert part in text
     assert "did you mean 'nn.dense'" in cli("ops", "nn.dens").stderr
@@ -428,8 +428,8 @@ def test_options_of_passes(tmp_path):
     assert kernels("--passes", "fuse_ops", "--pass-option", "fuse_ops.max_group=1") == 4
     for option, message, help_text in [
         ("fuse_ops.max_grop=2", "no pass has an option", "did you mean 'fuse_ops.max_group'"),
-        ("fuse_ops.max_group", "gives no value", "fuse_ops.max_group=8"),
-        ("fuse_ops.max_group=-1", "must be a count", "not below 0"),
+        ("fuse_ops.max_group", "does not have the form", "fuse_ops.max_group=8"),
+        ("fuse_ops.max_group=-1", "must be a count", "non-negative"),
         ("dead_code.inline_once=2", "on or off", "0 or 1"),
         ("gradient.seed=true", "has no effect", "--passes gradient"),
     ]:

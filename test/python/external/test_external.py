@@ -222,7 +222,7 @@ def test_functions_that_cannot_be_steps():
         ),
         (
             'def @main(%x: float32) { @f(ref(%x)) } def @f(%x: ref(float32), Compiler="one") { ref_read(%x) }',
-            "something else than tensors",
+            "values that are not tensors",
         ),
     ]:
         with pytest.raises(relay.CompileError) as error:

@@ -108,11 +108,17 @@ def test_padding_is_empty():
     "graph, said",
     [
         ("(string[2] x) => (string[k] y) { y = Unique(x) }", "(?s)sorts strings.*sorted=0"),
-        ("(string[2] x) => (float[2] y) { y = Cast<to=1>(x) }", "(?s)of string, of which.*look the strings up"),
-        ("(float[2] x) => (string[2] y) { y = Cast<to=8>(x) }", "(?s)no new strings are made.*behind the model"),
+        (
+            "(string[2] x) => (float[2] y) { y = Cast<to=1>(x) }",
+            "(?s)of string, for which.*convert the strings to numbers",
+        ),
+        (
+            "(float[2] x) => (string[2] y) { y = Cast<to=8>(x) }",
+            "(?s)which Relay cannot create at run time.*after the model",
+        ),
         (
             "(string[2] x, string[2] z) => (string[2] y) { y = StringConcat(x, z) }",
-            "(?s)no new strings.*help: join the",
+            "(?s)Relay cannot create strings.*help: concatenate the",
         ),
         (
             "(bool c, string[2] x, int64[2] z) => (string[2] y) { y = If(c)<then_branch = t () => (string[2] r) "

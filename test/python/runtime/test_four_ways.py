@@ -260,7 +260,7 @@ def test_the_cache_lists_and_prunes_what_is_not_whole(model, folder):
     mine = folder / f"{'1' * 32}.rart.{os.getpid()}.0.part"
     mine.write_bytes(b"x")
     said = run("cache", "ls")
-    assert "left by a process that ended" in said.stdout and "being written" in said.stdout
+    assert "left by a process that has ended" in said.stdout and "being written" in said.stdout
     assert "2.86" in said.stderr  # counted
     run("cache", "prune")
     assert not left.exists() and mine.exists()

@@ -187,7 +187,7 @@ def test_a_module_of_pytorch_with_example_inputs(tmp_path):
             torch.testing.assert_close(relay.compile(model, examples)(x), net(x).detach())
     with pytest.raises(relay.InputError, match=r"relay\.compile\(model, \(example,\)\)"):
         relay.compile(net)
-    with pytest.raises(relay.InputError, match="example_inputs are for"):
+    with pytest.raises(relay.InputError, match="example_inputs are only for"):
         relay.compile(relay.parse(DENSE), (x,))
 
 

@@ -60,7 +60,7 @@ def test_what_cannot_be_given_away():
     model, memory = relay.compile(both, donate=["a", "b"]), np.ones(6, "float32")
     with pytest.raises(relay.CompileError, match="`a` is donated, but its memory overlaps input `b`"):
         model(memory[:4], memory[2:])
-    with pytest.raises(relay.CompileError, match="the input `c` is to be given away, but there is none"):
+    with pytest.raises(relay.CompileError, match="the input `c` to donate does not exist"):
         relay.compile(both, donate=["c"])
     with pytest.raises(relay.CompileError, match="result 7 cannot take the input `a`"):
         relay.compile(both, donate={"a": 7})

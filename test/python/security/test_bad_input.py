@@ -405,7 +405,7 @@ def test_a_file_that_is_no_model_is_named(tmp_path, name):
         (["run", "/dev/null"], "/dev/null is not a file"),
         (["run", "MODEL", "--target", "cuda"], "leave the target out"),
         (["run", "MODEL", "--target", "abacus"], "choose one of these"),
-        (["run", "MODEL", "--input", "x="], "says nothing behind its '='"),
+        (["run", "MODEL", "--input", "x="], "has no value after its '='"),
         (["run", "MODEL", "--input", "x=wide.npy"], "dimension 1 must be 4"),
         (["run", "MODEL", "--input", "x=flat.npy"], "give 2 dimensions"),
         (["run", "MODEL", "--input", "x=words.npy"], "array.astype('float32')"),

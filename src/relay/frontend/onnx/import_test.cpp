@@ -223,7 +223,7 @@ TEST(OnnxImport, Contradictions) {
       {"cycle", [](TestGraph& g) { g.node("Relu", {"a"}, {"a"}).output("a"); }, DiagnosticKind::bad_model,
        "uses its own result 'a'"},
       {"nowhere", [](TestGraph& g) { g.node("Relu", {"z"}, {"a"}).output("a"); }, DiagnosticKind::bad_model,
-       "which nothing defines"},
+       "which is not defined"},
       {"twice", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}).node("Relu", {"x"}, {"a"}).output("a"); },
        DiagnosticKind::bad_model, "'a' is defined twice"},
       {"no output", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}).output("b"); }, DiagnosticKind::bad_model,
