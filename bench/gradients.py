@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Value and gradients of all weights, compiled by Relay, beside PyTorch in eager mode and torch.compile.
+"""Compares losses with the gradients of all weights: Relay, PyTorch in eager mode and torch.compile.
 
     make bench-grad                                       all; writes docs/benchmarks/gradients-CPU.md
-    .venv/bin/python bench/gradients.py --only lstm       one of them, printed only
+    .venv/bin/python bench/gradients.py --only lstm       only this one; writes no page
 
-The engines take turns in one process on the same inputs and weights, and their results are compared; the median of the
-rounds counts. What is measured is one step of training without the update: forward and backward.
+The engines take turns in one process on the same inputs and weights, and their results are compared. The median of the
+rounds counts. Each measurement is one training step without the update: forward and backward.
 """
 
 import argparse
@@ -27,8 +27,8 @@ import run  # noqa: E402
 
 
 class Case:
-    """A loss: `module` for Relay, `loss(inputs.., weights..)` in PyTorch, with the arrays for both. `of_lists`: for
-    Relay an input is the list of its rows. `ordered` brings a weight of PyTorch into Relay's order."""
+    """A loss: `module` for Relay, `loss(inputs.., weights..)` in PyTorch, with the arrays for both. `of_lists`: Relay
+    gets each input as the list of its rows. `ordered` converts a weight of PyTorch to Relay's order."""
 
     def __init__(self, name, module, loss, inputs, weights, of_lists=False):
         self.name, self.module, self.loss, self.inputs, self.weights = name, module, loss, inputs, weights
@@ -40,7 +40,7 @@ def variables(arrays, prefix):
 
 
 def case_of(name, build, loss, inputs, weights):
-    """`build` makes the loss of Relay's variables as `loss` does of tensors."""
+    """`build` computes the loss from Relay's variables as `loss` does from tensors."""
     given, learnt = variables(inputs, "x"), variables(weights, "w")
     module = relay.IRModule({"main": relay.Function(given + learnt, build(*given, *learnt))})
     return Case(name, module, loss, inputs, weights)
@@ -192,7 +192,7 @@ CASES = {"mlp": mlp, "cnn": cnn, "transformer": transformer, "lstm": lstm, "fold
 
 
 def measure(case, threads, rounds):
-    """(milliseconds of Relay, PyTorch, torch.compile), the last None where it fails."""
+    """(milliseconds of Relay, PyTorch, torch.compile); the last is None if torch.compile fails."""
     torch.set_num_threads(threads)
     names = [param.name_hint for param in case.module["main"].params]
     made = relay.value_and_grad(case.module, wrt=names[len(case.inputs) :])
@@ -217,15 +217,15 @@ def measure(case, threads, rounds):
         fused = backward(torch.compile(case.loss))
         fused()
         runs.append(fused)
-    except Exception as e:  # what it cannot compile is no measurement
+    except Exception as e:  # a failure of torch.compile leaves its cell empty
         print(f"bench: torch.compile fails on {case.name}: {str(e).splitlines()[0][:100]}", file=sys.stderr)
     times = [t * 1e3 for t in programs.medians(runs, rounds, seconds=0.2)]
     return [*times, None][:3]
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measures values and gradients beside PyTorch.")
-    parser.add_argument("--only", nargs="+", choices=CASES, help="which; then no page is written")
+    parser = argparse.ArgumentParser(description="Compares losses and gradients with PyTorch.")
+    parser.add_argument("--only", nargs="+", choices=CASES, help="only these; writes no page")
     parser.add_argument("--rounds", type=int, default=11, metavar="N", help="(default 11)")
     arguments = parser.parse_args()
     load_before = run.machine_load()
@@ -249,9 +249,10 @@ def main():
     page.write_text(f"""<!-- Written by bench/gradients.py. Do not edit. -->
 # Gradients: {run.cpu_name()}
 
-One step of training without the update, measured {time.strftime("%Y-%m-%d")}: the loss and its gradients with respect
-to all weights ([differentiation](../differentiation.md)), beside PyTorch in eager mode and torch.compile. The LSTM is
-`nn.lstm` in Relay, then a recursive function over a list, and torch.nn.LSTM in PyTorch.
+One training step without the update, measured {time.strftime("%Y-%m-%d")}: the loss and its gradients with respect to
+all weights ([differentiation](../differentiation.md)), compared with PyTorch in eager mode and with torch.compile. In
+Relay, the LSTM is `nn.lstm` in the first of its rows, and a recursive function over a list in the second; PyTorch uses
+torch.nn.LSTM in both.
 {run.busy(load_before)}
 
 {chr(10).join(lines)}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a second thread gives while another program loads one of two cores.
+"""Measures the speed-up of a second thread while another program loads one of two cores.
 
-    bench/neighbour.py resnet18 models/mine.onnx       runs a second with one thread and two, with and without a neighbour
+    bench/neighbour.py resnet18 models/mine.onnx       speed-ups with and without a neighbour
 
-The neighbour is an endless loop on the last core that this process may use. One thread and two take turns in bursts;
-the figure is the number of runs in all bursts of two threads over that in all bursts of one, so it counts the time of
-runs that had to wait, which a median would not.
+The neighbour is an endless loop on the last core that this process may use. One thread and two threads take turns in
+bursts. The speed-up is the number of runs in all bursts of two threads divided by the number in all bursts of one. It
+therefore includes the time of runs that had to wait, which a median would hide.
 """
 
 import argparse
@@ -22,12 +22,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "python")]
 import relay  # noqa: E402
 
-BURST = 0.5  # seconds: many turns of the system's scheduler
+BURST = 0.5  # seconds: many time slices of the system's scheduler
 
 
 @contextlib.contextmanager
 def neighbour(core):
-    """Another program, which loads this core."""
+    """Keeps another program busy on this core."""
     loop = f"import os\nos.sched_setaffinity(0, [{core}])\nprint(flush=True)\nwhile True: pass"
     process = subprocess.Popen([sys.executable, "-c", loop], stdout=subprocess.PIPE)
     try:
@@ -46,7 +46,7 @@ def drawn(port, random):
 
 
 def speedup(compiled, arrays, seconds):
-    """Runs with two threads over runs with one, in equal time."""
+    """Runs with two threads divided by runs with one, in equal time."""
     runs, spent = {1: 0, 2: 0}, {1: 0.0, 2: 0.0}
     for turn in range(max(2, round(seconds / BURST))):
         threads = 1 + turn % 2
@@ -60,7 +60,7 @@ def speedup(compiled, arrays, seconds):
 
 
 def measure(name, path, seconds):
-    """A row: what two threads give on this machine as it is, and with a neighbour on one core."""
+    """A row: the speed-up of two threads on the machine as it is, and with a neighbour on one core."""
     compiled = relay.compile(path, threads=2)
     random = numpy.random.default_rng(1)
     arrays = [drawn(port, random) for port in compiled.inputs]
@@ -72,7 +72,7 @@ def measure(name, path, seconds):
 
 
 def table(rows):
-    lines = ["| model | two threads alone | with a neighbour on one core |", "| --- | ---: | ---: |"]
+    lines = ["| model | without a neighbour | with a neighbour on one core |", "| --- | ---: | ---: |"]
     return "\n".join(lines + [f"| {r['model']} | {r['alone']:.2f} | {r['neighbour']:.2f} |" for r in rows])
 
 
@@ -82,8 +82,8 @@ def section(rows):
     return f"""
 ## A neighbour on one core
 
-Another program loads one of the two cores (`bench/neighbour.py`). Runs with two threads over runs with one, in equal time: what
-the second thread gives. No program can have more than half of the second core then, so 1.5 is the most.
+Another program loads one of the two cores (`bench/neighbour.py`). The figure is the number of runs with two threads divided by the
+number with one, in equal time. With a neighbour, a program gets at most half of the second core, so 1.5 is the limit.
 
 {table(rows)}
 """
@@ -92,10 +92,10 @@ the second thread gives. No program can have more than half of the second core t
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", help="names in models/, or paths")
-    parser.add_argument("--time", type=float, default=6, help="seconds of each measurement")
+    parser.add_argument("--time", type=float, default=6, help="seconds per measurement (default 6)")
     arguments = parser.parse_args()
     if len(os.sched_getaffinity(0)) < 2:
-        sys.exit("neighbour: there is one core: run it where there are two")
+        sys.exit("neighbour: this machine has only one core; two are needed")
     rows = []
     for model in arguments.models:
         path = pathlib.Path(model) if pathlib.Path(model).exists() else ROOT / "models" / f"{model}.onnx"

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The networks that are measured, as plain PyTorch with random weights, exported into models/.
+"""Networks to measure, written in plain PyTorch with random weights, and exported into models/.
 
     bench/networks.py                     all of them
-    bench/networks.py resnet18 bert_base  these
+    bench/networks.py resnet18 bert_base  these networks
     bench/networks.py --list              their names, parameters and inputs
 
-For each NAME it writes models/NAME.onnx and models/NAME.pt2, the same weights as a program of torch.export: what the
-PyTorch peers of `relay bench` run. Both are kept, and made anew when this file changes. The architectures are those of
-the papers (named at each), at the sizes everybody measures. Weights are drawn from a seed by He's rule, so that
-activations neither grow nor vanish; batch norms take mean and variance of their input for a random batch, as if they
-had been trained on it. From Python: export(["resnet18"]) returns the paths.
+For each NAME it writes models/NAME.onnx and models/NAME.pt2. The latter is a program of torch.export with the same
+weights, which the PyTorch peers of `relay bench` run. Both files are kept until this file changes. The architectures
+are those of the papers (named at each), at the usual sizes. Weights are drawn from a seed by He's rule, so that
+activations neither grow nor vanish. Batch norms take the mean and variance of their input for a random batch, as if
+they had been trained on it. From Python, export(["resnet18"]) returns the paths.
 """
 
 import argparse
@@ -49,7 +49,7 @@ class Residual(nn.Module):
 
 
 class Branches(nn.ModuleList):
-    """The results of all, side by side along the channels."""
+    """The results of all branches, concatenated along the channels."""
 
     def forward(self, x):
         return torch.cat([branch(x) for branch in self], 1)
@@ -59,11 +59,11 @@ def classifier(features, classes=1000):
     return [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(features, classes)]
 
 
-# --- convolutional networks: https://arxiv.org/abs/ and the number ----------------------------------------------------
+# --- convolutional networks: docstrings give the number at https://arxiv.org/abs/ -------------------------------------
 
 
 def resnet(bottleneck, counts):
-    """1512.03385; the stride of a bottleneck is at its 3 x 3, as everywhere today."""
+    """1512.03385; the 3 x 3 convolution of a bottleneck has the stride, as is usual today."""
     layers, inputs = [conv(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)], 64
     for stage, count in enumerate(counts):
         width = 64 << stage
@@ -207,7 +207,7 @@ class BertLayer(nn.Module):
 
 
 class Bert(nn.Module):
-    """1810.04805; MiniLM (2002.10957) has the same form. Gives the last hidden state and the pooled first token."""
+    """1810.04805; MiniLM (2002.10957) has the same form. Returns the last hidden state and the pooled first token."""
 
     def __init__(self, layers, width, heads, hidden, words=30522, positions=512):
         super().__init__()
@@ -270,8 +270,8 @@ class Gpt2Layer(nn.Module):
 
 
 class Gpt2Step(nn.Module):
-    """The smallest network of "Language Models are Unsupervised Multitask Learners" (2019): one token behind those
-    whose keys and values are given; the next word's scores, and the keys and values with its own."""
+    """The smallest network of "Language Models are Unsupervised Multitask Learners" (2019) for one token, after those
+    with the given keys and values. Returns the scores of the next word, and the extended keys and values."""
 
     def __init__(self, layers=12, width=768, words=50257, positions=1024):
         super().__init__()
@@ -296,7 +296,7 @@ def image(channels, size):
 
 
 class Ids(NamedTuple):
-    """Whole numbers (1, length) below `most`; ones where that is None."""
+    """Integers (1, length) below `most`; ones if `most` is None."""
 
     most: int | None
     length: int
@@ -305,7 +305,7 @@ class Ids(NamedTuple):
 TOKENS = {"input_ids": Ids(30522, 128), "attention_mask": Ids(None, 128), "token_type_ids": Ids(2, 128)}
 PAST = {f"past_{kind}{layer}": (1, 12, 127, 64) for layer in range(12) for kind in ("key", "value")}
 
-# Name: what makes it, and its inputs.
+# {name: (constructor, inputs)}
 NETWORKS = {
     "mlp": (mlp, {"image": (1, 784)}),
     "dqn": (dqn, image(4, 84)),
@@ -321,12 +321,12 @@ NETWORKS = {
     "gpt2_step": (Gpt2Step, {"token": Ids(50257, 1)} | PAST),
 }
 INTEGERS = {name: ids for _, inputs in NETWORKS.values() for name, ids in inputs.items() if isinstance(ids, Ids)}
-# A run takes a tenth of a second or more.
+# Networks whose run takes a tenth of a second or more.
 SLOW = {"vgg16", "inception_v3", "bert_base", "vit_b16"}
 
 
 def relay_inputs(name):
-    """What to write after `relay bench --input`: for inputs whose values random numbers of any size do not fit."""
+    """Values of `relay bench --input`, for inputs that do not accept arbitrary random numbers."""
     return ["attention_mask=ones", "token_type_ids=zeros"] if NETWORKS.get(name, [0, 0])[1] is TOKENS else []
 
 
@@ -343,7 +343,7 @@ def draw_inputs(inputs, random, batch=1):
 
 @torch.no_grad()
 def draw_weights(network, random):
-    """He's rule; without an activation behind it (attention, the last layer of a block) half the variance."""
+    """Draws weights by He's rule, with half the variance where no activation follows (attention, ends of blocks)."""
     for module in network.modules():
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             fan_in = module.weight[0].numel()
@@ -369,7 +369,7 @@ def make(name, seed=0):
     draw_weights(network, random)
     norms = [m for m in network.modules() if isinstance(m, nn.BatchNorm2d)]
     for norm in norms:
-        norm.momentum = 1  # takes the statistics of the one batch as they are
+        norm.momentum = 1  # uses the statistics of the one batch unchanged
     if norms:
         network.train()(*draw_inputs(inputs, random, batch=4))
     return network.eval(), draw_inputs(inputs, random)
@@ -380,7 +380,7 @@ def write(name, folder):
     names = list(NETWORKS[name][1])
     onnx, program = folder / f"{name}.onnx", folder / f"{name}.pt2"
     with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # of the exporter that needs no package besides torch
+        warnings.simplefilter("ignore")  # the exporter that needs only torch is deprecated
         torch.onnx.export(network, tuple(inputs), onnx, input_names=names, opset_version=OPSET, dynamo=False)
         torch.export.save(torch.export.export(network, tuple(inputs)), program)
     return onnx, program
@@ -391,8 +391,8 @@ def fingerprint():
 
 
 def export(wanted=None, folder=FOLDER):
-    """Makes sure that the networks of these names (all by default) are in the folder; returns the paths of the ONNX
-    files.
+    """Writes the named networks (all by default) into the folder, unless they are there, and returns the paths of the
+    ONNX files.
     """
     wanted = list(NETWORKS if wanted is None else wanted)
     folder.mkdir(parents=True, exist_ok=True)
@@ -408,9 +408,9 @@ def export(wanted=None, folder=FOLDER):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Writes the networks that are measured into models/.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which (all by default)")
-    parser.add_argument("--list", action="store_true", help="list them and stop")
+    parser = argparse.ArgumentParser(description="Writes the networks to measure into models/.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="networks (default: all)")
+    parser.add_argument("--list", action="store_true", help="list the networks and exit")
     arguments = parser.parse_args()
     logging.getLogger("torch").setLevel(logging.ERROR)
     if unknown := sorted(set(arguments.names) - set(NETWORKS)):

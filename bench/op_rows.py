@@ -1,29 +1,30 @@
-"""The rows of bench/op_times.py: which class an operator is of, the tables, and what is said of all rows.
+"""The rows of bench/op_times.py: the class of an operator, tables, and verdicts over all rows.
 
-A row is what was measured of an operator at one size with so many threads:
+A row contains the measurements of an operator at one size and one number of threads:
     op, shapes, fits ("L2" or "L3"), threads, bytes
     us           Relay's time, in microseconds
-    compute_us   of its operations at the measured speed of multiply-adds
-    memory_us    of its arrays at the measured speed of reading
+    compute_us   the time of its operations at the measured speed of multiply-adds
+    memory_us    the time of its arrays at the measured speed of reading
     fusion       the operator's fusion class
-    is_view      whether Relay's result lies in an input: nothing is moved
-    torch_us     PyTorch's time out of place, where the operator is one call of it; out_us: with out= given
+    is_view      true if Relay's result is a view of an input, so no data is moved
+    torch_us     PyTorch's time out of place, if the operator is a single call of PyTorch
+    out_us       the same with out= given
 """
 
 import statistics
 
-# What a bandwidth-bound operator should reach (PyTorch's time over Relay's, and shares of the measured bandwidth).
+# Goals for bandwidth-bound operators: PyTorch's time over Relay's, and shares of the measured bandwidth.
 MEAN, LEAST, SHARE, BEHIND = 1.5, 0.7, 0.85, 0.97
 MOVES = ("elementwise", "broadcast", "injective", "reduce")
 
 
 def is_bandwidth_bound(row):
-    """It computes each element from a few others, in less time than its arrays take to be read and written."""
+    """True if each element is computed from a few others, in less time than reading and writing the arrays takes."""
     return row["fusion"] in MOVES and row["compute_us"] < row["memory_us"] and not row["is_view"]
 
 
 def share(row):
-    """Of the ceiling: what the operations or the arrays take, whichever is longer, over what Relay takes."""
+    """The share of the ceiling that is reached: the longer of the times of operations and arrays, over Relay's time."""
     return max(row["compute_us"], row["memory_us"]) / row["us"]
 
 
@@ -53,7 +54,7 @@ def _mean(rows, which="torch_us"):
 
 
 def summary(rows):
-    """PyTorch's time over Relay's by class, place and threads: geometric means."""
+    """Geometric means of PyTorch's time over Relay's, by class, cache level and threads."""
     classes = {
         "bandwidth-bound": [r for r in rows if is_bandwidth_bound(r)],
         "others": [r for r in rows if not is_bandwidth_bound(r) and not r["is_view"]],
@@ -71,13 +72,13 @@ def summary(rows):
 
 
 def _missed(rows, value, least):
-    """Those below, the worst first."""
+    """The operators whose value is below `least`, as text, the worst first."""
     below = sorted((r for r in rows if value(r) < least), key=value)
     return ", ".join(f"`{r['op']}` {value(r):.2f}" for r in below)
 
 
 def verdicts(rows):
-    """For each thing that was asked of the bandwidth-bound operators whether it was reached, and where not."""
+    """A line for each goal of the bandwidth-bound operators: reached, or the operators that miss it."""
     lines = []
     for threads in sorted({r["threads"] for r in rows}):
         mine = [r for r in rows if r["threads"] == threads and is_bandwidth_bound(r)]
@@ -88,13 +89,13 @@ def verdicts(rows):
             mean = statistics.geometric_mean([over(r) for r in beside])
             asked.append((f"in L2 a geometric mean of at least {MEAN} (it is {mean:.2f})", mean >= MEAN, ""))
             low = _missed(beside, over, LEAST)
-            asked.append((f"in L2 none below {LEAST}", not low, low))
+            asked.append((f"in L2 no operator below {LEAST}", not low, low))
         if far:
             low = _missed(far, share, SHARE)
             asked.append((f"beyond L2 at least {SHARE} of the measured bandwidth", not low, low))
         if given := [r for r in far if "out_us" in r]:
             low = _missed(given, lambda r: over(r, "out_us"), BEHIND)
-            asked.append(("beyond L2 not behind PyTorch with out= given", not low, low))
+            asked.append(("beyond L2 not slower than PyTorch with out= given", not low, low))
         for what, reached, low in asked:
             said = "reached" if reached else f"missed: {low}" if low else "missed"
             lines.append(f"- {threads} thread{'s' * (threads > 1)}, {what}: {said}")
@@ -102,9 +103,9 @@ def verdicts(rows):
 
 
 def gradient_table(rows):
-    """Of gradients of convolutions, whose operations are known: what part of the ceiling is reached."""
+    """A table of gradients of convolutions, with the share of the multiply-add ceiling that is reached."""
     lines = [
-        "| gradient | threads | Relay, us | PyTorch / Relay | of the multiply-add ceiling |",
+        "| gradient | threads | Relay, us | PyTorch / Relay | share of the multiply-add ceiling |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for r in rows:

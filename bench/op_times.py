@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Single operators beside eager PyTorch, and beside what the machine can do.
+"""Compares single operators with eager PyTorch, and with the limits of the machine.
 
-    make bench-ops                                            all; writes docs/benchmarks/operators-CPU.md
-    .venv/bin/python bench/op_times.py --only 'nn.conv.*'     operators whose whole names match, printed only
-    .venv/bin/python bench/op_times.py --gradients            gradients of convolutions, printed only
+    make bench-ops                                            all; writes docs/benchmarks/operators-CPU.md (summaries)
+                                                              and build/benchmarks/operators-CPU.md (every row)
+    .venv/bin/python bench/op_times.py --only 'nn.conv.*'     operators whose whole names match; writes no page
+    .venv/bin/python bench/op_times.py --gradients            gradients of convolutions; writes no page
 
-relay_op_cases scales an example of each operator until its arrays take a quarter of the L2 cache, and four times as
-much as it: once they stay in the cache, once they do not. Of an operator whose inputs have no sizes the example itself
-is timed. Relay compiles the call alone. PyTorch computes the operator's oracle out of place, where that is one call of
-torch that does not give a view of its inputs, with as many threads, on the same inputs; the median of the runs counts.
-Beyond L2 it does so with out= given as well, where the call takes that; Relay makes a new array each time.
-The ceiling is the time that the
-operations need at the measured speed of multiply-adds, or the arrays at that of reading, whichever is longer.
-bench/op_rows.py says what becomes of the rows.
+relay_op_cases scales an example of each operator to two sizes: its arrays take a quarter of the L2 cache, so that they
+stay there, or four times the L2 cache, so that they do not. If an operator's inputs cannot be scaled, the example
+itself is timed. Relay compiles the call alone. PyTorch computes the operator's oracle out of place with the same number
+of threads on the same inputs, if the oracle is a single call of torch that does not return a view of its inputs. The
+median of the runs counts. Beyond L2, PyTorch is also timed with out= given, if the call accepts it; Relay makes a new
+array each time. The ceiling is the longer of two times: the operations at the measured speed of multiply-adds, and the
+arrays at the measured speed of reading. bench/op_rows.py makes tables from the rows.
 """
 
 import argparse
@@ -32,16 +32,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / name) for name in ("bench", "test", "test/python/support")]
 RESULTS = ROOT / "docs/benchmarks/operators.json"
 CASES = ROOT / "build/release/bin/relay_op_cases"
-SECONDS = 0.1  # for each engine and size
+SECONDS = 0.1  # per engine and size
 
 
 def measured_operators():
-    """Names of the operators that make bench-ops has timed."""
+    """Names of the operators that `make bench-ops` has timed."""
     return set(json.loads(RESULTS.read_text())["operators"]) if RESULTS.exists() else set()
 
 
 def machine():
-    """What `relay doctor` measures of this machine, and the size of its L2 cache."""
+    """The figures that `relay doctor` measures on this machine, and the size of its L2 cache."""
     said = subprocess.run([ROOT / ".venv/bin/relay", "doctor"], capture_output=True, text=True, check=True).stdout
 
     def figure(pattern):
@@ -56,7 +56,7 @@ def machine():
 
 
 def is_torch(code, known):
-    """Whether an oracle is calls of PyTorch on inputs and attributes; others would compare Relay with Python."""
+    """True if an oracle only calls PyTorch on inputs and attributes; any other would compare Relay with Python."""
     tree = ast.parse(" ".join(code.split()), mode="eval")
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     loops = (ast.ListComp, ast.GeneratorExp, ast.Lambda)
@@ -64,7 +64,7 @@ def is_torch(code, known):
 
 
 def is_view(result, inputs):
-    """Whether PyTorch gives memory of an input, and so moved nothing."""
+    """True if PyTorch's result shares memory with an input, so that no data was moved."""
     import torch
 
     def storages(value):
@@ -79,7 +79,7 @@ _FUNCTIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", a
 
 
 def with_out(code):
-    """The oracle with out= given, as a call of a function of torch; None where it is something else."""
+    """The oracle as a call of a function of torch with out= given; None if it is anything else."""
     call = ast.parse(" ".join(code.split()), mode="eval").body
     if isinstance(call, ast.BinOp | ast.UnaryOp) and type(call.op) in _FUNCTIONS:
         given = [call.left, call.right] if isinstance(call, ast.BinOp) else [call.operand]
@@ -97,7 +97,7 @@ def with_out(code):
 
 
 def time_torch(case, inputs, with_result):
-    """Figures of PyTorch: torch_us and, if `with_result` and the call takes it, out_us; or why there are none."""
+    """PyTorch's times: torch_us and, if `with_result` is set and the call accepts out=, out_us; or a reason for none."""
     import oracle
     import torch
 
@@ -108,18 +108,18 @@ def time_torch(case, inputs, with_result):
             if is_view(result, inputs):
                 return {"torch": "a view"}
             row = {"torch_us": median_us(code)}
-        except Exception as error:  # an oracle for float64 or for NumPy's types
+        except Exception as error:  # an oracle that only works for float64 or NumPy's types
             return {"torch": f"{type(error).__name__}"}
         if with_result and (given := with_out(case["oracle"])):
             attrs = {**case["attrs"], "out": result.clone() if isinstance(result, torch.Tensor) else result}
             code = oracle.compiled(given, inputs, attrs, case["output_shape"])
-            with contextlib.suppress(AttributeError, TypeError, RuntimeError):  # there is none that takes it
+            with contextlib.suppress(AttributeError, TypeError, RuntimeError):  # no overload accepts out=
                 row["out_us"] = median_us(code)
         return row
 
 
 def median_us(run):
-    """The median time of a call; short ones are timed many at once."""
+    """The median time of a call; short calls are timed in batches."""
     times, many, end = [], 1, time.perf_counter() + SECONDS
     run()
     while len(times) < 3 or time.perf_counter() < end:
@@ -139,7 +139,7 @@ def _several(entry):
 
 
 def stored_as(array, dtype):
-    """An array of a type that files of arrays do not have, such as int4."""
+    """The array in `dtype`, if that is a type that array files cannot hold, such as int4."""
     import ml_dtypes
     import numpy as np
 
@@ -149,7 +149,7 @@ def stored_as(array, dtype):
 
 
 def time_case(job):
-    """One size of an operator: a dictionary of figures, or a reason."""
+    """A row for one size of an operator, or the reason for its absence."""
     import numpy as np
     import torch
     from safetensors.numpy import load_file
@@ -191,7 +191,7 @@ def time_case(job):
 
 
 def measure(only, threads, figures):
-    """Rows of the operators for each number of threads, and why others were not timed."""
+    """(rows, failed): the operators with each number of threads, and the reasons why others were not timed."""
     from suite import Workers, progress
 
     import relay
@@ -208,7 +208,7 @@ def measure(only, threads, figures):
             workers = Workers(lambda key, jobs=jobs: _row(jobs[key]), lambda why: {"failed": why}, 1, 60, 16384)
             keys = [k for k, job in jobs.items() if job[1]["scaled"] or (title == "L2" and job[1]["op"] not in scaled)]
             done = dict(progress(workers.run(keys), len(keys)))
-            if title == "L2":  # what other inputs than the example's do not fit: the example
+            if title == "L2":  # operators that only accept the example's inputs: time the example
                 again = [(plain[jobs[k][1]["op"]], k[1]) for k, row in done.items()
                          if "failed" in row and jobs[k][1]["scaled"]]  # fmt: skip
                 done |= dict(progress(workers.run(again), len(again)))
@@ -223,20 +223,24 @@ def measure(only, threads, figures):
 def _row(job):
     try:
         return time_case(job)
-    except Exception as error:  # whatever it is, it is this operator's
+    except Exception as error:  # any error counts for this operator alone
         return {"failed": f"{type(error).__name__}: {error}"[:200]}
 
 
 def numbers(text):
-    """ "1,2" as a list."""
+    """[1, 2] for "1,2"."""
     return [int(part) for part in text.split(",")]
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Times single operators beside PyTorch.")
-    parser.add_argument("--only", default="", metavar="REGEX", help="operators whose whole names match; no page then")
-    parser.add_argument("--gradients", action="store_true", help="gradients of convolutions only; no page then")
-    parser.add_argument("--threads", type=numbers, default=[1, 2], metavar="N,N", help="of both (default 1,2)")
+    parser = argparse.ArgumentParser(description="Compares single operators with PyTorch.")
+    parser.add_argument(
+        "--only", default="", metavar="REGEX", help="only operators whose whole names match; writes no page"
+    )
+    parser.add_argument("--gradients", action="store_true", help="only gradients of convolutions; writes no page")
+    parser.add_argument(
+        "--threads", type=numbers, default=[1, 2], metavar="N,N", help="thread counts, for both engines (default 1,2)"
+    )
     arguments = parser.parse_args()
     import conv_gradients
     import op_rows
@@ -259,7 +263,7 @@ def main():
     print(*failed, sep="\n")
     if arguments.only:
         return 1 if failed else 0
-    # Last: a process that has used threads cannot be forked any more for single operators.
+    # Last, because the workers of single operators are forked, which a process that has used threads must not do.
     gradients = op_rows.gradient_table(conv_gradients.measure(arguments.threads, figures["gflops"], median_us))
     print(gradients)
     RESULTS.write_text(json.dumps({"operators": sorted({r["op"] for r in rows})}, indent=0) + "\n")
@@ -267,19 +271,19 @@ def main():
     page.write_text(f"""<!-- Written by bench/op_times.py. Do not edit. -->
 # Operators: {run.cpu_name()}
 
-Each operator alone, beside PyTorch {torch.__version__.split("+")[0]} out of place with as many threads,
-where the operator is one call of PyTorch; measured {time.strftime("%Y-%m-%d")}. Bandwidth-bound operators
-compute each element from a few others, in less time than their arrays take. Geometric means, PyTorch's time
-over Relay's, and the ceiling's:
+Each operator alone, compared with PyTorch {torch.__version__.split("+")[0]} out of place with the same number of threads,
+if the operator is a single call of PyTorch; measured {time.strftime("%Y-%m-%d")}. Bandwidth-bound operators compute
+each element from a few others, in less time than reading and writing the arrays takes. The table shows geometric means
+of PyTorch's time over Relay's, and of the ceiling over Relay's time:
 
 {op_rows.summary(rows)}
 
-The ceiling is the time of the operations at {figures["gflops"]:.0f} GFLOP/s, or of the arrays at
-{figures["l2_gbps"]:.0f} GB/s (L2) and {figures["l3_gbps"]:.0f} GB/s (L3) of a core, as `relay doctor` measures them:
-what is written counts as if it were read. Calls take one or two microseconds to begin, in both. With `out=` PyTorch
-writes into an array that is there; Relay makes one.
+The ceiling is the longer of two times: the operations at {figures["gflops"]:.0f} GFLOP/s per core, and the arrays at
+{figures["l2_gbps"]:.0f} GB/s (L2) or {figures["l3_gbps"]:.0f} GB/s (L3) per core, as `relay doctor` measures them. A
+byte that is written counts like a byte that is read. In both engines, a call has an overhead of one or two
+microseconds. With `out=`, PyTorch writes into an existing array; Relay makes a new one.
 {run.busy(load)}
-What was asked of the bandwidth-bound operators:
+Goals of the bandwidth-bound operators:
 
 {op_rows.verdicts(rows)}
 
@@ -287,15 +291,13 @@ What was asked of the bandwidth-bound operators:
 
 {gradients}
 
-## All
-
-{op_rows.table(rows)}
-
-{chr(10).join(f"- not timed: {why}" for why in failed)}
-
-To repeat: `make bench-ops`.
+To repeat: `make bench-ops`. It also writes the times of every operator, to a file of the same name in build/benchmarks/.
 """)
-    print(f"bench: wrote {page.relative_to(ROOT)}")
+    complete = ROOT / "build" / "benchmarks" / page.name
+    complete.parent.mkdir(parents=True, exist_ok=True)
+    untimed = "\n".join(f"- not timed: {why}" for why in failed)
+    complete.write_text(f"# All operators: {run.cpu_name()}\n\n{op_rows.table(rows)}\n\n{untimed}\n")
+    print(f"bench: wrote {page.relative_to(ROOT)} and {complete.relative_to(ROOT)}")
     return 0
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Two builds of relay in turn on the same models: what a change costs or gains.
+"""Compares two builds of relay on the same models, to see the gain or cost of a change.
 
-    bench/paired.py OLD build/release/bin/relay                       the usual models, one thread and two
-    bench/paired.py OLD NEW resnet18 models/mine.onnx --threads 1     these
-    bench/paired.py OLD NEW --zoo 12 --seed 7                         networks of the zoo, drawn by a seed
+    bench/paired.py OLD build/release/bin/relay                       the default models, one and two threads
+    bench/paired.py OLD NEW resnet18 models/mine.onnx --threads 1     these models
+    bench/paired.py OLD NEW --zoo 12 --seed 7                         networks drawn from the zoo
 
-Each build compiles a model once, to an artifact; then they run it in turn, each in a process of its own. The ratio is
-the median over all rounds of the old build's median time over the new one's; the interval is the second lowest and the
-second highest round. A model is behind where the whole interval is below 0.97.
+Each build compiles a model once, to an artifact. Then the builds take turns running it, each in a separate process. The
+ratio is the old build's median time over the new build's, as the median over all rounds. The interval spans the second
+lowest to the second highest round. A model is marked "slower" if the whole interval is below 0.97.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def run(command):
 
 
 def rounds_of(model, programs, threads, rounds, seconds, folder):
-    """The times of a run in microseconds, a list for each program."""
+    """The median time of a run in microseconds for each round, a list for each program."""
     artifacts = []
     for k, program in enumerate(programs):
         artifacts.append(folder / f"{k}.rart")
@@ -54,8 +54,8 @@ def main():
     parser.add_argument("models", nargs="*", help="names in models/, or paths")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--time", type=float, default=0.4, help="seconds of each burst")
-    parser.add_argument("--zoo", type=int, default=0, metavar="N", help="N networks of models/zoo instead")
+    parser.add_argument("--time", type=float, default=0.4, help="seconds per burst (default 0.4)")
+    parser.add_argument("--zoo", type=int, default=0, metavar="N", help="N networks drawn from models/zoo instead")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     programs = [arguments.old.resolve(), arguments.new.resolve()]
@@ -73,10 +73,10 @@ def main():
             each = sorted(a / b for a, b in zip(old, new, strict=True))
             ratio, low, high = statistics.median(each), each[min(1, len(each) - 1)], each[max(-2, -len(each))]
             ratios.append(ratio)
-            behind = "  behind" if high < 0.97 else ""
+            slower = "  slower" if high < 0.97 else ""
             print(
                 f"{model.stem:<28} {threads:>7}  {statistics.median(old) / 1000:<8.3f}  "
-                f"{statistics.median(new) / 1000:<8.3f}  {ratio:.3f} ({low:.3f} to {high:.3f}){behind}",
+                f"{statistics.median(new) / 1000:<8.3f}  {ratio:.3f} ({low:.3f} to {high:.3f}){slower}",
                 flush=True,
             )
         print(f"{'geometric mean':<28} {threads:>7}  {'':<18}  {statistics.geometric_mean(ratios):.3f}", flush=True)

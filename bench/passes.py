@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What each stage of the passes does to networks: kernels, bytes that they read and write, time of a run.
+"""Measures the effect of each stage of the passes on networks: kernels, bytes read and written, time of a run.
 
     make bench-passes                          six networks; writes docs/benchmarks/passes-CPU.md
-    bench/passes.py dqn branches               these; writes nothing
+    bench/passes.py DQN branches               these networks; writes no page
 
-Stages: each operator alone; fused; constants folded; rewritten (what -O2 does); and that with convolutions
-channels-last or with parallel convolutions and products combined, which -O2 leaves out. Times are medians, of one
-thread, the stages of a network in turn, so that a machine that slows down slows all of them.
+The stages are: each operator alone; fused; constants folded; rewritten (-O2); -O2 with channels-last convolutions; -O2
+with parallel convolutions and products combined. The last two are not part of -O2. Times are medians with one thread. The
+stages of a network take turns, so that a machine that slows down affects all of them.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from relay.testing.init import create_workload  # noqa: E402
 import relay  # noqa: E402
 from relay import transform  # noqa: E402
 
-SECONDS = 1.5  # of runs, for each stage
+SECONDS = 1.5  # of runs, per stage
 nn = relay.nn
 
 
@@ -77,7 +77,7 @@ def mobilenet_v2():
 
 
 def branches():
-    """Blocks of four 1 x 1 convolutions of the same data, some with a 3 x 3 one behind, side by side."""
+    """Blocks of four parallel 1 x 1 convolutions of the same data, two of them followed by a 3 x 3 convolution."""
     x = conv_norm(relay.var("data", shape=(1, 3, 112, 112)), "stem", 64, 3, 2)
     for block in range(6):
         parts = [conv_norm(x, f"b{block}_{index}", 32) for index in range(4)]
@@ -87,7 +87,7 @@ def branches():
 
 
 def narrow_branches():
-    """Blocks of eight 1 x 1 convolutions of the same data to 8 channels each, joined in pairs."""
+    """Blocks of eight 1 x 1 convolutions of the same data to 8 channels each, combined in pairs."""
     x = conv_norm(relay.var("data", shape=(1, 3, 112, 112)), "stem", 64, 3, 2)
     for block in range(6):
         parts = [conv_norm(x, f"b{block}_{index}", 8) for index in range(8)]
@@ -104,7 +104,7 @@ NETWORKS = {
     "branches": lambda: create_workload(branches()),
     "narrow branches": lambda: create_workload(narrow_branches()),
 }
-# Name, level, settings, and passes in front of those of the level; weights that they change are computed at once.
+# Name, level, settings, and passes that run before those of the level. Weights that they change are folded at once.
 STAGES = [
     ("none", 0, {}, []),
     ("fusion", 0, {"fuse_ops.max_group": 256}, []),
@@ -131,8 +131,8 @@ def bytes_of(t) -> int:
 
 
 def moved(module: relay.IRModule) -> int:
-    """Bytes that the kernels of a run read and write: arguments and results of fused groups. What depends on constants
-    only is computed when the program is built."""
+    """Bytes that the kernels of a run read and write: arguments and results of fused groups. Expressions that depend
+    only on constants are computed when the program is built, and do not count."""
     total, constant = 0, {}
 
     def note(e):
@@ -152,7 +152,7 @@ def moved(module: relay.IRModule) -> int:
 
 
 def outer(function):
-    """The expressions of a function in the order of evaluation, those inside of fused groups left out."""
+    """The expressions of a function in the order of evaluation, without the contents of fused groups."""
     done, order, work = set(), [], [(function.body, False)]
     while work:
         e, leaving = work.pop()
@@ -169,7 +169,7 @@ def outer(function):
 def compiled(module, stage):
     _, level, config, passes = stage
     if passes:
-        fold = transform.FoldConstant()  # also the weights that a scale has been put into: only constants are joined
+        fold = transform.FoldConstant()  # weights are scaled first, because only constants are combined
         front = [transform.SimplifyInference(), fold, transform.BackwardFoldScaleAxis(), fold]
         with transform.PassContext(opt_level=4, config={"fold_constant.max_elements": 1 << 26}):  # weights too
             module = transform.Sequential([*front, *passes, fold])(module)
@@ -207,16 +207,16 @@ HEAD = "| network | stage | kernels a run | MB read and written | ms |\n| --- | 
 
 def page(rows) -> str:
     load = os.getloadavg()[0]
-    busy = f"\nThe machine was busy with other work (load {load:.0f}): the times are too long.\n" if load > 2 else ""
+    busy = f"\nThe machine was busy with other work (load {load:.0f}), so the times are too long.\n" if load > 2 else ""
     return f"""<!-- Written by bench/passes.py. Do not edit. -->
-# What passes do: {run.cpu_name()}
+# The effect of passes: {run.cpu_name()}
 
 Measured {datetime.date.today()} with one thread on {run.cpu_name()}. To repeat: `make bench-passes`.
 {busy}
-Each stage has the passes of those above it in its network, but for the last two, which add to `-O2` each alone. The
-bytes are those of arguments and results of the fused groups; weights are among them, what is computed when the program is
-built is not. Arrays around convolutions are stored channels-last in memory at every stage, whatever the program says
-([architecture](../architecture.md)).
+Each stage adds its passes to those of the stage above it; each of the last two stages adds to `-O2` alone. The bytes are
+those of the arguments and results of fused groups. They include weights, but not arrays that are computed when the
+program is built. At every stage, arrays around convolutions are stored channels-last in memory, whatever layout the program
+uses ([architecture](../architecture.md)).
 
 {HEAD}
 {chr(10).join(rows)}
@@ -224,7 +224,7 @@ built is not. Arrays around convolutions are stored channels-last in memory at e
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measures what passes do to networks.")
+    parser = argparse.ArgumentParser(description="Measures the effect of passes on networks.")
     parser.add_argument("networks", nargs="*", help=f"default {' '.join(NETWORKS)}")
     arguments = parser.parse_args()
     print(HEAD, flush=True)

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Models that are programs (examples/*.relay), compiled by Relay, beside the same models in PyTorch, on one thread.
+"""Compares models that are programs (examples/*.relay) with the same models in PyTorch, on one thread.
 
     make bench-programs                                        all of them; writes docs/benchmarks/programs-CPU.md
-    .venv/bin/python bench/programs.py --only tree_lstm        one of them, printed only
+    .venv/bin/python bench/programs.py --only tree_lstm        only this one; writes no page
 
-PyTorch runs in eager mode under no_grad: the control flow is Python's, as people write such models. Both work on the
-same inputs and weights, which each has in its own form beforehand, give the same results, and take turns in one
-process; the median of the rounds counts. Weights are constants of the program (relay.bind), so they are packed when it
-is compiled.
+PyTorch runs in eager mode under no_grad, with the control flow in Python, as people write such models. Both get the same
+inputs and weights in their own form and take turns in one process, and their results are compared. The median of the
+rounds counts. Weights are constants of the program (relay.bind), so they are packed when it is compiled.
 """
 
 import argparse
@@ -33,8 +32,8 @@ EXECUTORS = ["vm", "aot"]
 
 
 class Case:
-    """A model: `module` and `arguments` for Relay, `peer()` in PyTorch, both give `results` (arrays) of `units`
-    units."""
+    """A model: `module` and `arguments` for Relay, `peer()` in PyTorch. `results` converts a result to arrays to
+    compare. A call computes `units` units, such as tokens."""
 
     def __init__(self, name, unit, units, module, arguments, peer, results):
         self.name, self.unit, self.units, self.module, self.arguments = name, unit, units, module, arguments
@@ -46,7 +45,7 @@ def weights(rng, *shapes):
 
 
 def load(name, arrays):
-    """The example with its last parameters, the weights, bound."""
+    """The example with its last parameters bound to the weights."""
     module = relay.load(EXAMPLES / f"{name}.relay")
     main = module["main"]
     bound = dict(zip(main.params[-len(arrays) :], map(relay.const, arrays), strict=True))
@@ -58,7 +57,7 @@ def load(name, arrays):
 
 
 def random_tree(rng, nodes):
-    """A tree of so many nodes, each but the root the child of a random earlier one; a node is its children."""
+    """A tree in which each node but the root is the child of a random earlier node. A node is the list of its children."""
     children = [[] for _ in range(nodes)]
     for i in range(1, nodes):
         children[int(rng.integers(i))].append(children[i])
@@ -66,7 +65,7 @@ def random_tree(rng, nodes):
 
 
 def parse_tree(rng, words):
-    """What a parser makes of a sentence: two children above each other, split anywhere, the words at the leaves."""
+    """A binary tree with the words of a sentence at its leaves, split at random places."""
     if words == 1:
         return []
     left = int(rng.integers(1, words))
@@ -170,7 +169,7 @@ def cells(rng, length=256):
 
 
 def interpreter(rng, n=10):
-    """The factorial of n, as a program of the little language: a function that is applied to itself."""
+    """The factorial of n as a program of the interpreted language: a function that is applied to itself."""
     itself = ("Apply", ("Variable", 1), ("Variable", 1))
     step = ("Multiply", ("Variable", 0), ("Apply", itself, ("Add", ("Variable", 0), ("Number", -1.0))))
     factorial = ("Lambda", ("Lambda", ("IfPositive", ("Variable", 0), step, ("Number", 1.0))))
@@ -187,7 +186,7 @@ def interpreter(rng, n=10):
 
     count = 0
 
-    def run(e, scope):  # scope: (the last value, those before it)
+    def run(e, scope):  # scope: (the last value, the scope before it)
         nonlocal count
         count += 1
         kind = e[0]
@@ -232,9 +231,9 @@ CASES = {
 
 
 def medians(runs, rounds, seconds=0.03):
-    """The median time of each function, in seconds, over rounds in which they take turns."""
+    """The median time of each function in seconds. The functions take turns."""
     gc.collect()
-    gc.freeze()  # what the frameworks made when they were imported is not looked at again and again
+    gc.freeze()  # the collector skips objects that the frameworks made when they were imported
     counts = []
     for function in runs:
         function()
@@ -252,7 +251,7 @@ def medians(runs, rounds, seconds=0.03):
 
 
 def measure(case, rounds):
-    """(microseconds a unit of PyTorch, of each executor)."""
+    """(microseconds per unit of PyTorch, microseconds per unit of each executor)."""
     expected = case.results(case.peer())
     runs = [case.peer]
     for executor in EXECUTORS:
@@ -266,7 +265,7 @@ def measure(case, rounds):
 
 
 def dense_network(rng, rounds):
-    """Three dense layers, without control flow: (microseconds by the graph executor, by the VM)."""
+    """Three dense layers without control flow: (microseconds of the graph executor, microseconds of the VM)."""
     x = relay.var("x", shape=(1, 1024))
     body = x
     for w in weights(rng, (512, 1024), (256, 512), (128, 256)):
@@ -278,7 +277,7 @@ def dense_network(rng, rounds):
 
 
 def specialised_interpreter(rounds):
-    """The interpreter with a program bound, before and after partial evaluation: microseconds a call."""
+    """Microseconds per call of the interpreter with a program bound, before and after partial evaluation."""
     text = (EXAMPLES / "interpreter.relay").read_text()
     program = """Let(Lambda(Multiply(Variable(0), Add(Variable(0), Number(1f)))),
                      Add(Apply(Variable(0), Number(%x)), Apply(Variable(0), Number(3f))))"""
@@ -292,8 +291,8 @@ def specialised_interpreter(rounds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measures models that are programs beside PyTorch.")
-    parser.add_argument("--only", nargs="+", choices=CASES, help="which; then no page is written")
+    parser = argparse.ArgumentParser(description="Compares models that are programs with PyTorch.")
+    parser.add_argument("--only", nargs="+", choices=CASES, help="only these; writes no page")
     parser.add_argument("--rounds", type=int, default=15, metavar="N", help="(default 15)")
     arguments = parser.parse_args()
     load_before = run.machine_load()
@@ -318,7 +317,7 @@ def main():
     print(static)
     before_vm, after_vm, before_aot, after_aot = specialised_interpreter(arguments.rounds)
     special = (
-        "The interpreter with a program bound, before and after partial evaluation leaves the program's arithmetic: "
+        "The interpreter with a program bound, before and after partial evaluation reduces it to the program's arithmetic: "
         f"VM {before_vm:.1f} us and {after_vm:.1f}, AOT {before_aot:.1f} and {after_aot:.1f}."
     )
     print(special)
@@ -336,8 +335,8 @@ Measured {time.strftime("%Y-%m-%d")} on one thread. PyTorch in eager mode, `no_g
 
 {special}
 
-To repeat: `make bench-programs`. The engines take turns on the same inputs and weights, and their results are compared. The time of a call contains
-making Python objects of its result.
+To repeat: `make bench-programs`. The engines take turns on the same inputs and weights, and their results are compared. The time of a call
+includes the conversion of its result to Python objects.
 """)
     print(f"bench: wrote {page.relative_to(ROOT)}")
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Which kernels of networks drawn at random stand far below their ceiling, the dearest first.
+"""Lists kernels of random networks that are far below their ceiling, the most expensive first.
 
     make bench-random-kernels                                    seeds 1 to 40
     .venv/bin/python bench/random_kernels.py --seeds 41-60 --below 0.7
-    .venv/bin/python bench/random_kernels.py --least 25 --part 0         the small ones too
-    .venv/bin/python bench/random_kernels.py --zoo 12 --seed 7           networks of the zoo instead, drawn by a seed
+    .venv/bin/python bench/random_kernels.py --least 25 --part 0         small kernels too
+    .venv/bin/python bench/random_kernels.py --zoo 12 --seed 7           networks drawn from the zoo instead
 
-Each network (`relay bench --random-net SEED`, its batch symbolic in the model; or one of test/zoo) is profiled at
-one thread, in two rounds over all, and of each kernel the faster time counts. Large ones take 100 us or more, and a
-twentieth of their network's run. Exit status 1 if one is below 60 % of its ceiling. Beside them: how well the
-machine's description orders all kernels. The networks are kept in build/benchmarks/random/.
+Each network (`relay bench --random-net SEED`, with a symbolic batch; or one of test/zoo) is profiled twice with one
+thread, and the faster time of each kernel counts. A kernel is large if it takes at least 100 us and a twentieth of its
+network's run. The exit status is 1 if a large kernel is below 60 % of its ceiling. The last line tells how well the
+cost model orders all kernels. The networks are kept in build/benchmarks/random/.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from relay.tools import random_net  # noqa: E402
 
 
 def network(seed):
-    """The model's file and that of its input."""
+    """The paths of the model and of its input."""
     folder = FOLDER / str(seed)
     data = folder / "x.npy"
     if not data.exists() or data.stat().st_mtime < DRAW.stat().st_mtime:
@@ -46,7 +46,7 @@ def network(seed):
 
 
 def random_networks(first, last):
-    """By name, what `relay profile` is given: the model and its input."""
+    """{name: arguments of `relay profile`}: the model and its input."""
     found = {}
     for seed in range(first, last + 1):
         model, data = network(seed)
@@ -55,7 +55,7 @@ def random_networks(first, last):
 
 
 def zoo_networks(count, seed):
-    """The same of networks of the zoo; their inputs are random."""
+    """{name: arguments of `relay profile`} for networks drawn from the zoo; their inputs are random."""
     import zoo
 
     return {name: (path,) for name, path in zoo.drawn(count, seed)}
@@ -70,7 +70,7 @@ def profile(relay, model, options):
 
 
 def measure(networks, relay=RELAY, target="native"):
-    """Every kernel by network and name, as `relay profile --json` has it, the faster of two rounds."""
+    """{(network, name): kernel}, each as in `relay profile --json`, from the faster of two rounds."""
     fastest = {}
     for _ in range(2):
         for name, model in networks.items():
@@ -82,22 +82,22 @@ def measure(networks, relay=RELAY, target="native"):
 
 
 def far_below(kernels, least=LEAST_US, part=LEAST_PART, below=BELOW):
-    """Of the large kernels (long enough to reach their ceiling, and a part of their network's time that shows) those
-    below a share of it, as (network, kernel), the dearest first; and the number of large ones."""
+    """The large kernels below a share of their ceiling as [(network, kernel)], the most expensive first; and the number
+    of large kernels. A kernel is large if it takes long enough to reach its ceiling and a notable part of the run."""
     large = [(net, k) for (net, _), k in kernels.items() if k["us"] >= least and k["of_run"] >= part]
     found = [(net, k) for net, k in large if k["share"] < below]
     return sorted(found, key=lambda f: f[1]["us"] * (f[1]["share"] - 1)), len(large)
 
 
 def rank_correlation(kernels):
-    """Spearman's, of what the machine's description says of each kernel and what it took; 1: the same order."""
+    """Spearman's rank correlation of the estimated and the measured times of kernels; 1 if the order is the same."""
     import numpy as np
 
     def ranks(values):
         values, order = np.asarray(values), np.argsort(values)
         out = np.empty(len(values))
         out[order] = np.arange(len(values))
-        for value in np.unique(values):  # equal ones share their mean rank
+        for value in np.unique(values):  # equal values share their mean rank
             out[values == value] = out[values == value].mean()
         return out
 
@@ -107,22 +107,34 @@ def rank_correlation(kernels):
 
 def main():
     parser = argparse.ArgumentParser(description="Lists kernels of random networks that are far below their ceiling.")
-    parser.add_argument("--seeds", default="1-40", metavar="A-B", help="random networks (1-40)")
-    parser.add_argument("--zoo", type=int, metavar="N", help="so many networks of the zoo instead")
-    parser.add_argument("--seed", type=int, default=1, help="which networks of the zoo (1)")
+    parser.add_argument("--seeds", default="1-40", metavar="A-B", help="seeds of the random networks (default 1-40)")
+    parser.add_argument("--zoo", type=int, metavar="N", help="N networks drawn from the zoo instead")
+    parser.add_argument("--seed", type=int, default=1, help="the seed that draws networks of the zoo (default 1)")
     parser.add_argument(
         "--least",
         type=float,
         default=LEAST_US,
         metavar="US",
-        help=f"a large kernel takes at least so long ({LEAST_US:g})",
+        help=f"microseconds that a large kernel takes at least (default {LEAST_US:g})",
     )
     parser.add_argument(
-        "--part", type=float, default=LEAST_PART, metavar="PART", help=f"... and this part of its run ({LEAST_PART:g})"
+        "--part",
+        type=float,
+        default=LEAST_PART,
+        metavar="PART",
+        help=f"the least share of its run (default {LEAST_PART:g})",
     )
-    parser.add_argument("--below", type=float, default=BELOW, metavar="SHARE", help=f"of the ceiling ({BELOW:g})")
+    parser.add_argument(
+        "--below",
+        type=float,
+        default=BELOW,
+        metavar="SHARE",
+        help=f"list kernels below this share of the ceiling (default {BELOW:g})",
+    )
     parser.add_argument("--target", default="native")
-    parser.add_argument("--relay", default=RELAY, metavar="PATH", help="another binary than this build's")
+    parser.add_argument(
+        "--relay", default=RELAY, metavar="PATH", help="the relay program to run (default: this build's)"
+    )
     arguments = parser.parse_args()
     if arguments.zoo:
         networks = zoo_networks(arguments.zoo, arguments.seed)

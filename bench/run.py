@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Models compiled by Relay beside other engines, on this machine.
+"""Compares models compiled by Relay with other engines on this machine.
 
-    make bench           bench/networks.py and dev/fetch_models.py, all peers; writes docs/benchmarks/CPU.md with a plot
+    make bench           all models and all peers; writes docs/benchmarks/CPU.md with a plot
     make bench-quick     six models, two peers, about three minutes; writes the same into build/benchmarks/
-    make bench-kernels   single operators beside what one core can do at most, and beside oneDNN and OpenBLAS
+    make bench-kernels   single operators, compared with the limits of one core, oneDNN and OpenBLAS
 
     .venv/bin/python bench/run.py --models resnet18 fr_age --threads 1 --time 5
-    .venv/bin/python bench/run.py --random 20     networks drawn at random, beside ONNX Runtime and OpenVINO
-    .venv/bin/python bench/run.py --zoo 12 --seed 7       networks of the zoo, drawn by a seed
-    .venv/bin/python bench/run.py --go-on         goes on with `make bench` where it broke off
+    .venv/bin/python bench/run.py --random 20     random networks, compared with ONNX Runtime and OpenVINO
+    .venv/bin/python bench/run.py --zoo 12 --seed 7       networks drawn from the zoo
+    .venv/bin/python bench/run.py --go-on         resumes an interrupted `make bench`
 
-Each measurement is `relay bench MODEL --vs PEERS`: the engines take turns in short bursts on the same input, in a
-process each, the others stopped, so that whatever else the machine does meets all of them.
+Each measurement is `relay bench MODEL --vs PEERS`: the engines take turns in short bursts on the same input, each in its
+own process while the others are stopped, so that other work on the machine affects all of them equally.
 """
 
 import argparse
@@ -42,18 +42,18 @@ KERNELS = ROOT / "build" / "release" / "bin" / "relay_operators"
 REQUIREMENTS = ROOT / "bench" / "requirements.txt"
 QUICK = ["mlp", "dqn", "mobilenet_v2", "resnet18", "minilm_l6", "fr_eye"]
 PEERS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "torch": "PyTorch", "torch-compile": "torch.compile"}
-ONNX_PEERS = ["onnxruntime", "openvino"]  # those that read ONNX files; the others want a program of PyTorch
+ONNX_PEERS = ["onnxruntime", "openvino"]  # these read ONNX files; the others need a PyTorch program
 
 
 @functools.cache
 def target_name():
-    """What the compiler takes the processor for."""
+    """The compiler's name for the processor."""
     said = subprocess.run([RELAY, "doctor", "--quick"], capture_output=True, text=True, check=True).stdout
     return re.search(r"native = (\S+)", said).group(1)
 
 
 def cpu_name():
-    """ "AMD EPYC (zen4)": what the processor says, and what the compiler takes it for."""
+    """The name that the processor reports with the compiler's name for it, as in "AMD EPYC (zen4)"."""
     match = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return f"{match.group(1).strip() if match else os.uname().machine} ({target_name()})"
 
@@ -81,7 +81,7 @@ class BenchError(Exception):
 
 
 def measure(name, what, peers, threads, seconds):
-    """What `relay bench WHAT` says: an entry for each thread count."""
+    """The output of `relay bench WHAT`: an entry for each thread count."""
     command = [RELAY, "bench", *what, "--vs", ",".join(peers), "--json"]
     command += ["--threads", ",".join(map(str, threads)), "--time", str(seconds)]
     for given in networks.relay_inputs(name):
@@ -93,7 +93,7 @@ def measure(name, what, peers, threads, seconds):
 
 
 def load_ms(path):
-    """The time of relay.compile() of a model that the cache has, in a process that has compiled before."""
+    """Milliseconds that relay.compile() takes if the model is in the cache, in a process that has compiled before."""
     code = (
         "import sys, time, relay\n"
         "relay.compile(sys.argv[1], cache=True)\n"
@@ -110,13 +110,15 @@ def load_ms(path):
 
 
 class Kept:
-    """What was measured, part by part, in a file: a run that broke off can go on, if the same is asked of it."""
+    """A file with the parts measured so far. An interrupted run can resume if its arguments are the same."""
 
     def __init__(self, file, asked, go_on):
         self.file = file
         self.parts = json.loads(file.read_text()) if go_on and file.exists() else {"asked": asked}
         if self.parts["asked"] != asked:
-            sys.exit(f"bench: the last run was `{self.parts['asked']}`, not `{asked}`: go on with that, or begin anew")
+            sys.exit(
+                f"bench: the last run was `{self.parts['asked']}`, not `{asked}`: resume that one, or leave --go-on out"
+            )
 
     def part(self, name, measure):
         if name not in self.parts:
@@ -129,7 +131,7 @@ class Kept:
 
 
 def measure_all(names, peers, threads, seconds, kept):
-    """A row for each model and thread count, kept as they come; and the models that failed."""
+    """(rows, failed): a row for each model and thread count, saved as soon as it is measured; the models that failed."""
     rows, failed = kept.parts.get("models", []), []
     names = [name for name in names if not any(row["model"] == name for row in rows)]
     begin = time.monotonic()
@@ -137,7 +139,7 @@ def measure_all(names, peers, threads, seconds, kept):
         own = name in networks.NETWORKS
         (path,) = networks.export([name]) if own else fetch_models.fetch([name])
         wanted = peers if own else [p for p in peers if p in ONNX_PEERS]
-        # A run of a large network takes long, and there should be a dozen rounds.
+        # Runs of large networks are slow, and a dozen rounds are needed.
         time_each = seconds * (2 if own and name in networks.SLOW else 1)
         try:
             found = measure(name, [path], wanted, threads, time_each)
@@ -151,13 +153,13 @@ def measure_all(names, peers, threads, seconds, kept):
         left = (time.monotonic() - begin) / (done + 1) * (len(names) - done - 1)
         said = ", ".join(f"{best(r)['ratio']:.2f} with {r['threads']}" for r in found)
         quiet = "" if all(r["quiet"] for r in found) else "; the machine was busy"
-        print(f"bench: {name}: to the best peer {said} thread(s){quiet}; {left:.0f} s left", flush=True)
+        print(f"bench: {name}: best peer / relay {said} thread(s){quiet}; {left:.0f} s left", flush=True)
     return rows, failed
 
 
 @functools.cache
 def profile(name):
-    """What `relay profile` says of a model at one thread."""
+    """The output of `relay profile` for a model with one thread."""
     (path,) = networks.export([name]) if name in networks.NETWORKS else fetch_models.fetch([name])
     command = [RELAY, "profile", path, "--threads", "1", "--json"]
     for given in networks.relay_inputs(name):
@@ -169,7 +171,7 @@ def profile(name):
 
 
 def measure_kernels():
-    """All operators with what this machine has; where that is AVX-512, those that compute most with AVX2 too."""
+    """Measures all operators; on machines with AVX-512, convolutions and contractions also with AVX2 only."""
     failed = subprocess.run([KERNELS]).returncode
     if re.search(r"^flags\b.*\bavx512f\b", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE):
         print(flush=True)
@@ -179,7 +181,7 @@ def measure_kernels():
 
 
 def measure_random(count, peers):
-    """Rows of networks drawn with the seeds 1 to count, at one thread; and those that failed."""
+    """(rows, failed) of the random networks of seeds 1 to count, with one thread."""
     rows, failed = [], []
     for seed in range(1, count + 1):
         name = f"random {seed}"
@@ -189,12 +191,12 @@ def measure_random(count, peers):
             print(f"bench: {error}", file=sys.stderr, flush=True)
             failed.append(name)
             continue
-        print(f"bench: {name}: to the best peer {best(rows[-1])['ratio']:.2f}", flush=True)
+        print(f"bench: {name}: best peer / relay {best(rows[-1])['ratio']:.2f}", flush=True)
     return rows, failed
 
 
 def measure_zoo(count, seed, peers, threads):
-    """Rows of networks of the zoo; and those that failed."""
+    """(rows, failed) of networks drawn from the zoo."""
     rows, failed = [], []
     for name, path in zoo.drawn(count, seed):
         try:
@@ -204,22 +206,25 @@ def measure_zoo(count, seed, peers, threads):
             failed.append(name)
             continue
         said = ", ".join(f"{best(row)['ratio']:.2f} with {row['threads']}" for row in rows[-len(threads) :])
-        print(f"bench: {name}: to the best peer {said} thread(s)", flush=True)
+        print(f"bench: {name}: best peer / relay {said} thread(s)", flush=True)
     return rows, failed
 
 
 def measure_beside(names):
-    """What a second thread gives with a neighbour on one core."""
+    """Rows with the speed-up of a second thread, with and without a neighbour on one core."""
     rows = []
     for name in names:
         (path,) = networks.export([name]) if name in networks.NETWORKS else fetch_models.fetch([name])
         rows.append(neighbour.measure(name, path, 6))
-        print(f"bench: {name}: two threads give {rows[-1]['neighbour']:.2f} with a neighbour on one core", flush=True)
+        print(
+            f"bench: {name}: speed-up of two threads {rows[-1]['neighbour']:.2f} with a neighbour on one core",
+            flush=True,
+        )
     return rows
 
 
 def best(row):
-    """The fastest of the peers."""
+    """The fastest peer."""
     return min(row["peers"], key=lambda p: p["ratio"])
 
 
@@ -237,13 +242,13 @@ def engines_of(rows):
 
 
 def cells(row, engines, text):
-    """A cell for relay and each engine; "-" for one that was not measured."""
+    """A cell for relay and for each engine; "-" if the engine was not measured."""
     found = {p["engine"]: p for p in row["peers"]}
     return [text(row["relay"])] + [text(found[e]) if e in found else "-" for e in engines]
 
 
 def rounds(row):
-    """How many were counted, of how many; "busy" if the machine was never quiet."""
+    """The number of rounds that count, of all rounds; "busy" if the machine was never quiet."""
     every = row["rounds"] + row["rounds_left_out"]
     return f"{row['rounds']} of {every}" if row["quiet"] else f"{every}, busy"
 
@@ -271,7 +276,7 @@ def times_table(rows):
 
 
 def costs_table(rows):
-    """Error, time to the first result, memory; of the largest thread count."""
+    """Error, time to the first result and memory, with the largest thread count."""
     engines = engines_of(rows)
     head = ["model", "relay", *(PEERS[e] for e in engines), "relay from its cache"]
     lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
@@ -287,7 +292,7 @@ def costs_table(rows):
 
 
 def machine_load():
-    """How many cores are busy with other work, over a second."""
+    """The number of cores that are busy with other work, measured for a second."""
 
     def busy_ticks():
         user, nice, system, _, _, interrupt, soft = map(int, pathlib.Path("/proc/stat").read_text().split()[1:8])
@@ -299,22 +304,21 @@ def machine_load():
 
 
 def busy(load):
-    """What is to be said of a machine that did other work when the measurement began; "" of a free one."""
+    """A warning if the machine was busy when the measurement began, else ""."""
     if load < 0.2:
         return ""
     return (
-        f"The machine was busy with other work ({load:.1f} cores at the start). All engines met it in turn, but with "
-        "more than one thread the ratios mostly tell how each bears a busy machine.\n"
+        f"The machine was busy with other work ({load:.1f} cores at the start). This affects all engines, but with more "
+        "than one thread the ratios mostly show how well each engine copes with a busy machine.\n"
     )
 
 
 def large_kernels(count):
-    """Whether so many networks drawn at random have large kernels far below their ceiling, and which."""
+    """The large kernels of `count` random networks that are far below their ceiling, as text."""
     found, large = random_kernels.far_below(random_kernels.measure(random_kernels.random_networks(1, count)))
     lines = [
-        f"Of their {large} large kernels ({random_kernels.LEAST_US} us or more, and {random_kernels.LEAST_PART:.0%} of their run; "
-        f"`bench/random_kernels.py`) {len(found) or 'none'} stayed below {random_kernels.BELOW:.0%} of the ceiling, in the better of "
-        "two profiles."
+        f"These networks have {large} large kernels, which take at least {random_kernels.LEAST_US} us and {random_kernels.LEAST_PART:.0%} of "
+        f"the run (`bench/random_kernels.py`). Below {random_kernels.BELOW:.0%} of the ceiling in both of two profiles: {len(found)}."
     ]
     for seed, k in found:
         lines.append(f"- network {seed}: `{k['name']}`, {k['us']:.0f} us, {k['share']:.0%} ({k['rule']})")
@@ -325,10 +329,10 @@ def random_section(drawn, kernels):
     if not drawn:
         return ""
     return f"""
-## Networks drawn at random
+## Random networks
 
-`relay bench --random-net SEED`: odd numbers of channels, sizes, strides, groups, a symbolic batch. Best peer's time over ours,
-geometric mean of {len(drawn)}: {mean(drawn, 1):.2f} with one thread.
+`relay bench --random-net SEED` draws channels, sizes, strides and groups, with a symbolic batch. The geometric mean of the best
+peer's time over ours is {mean(drawn, 1):.2f} for {len(drawn)} networks with one thread.
 
 {times_table(drawn)}
 
@@ -343,42 +347,45 @@ def page(rows, random_text, zoo_text, beside, threads, plot_name, how, load):
 # Benchmarks: {cpu_name()}
 
 Measured {time.strftime("%Y-%m-%d")} on {len(os.sched_getaffinity(0))} cores of {cpu_name()}.
-Best peer's time over ours, geometric mean over all models: {summary}. Above 1, Relay is faster.
+The geometric mean of the best peer's time over ours, for all models: {summary}. Above 1, Relay is faster.
 {busy(load)}
 ![Ratios]({plot_name})
 
-To repeat: `{how}`. Peers: {", ".join(versions)}. Everybody computes in float32, OpenVINO by INFERENCE_PRECISION_HINT;
-torch.compile with freezing; the PyTorch peers run what torch.export gives. Models: `bench/networks.py` (random weights, batch
-1) and `dev/fetch_models.py` (trained, ONNX only).
+To repeat: `{how}`. Peers: {", ".join(versions)}. All engines compute in float32 (OpenVINO by INFERENCE_PRECISION_HINT).
+torch.compile uses freezing. The PyTorch peers run the program of torch.export. The models are those of `bench/networks.py`
+(random weights, batch 1) and of `dev/fetch_models.py` (trained, ONNX only).
 
 ## Time of a run
 
-Median and, in brackets, 99th percentile, in ms. The engines take turns in bursts of at most 0.2 s (or one run) on the same
-input, in a process each, the others stopped. The ratio is the median over all rounds of the ratio of the two bursts' medians;
-its interval is that of a median, by order statistics, which assumes nothing about the distribution. The machine's own speed is
-asked between all bursts: rounds in which its multiply-adds are more than 15 % slower than at best (others run on it too) count for
-nobody; where there are hardly any other rounds all count, and are marked busy. The machine's 99th percentile over its median is
-that of a plain loop as long as a run of ours, measured in turn with the engines, which reads as many bytes as the weights have (or
-what can be read in half of the time) and does multiply-adds for the rest: no engine can be steadier.
+Medians in ms, with the 99th percentile in brackets. The engines take turns in bursts of at most 0.2 s (or one run) on the same
+input, each in its own process while the others are stopped. The ratio is the median over all rounds of the ratio of the two bursts'
+medians. Its interval is computed from order statistics, which assumes nothing about the distribution.
+
+The speed of the machine is measured between bursts. Rounds in which its multiply-adds are more than 15 % slower than at best,
+because other programs run, are left out. If hardly any other rounds remain, all of them count, and the row is marked busy.
+"Machine's" is the 99th percentile over the median of a plain loop that lasts as long as a run of ours. The loop reads as many bytes
+as the weights have (or as many as half of the time allows) and does multiply-adds for the rest. No engine can be steadier.
 
 {times_table(rows)}
 
 {goals_section(rows, best, profile, target_name())}
 ## Error, time to the first result, memory
 
-The root mean square error over all elements of the worst output, relative to its largest value, against the model in double
-precision ("-": not measured, because it does not come from PyTorch and is too large for the reference evaluator). Reading,
-compiling and the first run, the model's file in the page cache and memory touched before (a virtual machine is slow to hand
-it out again), without importing the engine's libraries; in the last column, finding and loading what was compiled
-before. The most resident memory of the engine's process until
-then, libraries and compiler included. At the largest number of threads, {max(threads)}.
+All figures are for {max(threads)} thread{"s" * (max(threads) > 1)}.
+
+- The error is the root mean square error over all elements of the worst output, relative to its largest value, compared with
+  the model in double precision. "-" marks models that do not come from PyTorch and are too large for the reference evaluator.
+- The time includes reading, compiling and the first run, but not importing the engine's libraries. The model's file is in the
+  page cache, and memory was touched before, because a virtual machine is slow to hand it out again.
+- The memory is the peak resident memory of the engine's process until then, libraries and compiler included.
+- The last column is the time to find and load a compiled model in the cache.
 
 {costs_table(rows)}
 {random_text}{zoo_text}{neighbour.section(beside)}"""
 
 
 def plot(rows, threads, path):
-    """Bars of the ratio to the best peer with its interval, a mark for every peer, as PATH.svg and PATH.png."""
+    """Bars of the ratio to the best peer with its interval, a mark for every peer: PATH.svg, and a PNG in build/benchmarks/."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -413,26 +420,32 @@ def plot(rows, threads, path):
     axes.set_xlim(0, limit)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_yticks(range(len(names)), names, fontsize=8)
-    axes.set_xlabel("time of a peer / time of relay; bar: the best peer; '>': beyond the right end", fontsize=8)
+    axes.set_xlabel("time of a peer / time of relay; bar: the best peer; '>': beyond the right edge", fontsize=8)
     axes.set_title(cpu_name(), fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=6, fontsize=8, frameon=False)
-    for ending, metadata in (("svg", {"Date": None}), ("png", None)):
-        figure.savefig(path.with_suffix(f".{ending}"), dpi=150, metadata=metadata)
+    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(ROOT / "build" / "benchmarks" / f"{path.stem}.png", dpi=150)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measures models beside other engines.")
+    parser = argparse.ArgumentParser(description="Compares models with other engines.")
     parser.add_argument("--quick", action="store_true", help="six models, two peers, into build/benchmarks/")
     parser.add_argument("--kernels", action="store_true", help="single operators instead of models")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="which models")
-    parser.add_argument("--random", type=int, metavar="N", help="networks drawn at random besides (20; 0 with others)")
-    parser.add_argument("--zoo", type=int, metavar="N", help="networks of the zoo besides (12; 0 with others)")
-    parser.add_argument("--seed", type=int, help="which networks of the zoo (default: this day, as 20261231)")
+    parser.add_argument(
+        "--random", type=int, metavar="N", help="add N random networks (default 20; 0 if models are named)"
+    )
+    parser.add_argument(
+        "--zoo", type=int, metavar="N", help="add N networks drawn from the zoo (default 12; 0 if models are named)"
+    )
+    parser.add_argument(
+        "--seed", type=int, help="the seed that draws networks of the zoo (default: today's date, such as 20261231)"
+    )
     parser.add_argument("--vs", metavar="PEERS", help=f"default {','.join(PEERS)}")
     parser.add_argument("--threads", default="1,2", help="thread counts (default 1,2)")
     parser.add_argument("--time", type=float, metavar="S", help="seconds for each model and thread count")
-    parser.add_argument("--go-on", action="store_true", help="where the last run with these arguments broke off")
+    parser.add_argument("--go-on", action="store_true", help="resume the last run, if it had the same arguments")
     arguments = parser.parse_args()
     if arguments.kernels:
         return measure_kernels()
@@ -442,7 +455,7 @@ def main():
     if threads != asked:
         print(f"bench: there are {cores} cores: measuring {threads} threads", flush=True)
 
-    # Only a measurement of everything goes to the documentation.
+    # Only a complete measurement is written to the documentation.
     everything = [*networks.NETWORKS, *fetch_models.names(measured=True)]
     asked_for_others = arguments.random is not None or arguments.zoo is not None
     whole = not (arguments.quick or arguments.models or arguments.vs or asked_for_others)
@@ -476,7 +489,7 @@ def main():
     failed += failed_too
     if drawn:
         print(times_table(drawn))
-        print(f"bench: geometric mean of {len(drawn)} networks drawn at random: {mean(drawn, 1):.2f}")
+        print(f"bench: geometric mean of {len(drawn)} random networks: {mean(drawn, 1):.2f}")
     of_zoo, failed_too = kept.part("zoo", lambda: measure_zoo(zoo_count, seed, peers, threads))
     failed += failed_too
     zoo_text = zoo.section(
@@ -491,9 +504,9 @@ def main():
     random_text = random_section(drawn, kept.part("kernels", lambda: large_kernels(len(drawn))))
     path.write_text(page(rows, random_text, zoo_text, beside, threads, path.with_suffix(".svg").name, how, load))
     print(times_table(rows))
-    print(f"bench: written to {path.relative_to(ROOT)}, with a plot (.svg, .png)")
+    print(f"bench: written to {path.relative_to(ROOT)}, with a plot")
     if failed:
-        print(f"bench: could not be measured, and is missing there: {', '.join(failed)}", file=sys.stderr)
+        print(f"bench: not measured, and missing from the page: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What compiled models take on disk and in memory, beside ONNX Runtime.
+"""Measures compiled models on disk and in memory, compared with ONNX Runtime.
 
     make bench-sizes                                     six models; writes docs/benchmarks/sizes-CPU.md
-    bench/sizes.py resnet18 --binaries OLD build/release/bin/relay     these, for each program in turn; writes nothing
+    bench/sizes.py resnet18 --binaries OLD build/release/bin/relay     this model with each program; writes no page
 
-Each number of memory is of a process of its own: the most that was resident in it (getrusage), libraries included.
-Times are medians of five processes. This file imports nothing large: a child's peak is never below its parent's memory.
+Each memory figure is the peak resident memory of a separate process (getrusage), libraries included. Times are medians
+of five processes. This file imports nothing large, because a child's peak is never below its parent's memory.
 """
 
 import argparse
@@ -36,7 +36,7 @@ if sys.argv[3] == "run":
 
 
 def peak_mib(command):
-    """The most resident memory of a process, in MiB, and what it printed."""
+    """The peak resident memory of a process, in MiB, and its output."""
     with tempfile.TemporaryFile("w+") as out:
         child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(child.pid, 0)
@@ -49,7 +49,7 @@ def peak_mib(command):
 
 
 def inputs_of(binary, model):
-    """Whole numbers are ones: they may be indices."""
+    """Arguments that set integer inputs to ones, because they may be indices."""
     done = subprocess.run([binary, "inspect", model], capture_output=True, text=True, check=True)
     names = re.findall(r"^input (\S+): Tensor\[.*int64\]", done.stdout, re.MULTILINE)
     return [part for name in names for part in ("--input", f"{name}=ones")]
@@ -82,9 +82,7 @@ def onnx_runtime(model):
     return {"session": peak("open"), "session_run": peak("run")}
 
 
-HEAD = (
-    "| model | model, MB | artifact, MB | made when loaded, MB | compile, peak MiB | ONNX Runtime's session | ratio |"
-)
+HEAD = "| model | model, MB | artifact, MB | computed on loading, MB | compile, peak MiB | ONNX Runtime's session | ratio |"
 HEAD += " run, peak MiB | ONNX Runtime's | load, ms | run, ms |"
 
 
@@ -100,7 +98,7 @@ def line(name, row):
 def page(lines, cpu):
     load = os.getloadavg()[0]
     busy = (
-        f"\nThe machine was busy with other work (load {load:.0f}): the times are too long.\n"
+        f"\nThe machine was busy with other work (load {load:.0f}), so the times are too long.\n"
         if load > THREADS + 1
         else ""
     )
@@ -109,10 +107,11 @@ def page(lines, cpu):
 
 Measured {datetime.date.today()} with {THREADS} threads on {cpu}. To repeat: `make bench-sizes`.
 {busy}
-An artifact holds each weight once. Winograd's form of a weight and the sums of its quarters for Strassen's product are made when
-the artifact is loaded (`relay inspect ARTIFACT --constants` lists them); that is in the time of loading, with the checksums of
-all parts. A peak is the most memory that was resident in a process, its libraries included: `relay compile` to a file, beside
-ONNX Runtime's creation of a session (in Python); `relay run` of the artifact, beside creating a session and running it.
+An artifact contains each weight once. Winograd's form of a weight and the sums of quarters for Strassen's product are computed
+when the artifact is loaded (`relay inspect ARTIFACT --constants` lists them). The time of loading includes this work and the
+checksums of all parts. A peak is the largest resident memory of a process, libraries included. `relay compile` to a file is
+compared with the creation of a session of ONNX Runtime in Python, and `relay run` of the artifact with creating a session and
+running it.
 
 {HEAD}
 | --- |{" ---: |" * 10}
@@ -121,9 +120,9 @@ ONNX Runtime's creation of a session (in Python); `relay run` of the artifact, b
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measures sizes and memory of compiled models.")
+    parser = argparse.ArgumentParser(description="Measures compiled models on disk and in memory.")
     parser.add_argument("models", nargs="*", help=f"default {' '.join(MODELS)}")
-    parser.add_argument("--binaries", nargs="+", metavar="RELAY", help="programs to compare")
+    parser.add_argument("--binaries", nargs="+", metavar="RELAY", help="relay programs to compare")
     arguments = parser.parse_args()
     names = arguments.models or MODELS
     subprocess.run([sys.executable, ROOT / "bench" / "networks.py", *names], check=True)

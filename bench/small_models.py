@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Models that take microseconds, compiled by Relay, beside ONNX Runtime and OpenVINO at one and two threads.
+"""Compares models that take microseconds with ONNX Runtime and OpenVINO, with one and two threads.
 
     make bench-small                                          all of them; writes docs/benchmarks/small-CPU.md
-    .venv/bin/python bench/small_models.py --only lstm --time 0.3     one of them, printed only
+    .venv/bin/python bench/small_models.py --only lstm --time 0.3     only this one; writes no page
 
-One frame of speech with its state, models of scikit-learn as skl2onnx exports them, recurrent layers. Each measurement
-is `relay bench`, as in bench/run.py. OpenVINO is left out where it cannot convert the model.
+The models are a frame of speech with its state, models of scikit-learn as skl2onnx exports them, and recurrent layers.
+Each measurement is `relay bench`, as in bench/run.py. OpenVINO is left out if it cannot convert the model.
 """
 
 import argparse
@@ -41,14 +41,14 @@ class Case:
 
 
 def silero(rng):
-    """A frame of 512 samples at 16 kHz behind the 64 before it, and the state that the frames before left."""
+    """A frame of 512 samples at 16 kHz with the 64 samples before it, and a random state."""
     (path,) = fetch_models.fetch(["silero_vad"])
     frame, state = rng.standard_normal((1, 576)) / 10, rng.standard_normal((2, 1, 128)) / 10
     return Case(path, {"input": frame.astype(np.float32), "state": state.astype(np.float32), "sr": np.array(16000)})
 
 
 def learnt(name, make, rows=1):
-    """A classifier of 20 features, trained on 1000 rows, and so many rows to decide about."""
+    """A classifier of 20 features, trained on 1000 rows, that predicts `rows` rows."""
 
     def case(rng):
         sys.path.append(str(PACKAGES))
@@ -59,7 +59,7 @@ def learnt(name, make, rows=1):
         model = make().fit(x, y)
         path = FOLDER / f"{name}.onnx"
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the exporter reads attributes that scikit-learn will drop
+            warnings.simplefilter("ignore")  # the exporter reads attributes that scikit-learn has deprecated
             path.write_bytes(to_onnx(model, x[:1], options={"zipmap": False}).SerializeToString())
         return Case(path, {"X": x[:rows]})
 
@@ -87,7 +87,7 @@ def support_vectors():
 
 
 def recurrent(kind, gates, symbolic, steps=64, width=128, hidden=256):
-    """A layer of one direction, batch 1."""
+    """A recurrent layer with one direction, batch 1."""
 
     def case(rng):
         shapes = {"w": (1, gates * hidden, width), "r": (1, gates * hidden, hidden), "b": (1, 2 * gates * hidden)}
@@ -117,14 +117,14 @@ def recurrent(kind, gates, symbolic, steps=64, width=128, hidden=256):
 
 CASES = {
     "silero": ("Silero voice activity, a frame of 512 samples", silero),
-    "boosting": ("gradient boosting, 50 trees a class of depth 3, one row", learnt("boosting", boosting)),
+    "boosting": ("gradient boosting, 50 trees of depth 3 per class, one row", learnt("boosting", boosting)),
     "forest": ("random forest, 100 trees of depth 8, one row", learnt("forest", forest)),
     "forest_rows": ("random forest, 100 trees of depth 8, 256 rows", learnt("forest_rows", forest, rows=256)),
     "svm": ("scaler and SVM (rbf), one row", learnt("svm", support_vectors)),
     "lstm": ("LSTM, 128-256, 64 steps", recurrent("LSTM", 4, symbolic=False)),
-    "lstm_symbolic": ("LSTM, 128-256, 64 steps, length symbolic", recurrent("LSTM", 4, symbolic=True)),
+    "lstm_symbolic": ("LSTM, 128-256, 64 steps, symbolic length", recurrent("LSTM", 4, symbolic=True)),
     "gru": ("GRU, 128-256, 64 steps", recurrent("GRU", 3, symbolic=False)),
-    "gru_symbolic": ("GRU, 128-256, 64 steps, length symbolic", recurrent("GRU", 3, symbolic=True)),
+    "gru_symbolic": ("GRU, 128-256, 64 steps, symbolic length", recurrent("GRU", 3, symbolic=True)),
 }
 
 
@@ -159,8 +159,8 @@ def page(lines, versions, load):
 # Small models: {run.cpu_name()}
 
 Medians in microseconds, measured {time.strftime("%Y-%m-%d")}. The engines take turns in short bursts on the same
-input, in a process each, as in `make bench`; "best / Relay" is the best peer's time over ours, the median over the
-rounds. "-": OpenVINO cannot convert the model. Peers: {", ".join(versions)}.
+input, each in its own process, as in `make bench`. "best / Relay" is the best peer's time over ours, as the median over
+the rounds. "-" means that OpenVINO cannot convert the model. Peers: {", ".join(versions)}.
 {run.busy(load)}
 {chr(10).join(lines)}
 
@@ -169,9 +169,11 @@ To repeat: `make bench-small`.
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measures small models beside ONNX Runtime and OpenVINO.")
-    parser.add_argument("--only", nargs="+", choices=CASES, help="which; then no page is written")
-    parser.add_argument("--time", type=float, default=5, metavar="S", help="seconds for each, at each thread count")
+    parser = argparse.ArgumentParser(description="Compares small models with ONNX Runtime and OpenVINO.")
+    parser.add_argument("--only", nargs="+", choices=CASES, help="only these; writes no page")
+    parser.add_argument(
+        "--time", type=float, default=5, metavar="S", help="seconds per model and thread count (default 5)"
+    )
     arguments = parser.parse_args()
     load = run.machine_load()
     run.install_peers()

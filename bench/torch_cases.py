@@ -1,4 +1,4 @@
-"""What bench/torch_compile.py measures: networks of the zoo by SOURCE.NAME, some of its own, and steps of training."""
+"""The cases of bench/torch_compile.py: zoo networks by SOURCE.NAME, networks defined here, and training steps."""
 
 import pathlib
 import sys
@@ -45,7 +45,7 @@ TRAINING = {
 
 
 def made(name):
-    """(a model for inference, the inputs of a call) of a name in INFERENCE, or of SOURCE.NAME in the zoo's list."""
+    """(model for inference, inputs of a call) for a name in INFERENCE or a SOURCE.NAME in the zoo's list."""
     torch.manual_seed(0)
     if name in INFERENCE:
         model, inputs = INFERENCE[name]()
@@ -57,7 +57,7 @@ def made(name):
 
 
 class Pieces(nn.Module):
-    """Two products of small matrices: one graph, or two with a break between them."""
+    """Two products of small matrices, in one graph or in two with a graph break between them."""
 
     def __init__(self, breaks):
         super().__init__()

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""torch.compile with the backend relay beside eager PyTorch and the default backend, Inductor: calls and first calls.
+"""Compares torch.compile's backend relay with eager PyTorch and the default backend, Inductor: calls and first calls.
 
     make bench-torch                                              all; writes docs/benchmarks/torch-compile-CPU.md
-    .venv/bin/python bench/torch_compile.py --only mlp            rows whose name has the text, printed only
+    .venv/bin/python bench/torch_compile.py --only mlp            rows whose name contains the text; writes no page
     .venv/bin/python bench/torch_compile.py --networks timm.resnet50 transformers.roberta
-                                                                  others of test/zoo/networks.txt, printed only
+                                                                  others of test/zoo/networks.txt; writes no page
 
-The engines take turns in one process on the same inputs and weights, and their results are compared; the median of the
-rounds counts. A step of training is forward and backward without the update. In inference both backends may take
-parameters for constants (freezing). Inductor's caches are off.
+The engines take turns in one process on the same inputs and weights, and their results are compared. The median of the
+rounds counts. A training step is a forward and a backward pass without the update. In inference, both backends may
+treat parameters as constants (freezing). Inductor's caches are off.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import tempfile
 import time
 import warnings
 
-FOLDER = tempfile.TemporaryDirectory(prefix="relay-bench-")  # of what Inductor compiles
+FOLDER = tempfile.TemporaryDirectory(prefix="relay-bench-")  # Inductor's compiled code
 os.environ |= {"TORCHINDUCTOR_CACHE_DIR": FOLDER.name, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
 
 import relay.torch  # noqa: E402
@@ -37,7 +37,7 @@ warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
 
 PAGE = ROOT / "docs" / "benchmarks" / f"torch-compile-{run.slug(run.cpu_name())}.md"
 THREADS = (1, 2)
-TRACES = "aot_eager"  # a backend of PyTorch that traces as others do, and compiles nothing
+TRACES = "aot_eager"  # a backend of PyTorch that traces like the others and compiles nothing
 
 
 def first_of(result):
@@ -47,7 +47,7 @@ def first_of(result):
 
 
 def call_of(model, called, inputs, learns):
-    """A function of no arguments that gives tensors to compare."""
+    """A function without arguments that returns tensors to compare."""
 
     def infer():
         with torch.no_grad():
@@ -60,7 +60,7 @@ def call_of(model, called, inputs, learns):
 
 
 def engines(model, learns, threads):
-    """By name: a copy of the model, and what is called for it."""
+    """{engine: (a copy of the model, the callable to measure)}."""
     copies = {name: copy.deepcopy(model) for name in ("eager", "tracing", "Inductor", "Relay")}
     return {
         "eager": (copies["eager"], copies["eager"]),
@@ -74,10 +74,10 @@ def engines(model, learns, threads):
 
 
 def first_calls(calls, learns):
-    """By engine, the result of the first call and its seconds."""
+    """({engine: result of the first call}, {engine: its seconds})."""
     results, seconds = {}, {}
     for name, call in calls.items():
-        freezes = name == "Inductor" and not learns  # PyTorch's tracing is another where it is set
+        freezes = name == "Inductor" and not learns  # the setting also changes PyTorch's tracing
         with torch._inductor.config.patch(freezing=freezes):
             begin = time.perf_counter()
             results[name] = call()
@@ -86,7 +86,7 @@ def first_calls(calls, learns):
 
 
 def measure(model, inputs, learns, threads, rounds):
-    """By engine, the milliseconds of a call and the seconds of the first one."""
+    """({engine: milliseconds of a call}, {engine: seconds of the first call})."""
     torch.set_num_threads(threads)
     torch._dynamo.reset()
     calls = {
@@ -109,19 +109,19 @@ def measure(model, inputs, learns, threads, rounds):
 
 
 def warm_up():
-    """What is loaded and made by the first use of a backend is no network's."""
+    """Uses each backend once, so that no network pays for loading and setting it up."""
     model, inputs = torch_cases.Pieces(False), (torch.randn(8, 64),)
     for learns in (False, True):
         measure(model, inputs, learns, 2, 1)
 
 
 def graph_break(rounds):
-    """What a break costs a call, by engine, as a table."""
+    """A table of the cost of a graph break per call, by engine."""
     ms = [
         measure(torch_cases.Pieces(breaks).eval(), (torch.randn(8, 64),), False, 1, rounds)[0]
         for breaks in (False, True)
     ]
-    lines = ["| engine | one graph, us | two graphs, us | the break, us |", "| --- | ---: | ---: | ---: |"]
+    lines = ["| engine | one graph, us | two graphs, us | graph break, us |", "| --- | ---: | ---: | ---: |"]
     for name in ("Relay", "Inductor", "eager"):
         whole, broken = (1e3 * one[name] for one in ms)
         lines.append(f"| {name} | {whole:.1f} | {broken:.1f} | {broken - whole:.1f} |")
@@ -129,7 +129,7 @@ def graph_break(rounds):
 
 
 def rows_of(names, make, learns, rounds):
-    """Of each network with each number of threads, printed as they come."""
+    """Measures each network with each number of threads, and prints each row as soon as it is measured."""
     rows = []
     print("\n".join(HEAD), flush=True)
     for name in names:
@@ -142,11 +142,13 @@ def rows_of(names, make, learns, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description="Measures torch.compile with the backend relay.")
-    parser.add_argument("--only", metavar="TEXT", help="networks whose name has the text; no page without --page")
+    parser.add_argument(
+        "--only", metavar="TEXT", help="only networks whose name contains TEXT; writes no page unless --page is given"
+    )
     parser.add_argument("--networks", nargs="+", default=[], metavar="SOURCE.NAME",
-                        help="these of test/zoo/networks.txt, in inference; no page without --page")  # fmt: skip
-    parser.add_argument("--rounds", type=int, default=9, metavar="N", help="(default 9)")
-    parser.add_argument("--page", type=pathlib.Path, metavar="FILE", help="write the page here, of --only's rows too")
+                        help="inference of these networks of test/zoo/networks.txt; no page unless --page is given")  # fmt: skip
+    parser.add_argument("--rounds", type=int, default=9, metavar="N", help="rounds (default 9)")
+    parser.add_argument("--page", type=pathlib.Path, metavar="FILE", help="write the page to FILE, also with --only")
     arguments = parser.parse_args()
     load_before, begin = run.machine_load(), time.monotonic()
 
@@ -174,22 +176,22 @@ def write_page(page, inference, training, first_lines, breaks, load):
     page.write_text(f"""<!-- Written by bench/torch_compile.py. Do not edit. -->
 # torch.compile: {run.cpu_name()}
 
-The backend relay of torch.compile ([PyTorch](../pytorch.md#torchcompile)) beside eager PyTorch {version} and the default backend,
-Inductor, measured {time.strftime("%Y-%m-%d")}. Tracing is the first call with the backend `{TRACES}`, which compiles nothing: Dynamo and
-AOTAutograd, a part of every first call. Inductor's caches are off.
+torch.compile's backend relay ([PyTorch](../pytorch.md#torchcompile)) compared with eager PyTorch {version} and the default backend,
+Inductor; measured {time.strftime("%Y-%m-%d")}. "Tracing" is the time of the first call with the backend `{TRACES}`, which compiles
+nothing. It is the part of Dynamo and AOTAutograd in every first call. Inductor's caches are off.
 {run.busy(load)}
 ## Inference
 
-Networks of [the zoo](../pytorch-networks.md) at its sizes, batch 2, under `no_grad`; both backends may take parameters for constants
-(`freeze`, `torch._inductor.config.freezing`).
+Networks of [the zoo](../pytorch-networks.md) at its sizes, batch 2, under `no_grad`. Both backends may treat parameters as
+constants (`freeze`, `torch._inductor.config.freezing`).
 
 {nl.join(HEAD + [row.text() for row in infers])}
 
 {nl.join(summary)}
 
-## A step of training
+## Training steps
 
-Forward and backward, without the update.
+A forward and a backward pass, without the update.
 
 {nl.join(HEAD + [row.text() for row in learns])}
 
@@ -201,11 +203,11 @@ Forward and backward, without the update.
 
 ## A graph break
 
-Two layers of 64, 8 rows, one thread: in one graph, and in two.
+Two dense layers of width 64 on 8 rows with one thread, in one graph and in two.
 
 {nl.join(breaks)}
 
-To repeat: `make bench-torch`; `bench/torch_compile.py --networks SOURCE.NAME ..` measures others of `test/zoo/networks.txt`. The
+To repeat: `make bench-torch`. `bench/torch_compile.py --networks SOURCE.NAME ..` measures other networks of `test/zoo/networks.txt`. The
 engines take turns on the same inputs and weights, and their results are compared.
 """)
     print(f"bench: wrote {page}")

@@ -1,19 +1,19 @@
-"""The rows of bench/torch_compile.py, and what is said of all of them."""
+"""The rows of bench/torch_compile.py, and summaries of all rows."""
 
 import statistics
 
-BEHIND = 0.95  # of another engine's time over Relay's
-STEP = 1.2  # what a step of training may take, in those of Inductor
+BEHIND = 0.95  # another engine's time over Relay's
+STEP = 1.2  # goal: the most time of a training step, relative to Inductor's
 
 
 class Row:
-    """What was measured of a network with so many threads."""
+    """The measurements of a network with one number of threads."""
 
     def __init__(self, name, threads, ms, seconds):
         self.name, self.threads, self.ms, self.seconds = name, threads, ms, seconds
 
     def over(self, engine):
-        """That engine's time over Relay's."""
+        """The engine's time over Relay's."""
         return self.ms[engine] / self.ms["Relay"]
 
     def text(self):
@@ -27,7 +27,7 @@ class Row:
 
 HEAD = [
     "| network | threads | Relay, ms | eager, ms | Inductor, ms | eager / Relay | Inductor / Relay "
-    "| tracing, s | first call of Relay, s | of Inductor, s |",
+    "| tracing, s | first call of Relay, s | first call of Inductor, s |",
     "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
 ]
 
@@ -44,29 +44,29 @@ def means(rows):
 
 
 def behind(rows):
-    """The rows that are more than 5 % behind an engine."""
+    """Lines for the rows where Relay is more than 5 % slower than an engine."""
     lines = [
         f"- {row.name}, {row.threads} thread{'s' * (row.threads > 1)}: {one} takes {row.over(one):.2f} of Relay's time"
         for row in rows
         for one in ("eager", "Inductor")
         if row.over(one) < BEHIND
     ]
-    return ["More than 5 % behind:", "", *lines] if lines else ["No row is more than 5 % behind."]
+    return ["Relay is more than 5 % slower:", "", *lines] if lines else ["Relay is never more than 5 % slower."]
 
 
 def steps(rows):
-    """Which steps of training take more than STEP of Inductor's."""
+    """A line that names the training steps that take more than STEP of Inductor's time."""
     late = [f"{row.name}, {row.threads} thread{'s' * (row.threads > 1)} ({1 / row.over('Inductor'):.2f})"
             for row in rows if row.over("Inductor") * STEP < 1]  # fmt: skip
-    said = f"more take {'; '.join(late)}" if late else "none takes more"
-    return [f"A step may take {STEP} of Inductor's time; {said}."]
+    said = f"these take more: {'; '.join(late)}" if late else "all meet this"
+    return [f"The goal is at most {STEP} of Inductor's time; {said}."]
 
 
 def first(rows):
-    """What the first call takes without PyTorch's own tracing, over all rows."""
+    """A line with the time of first calls over all rows, PyTorch's own tracing separate."""
     of = {name: sum(row.seconds[name] - row.seconds["tracing"] for row in rows) for name in ("Relay", "Inductor")}
     traced = sum(row.seconds["tracing"] for row in rows)
     return [
-        f"First calls, all rows: {traced:.0f} s are PyTorch's tracing; beyond it Relay takes {of['Relay']:.0f} s, "
+        f"First calls, all rows: PyTorch's tracing takes {traced:.0f} s; beyond that, Relay takes {of['Relay']:.0f} s, "
         f"Inductor {of['Inductor']:.0f} s."
     ]

@@ -1,5 +1,5 @@
-"""Networks of the zoo (test/zoo/networks.txt) beside other engines, for bench/run.py: drawn by a seed, with random
-weights, so that they are others than those which anything was tuned for."""
+"""Networks for bench/run.py that are drawn from the zoo (test/zoo/networks.txt) by a seed, with random weights, so that
+Relay was not tuned for them."""
 
 import pathlib
 import random
@@ -14,7 +14,7 @@ CACHE = ROOT / "models" / "zoo"
 
 
 def drawn(count, seed):
-    """[(name, path)], exported; those that the exporter fails on are replaced by others."""
+    """[(name, path)] of exported networks; others replace those that the exporter fails on."""
     subprocess.run(["make", "-s", ".venv-zoo/ready"], cwd=ROOT, check=True)
     CACHE.mkdir(parents=True, exist_ok=True)
     found = []
@@ -31,7 +31,7 @@ def drawn(count, seed):
 
 
 def section(rows, seed, means, table):
-    """`means`: the geometric mean by threads; `table`: of the times."""
+    """`means`: {threads: geometric mean}; `table`: the table of times."""
     if not rows:
         return ""
     said = "; ".join(f"{mean:.2f} with {threads} thread{'s' * (threads > 1)}" for threads, mean in means.items())
@@ -39,8 +39,8 @@ def section(rows, seed, means, table):
     return f"""
 ## Networks of the zoo
 
-`bench/run.py --zoo {count} --seed {seed}`: of the {len(networks())} networks of `test/zoo/networks.txt`, by
-the seed, at batch 1; transformers are small (two layers of 64 numbers). Best peer over ours, geometric mean: {said}.
+`bench/run.py --zoo {count} --seed {seed}` draws from the {len(networks())} networks of `test/zoo/networks.txt`, with
+batch 1. Transformers are small (two layers of width 64). The geometric mean of the best peer's time over ours: {said}.
 
 {table}
 """

@@ -1,6 +1,6 @@
 """Writes the generated pages of docs/ (operators.md, passes.md, diagnostics.md, cli.md) and the stub of relay.op.
 
-.venv/bin/python dev/docs.py [--check]       --check: fail if a page would change
+.venv/bin/python dev/docs.py [--check]       --check: write nothing, and fail if a page would change
 
 Everything comes from the compiler itself, through the Python package and the program's --help.
 """
@@ -16,43 +16,44 @@ HEAD = "<!-- Written by dev/docs.py. Do not edit. -->\n"
 
 
 CHECK_JSON = """
-`relay check FILE --json` is what editors ask. It prints one object. The exit status is 0 where `ok` is true, 3 where
-`verdict` is `unsupported`, else 1; a file that cannot be read or an option that does not fit gives 1, a message and no
-object.
+`relay check FILE --json` is meant for editors. It prints one object. The exit status is 0 if `ok` is true, 3 if
+`verdict` is `unsupported`, and otherwise 1. If the file cannot be read or an option is wrong, the status is 1, and a
+message is printed instead of an object.
 
-| field | holds |
+| field | contents |
 | --- | --- |
-| `model` | the file, as it was named |
-| `ok` | nothing stands in the way |
+| `model` | the file name as given |
+| `ok` | true if the model can be compiled |
 | `verdict` | `ok`, `unsupported`, `malformed` or `refused` |
 | `failed_stage` | `import` (reading, types) or `compile`; null |
 | `problems`, `warnings` | lists of diagnostics |
-| `operators` | those of an ONNX model; of others an empty list |
-| `entry_checks` | what a run checks of its inputs' sizes, a line each |
-| `groups`, `kernels` | how many there would be; of an artifact and of a text without `@main` 0 |
+| `operators` | the operators of an ONNX model; empty for other formats |
+| `entry_checks` | the constraints on input sizes that a run checks, one string each |
+| `groups`, `kernels` | the numbers of groups and kernels; 0 for artifacts and for text without `@main` |
 
-`unsupported`: the model is right, and Relay cannot do it. `malformed`: it contradicts its format. `refused`: for
-another reason, such as types that do not agree, or a limit on what an import may do. An operator has
+The verdict is `unsupported` if the model is valid but Relay cannot compile it, `malformed` if the model contradicts its
+format, and `refused` for any other reason, such as types that do not agree, or an exceeded import limit. The fields of
+an operator are:
 
-| field | holds |
+| field | contents |
 | --- | --- |
-| `op`, `opset` | its name, with a domain that is not ONNX's own in front; the version of it that the model asks for |
-| `count`, `first` | how many nodes of it there are, and the first |
-| `supported` | Relay has a converter for it |
-| `reason`, `remedy` | why a node of it cannot be imported, and the way out; "" where all can |
+| `op`, `opset` | its name, with its domain in front unless that is ONNX's own; its version in the model |
+| `count`, `first` | the number of its nodes, and the first one |
+| `supported` | true if Relay has a converter for it |
+| `reason`, `remedy` | the reason why a node of it cannot be imported, and the way out; "" if all can be imported |
 
-A diagnostic has
+The fields of a diagnostic are:
 
-| field | holds |
+| field | contents |
 | --- | --- |
 | `severity` | `error` or `warning` |
 | `kind`, `code` | `type_mismatch`, `R0301`: see [diagnostics](diagnostics.md) |
 | `message` | one line |
-| `file`, `line`, `column`, `end_line`, `end_column` | the place, from 1, the end not in it; null where there is none |
-| `node` | the node of a foreign model; null |
-| `labels` | other places that matter: the same fields, and `text` |
-| `notes`, `help` | more lines; the way out, or "" |
-| `text` | all of that as people read it |
+| `file`, `line`, `column`, `end_line`, `end_column` | the place, from 1, with an exclusive end; null if absent |
+| `node` | the node of the imported model; null if absent |
+| `labels` | related places: the same fields, and `text` |
+| `notes`, `help` | further lines; the way out, or "" |
+| `text` | the whole diagnostic as the terminal shows it |
 """
 
 
@@ -61,7 +62,7 @@ def escape(text):
 
 
 def proofs():
-    """The table of test/ops/proofs.json, which make test-ops writes."""
+    """The table of test/ops/proofs.json, which `make test-ops` writes."""
     sys.path.insert(0, str(ROOT / "test/ops"))
     import run
 
@@ -69,12 +70,12 @@ def proofs():
     letters = {reason: chr(ord("a") + i) for i, reason in enumerate(reasons)}
     titles = run.columns()
     out = [
-        "## What is proven of each\n",
-        "`make test-ops` runs these proofs and prints the table. A number says how often a thing is proven, over the "
-        "operator's examples; a letter why it cannot be asked; a blank that it is missing.\n",
-        "| column | a proof is that |\n| --- | --- |",
+        "## Proofs of each operator\n",
+        "`make test-ops` runs these proofs and prints the table. A number counts the proofs over the operator's "
+        "examples; a letter gives the reason why the proof does not apply; a blank marks a missing proof.\n",
+        "| column | a proof shows that |\n| --- | --- |",
         *(f"| {title} | {escape(doc)} |" for title, doc in titles.values()),
-        "\n| letter | cells | because |\n| --- | ---: | --- |",
+        "\n| letter | cells | reason |\n| --- | ---: | --- |",
     ]
     cells = [cell for row in stored.values() for cell in row.values()]
     out += [f"| {letter} | {cells.count(reason)} | {reasons[reason]} |" for reason, letter in letters.items()]
@@ -93,15 +94,16 @@ def operators():
     table = relay.operators()
     new = sum(one["is_extension"] for one in table.values())
     out.append(
-        f"{len(table)} operators, {new} of them new. In text `nn.relu(%x)`, in Python `relay.nn.relu(x)`: inputs, then "
-        "attributes, by position or by name. Defaults are the same in both, except where `help()` of the function says "
-        "otherwise. `relay ops NAME` prints one with its formula, the types that it gives and what it refuses.\n"
+        f"{len(table)} operators, {new} of them new. A call is `nn.relu(%x)` in text and "
+        "`relay.nn.relu(x)` in Python: inputs, then attributes, by position or by name. Defaults are the same in "
+        "both, unless `help()` of the function says otherwise. `relay ops NAME` prints one operator with its "
+        "formula, its result types and its constraints.\n"
     )
     for name, one in table.items():
         out.append(
             f"## {name}\n\n{one['doc']}\n\nFusion: {one['fusion']}."
             f"{' Differentiable.' if one['differentiable'] else ''}"
-            f"{' New here: Relay had no such operator.' if one['is_extension'] else ''}\n"
+            f"{' New: TVM Relay has no such operator.' if one['is_extension'] else ''}\n"
         )
         if one["inputs"]:
             out.append("| input | meaning |\n| --- | --- |")
@@ -142,8 +144,8 @@ def passes():
     ]
     return "\n".join(
         [
-            *(HEAD, "# Passes\n", "| pass | what it does |\n| --- | --- |", *rows),
-            *("\n## Options\n", OPTIONS, "| option | default | what it does |\n| --- | --- | --- |", *options),
+            *(HEAD, "# Passes\n", "| pass | effect |\n| --- | --- |", *rows),
+            *("\n## Options\n", OPTIONS, "| option | default | effect |\n| --- | --- | --- |", *options),
             *("\n## Pipelines\n", *pipelines, ""),
         ]
     )
@@ -152,7 +154,7 @@ def passes():
 def diagnostics():
     from relay import _core
 
-    out = [HEAD, "# Diagnostics\n", "`relay explain CODE` prints one.\n"]
+    out = [HEAD, "# Diagnostics\n", "`relay explain CODE` prints one of them.\n"]
     for code, name, sentence, example, remedy in _core.diagnostics():
         out.append(f"## {code} {name}\n\n{sentence}\n\n```\n{example}\n```\n\n{remedy}\n")
     return "\n".join(out)

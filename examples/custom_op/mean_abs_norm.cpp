@@ -56,7 +56,7 @@ OpDef nn_mean_abs_norm() {
   return define<MeanAbsNormAttrs>(
       {.name = "nn.mean_abs_norm",
        .doc = "Divides by the mean of the absolute values along one axis, then scales.",
-       .inputs = {{"data", "any shape"}, {"weight", "(C,), C the extent of data along axis"}},
+       .inputs = {{"data", "any shape"}, {"weight", "(C,), where C is the extent of data along axis"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .compute = compute,

@@ -69,7 +69,7 @@ __all__ = [
 
 def _core_of(pattern: DFPattern):
     if not isinstance(pattern, DFPattern):
-        raise TypeError(f"{pattern!r} is not a pattern: patterns are made by is_op, is_var, is_constant, wildcard, ..")
+        raise TypeError(f"{pattern!r} is not a pattern: create patterns with is_op, is_var, is_constant, wildcard, ..")
     return pattern._core
 
 
@@ -367,8 +367,8 @@ class NodeMap(Mapping):
     def __getitem__(self, pattern: DFPattern) -> list[Expr]:
         if pattern not in self:
             raise KeyError(
-                f"this match has no {type(pattern).__name__} like that: another alternative was taken, or "
-                "the rule's pattern does not have it"
+                f"this match has no such {type(pattern).__name__}: another alternative matched, or the pattern of the "
+                "rule does not contain it"
             )
         return self._found[_core_of(pattern)]
 
@@ -417,14 +417,14 @@ def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, 
     rules = []
     for one in [callbacks] if isinstance(callbacks, DFPatternCallback) else callbacks:
         if one.pattern is None:
-            raise ValueError(f"{type(one).__name__} has no pattern: its constructor sets self.pattern")
+            raise ValueError(f"{type(one).__name__} has no pattern: set self.pattern in its constructor")
 
         def replace(pre, post, found, one=one):
             out = one.callback(pre, post, NodeMap(found))
             if not isinstance(out, Expr) and not hasattr(out, "__relay_expr__"):
                 raise TypeError(
-                    f"the callback of {type(one).__name__} gave {type(out).__name__}, not an expression: return `post` "
-                    "where nothing is to be done"
+                    f"the callback of {type(one).__name__} returned {type(out).__name__}, not an expression: return "
+                    "`post` to leave the match unchanged"
                 )
             return out
 

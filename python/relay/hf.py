@@ -20,7 +20,7 @@ def _transformers():
     try:
         import transformers
     except ImportError as error:
-        message = "models of Hugging Face need transformers, which is not installed"
+        message = "Hugging Face models need transformers, which is not installed"
         raise wrong_input(message, "pip install transformers") from error
     return transformers
 
@@ -32,7 +32,7 @@ def _class_of(transformers, name: str):
     except (OSError, ValueError) as error:  # raised by transformers for models that it cannot find or read
         raise wrong_input(
             f"{name} is not a model of transformers: {str(error).splitlines()[0]}",
-            "give a folder that save_pretrained wrote, or the id of a model on the hub",
+            "give a folder written by save_pretrained, or the id of a model on the hub",
         ) from error
     found = (getattr(transformers, one, None) for one in config.architectures or ())
     return next((one for one in found if one is not None), transformers.AutoModel)

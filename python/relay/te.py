@@ -44,7 +44,9 @@ class Number:
     dtype = property(lambda self: _core.te_dtype(self.core))
 
     def __bool__(self):
-        raise TypeError("a number of a tensor expression has no value yet: use te.select(condition, a, b)")
+        raise TypeError(
+            "a number of a tensor expression has no value while the program is built: use te.select(condition, a, b)"
+        )
 
     def __repr__(self):
         return repr(self.core)
@@ -160,7 +162,7 @@ def _number(value) -> Number:
     if isinstance(value, _core.Dim):
         return Number(value)
     if not isinstance(value, Number):
-        raise TypeError(f"{value!r} is not a number of a tensor expression: make one of it with te.number")
+        raise TypeError(f"{value!r} is not a number of a tensor expression: convert it with te.number")
     return value
 
 
@@ -175,7 +177,7 @@ def _pair(a, b) -> tuple[Number, Number]:
     if not isinstance(b, Number):
         b = number(b, a.dtype)
     if a.dtype != b.dtype:
-        raise TypeError(f"operands are {a.dtype} and {b.dtype}: te.cast() one of them")
+        raise TypeError(f"operands are {a.dtype} and {b.dtype}: convert one of them with te.cast()")
     return a, b
 
 
@@ -231,7 +233,7 @@ def _function(op: str) -> Callable[[Number], Number]:
     def apply(x: Number) -> Number:
         x = _number(x)
         if not x.dtype.startswith(_FLOATS):
-            raise TypeError(f"{op} is for floats, and this is {x.dtype}: te.cast() it")
+            raise TypeError(f"{op} is for floats, and this is {x.dtype}: convert it with te.cast()")
         return Number(_core.te_unary(op, x.core))
 
     apply.__name__ = apply.__qualname__ = op
@@ -269,7 +271,7 @@ __all__.append("sigmoid")
 
 def _core_of(value, what: str) -> _core.Dim:
     if not isinstance(value, Number):
-        raise TypeError(f"{what} gives {value!r}: a number of a tensor expression is expected (te.number)")
+        raise TypeError(f"{what} returns {value!r}: expected a number of a tensor expression (te.number)")
     return value.core
 
 
@@ -301,5 +303,5 @@ def outputs(results) -> list[_core.TeTensor]:
     results = results if isinstance(results, (tuple, list)) else (results,)
     for result in results:
         if not isinstance(result, Tensor):
-            raise TypeError(f"compute gives {result!r}: a te.Tensor, or a tuple of them, is expected")
+            raise TypeError(f"compute returns {result!r}: expected a te.Tensor or a tuple of them")
     return [result.core for result in results]

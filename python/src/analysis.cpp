@@ -181,7 +181,7 @@ static size_t stack_left() {
 }
 
 void add_analysis(nb::module_& m) {
-  m.def("free_vars", free_vars, nb::arg("expr"), "The variables that nothing in it binds, in order of first use.");
+  m.def("free_vars", free_vars, nb::arg("expr"), "The variables that are not bound in it, in order of first use.");
   m.def("bound_vars", bound_in_order, nb::arg("expr"), "The variables that are bound in it, in the order of its text.");
   m.def("all_vars", all_vars, nb::arg("expr"), "Free and bound variables, in the order of its text.");
   m.def("free_type_vars", [](nb::handle of) { return type_vars(of).free(); }, nb::arg("of"));
@@ -201,7 +201,8 @@ void add_analysis(nb::module_& m) {
       nb::arg("expr"), "The direct children in evaluation order.");
   m.def("structural_equal", structural_equal, nb::arg("lhs"), nb::arg("rhs"), nb::arg("map_free_vars") = false,
         "Equal up to the names of bound variables: expressions, types or modules.");
-  m.def("structural_hash", structural_hash, nb::arg("value"), "Equal for what structural_equal() calls equal.");
+  m.def("structural_hash", structural_hash, nb::arg("value"),
+        "A hash that is equal for values that structural_equal() considers equal.");
   m.def(
       "problems",
       [](nb::handle of, const PyModule* module) {
@@ -209,7 +210,8 @@ void add_analysis(nb::module_& m) {
         for (const Diagnostic& d : problems(of, module)) out.push_back(render(d));
         return out;
       },
-      nb::arg("of"), nb::arg("module") = nb::none(), "What makes an expression or a module malformed; empty: nothing.");
+      nb::arg("of"), nb::arg("module") = nb::none(),
+      "The problems of a malformed expression or module; empty if it is well formed.");
   m.def(
       "infer_expr",
       [](const Expr& e, const PyModule* module) {
@@ -224,14 +226,14 @@ void add_analysis(nb::module_& m) {
         for (auto [var, value] : values) map[nb::cast<VarRef>(var).get()] = nb::cast<Expr>(value);
         return substitute(e, map);
       },
-      nb::arg("expr"), nb::arg("values"), "Free variables replaced.");
+      nb::arg("expr"), nb::arg("values"), "The expression with free variables replaced.");
   m.def(
       "unmatched_case",
       [](const Ref<const Match>& match, const PyModule& module) {
         return typing::unmatched_case(*match, module.module);
       },
       nb::arg("match"), nb::arg("module"),
-      "A value that no clause matches, as a pattern in text; None: there is none.");
+      "A value that no clause matches, as a pattern in text; None if every value matches.");
   m.def("stack_left", stack_left);
 }
 

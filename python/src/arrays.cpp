@@ -159,10 +159,10 @@ void add_arrays(nb::module_& m) {
             if (a.value.bytes() > 0) std::memcpy(copy.mutable_data(), a.value.data(), a.value.bytes());
             return Array{std::move(copy), a.writable};
           },
-          "A copy in memory of its own.")
-      .def("_numpy", to_numpy, "Shares memory; what NumPy does not have comes as unsigned integers.")
-      .def("numpy", numpy, "As a NumPy array that shares memory.")
-      .def("asnumpy", numpy, "The same.")
+          "A copy in separate memory.")
+      .def("_numpy", to_numpy, "Shares memory. Element types that NumPy lacks are returned as unsigned integers.")
+      .def("numpy", numpy, nb::sig("def numpy(self) -> numpy.ndarray"), "A NumPy array that shares the memory.")
+      .def("asnumpy", numpy, nb::sig("def asnumpy(self) -> numpy.ndarray"), "The same as numpy().")
       .def(
           "__array__",
           [](nb::handle self, nb::handle dtype, nb::handle copy) {

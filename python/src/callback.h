@@ -21,7 +21,7 @@ auto call_python(DiagnosticKind kind, const std::string& who, const std::string&
   } catch (const CompileError& e) {
     return e.diagnostics;
   } catch (const std::exception& e) {  // from a cast, such as of something that is not a tensor
-    return Diagnostic{kind, format("{}: it gives something of a wrong kind ({})", who, e.what()), {}, {}, {}, help};
+    return Diagnostic{kind, format("{}: it returns a value of a wrong kind ({})", who, e.what()), {}, {}, {}, help};
   }
 }
 

@@ -53,8 +53,9 @@ static std::pair<ir::Ints, ir::Ints> complex_of(const ir::Module& module) {
   return {list_of_main<ir::Ints>(module, "complex_inputs"), list_of_main<ir::Ints>(module, "complex_outputs")};
 }
 
-// The outputs if some are sequences: all names, and how many results each is (-1: one list of the language, -2: no
-// sequence); and those that are lists of maps: names, keys by output, the names of those whose keys are places in the last list, of words.
+// If some outputs are sequences: the names of all outputs, and the number of results of each (-1: one list of the
+// language, -2: not a sequence). For outputs that are lists of maps: their names, their keys, the names of those whose
+// keys are strings, and these strings; a key is then a position in the list of strings.
 static std::tuple<ir::Strings, ir::Ints, ir::Strings, ir::IntLists, ir::Strings, ir::Strings> containers_of(
     const ir::Module& module) {
   return {list_of_main<ir::Strings>(module, "result_names"),     list_of_main<ir::Ints>(module, "result_counts"),
@@ -199,11 +200,11 @@ static Steps profile_call(const PyCompiled& self, const std::vector<runtime::Val
 static const driver::Compiled& need_compiled(const PyCompiled& self, const char* what) {
   if (!self.compiled)
     throw CompileError({Diagnostic{DiagnosticKind::bad_option,
-                                   format("a loaded artifact has no {} any more", what),
+                                   format("a loaded artifact does not contain the {}", what),
                                    {},
                                    {},
                                    {},
-                                   "compile the model it was made from"}});
+                                   "compile the original model"}});
   return *self.compiled;
 }
 
@@ -223,7 +224,7 @@ static void save(const PyCompiled& self, const std::string& path, const std::str
     value_or_throw(runtime::save_artifact(*self.artifact, path));
     return;
   }
-  value_or_throw(driver::save(need_compiled(self, "kernels to save by themselves"), *form, path));
+  value_or_throw(driver::save(need_compiled(self, "kernels to save separately"), *form, path));
 }
 
 static std::string stage(const PyCompiled& self, const std::string& name, const std::string& which) {
@@ -260,7 +261,7 @@ static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Val
 }
 
 void add_compiled(nb::module_& m) {
-  nb::class_<PyCompiled>(m, "Compiled", "Something that runs.")
+  nb::class_<PyCompiled>(m, "Compiled", "A compiled program.")
       .def("run", run, nb::arg("inputs"), nb::arg("threads") = 0)
       .def("run_numpy", run_numpy, nb::arg("inputs"), nb::arg("threads") = 0)
       .def(
@@ -309,6 +310,7 @@ void add_compiled(nb::module_& m) {
   m.def("output_names", [](const PyModule& m) { return m.output_names; }, nb::arg("module"));
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
   m.def("complex", [](const PyModule& m) { return complex_of(m.module); }, nb::arg("module"));
+  m.def("containers", [](const PyModule& m) { return containers_of(m.module); }, nb::arg("module"));
   m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
         nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"),
         nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false,

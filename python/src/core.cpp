@@ -39,14 +39,14 @@ static Result<ir::Module> import_pytorch(const nb::object& import_file, const st
                       {},
                       {},
                       {},
-                      "import it in Python to see where: relay.load or relay.from_pytorch"};
+                      "import it in Python with relay.load or relay.from_pytorch to see the place"};
   }
 }
 
 }  // namespace relay::python
 
 NB_MODULE(_core, m) {
-  m.doc() = "The compiler. Use the package relay, which is made of this.";
+  m.doc() = "The compiler core. Use the package relay, which is built on it.";
   m.attr("version") = relay::version;
   add_errors(m);
   add_arrays(m);
@@ -80,7 +80,7 @@ NB_MODULE(_core, m) {
         return status;
       },
       nb::arg("argv"), nb::arg("import_pytorch_file"),
-      "The command line: runs it, gives the exit status. The function reads a model of PyTorch: (path, shapes).");
+      "Runs the command line and returns the exit status. The function reads a PyTorch model: (path, shapes).");
   // Operators, types and diagnostics live as long as the process; they may still exist at Python's shutdown.
   nb::set_leak_warnings(false);
 }

@@ -15,7 +15,7 @@ using op::Attrs;
 using scalar::Expr;
 using scalar::Exprs;
 
-static constexpr const char* see_page = "docs/python-operators.md says what an operator of Python may do";
+static constexpr const char* see_page = "docs/python-operators.md describes operators in Python";
 
 static nb::dict attributes_of(const op::OpDef& def, const Attrs& attrs) {
   nb::dict out;
@@ -38,7 +38,7 @@ static Result<ir::Type> checked_type(const op::OpDef& def, ir::Type type) {
   const ir::TupleType* tuple = ir::as<ir::TupleType>(type);
   for (const ir::Type& t : tuple ? tuple->fields : ir::Types{type})
     if (!ir::as<ir::TensorType>(t))
-      return op::constraint("relation", "{} must give tensors or a tuple of tensors, not {}", def.name, ir::str(t));
+      return op::constraint("relation", "{} must return tensors or a tuple of tensors, not {}", def.name, ir::str(t));
   return type;
 }
 
@@ -137,17 +137,17 @@ static te::Tensors compute(const op::OpDef& def, const GilObject& body, const At
     const ir::Types types = tuple ? tuple->fields : ir::Types{out};
     auto wrong = [&](std::string what) { return op::constraint("compute", "{}: {}", def.name, what); };
     if (outputs.size() != types.size())
-      return wrong(format("it computes {} tensors, and its type has {}", outputs.size(), types.size()));
+      return wrong(format("it computes {} tensors, but its type has {}", outputs.size(), types.size()));
     for (size_t i = 0; i < types.size(); ++i) {
       const ir::TensorType& type = *ir::as<ir::TensorType>(types[i]);
       if (outputs[i]->is_placeholder()) return wrong("a result is an input: compute a copy of it");
       if (outputs[i]->dtype != type.dtype || !same_shape(outputs[i]->shape, type.shape))
-        return wrong(format("result {} is {}, and its type is {}", i,
+        return wrong(format("result {} is {}, but its type is {}", i,
                             ir::str(ir::tensor_type(outputs[i]->shape, outputs[i]->dtype)), ir::str(types[i])));
     }
     outputs = all_inside(outputs);
     if (std::optional<std::string> problem = not_of_class(def.fusion, outputs))
-      return wrong(format("it is said to be {}, but {}", op::name(def.fusion), *problem));
+      return wrong(format("it is declared as {}, but {}", op::name(def.fusion), *problem));
     return outputs;
   });
   if (!made) throw CompileError(made.errors());
@@ -184,7 +184,7 @@ static ir::Exprs gradient(const op::OpDef& def, const GilObject& function, const
       if (!gradients[i]) continue;
       RELAY_ASSIGN(const ir::Type type, type_of(gradients[i]));
       if (!ir::equal(type, of.inputs[i]->type))
-        return op::constraint("gradient", "{}: that of its input {} is {}, and the input is {}", def.name, i,
+        return op::constraint("gradient", "{}: its input {} is declared as {}, but the input is {}", def.name, i,
                               ir::str(type), ir::str(of.inputs[i]->type));
     }
     return gradients;

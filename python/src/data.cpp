@@ -16,11 +16,11 @@ static Pattern pattern(PatternKind kind, VarRef var = {}, Expr constructor = {},
 }
 
 static void add_patterns(nb::module_& m) {
-  nb::class_<PatternNode>(m, "Pattern", "What a clause of a match takes.");
+  nb::class_<PatternNode>(m, "Pattern", "A pattern of a clause of a match.");
   nb::class_<PatternWildcard, PatternNode>(m, "PatternWildcard", "_").def(nb::new_([] {
     return pattern(PatternKind::Wildcard);
   }));
-  nb::class_<PatternVar, PatternNode>(m, "PatternVar", "PatternVar(x): %x, bound to what it stands for")
+  nb::class_<PatternVar, PatternNode>(m, "PatternVar", "PatternVar(x): %x, bound to the matched value")
       .def(nb::new_([](VarRef var) { return pattern(PatternKind::Var, std::move(var)); }), nb::arg("var"))
       .def_prop_ro("var", [](const PatternNode& p) { return p.var; });
   nb::class_<PatternConstructor, PatternNode>(m, "PatternConstructor", "PatternConstructor(Cons, [p, q]): Cons(p, q)")

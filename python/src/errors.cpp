@@ -17,7 +17,7 @@ void add_errors(nb::module_& m) {
     } catch (const InternalError& e) {
       error = errors.attr("InternalError")(std::string(e.what()));
     } catch (const std::bad_cast&) {  // of nb::cast
-      PyErr_SetString(PyExc_TypeError, "a value is of a type that cannot be used here");
+      PyErr_SetString(PyExc_TypeError, "a value has a type that cannot be used here");
       return;
     }
     PyErr_SetObject(error.type().ptr(), error.ptr());
@@ -33,7 +33,7 @@ void add_errors(nb::module_& m) {
         throw nb::value_error("there is no such kind of diagnostic");
       },
       nb::arg("kind"), nb::arg("message"), nb::arg("help"),
-      "What CompileError is made of, for a mistake that Python finds out.");
+      "The content of a CompileError, for an error that Python code detects.");
   m.def(
       "diagnostics",
       [] {
@@ -44,7 +44,7 @@ void add_errors(nb::module_& m) {
         }
         return out;
       },
-      "Every kind of diagnostic: code, name, what it means, an example, the way out.");
+      "Every kind of diagnostic: code, name, meaning, example, way out.");
 }
 
 }  // namespace relay::python

@@ -124,7 +124,7 @@ static std::string name_of(nb::handle key) {
   if (nb::isinstance<nb::str>(key)) return nb::cast<std::string>(key);
   if (nb::isinstance<ir::GlobalVar>(key)) return nb::cast<Ref<const ir::GlobalVar>>(key)->name;
   if (nb::isinstance<ir::DataTypeName>(key)) return nb::cast<Ref<const ir::DataTypeName>>(key)->name;
-  throw nb::type_error("a name, a GlobalVar or a GlobalTypeVar is expected");
+  throw nb::type_error("expected a name, a GlobalVar or a GlobalTypeVar");
 }
 
 static void set_item(PyModule& self, nb::handle key, nb::handle value) {
@@ -134,7 +134,7 @@ static void set_item(PyModule& self, nb::handle key, nb::handle value) {
     return;
   }
   ir::FunctionRef function;
-  if (!nb::try_cast(value, function) || !function) throw nb::type_error("a Function or a TypeData is expected");
+  if (!nb::try_cast(value, function) || !function) throw nb::type_error("expected a Function or a TypeData");
   std::vector<ir::VarRef> free = ir::free_vars(function);
   if (!free.empty())
     throw CompileError({Diagnostic{DiagnosticKind::unknown_variable,
@@ -176,8 +176,10 @@ static const ir::TypeDef& type_definition(const PyModule& self, const std::strin
 }
 
 static void add_contents(nb::class_<PyModule>& module) {
-  module.def("__setitem__", set_item, nb::arg("key"), nb::arg("value"))
-      .def("__getitem__", get_item, nb::arg("key"))
+  module
+      .def("__setitem__", set_item, nb::arg("key"), nb::arg("value"))
+      // A data type is found too, by its name; for type checkers the result is a function, which it nearly always is.
+      .def("__getitem__", get_item, nb::arg("key"), nb::sig("def __getitem__(self, key: object) -> Function"))
       .def("__contains__",
            [](const PyModule& self, nb::handle key) {
              return self.module.functions.count(name_of(key)) + self.module.types.count(name_of(key)) > 0;
@@ -238,7 +240,7 @@ static void add_contents(nb::class_<PyModule>& module) {
             for (const auto& [name, function] : other.module.functions) self.module.functions[name] = function;
             for (const auto& [name, def] : other.module.types) self.module.types[name] = def;
           },
-          nb::arg("other"), "Takes over the definitions of another module; they replace those of the same name.")
+          nb::arg("other"), "Copies the definitions of another module. They replace definitions of the same name.")
       .def(
           "update_func",
           [](PyModule& self, nb::handle var, const ir::FunctionRef& f) { set_item(self, var, nb::cast(f)); },
@@ -246,10 +248,8 @@ static void add_contents(nb::class_<PyModule>& module) {
       .def("clone", [](const PyModule& self) { return self; })
       .def(
           "import_from_std",
-          [](PyModule& self, const std::string& name) {
-            self.module = value_or_throw(text::import_prelude(self.module, name));
-          },
-          nb::arg("name"), "Takes over a part of the prelude: \"list\", \"tree\", \"prelude\" for all of them, ...")
+          [](PyModule& self, const std::string& name) { self.module = value_or_throw(text::import_prelude(self.module, name)); },
+          nb::arg("name"), "Imports a part of the prelude: \"list\", \"tree\", \"prelude\" for all of them, ...")
       .def_prop_ro("attrs", [](const PyModule& self) { return from_dict_attrs(self.module.attrs); })
       .def(
           "with_attr",
@@ -285,7 +285,7 @@ static driver::LoadOptions load_options(const Shapes& shapes, const Dtypes& dtyp
                                  {},
                                  {},
                                  {},
-                                 "give one such as float32 or int64"}});
+                                 "give an element type such as float32 or int64"}});
     options.dtypes[name] = *dtype;
   }
   return options;
@@ -332,8 +332,8 @@ void add_modules(nb::module_& m) {
           nb::arg("show_meta_data") = true, nb::arg("annotate").none() = nb::none(), nb::kw_only(),
           nb::arg("types") = false, nb::arg("version") = true, nb::arg("weights") = true,
           "The program as text, which parse() reads. types: with the type of every expression; weights=False (or "
-          "show_meta_data=False): without the values of large constants; annotate: a function of an expression that "
-          "gives what to write behind it.")
+          "show_meta_data=False): without the values of large constants; annotate: a function that returns the comment "
+          "to write after an expression.")
       .def("__str__",
            [](const PyModule& self) {
              std::string out = module_text(self, false, true, false, {});
@@ -365,14 +365,14 @@ void add_modules(nb::module_& m) {
             value_or_throw(text::save(self.module, path.string(), inline_weights));
           },
           nb::arg("path"), nb::kw_only(), nb::arg("inline_weights") = false,
-          "Writes a .relay file, and large weights to a .safetensors file beside it.")
+          "Writes a .relay file, and large weights to a .safetensors file next to it.")
       .def(
           "bind_shapes",
           [](const PyModule& self, const Shapes& shapes) {
             nb::gil_scoped_release released;
             return PyModule{value_or_throw(driver::bind_shapes(self.module, shapes)), self.output_names, self.files};
           },
-          nb::arg("shapes"), "The module with parameters of @main at these shapes; -1 leaves a dimension as it is.");
+          nb::arg("shapes"), "The module with these shapes for the parameters of @main; -1 keeps a dimension.");
   add_contents(module);
   m.def("parse", parse_module, nb::arg("text"), nb::arg("name") = "<text>", nb::arg("definitions") = nb::none());
   m.def("parse_expr", parse_expr, nb::arg("text"), nb::arg("name") = "<text>", nb::arg("definitions") = nb::none());

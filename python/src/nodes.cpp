@@ -23,7 +23,7 @@ static Span or_here(const OptSpan& span) { return span ? *span : span_here(); }
 static Type checked_type(const ExprNode& e) {
   const Function* function = dynamic_cast<const Function*>(&e);
   Type type = !e.type && function ? typing::annotated_type(*function) : e.type;
-  if (!type) throw nb::value_error("this expression has no type yet: relay.transform.InferType() finds it");
+  if (!type) throw nb::value_error("this expression has no type yet: relay.transform.InferType() infers it");
   return type;
 }
 
@@ -34,11 +34,11 @@ static Expr operand(nb::handle value, const Expr& other) {
   double number = PyFloat_AsDouble(value.ptr());
   if (number == -1 && PyErr_Occurred()) {
     PyErr_Clear();
-    throw nb::type_error("an expression or a number is expected");
+    throw nb::type_error("expected an expression or a number");
   }
   Result<Type> type = typing::infer_expr(other);
   if (const TensorType* tensor = type ? as<TensorType>(*type) : nullptr) return constant(number, tensor->dtype);
-  throw nb::type_error("which type the number has is not known here: write relay.const(number, dtype)");
+  throw nb::type_error("the type of the number is unknown here: write relay.const(number, dtype)");
 }
 
 static void add_arithmetic(nb::class_<ExprNode>& expr) {
@@ -112,7 +112,7 @@ static void add_functions(nb::module_& m) {
       .def_ro("ret_type", &Function::result_type)
       .def_ro("type_params", &Function::type_params)
       .def_prop_ro(
-          "attrs", [](const Function& f) { return from_dict_attrs(f.attrs); }, "As a dict.")
+          "attrs", [](const Function& f) { return from_dict_attrs(f.attrs); }, "Converts to a dict.")
       .def(
           "with_attr",
           [](const FunctionRef& f, const std::string& name, nb::handle value) {
@@ -130,13 +130,14 @@ static void add_functions(nb::module_& m) {
           },
           nb::arg("name"));
 
-  nb::class_<Call, ExprNode>(m, "Call", "Call(op, [x, y], attrs): attrs as of another call, or a dict for an operator.")
+  nb::class_<Call, ExprNode>(m, "Call", "Call(op, [x, y], attrs): attrs of another call, or a dict for an operator.")
       .def(nb::new_(&make_call), nb::arg("op"), nb::arg("args"), nb::arg("attrs") = nb::none(),
            nb::arg("type_args") = nb::none(), nb::arg("span") = nb::none())
       .def_ro("op", &Call::callee)
       .def_ro("args", &Call::args)
       .def_ro("attrs", &Call::attrs)
-      .def_prop_ro("type_args", type_args, "Those of the function; of an operator, the types of the arguments.");
+      .def_prop_ro("type_args", type_args,
+                   "The type arguments of a called function; for an operator, the types of the arguments.");
 
   nb::class_<Op, ExprNode>(m, "Op", "A primitive operator: relay.op.get(\"nn.conv2d\").")
       .def_static(
@@ -163,7 +164,7 @@ static void add_values(nb::module_& m) {
            nb::arg("data"), nb::arg("span") = nb::none())
       .def_prop_ro("data", [](const Constant& c) { return Array{c.value, false}; });
 
-  nb::class_<Tuple, ExprNode>(m, "Tuple", "Tuple([a, b]): (a, b); t[0], len(t) and iteration give its fields.")
+  nb::class_<Tuple, ExprNode>(m, "Tuple", "Tuple([a, b]): (a, b). It supports t[0], len(t) and iteration.")
       .def(nb::new_([](Exprs fields, const OptSpan& span) { return tuple(std::move(fields), or_here(span)); }),
            nb::arg("fields"), nb::arg("span") = nb::none())
       .def_ro("fields", &Tuple::elements)
@@ -238,9 +239,9 @@ void add_nodes(nb::module_& m) {
                             "An expression of the language. == and hash() are identity; + - * / < <= > >= and calling "
                             "build expressions.");
   expr.def_prop_ro("checked_type", checked_type,
-                   "What inference found; of a function, before it, what the annotations say.")
+                   "The inferred type; for a function before inference, the type of its annotations.")
       .def_prop_ro(
-          "_checked_type_", [](const ExprNode& e) { return e.type; }, "The same; None before.")
+          "_checked_type_", [](const ExprNode& e) { return e.type; }, "The inferred type; None before inference.")
       .def_prop_ro("span", [](const ExprNode& e) { return e.span ? OptSpan(e.span) : OptSpan(); })
       .def("__call__", call_with, "Call(self, args)")
       .def(
@@ -252,7 +253,8 @@ void add_nodes(nb::module_& m) {
           },
           nb::arg("show_meta_data") = true, nb::arg("annotate").none() = nb::none(), nb::kw_only(),
           nb::arg("types") = false,
-          "As text, with the version header and the values of large constants unless show_meta_data is False.")
+          "The expression as text, with the version header, and with the values of large constants unless "
+          "show_meta_data is False.")
       .def("__str__", text)
       .def("__repr__", text);
   add_arithmetic(expr);

@@ -58,7 +58,8 @@ static Place place_of(const Span& s) {
 }
 
 static void add_spans(nb::module_& m) {
-  nb::class_<Span>(m, "Span", "A place: of a text, or the name of a node of a foreign model or a line of Python.")
+  nb::class_<Span>(m, "Span",
+                   "A source place: in a text, the name of a node of an imported model, or a line of Python.")
       .def(
           "__init__",
           [](Span* self, const std::string& source_name, std::optional<uint32_t> line, std::optional<uint32_t> end_line,
@@ -70,7 +71,8 @@ static void add_spans(nb::module_& m) {
             self->node = std::make_shared<const std::string>(std::move(place));
           },
           nb::arg("source_name"), nb::arg("line") = nb::none(), nb::arg("end_line") = nb::none(),
-          nb::arg("column") = nb::none(), nb::arg("end_column") = nb::none(), "A place that is not a node's of a text.")
+          nb::arg("column") = nb::none(), nb::arg("end_column") = nb::none(),
+          "A place outside of a text, such as a node of an imported model.")
       .def_prop_ro("source_name", [](const Span& s) { return place_of(s).name; })
       .def_prop_ro("line", [](const Span& s) { return place_of(s).line; })
       .def_prop_ro("column", [](const Span& s) { return place_of(s).column; })
@@ -144,11 +146,11 @@ void add_operators(nb::module_& m) {
         return suggestions(name, candidates, most);
       },
       nb::arg("name"), nb::arg("candidates"), nb::arg("most"),
-      "The candidates that a misspelt name may have meant, the nearest first.");
+      "The candidates for a misspelt name, the nearest first.");
   m.def(
       "set_place", [](const std::optional<Span>& place) { return std::exchange(given_place, place ? *place : Span{}); },
       nb::arg("place") = nb::none(),
-      "From now on what this thread makes has this place, and not the line that runs. Gives the one before.");
+      "Sets the place of the nodes that this thread creates, instead of the current line. Returns the previous place.");
   m.def("operators", operators);
   m.def(
       "call",

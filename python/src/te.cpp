@@ -72,7 +72,7 @@ void add_te(nb::module_& m) {
       [](const te::Tensor& t, Exprs indices) {
         if (indices.size() != t->shape.size())
           throw nb::index_error(
-              format("{} has {} axes, {} indices are given", t->name, t->shape.size(), indices.size()).c_str());
+              format("{} has {} axes, but {} indices are given", t->name, t->shape.size(), indices.size()).c_str());
         return (*t)(std::move(indices));
       },
       nb::arg("tensor"), nb::arg("indices"));

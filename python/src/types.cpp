@@ -20,7 +20,7 @@ Dim to_dim(nb::handle value) {
   Type type = value_or_throw(
       text::parse_type(format("Tensor[({},), float32]", nb::cast<std::string>(value)), names(), text::TypeForm::Relay));
   const TensorType* tensor = as<TensorType>(type);
-  if (!tensor || tensor->shape.size() != 1) throw nb::value_error("one dimension is expected");
+  if (!tensor || tensor->shape.size() != 1) throw nb::value_error("expected one dimension");
   return tensor->shape[0];
 }
 
@@ -61,7 +61,7 @@ static bool same_dim(const Dim& a, const Dim& b) {
 
 static void add_dimensions(nb::module_& m) {
   nb::class_<scalar::Node> dim(m, "Dim",
-                               "A size that is not known before the run: a shape variable, an expression over some, or "
+                               "A size that is known only at run time: a shape variable, an expression over some, or "
                                "`?`.\n\nn = relay.Dim(\"n\"); relay.TensorType((n, 2 * n))");
   dim.def(nb::new_([](nb::handle value) { return to_dim(value); }), nb::arg("value"))
       .def("__add__", [](const Dim& a, nb::handle b) { return a + to_dim(b); })
@@ -85,9 +85,9 @@ static void add_dimensions(nb::module_& m) {
            })
       .def("__hash__", [](const Dim& a) { return scalar::is_any(a) ? 0 : scalar::hash(scalar::simplify(a)); })
       .def_prop_ro(
-          "is_any", [](const Dim& a) { return scalar::is_any(a); }, "Nothing is known about it: `?`.")
+          "is_any", [](const Dim& a) { return scalar::is_any(a); }, "True if the size is unknown: `?`.")
       .def("__repr__", [](const Dim& a) { return scalar::str(a); });
-  m.def("Any", scalar::any_dim, "A size of which nothing is known: `?` in text.");
+  m.def("Any", scalar::any_dim, "An unknown size: `?` in text.");
 }
 
 void add_types(nb::module_& m) {
@@ -110,7 +110,8 @@ void add_types(nb::module_& m) {
            }),
            nb::arg("shape"), nb::arg("dtype") = "float32")
       .def_prop_ro(
-          "shape", [](const TensorType& t) { return from_dims(t.shape); }, "Numbers, and Dims for others.")
+          "shape", [](const TensorType& t) { return from_dims(t.shape); },
+          "The sizes: integers, or Dims for symbolic sizes.")
       .def_prop_ro("dtype", [](const TensorType& t) { return t.dtype.str(); })
       .def_prop_ro(
           "concrete_shape",
@@ -124,7 +125,7 @@ void add_types(nb::module_& m) {
             }
             return nb::tuple(out);
           },
-          "The shape when all sizes are numbers.");
+          "The shape as integers, if all sizes are numbers.");
 
   nb::class_<TupleType, TypeNode>(m, "TupleType", "TupleType([a, b]): (a, b)")
       .def(nb::new_([](Types fields) { return make<TupleType>(std::move(fields)); }), nb::arg("fields"))
@@ -164,7 +165,7 @@ void add_types(nb::module_& m) {
             for (nb::handle arg : args) types.push_back(nb::cast<Type>(arg));
             return types.empty() ? self : Type(make<TypeCall>(self, std::move(types)));
           },
-          "The type with its parameters: List(scalar_type(\"int32\")); without any, the type itself.");
+          "The type applied to arguments: List(scalar_type(\"int32\")); without arguments, the type itself.");
 
   nb::class_<TypeCall, TypeNode>(m, "TypeCall", "TypeCall(List, [a]): List[a]")
       .def(nb::new_([](Type func, Types args) { return make<TypeCall>(std::move(func), std::move(args)); }),
@@ -172,13 +173,13 @@ void add_types(nb::module_& m) {
       .def_ro("func", &TypeCall::callee)
       .def_ro("args", &TypeCall::args);
 
-  nb::class_<HoleType, TypeNode>(m, "IncompleteType", "A type that is to be inferred: `_`.").def(nb::new_([] {
+  nb::class_<HoleType, TypeNode>(m, "IncompleteType", "A type to infer: `_`.").def(nb::new_([] {
     return make<HoleType>();
   }));
 
   m.def(
-      "parse_type", [](const std::string& text) { return value_or_throw(text::parse_type(text, names())); },
-      nb::arg("text"), "The type that the text is: parse_type(\"Tensor[(2, n), float32]\").");
+      "parse_type", [](const std::string& text) { return value_or_throw(text::parse_type(text, names())); }, nb::arg("text"),
+      "Parses a type: parse_type(\"Tensor[(2, n), float32]\").");
 }
 
 }  // namespace relay::python

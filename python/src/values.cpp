@@ -47,7 +47,7 @@ static Value make_data(const DataTypes& types, const std::string& constructor, s
   } else {
     std::optional<std::string> near = nearest(constructor, names);
     d.help = near            ? format("did you mean {}?", *near)
-             : names.empty() ? "the program has no data types: give tensors and tuples"
+             : names.empty() ? "the program has no data types: pass tensors and tuples"
                              : format("its constructors are: {}", join(names, ", "));
   }
   throw CompileError({std::move(d)});

@@ -52,7 +52,7 @@ class CSource:
                 done = subprocess.run(command, capture_output=True, text=True)
             except OSError as error:
                 raise bad_option(
-                    f"the C compiler {self.compiler[0]} cannot be run: {error.strerror}", "set CC, or give compiler="
+                    f"the C compiler {self.compiler[0]} cannot be run: {error.strerror}", "set CC, or pass compiler="
                 ) from error
             if done.returncode != 0:
                 lines = [line for line in done.stderr.splitlines() if "error" in line] or [f"status {done.returncode}"]
@@ -102,7 +102,7 @@ def register_codegen(compiler: str, generate: Callable[[Function], object] | Non
             return made.code(symbol)
         if callable(made):
             return ("python", symbol, keep_function(symbol, made), [])
-        raise TypeError(f"it gives {made!r}: a CSource, SharedObject, LibraryCode or function is expected")
+        raise TypeError(f"it returns {made!r}: expected a CSource, SharedObject, LibraryCode or function")
 
     _core.add_generator(compiler, code)
     return generate

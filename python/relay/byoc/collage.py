@@ -49,13 +49,13 @@ class CostEstimator:
     def estimate(self, mod: IRModule, compiler: str) -> float:
         """Returns the measured time in seconds."""
         if compiler != "default":
-            raise ValueError(f"how long {compiler} takes is not known here: give a CustomCostEstimator")
+            raise ValueError(f"the time of {compiler} cannot be measured here: pass a CustomCostEstimator")
         model, random = compile(mod), np.random.default_rng(0)
         inputs = []
         for param in run_passes(mod, ["infer_type"])["main"].params:
             type_ = param.checked_type
             if not isinstance(type_, TensorType) or not all(isinstance(n, int) for n in type_.shape):
-                raise ValueError(f"a {type_} cannot be drawn: bind the sizes first")
+                raise ValueError(f"a {type_} cannot be created at random: bind the sizes first")
             inputs.append(np.asarray(random.integers(0, 2, [int(n) for n in type_.shape]), type_.dtype))
         return timed(lambda: model(*inputs), 3, 10).min
 
@@ -81,7 +81,7 @@ class MockCostEstimator:
         if self._left:
             self._left -= 1
             if self._left == 0:
-                raise ValueError("more costs were asked for than max_estimates")
+                raise ValueError("more costs are needed than max_estimates allows")
         return float(self._costs[compiler])
 
 
@@ -91,7 +91,7 @@ def _names(config) -> list[str]:
         return [str(getattr(getattr(one, "kind", one), "name", one)) for one in config]
     targets = getattr(config, "primitive_targets", None)
     if targets is None:
-        raise TypeError("the compilers are a list of names")
+        raise TypeError("the compilers must be a list of names")
     return [name for name in _names(list(targets)) if name not in ("llvm", "c", "native")]
 
 
@@ -181,7 +181,7 @@ def _search(calls: list[Call], candidates: list[_Candidate], cost: Callable[[_Ca
                 order += 1
                 heapq.heappush(heap, (total, order, covered | mask))
         if len(best) > _MOST_STATES:
-            raise ValueError(f"more than {_MOST_STATES} ways to cover the program: give fewer patterns")
+            raise ValueError(f"more than {_MOST_STATES} ways to cover the program: pass fewer patterns")
     chosen, at = [], whole
     while at:
         at, one = came[at]

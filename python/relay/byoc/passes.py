@@ -26,7 +26,7 @@ def MergeComposite(pattern_table: list[tuple]) -> Pass:
     rows = []
     for row in pattern_table:
         if len(row) not in (2, 3):
-            raise ValueError(f"a row of a pattern table is (name, pattern) or (name, pattern, check), not {row!r}")
+            raise ValueError(f"a row of a pattern table must be (name, pattern) or (name, pattern, check), not {row!r}")
         rows.append((row[0], row[1]._core, row[2] if len(row) == 3 else None))
     return _PartitionPass("MergeComposite", "merge_composite", composites=rows)
 

@@ -114,7 +114,7 @@ def install() -> None:
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     if "tvm" in sys.modules:
-        raise ImportError("tvm itself is imported already: import relay.compat before it, in a process of its own")
+        raise ImportError("TVM itself is already imported: import relay.compat before it, in a separate process")
     sys.meta_path.insert(0, _Finder())
 
 

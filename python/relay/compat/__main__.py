@@ -20,7 +20,7 @@ def main() -> int:
     os.environ["PYTEST_PLUGINS"] = ",".join(filter(None, plugins))  # also for a file that calls pytest.main() itself
     if arguments[0] == "-m":
         if len(arguments) < 2:
-            print("relay.compat: -m wants the name of a module", file=sys.stderr)
+            print("relay.compat: -m needs the name of a module", file=sys.stderr)
             return 2
         sys.argv = arguments[1:]
         sys.path.insert(0, "")

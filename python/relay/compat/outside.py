@@ -9,40 +9,40 @@ import types
 
 from ..absent import reason_of
 
-_SCHEDULES = "how a kernel is computed is data here: see `relay opt --emit schedule` and docs/tour.md"
-_KERNELS = "an operator's computation is written once, in its file: see docs/add-an-operator.md"
+_SCHEDULES = "schedules are data in Relay: see `relay opt --emit schedule` and docs/tour.md"
+_KERNELS = "the file of an operator contains its computation: see docs/add-an-operator.md"
 _TUNING = (
-    "kernels are chosen by rules from the machine's numbers; one can be replaced by hand: relay.compile(schedules=...)"
+    "rules choose kernels from a description of the machine; relay.compile(schedules=...) replaces a schedule by hand"
 )
-ONE_DEVICE = "there is one device, the processor: tvm.cpu()"
+ONE_DEVICE = "the processor is the only device: tvm.cpu()"
 
 # By the beginning of the name; the longest prefix counts.
 REPLACEMENTS = {
     "tvm.auto_scheduler": _TUNING,
     "tvm.autotvm": _TUNING,
-    "tvm.build_config": f"loops are an inner form here ({_SCHEDULES})",
-    "tvm.contrib": "only tvm.contrib.graph_executor and tvm.contrib.utils are there",
+    "tvm.build_config": f"the loop language is internal ({_SCHEDULES})",
+    "tvm.contrib": "only tvm.contrib.graph_executor and tvm.contrib.utils exist",
     "tvm.contrib.debugger": "relay.compile(...).profile(inputs) times the kernels of one run",
     "tvm.driver": "the command line is `relay`: see docs/cli.md",
     "tvm.driver.tvmc": "the command line is `relay`: see docs/cli.md",
-    "tvm.get_global_func": "the registry holds what tvm.register_func() put there, no functions of TVM itself",
+    "tvm.get_global_func": "the registry contains only functions of tvm.register_func(), none of TVM itself",
     "tvm.ir.analysis": "relay.analysis",
-    "tvm.ir.make_node": "nodes are made by their classes: relay.Call(...), relay.Function(...)",
+    "tvm.ir.make_node": "create nodes with their classes: relay.Call(...), relay.Function(...)",
     "tvm.ir.register_intrin_lowering": _KERNELS,
     "tvm.ir.register_op_attr": _KERNELS,
     "tvm.meta_schedule": _TUNING,
-    "tvm.micro": "artifacts and the C interface of src/relay/runtime/relay_c.h are what there is: see docs/runtime.md",
+    "tvm.micro": "use artifacts and the C interface of src/relay/runtime/relay_c.h instead: see docs/runtime.md",
     "tvm.parser": "relay.parse(text)",
     "tvm.relax": "this is Relay",
     "tvm.relay._ffi_api": "there is no registry of functions by name",
     "tvm.relay.analysis.feature": "relay.analysis.Feature and detect_feature",
     "tvm.relay.analysis.operations_distribution": "relay.analysis.analyze_operations_distribution",
     "tvm.relay.backend": "relay.compile() compiles; relay.create_executor() runs programs",
-    "tvm.relay.debug": "relay.evaluate() gives values; relay.analysis.extract_intermediate_expr() any one of them",
-    "tvm.relay.frontend": "models come from ONNX and PyTorch: tvm.relay.frontend.from_onnx, from_pytorch",
+    "tvm.relay.debug": "relay.evaluate() returns values; relay.analysis.extract_intermediate_expr() extracts one",
+    "tvm.relay.frontend": "import models from ONNX or PyTorch: tvm.relay.frontend.from_onnx, from_pytorch",
     "tvm.relay.frontend.change_datatype": "relay.transform.ChangeDatatype",
-    "tvm.relay.op.contrib": "tables of patterns are yours: relay.byoc.register_pattern_table",
-    "tvm.relay.op.memory": "the memory of a program is planned when it is built",
+    "tvm.relay.op.contrib": "define your own pattern tables: relay.byoc.register_pattern_table",
+    "tvm.relay.op.memory": "memory is planned when a program is built",
     "tvm.relay.op.op": _KERNELS,
     "tvm.relay.op.reg": _KERNELS,
     "tvm.relay.op.strategy": _SCHEDULES,
@@ -54,11 +54,11 @@ REPLACEMENTS = {
     "tvm.relay.transform.infer_layout_utils": "LayoutConverter of src/relay/transform/layout/layouts.h",
     "tvm.relay.transform.recast": "relay.transform.recast",
     "tvm.rpc": "build an artifact and copy it: relay.compile(...).save(path); relay.load(path) there",
-    "tvm.runtime": "relay.load(path) loads an artifact; relay.compile(...) gives something to call",
+    "tvm.runtime": "relay.load(path) loads an artifact; relay.compile(...) returns a callable",
     "tvm.script": "programs are text: relay.parse(text)",
     "tvm.target": "targets are names: 'llvm', 'llvm -mcpu=haswell'",
     "tvm.te": _SCHEDULES,
-    "tvm.tir": f"loops are an inner form here ({_SCHEDULES})",
+    "tvm.tir": f"the loop language is internal ({_SCHEDULES})",
     "tvm.topi": _KERNELS,
 }
 
@@ -66,7 +66,11 @@ REPLACEMENTS = {
 def explain(name: str) -> str:
     """Returns the reason why there is no `name`, and its replacement."""
     reason = _reason(name)
-    return f"Relay has no {name}: {reason}" if reason else f"Relay has no {name}; docs/from-tvm.md lists what there is"
+    return (
+        f"Relay has no {name}: {reason}"
+        if reason
+        else f"Relay has no {name}; docs/from-tvm.md lists the supported names"
+    )
 
 
 def _reason(name: str) -> str | None:

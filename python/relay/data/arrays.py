@@ -53,19 +53,17 @@ def array(value, dtype: str | None = None) -> _core.Array:
     try:
         device = value.__dlpack_device__()[0]
     except ValueError as error:  # raised by PyTorch for a device without memory, such as meta
-        raise wrong_input(f"the array is not in memory: {error}", "give an array that is") from error
+        raise wrong_input(f"the array is not in memory: {error}", "give an array in memory") from error
     if device not in (1, 3):  # CPU, pinned memory
         raise wrong_input(
-            f"the array lies on another device (DLPack device type {int(device)})", "move it to the CPU first"
+            f"the array is on another device (DLPack device type {int(device)})", "move it to the CPU first"
         )
     try:
         capsule = value.__dlpack__(max_version=(1, 0))
     except TypeError:  # an exporter older than DLPack 1.0
         capsule = value.__dlpack__()
     except BufferError as error:  # a layout without strides, such as that of sparse tensors
-        raise wrong_input(
-            f"the array cannot be read: {error}", "give a dense one, as tensor.to_dense() makes"
-        ) from error
+        raise wrong_input(f"the array cannot be read: {error}", "give a dense tensor: tensor.to_dense()") from error
     return _core.Array.from_capsule(capsule)
 
 
@@ -114,7 +112,9 @@ def as_numpy(value) -> np.ndarray:
     try:
         return np.asarray(value)
     except ValueError as error:  # lists of different lengths
-        raise wrong_input(f"no array can be made of it: {error}", "give lists of equal lengths, or an array") from error
+        raise wrong_input(
+            f"it cannot be converted to an array: {error}", "give lists of equal lengths, or an array"
+        ) from error
 
 
 def converted(value: np.ndarray, dtype: str, refuse=wrong_input) -> np.ndarray:
@@ -129,7 +129,7 @@ def converted(value: np.ndarray, dtype: str, refuse=wrong_input) -> np.ndarray:
                 f"{one:g} is not a value of {dtype}"
                 if value.dtype.kind == "f" and not is_whole
                 else f"{one} does not fit in {dtype}",
-                "give numbers that the type has, or round them first, for example with numpy.rint",
+                "give numbers of this type, or round them first, for example with numpy.rint",
             )
     if made.dtype.kind == "f" and value.dtype.kind in "fiu" and made.itemsize < 8:
         lost = np.isinf(made) & np.isfinite(value)

@@ -41,7 +41,7 @@ def load(symbol: str, payload: bytes, constants: list) -> Callable:
     if payload.startswith(b"function "):
         function = _FUNCTIONS.get(payload.decode())
         if function is None:
-            raise LookupError("its code generator made a function of another process")
+            raise LookupError("its code generator created the function in another process")
         if not constants:
             return function
         arrays = [numpy(c) for c in constants]
@@ -57,7 +57,7 @@ def run(function: Callable, inputs: list, outputs: list) -> None:
     if not isinstance(results, (tuple, list)):
         results = (results,)
     if len(results) != len(outputs):
-        raise TypeError(f"it gives {len(results)} arrays, and its type has {len(outputs)}")
+        raise TypeError(f"it returns {len(results)} arrays, but its type has {len(outputs)}")
     for i, (result, output) in enumerate(zip(results, outputs, strict=True)):
         value, target = _as_array(result), numpy(output)
         if value.dtype != target.dtype or value.shape != target.shape:

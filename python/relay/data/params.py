@@ -31,7 +31,7 @@ def _bytes_of(value) -> bytes:
     values = np.ascontiguousarray(value if isinstance(value, np.ndarray) else as_numpy(array(value)))
     is_bfloat = values.dtype.name == "bfloat16"
     if not is_bfloat and values.dtype.kind not in _KINDS:
-        raise TypeError(f"an array of {values.dtype} is not a parameter: numbers and truth values are")
+        raise TypeError(f"an array of {values.dtype} is not a parameter: parameters are numbers and booleans")
     kind = _BFLOAT if is_bfloat else _KINDS[values.dtype.kind]
     bits = 1 if values.dtype.kind == "b" else values.dtype.itemsize * 8
     head = struct.pack("<QQiiiBBH", _ARRAY, 0, 1, 0, values.ndim, kind, bits, 1)
@@ -56,7 +56,7 @@ class _Reader:
 
     def take(self, count: int) -> memoryview:
         if count < 0 or self._at + count > len(self._data):
-            raise wrong_input("the parameters end early", "give all of what save_param_dict() gave")
+            raise wrong_input("the list of parameters is truncated", "give the complete output of save_param_dict()")
         part = self._data[self._at : self._at + count]
         self._at += count
         return part
@@ -82,7 +82,7 @@ def _array_from(reader: _Reader) -> np.ndarray:
     mark, _, _, _, rank, kind, bits, lanes = reader.read("QQiiiBBH")
     if mark != _ARRAY or not 0 <= rank <= 32 or lanes != 1:
         raise wrong_input(
-            "an array is not as save_param_dict() writes it", "the file may be damaged, or of another kind"
+            "an array does not have the format of save_param_dict()", "the file may be damaged, or have another format"
         )
     *shape, size = reader.read(f"{rank}qq")
     dtype, elements = _dtype(kind, bits), 1
@@ -98,7 +98,7 @@ def load_param_dict(data) -> dict[str, np.ndarray]:
     reader = _Reader(data)
     mark, _, count = reader.read("QQQ")
     if mark != _LIST:
-        raise wrong_input("this is not a list of parameters", "give what save_param_dict() gave")
+        raise wrong_input("this is not a list of parameters", "give the output of save_param_dict()")
     names = []
     for _ in range(count):
         (length,) = reader.read("Q")

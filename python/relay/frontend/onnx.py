@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from .. import _core
 from ..errors import bad_option, wrong_input
-from .sources import source_of
+from .sources import Model, source_of
 
 # Keys that from_onnx's convert_config may contain. Relay chooses these forms by itself.
 _CONVERT_CONFIG = {"use_nt_batch_matmul", "use_welford"}
@@ -28,7 +29,7 @@ def _integer(value, what: str, help: str) -> int:
 
 def _sizes(shape):
     """Returns the sizes by input, with -1 for a TVM size that is not a number: relay.Any() or a variable."""
-    help = "give integers: shape={'x': (1, 3, 224, 224)}; -1 or relay.Any() leaves a size as the model has it"
+    help = "give integers: shape={'x': (1, 3, 224, 224)}; -1 or relay.Any() keeps a size of the model"
 
     def size(name, one):
         return -1 if isinstance(one, _core.Dim) else _integer(one, f"a size of input '{name}' in shape", help)
@@ -79,15 +80,15 @@ def _weights(graph, names):
 
 
 def from_onnx(
-    model,
-    shape=None,
-    dtype="float32",
-    opset=None,
-    freeze_params=True,
-    convert_config=None,
-    export_node_renamed_model_path=None,
-    import_limits=None,
-):
+    model: Model,
+    shape: Mapping[str, Iterable[int | _core.Dim]] | None = None,
+    dtype: str | Mapping[str, str] = "float32",
+    opset: int | None = None,
+    freeze_params: bool = True,
+    convert_config: Mapping[str, bool] | None = None,
+    export_node_renamed_model_path: str | os.PathLike[str] | None = None,
+    import_limits: Mapping[str, int] | None = None,
+) -> tuple[_core.IRModule, dict[str, np.ndarray]]:
     """Returns (module, params) of an ONNX model: an onnx.ModelProto, a path, the bytes of a file or an open binary
     file.
 
@@ -107,7 +108,7 @@ def from_onnx(
         )
     types = {name: str(one) for name, one in dtype.items()} if isinstance(dtype, dict) else {}
     if opset is not None:
-        opset = _integer(opset, "opset", "give the number of a version of ONNX's operators, such as 17")
+        opset = _integer(opset, "opset", "give the version number of an operator set, such as 17")
     source = source_of(model)
     if source.form == "pytorch":
         raise wrong_input(f"{source.name} is not an ONNX model", "relay.load(model) or from_pytorch() read it")

@@ -5,12 +5,27 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable
+from typing import BinaryIO, Protocol, TypeAlias
 
 from .. import _core
 from ..errors import wrong_input
 from . import pytorch
 
 _WANTED = "give a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram"
+
+
+class OnnxModel(Protocol):
+    """An onnx.ModelProto."""
+
+    def SerializeToString(self) -> bytes: ...
+
+
+class ExportedProgram(Protocol):
+    """A torch.export.ExportedProgram."""
+
+    @property
+    def graph_module(self) -> Callable[..., object]: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +46,7 @@ class Source:
             return form
         if pytorch.is_script_file(self.name):
             raise wrong_input(
-                f"{self.name} is a TorchScript file, which does not say what its inputs are",
+                f"{self.name} is a TorchScript file, which does not describe its inputs",
                 f"give example inputs: relay.compile({self.name!r}, (example,)), or relay.from_pytorch()",
             )
         return "pytorch"
@@ -48,6 +63,12 @@ class Source:
         if self.program is not None:
             return pytorch.from_exported(self.program)
         return pytorch.read_pt2(self.name, self.bytes)
+
+
+# The types that load() accepts. compile() also accepts modules of Relay and PyTorch.
+Model: TypeAlias = (
+    str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | OnnxModel | ExportedProgram | Source
+)
 
 
 def source_of(model) -> Source:
@@ -67,19 +88,20 @@ def source_of(model) -> Source:
         return Source("<torch.export.ExportedProgram>", program=model)
     if "torch.nn.modules.module.Module" in classes:
         raise wrong_input(
-            f"{_kind(model)} is given, which does not say what its inputs are",
+            f"{_kind(model)} is given, which does not describe its inputs",
             "give example inputs: relay.compile(model, (example,)), or relay.from_pytorch to import it alone",
         )
     if hasattr(model, "read"):
         return _of_file(model)
     if isinstance(model, _core.IRModule):
-        raise wrong_input("a module is given, which needs no loading", "relay.compile(module) compiles it")
+        raise wrong_input("this is a module, which needs no loading", "relay.compile(module) compiles it")
     if isinstance(model, _core.Expr):
         raise wrong_input(
-            f"{_kind(model)} is given, which is a part of a module", "relay.compile(relay.IRModule.from_expr(function))"
+            f"{_kind(model)} is given, which is only a part of a module",
+            "relay.compile(relay.IRModule.from_expr(function))",
         )
     if "relay.run.compiled.Compiled" in classes:
-        raise wrong_input("a compiled model is given", "call it: model(x)")
+        raise wrong_input("this is a compiled model", "call it: model(x)")
     raise wrong_input(f"{_kind(model)} is given as a model", f"{_WANTED} or a relay.IRModule")
 
 
@@ -120,7 +142,7 @@ def _of_file(file) -> Source:
     if isinstance(content, str):
         raise wrong_input(f"{name} is open as text", "open it as binary: open(path, 'rb')")
     if not isinstance(content, (bytes, bytearray)):
-        raise wrong_input(f"read() of {_kind(file)} gives {_kind(content)}, not bytes", _WANTED)
+        raise wrong_input(f"read() of {_kind(file)} returns {_kind(content)}, not bytes", _WANTED)
     if not content and getattr(file, "seekable", lambda: False)() and file.tell() > 0:
-        raise wrong_input(f"{name} was read to its end before", "file.seek(0)")
+        raise wrong_input(f"{name} has already been read to its end", "file.seek(0)")
     return Source(name, bytes(content))

@@ -122,7 +122,7 @@ class ExprFunctor:
         try:
             name = _METHODS.get(type(expr))
             if name is None:
-                raise TypeError(f"an expression is expected, not {type(expr).__name__}")
+                raise TypeError(f"expected an expression, got {type(expr).__name__}")
             method = getattr(self, name, None)
             if method is None:
                 raise NotImplementedError(f"{type(self).__name__} has no {name}()")

@@ -226,7 +226,7 @@ class Pass:
         ctx = PassContext.current()
         if not isinstance(mod, IRModule):
             raise TypeError(
-                f"a pass takes a module, not {type(mod).__name__}: relay.IRModule.from_expr(expr) makes one"
+                f"a pass takes a module, not {type(mod).__name__}: create one with relay.IRModule.from_expr(expr)"
             )
         if not all(_hook(one, "should_run", mod, self.info) in (None, True) for one in ctx.instruments):
             return mod

@@ -73,7 +73,7 @@ class Prelude:
     def get_name_static(self, canonical: str, dtype: str, shape, batch_dim=None) -> str:
         """Returns the name of a definition for tensors of one shape."""
         if batch_dim is not None:
-            raise NotImplementedError("a tensor array has no dimension that only some of its functions know")
+            raise NotImplementedError("all functions of a tensor array must know the same dimensions")
         suffix = f"{dtype}_{extents(shape)}"
         return f"static_tensor_{suffix}_t" if canonical == "tensor_t" else f"{canonical}_{suffix}"
 

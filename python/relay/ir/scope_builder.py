@@ -63,7 +63,7 @@ class ScopeBuilder:
         """Builds the second branch."""
         scope = self._scopes[-1]
         if scope.condition is None:
-            raise RuntimeError("else_scope() comes right after an if_scope()")
+            raise RuntimeError("else_scope() must directly follow an if_scope()")
         self._scopes.append(_Scope())
         yield
         otherwise = self._scopes.pop().close()
@@ -84,11 +84,11 @@ class ScopeBuilder:
     def get(self) -> Expr:
         """Returns the whole expression."""
         if len(self._scopes) != 1:
-            raise RuntimeError("get() is called inside a scope")
+            raise RuntimeError("get() must not be called inside a scope")
         if self._scopes[-1].condition is not None:
             raise RuntimeError("an if_scope() has no else_scope()")
         return self._scopes[-1].close()
 
     def _end_of_scope_is_open(self):
         if self._scopes[-1].result is not None:
-            raise RuntimeError("the value of this scope has been given: ret() ends it")
+            raise RuntimeError("this scope already has a value: ret() ends it")

@@ -45,7 +45,7 @@ class TypeFunctor:
         """Returns the result for a type."""
         name = _METHODS.get(type(typ))
         if name is None:
-            raise TypeError(f"a type is expected, not {type(typ).__name__}")
+            raise TypeError(f"expected a type, got {type(typ).__name__}")
         method = getattr(self, name, None)
         if method is None:
             raise NotImplementedError(f"{type(self).__name__} has no {name}()")

@@ -45,8 +45,8 @@ def all(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
-    keepdims (bool): Whether reduced axes stay, with extent 1.
-    exclude (bool): Whether the axes not named are reduced instead."""
+    keepdims (bool): True to keep reduced axes, with extent 1.
+    exclude (bool): True to reduce all other axes instead."""
 class annotation:
     @staticmethod
     def bitpack_end(data: Expr | TupleWrapper) -> Expr:
@@ -64,14 +64,14 @@ class annotation:
 
         data: any shape
         axis (int, required): The axis.
-        least (int): The least extent.
-        most (int or None): The greatest extent; None: any."""
+        least (int): Minimum extent.
+        most (int or None): Maximum extent; None: no limit."""
     @staticmethod
     def cast_hint(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
         """Says which element type data could have.
 
         data: any shape
-        dtype (dtype, required): The element type that data could have."""
+        dtype (dtype, required): The element type that data may have."""
     @staticmethod
     def checkpoint(data: Expr | TupleWrapper) -> Expr:
         """What a gradient should compute again, not keep.
@@ -82,13 +82,13 @@ class annotation:
         """An input of what another compiler is meant to compute.
 
         data: any shape
-        compiler (string, required): The name of the compiler that is meant."""
+        compiler (string, required): The name of the compiler."""
     @staticmethod
     def compiler_end(data: Expr | TupleWrapper, compiler: str) -> Expr:
         """A result of what another compiler is meant to compute.
 
         data: any shape
-        compiler (string, required): The name of the compiler that is meant."""
+        compiler (string, required): The name of the compiler."""
     @staticmethod
     def stop_fusion(data: Expr | TupleWrapper) -> Expr:
         """Keeps the operators on both sides out of one kernel.
@@ -99,18 +99,18 @@ def any(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
-    keepdims (bool): Whether reduced axes stay, with extent 1.
-    exclude (bool): Whether the axes not named are reduced instead."""
+    keepdims (bool): True to keep reduced axes, with extent 1.
+    exclude (bool): True to reduce all other axes instead."""
 def arange(start: Expr | TupleWrapper, stop: Expr | TupleWrapper = None, step: Expr | TupleWrapper = None, dtype: str | None = 'float32') -> Any:
     """Evenly spaced values.
 
     start: the first value
-    stop: the value not reached
-    step: the distance between values, not 0
-    start (float or None): The first value, where it is constant.
-    stop (float or None): The value not reached, where it is constant.
-    step (float or None): The distance between values, where it is constant.
-    dtype (dtype or None): The element type of the result; None: of the inputs.
+    stop: the exclusive end
+    step: the distance between values, other than 0
+    start (float or None): The first value, if it is constant.
+    stop (float or None): The exclusive end, if it is constant.
+    step (float or None): The distance between values, if it is constant.
+    dtype (dtype or None): The element type of the result; None: that of the inputs.
 
     arange(5), arange(1, 5) or arange(0, 1, 0.25), with numbers or expressions."""
 def argmax(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False) -> Any:
@@ -118,24 +118,24 @@ def argmax(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, k
 
     data: any shape
     axis (list of ints or None): The axes to search; None or empty: all.
-    keepdims (bool): Whether searched axes stay, with extent 1.
-    select_last_index (bool): Whether the last of equal elements is meant, not the first.
-    exclude (bool): Whether the axes not named are searched instead."""
+    keepdims (bool): True to keep searched axes, with extent 1.
+    select_last_index (bool): True to return the last of equal elements, false the first.
+    exclude (bool): True to search all other axes instead."""
 def argmin(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False) -> Any:
     """The place of the least element.
 
     data: any shape
     axis (list of ints or None): The axes to search; None or empty: all.
-    keepdims (bool): Whether searched axes stay, with extent 1.
-    select_last_index (bool): Whether the last of equal elements is meant, not the first.
-    exclude (bool): Whether the axes not named are searched instead."""
+    keepdims (bool): True to keep searched axes, with extent 1.
+    select_last_index (bool): True to return the last of equal elements, false the first.
+    exclude (bool): True to search all other axes instead."""
 def argsort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True, dtype: str | None = 'int32') -> Any:
     """The places of the elements along an axis in order.
 
     data: any shape with at least one axis
-    axis (int): The axis that is sorted.
-    is_ascend (bool): Whether the least comes first.
-    dtype (dtype or None): The element type of places; None: int32."""
+    axis (int): The axis to sort.
+    is_ascend (bool): True for ascending order.
+    dtype (dtype or None): The element type of positions; None: int32."""
 def argwhere(condition: Expr | TupleWrapper) -> Expr:
     """The indices of the elements that are not zero, one a row.
 
@@ -179,12 +179,12 @@ def blackman_window(size: int, periodic: bool = True, dtype: str | None = 'float
     """Blackman's window.
 
     size (int, required): Number of elements.
-    periodic (bool): Whether the window repeats after its last element.
+    periodic (bool): True for a periodic window, which repeats after its last element.
     dtype (dtype): Element type of the result."""
 def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim]) -> Any:
     """Repeats data along axes of extent 1 to reach a shape.
 
-    data: a shape that broadcasts to the result's
+    data: any tensor that broadcasts to the shape of the result
     shape (list of dimensions, required): The shape of the result.
     dtype (dtype or None): Not used; None.
 
@@ -192,15 +192,15 @@ def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Di
 def broadcast_to_like(data: Expr | TupleWrapper, broadcast_type: Expr | TupleWrapper) -> Expr:
     """Repeats data along axes of extent 1 to reach another tensor's shape.
 
-    data: a shape that broadcasts to the result's
-    broadcast_type: the result's shape"""
+    data: any tensor that broadcasts to the shape of the result
+    broadcast_type: a tensor with the shape of the result"""
 def cast(data: Expr | TupleWrapper, dtype: str | None, saturate: bool = True, round_mode: str = 'up') -> Expr:
     """Converts the elements to another type.
 
     data: any shape
     dtype (dtype, required): The element type of the result.
-    saturate (bool): Of floats of at most 8 bits: whether what exceeds the greatest becomes it, not infinity or NaN.
-    round_mode (string): Of float8_e8m0fnu: "up", "down" or "nearest"."""
+    saturate (bool): For floats of at most 8 bits: true if values beyond the greatest become the greatest, and not infinity or NaN.
+    round_mode (string): For float8_e8m0fnu: "up", "down" or "nearest"."""
 def cast_like(data: Expr | TupleWrapper, dtype_like: Expr | TupleWrapper) -> Expr:
     """Converts the elements to the type of another tensor's.
 
@@ -214,37 +214,37 @@ def clip(data: Expr | TupleWrapper, a_min: float, a_max: float) -> Expr:
     """Limits every element to a range.
 
     data: any shape
-    a_min (float, required): The least value of the result.
-    a_max (float, required): The greatest value of the result."""
+    a_min (float, required): Lower bound of the result.
+    a_max (float, required): Upper bound of the result."""
 def collapse_sum_like(data: Expr | TupleWrapper, collapse_type: Expr | TupleWrapper) -> Expr:
     """Sums over the axes along which a tensor of another's shape was broadcast.
 
     data: any shape
-    collapse_type: its shape is that of the result; it broadcasts to data"""
+    collapse_type: a tensor with the shape of the result, which broadcasts to data"""
 def collapse_sum_to(data: Expr | TupleWrapper, shape: Expr | TupleWrapper) -> Any:
     """Sums over the axes along which a tensor was broadcast, of a shape that is known only when the program runs.
 
     data: any shape
-    shape: (rank,) integers: the result's shape, which broadcasts to data's
+    shape: (rank,) integers: the shape of the result, which broadcasts to that of data
 
     The shape is a list of integers, or an expression."""
 def compress(data: Expr | TupleWrapper, condition: Expr | TupleWrapper, axis: int | None = None) -> Expr:
     """The slices whose condition holds.
 
     data: any shape
-    condition: (n,) bools, n at most the slices
-    axis (int or None): Along which axis; None: of the flattened data."""
+    condition: (n,) bools; n is at most the number of slices
+    axis (int or None): The axis; None: the axis of the flattened data."""
 def concatenate(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
     """Joins tensors along an axis.
 
     data: a tuple of tensors that differ at most along the axis (a list of expressions)
-    axis (int): The axis along which they stand."""
+    axis (int): The axis of the concatenation."""
 def contrib_reverse_reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Expr:
     """reshape, its newshape read from right to left.
 
     data: any shape
     newshape (list of dimensions, required): The new shape; 0 and -1 to -4 have the meanings above.
-    allowzero (bool): Whether 0 means an extent of zero."""
+    allowzero (bool): True if 0 means an extent of zero."""
 def copy(data: Expr | TupleWrapper) -> Expr:
     """The same values.
 
@@ -261,21 +261,21 @@ def cumprod(data: Expr | TupleWrapper, axis: int | None = None, dtype: str | Non
     """Running products along an axis.
 
     data: any shape
-    axis (int or None): The axis to go along; None: the flattened data.
-    dtype (dtype or None): The element type of the result; None: of the data.
-    exclusive (bool): Whether an element's own value is left out."""
+    axis (int or None): The axis; None: the axis of the flattened data.
+    dtype (dtype or None): The element type of the result; None: that of the data.
+    exclusive (bool): True to exclude each element from its own result."""
 def cumsum(data: Expr | TupleWrapper, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Expr:
     """Running sums along an axis.
 
     data: any shape
-    axis (int or None): The axis to go along; None: the flattened data.
-    dtype (dtype or None): The element type of the result; None: of the data.
-    exclusive (bool): Whether an element's own value is left out."""
+    axis (int or None): The axis; None: the axis of the flattened data.
+    dtype (dtype or None): The element type of the result; None: that of the data.
+    exclusive (bool): True to exclude each element from its own result."""
 def debug(program: Expr | TupleWrapper, debug_func: str = '') -> Expr:
     """A place where somebody could look at a value.
 
     program: any shape
-    debug_func (string): The name of what would look at the value."""
+    debug_func (string): The name of the observer."""
 def define(name: Any, inputs: Any, relation: Any, compute: Any = None, callback: Any = None, gradient: Any = None, attributes: Any = None, fusion: Any = 'opaque', doc: Any = '') -> Expr:
     """Defines an operator for this process, and returns the function that makes calls of it.
 
@@ -306,8 +306,8 @@ def dft(re_data: Expr | TupleWrapper, im_data: Expr | TupleWrapper, inverse: boo
     """The discrete Fourier transform along the last axis.
 
     re_data: real parts, (.., N)
-    im_data: imaginary parts, the same shape
-    inverse (bool): Whether the inverse is computed.
+    im_data: imaginary parts, with the same shape
+    inverse (bool): True to compute the inverse transform.
 
     Returns (real parts, imaginary parts)."""
 def divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
@@ -322,45 +322,45 @@ class dyn:
     def broadcast_to(data: Expr | TupleWrapper, shape: Expr | TupleWrapper) -> Expr:
         """Repeats data along axes of extent 1 to reach a shape that is known only when the program runs.
 
-        data: a shape that broadcasts to the result's
-        shape: (rank,) integers, not below 0: the result's shape, to which data broadcasts"""
+        data: any tensor that broadcasts to the shape of the result
+        shape: (rank,) non-negative integers: the shape of the result, to which data broadcasts"""
     @staticmethod
     def expand_dims(data: Expr | TupleWrapper, axis: Expr | TupleWrapper, num_newaxis: int = 1) -> Expr:
         """Inserts axes of extent 1 at a place that a tensor says.
 
         data: any shape
-        axis: one integer from -rank - 1 to rank: where the new axes stand
-        num_newaxis (int): How many new axes there are."""
+        axis: one integer from -rank - 1 to rank: the position of the new axes
+        num_newaxis (int): Number of new axes."""
     @staticmethod
     def full(fill_value: Expr | TupleWrapper, shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """A tensor of one value, of a shape that is known only when the program runs.
 
         fill_value: ()
-        shape: (rank,) sizes not below 0: its shape
-        dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
+        shape: (rank,) non-negative sizes: the shape of the result
+        dtype (dtype or None): The element type of the result; None: that of fill_value, or float32."""
     class image:
         @staticmethod
         def resize2d(data: Expr | TupleWrapper, size: Expr | TupleWrapper, roi: Expr | TupleWrapper, layout: str = 'NCHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = 'round', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Expr:
             """Resizes images to a size that the program computes.
 
             data: (N, C, H, W), in the order of layout
-            size: (2,) integers above 0: the extents of H and W
+            size: (2,) positive integers: the extents of H and W
             roi: (4,) floats, not used
             layout (string): Order of the axes.
             method (string): "nearest_neighbor", "linear" or "cubic".
-            coordinate_transformation_mode (string): Where a place of the result lies in data, as of image.resize2d but for tf_crop_and_resize.
-            rounding_method (string): What is nearest, as of image.resize2d.
+            coordinate_transformation_mode (string): Maps positions of the result to data, as in image.resize2d, without tf_crop_and_resize.
+            rounding_method (string): Rounding to the nearest element, as in image.resize2d.
             cubic_alpha (float): The parameter of the cubic kernel.
-            cubic_exclude (int): Whether neighbours outside of data count for nothing in "cubic".
+            cubic_exclude (int): True to ignore neighbours outside of data in "cubic".
             extrapolation_value (float): Not used.
-            out_dtype (dtype or None): Element type of the result; None: of data."""
+            out_dtype (dtype or None): Element type of the result; None: that of data."""
     class nn:
         @staticmethod
         def pad(data: Expr | TupleWrapper, pad_width: Expr | TupleWrapper, pad_val: Expr | TupleWrapper, pad_mode: str = 'constant') -> Expr:
             """Adds elements around a tensor, as many as another tensor says.
 
             data: any shape
-            pad_width: (rank, 2) integers: before and after each axis; below 0 cuts off, at most all
+            pad_width: (rank, 2) integers: elements added before and after each axis; negative values cut elements off
             pad_val: one value
             pad_mode (string): "constant", "edge" or "reflect"."""
         @staticmethod
@@ -372,7 +372,7 @@ class dyn:
             scale_w: (), a positive float
             layout (string): Order of the axes.
             method (string): "nearest_neighbor", "bilinear" or "bicubic".
-            align_corners (bool): Whether the corners of data and result fall together."""
+            align_corners (bool): True to align the corners of data and result."""
         @staticmethod
         def upsampling3d(data: Expr | TupleWrapper, scale_d: Expr | TupleWrapper, scale_h: Expr | TupleWrapper, scale_w: Expr | TupleWrapper, layout: str = 'NCDHW', method: str = 'nearest_neighbor', coordinate_transformation_mode: str = 'half_pixel') -> Expr:
             """Scales volumes by what the program computes.
@@ -383,38 +383,38 @@ class dyn:
             scale_w: (), a positive float
             layout (string): Order of the axes.
             method (string): "nearest_neighbor" or "trilinear".
-            coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners or asymmetric."""
+            coordinate_transformation_mode (string): Maps positions of the result to data: half_pixel, align_corners or asymmetric."""
     @staticmethod
     def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: Expr | TupleWrapper, axis: int = -1, dtype: str | None = None) -> Expr:
         """Marks one place of a new axis for each index; its extent is known only when the program runs.
 
         indices: integers, any shape
-        on_value: the value at the place
+        on_value: the value at the index
         off_value: the value elsewhere
-        depth: one integer, not below 0: the extent of the new axis
-        axis (int): Where the new axis stands; -1: at the end.
-        dtype (dtype or None): The element type of the result; None: of on_value."""
+        depth: one non-negative integer: the extent of the new axis
+        axis (int): Position of the new axis; -1: at the end.
+        dtype (dtype or None): The element type of the result; None: that of on_value."""
     @staticmethod
     def ones(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """Ones, of a shape that is known only when the program runs.
 
-        shape: (rank,) sizes not below 0: its shape
-        dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
+        shape: (rank,) non-negative sizes: the shape of the result
+        dtype (dtype or None): The element type of the result; None: that of fill_value, or float32."""
     @staticmethod
     def reshape(data: Expr | TupleWrapper, newshape: Expr | TupleWrapper, allowzero: bool = False) -> Expr:
         """The same elements under a shape that is known only when the program runs.
 
         data: any shape
-        newshape: (rank,) integers for as many elements; 0 keeps an extent, one -1 is what is left over
-        allowzero (bool): A 0 in newshape is an axis without elements, not one kept."""
+        newshape: (rank,) integers with the same number of elements; 0 keeps an extent, and one -1 is computed from the rest
+        allowzero (bool): True if 0 in newshape means an extent of zero, false if it keeps the extent of data."""
     @staticmethod
     def sparse_to_dense(sparse_indices: Expr | TupleWrapper, sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper, output_shape: Expr | TupleWrapper) -> Expr:
         """A tensor of one value, others at some places, of a shape that is known only when the program runs.
 
-        sparse_indices: integers: (n, rank), of a vector also (n,) or ()
+        sparse_indices: integers: (n, rank); for a vector also (n,) or ()
         sparse_values: (n,), or one for all
         default_value: the value elsewhere
-        output_shape: (rank,) integers, not below 0: the result's shape"""
+        output_shape: (rank,) non-negative integers: the shape of the result"""
     @staticmethod
     def squeeze(data: Expr | TupleWrapper, axes: Expr | TupleWrapper) -> Expr:
         """Drops the axes of extent 1 that a tensor names.
@@ -429,34 +429,34 @@ class dyn:
         begin: (axes,) integers
         end: (axes,) integers
         strides: (axes,) integers, not zero
-        slice_mode (string): "end", or "size": end holds extents."""
+        slice_mode (string): "end", or "size" if end contains extents."""
     @staticmethod
     def tile(data: Expr | TupleWrapper, reps: Expr | TupleWrapper) -> Expr:
         """Repeats the whole tensor along each axis, as often as a tensor says.
 
         data: any shape
-        reps: integers, aligned at the last axis"""
+        reps: integers, aligned to the last axis"""
     @staticmethod
     def topk(data: Expr | TupleWrapper, k: Expr | TupleWrapper, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = None) -> Expr:
         """The greatest (least) k elements along an axis in order, and their places, where the program computes k.
 
         data: any shape with at least one axis
         k: () or (1,), an integer, at most the extent of the axis; less than 1: all
-        axis (int): The axis that is sorted.
+        axis (int): The axis to sort.
         ret_type (string): "both" (values, places), "values" or "indices".
-        is_ascend (bool): Whether the least comes first.
-        dtype (dtype or None): The element type of places; None: int32."""
+        is_ascend (bool): True for ascending order.
+        dtype (dtype or None): The element type of positions; None: int32."""
     @staticmethod
     def zeros(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
         """Zeros, of a shape that is known only when the program runs.
 
-        shape: (rank,) sizes not below 0: its shape
-        dtype (dtype or None): The element type of the result; None: of fill_value, or float32."""
+        shape: (rank,) non-negative sizes: the shape of the result
+        dtype (dtype or None): The element type of the result; None: that of fill_value, or float32."""
 def einsum(data: Expr | Sequence[Expr], equation: str) -> Expr:
     """A sum of products that is written with a letter for each axis.
 
     data: a tuple of tensors (a list of expressions)
-    equation (string, required): The letters, as "ij,jk->ik"."""
+    equation (string, required): The axes as letters, such as "ij,jk->ik"."""
 def equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs == rhs.
 
@@ -478,8 +478,8 @@ def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> A
     """Inserts axes of extent 1.
 
     data: any shape
-    axis (int, required): Where the new axes stand in the result; -1: at the end.
-    num_newaxis (int): How many there are.
+    axis (int, required): Position of the new axes in the result; -1: at the end.
+    num_newaxis (int): Number of new axes.
 
     axis is a number, or an expression, which gives dyn.expand_dims."""
 def expm1(data: Expr | TupleWrapper) -> Expr:
@@ -503,17 +503,17 @@ def fixed_point_multiply(data: Expr | TupleWrapper, multiplier: int, shift: int)
 
     data: int32, any shape
     multiplier (int, required): A factor, in units of 2^-31.
-    shift (int, required): A power of two; negative: moved down."""
+    shift (int, required): A power of two; negative: a right shift."""
 def fixed_point_multiply_per_axis(x: Expr | TupleWrapper, y: Expr | TupleWrapper, lshift: Expr | TupleWrapper, rshift: Expr | TupleWrapper, is_lshift_required: bool = False, is_rshift_required: bool = False, axes: int | Sequence[int] = []) -> Expr:
     """Multiplies by numbers along some axes that are given as integers and powers of two.
 
     x: int32, any shape
     y: int32, a factor for each index at the axes, in units of 2^-31
-    lshift: int32, the shape of y: bits that x is moved up
-    rshift: int32, the shape of y: bits that the product is moved down
-    is_lshift_required (bool): Whether lshift is used.
-    is_rshift_required (bool): Whether rshift is used.
-    axes (list of ints): The axes of x that the factors go along."""
+    lshift: int32, the shape of y: bits of the left shift of x
+    rshift: int32, the shape of y: bits of the right shift of the product
+    is_lshift_required (bool): True to apply lshift.
+    is_rshift_required (bool): True to apply rshift.
+    axes (list of ints): The axes of x along which the factors vary."""
 def floor(data: Expr | TupleWrapper) -> Expr:
     """The greatest integer that is not greater.
 
@@ -547,15 +547,15 @@ def gather(data: Expr | TupleWrapper, axis: int, indices: Expr | TupleWrapper) -
     """Picks elements along an axis by a tensor of indices with as many axes.
 
     data: any shape
-    indices: integers; the shape of the result
+    indices: integers, with the shape of the result
     axis (int): The axis that is indexed."""
 def gather_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, batch_dims: int = 0, index_rank: int | None = None) -> Expr:
     """Picks slices by tuples of indices, which stand along the first axis of indices.
 
     data: any shape
     indices: integers, (M, ..)
-    batch_dims (int): How many first axes data and the result share.
-    index_rank (int or None): The extent of indices' first axis, where it is unknown."""
+    batch_dims (int): Number of leading axes that data and the result share.
+    index_rank (int or None): The extent of the first axis of indices, if it is unknown."""
 def greater(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs > rhs.
 
@@ -570,14 +570,14 @@ def hamming_window(size: int, periodic: bool = True, alpha: float = 0.54, dtype:
     """Hamming's window: a raised cosine that does not reach 0.
 
     size (int, required): Number of elements.
-    periodic (bool): Whether the window repeats after its last element.
+    periodic (bool): True for a periodic window, which repeats after its last element.
     alpha (float): a0.
     dtype (dtype): Element type of the result."""
 def hann_window(size: int, periodic: bool = True, dtype: str | None = 'float32') -> Expr:
     """Hann's window: a raised cosine.
 
     size (int, required): Number of elements.
-    periodic (bool): Whether the window repeats after its last element.
+    periodic (bool): True for a periodic window, which repeats after its last element.
     dtype (dtype): Element type of the result."""
 class image:
     @staticmethod
@@ -592,12 +592,12 @@ class image:
 
         data: (N, C, H, W), in the order of layout
         boxes: (boxes, 4): y1, x1, y2, x2, from 0 to 1
-        box_indices: (boxes,) integers: the image of each
+        box_indices: (boxes,) integers: the index of the image of each box
         crop_size (list of dimensions, required): Extents [H, W] of the result.
         layout (string): Order of the axes.
         method (string): "bilinear" or "nearest_neighbor".
-        extrapolation_value (float): The value outside of the image.
-        out_dtype (dtype or None): Element type of the result; None: of data."""
+        extrapolation_value (float): Value for points outside of the image.
+        out_dtype (dtype or None): Element type of the result; None: that of data."""
     @staticmethod
     def dilation2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilations: int | Sequence[int] = [1, 1], data_layout: str = 'NCHW', kernel_layout: str = 'IHW', out_dtype: str | None = None) -> Expr:
         """The greatest sum of data and weight under a moving window.
@@ -605,36 +605,36 @@ class image:
         data: (N, C, H, W), in the order of data_layout
         weight: (C, KH, KW)
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilations (list of ints): Distance between two taps of the window along each axis.
         data_layout (string): Order of the axes of data and result.
         kernel_layout (string): Order of the weight's axes.
-        out_dtype (dtype or None): Element type of the result; None: of data."""
+        out_dtype (dtype or None): Element type of the result; None: that of data."""
     @staticmethod
     def grid_sample(data: Expr | TupleWrapper, grid: Expr | TupleWrapper, method: str = 'bilinear', layout: str = 'NCHW', padding_mode: str = 'zeros', align_corners: bool = True) -> Expr:
         """Reads images, or volumes, at the places of a grid, and interpolates.
 
         data: floats, (N, C, H, W) or (N, C, D, H, W), in the order of layout
         grid: coordinates (x, y) or (x, y, z): (N, 2, H', W') or (N, 3, D', H', W')
-        method (string): "nearest", "bilinear" (of three coordinates: trilinear) or, for images, "bicubic".
-        layout (string): Order of the axes of data: of NCHW or of NCDHW.
+        method (string): "nearest", "bilinear" (trilinear for three coordinates) or, for images, "bicubic".
+        layout (string): Order of the axes of data: a permutation of NCHW or NCDHW.
         padding_mode (string): "zeros", "border" or "reflection".
-        align_corners (bool): Whether -1 and 1 are the middles of the outermost elements, or else their outer edges."""
+        align_corners (bool): True if -1 and 1 are the centres of the outermost elements; false if they are their outer edges."""
     @staticmethod
     def resize1d(data: Expr | TupleWrapper, size: int | Sequence[int | str | Dim], roi: Sequence[float] = None, layout: str = 'NCW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = '', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Any:
         """Resamples signals to another size.
 
         data: (N, C, W), in the order of layout
-        size (list of dimensions, required): Extents of the result, one for each axis or one for all.
-        roi (list of floats): For tf_crop_and_resize: the region of data, its begin along each axis and then its end, from 0 to 1.
+        size (list of dimensions, required): Extents of the result, one per axis or one for all.
+        roi (list of floats): For tf_crop_and_resize: the region of data, from 0 to 1; its begin along each axis, then its end along each axis.
         layout (string): Order of the axes.
         method (string): "nearest_neighbor", "linear" or "cubic".
-        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn, tf_crop_and_resize.
-        rounding_method (string): What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil; empty: with align_corners round, else floor.
+        coordinate_transformation_mode (string): Maps positions of the result to data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn or tf_crop_and_resize.
+        rounding_method (string): Rounding to the nearest element: round, floor, ceil, round_prefer_floor or round_prefer_ceil; empty: round with align_corners, otherwise floor.
         cubic_alpha (float): The parameter of the cubic kernel.
-        cubic_exclude (int): Whether neighbours outside of data count for nothing in "cubic".
-        extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
-        out_dtype (dtype or None): Element type of the result; None: of data.
+        cubic_exclude (int): True to ignore neighbours outside of data in "cubic".
+        extrapolation_value (float): Value for points outside of data, for tf_crop_and_resize.
+        out_dtype (dtype or None): Element type of the result; None: that of data.
 
         rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
                 expression, which gives dyn.image.resize2d without a roi."""
@@ -643,16 +643,16 @@ class image:
         """Resamples images to another size.
 
         data: (N, C, H, W), in the order of layout
-        size (list of dimensions, required): Extents of the result, one for each axis or one for all.
-        roi (list of floats): For tf_crop_and_resize: the region of data, its begin along each axis and then its end, from 0 to 1.
+        size (list of dimensions, required): Extents of the result, one per axis or one for all.
+        roi (list of floats): For tf_crop_and_resize: the region of data, from 0 to 1; its begin along each axis, then its end along each axis.
         layout (string): Order of the axes.
         method (string): "nearest_neighbor", "linear" or "cubic".
-        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn, tf_crop_and_resize.
-        rounding_method (string): What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil; empty: with align_corners round, else floor.
+        coordinate_transformation_mode (string): Maps positions of the result to data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn or tf_crop_and_resize.
+        rounding_method (string): Rounding to the nearest element: round, floor, ceil, round_prefer_floor or round_prefer_ceil; empty: round with align_corners, otherwise floor.
         cubic_alpha (float): The parameter of the cubic kernel.
-        cubic_exclude (int): Whether neighbours outside of data count for nothing in "cubic".
-        extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
-        out_dtype (dtype or None): Element type of the result; None: of data.
+        cubic_exclude (int): True to ignore neighbours outside of data in "cubic".
+        extrapolation_value (float): Value for points outside of data, for tf_crop_and_resize.
+        out_dtype (dtype or None): Element type of the result; None: that of data.
 
         rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
                 expression, which gives dyn.image.resize2d without a roi."""
@@ -661,23 +661,23 @@ class image:
         """Resamples volumes to another size.
 
         data: (N, C, D, H, W), in the order of layout
-        size (list of dimensions, required): Extents of the result, one for each axis or one for all.
-        roi (list of floats): For tf_crop_and_resize: the region of data, its begin along each axis and then its end, from 0 to 1.
+        size (list of dimensions, required): Extents of the result, one per axis or one for all.
+        roi (list of floats): For tf_crop_and_resize: the region of data, from 0 to 1; its begin along each axis, then its end along each axis.
         layout (string): Order of the axes.
         method (string): "nearest_neighbor", "linear" or "cubic".
-        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn, tf_crop_and_resize.
-        rounding_method (string): What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil; empty: with align_corners round, else floor.
+        coordinate_transformation_mode (string): Maps positions of the result to data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, tf_half_pixel_for_nn or tf_crop_and_resize.
+        rounding_method (string): Rounding to the nearest element: round, floor, ceil, round_prefer_floor or round_prefer_ceil; empty: round with align_corners, otherwise floor.
         cubic_alpha (float): The parameter of the cubic kernel.
-        cubic_exclude (int): Whether neighbours outside of data count for nothing in "cubic".
-        extrapolation_value (float): The value outside of data, for tf_crop_and_resize.
-        out_dtype (dtype or None): Element type of the result; None: of data.
+        cubic_exclude (int): True to ignore neighbours outside of data in "cubic".
+        extrapolation_value (float): Value for points outside of data, for tf_crop_and_resize.
+        out_dtype (dtype or None): Element type of the result; None: that of data.
 
         rounding_method is "" by default here, and "round" in the text form. The size of resize2d is a list, or an
                 expression, which gives dyn.image.resize2d without a roi."""
 def invert_permutation(data: Expr | TupleWrapper) -> Expr:
     """The inverse of a permutation.
 
-    data: the numbers from 0 to n - 1 in some order, (n,)"""
+    data: (n,) integers: a permutation of 0 to n - 1"""
 def isfinite(data: Expr | TupleWrapper) -> Expr:
     """Neither infinite nor NaN.
 
@@ -693,9 +693,9 @@ def isnan(data: Expr | TupleWrapper) -> Expr:
 def layout_transform(data: Expr | TupleWrapper, src_layout: str, dst_layout: str) -> Expr:
     """Brings data into another order of its axes, some of them in blocks.
 
-    data: any shape that fits src_layout
-    src_layout (string, required): The layout of data, as "NCHW".
-    dst_layout (string, required): That of the result, as "NCHW8c"."""
+    data: any shape that matches src_layout
+    src_layout (string, required): The layout of data, such as "NCHW".
+    dst_layout (string, required): The layout of the result, such as "NCHW8c"."""
 def left_shift(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs moved up by rhs bits.
 
@@ -753,10 +753,10 @@ def matrix_set_diag(data: Any, diagonal: Expr | TupleWrapper, k: Any = 0, align:
 
     input: matrices, (.., M, N)
     diagonal: (.., L) for one diagonal, (.., k2 - k1 + 1, L) for several, the highest first
-    k1 (int): The lowest diagonal; 0 is the main one, below it they are negative.
+    k1 (int): The lowest diagonal; 0 is the main diagonal, and those below it are negative.
     k2 (int): The highest diagonal.
-    super_diag_right_align (bool): Whether diagonals above the main one are aligned right.
-    sub_diag_right_align (bool): Whether diagonals below the main one are aligned right.
+    super_diag_right_align (bool): True to align diagonals above the main one to the right.
+    sub_diag_right_align (bool): True to align diagonals below the main one to the right.
 
     k is one diagonal, or the lowest and the highest. align: the alignment of shorter diagonals, above and below the
         main one."""
@@ -765,8 +765,8 @@ def max(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
-    keepdims (bool): Whether reduced axes stay, with extent 1.
-    exclude (bool): Whether the axes not named are reduced instead."""
+    keepdims (bool): True to keep reduced axes, with extent 1.
+    exclude (bool): True to reduce all other axes instead."""
 def maximum(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """The greater; NaN if either is.
 
@@ -777,8 +777,8 @@ def mean(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, kee
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
-    keepdims (bool): Whether reduced axes stay, with extent 1.
-    exclude (bool): Whether the axes not named are reduced instead."""
+    keepdims (bool): True to keep reduced axes, with extent 1.
+    exclude (bool): True to reduce all other axes instead."""
 def mean_std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False) -> Any:
     """Returns (mean, standard deviation)."""
 def mean_variance(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
@@ -787,10 +787,10 @@ def mel_weight_matrix(num_mel_bins: int, dft_length: int, sample_rate: int, lowe
     """A matrix that sums the bins of a spectrum into bands of the mel scale.
 
     num_mel_bins (int, required): Number of bands.
-    dft_length (int, required): Samples that a spectrum was computed of.
-    sample_rate (int, required): Samples of the signal in a second.
-    lower_edge_hertz (float, required): Where the first band begins.
-    upper_edge_hertz (float, required): Where the last band ends.
+    dft_length (int, required): Number of samples from which a spectrum was computed.
+    sample_rate (int, required): Samples of the signal per second.
+    lower_edge_hertz (float, required): Lower edge of the first band, in Hz.
+    upper_edge_hertz (float, required): Upper edge of the last band, in Hz.
     dtype (dtype): Element type of the result."""
 def meshgrid(data: Expr | Sequence[Expr], indexing: str = 'ij') -> Any:
     """The coordinates of a grid of vectors, one tensor for each axis.
@@ -804,8 +804,8 @@ def min(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
-    keepdims (bool): Whether reduced axes stay, with extent 1.
-    exclude (bool): Whether the axes not named are reduced instead."""
+    keepdims (bool): True to keep reduced axes, with extent 1.
+    exclude (bool): True to reduce all other axes instead."""
 def minimum(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """The lesser; NaN if either is.
 
@@ -840,49 +840,49 @@ class nn:
         """The means over as many windows as the result has places.
 
         data: (N, C, W), in the order of layout
-        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout."""
+        out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_avg_pool2d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCHW', out_layout: str = '') -> Any:
         """The means over as many windows as the result has places.
 
         data: (N, C, H, W), in the order of layout
-        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout."""
+        out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_avg_pool3d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCDHW', out_layout: str = '') -> Any:
         """The means over as many windows as the result has places.
 
         data: (N, C, D, H, W), in the order of layout
-        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout."""
+        out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_max_pool1d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCW', out_layout: str = '') -> Any:
         """The maxima over as many windows as the result has places.
 
         data: (N, C, W), in the order of layout
-        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout."""
+        out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_max_pool2d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCHW', out_layout: str = '') -> Any:
         """The maxima over as many windows as the result has places.
 
         data: (N, C, H, W), in the order of layout
-        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout."""
+        out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_max_pool3d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCDHW', out_layout: str = '') -> Any:
         """The maxima over as many windows as the result has places.
 
         data: (N, C, D, H, W), in the order of layout
-        output_size (list of ints): Extents of the result, one for each axis or one for all; empty: of the data.
+        output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout."""
+        out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def avg_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
         """The mean over a moving window.
@@ -891,11 +891,11 @@ class nn:
         pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts.
-        count_include_pad (bool): Whether padding counts in the mean."""
+        out_layout (string): Order of the result's axes; empty: the same as layout.
+        ceil_mode (bool): True to include a last, incomplete window.
+        count_include_pad (bool): True to include padding in the mean."""
     @staticmethod
     def avg_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
         """The mean over a moving window.
@@ -904,25 +904,25 @@ class nn:
         pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts.
-        count_include_pad (bool): Whether padding counts in the mean."""
+        out_layout (string): Order of the result's axes; empty: the same as layout.
+        ceil_mode (bool): True to include a last, incomplete window.
+        count_include_pad (bool): True to include padding in the mean."""
     @staticmethod
     def avg_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int] = (1, 1), strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False, dilation: int | Sequence[int] = (1, 1)) -> Any:
         """The gradient of nn.avg_pool2d with respect to its data.
 
         out_grad: the gradient of the pool's result
-        data: what was pooled
+        data: the data of the pool
         pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts.
-        count_include_pad (bool): Whether padding counts in the mean.
+        out_layout (string): Order of the result's axes; empty: the same as layout.
+        ceil_mode (bool): True to include a last, incomplete window.
+        count_include_pad (bool): True to include padding in the mean.
 
         The padding comes before the dilation; in the text form the dilation is first."""
     @staticmethod
@@ -933,11 +933,11 @@ class nn:
         pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts.
-        count_include_pad (bool): Whether padding counts in the mean."""
+        out_layout (string): Order of the result's axes; empty: the same as layout.
+        ceil_mode (bool): True to include a last, incomplete window.
+        count_include_pad (bool): True to include padding in the mean."""
     @staticmethod
     def batch_flatten(data: Expr | TupleWrapper) -> Expr:
         """Makes one axis of all but the first.
@@ -949,8 +949,8 @@ class nn:
 
         tensor_a: (B, M, K), or (B, K, M) when transpose_a
         tensor_b: (B, K, N), or (B, N, K) when transpose_b
-        out_dtype (dtype or None): Element type of the sum and the result; None: of tensor_a.
-        transpose_a (bool): Whether tensor_a is (b, k, m).
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of tensor_a.
+        transpose_a (bool): True if tensor_a is (b, k, m).
         transpose_b (bool): Whether tensor_b is (b, n, k).
 
         b is (batch, columns, inner) by default: transpose_b is True here, and False in the text form."""
@@ -965,8 +965,8 @@ class nn:
         moving_var: (C,)
         axis (int): The axis of the channels.
         epsilon (float): Added to the variance.
-        center (bool): Whether beta is added.
-        scale (bool): Whether the result is multiplied by gamma.
+        center (bool): True to add beta.
+        scale (bool): True to multiply by gamma.
 
         Returns (data, mean, variance)."""
     @staticmethod
@@ -975,24 +975,24 @@ class nn:
 
         data: (N, spatial.., rest..)
         block_shape (list of ints): Extents of a block.
-        crops (list of lists of ints, required): For each, how many are cut off before and after."""
+        crops (list of lists of ints, required): Elements cut off before and after each axis."""
     @staticmethod
     def bias_add(data: Expr | TupleWrapper, bias: Expr | TupleWrapper, axis: int = 1) -> Expr:
         """Adds one value a channel.
 
         data: any shape
-        bias: (C,), C the extent of data along axis
+        bias: (C,), where C is the extent of data along axis
         axis (int): The axis of data that bias runs along."""
     @staticmethod
     def bitpack(data: Expr | TupleWrapper, bits: int = 1, pack_axis: int = 1, bit_axis: int = -1, pack_type: str | None = None, name: str = 'BitPack') -> Expr:
         """The bits of numbers, packed into words.
 
         data: integers, any shape
-        bits (int): How many bits of each number, from 1 to 8.
-        pack_axis (int): The axis that becomes words.
-        bit_axis (int): Where the axis of bits stands in the result.
-        pack_type (dtype or None): The type of words; None: uint32.
-        name (string): A name of the computation."""
+        bits (int): Number of bits per value, from 1 to 8.
+        pack_axis (int): The axis that is packed into words.
+        bit_axis (int): Position of the axis of bits in the result.
+        pack_type (dtype or None): The type of the words; None: uint32.
+        name (string): Name of the computation."""
     @staticmethod
     def bitserial_conv2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], kernel_size: int | Sequence[int] = [3, 3], channels: int | None = None, activation_bits: int = 1, weight_bits: int = 1, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', pack_dtype: str | None = None, out_dtype: str | None = None, unipolar: bool = True) -> Expr:
         """Two-dimensional convolution of numbers of few bits.
@@ -1000,28 +1000,28 @@ class nn:
         data: (N, C, H, W) integers, in the order of data_layout
         weight: (O, C, KH, KW) integers, in the order of kernel_layout
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         kernel_size (list of ints): Extents of the window.
-        channels (int or None): Number of output channels; None: from the weight.
+        channels (int or None): Number of output channels; None: that of the weight.
         activation_bits (int): Bits of the data, from 1 to 8.
         weight_bits (int): Bits of the weight, from 1 to 8.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        pack_dtype (dtype or None): The type of words, where bits are packed.
+        pack_dtype (dtype or None): The type of the words that bits are packed into.
         out_dtype (dtype or None): Element type of the result; None: int16.
-        unipolar (bool): Whether a bit of the weight is -1 or 1."""
+        unipolar (bool): True if the bits of the weight stand for -1 and 1."""
     @staticmethod
     def bitserial_dense(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, units: int | None = None, data_bits: int = 1, weight_bits: int = 1, pack_dtype: str | None = None, out_dtype: str | None = None, unipolar: bool = True) -> Expr:
         """A fully connected layer of numbers of few bits.
 
         data: (n, features) integers
         weight: (units, features) integers
-        units (int or None): Number of output features; None: from the weight.
+        units (int or None): Number of output features; None: that of the weight.
         data_bits (int): Bits of the data, from 1 to 8.
         weight_bits (int): Bits of the weight, from 1 to 8.
-        pack_dtype (dtype or None): The type of words, where bits are packed.
+        pack_dtype (dtype or None): The type of the words that bits are packed into.
         out_dtype (dtype or None): Element type of the result; None: int16.
-        unipolar (bool): Whether a bit of the weight is -1 or 1."""
+        unipolar (bool): True if the bits of the weight stand for -1 and 1."""
     @staticmethod
     def col2im(data: Expr | TupleWrapper, image_shape: int | Sequence[int | str | Dim], block_shape: int | Sequence[int], strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1]) -> Expr:
         """The sums of columns of blocks, each element where nn.im2col took it from.
@@ -1030,7 +1030,7 @@ class nn:
         image_shape (list of dimensions, required): Extents of the result.
         block_shape (list of ints, required): Extents of the window.
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): What the window was moved over around the result: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Padding around the result: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window."""
     @staticmethod
     def contrib_conv2d_NCHWc(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
@@ -1039,15 +1039,15 @@ class nn:
         data: (N, C / c, H, W, c)
         weight: (O / o, C / c, KH, KW, c, o)
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def contrib_conv2d_gemm_weight_transform(weights: Expr | TupleWrapper, tile_N: int, tile_K: int) -> Expr:
         """The weight of a convolution as a matrix in tiles.
@@ -1062,79 +1062,79 @@ class nn:
         data: (N, H, W, C)
         weight: (tiles of O, tiles of KH * KW * C, tile_N, tile_K)
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def contrib_conv2d_nchwc(data: Any, kernel: Any, strides: Any = (1, 1), padding: Any = (0, 0), dilation: Any = (1, 1), groups: Any = 1, channels: Any = None, kernel_size: Any = None, data_layout: Any = 'NCHW8c', kernel_layout: Any = 'OIHW', out_layout: Any = '', out_dtype: Any = '') -> Any:
-        """nn.contrib_conv2d_NCHWc, with Python's name and defaults."""
+        """nn.contrib_conv2d_NCHWc, with the name and defaults of TVM's Python function."""
     @staticmethod
     def contrib_conv2d_winograd_nnpack_weight_transform(weight: Expr | TupleWrapper, convolution_algorithm: int, out_dtype: str | None = None) -> Expr:
         """The weight of a convolution in Winograd's form, for tiles of 6 x 6 outputs.
 
         weight: (O, C, 3, 3)
-        convolution_algorithm (int, required): A number of NNPACK's; all have one meaning.
-        out_dtype (dtype or None): Element type of the result; None: of the weight."""
+        convolution_algorithm (int, required): An algorithm number of NNPACK; all values have the same effect.
+        out_dtype (dtype or None): Element type of the result; None: that of the weight."""
     @staticmethod
     def contrib_conv2d_winograd_weight_transform(weight: Expr | TupleWrapper, tile_size: int) -> Expr:
         """The weight of a convolution in Winograd's form.
 
         weight: (O, C, KH, KW)
-        tile_size (int, required): How many outputs along an axis a tile has."""
+        tile_size (int, required): Number of outputs of a tile along each axis."""
     @staticmethod
     def contrib_conv2d_winograd_without_weight_transform(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, tile_size: int, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """A convolution in Winograd's form, with a weight that is transformed already.
 
         data: (N, C, H, W)
         weight: (n, n, O, C)
-        tile_size (int, required): How many outputs along an axis a tile has.
+        tile_size (int, required): Number of outputs of a tile along each axis.
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def contrib_conv3d_winograd_weight_transform(weight: Expr | TupleWrapper, tile_size: int) -> Expr:
         """The weight of a convolution in Winograd's form.
 
         weight: (O, C, KD, KH, KW)
-        tile_size (int, required): How many outputs along an axis a tile has."""
+        tile_size (int, required): Number of outputs of a tile along each axis."""
     @staticmethod
     def contrib_conv3d_winograd_without_weight_transform(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, tile_size: int, strides: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], dilation: int | Sequence[int] = [1, 1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCDHW', kernel_layout: str = 'OIDHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """A convolution in Winograd's form, with a weight that is transformed already.
 
         data: (N, C, D, H, W)
         weight: (n, n, n, O, C), or (n, n, KD, O, C)
-        tile_size (int, required): How many outputs along an axis a tile has.
+        tile_size (int, required): Number of outputs of a tile along each axis.
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def contrib_dense_pack(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None) -> Expr:
         """nn.dense with the units of the weight in blocks.
 
         data: (.., features)
         weight: (units / b, features, b)
-        units (int or None): Number of output features; None: from the weight.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of data."""
+        units (int or None): Number of output features; None: that of the weight.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of data."""
     @staticmethod
     def contrib_depthwise_conv2d_NCHWc(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """Two-dimensional depthwise convolution of channels in blocks.
@@ -1142,18 +1142,18 @@ class nn:
         data: (N, C / c, H, W, c)
         weight: (C / c, 1, KH, KW, 1, c)
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def contrib_depthwise_conv2d_nchwc(data: Any, kernel: Any, strides: Any = (1, 1), padding: Any = (0, 0), dilation: Any = (1, 1), groups: Any = 1, channels: Any = None, kernel_size: Any = None, data_layout: Any = 'NCHW8c', kernel_layout: Any = 'OIHW', out_layout: Any = '', out_dtype: Any = '') -> Any:
-        """nn.contrib_depthwise_conv2d_NCHWc, with Python's name and defaults."""
+        """nn.contrib_depthwise_conv2d_NCHWc, with the name and defaults of TVM's Python function."""
     @staticmethod
     def conv1d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCW', kernel_layout: str = 'OIW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """One-dimensional convolution of data with weight.
@@ -1161,32 +1161,32 @@ class nn:
         data: (N, C, W), in the order of data_layout
         weight: (O, C / groups, KW), in the order of kernel_layout
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def conv1d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), channels: int | None = None, kernel_size: int | Sequence[int] | None = None, groups: int = 1, data_layout: str = 'NCW', kernel_layout: str = 'IOW', out_layout: str = '', output_padding: int | Sequence[int] = (0,), out_dtype: str | None = None) -> Any:
         """One-dimensional transposed convolution of data with weight.
 
         data: (N, C, W), in the order of data_layout
         weight: (C, O / groups, KW), in the order of kernel_layout
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         strides (list of ints): Step of the window in the result along each axis.
-        output_padding (list of ints): Added at the end of each axis of the result.
-        padding (list of ints): Cut off the result: one value, one for each axis, or all befores and then all afters.
+        output_padding (list of ints): Elements added at the end of each axis of the result.
+        padding (list of ints): Elements cut off the result: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
+        groups (int): Number of independent groups of channels.
         data_layout (string): Order of the data's axes.
-        kernel_layout (string): Order of the weight's axes; I is the data's channels.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        kernel_layout (string): Order of the weight's axes; I are the channels of the data.
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def conv2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """Two-dimensional convolution of data with weight.
@@ -1194,15 +1194,15 @@ class nn:
         data: (N, C, H, W), in the order of data_layout
         weight: (O, C / groups, KH, KW), in the order of kernel_layout
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def conv2d_backward_weight(grad: Expr | TupleWrapper, data: Expr | TupleWrapper, strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), dilation: int | Sequence[int] = (1, 1), groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] = None, grad_layout: Any = 'NCHW', data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_dtype: str | None = None) -> Any:
         """The gradient of a two-dimensional convolution with respect to its weight.
@@ -1210,15 +1210,15 @@ class nn:
         grad: the gradient of the result, (N, O, H', W') in the order of data_layout
         data: (N, C, H, W), in the order of kernel_layout
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window.
         groups (int): Number of independent groups of channels.
-        channels (int or None): Number of output channels; None: from the gradient.
+        channels (int or None): Number of output channels; None: that of the gradient.
         kernel_size (list of ints, required): Extents of the window.
         data_layout (string): Order of the gradient's axes.
         kernel_layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes.
-        out_dtype (dtype or None): Element type of the result; None: of the data.
+        out_dtype (dtype or None): Element type of the result; None: that of the data.
 
         Each layout is named by its own tensor here. In the text form, data_layout is the gradient's layout,
             kernel_layout the data's, and out_layout the result's."""
@@ -1228,17 +1228,17 @@ class nn:
 
         data: (N, C, H, W), in the order of data_layout
         weight: (C, O / groups, KH, KW), in the order of kernel_layout
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         strides (list of ints): Step of the window in the result along each axis.
-        output_padding (list of ints): Added at the end of each axis of the result.
-        padding (list of ints): Cut off the result: one value, one for each axis, or all befores and then all afters.
+        output_padding (list of ints): Elements added at the end of each axis of the result.
+        padding (list of ints): Elements cut off the result: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
+        groups (int): Number of independent groups of channels.
         data_layout (string): Order of the data's axes.
-        kernel_layout (string): Order of the weight's axes; I is the data's channels.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        kernel_layout (string): Order of the weight's axes; I are the channels of the data.
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def conv3d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], dilation: int | Sequence[int] = [1, 1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCDHW', kernel_layout: str = 'OIDHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """Three-dimensional convolution of data with weight.
@@ -1246,57 +1246,57 @@ class nn:
         data: (N, C, D, H, W), in the order of data_layout
         weight: (O, C / groups, KD, KH, KW), in the order of kernel_layout
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def conv3d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = (1, 1, 1), padding: int | Sequence[int] = (0, 0, 0), dilation: int | Sequence[int] = (1, 1, 1), channels: int | None = None, kernel_size: int | Sequence[int] | None = None, groups: int = 1, data_layout: str = 'NCDHW', kernel_layout: str = 'IODHW', out_layout: str = '', output_padding: int | Sequence[int] = (0, 0, 0), out_dtype: str | None = None) -> Any:
         """Three-dimensional transposed convolution of data with weight.
 
         data: (N, C, D, H, W), in the order of data_layout
         weight: (C, O / groups, KD, KH, KW), in the order of kernel_layout
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         strides (list of ints): Step of the window in the result along each axis.
-        output_padding (list of ints): Added at the end of each axis of the result.
-        padding (list of ints): Cut off the result: one value, one for each axis, or all befores and then all afters.
+        output_padding (list of ints): Elements added at the end of each axis of the result.
+        padding (list of ints): Elements cut off the result: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
+        groups (int): Number of independent groups of channels.
         data_layout (string): Order of the data's axes.
-        kernel_layout (string): Order of the weight's axes; I is the data's channels.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        kernel_layout (string): Order of the weight's axes; I are the channels of the data.
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def correlation(data1: Expr | TupleWrapper, data2: Expr | TupleWrapper, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, padding: int | Sequence[int] = [0, 0], is_multiply: bool = True, layout: str = 'NCHW') -> Expr:
         """Compares the surroundings of each place in two arrays, for displacements of the second.
 
         data1: (N, C, H, W)
         data2: the shape of data1
-        kernel_size (int): Extent of the surroundings, odd.
+        kernel_size (int): Extent of the neighbourhood, an odd number.
         max_displacement (int): The largest displacement along each axis.
-        stride1 (int): Step of the places in data1.
-        stride2 (int): Step of the displacements.
-        padding (list of ints): Zeros around both: one value, one for each axis, or all befores and then all afters.
-        is_multiply (bool): Whether products are taken, else absolute differences.
+        stride1 (int): Step between positions in data1.
+        stride2 (int): Step between displacements.
+        padding (list of ints): Zero padding around both inputs: one value, one per axis, or the values before all axes followed by those after all axes.
+        is_multiply (bool): True to compare by products, false by absolute differences.
         layout (string): "NCHW"."""
     @staticmethod
     def cross_entropy(predictions: Any, targets: Any) -> Any:
         """Cross entropy of probabilities, its mean over the first axis.
 
         x: probabilities, (N, ..)
-        y: the shape of x: what they should be"""
+        y: the shape of x: target probabilities"""
     @staticmethod
     def cross_entropy_with_logits(predictions: Any, targets: Any) -> Any:
         """Cross entropy of logarithms of probabilities, its mean over the first axis.
 
         x: logarithms of probabilities, (N, ..)
-        y: the shape of x: what they should be"""
+        y: the shape of x: target probabilities"""
     @staticmethod
     def deformable_conv2d(data: Expr | TupleWrapper, offset: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], deformable_groups: int = 1, groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """Two-dimensional convolution whose taps are moved by offsets.
@@ -1305,24 +1305,24 @@ class nn:
         offset: (N, 2 * deformable_groups * KH * KW, H', W'): y and x in turn
         weight: (O, C / groups, KH, KW)
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window.
-        deformable_groups (int): Groups of channels with offsets alike.
+        deformable_groups (int): Number of groups of channels that share offsets.
         groups (int): Number of independent groups of channels.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): "NCHW".
         kernel_layout (string): "OIHW".
         out_layout (string): "NCHW", or empty.
-        out_dtype (dtype or None): Element type of the result; None: of the data."""
+        out_dtype (dtype or None): Element type of the result; None: that of the data."""
     @staticmethod
     def dense(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None) -> Expr:
         """A fully connected layer without bias: data times the transposed weight.
 
         data: (.., features)
         weight: (units, features)
-        units (int or None): Number of output features; None: from the weight.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        units (int or None): Number of output features; None: that of the weight.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def depth_to_space(data: Expr | TupleWrapper, block_size: int = 1, layout: str = 'NCHW', mode: str = 'DCR') -> Expr:
         """Moves channels into blocks of space.
@@ -1330,20 +1330,20 @@ class nn:
         data: (N, C, H, W), in the order of layout
         block_size (int): The extent of a block along H and W.
         layout (string): Order of the data's and the result's axes.
-        mode (string): Whether channels are block-major (DCR) or channel-major (CRD, or CDR)."""
+        mode (string): DCR if channels are block-major, CRD (or CDR) if they are channel-major."""
     @staticmethod
     def dilate(x: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], dilation_value: float = 0.0) -> Expr:
         """Puts elements of one value between those of data.
 
         x: any shape
-        strides (list of ints): The distance of data's elements along each axis.
-        dilation_value (float): The value between them."""
+        strides (list of ints): The distance of the elements of data along each axis.
+        dilation_value (float): The value between the elements."""
     @staticmethod
     def dropout(data: Expr | TupleWrapper, rate: float = 0.5) -> Any:
         """Drops elements at random in training; the identity in inference. Gives (result, mask).
 
         data: any shape
-        rate (float): The share of elements that training drops; inference drops none.
+        rate (float): The share of elements that is dropped in training.
 
         Returns the first field of the operator's result."""
     @staticmethod
@@ -1359,8 +1359,8 @@ class nn:
     def fifo_buffer(data: Expr | TupleWrapper, buffer: Expr | TupleWrapper, axis: int = 0) -> Expr:
         """Appends data to a queue and drops as much at its front.
 
-        data: what is new
-        buffer: the queue; its shape is that of the result
+        data: the new elements
+        buffer: the queue, with the shape of the result
         axis (int): The axis of the queue."""
     @staticmethod
     def gelu(data: Expr | TupleWrapper) -> Expr:
@@ -1376,7 +1376,7 @@ class nn:
 
         data: (N, C, H, W), in the order of layout
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout."""
+        out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def global_avg_pool3d(data: Any, layout: Any = 'NCDHW', out_layout: Any = '') -> Any:
         """nn.adaptive_avg_pool3d with one place."""
@@ -1389,7 +1389,7 @@ class nn:
 
         data: (N, C, H, W), in the order of layout
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout."""
+        out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def global_max_pool3d(data: Any, layout: Any = 'NCDHW', out_layout: Any = '') -> Any:
         """nn.adaptive_max_pool3d with one place."""
@@ -1403,22 +1403,22 @@ class nn:
         num_groups (int, required): Number of groups of channels.
         axis (int): The axis of the channels.
         epsilon (float): Added to the variance.
-        center (bool): Whether beta is added.
-        scale (bool): Whether the result is multiplied by gamma."""
+        center (bool): True to add beta.
+        scale (bool): True to multiply by gamma."""
     @staticmethod
     def gru(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, linear_before_reset: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
-        """Gated recurrent units along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two joined.
+        """Gated recurrent units along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two combined.
 
         data: (T, N, I): steps, sequences, features
-        weights: a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two biases (3 * H,). The gates stand in ONNX's order, each H rows: update z, reset r, hidden g. PyTorch has r, z, n, and linear_before_reset: of its three parts take 1, 0, 2 (a list of expressions)
+        weights: a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two biases (3 * H,). The gates are in ONNX's order, H rows each: update z, reset r, hidden g. PyTorch has r, z, n, and linear_before_reset: of its three parts take 1, 0, 2 (a list of expressions)
         state: a tuple: hidden (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
-        bias (bool): Whether weights have two biases a direction.
-        lengths (bool): Whether state has the lengths of the sequences, (N,).
-        linear_before_reset (bool): Whether r scales what the recurrence gives, and not what it takes.
-        activations (string): Two names, of all directions or of each: "sigmoid, tanh"; empty: these. Parameters stand in parentheses: "hard_sigmoid(0.2, 0.5)".
-        clip (float): Bound of what is activated; 0: none.
-        layers (int): Each but the first reads what the one before it gives."""
+        bias (bool): True if weights have two biases per direction.
+        lengths (bool): True if state has the lengths of the sequences, (N,).
+        linear_before_reset (bool): True if r scales the output of the recurrence, false if it scales the input.
+        activations (string): Two names, for all directions or for each; empty: "sigmoid, tanh". Parameters are in parentheses: "hard_sigmoid(0.2, 0.5)".
+        clip (float): Limits the arguments of activations to [-clip, clip]; 0: no limit.
+        layers (int): Number of layers. Each layer after the first reads the outputs of the one before."""
     @staticmethod
     def im2col(data: Expr | TupleWrapper, block_shape: int | Sequence[int], strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1]) -> Expr:
         """The blocks under a window at all its places, as columns.
@@ -1426,7 +1426,7 @@ class nn:
         data: (N, C, image..)
         block_shape (list of ints, required): Extents of the window.
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window."""
     @staticmethod
     def instance_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, axis: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Expr:
@@ -1437,8 +1437,8 @@ class nn:
         beta: (C,)
         axis (int): The axis of the channels.
         epsilon (float): Added to the variance.
-        center (bool): Whether beta is added.
-        scale (bool): Whether the result is multiplied by gamma."""
+        center (bool): True to add beta.
+        scale (bool): True to multiply by gamma."""
     class internal:
         @staticmethod
         def sparse_dense_padded(data: Expr | TupleWrapper, weight_data: Expr | TupleWrapper, weight_indices: Expr | TupleWrapper, weight_indptr: Expr | TupleWrapper, sparse_lhs: bool = False) -> Expr:
@@ -1447,26 +1447,26 @@ class nn:
             data: (m, k)
             weight_data: (values,), or blocks (values, rows, columns)
             weight_indices: (values,) integers: the columns
-            weight_indptr: (rows + 1,) integers: where rows begin
-            sparse_lhs (bool): Whether the sparse matrix is the left factor."""
+            weight_indptr: (rows + 1,) integers: the position at which each row begins
+            sparse_lhs (bool): True if the sparse matrix is the left factor."""
     @staticmethod
     def l2_normalize(data: Expr | TupleWrapper, eps: float, axis: int | Sequence[int] = None) -> Any:
         """Divides by the Euclidean norm along some axes.
 
         data: any shape
-        eps (float, required): The least sum of squares that is divided by.
+        eps (float, required): Lower bound of the sum of squares.
         axis (list of ints): The axes along which the squares are summed; empty: all."""
     @staticmethod
     def layer_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, axis: int = -1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Expr:
         """Normalises along one axis, then scales and shifts.
 
         data: any shape
-        gamma: (C,), C the extent of data along axis
+        gamma: (C,), where C is the extent of data along axis
         beta: (C,)
         axis (int): The axis that is normalised.
         epsilon (float): Added to the variance.
-        center (bool): Whether beta is added.
-        scale (bool): Whether the result is multiplied by gamma."""
+        center (bool): True to add beta.
+        scale (bool): True to multiply by gamma."""
     @staticmethod
     def leaky_relu(data: Expr | TupleWrapper, alpha: float = 0.01) -> Any:
         """Keeps positive values and scales the others.
@@ -1486,7 +1486,7 @@ class nn:
         """Local response normalisation: divides by a power of the neighbouring channels' mean square.
 
         data: any shape
-        size (int): Number of neighbouring channels summed, itself among them.
+        size (int): Number of neighbouring channels in the sum, including the channel itself.
         axis (int): The axis of the channels.
         bias (float): Added to the scaled sum.
         alpha (float): Scale of the sum.
@@ -1495,28 +1495,28 @@ class nn:
         alpha is 0.00001 by default here, and 0.0001 in the text form."""
     @staticmethod
     def lstm(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, peephole: bool = False, projection: bool = False, lengths: bool = False, input_forget: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
-        """Long short-term memory along a sequence: the outputs of all steps, (T, D, N, P), and the two states after the last, (L * D, N, P) and (L * D, N, H). PyTorch's outputs (T, N, D * P) are these with the axes D and N exchanged, then the last two joined.
+        """Long short-term memory along a sequence: the outputs of all steps, (T, D, N, P), and the two states after the last, (L * D, N, P) and (L * D, N, H). PyTorch's outputs (T, N, D * P) are these with the axes D and N exchanged, then the last two combined.
 
         data: (T, N, I): steps, sequences, features
-        weights: a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one. The gates stand in ONNX's order, each H rows: input i, output o, forget f, cell g. PyTorch has i, f, g, o: of its four parts take 0, 3, 1, 2 (a list of expressions)
+        weights: a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one. The gates are in ONNX's order, H rows each: input i, output o, forget f, cell g. PyTorch has i, f, g, o: of its four parts take 0, 3, 1, 2 (a list of expressions)
         state: a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
-        bias (bool): Whether weights have two biases a direction.
-        peephole (bool): Whether weights have peepholes, (3 * H,) of i, o and f.
-        projection (bool): Whether weights have a projection, (P, H).
-        lengths (bool): Whether state has the lengths of the sequences, (N,).
-        input_forget (bool): Whether f is 1 - i.
-        activations (string): Three names, of all directions or of each: "sigmoid, tanh, tanh"; empty: these. Parameters stand in parentheses: "hard_sigmoid(0.2, 0.5)".
-        clip (float): Bound of what is activated; 0: none.
-        layers (int): Each but the first reads what the one before it gives."""
+        bias (bool): True if weights have two biases per direction.
+        peephole (bool): True if weights have peepholes, (3 * H,) for i, o and f.
+        projection (bool): True if weights have a projection, (P, H).
+        lengths (bool): True if state has the lengths of the sequences, (N,).
+        input_forget (bool): True if f is 1 - i.
+        activations (string): Three names, for all directions or for each; empty: "sigmoid, tanh, tanh". Parameters are in parentheses: "hard_sigmoid(0.2, 0.5)".
+        clip (float): Limits the arguments of activations to [-clip, clip]; 0: no limit.
+        layers (int): Number of layers. Each layer after the first reads the outputs of the one before."""
     @staticmethod
     def matmul(tensor_a: Expr | TupleWrapper, tensor_b: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
         """The product of a matrix, or of several, and a matrix.
 
         tensor_a: (.., M, K), or (.., K, M) when transpose_a
         tensor_b: (K, N), or (N, K) when transpose_b
-        units (int or None): Number of columns of the result; None: from tensor_b.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of tensor_a.
+        units (int or None): Number of columns of the result; None: that of tensor_b.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of tensor_a.
         transpose_a (bool): Whether tensor_a is (.., k, m).
         transpose_b (bool): Whether tensor_b is (n, k)."""
     @staticmethod
@@ -1527,10 +1527,10 @@ class nn:
         pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts."""
+        out_layout (string): Order of the result's axes; empty: the same as layout.
+        ceil_mode (bool): True to include a last, incomplete window."""
     @staticmethod
     def max_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
         """The maximum over a moving window.
@@ -1539,23 +1539,23 @@ class nn:
         pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts."""
+        out_layout (string): Order of the result's axes; empty: the same as layout.
+        ceil_mode (bool): True to include a last, incomplete window."""
     @staticmethod
     def max_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int] = (1, 1), strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, dilation: int | Sequence[int] = (1, 1)) -> Any:
         """The gradient of nn.max_pool2d with respect to its data.
 
         out_grad: the gradient of the pool's result
-        data: what was pooled
+        data: the data of the pool
         pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts.
+        out_layout (string): Order of the result's axes; empty: the same as layout.
+        ceil_mode (bool): True to include a last, incomplete window.
 
         The padding comes before the dilation; in the text form the dilation is first."""
     @staticmethod
@@ -1566,10 +1566,10 @@ class nn:
         pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Places around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts."""
+        out_layout (string): Order of the result's axes; empty: the same as layout.
+        ceil_mode (bool): True to include a last, incomplete window."""
     @staticmethod
     def max_unpool(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, output_size: int | Sequence[int | str | Dim]) -> Expr:
         """Images of zeros with values at given places.
@@ -1583,7 +1583,7 @@ class nn:
 
         data: any shape
         mode (string): "SYMMETRIC" or "REFLECT".
-        pad_width (list of lists of ints, required): For each axis, how many before and after it."""
+        pad_width (list of lists of ints, required): Elements added before and after each axis."""
     @staticmethod
     def modulated_deformable_conv2d(data: Expr | TupleWrapper, offset: Expr | TupleWrapper, mask: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], deformable_groups: int = 1, groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """Two-dimensional convolution whose taps are moved by offsets and scaled by a mask.
@@ -1593,32 +1593,32 @@ class nn:
         mask: (N, deformable_groups * KH * KW, H', W')
         weight: (O, C / groups, KH, KW)
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window.
-        deformable_groups (int): Groups of channels with offsets alike.
+        deformable_groups (int): Number of groups of channels that share offsets.
         groups (int): Number of independent groups of channels.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): "NCHW".
         kernel_layout (string): "OIHW".
         out_layout (string): "NCHW", or empty.
-        out_dtype (dtype or None): Element type of the result; None: of the data."""
+        out_dtype (dtype or None): Element type of the result; None: that of the data."""
     @staticmethod
     def nll_loss(predictions: Expr | TupleWrapper, targets: Expr | TupleWrapper, weights: Expr | TupleWrapper, reduction: str = 'mean', ignore_index: int = -100) -> Expr:
         """The negative log likelihood of targets.
 
         predictions: logarithms of probabilities, (N, C, ..) or (C,)
-        targets: integers in [0, C), the shape of predictions without C
+        targets: integers in [0, C), with the shape of predictions without C
         weights: one for each class, (C,)
         reduction (string): "mean", "sum" or "none".
-        ignore_index (int): The target that counts for nothing."""
+        ignore_index (int): A target value to ignore."""
     @staticmethod
     def pad(data: Expr | TupleWrapper, pad_width: Sequence[Sequence[int]], pad_value: Any = 0, pad_mode: str = 'constant') -> Any:
         """Adds elements around a tensor.
 
         data: any shape
         pad_val: one value
-        pad_width (list of lists of ints, required): For each axis, how many before and after it; negative: cut off.
+        pad_width (list of lists of ints, required): Elements added before and after each axis; negative values cut elements off.
         pad_mode (string): "constant", "edge" or "reflect".
 
         A number as pad_value has the type of data if that is known, otherwise float32. pad_width is a list of pairs, or
@@ -1628,7 +1628,7 @@ class nn:
         """Keeps positive values and scales the others by a slope of their channel.
 
         data: any shape
-        alpha: (C,), C the extent of data along axis, or 1
+        alpha: (C,), where C is the extent of data along axis, or 1
         axis (int): The axis of data that alpha runs along."""
     @staticmethod
     def relu(data: Expr | TupleWrapper) -> Expr:
@@ -1640,38 +1640,38 @@ class nn:
         """Divides by the root of the mean square along one axis, then scales.
 
         data: any shape
-        weight: (C,), C the extent of data along axis
+        weight: (C,), where C is the extent of data along axis
         axis (int): The axis that is normalised.
         epsilon (float): Added to the mean square."""
     @staticmethod
     def rnn(data: Expr | TupleWrapper, weights: Expr | Sequence[Expr], state: Expr | Sequence[Expr], direction: str = 'forward', bias: bool = True, lengths: bool = False, activations: str = '', clip: float = 0.0, layers: int = 1) -> Expr:
-        """A recurrent network along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two joined; its weights are the same.
+        """A recurrent network along a sequence: the outputs of all steps, (T, D, N, H), and the state after the last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last two combined; its weights are the same.
 
         data: (T, N, I): steps, sequences, features
         weights: a tuple, for each layer and direction: weight (H, I), recurrence (H, H), with bias two biases (H,) (a list of expressions)
         state: a tuple: hidden (L * D, N, H) before the first step, with lengths (N,) (a list of expressions)
         direction (string): "forward", "reverse" or "bidirectional".
-        bias (bool): Whether weights have two biases a direction.
-        lengths (bool): Whether state has the lengths of the sequences, (N,).
-        activations (string): One name, of all directions or of each; empty: "tanh". Parameters stand in parentheses: "elu(0.5)".
-        clip (float): Bound of what is activated; 0: none.
-        layers (int): Each but the first reads what the one before it gives."""
+        bias (bool): True if weights have two biases per direction.
+        lengths (bool): True if state has the lengths of the sequences, (N,).
+        activations (string): One name, for all directions or for each; empty: "tanh". Parameters are in parentheses: "elu(0.5)".
+        clip (float): Limits the arguments of activations to [-clip, clip]; 0: no limit.
+        layers (int): Number of layers. Each layer after the first reads the outputs of the one before."""
     @staticmethod
     def rotary_embedding(data: Expr | TupleWrapper, cos: Expr | TupleWrapper, sin: Expr | TupleWrapper, interleaved: bool = False) -> Expr:
         """Turns pairs of elements along the last axis by given angles.
 
-        data: (.., S), S at least R
-        cos: (.., R / 2), broadcasts with data
+        data: (.., S), where S is at least R
+        cos: (.., R / 2), broadcast with data
         sin: the shape of cos
-        interleaved (bool): Whether the elements of a pair stand side by side."""
+        interleaved (bool): True if the elements of a pair are adjacent."""
     @staticmethod
     def scaled_dot_product_attention(inputs: Expr | Sequence[Expr], masked: bool = False, cached: bool = False, is_causal: bool = False, scale: float | None = None) -> Expr:
         """Sums of values, weighted by a softmax of the products of queries and keys.
 
         inputs: query (B, H, L, E), key (B, G, S, E), value (B, G, S, F), then mask, past_key, past_value (a list of expressions)
-        masked (bool): Whether a mask follows query, key and value.
-        cached (bool): Whether past_key and past_value follow.
-        is_causal (bool): Whether a query sees no key behind its place.
+        masked (bool): True if a mask follows query, key and value.
+        cached (bool): True if past_key and past_value follow.
+        is_causal (bool): True if queries ignore keys after their own position.
         scale (float or None): Factor of the scores; None: 1 / sqrt(E)."""
     @staticmethod
     def softmax(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
@@ -1690,8 +1690,8 @@ class nn:
 
         data: (N, spatial.., rest..)
         block_shape (list of ints): Extents of a block.
-        paddings (list of lists of ints, required): For each, how many before and after it.
-        pad_value (float): What is added around data."""
+        paddings (list of lists of ints, required): Elements added before and after each axis.
+        pad_value (float): Value of the padding."""
     @staticmethod
     def space_to_depth(data: Expr | TupleWrapper, block_size: int = 1, layout: str = 'NCHW', mode: str = 'DCR') -> Expr:
         """Moves blocks of space into channels.
@@ -1699,7 +1699,7 @@ class nn:
         data: (N, C, H, W), in the order of layout
         block_size (int): The extent of a block along H and W.
         layout (string): Order of the data's and the result's axes.
-        mode (string): Whether channels are block-major (DCR) or channel-major (CRD, or CDR)."""
+        mode (string): DCR if channels are block-major, CRD (or CDR) if they are channel-major."""
     @staticmethod
     def sparse_add(dense_data: Expr | TupleWrapper, sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper) -> Expr:
         """The sum of a dense and a sparse matrix.
@@ -1707,7 +1707,7 @@ class nn:
         dense_data: (m, k)
         sparse_data: (values,), or blocks (values, rows, columns)
         sparse_indices: (values,) integers: the columns
-        sparse_indptr: (rows + 1,) integers: where rows begin"""
+        sparse_indptr: (rows + 1,) integers: the position at which each row begins"""
     @staticmethod
     def sparse_conv2d(dense_data: Expr | TupleWrapper, sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper, layout: str = 'NHWC', kernel_size: int | Sequence[int] = [1, 1]) -> Expr:
         """Two-dimensional convolution, without padding, with a sparse weight.
@@ -1715,9 +1715,9 @@ class nn:
         dense_data: (N, H, W, C) or (N, C, H, W)
         sparse_data: (values,), or blocks (values, rows, columns)
         sparse_indices: (values,) integers: the columns
-        sparse_indptr: (rows + 1,) integers: where rows begin
+        sparse_indptr: (rows + 1,) integers: the position at which each row begins
         layout (string): Order of the axes: "NHWC" or "NCHW".
-        kernel_size (list of ints): Extents of the window; it is not padded."""
+        kernel_size (list of ints): Extents of the window. There is no padding."""
     @staticmethod
     def sparse_dense(dense_data: Expr | TupleWrapper, sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper, sparse_lhs: bool = False) -> Expr:
         """A dense matrix times the transpose of a sparse one.
@@ -1725,15 +1725,15 @@ class nn:
         dense_data: (m, k)
         sparse_data: (values,), or blocks (values, rows, columns)
         sparse_indices: (values,) integers: the columns
-        sparse_indptr: (rows + 1,) integers: where rows begin
-        sparse_lhs (bool): Whether the sparse matrix is the left factor."""
+        sparse_indptr: (rows + 1,) integers: the position at which each row begins
+        sparse_lhs (bool): True if the sparse matrix is the left factor."""
     @staticmethod
     def sparse_transpose(sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper) -> Expr:
         """A square sparse matrix transposed.
 
         sparse_data: (values,)
         sparse_indices: (values,) integers: the columns
-        sparse_indptr: (rows + 1,) integers: where rows begin"""
+        sparse_indptr: (rows + 1,) integers: the position at which each row begins"""
     @staticmethod
     def swiglu(gate: Expr | TupleWrapper, up: Expr | TupleWrapper) -> Expr:
         """gate * sigmoid(gate) * up.
@@ -1749,7 +1749,7 @@ class nn:
         scale_w (float): The scale along W.
         layout (string): Order of the axes.
         method (string): "nearest_neighbor", "bilinear" or "bicubic".
-        align_corners (bool): Whether the corners of data and result fall together.
+        align_corners (bool): True to align the corners of data and result.
 
         Scales are numbers; an expression among them gives dyn.nn.upsampling."""
     @staticmethod
@@ -1762,7 +1762,7 @@ class nn:
         scale_w (float): The scale along W.
         layout (string): Order of the axes.
         method (string): "nearest_neighbor" or "trilinear".
-        coordinate_transformation_mode (string): Where a place of the result lies in data: half_pixel, align_corners or asymmetric.
+        coordinate_transformation_mode (string): Maps positions of the result to data: half_pixel, align_corners or asymmetric.
 
         Scales are numbers; an expression among them gives dyn.nn.upsampling3d."""
 def nonzero(data: Expr | TupleWrapper) -> Expr:
@@ -1778,18 +1778,18 @@ def on_device(body: Expr | TupleWrapper, virtual_device: str = '', constrain_res
     """Says on which device a value should be; the values are the same.
 
     body: any shape
-    virtual_device (string): The device that is meant.
-    constrain_result (bool): Whether the result is to be on it.
-    constrain_body (bool): Whether the input is to be on it."""
+    virtual_device (string): The device to place the value on.
+    constrain_result (bool): True if the result must be on the device.
+    constrain_body (bool): True if the input must be on the device."""
 def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: int, axis: int = -1, dtype: str | None = None) -> Any:
     """Marks one place of a new axis for each index.
 
     indices: integers, any shape
-    on_value: the value at the place
+    on_value: the value at the index
     off_value: the value elsewhere
     depth (int): The extent of the new axis.
-    axis (int): Where the new axis stands; -1: at the end.
-    dtype (dtype or None): The element type of the result; None: of on_value.
+    axis (int): Position of the new axis; -1: at the end.
+    dtype (dtype or None): The element type of the result; None: that of on_value.
 
     depth is a number, or an expression, which gives dyn.one_hot."""
 def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> Any:
@@ -1798,7 +1798,7 @@ def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> An
     shape (list of dimensions, required): The shape of the result.
     dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
 
-    shape is a list, or an expression: then dyn.ones."""
+    shape is a list, or an expression, which is passed to dyn.ones."""
 def ones_like(data: Expr | TupleWrapper) -> Expr:
     """Ones in the shape and type of data.
 
@@ -1813,8 +1813,8 @@ def prod(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, kee
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
-    keepdims (bool): Whether reduced axes stay, with extent 1.
-    exclude (bool): Whether the axes not named are reduced instead."""
+    keepdims (bool): True to keep reduced axes, with extent 1.
+    exclude (bool): True to reduce all other axes instead."""
 class qnn:
     @staticmethod
     def abs(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
@@ -1830,15 +1830,15 @@ class qnn:
         """The sum of quantised tensors.
 
         lhs: integers, any shape
-        rhs: the same type, a shape that broadcasts with lhs
+        rhs: the same type, with a shape that broadcasts with lhs
         lhs_scale: () or (C,), a float
         lhs_zero_point: () or (C,), an integer
         rhs_scale: () or (C,), a float
         rhs_zero_point: () or (C,), an integer
         output_scale: (), a float
         output_zero_point: (), an integer
-        lhs_axis (int): The axis of lhs that its scales go along.
-        rhs_axis (int): The axis of rhs that its scales go along."""
+        lhs_axis (int): The axis of lhs along which its scales vary.
+        rhs_axis (int): The axis of rhs along which its scales vary."""
     @staticmethod
     def avg_pool2d(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, count_include_pad: bool = False) -> Expr:
         """The mean of quantised data over a moving window.
@@ -1851,11 +1851,11 @@ class qnn:
         pool_size (list of ints): Extents of the window.
         strides (list of ints): Step of the window along each axis.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
-        out_layout (string): Order of the result's axes; empty: layout.
-        ceil_mode (bool): Whether a last incomplete window counts.
-        count_include_pad (bool): Whether padding counts in the mean."""
+        out_layout (string): Order of the result's axes; empty: the same as layout.
+        ceil_mode (bool): True to include a last, incomplete window.
+        count_include_pad (bool): True to include padding in the mean."""
     @staticmethod
     def batch_matmul(x: Expr | TupleWrapper, y: Expr | TupleWrapper, x_scale: Expr | TupleWrapper, x_zero_point: Expr | TupleWrapper, y_scale: Expr | TupleWrapper, y_zero_point: Expr | TupleWrapper, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
         """The products of corresponding matrices of two quantised batches, in int32.
@@ -1866,9 +1866,9 @@ class qnn:
         x_zero_point: (), an integer
         y_scale: (), a float
         y_zero_point: (), an integer
-        out_dtype (dtype or None): Element type of the sum; int32.
-        transpose_a (bool): Whether x is (b, k, m).
-        transpose_b (bool): Whether y is (b, n, k)."""
+        out_dtype (dtype or None): Element type of the sum, which must be int32.
+        transpose_a (bool): True if x is (b, k, m).
+        transpose_b (bool): True if y is (b, n, k)."""
     @staticmethod
     def concatenate(data: Expr | Sequence[Expr], input_scales: Expr | Sequence[Expr], input_zero_points: Expr | Sequence[Expr], output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = 0) -> Expr:
         """Joins quantised tensors along an axis.
@@ -1878,7 +1878,7 @@ class qnn:
         input_zero_points: a tuple of a zero point for each, () (a list of expressions)
         output_scale: (), a float
         output_zero_point: (), an integer
-        axis (int): The axis along which they stand."""
+        axis (int): The axis of the concatenation."""
     @staticmethod
     def contrib_dense_pack(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, weight_scale: Expr | TupleWrapper, weight_zero_point: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None, weight_layout: str = 'NC') -> Expr:
         """qnn.dense with the weight in blocks.
@@ -1889,8 +1889,8 @@ class qnn:
         input_zero_point: (), an integer
         weight_scale: () or (units,), a float
         weight_zero_point: () or (units,), an integer
-        units (int or None): Number of output features; None: from the weight.
-        out_dtype (dtype or None): Element type of the sum; int32.
+        units (int or None): Number of output features; None: that of the weight.
+        out_dtype (dtype or None): Element type of the sum, which must be int32.
         weight_layout (string): N: output features, C: input features; "NC16n4c" has blocks of 16 and 4."""
     @staticmethod
     def conv2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, weight_scale: Expr | TupleWrapper, weight_zero_point: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
@@ -1903,15 +1903,15 @@ class qnn:
         weight_scale: () or (O,), a float
         weight_zero_point: () or (O,), an integer
         strides (list of ints): Step of the window along each axis.
-        padding (list of ints): Zeros around the data: one value, one for each axis, or all befores and then all afters.
+        padding (list of ints): Zero padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        groups (int): Number of independent groups of channels.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         data_layout (string): Order of the data's axes.
         kernel_layout (string): Order of the weight's axes.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def conv2d_transpose(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, weight_scale: Expr | TupleWrapper, weight_zero_point: Expr | TupleWrapper, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, strides: int | Sequence[int] = [1, 1], output_padding: int | Sequence[int] = [0, 0], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, data_layout: str = 'NCHW', kernel_layout: str = 'IOHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
         """Two-dimensional transposed convolution of quantised data with a quantised weight, in int32.
@@ -1922,17 +1922,17 @@ class qnn:
         input_zero_point: (), an integer
         weight_scale: () or (O,), a float
         weight_zero_point: () or (O,), an integer
-        channels (int or None): Number of output channels; None: from the weight.
-        kernel_size (list of ints or None): Extents of the window; None: from the weight.
+        channels (int or None): Number of output channels; None: that of the weight.
+        kernel_size (list of ints or None): Extents of the window; None: those of the weight.
         strides (list of ints): Step of the window in the result along each axis.
-        output_padding (list of ints): Added at the end of each axis of the result.
-        padding (list of ints): Cut off the result: one value, one for each axis, or all befores and then all afters.
+        output_padding (list of ints): Elements added at the end of each axis of the result.
+        padding (list of ints): Elements cut off the result: one value, one per axis, or the values before all axes followed by those after all axes.
         dilation (list of ints): Distance between two taps of the window along each axis.
-        groups (int): Number of independent groups that the channels fall into.
+        groups (int): Number of independent groups of channels.
         data_layout (string): Order of the data's axes.
-        kernel_layout (string): Order of the weight's axes; I is the data's channels.
-        out_layout (string): Order of the result's axes; empty: data_layout.
-        out_dtype (dtype or None): Element type of the sum and the result; None: of the data."""
+        kernel_layout (string): Order of the weight's axes; I are the channels of the data.
+        out_layout (string): Order of the result's axes; empty: the same as data_layout.
+        out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def dense(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, weight_scale: Expr | TupleWrapper, weight_zero_point: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None) -> Expr:
         """A fully connected layer of quantised data and weight, in int32.
@@ -1943,8 +1943,8 @@ class qnn:
         input_zero_point: (), an integer
         weight_scale: () or (units,), a float
         weight_zero_point: () or (units,), an integer
-        units (int or None): Number of output features; None: from the weight.
-        out_dtype (dtype or None): Element type of the sum; int32."""
+        units (int or None): Number of output features; None: that of the weight.
+        out_dtype (dtype or None): Element type of the sum, which must be int32."""
     @staticmethod
     def dequantize(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'float32', axis: int = -1) -> Expr:
         """The numbers that integers with a scale and a zero point stand for.
@@ -1953,7 +1953,7 @@ class qnn:
         input_scale: () or (C,), a float
         input_zero_point: () or (C,), an integer
         out_dtype (dtype): The element type of the result.
-        axis (int): The axis that scales and zero points go along."""
+        axis (int): The axis along which scales and zero points vary."""
     @staticmethod
     def erf(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
         """The error function of quantised numbers.
@@ -1990,7 +1990,7 @@ class qnn:
         input_zero_point: (), an integer
         output_scale: (), a float
         output_zero_point: (), an integer
-        alpha (float): The factor of numbers below zero, in [0, 1]."""
+        alpha (float): The slope for negative values, from 0 to 1."""
     @staticmethod
     def log(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
         """The natural logarithm of quantised numbers.
@@ -2005,15 +2005,15 @@ class qnn:
         """The product of quantised tensors.
 
         lhs: integers, any shape
-        rhs: the same type, a shape that broadcasts with lhs
+        rhs: the same type, with a shape that broadcasts with lhs
         lhs_scale: () or (C,), a float
         lhs_zero_point: () or (C,), an integer
         rhs_scale: () or (C,), a float
         rhs_zero_point: () or (C,), an integer
         output_scale: (), a float
         output_zero_point: (), an integer
-        lhs_axis (int): The axis of lhs that its scales go along.
-        rhs_axis (int): The axis of rhs that its scales go along."""
+        lhs_axis (int): The axis of lhs along which its scales vary.
+        rhs_axis (int): The axis of rhs along which its scales vary."""
     @staticmethod
     def quantize(data: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'int8', axis: int = -1) -> Expr:
         """Floats as integers with a scale and a zero point.
@@ -2022,7 +2022,7 @@ class qnn:
         output_scale: () or (C,), a float
         output_zero_point: () or (C,), an integer
         out_dtype (dtype): The element type of the result.
-        axis (int): The axis that scales and zero points go along."""
+        axis (int): The axis along which scales and zero points vary."""
     @staticmethod
     def requantize(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1, rounding: str = 'None', compute_dtype: str = 'None', out_dtype: str | None = 'int8') -> Expr:
         """Quantised integers with another scale and zero point.
@@ -2032,7 +2032,7 @@ class qnn:
         input_zero_point: () or (C,), an integer
         output_scale: (), a float
         output_zero_point: (), an integer
-        axis (int): The axis that scales and zero points of data go along.
+        axis (int): The axis along which scales and zero points of data vary.
         rounding (string): "UPWARD" or "TONEAREST"; "None": UPWARD.
         compute_dtype (string): "int64", "float32" or "float64"; "None": int64.
         out_dtype (dtype): The element type of the result."""
@@ -2062,7 +2062,7 @@ class qnn:
         in_dtype: () integer: 0 none, 1 int8, 2 uint8, 3 int32
         input_scale: () or (C,), a float
         input_zero_point: () or (C,), an integer
-        axis (int): The axis that scales go along."""
+        axis (int): The axis along which scales vary."""
     @staticmethod
     def simulated_quantize(data: Expr | TupleWrapper, out_dtype: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1) -> Expr:
         """The integers that quantising gives, as floats.
@@ -2071,7 +2071,7 @@ class qnn:
         out_dtype: () integer: 0 none, 1 int8, 2 uint8, 3 int32
         output_scale: () or (C,), a float
         output_zero_point: () or (C,), an integer
-        axis (int): The axis that scales go along."""
+        axis (int): The axis along which scales vary."""
     @staticmethod
     def softmax(data: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1) -> Expr:
         """Exponentials of quantised numbers scaled to sum to one along an axis, by integers.
@@ -2096,15 +2096,15 @@ class qnn:
         """The difference of quantised tensors.
 
         lhs: integers, any shape
-        rhs: the same type, a shape that broadcasts with lhs
+        rhs: the same type, with a shape that broadcasts with lhs
         lhs_scale: () or (C,), a float
         lhs_zero_point: () or (C,), an integer
         rhs_scale: () or (C,), a float
         rhs_zero_point: () or (C,), an integer
         output_scale: (), a float
         output_zero_point: (), an integer
-        lhs_axis (int): The axis of lhs that its scales go along.
-        rhs_axis (int): The axis of rhs that its scales go along."""
+        lhs_axis (int): The axis of lhs along which its scales vary.
+        rhs_axis (int): The axis of rhs along which its scales vary."""
     @staticmethod
     def tanh(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
         """The hyperbolic tangent of quantised numbers.
@@ -2119,19 +2119,19 @@ class random:
     def multinomial(key: Expr | TupleWrapper, probs: Expr | TupleWrapper, num_samples: int) -> Any:
         """Indices drawn with given probabilities.
 
-        key: (10,) uint64: the generator's state
-        probs: (.., indices): what is negative counts as 0
-        num_samples (int): How many are drawn of each row.
+        key: (10,) uint64: the state of the generator
+        probs: (.., indices); negative values count as 0
+        num_samples (int): Number of draws per row.
 
         Returns (the next state, indices)."""
     @staticmethod
     def normal(key: Expr | TupleWrapper, shape: Any, dtype: Any = 'float32', mean: Expr | TupleWrapper = 0.0, scale: Expr | TupleWrapper = 1.0) -> Any:
         """Numbers drawn from a normal distribution.
 
-        key: (10,) uint64: the generator's state
+        key: (10,) uint64: the state of the generator
         mean: (), the mean
         scale: (), the standard deviation
-        out_shape (list of ints, required): The shape of what is drawn.
+        out_shape (list of ints, required): The shape of the result.
         out_dtype (dtype or None): float32 or float64; None: float32.
 
         Returns (the next state, numbers)."""
@@ -2139,17 +2139,17 @@ class random:
     def normal_like(key: Expr | TupleWrapper, mean: Expr | TupleWrapper, scale: Expr | TupleWrapper, like: Expr | TupleWrapper, out_dtype: str | None = None) -> Expr:
         """Numbers drawn from a normal distribution, in the shape of an input.
 
-        key: (10,) uint64: the generator's state
+        key: (10,) uint64: the state of the generator
         mean: (), the mean
         scale: (), the standard deviation
-        like: any tensor: its shape is that of what is drawn
+        like: any tensor, with the shape of the result
         out_dtype (dtype or None): float32 or float64; None: float32."""
     @staticmethod
     def threefry_generate(key: Expr | TupleWrapper, shape: Any) -> Any:
         """Random words, and the generator's state behind them.
 
-        key: (10,) uint64: the generator's state
-        out_shape (list of ints, required): The shape of what is drawn.
+        key: (10,) uint64: the state of the generator
+        out_shape (list of ints, required): The shape of the result.
 
         Returns (the next state, random words)."""
     @staticmethod
@@ -2159,17 +2159,17 @@ class random:
     def threefry_split(key: Expr | TupleWrapper) -> Any:
         """Two generators whose numbers are independent.
 
-        key: (10,) uint64: the generator's state
+        key: (10,) uint64: the state of the generator
 
         Returns (left, right)."""
     @staticmethod
     def uniform(key: Expr | TupleWrapper, shape: Any, dtype: Any = 'float32', low: Expr | TupleWrapper = 0.0, high: Expr | TupleWrapper = 1.0) -> Any:
         """Numbers drawn evenly from an interval.
 
-        key: (10,) uint64: the generator's state
+        key: (10,) uint64: the state of the generator
         low: (), the least
-        high: (), above the greatest
-        out_shape (list of ints, required): The shape of what is drawn.
+        high: (), the exclusive upper bound
+        out_shape (list of ints, required): The shape of the result.
         out_dtype (dtype or None): float32 or float64; None: float32.
 
         Returns (the next state, numbers)."""
@@ -2177,10 +2177,10 @@ class random:
     def uniform_like(key: Expr | TupleWrapper, low: Expr | TupleWrapper, high: Expr | TupleWrapper, like: Expr | TupleWrapper, out_dtype: str | None = None) -> Expr:
         """Numbers drawn evenly from an interval, in the shape of an input.
 
-        key: (10,) uint64: the generator's state
+        key: (10,) uint64: the state of the generator
         low: (), the least
-        high: (), above the greatest
-        like: any tensor: its shape is that of what is drawn
+        high: (), the exclusive upper bound
+        like: any tensor, with the shape of the result
         out_dtype (dtype or None): float32 or float64; None: float32."""
 def reinterpret(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
     """The bits of each element as another type of the same width.
@@ -2196,39 +2196,39 @@ class relay:
 
                 data: floats, any shape
                 dom_scale: (), the scale
-                clip_min: (), the least integer
-                clip_max: (), the greatest integer
+                clip_min: (), the minimum integer
+                clip_max: (), the maximum integer
                 kind (int, required): 0: nothing, 1: input, 2: weight, 3: activation.
-                sign (bool): Whether the integers have a sign.
-                rounding (string): "round": to the nearest, halves to the even one."""
+                sign (bool): True if the integers are signed.
+                rounding (string): "round": to the nearest integer, halves to the even integer."""
 def repeat(data: Expr | TupleWrapper, repeats: int, axis: int | None = None) -> Expr:
     """Repeats each element along an axis.
 
     data: any shape
     repeats (int, required): How often.
-    axis (int or None): Along which axis; None: of the flattened data."""
+    axis (int or None): The axis; None: the axis of the flattened data."""
 def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Any:
     """Gives the elements, in row-major order, another shape.
 
     data: any shape
     newshape (list of dimensions, required): The new shape; 0 and -1 to -4 have the meanings above.
-    allowzero (bool): Whether 0 means an extent of zero.
+    allowzero (bool): True if 0 means an extent of zero.
 
     newshape is a list, or an expression, which gives dyn.reshape."""
 def reshape_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper, lhs_begin: int = 0, lhs_end: int | None = None, rhs_begin: int = 0, rhs_end: int | None = None) -> Expr:
     """Gives the elements the shape of another tensor, or some of its axes those of another.
 
     data: any shape
-    shape_like: as many elements
+    shape_like: a tensor with the same number of elements
     lhs_begin (int): The first axis of data that is replaced.
-    lhs_end (int or None): The axis of data behind the last of these; None: all.
-    rhs_begin (int): The first axis of shape_like that takes its place.
-    rhs_end (int or None): The axis behind the last of these; None: all."""
+    lhs_end (int or None): The axis of data after the last that is replaced; None: all axes.
+    rhs_begin (int): The first axis of shape_like that replaces it.
+    rhs_end (int or None): The axis of shape_like after the last of these; None: all axes."""
 def reverse(data: Expr | TupleWrapper, axis: int = 0) -> Expr:
     """Turns an axis around.
 
     data: any shape
-    axis (int): The axis to turn around."""
+    axis (int): The axis to reverse."""
 def reverse_sequence(data: Expr | TupleWrapper, seq_lengths: Expr | TupleWrapper, seq_axis: int = 1, batch_axis: int = 0) -> Expr:
     """Turns sequences of different lengths around.
 
@@ -2253,7 +2253,7 @@ def scatter_elements(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, up
     """Data with elements along an axis replaced by, or combined with, updates.
 
     data: any shape
-    indices: integers; places along the axis
+    indices: integers: positions along the axis
     updates: the shape of indices
     axis (int): The axis that is indexed.
     reduction (string): "update", "add", "mul", "mean", "min" or "max"."""
@@ -2262,21 +2262,21 @@ def scatter_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, updates:
 
     data: any shape
     indices: integers, (M, ..)
-    updates: a slice of data for each place
+    updates: a slice of data for each index tuple
     mode (string): "update", "add", "mul", "min" or "max"."""
 def searchsorted(sorted_sequence: Expr | TupleWrapper, values: Expr | TupleWrapper, right: bool = False, dtype: str | None = 'int32') -> Expr:
     """Where values would stand in sorted sequences.
 
     sorted_sequence: ascending along the last axis, (n,) or (.., n)
     values: any shape, or (.., m)
-    right (bool): Whether equal elements stand before the value.
+    right (bool): True to insert after equal elements, false before them.
     dtype (dtype): The element type of the result."""
 def sequence_mask(data: Expr | TupleWrapper, valid_length: Expr | TupleWrapper, mask_value: float = 0.0, axis: int = 0) -> Expr:
     """Sets what stands behind the end of sequences to one value.
 
     data: (length, batch, ..) or (batch, length, ..)
     valid_length: (batch,) integers
-    mask_value (float): The value behind a sequence's end.
+    mask_value (float): The value after the end of a sequence.
     axis (int): The axis of the sequences, 0 or 1; the other is the batch."""
 def shape_of(data: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
     """The shape of a tensor, as a tensor.
@@ -2303,8 +2303,8 @@ def slice_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper, axes:
     """The front of data, as long as another tensor.
 
     data: any shape
-    shape_like: a tensor that is nowhere longer
-    axes (list of ints or None): The axes that are cut; None or empty: all."""
+    shape_like: a tensor whose extents are at most those of data
+    axes (list of ints or None): The axes to cut; None or empty: all."""
 def sliding_window(data: Expr | TupleWrapper, axis: int, window_shape: int | Sequence[int], strides: int | Sequence[int]) -> Expr:
     """The windows at all places along the last axes.
 
@@ -2316,28 +2316,28 @@ def sort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True) -> A
     """The elements along an axis in order.
 
     data: any shape with at least one axis
-    axis (int): The axis that is sorted.
-    is_ascend (bool): Whether the least comes first.
-    dtype (dtype or None): The element type of places; None: int32."""
+    axis (int): The axis to sort.
+    is_ascend (bool): True for ascending order.
+    dtype (dtype or None): The element type of positions; None: int32."""
 def sparse_fill_empty_rows(sparse_indices: Expr | TupleWrapper, sparse_values: Expr | TupleWrapper, dense_shape: Expr | TupleWrapper, default_value: Expr | TupleWrapper) -> Expr:
     """A sparse tensor with a value in each row: a given one where there was none.
 
     sparse_indices: (values, rank) integers
     sparse_values: (values,)
-    dense_shape: (rank,) integers: of the tensor
-    default_value: what empty rows get"""
+    dense_shape: (rank,) integers: the shape of the tensor
+    default_value: the value for empty rows"""
 def sparse_reshape(sparse_indices: Expr | TupleWrapper, prev_shape: Expr | TupleWrapper, new_shape: Expr | TupleWrapper) -> Any:
     """The places of a sparse tensor's values under another shape.
 
     sparse_indices: (values, old rank) integers
     prev_shape: (old rank,) integers
-    new_shape: (new rank,) integers, one of them perhaps -1
+    new_shape: (new rank,) integers, at most one of them -1
 
     Returns (new indices, new shape)."""
 def sparse_to_dense(sparse_indices: Expr | TupleWrapper, output_shape: int | Sequence[int | str | Dim], sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper = 0) -> Any:
     """A tensor of one value, others at some places.
 
-    sparse_indices: integers: (n, rank), of a vector also (n,) or ()
+    sparse_indices: integers: (n, rank); for a vector also (n,) or ()
     sparse_values: (n,), or one for all
     default_value: the value elsewhere
     output_shape (list of dimensions, required): The shape of the result.
@@ -2347,8 +2347,8 @@ def split(data: Expr | TupleWrapper, indices_or_sections: int | Sequence[int], a
     """Cuts a tensor along an axis. Gives a tuple.
 
     data: any shape
-    indices_or_sections (int or list of ints, required): A number of equal parts, or a list of the places to cut at.
-    axis (int): The axis that is cut."""
+    indices_or_sections (int or list of ints, required): The number of equal parts, or the list of positions to cut at.
+    axis (int): The axis to cut."""
 def sqrt(data: Expr | TupleWrapper) -> Expr:
     """Square root.
 
@@ -2357,14 +2357,14 @@ def squeeze(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None) 
     """Drops axes of extent 1.
 
     data: any shape
-    axis (list of ints or None): The axes to drop; None: all of extent 1.
+    axis (list of ints or None): The axes to drop; None: all axes of extent 1.
 
     axis is a list, None, or an expression, which gives dyn.squeeze."""
 def stack(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
     """Joins tensors along a new axis.
 
     data: a tuple of tensors of one shape (a list of expressions)
-    axis (int): Where the new axis stands in the result."""
+    axis (int): Position of the new axis in the result."""
 def std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
     """Returns the square root of the variance."""
 def stft(data: Expr | TupleWrapper, n_fft: int, hop_length: int = None, win_length: int = None, window: Expr | TupleWrapper = None, normalized: bool = False, onesided: bool = True) -> Any:
@@ -2373,10 +2373,10 @@ def stft(data: Expr | TupleWrapper, n_fft: int, hop_length: int = None, win_leng
     data: (samples,) or (batch, samples)
     window: (n_fft,)
     n_fft (int): N, the number of samples in a transform.
-    hop_length (int): Samples from one transform to the next; not positive: n_fft // 4.
-    win_length (int): Length of the window, n_fft; not positive: n_fft.
-    normalized (bool): Whether the result is divided by the square root of n_fft.
-    onesided (bool): Whether only the first n_fft // 2 + 1 frequencies are computed.
+    hop_length (int): Samples from one transform to the next; n_fft // 4 if not positive.
+    win_length (int): Length of the window, which must be n_fft; n_fft if not positive.
+    normalized (bool): True to divide the result by the square root of n_fft.
+    onesided (bool): True to compute only the first n_fft // 2 + 1 frequencies.
 
     The default window is all ones."""
 class storage:
@@ -2385,20 +2385,20 @@ class storage:
         """Bytes that hold several elements of 4 or 2 bits each.
 
         data: elements of 4 or 2 bits, at least one axis
-        axis (int): The axis along which bytes are filled."""
+        axis (int): The axis along which elements are packed."""
     @staticmethod
     def unpack(data: Expr | TupleWrapper, dtype: str | None, axis: int = -1, size: int | None = None) -> Expr:
         """The elements of 4 or 2 bits that bytes hold.
 
         data: uint8, at least one axis
         dtype (dtype, required): The type of the elements: one of 4 or 2 bits.
-        axis (int): The axis along which bytes are filled.
-        size (int or None): Elements along the axis; None: all that the bytes hold."""
+        axis (int): The axis along which elements are packed.
+        size (int or None): Number of elements along the axis; None: all elements of the bytes."""
 def strided_set(data: Expr | TupleWrapper, v: Expr | TupleWrapper, begin: Expr | TupleWrapper, end: Expr | TupleWrapper, strides: Expr | TupleWrapper = None) -> Any:
     """Replaces every stride-th element of a range along each axis.
 
     data: any shape
-    v: the slice's new values
+    v: the new values of the slice
     begin: (axes,) integers
     end: (axes,) integers
     strides: (axes,) integers, not zero
@@ -2409,10 +2409,10 @@ def strided_slice(data: Expr | TupleWrapper, begin: int | Sequence[int], end: in
 
     data: any shape
     begin (list of ints, required): The first index along each sliced axis.
-    end (list of ints, required): The index behind the last, or with slice_mode "size" the extent.
-    strides (list of ints): The step along each; one for all, or empty: 1.
+    end (list of ints, required): The exclusive end along each sliced axis, or its extent with slice_mode "size".
+    strides (list of ints): The step along each sliced axis, or one for all; empty: 1.
     slice_mode (string): "end" or "size".
-    axes (list of ints or None): The sliced axes; None: the first ones.
+    axes (list of ints or None): The sliced axes; None: the leading axes.
 
     begin, end and strides are lists; an expression among them gives dyn.strided_slice."""
 def subtract(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
@@ -2425,17 +2425,17 @@ def sum(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
-    keepdims (bool): Whether reduced axes stay, with extent 1.
-    exclude (bool): Whether the axes not named are reduced instead."""
+    keepdims (bool): True to keep reduced axes, with extent 1.
+    exclude (bool): True to reduce all other axes instead."""
 def take(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, axis: int | None = None, batch_dims: int = 0, mode: str = 'clip') -> Any:
     """Picks slices of data by a tensor of indices.
 
     data: any shape
     indices: integers, any shape
-    batch_dims (int): How many first axes data and indices share.
-    axis (int or None): The axis that is indexed; None: of the flattened data.
+    batch_dims (int): Number of leading axes that data and indices share.
+    axis (int or None): The axis that is indexed; None: the axis of the flattened data.
     mode (string): "clip", "wrap", "fast" or "checked".
-    refusal (string): With "checked": a message and a help, a line each, in place of those about the index."""
+    refusal (string): With "checked": a message and a help text, one line each, that replace those about the index."""
 def tan(data: Expr | TupleWrapper) -> Expr:
     """Tangent.
 
@@ -2452,31 +2452,31 @@ def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Any:
     """Repeats the whole tensor along each axis.
 
     data: any shape
-    reps (list of ints, required): How often along each axis, aligned at the last one.
+    reps (list of ints, required): Number of repetitions along each axis, aligned to the last axis.
 
     reps is a list, or an expression, which gives dyn.tile."""
 def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = 'int32') -> Any:
     """The greatest (least) k elements along an axis in order, and their places.
 
     data: any shape with at least one axis
-    k (int or None): How many; None or less than 1: all.
-    axis (int): The axis that is sorted.
+    k (int or None): Number of elements; None or less than 1: all.
+    axis (int): The axis to sort.
     ret_type (string): "both" (values, places), "values" or "indices".
-    is_ascend (bool): Whether the least comes first.
-    dtype (dtype or None): The element type of places; None: int32.
+    is_ascend (bool): True for ascending order.
+    dtype (dtype or None): The element type of positions; None: int32.
 
     k is a number, or an expression, which gives dyn.topk."""
 def transpose(data: Expr | TupleWrapper, axes: int | Sequence[int] | None = None) -> Expr:
     """Reorders the axes.
 
     data: any shape
-    axes (list of ints or None): For each axis of the result, the axis of data; None or empty: the reverse order."""
+    axes (list of ints or None): The axis of data for each axis of the result; None or empty: reverses the axes."""
 def trilu(data: Expr | TupleWrapper, k: Expr | TupleWrapper, upper: bool = True) -> Any:
     """Keeps the upper or lower triangle of matrices.
 
     data: (.., M, N)
-    k: the diagonal where the triangle ends; 0: the main one
-    upper (bool): Whether the upper triangle is kept.
+    k: the diagonal where the triangle ends; 0: the main diagonal
+    upper (bool): True to keep the upper triangle, false to keep the lower.
 
     k is an integer or an expression."""
 def trunc(data: Expr | TupleWrapper) -> Expr:
@@ -2497,24 +2497,24 @@ def unique(data: Expr | TupleWrapper, is_sorted: Any = True, return_counts: bool
     """The different elements of a vector, and where they stand.
 
     data: (n,)
-    sorted (bool): Whether the result is ascending.
-    return_counts (bool): Whether counts is among the results.
+    sorted (bool): True if the result is in ascending order.
+    return_counts (bool): True to return counts.
 
     Returns (unique, indices, inverse_indices, num_unique), and optionally counts."""
 def unravel_index(indices: Any, shape: Expr | TupleWrapper) -> Any:
     """The indices of elements that are numbered in row-major order.
 
-    data: numbers of elements, any shape
-    shape: (rank,) integers: the shape they are of"""
+    data: element numbers, any shape
+    shape: (rank,) integers: the shape of the indexed tensor"""
 def variance(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False, with_mean: Any = None) -> Any:
     """The mean squared distance from a mean.
 
     data: any shape
-    mean: the shape of data, 1 at the reduced axes
+    mean: the shape of data with extent 1 along the reduced axes
     axis (list of ints or None): The axes to reduce; None or empty: all.
-    keepdims (bool): Whether reduced axes stay, with extent 1.
-    exclude (bool): Whether the axes not named are reduced instead.
-    unbiased (bool): Whether to divide by the count less one."""
+    keepdims (bool): True to keep reduced axes, with extent 1.
+    exclude (bool): True to reduce all other axes instead.
+    unbiased (bool): True to divide by the count minus one."""
 class vision:
     @staticmethod
     def all_class_non_max_suppression(boxes: Expr | TupleWrapper, scores: Expr | TupleWrapper, max_output_boxes_per_class: Expr | TupleWrapper = -1, iou_threshold: Expr | TupleWrapper = -1.0, score_threshold: Expr | TupleWrapper = -1.0, output_format: str = 'onnx') -> Any:
@@ -2522,9 +2522,9 @@ class vision:
 
         boxes: (batch, boxes, 4): two opposite corners
         scores: (batch, classes, boxes)
-        max_output_boxes_per_class: (): the most boxes of a class; negative: no limit
-        iou_threshold: (): the least overlap of a box that is left out
-        score_threshold: (): scores above it are looked at
+        max_output_boxes_per_class: (): the maximum number of boxes per class; negative: no limit
+        iou_threshold: (): the minimum overlap at which a box is dropped
+        score_threshold: (): the score above which boxes are considered
         output_format (string): "onnx" or "tensorflow".
 
         Returns (positions, count), or (positions, scores, count) for "tensorflow"."""
@@ -2534,20 +2534,20 @@ class vision:
 
         data: (batch, boxes, numbers)
         score_threshold: ()
-        id_index (int): Which number of a box is its class; -1: none.
-        score_index (int): Which number of a box is its score.
+        id_index (int): Index of the class of a box; -1 if absent.
+        score_index (int): Index of the score of a box.
 
         Returns (count, boxes, positions)."""
     @staticmethod
     def multibox_prior(data: Expr | TupleWrapper, sizes: Sequence[float] = [1.0], ratios: Sequence[float] = [1.0], steps: Sequence[float] = [-1.0, -1.0], offsets: Sequence[float] = [0.5, 0.5], clip: bool = False) -> Expr:
         """Boxes of several sizes and ratios around each pixel.
 
-        data: a feature map, (N, C, H, W); its values are not read
+        data: a feature map, (N, C, H, W), whose values are ignored
         sizes (list of floats): Sizes of the boxes.
-        ratios (list of floats): Ratios of width to height; the first is taken for 1.
-        steps (list of floats): Distances [y, x] of pixels; not positive: of data.
-        offsets (list of floats): Where the centre of a pixel is, [y, x].
-        clip (bool): Whether boxes are cut to [0, 1]."""
+        ratios (list of floats): Ratios of width to height; the first counts as 1.
+        steps (list of floats): Distances [y, x] of pixels; those of data if not positive.
+        offsets (list of floats): Position [y, x] of the centre in a pixel.
+        clip (bool): True to clip boxes to [0, 1]."""
     @staticmethod
     def multibox_transform_loc(cls_prob: Expr | TupleWrapper, loc_pred: Expr | TupleWrapper, anchor: Expr | TupleWrapper, clip: bool = True, threshold: float = 0.01, variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2), keep_background: bool = False) -> Any:
         """Boxes from anchors, predicted offsets and scores of classes.
@@ -2555,10 +2555,10 @@ class vision:
         cls_prob: (batch, classes, boxes)
         loc_pred: (batch, 4 * boxes)
         anchor: (1, boxes, 4): x1, y1, x2, y2
-        clip (bool): Whether corners are cut to [0, 1].
-        threshold (float): The least score.
+        clip (bool): True to clip corners to [0, 1].
+        threshold (float): Minimum score.
         variances (list of floats): Factors of the predicted x, y, width and height.
-        keep_background (bool): Whether class 0 is a class, and classes keep their numbers.
+        keep_background (bool): True if class 0 is an ordinary class, and classes keep their numbers.
 
         Returns (boxes, count)."""
     @staticmethod
@@ -2566,45 +2566,45 @@ class vision:
         """Of boxes that overlap, the one with the best score.
 
         data: (batch, boxes, numbers)
-        valid_count: (batch,): how many boxes of an image are valid
-        indices: (batch, boxes): what return_indices gives of a box
-        max_output_size: (): the most boxes that are kept; negative: no limit
-        iou_threshold: (): the least overlap of a box that is left out
-        force_suppress (bool): Whether boxes of different classes are compared.
-        top_k (int): How many of the best boxes are looked at; below 1: all.
-        coord_start (int): Which number of a box is the first of its four coordinates.
-        score_index (int): Which number of a box is its score.
-        id_index (int): Which number of a box is its class; -1: none.
-        return_indices (bool): Whether the result is places, and how many they are.
-        invalid_to_bottom (bool): Whether the kept boxes come first.
+        valid_count: (batch,): the number of valid boxes of each image
+        indices: (batch, boxes): the value that return_indices returns for each box
+        max_output_size: (): the maximum number of boxes to keep; negative: no limit
+        iou_threshold: (): the minimum overlap at which a box is dropped
+        force_suppress (bool): True to compare boxes of different classes as well.
+        top_k (int): Number of best boxes to consider; all if below 1.
+        coord_start (int): Index of the first of the four coordinates of a box.
+        score_index (int): Index of the score of a box.
+        id_index (int): Index of the class of a box; -1 if absent.
+        return_indices (bool): True to return positions and their number.
+        invalid_to_bottom (bool): True to move the kept boxes to the front.
 
         Returns (positions, count), or the boxes without return_indices."""
     @staticmethod
     def proposal(cls_prob: Expr | TupleWrapper, bbox_pred: Expr | TupleWrapper, im_info: Expr | TupleWrapper, scales: Sequence[float] = [4.0, 8.0, 16.0, 32.0], ratios: Sequence[float] = [0.5, 1.0, 2.0], feature_stride: int = 16, threshold: float = 0.7, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, rpn_min_size: int = 16, iou_loss: bool = False) -> Expr:
         """Regions of images that are likely to hold something, from scores and offsets of anchors.
 
-        cls_prob: (N, 2 * anchors, H, W): scores of the background, then of the rest
+        cls_prob: (N, 2 * anchors, H, W): scores of the background, then of objects
         bbox_pred: (N, 4 * anchors, H, W)
         im_info: (N, 3): height, width, scale
         scales (list of floats): Scales of the anchors.
         ratios (list of floats): Ratios of height to width of the anchors.
-        feature_stride (int): Pixels of the image to one of the feature map.
-        threshold (float): An overlap above it leaves the later box out.
-        rpn_pre_nms_top_n (int): How many of the best boxes are looked at.
-        rpn_post_nms_top_n (int): Boxes of an image in the result.
-        rpn_min_size (int): The least side, times the scale in im_info.
-        iou_loss (bool): Whether offsets are those of the corners."""
+        feature_stride (int): Pixels of the image per pixel of the feature map.
+        threshold (float): The overlap above which the later box is dropped.
+        rpn_pre_nms_top_n (int): Number of best boxes to consider.
+        rpn_post_nms_top_n (int): Number of boxes per image in the result.
+        rpn_min_size (int): Minimum side of a box, multiplied by the scale in im_info.
+        iou_loss (bool): True if offsets are those of the corners."""
     @staticmethod
     def regular_non_max_suppression(boxes: Expr | TupleWrapper, scores: Expr | TupleWrapper, max_detections_per_class: int, max_detections: int, num_classes: int, iou_threshold: float, score_threshold: float) -> Any:
         """The best boxes of all classes, of those of a class that overlap the one with the best score.
 
         boxes: (batch, boxes, 4): two opposite corners
         scores: (batch, boxes, classes)
-        max_detections_per_class (int, required): The most of a class.
-        max_detections (int, required): The most of an image.
-        num_classes (int, required): Classes without the background.
-        iou_threshold (float, required): An overlap above it leaves the later box out.
-        score_threshold (float, required): The least score.
+        max_detections_per_class (int, required): Maximum number of boxes per class.
+        max_detections (int, required): Maximum number of boxes per image.
+        num_classes (int, required): Number of classes without the background.
+        iou_threshold (float, required): The overlap above which the later box is dropped.
+        score_threshold (float, required): Minimum score.
 
         Returns (boxes, classes, scores, count)."""
     @staticmethod
@@ -2614,11 +2614,11 @@ class vision:
         data: (N, C, H, W)
         rois: (regions, 5): batch, x1, y1, x2, y2
         pooled_size (list of ints, required): Height and width of the result.
-        spatial_scale (float, required): Pixels of data to a unit of regions.
-        sample_ratio (int): Samples along each side of a cell; below 1: one for each pixel begun.
+        spatial_scale (float, required): Pixels of data per unit of regions.
+        sample_ratio (int): Samples along each side of a cell; if below 1, one per pixel of the cell, rounded up.
         layout (string): "NCHW".
         mode (string): "avg" or "max".
-        aligned (bool): Whether pixels have their centres at 0.5."""
+        aligned (bool): True if pixels have their centres at 0.5."""
     @staticmethod
     def roi_pool(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, layout: str = 'NCHW') -> Expr:
         """The maxima of a grid in regions of images.
@@ -2626,14 +2626,14 @@ class vision:
         data: (N, C, H, W)
         rois: (regions, 5): batch, x1, y1, x2, y2
         pooled_size (list of ints, required): Height and width of the result.
-        spatial_scale (float, required): Pixels of data to a unit of regions.
+        spatial_scale (float, required): Pixels of data per unit of regions.
         layout (string): "NCHW"."""
     @staticmethod
     def yolo_reorg(data: Expr | TupleWrapper, stride: int | None = 1) -> Expr:
         """Pixels moved into channels, as Darknet's reorg layer does.
 
         data: (N, C, H, W)
-        stride (int or None): How many pixels along each axis go together; None: 1."""
+        stride (int or None): Number of pixels to combine along each axis; None: 1."""
 class vm:
     @staticmethod
     def reshape_tensor(data: Expr | TupleWrapper, shape: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim]) -> Expr:
@@ -2660,7 +2660,7 @@ def zeros(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> A
     shape (list of dimensions, required): The shape of the result.
     dtype (dtype or None): The element type of the result; None: float32, for full that of fill_value.
 
-    shape is a list, or an expression: then dyn.zeros."""
+    shape is a list, or an expression, which is passed to dyn.zeros."""
 def zeros_like(data: Expr | TupleWrapper) -> Expr:
     """Zeros in the shape and type of data.
 

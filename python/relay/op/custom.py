@@ -70,11 +70,11 @@ def define(
     if (compute is None) == (callback is None):
         raise TypeError("give either compute, a tensor expression, or callback, a function of arrays")
     if callback is not None and fusion != "opaque":
-        raise TypeError("a callback joins no kernel: leave fusion out")
+        raise TypeError("a callback cannot be fused: leave out fusion")
     attributes = attributes or {}
     described = [(field, _kind(field, value), value, False) for field, value in attributes.items()]
     described_inputs = [(one.rstrip("*"), "", one.endswith("*")) for one in inputs]
-    doc = doc or f"An operator of Python, computed by {'a callback' if callback else 'a tensor expression'}."
+    doc = doc or f"An operator defined in Python, computed by {'a callback' if callback else 'a tensor expression'}."
     _core.define_operator(name, doc, described_inputs, described, fusion, relation, compute, callback,
                           gradient and _gradients(name, gradient, len(described_inputs)))  # fmt: skip
     if callback is not None:
@@ -90,7 +90,9 @@ def _gradients(name: str, gradient: Callable, count: int) -> Callable:
         made = gradient(*inputs, result, seed, **attributes)
         made = list(made) if isinstance(made, (list, tuple)) else [made]
         if len(made) != count:
-            raise TypeError(f"the gradient of {name} gives {len(made)} expressions, and there are {count} inputs")
+            raise TypeError(
+                f"the gradient of {name} returns {len(made)} expressions, but the operator has {count} inputs"
+            )
         for one in made:
             if one is not None and not isinstance(one, _core.Expr):
                 raise TypeError(f"the gradient of {name} gives a {type(one).__name__}, not an expression or None")

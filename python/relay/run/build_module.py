@@ -202,7 +202,7 @@ class Executor:
     def _as_main(self, function: Function) -> IRModule:
         mod = self.mod.clone()
         if "main" in mod and mod["main"] is not function and self._calls_main():
-            raise ValueError("the module's functions call @main: evaluate a call of it, not another function")
+            raise ValueError("the module's functions call @main: evaluate a call of it instead of another function")
         mod["main"] = function
         return mod
 
@@ -363,7 +363,7 @@ class GraphModule:
         zero. After each repeats_to_cooldown measurements, the processor rests for cooldown_interval_ms.
         """
         if func_name != "run":
-            raise ValueError(f"'run' is what is timed, not '{func_name}'")
+            raise ValueError(f"only 'run' can be timed, not '{func_name}'")
         self.set_input(**inputs)
 
         def once():

@@ -8,20 +8,30 @@ import json
 import os
 import tempfile
 import warnings
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from .. import _core
 from ..data.arrays import address, array, is_read_only, like
 from ..data.values import checked, from_value, to_value
 from ..errors import bad_option, wrong_input
 from ..frontend.pytorch import from_module, is_script_file
-from ..frontend.sources import source_of
+from ..frontend.sources import Model, source_of
 from ..ir.pass_infra import PassContext
 from ..ir.text import parse
 from .complexes import Complexes
 from .containers import Containers
 from .report import Report
 from .strings import Strings
+
+# The result of a run: an array, or another of the values that the docstring of Compiled lists. It depends on the model,
+# which no type checker reads, so "| Any" lets programs use a result without a test of its class.
+Outcome: TypeAlias = np.ndarray | Any
+
+# Sizes by input: of a tensor, of each tensor of a sequence, or None for an optional input to drop.
+Shapes: TypeAlias = Mapping[str, Sequence[int] | Sequence[Sequence[int]] | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +40,7 @@ class Port:
 
     name: str
     dtype: str  # "" if it is not a tensor
-    shape: tuple  # an int, or text for a size that is unknown before the run: "n", "n * 224"
+    shape: tuple[int | str, ...]  # an int, or text for a size that is unknown before the run: "n", "n * 224"
     type: str = ""  # "List[Tensor[(), int32]]"
 
     def __str__(self) -> str:
@@ -74,7 +84,7 @@ def _in_order(names: list[str], args: tuple, named: dict) -> list:
         if len(places) > 1:
             raise wrong_input(f"{len(places)} inputs are called `{name}`", "give them by position")
         if places[0] in values:
-            raise wrong_input(f"input `{name}` is given twice, by position and by name", "leave one of the two out")
+            raise wrong_input(f"input `{name}` is given twice, by position and by name", "leave out one of the two")
         values[places[0]] = value
     missing = [name for place, name in enumerate(names) if place not in values]
     if missing:
@@ -110,7 +120,7 @@ class Compiled:
         special = self._donated or self._strings or self._complexes or self._containers
         self._takes_arrays = core.is_graph and not special
 
-    def __call__(self, *args: Any, threads: int = 0, **named: Any) -> Any:
+    def __call__(self, *args: object, threads: int = 0, **named: object) -> Outcome:
         args, named = _unpacked(args, named)
         if self._takes_arrays and not named and len(args) == len(self._names):
             results = self._core.run_numpy(args, threads)
@@ -139,7 +149,7 @@ class Compiled:
         for place in self._donated:
             if is_read_only(values[place]):
                 name = self._names[place]
-                raise wrong_input(f"input `{name}` is given away, and its array is read-only", "give a copy of it")
+                raise wrong_input(f"input `{name}` is donated, but its array is read-only", "give a copy of it")
         if not self._core.is_graph:
             return self._given_back(
                 from_value(self._core.call(self._of_program(values), threads), values, self), values
@@ -203,7 +213,7 @@ class Compiled:
         """The program after the passes."""
         return self._core.module
 
-    def profile(self, *args: Any, **named: Any) -> list[dict]:
+    def profile(self, *args: object, **named: object) -> list[dict[str, str | float | int]]:
         """The steps of one run with their times."""
         args, named = _unpacked(args, named)
         values = self._complexes.parts(_in_order(self._names, args, named))
@@ -215,18 +225,19 @@ class Compiled:
             steps = self._core.profile_call(self._of_program(values))
         return [dict(zip(("kernel", "us", "tasks", "threads"), step, strict=True)) for step in steps]
 
-    def emit(self, stage: str, which: str = "") -> str:
-        """A stage as text: "relay" and "program", which are whole, and "te", "schedule", "loop", "c", "llvm", "asm" of
-        all groups and kernels or of `which`, by name or number. compile(schedules=...) takes the text of "schedule"."""
+    def emit(self, stage: str, which: str | int = "") -> str:
+        """Returns a stage as text: "relay" or "program" of the whole model, or "te", "schedule", "loop", "c", "llvm" or
+        "asm" of all groups and kernels, or only of `which`, a name or number. compile(schedules=...) accepts the text
+        of "schedule"."""
         return self._core.stage(stage, str(which))
 
-    def save(self, path: str | os.PathLike, form: str | None = None) -> None:
-        """Writes an artifact, which relay.load() and `relay run` take, or the kernels alone: "so", "obj" or "c".
-        Without a form the name says it: .so, .o and .c are kernels, all others artifacts."""
+    def save(self, path: str | os.PathLike[str], form: str | None = None) -> None:
+        """Writes an artifact, which relay.load() and `relay run` read, or only the kernels: "so", "obj" or "c". Without
+        a form, the file name decides: .so, .o and .c are kernels, all others artifacts."""
         self._core.save(os.fspath(path), form or "")
 
     def __reduce__(self):
-        """Pickles as the bytes of an artifact: the copy has the report, but no program or stages any more."""
+        """Pickles as the bytes of an artifact. The copy has the report, but neither the program nor the stages."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.rart")
             self.save(path)
@@ -242,16 +253,16 @@ def _of_bytes(artifact: bytes) -> Compiled:
 
 
 def _compiled_already(name: str, options: dict) -> None:
-    """Refuses options of the compilation, for an artifact."""
+    """Raises an error if options of the compilation are given for an artifact."""
     given = [option for option, value in options.items() if value]
     if given:
         raise bad_option(
             f"{name} is compiled already: {', '.join(given)} would have no effect",
-            "give them where the model that it was made from is compiled",
+            "give them when you compile the original model",
         )
 
 
-def _shapes_of(shapes: dict | None) -> dict[str, list[int]]:
+def _shapes_of(shapes: Shapes | None) -> dict[str, list[int]]:
     """Returns the shapes by input. The tensors of a sequence are named NAME.0, NAME.1, ...; NAME without sizes has no
     tensors."""
     given = {}
@@ -264,22 +275,26 @@ def _shapes_of(shapes: dict | None) -> dict[str, list[int]]:
     return given
 
 
-def _donated(donate: dict | list | tuple | str | None) -> dict[str, int | None]:
+def _donated(donate: Mapping[str, int | None] | Iterable[str] | None) -> dict[str, int | None]:
     """Returns, by input, the number of the result that takes its memory, or None."""
-    if isinstance(donate, dict):
-        return donate
+    if isinstance(donate, Mapping):
+        return dict(donate)
     return dict.fromkeys([donate] if isinstance(donate, str) else donate or ())
 
 
-def _schedules_of(schedules: dict | str | None) -> dict[str, str]:
-    """By group, a name or a number as text."""
+def _schedules_of(schedules: Mapping[str, str] | Mapping[int, str] | str | None) -> dict[str, str]:
+    """Returns the schedules by group, whose name or number is text."""
     if isinstance(schedules, str):
         return _core.schedules_of(schedules)
     return {str(group): text for group, text in (schedules or {}).items()}
 
 
 def load(
-    model: Any, *, shapes: dict | None = None, threads: int | None = None, import_limits: dict[str, int] | None = None
+    model: Model,
+    *,
+    shapes: Shapes | None = None,
+    threads: int | None = None,
+    import_limits: dict[str, int] | None = None,
 ) -> _core.IRModule | Compiled:
     """Reads a model: an ONNX model, an exported PyTorch program or a Relay program as a module, a compiled artifact as
     a callable.
@@ -308,28 +323,28 @@ def load(
 
 
 def _of_examples(model, example_inputs) -> _core.IRModule:
-    """The module of a model of PyTorch that is called with these."""
+    """Returns the module of a PyTorch model that is called with these inputs."""
     is_path = isinstance(model, str | os.PathLike)
     is_torch = any(cls.__module__.partition(".")[0] == "torch" for cls in type(model).__mro__)
     if not (is_torch or (is_path and is_script_file(os.fspath(model)))):
         raise wrong_input(
-            "example_inputs are for a torch.nn.Module or TorchScript",
-            "leave them out: other models say what their inputs are; options are given by name",
+            "example_inputs are only for a torch.nn.Module or TorchScript",
+            "leave them out: other models describe their inputs; pass options by name",
         )
     return from_module(model, example_inputs)
 
 
 def compile(
-    model: Any,
-    example_inputs: Any = None,
+    model: Model | _core.IRModule | Callable[..., object],
+    example_inputs: object = None,
     *,
     target: str = "native",
     threads: int | None = None,
     numerics: str = "fp32",
     opt_level: int = 2,
     mode: str = "inference",
-    shapes: dict | None = None,
-    schedules: dict[str | int, str] | str | None = None,
+    shapes: Shapes | None = None,
+    schedules: Mapping[str, str] | Mapping[int, str] | str | None = None,
     executor: str = "compiled",
     verify: bool = False,
     cache: bool = False,
@@ -337,7 +352,7 @@ def compile(
     batch_calls: bool = True,
     strict: bool = False,
     external: str = "",
-    donate: dict | list | tuple | str | None = None,
+    donate: Mapping[str, int | None] | Iterable[str] | None = None,
 ) -> Compiled:
     """Compiles a model for this machine: a module, or anything that load() accepts (a path, bytes, an open binary file,
     an onnx.ModelProto), or a torch.nn.Module or a TorchScript module or file with the `example_inputs` that it is
@@ -396,9 +411,9 @@ def compile(
     runs = memory_limit or 0, batch_calls
     if cache:
         if is_module or source.bytes is not None or source.form == "pytorch":
-            raise wrong_input("only the ONNX model or program of a file is kept in the cache", "pass its path")
+            raise wrong_input("only the ONNX model or program of a file can be cached", "pass its path")
         if verify:
-            raise ValueError("passes are verified when they run: leave cache or verify out")
+            raise ValueError("passes are verified when they run: leave out cache or verify")
         core, notes = _core.compile_file(
             source.name, _shapes_of(shapes), *how, *runs, strict, external, _donated(donate)
         )
@@ -418,9 +433,9 @@ def compile(
     return Compiled(_core.compile(model, *how, verify, *runs, strict, by_context, external, _donated(donate)))
 
 
-def evaluate(module: _core.IRModule, inputs: Any, *, precision: str = "native") -> Any:
-    """@main of the module on `inputs` (a list, or a dict by name) by the reference evaluator: slow, obvious, the
-    oracle.
+def evaluate(module: _core.IRModule, inputs: object, *, precision: str = "native") -> Outcome:
+    """Computes @main of the module on `inputs` (a list, or a dict by name) with the reference evaluator, which is slow
+    and obvious: the oracle of the tests. Results have the same form as those of a compiled model.
 
     precision="float64" computes every float in double precision.
     """
@@ -439,12 +454,13 @@ def evaluate(module: _core.IRModule, inputs: Any, *, precision: str = "native") 
     ports += [("?", "")] * (len(inputs) - len(ports))
     values = [to_value(checked(v, *port), types, port[1], lend=True) for v, port in zip(inputs, ports, strict=False)]
     results = complexes.joined(from_value(_core.evaluate(module, values, precision), inputs))
-    if not given_back:
-        return results
     outputs = _core.output_names(module)
-    if len(outputs) == 1:
-        return call.decode(results)
-    return tuple(call.decode(r) if name in given_back else r for name, r in zip(outputs, results, strict=True))
+    if given_back and len(outputs) == 1:
+        results = call.decode(results)
+    elif given_back:
+        results = tuple(call.decode(r) if name in given_back else r for name, r in zip(outputs, results, strict=True))
+    containers = Containers(*_core.containers(module))
+    return containers.restored(results, outputs) if containers else results
 
 
 @functools.cache

@@ -32,7 +32,7 @@ class Call:
         if array.dtype.kind not in "USO" or any(
             not isinstance(text, str | bytes) for text in array.reshape(-1).tolist()
         ):
-            raise wrong_input(f"input `{name}` is of strings, not of {array.dtype}", "pass an array of strings")
+            raise wrong_input(f"input `{name}` has strings, not {array.dtype}", "pass an array of strings")
         return np.array([self._number(text) for text in array.reshape(-1).tolist()], np.int64).reshape(array.shape)
 
     def decode(self, numbers) -> np.ndarray:

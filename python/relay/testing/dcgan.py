@@ -12,7 +12,7 @@ def get_net(batch_size, random_len=100, oshape=(3, 64, 64), ngf=128, code=None, 
     """
     axis = layout.index("C")
     if [size for at, size in enumerate(oshape, 1) if at != axis] != [64, 64]:
-        raise ValueError(f"pictures are 64 x 64, not {oshape}")
+        raise ValueError(f"images must be 64 x 64, not {oshape}")
     kernel_layout = {"NCHW": "IOHW", "NHWC": "HWOI"}[layout]
 
     def enlarge(data, channels, name):

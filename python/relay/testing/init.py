@@ -21,7 +21,7 @@ class Initializer:
             if name.endswith(ending):
                 array[...] = value
                 return
-        raise ValueError(f"parameter {name}: no value is known for names that end like this")
+        raise ValueError(f"parameter {name}: there is no default value for names with this ending")
 
     def weight(self, name: str, array: np.ndarray) -> None:
         """Fills a parameter named ..weight."""

@@ -70,9 +70,7 @@ def _stages(num_layers, height):
         return [(num_layers - 2) // 9] * 3, [16, 64, 128, 256], True
     if num_layers < 164 and (num_layers - 2) % 6 == 0:
         return [(num_layers - 2) // 6] * 3, [16, 16, 32, 64], False
-    raise ValueError(
-        f"there is no residual network of {num_layers} layers for pictures this small: 6 * n + 2, 9 * n + 2"
-    )
+    raise ValueError(f"there is no residual network of {num_layers} layers for images this small: 6 * n + 2, 9 * n + 2")
 
 
 def get_net(batch_size, num_classes, num_layers=50, image_shape=(3, 224, 224), layout="NCHW", dtype="float32"):

@@ -75,7 +75,7 @@ def torch_program(model, double=False):
 
     program = pathlib.Path(model).with_suffix(".pt2")
     if not program.exists():
-        raise FileNotFoundError(f"PyTorch needs the model as torch.export.save writes it: there is no {program}")
+        raise FileNotFoundError(f"PyTorch needs the model in the format of torch.export.save: there is no {program}")
     module = torch.export.load(program).module()
 
     def wide(x):

@@ -282,7 +282,7 @@ class _Compiler:
         others = [one for one in made.children() if isinstance(one, torch.fx.GraphModule)] if left < whole else [graph]
         for one in others:
             self._note(Record(kind, one, refused=error))
-        what = f"{left} of the {whole} operators" if left else "no operators but some views"
+        what = f"{left} of the {whole} operators" if left else "no operators except some views"
         message = f"{what} of the {kind} graph run in PyTorch: {reason_of(error)}"
         log.log(FALLBACK, message)
         warnings.warn(message, FallbackWarning, stacklevel=2)
@@ -324,7 +324,7 @@ class _Frozen:
             self._states = [(place, id(one), one.data_ptr(), one._version) for place, one in static.items()]
             self._frozen = self._compiler.program("inference", self._graph, static)
         if self._general is None and self._is_changed(args):
-            log.info("a parameter was changed: the graph is compiled again, with parameters as inputs")
+            log.info("a parameter has changed: the graph is compiled again, with parameters as inputs")
             self._frozen, self._general = None, self._compiler.program("inference", self._graph)
         return self._frozen or self._general
 

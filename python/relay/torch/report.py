@@ -93,7 +93,7 @@ def _breaks(reasons: list) -> list[GraphBreak]:
     found = {}
     for one in reasons:
         frame = one.user_stack[-1] if one.user_stack else None
-        place = f"{frame.filename}:{frame.lineno}" if frame else "a place that Dynamo does not tell"
+        place = f"{frame.filename}:{frame.lineno}" if frame else "an unknown place"
         found.setdefault(place, GraphBreak(place, one.reason.partition("\n")[0]))
     return list(found.values())
 

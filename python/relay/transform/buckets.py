@@ -28,7 +28,7 @@ def FlexibleShapeDispatch(
     """
     sizes = sorted(set(map(int, buckets)))
     if not sizes or sizes[0] < 1:
-        raise ValueError("buckets are extents of 1 or more, and there is at least one")
+        raise ValueError("buckets must be a non-empty list of extents of at least 1")
 
     def run(mod, ctx):
         return _dispatching(mod, sizes, axis, auto_pad, pad_value, input_indices, affects_output)

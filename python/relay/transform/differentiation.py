@@ -26,7 +26,7 @@ def _module(program, mode: str = "inference") -> IRModule:
     if isinstance(program, Function):
         program = IRModule.from_expr(program)
     if not isinstance(program, IRModule):
-        raise TypeError(f"a module or a function is differentiated, not {type(program).__name__}")
+        raise TypeError(f"expected a module or a function to differentiate, got {type(program).__name__}")
     return run_passes(program, ["infer_type"] + ["training_forms"] * (mode == "training"))
 
 
@@ -46,9 +46,7 @@ def _position(main: Function, which) -> int:
 def _one_number(main: Function) -> None:
     type_ = main.body.checked_type
     if not isinstance(type_, TensorType) or len(type_.shape) or not str(type_.dtype).startswith(("float", "bfloat")):
-        raise ValueError(
-            f"a gradient is of one float, but the result is a {type_}: sum it, or use relay.vjp for other results"
-        )
+        raise ValueError(f"the result must be one float, but is a {type_}: sum it, or use relay.vjp for other results")
 
 
 def _with_main(module: IRModule, params, body: Expr) -> IRModule:
@@ -131,7 +129,7 @@ def jvp(program: IRModule | Function, mode: str = "inference") -> IRModule:
     main = module["main"]
     floats = _float_tensors(main)
     if not floats:
-        raise ValueError("no parameter is a tensor of floats: nothing can change")
+        raise ValueError("no parameter is a tensor of floats, so there is nothing to differentiate")
     backward = _selected(
         _differentiated(module, seed=True),
         lambda both: Tuple([TupleGetItem(TupleGetItem(both, 1), at) for at in floats]),

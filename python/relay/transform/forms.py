@@ -24,7 +24,7 @@ def _take_over(mod: IRModule | None, made: IRModule, but: str) -> None:
     """Adds the functions of `made` that `mod` lacks."""
     if mod is None:
         if len(made.functions) > 2 or any(but != v.name_hint != "main" for v in made.functions):
-            raise ValueError("the function needs others in its new form: give the module that they are put into")
+            raise ValueError("the function needs others in their new form: pass the module to add them to")
         return
     for name, definition in made.type_definitions.items():
         mod[name] = definition
@@ -43,7 +43,7 @@ def to_cps(func: Function, mod: IRModule | None = None) -> Function:
     converted = made[called]
     if _names(converted, called):  # the function calls itself
         if mod is None:
-            raise ValueError("the function calls itself: give the module that its new form is put into")
+            raise ValueError("the function calls itself: pass the module to add its new form to")
         mod[called] = converted
     return converted
 
@@ -60,10 +60,12 @@ def un_cps(func: Function) -> Function:
     taken = func.params[-1]._checked_type_ or func.params[-1].type_annotation if func.params else None
     answer = func.ret_type or (func._checked_type_.ret_type if func._checked_type_ is not None else None)
     if not isinstance(taken, FuncType) or len(taken.arg_types) != 1 or taken.ret_type != answer:
-        raise ValueError("the last parameter is not a continuation, a function of one value that gives the result")
+        raise ValueError(
+            "the last parameter is not a continuation, which is a function of one value that returns the result"
+        )
     value = taken.arg_types[0]
     if list(func.type_params) not in ([], [answer]) or (not func.type_params and value != answer):
-        raise ValueError(f"the continuation gives {answer}, not the {value} that it gets")
+        raise ValueError(f"the continuation returns {answer}, not the {value} that it receives")
     params = [Var(param.name_hint, param._checked_type_ or param.type_annotation) for param in func.params[:-1]]
     v = Var("v", value)
     return Function(params, Call(func, [*params, Function([v], v, value)]), value)
@@ -82,7 +84,7 @@ def Defunctionalization(func: Function | None = None, mod: IRModule | None = Non
             if var.name_hint != "main":
                 mod[var] = function
     elif len(made.functions) > 1:
-        raise ValueError("the function needs others in its new form: give the module that they are put into")
+        raise ValueError("the function needs others in their new form: pass the module to add them to")
     return made["main"]
 
 

@@ -57,6 +57,6 @@ def ConvertLayout(desired_layouts: dict[str, list[str]]) -> Pass:
     rows = []
     for op, layouts in desired_layouts.items():
         if isinstance(layouts, str):
-            raise TypeError(f"the layouts of {op} are a list, as ['NHWC', 'HWIO'], not {layouts!r}")
+            raise TypeError(f"the layouts of {op} must be a list, such as ['NHWC', 'HWIO'], not {layouts!r}")
         rows.append(" ".join([op, *(str(one) or "default" for one in layouts)]))
     return _ConvertLayout(PassInfo(3, "ConvertLayout"), "convert_layout", {"convert_layout.layouts": "; ".join(rows)})

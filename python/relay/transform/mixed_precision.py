@@ -41,7 +41,7 @@ def _answer(rules: dict[str, Rule], call, dtype: str):
     answer = list(answer) if isinstance(answer, list | tuple) else [answer, dtype, dtype]
     if len(answer) != 3 or answer[0] not in (ALWAYS, FOLLOW, NEVER):
         raise ValueError(
-            f"the rule of {call.op.name} gave {answer!r}: it is a category, or [category, dtype of sums, "
+            f"the rule of {call.op.name} returned {answer!r}: expected a category, or [category, dtype of sums, "
             "dtype of the result]"
         )
     return int(answer[0]), str(answer[1]), str(answer[2])

@@ -79,7 +79,7 @@ def AlterOpLayout(rules: dict[str, Callable[[Call], list[str] | None]] | None = 
 def SplitArgs(max_function_args: int) -> Pass:
     """Splits concatenations, stacks and splits of more than this number of parts into trees."""
     if max_function_args < 2:
-        raise ValueError(f"a concatenation has at least 2 parts: max_function_args cannot be {max_function_args}")
+        raise ValueError(f"a concatenation needs at least 2 parts: max_function_args cannot be {max_function_args}")
     return CorePass(PassInfo(1, "SplitArgs"), "limit_width", {"limit_width.max_width": max_function_args})
 
 

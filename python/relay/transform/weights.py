@@ -167,7 +167,7 @@ def process_conv2d_params(
 ) -> SparseAnalysisResult:
     """Replaces weights of 1 x 1 convolutions without padding, strides and groups, like process_dense_params()."""
     if layout not in ("NHWC", "NCHW"):
-        raise ValueError(f"the layout is NHWC or NCHW, not {layout}")
+        raise ValueError(f"the layout must be NHWC or NCHW, not {layout}")
     weights = []
     for name, call in _weights_of(expr, "nn.conv2d"):
         matrix = _pointwise(layout, _values(params[name])) if name in params and _is_plain(call, layout) else None

@@ -148,15 +148,15 @@ CallCost cost_of(const lower::LoweredFunction& f) {
       return {"a result is a condition or a shape"};
     cost.bytes += *bytes;
   }
-  if (!takes) cost.illegal = "it takes nothing";
+  if (!takes) cost.illegal = "it has no inputs";
   std::set<int> constant, counted;
   for (size_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind == lower::Array::Kind::Constant) constant.insert(static_cast<int>(i));
   for (const lower::Step& step : f.steps)
     if (step.constant) constant.insert(step.writes.begin(), step.writes.end());
   for (const lower::Step& step : f.steps) {
-    if (step.external) return {"it calls a function of others"};
-    if (step.recurrence) cost.illegal = "it holds the steps of a recurrence";
+    if (step.external) return {"it calls an external function"};
+    if (step.recurrence) cost.illegal = "it contains the steps of a recurrence";
     if (step.constant) continue;
     int64_t bytes = 0;
     std::vector<int> constants;
@@ -228,7 +228,7 @@ Result<std::vector<BatchChoice>> choose_batching(const ir::Module& module, const
       c = {Batching::Joins, format("a call copies {}", kilobytes(cost.bytes))};
   }
   for (BatchChoice& c : choices)
-    if (!any && c.batching == Batching::Joins) c = {Batching::None, "no call waits that it could join"};
+    if (!any && c.batching == Batching::Joins) c = {Batching::None, "no other call is waiting"};
   return choices;
 }
 

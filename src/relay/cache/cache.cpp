@@ -231,7 +231,7 @@ static Result<std::string> hash_of_file(const std::string& path, size_t bytes) {
                       {},
                       {},
                       {},
-                      "see whether the file exists and may be read"};
+                      "check that the file exists and is readable"};
   std::string hash = hash_of({static_cast<const char*>(memory), bytes});
   ::munmap(memory, bytes);
   return hash;
@@ -265,7 +265,8 @@ Result<std::string> Cache::key_of(const std::vector<std::string>& files, const s
   for (const std::string& path : files) {
     struct stat about{};
     if (stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode))
-      return Diagnostic{DiagnosticKind::file_not_found, format("{} is not there", path), {}, {}, {}, "check the path"};
+      return Diagnostic{
+          DiagnosticKind::file_not_found, format("{} does not exist", path), {}, {}, {}, "check the path"};
     std::string who = identity(about), hash;
     Statement known(index_, "SELECT hash FROM contents WHERE path = ? AND identity = ?");
     if (known.bind(path).bind(who).step()) hash = known.text(0);
@@ -336,7 +337,7 @@ Result<CachedModel> Cache::store(const NewModel& model, const std::string& reque
                       {},
                       {},
                       {},
-                      "compile it to a file of your own: relay compile MODEL -o FILE.rart"};
+                      "compile it to a separate file: relay compile MODEL -o FILE.rart"};
   };
   const double begin = clock_now();
   std::vector<std::string> files;

@@ -43,7 +43,8 @@ Status check_options(const CompileOptions& options) {
     return bad_option(format("there is no optimisation level {}", options.opt_level),
                       format("the levels are 0 to {}", max_opt_level));
   if (options.threads < 0 || options.threads > 1024)
-    return bad_option(format("{} threads cannot be used", options.threads), "0: the cores this process may use");
+    return bad_option(format("{} threads cannot be used", options.threads),
+                      "0 means all cores that this process may use");
   return ok();
 }
 
@@ -146,7 +147,7 @@ static Result<CompileOptions> with_named_schedules(const ir::Module& module, con
                         {},
                         {},
                         {},
-                        "give one, by name or by number"};
+                        "give only one, by name or by number"};
   }
   options.schedules = std::move(named);
   return options;

@@ -32,7 +32,8 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
           {},
           {},
           {},
-          format("give {}", ports[i].is_tensor ? "an array" : "a value of this type, such as a tuple or relay.Data")};
+          format("give {}",
+                 ports[i].is_tensor ? "an array" : "give a value of this type, such as a tuple or relay.Data")};
     shapes.push_back(ports[i].is_tensor ? inputs[i].tensor().shape() : Shape{});
     if (!ports[i].is_tensor) {
       RELAY_ASSIGN(eval::Value value, input::to_eval(inputs[i], typed));

@@ -34,25 +34,25 @@ Result<std::vector<runtime::Donation>> donations(const runtime::Program& program
     uint32_t input = 0;
     while (input < s.inputs.size() && s.inputs[input].name != name) ++input;
     if (input == s.inputs.size())
-      return wrong(format("the input `{}` is to be given away, but there is none of this name", name),
-                   "the inputs are: " + names(s.inputs));
+      return wrong(format("the input `{}` to donate does not exist", name), "the inputs are: " + names(s.inputs));
     if (!s.inputs[input].is_tensor)
-      return wrong(format("the input `{}` is to be given away, but is not a tensor: {}", name, s.inputs[input].type),
-                   "give away inputs that are tensors");
+      return wrong(
+          format("the input `{}` cannot be donated, because it is not a tensor: {}", name, s.inputs[input].type),
+          "donate inputs that are tensors");
     out.push_back({input, {}});
     if (!result) continue;
     if (*result < 0 || static_cast<size_t>(*result) >= s.outputs.size())
-      return wrong(format("result {} is to take the input `{}`, but the results are 0 to {}", *result, name,
+      return wrong(format("result {} cannot take the input `{}`: the results are 0 to {}", *result, name,
                           static_cast<int64_t>(s.outputs.size()) - 1),
                    "number the results from 0");
     const runtime::Port& output = s.outputs[static_cast<size_t>(*result)];
     if (!may_be_one_type(s.inputs[input], output))
-      return wrong(format("result {} is to take the input `{}`, but is {} and the input {}", *result, name, output.type,
-                          s.inputs[input].type),
-                   "give the input away for a result of its type");
+      return wrong(format("result {} cannot take the input `{}`: the result is {}, and the input is {}", *result, name,
+                          output.type, s.inputs[input].type),
+                   "donate the input for a result of the same type");
     if (auto [other, fresh] = taken.emplace(*result, name); !fresh)
-      return wrong(format("result {} is to take two inputs, `{}` and `{}`", *result, other->second, name),
-                   "give each input away for another result");
+      return wrong(format("result {} cannot take two inputs, `{}` and `{}`", *result, other->second, name),
+                   "donate each input for a different result");
     out.back().result = static_cast<uint32_t>(*result);
   }
   return out;
@@ -65,7 +65,7 @@ std::vector<DonationReport> donation_report(const runtime::Program& program, con
     DonationReport r{s.inputs[d.input].name};
     if (d.result) r.result = s.outputs[*d.result].name;
     if (!graph) {
-      r.why = "decided when it runs: where nothing else has the value";
+      r.why = "decided at run time: in place if nothing else uses the value";
       out.push_back(std::move(r));
       continue;
     }
@@ -78,7 +78,7 @@ std::vector<DonationReport> donation_report(const runtime::Program& program, con
     }
     if (!r.in_place) {
       const auto why = graph->not_in_place.find(static_cast<int>(d.input));
-      r.why = why == graph->not_in_place.end() ? "another result lies in its storage" : why->second;
+      r.why = why == graph->not_in_place.end() ? "another result uses its storage" : why->second;
     }
     out.push_back(std::move(r));
   }

@@ -61,10 +61,10 @@ TEST(Donate, WhatIsReadLaterOrOtherwiseKeepsItsMemory) {
   const std::string later =
       placed("def @main(%x: Tensor[(4, 4), float32]) { let %y = tanh(%x); (%y, nn.dense(%y, %x)) }");
   EXPECT_NE(later.find("reads it after"), std::string::npos) << later;
-  EXPECT_EQ(placed("def @main(%x: Tensor[(4, 4), float32]) { (%x, tanh(%x)) }"), "x: it is a result as it is\n");
+  EXPECT_EQ(placed("def @main(%x: Tensor[(4, 4), float32]) { (%x, tanh(%x)) }"), "x: it is a result itself\n");
   for (const char* body : {"transpose(%x)", "add(%x, transpose(%x))", "nn.softmax(%x)"})
     EXPECT_EQ(placed(format("def @main(%x: Tensor[(4, 4), float32]) {{ {} }}", body)),
-              "x: no result is made of it element by element, or by changing some of its elements\n")
+              "x: no result is computed from it element by element, or by changing some of its elements\n")
         << body;
 }
 
@@ -127,9 +127,9 @@ TEST(Donate, WhatCannotBeGivenAwayIsRefused) {
     return std::string();
   };
   EXPECT_EQ(refused({{"x", 0}, {"y", 1}}), "");
-  EXPECT_EQ(refused({{"z", {}}}), "the input `z` is to be given away, but there is none of this name");
-  EXPECT_EQ(refused({{"x", 2}}), "result 2 is to take the input `x`, but the results are 0 to 1");
-  EXPECT_NE(refused({{"y", 0}}).find("result 0 is to take the input `y`, but is"), std::string::npos);
+  EXPECT_EQ(refused({{"z", {}}}), "the input `z` to donate does not exist");
+  EXPECT_EQ(refused({{"x", 2}}), "result 2 cannot take the input `x`: the results are 0 to 1");
+  EXPECT_NE(refused({{"y", 0}}).find("result 0 cannot take the input `y`, but is"), std::string::npos);
 }
 
 }  // namespace

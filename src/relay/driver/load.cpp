@@ -76,12 +76,12 @@ Result<ModelForm> form_of(const std::string& path) {
                       foreign->to_use};
   if (extension == ".onnx") return ModelForm::Onnx;
   return Diagnostic{DiagnosticKind::bad_option,
-                    extension.empty() ? format("cannot tell what kind of file {} is", path)
-                                      : format("cannot tell what kind of file {} is: it ends in '{}'", path, extension),
+                    extension.empty() ? format("the kind of file {} is unknown", path)
+                                      : format("the kind of file {} is unknown: it ends in '{}'", path, extension),
                     {},
                     {},
                     {known_forms},
-                    "convert it to ONNX, or rename it if it is one of these"};
+                    "convert it to ONNX, or rename it if it has one of these formats"};
 }
 
 // --- shapes ----------------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
   if (!tensor || tensor->shape.size() != shape.size())
     return Diagnostic{
         DiagnosticKind::wrong_input,
-        format("input `{}` is {}: the shape ({}) does not fit it", param->name, ir::str(type), join(shape, ", ")),
+        format("input `{}` is {}: the shape ({}) does not match", param->name, ir::str(type), join(shape, ", ")),
         param->span,
         {},
         {},
@@ -101,11 +101,11 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
     if (size < -1)
       return Diagnostic{
           DiagnosticKind::bad_option,
-          format("the shape given for input `{}`, ({}), has a size below zero", param->name, join(shape, ", ")),
+          format("the shape given for input `{}`, ({}), has a negative size", param->name, join(shape, ", ")),
           param->span,
           {},
           {},
-          "give sizes, or -1 for a size that stays as the program has it"};
+          "give sizes, or -1 to keep a size of the program"};
   ir::Dims dims = tensor->shape;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] < 0 || scalar::is_int(dims[d], shape[d])) continue;
@@ -121,7 +121,7 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
                             param->span,
                             {},
                             {},
-                            "one name is one size, in all inputs: give the same size"};
+                            "a dimension has the same size in all inputs: give the same size"};
       }
       if (!known) bindings.push_back({dims[d], value});
     } else if (!scalar::is_any(dims[d])) {
@@ -130,7 +130,7 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
                         param->span,
                         {},
                         {},
-                        "the size is a number in the program: change it there"};
+                        "the program fixes the size: change it there"};
     }
     dims[d] = value;
   }
@@ -142,11 +142,11 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
   std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
   if (main == module.functions.end())
     return Diagnostic{DiagnosticKind::unknown_global,
-                      "the module has no @main, whose inputs shapes are for",
+                      "shapes are given for the inputs of @main, but the module has no @main",
                       {},
                       {},
                       {},
-                      "name the function that the shapes are for @main"};
+                      "name the function @main"};
   const ir::Function& function = *main->second;
   std::vector<scalar::Binding> bindings;
   std::map<std::string, ir::Type> types;
@@ -252,7 +252,7 @@ bool has_pytorch_importer() { return pytorch_importer() != nullptr; }
 static Result<ir::Module> read_pytorch(const std::string& path, const LoadOptions& options) {
   if (!has_pytorch_importer())
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("{} is a model of PyTorch, which only the Python package can read", path),
+                      format("{} is a PyTorch model, which only the Python package can read", path),
                       {},
                       {},
                       {},
@@ -301,11 +301,11 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
   if (std::string_view("\x08\x12\x3a\x42").find(bytes[0]) != std::string_view::npos) return ModelForm::Onnx;
   const std::optional<input::ForeignFile> foreign = input::foreign_file(bytes.substr(0, 64));
   return Diagnostic{DiagnosticKind::bad_option,
-                    format("cannot tell what kind of model {} is ({} bytes)", name, bytes.size()),
+                    format("the kind of model of {} is unknown ({} bytes)", name, bytes.size()),
                     {},
                     {},
-                    {format("an ONNX model, a Relay program with its version line or a compiled artifact is wanted: {}",
-                            foreign ? format("it is {}", foreign->kind) : "it begins like none of them")},
+                    {format("expected an ONNX model, a Relay program with its version line or a compiled artifact: {}",
+                            foreign ? format("it is {}", foreign->kind) : "the content has none of these formats")},
                     foreign ? foreign->to_use : "export the model to ONNX"};
 }
 
@@ -335,11 +335,11 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
     input::MemoryFile file(bytes);
     if (!file.whole())
       return Diagnostic{DiagnosticKind::out_of_memory,
-                        format("{} cannot be held in memory: {}", name, std::strerror(errno)),
+                        format("{} cannot be kept in memory: {}", name, std::strerror(errno)),
                         {},
                         {},
                         {},
-                        "write it to a file, and give its path"};
+                        "write it to a file, and give the path of that file"};
     if (model.form == ModelForm::Onnx) {
       RELAY_ASSIGN(onnx::ImportOptions import, import_options(options));
       import.content = file.path();

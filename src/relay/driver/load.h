@@ -16,7 +16,7 @@ namespace relay::driver {
 struct LoadOptions {
   std::map<std::string, std::vector<int64_t>> shapes;  // by input; -1 leaves a dimension unchanged
   runtime::ExecutableOptions run;                      // for an artifact
-  // For a foreign model; see frontend/common/import.h.
+  // For a model of another framework; see frontend/common/import.h.
   std::map<std::string, DType> dtypes = {};
   std::optional<int64_t> opset = {};
   bool freeze_params = true;

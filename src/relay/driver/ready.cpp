@@ -166,7 +166,7 @@ Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, Co
         return out;
       }
       out.model = {};
-      out.notes.push_back(format("what the cache has cannot be loaded: {}", message(loaded.errors())));
+      out.notes.push_back(format("the cached model cannot be loaded: {}", message(loaded.errors())));
       RELAY_RETURN_IF_ERROR(cache->remove(**found));
     }
   }
@@ -195,7 +195,7 @@ Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, Co
     out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
     return out;
   }
-  out.notes.push_back(format("not kept in the cache: {}", message(loaded.errors())));
+  out.notes.push_back(format("not added to the cache: {}", message(loaded.errors())));
   RELAY_RETURN_IF_ERROR(make_executable(*out.compiled, options));
   out.executable = out.compiled->executable;
   return out;

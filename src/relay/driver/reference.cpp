@@ -35,14 +35,14 @@ class Scratch {
 Status write_request(const Scratch& scratch, const std::string& model, const std::vector<std::string>& names,
                      const std::vector<input::Port>& ports, const std::vector<runtime::Value>& inputs) {
   if (!scratch.is_there())
-    return Diagnostic{DiagnosticKind::bad_option,        "no folder for temporary files can be made", {}, {}, {},
+    return Diagnostic{DiagnosticKind::bad_option,        "a temporary folder cannot be created", {}, {}, {},
                       "make room in /tmp, or set TMPDIR"};
   nlohmann::json request = {{"model", model}, {"names", names}, {"inputs", nlohmann::json::array()}};
   input::NamedArrays arrays;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (!inputs[i].is_tensor())
       return Diagnostic{DiagnosticKind::not_supported,
-                        format("input `{}` is not a tensor, and no other engine takes it", ports[i].name),
+                        format("input `{}` is not a tensor, and other engines take only tensors", ports[i].name),
                         {},
                         {},
                         {},
@@ -71,7 +71,7 @@ Result<ValuesByName> reference_values(const std::string& reference, const std::s
   }
   if (std::find(reference_engines.begin(), reference_engines.end(), reference) == reference_engines.end())
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("--reference {} is neither an engine nor an .npz file", reference),
+                      format("--reference {} is neither an engine nor a .npz file", reference),
                       {},
                       {},
                       {},

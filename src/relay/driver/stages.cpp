@@ -96,7 +96,7 @@ Result<std::map<std::string, std::string>> schedules_of(const std::string& text)
                           {},
                           {},
                           {},
-                          "leave one of them out"};
+                          "leave out one of them"};
       group = &place->second;
       continue;
     }

@@ -48,11 +48,11 @@ Result<Blame> blame_import(const Model& model, const std::vector<runtime::Value>
   }
   if (all.empty())
     return Diagnostic{DiagnosticKind::wrong_input,
-                      "the reference has none of the model's values",
+                      "the reference contains no value of the model",
                       {},
                       {},
                       {},
-                      "give values under the names that the model has for them"};
+                      "give values under the names of the model"};
   return Blame{.differences = std::move(all)};
 }
 

@@ -36,7 +36,7 @@ class Compiler {
     std::vector<int64_t> reduce_extents;
     for (const te::Axis& a : stage_->reduce_axes) {
       std::optional<int64_t> e = scalar::evaluate(scalar::substitute(a.extent, known_), {});
-      RELAY_CHECK(e, "the extent {} of {} in {} is not known", str(a.extent), a.var->name, stage_->name);
+      RELAY_CHECK(e, "the extent {} of {} in {} is unknown", str(a.extent), a.var->name, stage_->name);
       reduce_extents.push_back(std::max<int64_t>(*e, 0));
       reduced *= reduce_extents.back();
     }

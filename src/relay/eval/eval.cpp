@@ -47,7 +47,7 @@ Diagnostic wrong(const ExprNode* node, std::string message) {
                     node->span,
                     {},
                     {},
-                    "`relay check` finds what does not fit before the program is evaluated"};
+                    "`relay check` finds such problems before the program is evaluated"};
 }
 
 class Machine {
@@ -279,7 +279,7 @@ class Machine {
                       match.span,
                       {},
                       {},
-                      "add a clause that does, or give inputs for which this value does not arise"};
+                      "add a clause for it, or give inputs for which this value does not occur"};
   }
 
   static std::vector<const ExprNode*> pointers(const ir::Exprs& list) {
@@ -347,7 +347,7 @@ class Machine {
                             call.span,
                             {},
                             {},
-                            "define the function in the module, or import the text that does"};
+                            "define the function in the module, or import the text that defines it"};
         ClosureValue closure;
         closure.function = module_->functions.at(name);
         return enter(closure, args, &call, true);
@@ -394,7 +394,7 @@ class Machine {
                         at->span,
                         {},
                         {},
-                        "make the last call of the function its result, or run it on the virtual machine"};
+                        "make the recursive call the result of the function, or run it on the virtual machine"};
     frames_.push_back(std::move(f));
     return ok();
   }

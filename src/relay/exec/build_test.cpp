@@ -330,7 +330,7 @@ TEST(Build, SaysWhichVariableCannotBeFound) {
   f.arrays[1].alias = 0;
   Result<Built> built = build_program(f, {.target = here()});
   ASSERT_FALSE(built);
-  EXPECT_EQ(built.errors()[0].message, "the shape variable `m` cannot be read off the inputs' shapes");
+  EXPECT_EQ(built.errors()[0].message, "the shape variable `m` cannot be derived from the shapes of the inputs");
 }
 
 TEST(Build, UnusedInputsAndReturnedInputsAreFine) {

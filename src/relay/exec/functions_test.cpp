@@ -116,7 +116,7 @@ TEST(Aot, TheCodeMustBeForThisProgramAndRuntime) {
                    RELAY_NATIVE_VERSION + 1, RELAY_NATIVE_VERSION));
   other->table.version = RELAY_NATIVE_VERSION;
   EXPECT_EQ(Executable::create(push_program(), other).errors()[0].message,
-            "the code has other functions than the program");
+            "the functions of the code do not match those of the program");
   EXPECT_EQ(Executable::create(sum_program(), hand_library(), {.executor = Executor::Aot}).errors()[0].message,
             "the program's functions are not machine code");
   EXPECT_EQ(Executable::create(sum_program(), hand_library(), {.executor = Executor::Graph}).errors()[0].message,

@@ -216,7 +216,7 @@ class SegmentWriter {
     Shape shape;
     for (const Expr& e : a.layout.physical_shape(a.shape)) {
       Expr extent = scalar::simplify(e);
-      RELAY_CHECK(scalar::is_int(extent), "a step on constants makes {} of symbolic size", a.name);
+      RELAY_CHECK(scalar::is_int(extent), "a step on constants computes {} with a symbolic size", a.name);
       shape.push_back(extent->ivalue);
     }
     return shape;
@@ -381,7 +381,7 @@ class SegmentWriter {
       std::optional<runtime::VariableBinding> b = find_binding(var, input_shapes_);
       if (!b) {
         Diagnostic d =
-            not_supported(format("the shape variable `{}` cannot be read off the inputs' shapes", var->name));
+            not_supported(format("the shape variable `{}` cannot be derived from the shapes of the inputs", var->name));
         d.help = format("give an input a dimension that is `{}` itself", var->name);
         return d;
       }

@@ -40,7 +40,7 @@ uint32_t Numbers::type(const std::string& name) {
 namespace {
 
 Diagnostic unexpected(const Expr& e, const std::string& what) {
-  return {DiagnosticKind::not_supported,        format("{} cannot be made into code here", what), e->span, {}, {},
+  return {DiagnosticKind::not_supported,        format("{} cannot be compiled to code here", what), e->span, {}, {},
           "run the passes in the default order"};
 }
 
@@ -291,7 +291,7 @@ class Writer {
     switch (decision.kind) {
       case Decision::Kind::Fail: {
         const std::string place = place_text(d.match->span);
-        code_.fail(format("no clause of the match at {} fits", place.empty() ? "the program" : place));
+        code_.fail(format("no clause of the match at {} matches", place.empty() ? "the program" : place));
         return;
       }
       case Decision::Kind::Clause: {

@@ -76,11 +76,11 @@ class Writer {
 
   static Diagnostic refuse(const ir::ExprNode& e, std::string what) {
     return {DiagnosticKind::not_supported,
-            format("oneDNN is given something else than it takes: {}", what),
+            format("a part for oneDNN is not supported by it: {}", what),
             e.span,
             {},
             {},
-            "let relay.byoc.partition_for_dnnl() or --external dnnl choose what it is given"};
+            "let relay.byoc.partition_for_dnnl() or --external dnnl choose the parts for oneDNN"};
   }
 
   static Json sizes(const ir::Dims& shape) {
@@ -95,7 +95,7 @@ class Writer {
     if (!call || values_.count(e.get())) return std::nullopt;
     const ir::Function* composite = ir::as<ir::Function>(call->callee);
     if (!composite) {
-      if (!ir::as<ir::Op>(call->callee)) return refuse(*e, "a call of something else than an operator");
+      if (!ir::as<ir::Op>(call->callee)) return refuse(*e, "a call of a value that is not an operator");
       Json made;
       if (is_taken_contraction(*call))
         made = contraction(*call);
@@ -183,7 +183,7 @@ static transform::Partitioning dnnl_partitioning() {
 
 Compiler dnnl() {
   return {"dnnl",
-          "Contractions and what follows them, by oneDNN.",
+          "Contractions with their epilogues, computed by oneDNN.",
           generate_dnnl,
           dnnl_partitioning,
           // Constant scales of norms are folded into weights of any size; values become dataflow. simplify_expr would

@@ -74,13 +74,13 @@ Result<ir::Module> partition(const ir::Module& module, const std::string& compil
     passes.insert(passes.end(), {"merge_composite", "annotate_target", "merge_compiler_regions", "partition_graph"});
     return transform::run_passes(module, passes, context);
   }
-  return Diagnostic{
-      DiagnosticKind::bad_option,
-      format("there is no compiler '{}' to give parts of a program to", compiler),
-      {},
-      {},
-      {},
-      format("there is: {}; in Python, relay.byoc.partition() serves those of your own", join(names, ", "))};
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("there is no external compiler '{}'", compiler),
+                    {},
+                    {},
+                    {},
+                    format("the external compilers are: {}; in Python, relay.byoc.partition() works with your own",
+                           join(names, ", "))};
 }
 
 Result<lower::ExternalCodes> generate(const ir::Module& module) {
@@ -103,7 +103,7 @@ Result<lower::ExternalCodes> generate(const ir::Module& module) {
           f->span,
           {},
           {},
-          "let inline_calls (relay.transform.Inline() in Python) put its body back, or add one with "
+          "inline it with inline_calls (relay.transform.Inline() in Python), or add one with "
           "relay.byoc.register_codegen()"};
     RELAY_ASSIGN(codes[symbol], generate(f));
   }

@@ -32,7 +32,7 @@ static std::string read_pipe(std::ifstream& file) {
 
 // Advice for a missing file: a file next to it with a similar name.
 static std::string where_instead(const std::string& path) {
-  if (path == "-") return "what comes through a pipe is /dev/stdin";
+  if (path == "-") return "use /dev/stdin to read from a pipe";
   const std::filesystem::path given(path);
   std::error_code error;
   std::vector<std::string> names;
@@ -73,11 +73,15 @@ Result<std::string> read_file(const std::string& path) {
   }
   if (!file)
     return Diagnostic{
-        DiagnosticKind::file_not_found,    format("{} cannot be read: {}", path, std::strerror(errno)), {}, {}, {},
-        "see whether the file may be read"};
+        DiagnosticKind::file_not_found,     format("{} cannot be read: {}", path, std::strerror(errno)), {}, {}, {},
+        "check the permissions of the file"};
   if (!S_ISREG(about.st_mode) && bytes.size() > max_piped)
-    return Diagnostic{DiagnosticKind::limit_exceeded,         format("{} gives more than 4 GiB", path), {}, {}, {},
-                      "write it to a file, and give its path"};
+    return Diagnostic{DiagnosticKind::limit_exceeded,
+                      format("{} has more than 4 GiB", path),
+                      {},
+                      {},
+                      {},
+                      "write it to a file, and give the path of that file"};
   return bytes;
 }
 
@@ -107,7 +111,7 @@ Status check_output(const std::string& output, const std::vector<std::string>& i
                         {},
                         {},
                         {},
-                        "name another file for the output"};
+                        "give another file for the output"};
   return ok();
 }
 

@@ -15,37 +15,35 @@ static constexpr const char* from_torch =
 static constexpr const char* from_tensorflow = "convert it to ONNX, for example with tf2onnx";
 
 static constexpr ForeignFile image{
-    "an image",
-    "an image is an input: relay run MODEL --input NAME=FILE.npy, with the pixels as "
-    "np.save writes them",
+    "an image", "an image is an input: save its pixels with np.save, then relay run MODEL --input NAME=FILE.npy",
     "read its pixels, for example with Pillow, and write them with np.save(path, array)"};
 static constexpr ForeignFile zip{"a zip file, as torch.save writes", from_torch, "name it .npz if np.savez wrote it"};
 static constexpr ForeignFile state{
-    "a file of torch.save: a state dict or a pickled module, which does not say how it is computed", from_torch,
+    "a file of torch.save: a state dict or a pickled module, which does not contain the computation", from_torch,
     np_save};
 static constexpr ForeignFile keras_zip{"a Keras model", "export it to ONNX: model.export('model.onnx', format='onnx')",
                                        np_save};
 static constexpr ForeignFile pickle{"a Python pickle", from_torch, np_save};
 static constexpr ForeignFile torch_file{"a file of PyTorch", from_torch, np_save};
-static constexpr ForeignFile python{"a Python program", "run it, and let it export the model to ONNX", np_save};
+static constexpr ForeignFile python{"a Python program", "run it to export the model to ONNX", np_save};
 static constexpr ForeignFile keras{"an HDF5 file, as Keras writes", from_tensorflow, np_save};
 static constexpr ForeignFile lite{"a TensorFlow Lite model", from_tensorflow, np_save};
 static constexpr ForeignFile tensorflow{"a TensorFlow graph", from_tensorflow, np_save};
-static constexpr ForeignFile library{"a shared library or object file",
-                                     "such code is linked into a program; `relay run` takes what --emit artifact wrote",
-                                     np_save};
+static constexpr ForeignFile library{
+    "a shared library or object file",
+    "such code is linked into a program; `relay run` takes the output of --emit artifact", np_save};
 static constexpr ForeignFile array{"a NumPy array", "an array is an input: relay run MODEL --input NAME=FILE.npy",
                                    np_save};
 static constexpr ForeignFile packed{"a gzip file", "unpack it first: gunzip", "unpack it first: gunzip"};
-static constexpr ForeignFile weights{"a safetensors file, which holds weights and no model",
+static constexpr ForeignFile weights{"a safetensors file, which contains weights but no model",
                                      "export the model together with its weights to ONNX",
-                                     "write the tensor that you mean with np.save(path, array)"};
+                                     "write the tensor with np.save(path, array)"};
 static constexpr ForeignFile language_model{"a GGUF file", "export the model to ONNX", np_save};
 static constexpr const char* as_utf8 = "save the text as UTF-8 without a byte-order mark";
 static constexpr ForeignFile marked{"a text that begins with a byte-order mark", as_utf8, np_save};
 static constexpr ForeignFile utf16{"a text in UTF-16", as_utf8, np_save};
-static constexpr ForeignFile page{"a web page", "download the file itself: this is the page about it",
-                                  "download the file itself: this is the page about it"};
+static constexpr ForeignFile page{"a web page", "download the file itself: this is a page about it",
+                                  "download the file itself: this is a page about it"};
 static constexpr ForeignFile pointer{"a pointer of Git LFS, not the file itself", "fetch the file: git lfs pull",
                                      "fetch the file: git lfs pull"};
 

@@ -148,7 +148,7 @@ static Result<InputSource> parse_source(const std::string& text, const ir::Modul
   }
   if (text.empty())
     return Diagnostic{DiagnosticKind::bad_option,
-                      "--input says nothing behind its '='",
+                      "--input has no value after its '='",
                       {},
                       {},
                       {},
@@ -211,15 +211,14 @@ static Status bind_dims(const Port& port, std::span<const int64_t> shape, DimVal
     if (fixed && *fixed != shape[d])
       return wrong_input(format("input `{}` is {}, {} has {} in dimension {}: ({})", port.name, port.str(), who,
                                 shape[d], d, join(shape, ", ")),
-                         help(format("dimension {} must be {}; an ONNX model is compiled for another size with --shape "
-                                     "{}={}",
+                         help(format("dimension {} must be {}; --shape {}={} compiles an ONNX model for another size",
                                      d, *fixed, port.name, join(shape, ","))));
     if (!is_name(port.dims[d])) continue;
     auto [known, added] = values.emplace(port.dims[d], shape[d]);
     if (!added && known->second != shape[d])
       return wrong_input(format("dimension `{}` is {} in one input and {} in `{}` ({})", port.dims[d], known->second,
                                 shape[d], port.name, port.str()),
-                         "one name is one size, in all inputs");
+                         "a dimension has the same size in all inputs");
   }
   return ok();
 }
@@ -243,7 +242,7 @@ static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSou
   if (source.kind == InputSource::Kind::Tensor) return source.tensor;
   std::optional<Shape> shape = port.shape(values);
   if (!shape)
-    return wrong_input(format("the shape of input `{}`, {}, cannot be worked out", port.name, port.str()),
+    return wrong_input(format("the shape of input `{}`, {}, cannot be computed", port.name, port.str()),
                        format("give it: --shape {}=...", port.name));
   std::optional<int64_t> count = element_count(*shape);
   if (!count || *count > (int64_t{1} << 36))
@@ -264,7 +263,7 @@ Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values
   std::vector<Tensor> out;
   for (const runtime::Value& v : values) {
     if (!v.is_tensor())
-      return wrong_input("this works with tensors only, and the program takes other values",
+      return wrong_input("this verb works with tensors only, but the program takes other values",
                          "use `relay run`, which takes any value");
     out.push_back(v.tensor());
   }
@@ -319,12 +318,9 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& r
     size_t index = 0;
     if (equals == std::string::npos) {
       if (ports.size() != 1)
-        return Diagnostic{DiagnosticKind::bad_option,
-                          format("--input {} does not say which input it is for", shortened(text)),
-                          {},
-                          {},
-                          {},
-                          "write --input NAME=FILE.npy"};
+        return Diagnostic{
+            DiagnosticKind::bad_option,   format("--input {} does not name its input", shortened(text)), {}, {}, {},
+            "write --input NAME=FILE.npy"};
     } else {
       RELAY_ASSIGN(index, find_port(ports, text.substr(0, equals)));
     }

@@ -93,7 +93,7 @@ static void swap_bytes(char* data, size_t size, size_t bytes) {
 
 Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY") {
-    Diagnostic d = corrupt(name, bytes.empty() ? "this is not an .npy file: it is empty" : "this is not an .npy file");
+    Diagnostic d = corrupt(name, bytes.empty() ? "this is not a .npy file: it is empty" : "this is not a .npy file");
     if (std::optional<ForeignFile> foreign = foreign_file(bytes.substr(0, 64)))
       d.message += format(", it is {}", foreign->kind), d.help = foreign->as_array;
     return d;
@@ -101,10 +101,10 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& name) {
   int major = static_cast<unsigned char>(bytes[6]);
   if (major < 1 || major > 3) return corrupt(name, format("version {} of the .npy format is unknown", major));
   size_t length_bytes = major == 1 ? 2 : 4, length = 0;
-  if (bytes.size() < 8 + length_bytes) return corrupt(name, "the header is cut off");
+  if (bytes.size() < 8 + length_bytes) return corrupt(name, "the header is truncated");
   for (size_t i = length_bytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[8 + i]);
   size_t begin = 8 + length_bytes;
-  if (RELAY_REFUSES(length > bytes.size() - begin)) return corrupt(name, "the header is cut off");
+  if (RELAY_REFUSES(length > bytes.size() - begin)) return corrupt(name, "the header is truncated");
   std::string_view header = bytes.substr(begin, length), data = bytes.substr(begin + length);
 
   std::string_view descr = value_of(header, "descr");
@@ -216,11 +216,11 @@ Status write_npz(const std::string& path, const NamedArrays& arrays) {
     size_t offset = out.size();
     if (offset + bytes.size() > 0xFFFFFFF0u)
       return Diagnostic{DiagnosticKind::limit_exceeded,
-                        format("{}: an .npz above 4 GiB cannot be written", path),
+                        format("{}: a .npz file above 4 GiB cannot be written", path),
                         {},
                         {},
                         {},
-                        "give a folder as --output: one .npy a result"};
+                        "give a folder as --output: it gets one .npy file per result"};
     put(out, 0x04034b50, 4), put_common(out, crc, bytes.size(), member.size());
     out += member, out += bytes;
     put(directory, 0x02014b50, 4), put(directory, 20, 2), put_common(directory, crc, bytes.size(), member.size());
@@ -246,7 +246,7 @@ static Diagnostic damaged(const std::string& path, const std::string& member) {
 Result<NamedArrays> read_npz(const std::string& path) {
   RELAY_ASSIGN(std::string file, read_file(path));
   Diagnostic bad{DiagnosticKind::corrupt_file,
-                 format("{} is not an .npz file, or is cut off", path),
+                 format("{} is not a .npz file, or is truncated", path),
                  {},
                  {},
                  {},
@@ -257,7 +257,7 @@ Result<NamedArrays> read_npz(const std::string& path) {
   size_t count = get(bytes, end + 10, 2), at = get(bytes, end + 16, 4);
   if (count == 0)
     return Diagnostic{DiagnosticKind::wrong_input,
-                      format("{} holds no arrays", path),
+                      format("{} contains no arrays", path),
                       {},
                       {},
                       {},

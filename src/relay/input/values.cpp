@@ -9,11 +9,11 @@ namespace {
 
 Diagnostic cannot_cross(const char* what) {
   return {DiagnosticKind::not_supported,
-          format("{} belongs to the run that made it and cannot be given to another", what),
+          format("{} belongs to the run that created it and cannot be passed to another", what),
           {},
           {},
           {},
-          "give and take tensors, tuples and data values"};
+          "pass and return tensors, tuples and data values"};
 }
 
 // Converts In to Out, children first, each object once. A Node is the address of an object of In; fields(in) returns
@@ -38,7 +38,7 @@ Result<Out> convert(const In& root, Node node, Fields fields, Make make) {
         work.pop_back();
         continue;
       }
-      if (key && open[key]) return cannot_cross("a reference that holds itself");
+      if (key && open[key]) return cannot_cross("a reference that contains itself");
       if (key) open[key] = true;
       f.entered = true, f.first = made.size();
       std::vector<In> parts = fields(f.value);

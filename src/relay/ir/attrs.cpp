@@ -249,7 +249,7 @@ Status detail::assign_fields(const AttrsType& type, void* data,
                                   {},
                                   {},
                                   {},
-                                  "leave one of them out"});
+                                  "leave out one of them"});
       continue;
     }
     given[static_cast<size_t>(index)] = true;

@@ -195,7 +195,7 @@ class Lowering {
         const auto output = taken.find(read);
         if (output == taken.end() || !written.count(output->second)) continue;
         out_.not_in_place.emplace(out_.arrays[read].index,
-                                  format("several kernels make `{}` of it", out_.arrays[output->second].name));
+                                  format("several kernels compute `{}` from it", out_.arrays[output->second].name));
         out_.arrays[output->second].in_place.reset();
         taken.erase(output);
       }

@@ -408,7 +408,7 @@ TEST(Schedule, BadTextIsExplained) {
   EXPECT_NE(message("stage conv: at out.x registers").find("'out.x' is not STAGE.LEVEL"), std::string::npos);
   EXPECT_NE(message("stage conv: at out.1 heap").find("'heap' is not a storage"), std::string::npos);
   EXPECT_NE(message("stage out: root\nstage pool: inline").find("stage 'conv' has no schedule"), std::string::npos);
-  EXPECT_NE(message("loops i0/1").find("'loops' stands before any stage"), std::string::npos);
+  EXPECT_NE(message("loops i0/1").find("'loops' must follow a stage"), std::string::npos);
   EXPECT_NE(message("layout w: 4,0").find("'4' is not a dimension of 'w'"), std::string::npos);
   EXPECT_NE(message("layout w: 0/8,1,2,3,0%4").find("dimension 0 of 'w' must be there once"), std::string::npos);
   EXPECT_NE(message("tile x 4").find("expected rule, stage, loops, prefetch, prefetch_tile or layout, found 'tile'"),

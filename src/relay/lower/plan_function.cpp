@@ -144,7 +144,7 @@ class Planner {
   }
 
   Status add_external(const ir::Call& call, const ExternalCall& external) {
-    RELAY_CHECK(!options_.calls, "{} is called for many calls at once", external.code.symbol);
+    RELAY_CHECK(!options_.calls, "{} is called for several calls at once", external.code.symbol);
     Group g;
     for (const ir::Expr& a : external.args) {
       if (!values_.count(a.get())) RELAY_RETURN_IF_ERROR(add(a));  // a constant inside the call

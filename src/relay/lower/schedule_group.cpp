@@ -46,8 +46,7 @@ class Attempts {
       apply_rules(draft);
       remove_prefetching_unless_allowed(draft);
       for (Rule rule : draft.used)
-        if (options_.refused.count(rule))
-          throw InternalError(format("the rule '{}' was told to refuse", lower::name(rule)));
+        if (options_.refused.count(rule)) throw InternalError(format("the rule '{}' is disabled", lower::name(rule)));
     });
   }
 
@@ -92,7 +91,7 @@ class Attempts {
     } catch (const InternalError& e) {
       out.refused = Diagnostic{.kind = DiagnosticKind::illegal_schedule,
                                .message = e.what(),
-                               .help = "this is a fault in Relay: compile without --strict, and report it"};
+                               .help = "this is a bug in Relay: compile without --strict, and report it"};
     }
     return out;
   }
@@ -137,14 +136,14 @@ Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vec
   if (!first.refused) return std::move(first.group);
   const RuleSet used = first.group.draft.used;
   if (options.strict)
-    return Diagnostic{DiagnosticKind::illegal_schedule,
-                      format("the schedule of '{}', made by the rules {}, cannot be built: {}", name, names(used),
-                             first.refused->message),
-                      {},
-                      {},
-                      {},
-                      "this is a mistake in Relay, not in your program; without strict mode the group is computed by a "
-                      "simpler schedule"};
+    return Diagnostic{
+        DiagnosticKind::illegal_schedule,
+        format("the schedule of '{}', made by the rules {}, cannot be built: {}", name, names(used),
+               first.refused->message),
+        {},
+        {},
+        {},
+        "this is a bug in Relay, not in your program; without strict mode the group is computed by a simpler schedule"};
   auto instead = [&](ScheduledGroup&& group, const RuleSet& without) {
     group.refusal = Refusal{name, without, first.refused->message};
     return std::move(group);

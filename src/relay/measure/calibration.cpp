@@ -103,9 +103,8 @@ Calibrated calibrate(const TargetDesc& native) {
 
 Result<std::string> calibration_file() {
   if (const std::optional<std::string> folder = cache::default_cache_folder()) return *folder + "/machine.json";
-  return Diagnostic{
-      DiagnosticKind::bad_option,   "there is no folder to keep a calibration in: RELAY_CACHE is off", {}, {}, {},
-      "set RELAY_CACHE to a folder"};
+  return Diagnostic{DiagnosticKind::bad_option,   "a calibration has no folder: RELAY_CACHE is off", {}, {}, {},
+                    "set RELAY_CACHE to a folder"};
 }
 
 Status save(Calibration c) {

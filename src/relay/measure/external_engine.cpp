@@ -29,14 +29,13 @@ static const char* const bootstrap =
     "run_name='__main__')\n";
 
 static Diagnostic failure(const std::string& what) {
-  return Diagnostic{
-      DiagnosticKind::bad_option,
-      what,
-      {},
-      {},
-      {},
-      "it runs in Python: set RELAY_PYTHON to an interpreter that has the packages relay, onnxruntime and "
-      "what else is to be measured"};
+  return Diagnostic{DiagnosticKind::bad_option,
+                    what,
+                    {},
+                    {},
+                    {},
+                    "it runs in Python: set RELAY_PYTHON to an interpreter with the packages relay, onnxruntime and "
+                    "those of the other engines to measure"};
 }
 
 struct PythonProcess {

@@ -25,7 +25,7 @@ static Result<Round> run_round(std::vector<Engine>& engines, bool forward, doubl
     size_t at = forward ? i : engines.size() - 1 - i;
     RELAY_ASSIGN(round.times[at], engines[at].run(burst));
     if (round.times[at].empty())
-      return Diagnostic{DiagnosticKind::bad_option,     format("{} gave no times", engines[at].name), {}, {}, {},
+      return Diagnostic{DiagnosticKind::bad_option,     format("{} returned no times", engines[at].name), {}, {}, {},
                         "leave this engine out of --vs"};
     if (speed.now) round.speed = std::min(round.speed, speed.now());
   }

@@ -22,12 +22,12 @@ Result<ir::Expr> define_operator(OpDef def, std::optional<Callback> callback) {
   };
   if (!is_name(def.name))
     return refuse(format("'{}' cannot be the name of an operator", def.name),
-                  "give words with points between them, such as mine.swish");
+                  "give words separated by points, such as mine.swish");
   RELAY_CHECK(def.infer && (def.compute || callback), "the operator {} is not defined", def.name);
   if (!def.complete) def.complete = [](const Attrs&, Types inputs) { return inputs; };
   if (callback) def.fusion = Fusion::Opaque;
   auto taken = [&] {
-    return refuse(format("there is an operator {} already", def.name),
+    return refuse(format("the operator {} exists already", def.name),
                   "give it another name: calls in programs keep the definition that they were made with");
   };
   if (find(def.name)) return taken();

@@ -17,7 +17,7 @@ const ir::TensorType* stored_in(const Type& type) {
 
 Diagnostic refused(const std::string& what, DType dtype, std::string help) {
   return Diagnostic{DiagnosticKind::type_mismatch,
-                    format("{} is {}, a type that elements are stored in and nothing computes with", what, dtype.str()),
+                    format("{} is {}, a storage type, which has no arithmetic", what, dtype.str()),
                     {},
                     {},
                     {},
@@ -36,7 +36,7 @@ Result<Type> infer(const OpDef& def, const Attrs& attrs, const Types& inputs) {
   RELAY_ASSIGN(Type type, def.infer(attrs, inputs));
   if (const ir::TensorType* t = def.accepts_storage_types ? nullptr : stored_in(type))
     return refused("the result", t->dtype,
-                   format("let it be numbers, and convert them: cast(.., dtype=\"{}\")", t->dtype.str()));
+                   format("use a type of numbers, and convert them: cast(.., dtype=\"{}\")", t->dtype.str()));
   return type;
 }
 

@@ -192,7 +192,7 @@ OpDef define(OpSpec<A> s, const char* attrs_name = "") {
 template <class... Args>
 Diagnostic constraint(const char* number, fmt::format_string<Args...> text, Args&&... args) {
   Diagnostic d{DiagnosticKind::constraint, format(text, std::forward<Args>(args)...)};
-  d.help = "docs/operators.md lists what the operator asks of its inputs and attributes";
+  d.help = "docs/operators.md lists the requirements of the operator's inputs and attributes";
   d.notes.push_back(format("constraint ({})", number));
   return d;
 }

@@ -73,9 +73,9 @@ struct Table {
   // NAME.sized(shape, inputs): tensor_of_shape(shape) for a result of the operator. The inputs are used in messages.
   static OpDef sized_part(const OpDef* def) {
     OpDef sized;
-    sized.name = def->name + ".sized", sized.doc = format("A bool tensor as large as a result of {}.", def->name);
+    sized.name = def->name + ".sized", sized.doc = format("A bool tensor with the size of a result of {}.", def->name);
     sized.part_of = def, sized.inputs = def->inputs, sized.attrs_type = def->attrs_type;
-    sized.inputs.insert(sized.inputs.begin(), {.name = "shape", .doc = "the result's sizes"});
+    sized.inputs.insert(sized.inputs.begin(), {.name = "shape", .doc = "the sizes of the result"});
     sized.by_executor = true;
     auto made = [] { return op::find("tensor_of_shape"); };
     sized.infer = [made](const Attrs&, const Types& in) { return made()->infer({}, {in[0]}); };
@@ -90,7 +90,8 @@ struct Table {
   // tuple `like`.
   static OpDef shaped_part(const OpDef* def) {
     OpDef shaped;
-    shaped.name = def->name + ".shaped", shaped.doc = format("{} with results as large as other tensors.", def->name);
+    shaped.name = def->name + ".shaped",
+    shaped.doc = format("{} whose results have the shape of other tensors.", def->name);
     shaped.part_of = def, shaped.inputs = def->inputs, shaped.attrs_type = def->attrs_type;
     shaped.inputs.insert(shaped.inputs.begin(), {.name = "like", .doc = "the results' shapes", .is_tuple = true});
     shaped.fusion = def->fusion;

@@ -147,11 +147,12 @@ Diagnostic refused(std::string message, std::string help) {
 Status redirect(const Pattern& wildcard, const Pattern& target) {
   Node& w = const_cast<Node&>(*wildcard);
   if (w.kind != Kind::Wildcard)
-    return refused("only a wildcard can be redirected to another pattern", "redirect a wildcard() inside of this one");
+    return refused("only a wildcard can be redirected to another pattern",
+                   "redirect a wildcard() inside of this pattern");
   w.parts.clear();
   if (!target) return ok();
   if (asks_the_same(target, &w))
-    return refused("the wildcard would stand for a pattern that asks the same of the same expression, without end",
+    return refused("the wildcard would stand for a pattern that matches itself against the same expression without end",
                    "put a call or a tuple around the wildcard inside of the pattern that it is redirected to");
   bool repeats = false;
   for_each_node(target, [&](const Node& p) {
@@ -159,7 +160,7 @@ Status redirect(const Pattern& wildcard, const Pattern& target) {
     return !repeats;
   });
   if (repeats)
-    return refused("the parent or the path of dominates() has the wildcard in it that is redirected to the pattern",
+    return refused("the parent or the path of dominates() contains the wildcard that is redirected to the pattern",
                    "redirect to a pattern without dominates(), or use another wildcard in its parent and path");
   w.parts.push_back(target);
   return ok();

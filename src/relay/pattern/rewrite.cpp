@@ -24,7 +24,7 @@ static Diagnostic never_ends(const ir::Expr& root, std::string message) {
           root->span,
           {},
           {},
-          "let a rule give back what it was given where nothing is left to do, or apply it once (rewrite_once=True)"};
+          "let a rule return its argument unchanged if nothing is left to do, or apply it once (rewrite_once=True)"};
 }
 
 // Infers all types at once: the inside of a `let` alone does not determine its variable's type.
@@ -60,10 +60,10 @@ Result<ir::Expr> rewrite(const std::vector<Rule>& rules, const ir::Expr& root, c
     if (current == before || ir::equal(current, before)) return before;
     if (std::all_of(rules.begin(), rules.end(), [](const Rule& rule) { return rule.once; })) return current;
     if (size_t now = count_nodes(current); now > always_allowed + max_growth * size)
-      return never_ends(root,
-                        format("the rules have made {} expressions of {} in {} sweeps over the program, and still "
-                               "change it",
-                               now, size, i + 1));
+      return never_ends(
+          root,
+          format("the rules have created {} expressions from {} in {} sweeps over the program, and still change it",
+                 now, size, i + 1));
   }
   return never_ends(root, format("the rules still change the program after {} sweeps over it", max_sweeps));
 }

@@ -39,7 +39,7 @@ def @tensor_array_read_$S(%array: List[$T], %n: int32) -> $T { @nth(%array, %n) 
 def @tensor_array_write_$S(%array: List[$T], %n: int32, %value: $T) -> List[$T] {
   @update(%array, %n, %value)
 }
-// The array with values[i] at place indices[i].
+// The array with values[i] at position indices[i].
 def @tensor_array_scatter_$S(%array: List[$T], %indices: Tensor[(?), int32], %values: List[$T]) -> List[$T] {
   @tensor_array_scatter_helper_$S(%array, 0, take(shape_of(%indices, dtype="int32"), 0, axis=0), %indices, %values)
 }
@@ -51,7 +51,7 @@ def @tensor_array_scatter_helper_$S(%array: List[$T], %i: int32, %limit: int32, 
     @tensor_array_scatter_helper_$S(%written, %i + 1, %limit, %indices, %values)
   }
 }
-// The elements at the given places.
+// The elements at the given positions.
 def @tensor_array_gather_helper_$S(%array: List[$T], %i: int32, %limit: int32, %indices: Tensor[(?), int32]) -> List[$T] {
   if (%i == %limit) {
     Nil
@@ -121,7 +121,7 @@ static std::string dynamic_text(const std::string& dtype) {
   Values values = {{"$D", dtype}, {"$S", dtype}, {"$P", dtype},
                    {"$T", type},  {"$R", type},  {"$N", "tensor_nil_" + dtype}};
   std::string out = "#[version = \"0.0.5\"]\nimport \"list\"\n";
-  out += filled("// A tensor of up to 6 axes, or nothing.\ntype $T {\n  tensor_nil_$D,\n  tensor0_$D($D),\n", values);
+  out += filled("// A tensor of up to 6 axes, or empty.\ntype $T {\n  tensor_nil_$D,\n  tensor0_$D($D),\n", values);
   for (int rank = 1; rank <= max_rank; ++rank)
     out += format("  tensor{}_{}(Tensor[{}, {}]),\n", rank, dtype,
                   shape_text(std::vector<std::string>(static_cast<size_t>(rank), "?")), dtype);
@@ -134,11 +134,12 @@ static std::string dynamic_text(const std::string& dtype) {
       "    tensor$0_$D(%x) => tensor$0_$D(@tensor_rows_$0_$D(%x, %lower, %upper, strided_slice(%x, begin=[0], end=[0], "
       "axes=[0]))),\n",
       1, max_rank, dtype);
-  out += filled("  }\n}\n// One more axis, in front.\ndef @tensor_expand_dims_$D(%t: $T) -> $T {\n  match? (%t) {\n",
-                values);
+  out +=
+      filled("  }\n}\n// A new leading axis.\ndef @tensor_expand_dims_$D(%t: $T) -> $T {\n  match? (%t) {\n", values);
   out += clauses("    tensor$0_$D(%x) => tensor$1_$D(expand_dims(%x, axis=0)),\n", 0, max_rank - 1, dtype);
   out += filled(
-      "  }\n}\n// Joined along axis 0.\ndef @tensor_concatenate_$D(%a: $T, %b: $T) -> $T {\n  match? ((%a, %b)) {\n",
+      "  }\n}\n// The concatenation along axis 0.\ndef @tensor_concatenate_$D(%a: $T, %b: $T) -> $T {\n  match? ((%a, "
+      "%b)) {\n",
       values);
   out += clauses("    (tensor$0_$D(%x), tensor$0_$D(%y)) => tensor$0_$D(concatenate((%x, %y), axis=0)),\n", 1, max_rank,
                  dtype);
@@ -153,7 +154,7 @@ static std::string dynamic_text(const std::string& dtype) {
   }
   out += filled(shared, values) + filled(splitting, values);
   out += filled(R"(
-// All elements as one tensor: joined along axis 0; along a new axis; those at the given places along a new axis.
+// All elements as one tensor: concatenated along axis 0; stacked along a new axis; those at the given positions stacked.
 def @tensor_array_concat_$D(%array: List[$T]) -> $T { @foldr1(@tensor_concatenate_$D, %array) }
 def @tensor_array_stack_$D(%array: List[$T]) -> $T {
   @tensor_array_concat_$D(@map(@tensor_expand_dims_$D, %array))
@@ -211,9 +212,9 @@ static std::string static_text(const std::string& dtype, const std::vector<std::
   out += filled(shared, values) + filled(unstacking, values);
   out += filled(R"(
 def @tensor_get_data_$S(%t: $T) -> $X { match? (%t) { $C(%x) => %x } }
-// One more axis, in front.
+// A new leading axis.
 def @tensor_expand_dims_$S(%t: $T) -> $Y { match? (%t) { $C(%x) => $Z(expand_dims(%x, axis=0)) } }
-// All elements along a new axis; those at the given places.
+// All elements stacked along a new axis; those at the given positions stacked.
 def @tensor_array_stack_$S(%array: List[$T]) -> $Y {
   let %join = fn (%a: $Y, %b: $Y) -> $Y {
     match? ((%a, %b)) { ($Z(%x), $Z(%y)) => $Z(concatenate((%x, %y), axis=0)) }
@@ -232,7 +233,7 @@ def @tensor_array_gather_$S(%array: List[$T], %indices: Tensor[(?), int32]) -> $
     if (name == "$W") value = shape_text(sliced);
   out += filled(rows, of_rows);
   out += filled(R"(
-// Rows lower to upper - 1; two joined along axis 0; all joined along axis 0.
+// Rows lower to upper - 1; two arrays concatenated along axis 0; all elements concatenated along axis 0.
 def @tensor_take_$S(%t: $T, %lower: int32, %upper: int32) -> $R {
   match? (%t) { $C(%x) => $K(@tensor_rows_$Q(%x, %lower, %upper, strided_slice(%x, begin=[0], end=[0], axes=[0]))) }
 }

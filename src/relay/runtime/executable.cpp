@@ -149,7 +149,7 @@ Status Executable::check_output(size_t index, const Tensor& supplied, const Shap
         {},
         {},
         {},
-        "give an array of this type and shape, or none: then one is made"};
+        "give an array of this type and shape, or leave it out to get a new array"};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool takes = runs_as_graph() && input_of_[index] == i && supplied.data() == inputs[i].data();
     if (overlap(supplied, inputs[i]) && !takes)
@@ -159,7 +159,7 @@ Status Executable::check_output(size_t index, const Tensor& supplied, const Shap
           {},
           {},
           {},
-          "give an array with memory of its own"};
+          "give an array with separate memory"};
   }
   return ok();
 }
@@ -177,20 +177,20 @@ Status Executable::check_donations(std::span<const Tensor> inputs, std::span<con
       if (j != i && overlap(inputs[i], inputs[j]))
         return Diagnostic{
             DiagnosticKind::wrong_input,
-            format("input `{}` is given away, but its memory overlaps input `{}`", inputs_[i].name, inputs_[j].name),
+            format("input `{}` is donated, but its memory overlaps input `{}`", inputs_[i].name, inputs_[j].name),
             {},
             {},
             {},
-            "give each of them an array with memory of its own"};
+            "give each of them an array with separate memory"};
     for (size_t o = 0; is_donated(i) && o < outputs.size(); ++o)
       if (outputs[o] && input_of_[o] == i && !takes(o))
         return Diagnostic{DiagnosticKind::wrong_input,
-                          format("output `{}` takes the memory of input `{}`, but another array is given for it",
+                          format("output `{}` takes the memory of input `{}`, but a different array is given for it",
                                  outputs_[o].name, inputs_[i].name),
                           {},
                           {},
                           {},
-                          "give none for this output, or the input's array"};
+                          "leave out the array of this output, or give that of the input"};
   }
   return ok();
 }
@@ -208,7 +208,7 @@ Status Executable::copy_back(std::span<const Tensor> inputs, std::span<Tensor> o
                         {},
                         {},
                         {},
-                        "give away inputs only for results of their type and shape"};
+                        "donate inputs only for results of the same type and shape"};
     for (Tensor& other : outputs) {  // an output that was computed in place keeps its elements
       if (&other == &output || !overlap(other, input)) continue;
       Tensor copy = Tensor::empty(other.shape(), other.dtype());
@@ -276,7 +276,7 @@ Result<std::vector<Shape>> Executable::output_shapes(std::span<const Shape> inpu
                         {},
                         {},
                         {},
-                        "run the program, and ask the result"};
+                        "run the program, and read the shape of the result"};
     shapes.push_back(std::move(shape));
   }
   return shapes;
@@ -351,7 +351,7 @@ Status Executable::run_into(std::span<const Tensor> inputs, std::span<Tensor> ou
                           {},
                           {},
                           {},
-                          "give each output an array with memory of its own"};
+                          "give each output an array with separate memory"};
   RELAY_RETURN_IF_ERROR(check_donations(inputs, outputs));
   RELAY_RETURN_IF_ERROR(runs_as_graph() ? run_graph(inputs, outputs, options) : run_values(inputs, outputs, options));
   return copy_back(inputs, outputs);

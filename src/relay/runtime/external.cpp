@@ -20,7 +20,7 @@ static Diagnostic external_problem(DiagnosticKind kind, std::string message, std
 
 static std::string text_of(const relay_external_error& error) {
   const size_t length = strnlen(error.text, sizeof(error.text));
-  return length > 0 ? std::string(error.text, length) : "it does not say why";
+  return length > 0 ? std::string(error.text, length) : "it gave no reason";
 }
 
 static void set_text(relay_external_error* error, std::string_view text) {
@@ -58,7 +58,7 @@ static int run_elf(void* function, const relay_external_array* inputs, int32_t i
   all.insert(all.end(), outputs, outputs + output_count);
   all.insert(all.end(), f.constants.begin(), f.constants.end());
   const int status = f.call(all.data(), threads);
-  if (status != 0) set_text(error, format("it gave the status {}", status));
+  if (status != 0) set_text(error, format("it returned the status {}", status));
   return status;
 }
 
@@ -125,14 +125,14 @@ static Result<const relay_external_library*> open_plugin(const std::string& name
     reasons.push_back(
         format("{} is a plugin for {}", path,
                library ? format("version {} of the interface, and this is {}", library->version, RELAY_EXTERNAL_VERSION)
-                       : "something else: it exports no relay_external_plugin()"));
+                       : "something else: it does not export relay_external_plugin()"));
     ::dlclose(handle);
   }
   Diagnostic d = external_problem(
-      DiagnosticKind::incompatible_artifact, format("the library '{}', which is not there", name),
+      DiagnosticKind::incompatible_artifact, format("the library '{}', which was not found", name),
       name == "python"
-          ? "functions of Python run only in a process of Python that has defined them: load it there"
-          : format("put librelay_external_{}.so beside the program, or name its folder in RELAY_EXTERNALS", name));
+          ? "Python functions run only in the Python process that has defined them: load the program there"
+          : format("put librelay_external_{}.so next to the program, or set RELAY_EXTERNALS to its folder", name));
   d.notes = std::move(reasons);
   return d;
 }
@@ -194,7 +194,7 @@ Status External::run(std::span<const relay_external_array> arrays, int threads) 
   return external_problem(DiagnosticKind::wrong_input,
                           format("`{}` of the library '{}' failed: {}", entry_.symbol, entry_.library, text_of(error)),
                           entry_.library == "python"
-                              ? "handle these inputs in the function of Python, or give others"
+                              ? "handle these inputs in the Python function, or give other inputs"
                               : "give other inputs, or compile the program without this library");
 }
 

@@ -126,7 +126,7 @@ TEST(External, WhatIsMissingIsNamed) {
   Result<std::shared_ptr<Executable>> e = Executable::create(external_program("nothing"), hand_library(), {});
   ASSERT_FALSE(e);
   EXPECT_EQ(e.errors()[0].kind, DiagnosticKind::incompatible_artifact);
-  EXPECT_EQ(e.errors()[0].message, "the program calls `triple` of the library 'nothing', which is not there");
+  EXPECT_EQ(e.errors()[0].message, "the program calls `triple` of the library 'nothing', which was not found");
   EXPECT_FALSE(e.errors()[0].help.empty());
   e = Executable::create(external_program("../../evil"), hand_library(), {});
   ASSERT_FALSE(e);

@@ -102,7 +102,7 @@ TEST(InPlace, AnOutputMayBeGivenTheInputsMemory) {
   out = {in[0], Tensor()};
   status = e->run_into(overlapping, out);
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.errors()[0].message, "input `cache` is given away, but its memory overlaps input `row`");
+  EXPECT_EQ(status.errors()[0].message, "input `cache` is donated, but its memory overlaps input `row`");
 }
 
 TEST(InPlace, ProgramsSayWhatIsGivenAway) {

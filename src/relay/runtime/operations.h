@@ -12,7 +12,7 @@ namespace relay::runtime {
 constexpr const char* no_value_here =
     "give inputs for which the program has a result, or handle this case in the program";
 constexpr const char* recurse_less =
-    "recurse less deep, or make the recursive call the last thing that the function does";
+    "use less recursion, or make the recursive call the last operation of the function";
 
 inline Object* not_well_typed(RunContext& run, const char* what) {
   run.fail(DiagnosticKind::corrupt_file, format("the program is not well typed: {}", what),
@@ -42,7 +42,7 @@ inline Object* make_closure(RunContext& run, uint32_t function, std::span<Object
 // Takes ownership of the object if `last` is set.
 inline Object* get_field(RunContext& run, Object* o, uint32_t index, bool last) {
   if ((o->kind != ObjectKind::Tuple && o->kind != ObjectKind::Data) || index >= o->size)
-    return not_well_typed(run, "a field is read that is not there");
+    return not_well_typed(run, "a field is read that does not exist");
   if (!last) return retain(fields(o)[index]);
   if (is_unique(o)) {  // the object is freed, so its field can be moved
     Object* field = std::exchange(fields(o)[index], nullptr);
@@ -77,7 +77,7 @@ inline int64_t closure_function(RunContext& run, const Object* closure, size_t a
     run.fail(DiagnosticKind::wrong_input,
              closure->kind == ObjectKind::Closure ? "a function of another program is called"
                                                   : "a value that is not a function is called",
-             "call a function with the program that gave it");
+             "call a function with the program that returned it");
     return -1;
   }
   const Function& f = functions[index];

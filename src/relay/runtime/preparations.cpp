@@ -84,7 +84,7 @@ class Preparer {
     std::shared_ptr<const void> memory = zeroed_array(all);
     if (!memory)
       return Diagnostic{DiagnosticKind::out_of_memory,
-                        format("there is no memory for {} of constants that are made when a program is loaded",
+                        format("there is no memory for {} of constants that are computed when a program is loaded",
                                bytes_text(static_cast<int64_t>(all))),
                         {},
                         {},

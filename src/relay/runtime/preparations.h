@@ -1,4 +1,4 @@
-// Computes the constants that preparations make (program.h), on all threads.
+// Runs preparations, which compute constants when a program is loaded (program.h), on all threads.
 #pragma once
 
 #include "relay/runtime/kernel.h"

@@ -5,8 +5,8 @@
 
 namespace relay::te {
 
-// (x, place): the greatest (or least) x and its place, of type `place`. Among equal ones, the first or the last place.
-// NaN counts as greater (or less) than every number. The identity has place 0, which is the result if all x are -inf
+// (x, position): the greatest (or least) x and its position, of type `place`. Among equal ones, the first or the last.
+// NaN counts as greater (or less) than every number. The identity has position 0, which is the result if all x are -inf
 // (or +inf).
 Ref<const Merge> extreme(DType dtype, bool greatest, bool last, DType place = DType::int32());
 

@@ -81,7 +81,7 @@ static Tensor rewrite_source(const Tensor& t, function_ref<Expr(const Expr&)> ru
   const Expr now = rule(scalar::load(t, Exprs(t->shape.size(), scalar::imm(0))));
   const TensorNode* source =
       now->kind == scalar::Kind::Load ? dynamic_cast<const TensorNode*>(now->source.get()) : nullptr;
-  RELAY_CHECK(source, "{} is to be no tensor any more", t->name);
+  RELAY_CHECK(source, "{} would no longer be a tensor", t->name);
   return Tensor(source);
 }
 

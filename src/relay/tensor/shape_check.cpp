@@ -32,13 +32,13 @@ Diagnostic no_shape(std::span<const int64_t> sizes, const ShapeUse& use) {
   if (!negative) {
     d.kind = DiagnosticKind::limit_exceeded;
     d.message = format("{}a shape that is computed while the program runs is too large: ({})", who, join(sizes, ", "));
-    d.help = "give inputs from which a smaller size is computed";
+    d.help = "give inputs for which a smaller size is computed";
     return d;
   }
   d.message = use.op.empty() ? format("the sizes that are computed while the program runs are not a shape: ({})",
                                       join(sizes, ", "))
                              : who + "from these values its result has no shape";
-  d.help = "give inputs from which the sizes that are computed fit each other";
+  d.help = "give inputs for which the computed sizes agree";
   return d;
 }
 

@@ -10,7 +10,8 @@
 namespace relay::text {
 
 static Diagnostic file_error(DiagnosticKind kind, std::string message) {
-  return Diagnostic{.kind = kind, .message = std::move(message), .help = "check the path, and who may read the file"};
+  return Diagnostic{
+      .kind = kind, .message = std::move(message), .help = "check the path and the permissions of the file"};
 }
 
 Result<ir::Module> load(const std::string& path, std::vector<std::string>* weights) {
@@ -32,7 +33,7 @@ Result<ir::Module> load(const std::string& path, std::vector<std::string>* weigh
       const std::optional<std::string> adjacent = adjacent_path(path, file, &why);
       if (!adjacent) {
         Diagnostic d =
-            file_error(DiagnosticKind::file_not_found, format("{} keeps weights in '{}', {}", path, file, why));
+            file_error(DiagnosticKind::file_not_found, format("{} refers to weights in '{}', {}", path, file, why));
         d.help = "weights must be named by a relative path to a file in the program's own folder";
         file_errors.push_back(std::move(d));
         return {};

@@ -62,7 +62,7 @@ Result<Module> import_prelude(const Module& module, std::string_view name) {
 bool Parser::import() {
   take();
   Token token = peek();
-  if (!expect(Tok::String, "that names a part of the prelude, after 'import'", "it is written: import \"list\""))
+  if (!expect(Tok::String, "that names a part of the prelude, after 'import'", "it has the form: import \"list\""))
     return false;
   std::string name = unquote(lexer_.text(token));
   Result<Module> imported = part(name, span(token));

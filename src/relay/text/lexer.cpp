@@ -9,7 +9,7 @@ namespace relay::text {
 const char* describe(Tok kind) {
   switch (kind) {
     case Tok::End: return "the end of the text";
-    case Tok::Error: return "something that cannot be read";
+    case Tok::Error: return "an unreadable character";
     case Tok::Ident: return "an identifier";
     case Tok::Local: return "a local variable";
     case Tok::Graph: return "a graph variable";
@@ -75,7 +75,7 @@ bool Lexer::skip_space() {
         std::string_view rest = text_.substr(at_);
         if (RELAY_REFUSES(rest.size() < 2)) {
           at_ = begin + 2;
-          error(begin, "this comment has no end", "close it with */");
+          error(begin, "this comment is not closed", "close it with */");
           at_ = text_.size();
           return false;
         }
@@ -121,7 +121,7 @@ Token Lexer::quoted(uint32_t begin, Tok kind) {
     if (text_[at_] == '\\' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n') ++at_;
   if (at_ >= text_.size() || text_[at_] != '"') {
     at_ = std::min<size_t>(at_, text_.size());
-    return error(begin, "this string has no end", "close it with \" on the same line");
+    return error(begin, "this string is not closed", "close it with \" on the same line");
   }
   ++at_;
   return {kind, begin, at_};

@@ -16,11 +16,11 @@ namespace relay::text {
 using namespace ir;
 
 // The forms of constructs, for messages.
-static constexpr const char *let_form = "a let is written: let %x = value; body",
-                            *function_form = "a function is written: fn (%x: int32) -> int32 { body }",
-                            *if_form = "an if is written: if (c) { a } else { b }",
-                            *match_form = "a match is written: match (x) { pattern => value, pattern => value }",
-                            *write_form = "it is written: ref_write(reference, value)",
+static constexpr const char *let_form = "a let has the form: let %x = value; body",
+                            *function_form = "a function has the form: fn (%x: int32) -> int32 { body }",
+                            *if_form = "an if has the form: if (c) { a } else { b }",
+                            *match_form = "a match has the form: match (x) { pattern => value, pattern => value }",
+                            *write_form = "it has the form: ref_write(reference, value)",
                             *two_expressions = "put ';' between two expressions, or an operator";
 
 template <class T, class... Args>
@@ -106,7 +106,7 @@ Parser::Step Parser::item() {
     Token name = take();
     Type annotation;
     if (accept(Tok::Colon) && !(annotation = type())) return Step::Failed;
-    if (!expect(Tok::Semicolon, "after the declaration of a free variable", "it is written: free_var %x: int32; ..."))
+    if (!expect(Tok::Semicolon, "after the declaration of a free variable", "it has the form: free_var %x: int32; ..."))
       return Step::Failed;
     declare(var(name_of(name), annotation, span(name)));
     return Step::Item;
@@ -215,11 +215,11 @@ Parser::Step Parser::after() {
     const char* end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, index);
     if (number.kind != Tok::Number || stop != end)
-      return unexpected("the index of a tuple field", "fields of a tuple have numbers: %x.0"), Step::Failed;
+      return unexpected("the index of a tuple field", "tuple fields are accessed by number: %x.0"), Step::Failed;
     if (error != std::errc()) {
       report(DiagnosticKind::bad_literal,
              format("{} is too large for the index of a tuple field", digits.substr(0, 40)), span(number),
-             "the first field is .0, the last one less than there are fields");
+             "fields are numbered from .0");
       return Step::Failed;
     }
     take();
@@ -345,7 +345,7 @@ Parser::Step Parser::finish_function() {
 }
 
 Parser::Step Parser::close_graph(Entry& top) {
-  if (!expect(Tok::Semicolon, "after the value of a graph variable", "it is written: %0 = value; ..."))
+  if (!expect(Tok::Semicolon, "after the value of a graph variable", "it has the form: %0 = value; ..."))
     return Step::Failed;
   Expr& bound = graphs_[top.number];
   if (bound) hidden_graphs_.emplace_back(top.number, bound);
@@ -401,7 +401,7 @@ Parser::Step Parser::close_ref(Entry& top) {
 
 Parser::Step Parser::close_write(Entry& top) {
   if (operands_.size() - top.base == 1)
-    return expect(Tok::Comma, "between a reference and what is written to it", write_form) ? Step::Item : Step::Failed;
+    return expect(Tok::Comma, "between a reference and the value to write", write_form) ? Step::Item : Step::Failed;
   if (!expect(Tok::RParen, "after the operands of ref_write", write_form)) return Step::Failed;
   Entry entry = top;
   open_.pop_back();

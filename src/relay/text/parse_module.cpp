@@ -63,7 +63,7 @@ bool Parser::expect(Tok kind, std::string_view context, std::string help) {
 
 bool Parser::at_end(std::string_view after) {
   return at(Tok::End) || unexpected(format("the end of the text after {}", after),
-                                    "remove what follows, or put ';' between two expressions");
+                                    "remove the rest, or put ';' between two expressions");
 }
 
 std::string Parser::name_of(const Token& token) const {
@@ -143,7 +143,7 @@ bool Parser::type_definition(bool is_extern) {
   if (accept(Tok::LBrace)) {
     while (!at(Tok::RBrace)) {
       if (!at(Tok::Ident))
-        return unexpected("the name of a constructor", "a type is written: type List[A] { Cons(A, List[A]), Nil }");
+        return unexpected("the name of a constructor", "a type has the form: type List[A] { Cons(A, List[A]), Nil }");
       Token constructor = take();
       Types inputs;
       if (accept(Tok::LParen)) {
@@ -261,11 +261,11 @@ Result<Module> Parser::parse_module() {
       } else if (at_word("import")) {  // the same
         take();
         good =
-            expect(Tok::String, "that names a part of the prelude, after 'import'", "it is written: import \"list\"");
+            expect(Tok::String, "that names a part of the prelude, after 'import'", "it has the form: import \"list\"");
       } else {
         good = unexpected("a definition: def, type or import",
-                          at(Tok::Hash) ? "only #[version = \"0.0.5\"] and #[metadata] are written so"
-                                        : "an expression belongs into a function: def @main() { ... }");
+                          at(Tok::Hash) ? "only #[version = \"0.0.5\"] and #[metadata] have this form"
+                                        : "expressions belong in a function: def @main() { ... }");
       }
       if (!good) recover();
     }
@@ -332,9 +332,10 @@ static std::shared_ptr<const Source> source_of(std::string text) {
 // Checks the encoding and the size: places are 32-bit offsets, in bytes.
 static Status check_text(const Source& source) {
   const std::string_view text = source.text;
-  const char* encoding = starts_with(text, "\xef\xbb\xbf")                                ? "a byte-order mark"
-                         : starts_with(text, "\xff\xfe") || starts_with(text, "\xfe\xff") ? "the mark of UTF-16"
-                                                                                          : nullptr;
+  const char* encoding = starts_with(text, "\xef\xbb\xbf") ? "a byte-order mark"
+                         : starts_with(text, "\xff\xfe") || starts_with(text, "\xfe\xff")
+                             ? "the byte-order mark of UTF-16"
+                             : nullptr;
   if (encoding)
     return Diagnostic{DiagnosticKind::syntax,
                       format("{} begins with {}", source.name, encoding),

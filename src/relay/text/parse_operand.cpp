@@ -48,7 +48,7 @@ Parser::Step Parser::operand() {
       report(DiagnosticKind::unknown_variable, format("%{} is not defined here", name), span(token),
              own    ? "only a function can use the name that its let gives it: let %f = fn (...) { ... }"
              : near ? format("did you mean %{}?", *near)
-                    : format("give it a value before: let %{} = ...; or make it a parameter", name));
+                    : format("bind it before its use: let %{} = ...; or make it a parameter", name));
       return push_operand(stand_in(span(token)), token.begin);
     }
     case Tok::Graph: {
@@ -85,10 +85,10 @@ Parser::Step Parser::operand() {
 
 std::string Parser::expression_help() {
   Open open = open_.back().open;
-  if (at(Tok::String)) return "strings are written only as attributes: mode=\"edge\"";
-  if (at(Tok::LBracket)) return "a list is written only as an attribute: newshape=[4]; a tuple is (a, b)";
+  if (at(Tok::String)) return "strings are only allowed as attributes: mode=\"edge\"";
+  if (at(Tok::LBracket)) return "lists are only allowed as attributes: newshape=[4]; a tuple is (a, b)";
   if (open == Open::Binary) return "an infix operator needs a right side";
-  if (open == Open::LetBody) return "after the last ';' comes the value of the block";
+  if (open == Open::LetBody) return "a block ends with its value, after the last ';'";
   if (open == Open::Let) return "a let needs a value: let %x = value; body";
   return "an expression is a value such as 1f, %x, @f, (a, b), a call, or one of fn, if, match, let";
 }
@@ -104,7 +104,7 @@ Parser::Step Parser::word_operand() {
     return function_head(&functions_.back()) ? Step::Item : Step::Failed;
   }
   if (word == "if") {
-    if (!expect(Tok::LParen, "after 'if'", "an if is written: if (c) { a } else { b }")) return Step::Failed;
+    if (!expect(Tok::LParen, "after 'if'", "an if has the form: if (c) { a } else { b }")) return Step::Failed;
     push(Open::IfCondition, token.begin);
     return Step::Item;
   }
@@ -153,15 +153,15 @@ Expr Parser::operator_node(std::string_view name, const Span& span) {
          absent ? *absent
          : part ? format("import \"{}\" defines it", *part)
          : near ? format("did you mean {}?", *near)
-                : "docs/operators.md and relay.operators() list the operators; those of Python are known where "
-                  "relay.op.define has defined them");
+                : "docs/operators.md and relay.operators() list the operators; those written in Python are known only "
+                  "in a process that has called relay.op.define");
   return stand_in(span);
 }
 
 static std::string integer_range(DType dtype) {
   bool is_signed = dtype.code == DType::Code::Int;
   uint64_t high = ~uint64_t{0} >> (64 - dtype.bits + (is_signed ? 1 : 0));
-  return format("{} holds {} to {}", dtype.str(), is_signed ? -static_cast<int64_t>(high) - 1 : 0, high);
+  return format("the range of {} is {} to {}", dtype.str(), is_signed ? -static_cast<int64_t>(high) - 1 : 0, high);
 }
 
 // 1 is int32 (int64 if it does not fit), 2i64, 3u8, 1f is float32, 1f16, 1bf16, inff, -nanf64.
@@ -269,8 +269,9 @@ Expr Parser::meta_constant() {
              format("the metadata section has {}, there is no meta[relay.Constant][{}]",
                     plural(metadata_.constants.size(), "constant", "constants"), index),
              place,
-             body_end_ == source_->text.size() ? "the text has no #[metadata] section; was it printed without?"
-                                               : "refer to one that is there, or print the program again");
+             body_end_ == source_->text.size()
+                 ? "the text has no #[metadata] section; perhaps it was printed without it"
+                 : "refer to an existing entry, or print the program again");
     return stand_in(place);
   }
   Expr& node = meta_nodes_[index];
@@ -310,7 +311,8 @@ bool Parser::param_device(std::string* out) {
       report(DiagnosticKind::bad_attribute, format("a parameter has no attribute '{}' of this kind", name),
              span_from(last_end_), "it has one: {virtual_device=\"cpu:1\"}");
   }
-  return expect(Tok::RBrace, "after the attributes of a parameter", "they are written: %x {virtual_device=\"cpu:1\"}");
+  return expect(Tok::RBrace, "after the attributes of a parameter",
+                "they have the form: %x {virtual_device=\"cpu:1\"}");
 }
 
 }  // namespace relay::text

@@ -27,7 +27,7 @@ static std::string pattern_form(const Constructor& c) {
 bool Parser::enter() {
   if (++depth_ <= depth_limit) return true;
   report(DiagnosticKind::nesting_too_deep, format("this is nested more than {} levels deep", depth_limit), span(peek()),
-         "name inner types and sizes, so that each is less deep");
+         "name inner types and sizes, so that each is less deeply nested");
   return false;
 }
 
@@ -40,7 +40,7 @@ bool Parser::shape(Dims* out) {
     Token first = peek();
     Dim d = dim();
     if (d && d->dtype.is_bool()) {
-      report(DiagnosticKind::type_mismatch, "a size is a number, this is true or false", span(first),
+      report(DiagnosticKind::type_mismatch, "a size is a number, but this is true or false", span(first),
              "compare inside of select(n < m, n, m)");
       return false;
     }
@@ -131,7 +131,7 @@ Type Parser::type() {
   if (const Type* variable = types_in_scope_.find(name)) {
     if (at(Tok::LBracket)) {
       report(DiagnosticKind::type_mismatch, format("the type variable {} takes no arguments", name), span(token),
-             "it stands for a whole type: write it alone");
+             "it stands for a complete type: write it alone");
       return {};
     }
     return *variable;
@@ -328,7 +328,7 @@ bool Parser::attribute(AttrValues* out, std::vector<Span>* spans) {
   for (const auto& [other, unused] : *out)
     if (other == name && !spans)
       report(DiagnosticKind::bad_attribute, format("the attribute '{}' is given twice", name), span(key),
-             "leave one of them out");
+             "leave out one of them");
   out->emplace_back(std::move(name), std::move(value));
   if (spans) spans->push_back(span_from(key.begin));
   return true;

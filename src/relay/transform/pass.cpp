@@ -99,10 +99,10 @@ static Status check_option(const std::string& name, const ir::AttrValue& value) 
     case OptionInfo::Count:
       if (ir::AttrConvert<int64_t>::from(value, &number) && number >= 0) return ok();
       return bad_option(format("option '{}' must be a count, not {}", name, ir::str(value)),
-                        "give a whole number that is not below 0");
+                        "give a non-negative integer");
     case OptionInfo::Flag:
       if (ir::AttrConvert<int64_t>::from(value, &number) && (number == 0 || number == 1)) return ok();
-      return bad_option(format("option '{}' is on or off, not {}", name, ir::str(value)), "give 0 or 1");
+      return bad_option(format("option '{}' must be 0 or 1, not {}", name, ir::str(value)), "give 0 or 1");
   }
   return ok();
 }
@@ -110,7 +110,7 @@ static Status check_option(const std::string& name, const ir::AttrValue& value) 
 Result<std::pair<std::string, ir::AttrValue>> parse_option(std::string_view text) {
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos)
-    return bad_option(format("'{}' gives no value to an option", text),
+    return bad_option(format("'{}' does not have the form pass.option=value", text),
                       "write pass.option=value, such as fuse_ops.max_group=8");
   const std::string name(trim(text.substr(0, equals)));
   const std::string_view word = trim(text.substr(equals + 1));
@@ -156,8 +156,8 @@ static Result<ir::Module> verified(const ir::Module& module, const std::string& 
     if (typed) return typed;
     errors = typed.errors();
   }
-  throw InternalError(
-      format("pass {} made a wrong program:\n{}This is a bug in Relay, not in your program.", pass, render(errors)));
+  throw InternalError(format("pass {} produced a wrong program:\n{}This is a bug in Relay, not in your program.", pass,
+                             render(errors)));
 }
 
 Result<ir::Module> run_passes(const ir::Module& module, const std::vector<std::string>& names, PassContext& context) {

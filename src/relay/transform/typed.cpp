@@ -22,7 +22,7 @@ Expr typed_call(std::string_view name, Exprs args, const op::AttrValues& attrs, 
   RELAY_CHECK(def, "there is no operator {}", name);
   Attrs values = attrs.empty() ? Attrs() : *op::attributes(*def, attrs);
   Expr made = try_call(op::node(*def), std::move(args), std::move(values), span);
-  RELAY_CHECK(made, "{} does not take what a pass gives it", name);
+  RELAY_CHECK(made, "{} does not accept the arguments that a pass gives it", name);
   return made;
 }
 

@@ -49,7 +49,7 @@ class Checker {
     State& state = state_[v.get()];
     if (state != State::Free)
       fail(DiagnosticKind::duplicate_definition, format("variable %{} is bound twice", v->name), v->span,
-           "make a variable of its own for each place that binds one");
+           "use a different variable for each binding");
     state = State::Open;
   }
 
@@ -67,7 +67,7 @@ class Checker {
     switch (e->kind) {
       case ExprKind::Constant:
         if (!as<Constant>(e)->value)
-          fail(DiagnosticKind::bad_metadata, "a constant has no value", e->span, "make constants of arrays");
+          fail(DiagnosticKind::bad_metadata, "a constant has no value", e->span, "create constants from arrays");
         return;
       case ExprKind::GlobalVar:
         if (module_ && module_->functions.count(as<GlobalVar>(e)->name) == 0) unknown_global(*as<GlobalVar>(e));
@@ -101,7 +101,7 @@ class Checker {
     }
     if (const TupleGetItem* item = as<TupleGetItem>(e); item && item->index < 0)
       fail(DiagnosticKind::type_mismatch, format("a tuple has no field {}", item->index), e->span,
-           "the first field is .0, the last one less than there are fields");
+           "fields are numbered from .0");
     size_t begin = work_.size();
     for_each_child(e, [&](const Expr& child) { push(child); });
     std::reverse(work_.begin() + static_cast<ptrdiff_t>(begin), work_.end());

@@ -193,7 +193,7 @@ bool Inference::try_operator(const Call* call, const Op* op, const Type& result)
     if (as<TypeVar>(inputs[i]))
       help = "a type variable stands for any type; operators take tensors: Tensor[(n), float32]";
     if (as<FuncType>(inputs[i])) help = "it is a function: call it";
-    if (as<RefType>(inputs[i])) help = "ref_read(...) gives what a reference holds";
+    if (as<RefType>(inputs[i])) help = "ref_read(...) returns the value of a reference";
     if (help.empty()) help = format("operators take {}", declared.is_tuple ? "tuples of tensors here" : "tensors");
     if (declared.is_tuple && as<TensorType>(inputs[i]))
       help = format("put the tensors into a tuple: {}((%a, %b))", op->name);
@@ -242,11 +242,11 @@ void Inference::note_agreements(const Call* call, const Op* op, const std::vecto
         {global_,
          {b, a},
          Diagnostic{.kind = DiagnosticKind::constraint,
-                    .message = format("{} needs {} and {} to be equal: the function checks it when it is called",
+                    .message = format("{} needs {} and {} to be equal: the function checks this when it is called",
                                       op->name, first, names.dim(b)),
                     .span = call->span,
-                    .help = scalar::is_int(a) ? format("if it always is, write {} for it", first)
-                                              : "if they always are, give them one name",
+                    .help = scalar::is_int(a) ? format("if they are always equal, write {} instead", first)
+                                              : "if they are always equal, give them the same name",
                     .severity = Severity::Warning}});
   }
 }

@@ -59,7 +59,7 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   if (conflict == Unifier::contains_itself) {
     report(DiagnosticKind::type_mismatch, format("the type of {} would contain itself", what), span,
            "annotate the parameters; a type that contains itself has a name: type List[A] { Cons(A, List[A]), Nil }",
-           {format("{} and {} would be one type", show(found), show(expected))}, std::move(labels));
+           {format("{} and {} would be the same type", show(found), show(expected))}, std::move(labels));
     return;
   }
   text::Names names;  // shared by both texts, so that two variables of one name get different names
@@ -73,13 +73,13 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   if (!advise) {
     help = "change one of the two";
   } else if (conflict.find("proven") != std::string::npos) {
-    help = "give sizes that are always equal one name, or write ? where any size will do";
+    help = "give sizes that are always equal the same name, or write ? if any size is acceptable";
   } else if (as<FuncType>(actual) && !as<FuncType>(wanted)) {
     help = "it is a function: call it";
   } else if (as<RefType>(wanted)) {
     help = "ref(...) makes a reference";
   } else if (as<RefType>(actual)) {
-    help = "ref_read(...) gives what a reference holds";
+    help = "ref_read(...) returns the value of a reference";
   } else if (as<TypeVar>(wanted) || as<TypeVar>(actual)) {
     help = "a type variable stands for any type: it is equal only to itself";
   } else if (const TupleType* tuple = as<TupleType>(actual); tuple && a && !tuple->fields.empty()) {
@@ -87,13 +87,13 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   } else if (as<TupleType>(wanted) && b) {
     help = "a tuple is written (a, b), of one field (a,)";
   } else if (a && b && a->shape.empty() && !b->shape.empty()) {
-    help = "take, or a reduction such as sum, any, all, gives a scalar";
+    help = "take, or a reduction such as sum, any or all, returns a scalar";
   } else if (a && b && a->dtype != b->dtype && a->shape.size() == b->shape.size()) {
     help = format("cast(..., dtype=\"{}\") converts it", a->dtype.str());
   } else if (a && b && a->shape.size() != b->shape.size()) {
     help = "reshape, expand_dims or squeeze change the number of axes";
   } else {
-    help = "change one of the two: the annotation, or what the value is made of";
+    help = "change either the annotation or the value";
   }
   report(DiagnosticKind::type_mismatch, format("{} has type {}, but {} is expected", what, first, second), span,
          std::move(help), std::move(notes), std::move(labels));
@@ -105,12 +105,12 @@ void Inference::check_promise(const std::string& what, const Type& promised, con
   Type known = unifier_.deep(both), wanted = unifier_.deep(promised);
   if (!known || !wanted || !unifier_.loses_size(wanted, known)) return;
   text::Names names;
-  std::string actual = names.type(known);
-  report(DiagnosticKind::type_mismatch, format("{} has type {}, but {} is promised", what, actual, names.type(wanted)),
-         span,
+  std::string given = names.type(known);
+  report(DiagnosticKind::type_mismatch,
+         format("{} has type {}, but its annotation is {}", what, given, names.type(wanted)), span,
          "write ? in the annotation; a function checks the sizes of its arguments: pass it to one whose parameter has "
          "this type",
-         {"a size that is not known (?) may be another"});
+         {"an unknown size (?) may differ"});
 }
 
 // --- types of nodes --------------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ void Inference::visit_free_var(const Var* var) {
     set(var, var->annotation);
     return;
   }
-  report(DiagnosticKind::cannot_infer, format("the type of the free variable %{} is not known", var->name), var->span,
+  report(DiagnosticKind::cannot_infer, format("the type of the free variable %{} is unknown", var->name), var->span,
          format("declare it with a type: free_var %{}: ...;", var->name));
   set(var, unifier_.error_type());
 }
@@ -313,18 +313,18 @@ bool Inference::finish_projection(const TupleGetItem* item) {
   }
   if (fields) {
     report(DiagnosticKind::type_mismatch,
-           format("field {} is taken of a tuple of {}", item->index,
+           format("field {} does not exist in a tuple of {}", item->index,
                   plural(static_cast<int64_t>(fields->fields.size()), "field", "fields")),
            item->span,
            fields->fields.empty()       ? "the empty tuple has no fields"
-           : fields->fields.size() == 1 ? "its field has the number 0"
-                                        : format("its fields have the numbers 0 to {}", fields->fields.size() - 1),
+           : fields->fields.size() == 1 ? "its only field is 0"
+                                        : format("its fields are 0 to {}", fields->fields.size() - 1),
            {format("the tuple has type {}", show(tuple))});
   } else {
     report(DiagnosticKind::type_mismatch,
-           format("field {} is taken of a value of type {}, which is not a tuple", item->index, show(tuple)),
+           format("field {} does not exist in a value of type {}, which is not a tuple", item->index, show(tuple)),
            item->span,
-           as<TensorType>(tuple) ? "take and strided_slice give parts of a tensor" : "only tuples have fields");
+           as<TensorType>(tuple) ? "take and strided_slice select parts of a tensor" : "only tuples have fields");
   }
   set(item, unifier_.error_type());
   return true;

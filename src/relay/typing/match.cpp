@@ -22,7 +22,7 @@ bool Inference::visit_match(const Match* match, uint32_t& step) {
     const Clause& clause = match->clauses[(step - 2) / 2];
     bool entering = (step++ - 2) % 2 == 0;
     if (entering) {
-      matched_ = {place(match->data, match), format("what is matched has type {}", show(type_of(match->data)))};
+      matched_ = {place(match->data, match), format("the matched value has type {}", show(type_of(match->data)))};
       type_pattern(clause.pattern, type_of(match->data), 0);
       if (need(clause.body)) return false;
     } else {
@@ -186,9 +186,9 @@ void Inference::check_clauses(const Match* match) {
       std::vector<Label> labels;
       for (size_t i = 0; i < rows.size() && labels.empty(); ++i)
         if (!Cases(*module_).find({rows[i]}, row) && match->clauses[i].pattern->span)
-          labels.push_back({match->clauses[i].pattern->span, "this clause matches all that it does"});
+          labels.push_back({match->clauses[i].pattern->span, "this clause matches all of its values"});
       sink_.report(Diagnostic{.kind = DiagnosticKind::unreachable_clause,
-                              .message = "this clause is never reached: those before it match all that it does",
+                              .message = "this clause is never reached: the clauses before it match all of its values",
                               .span = clause.pattern->span,
                               .labels = std::move(labels),
                               .help = "remove it, or move it up",
@@ -200,9 +200,9 @@ void Inference::check_clauses(const Match* match) {
   Cases cases(*module_);
   if (Cases::Example example = cases.find(rows, {nullptr})) {
     report(DiagnosticKind::incomplete_match, format("this match does not handle {}", (*example)[0]), match->span,
-           "add a clause for it, or write match? where it cannot happen");
+           "add a clause for it, or write match? if it cannot occur");
   } else if (cases.gave_up()) {
-    report(DiagnosticKind::incomplete_match, "this match is too large to tell whether it handles every value",
+    report(DiagnosticKind::incomplete_match, "this match is too large to check that it handles every value",
            match->span, "write match?, or match in two steps");
   }
 }

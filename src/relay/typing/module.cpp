@@ -139,8 +139,8 @@ bool Inference::finish() {
     if (hole && !unifier_.is_error(hole) && clean) {
       const Var* var = e->kind == ExprKind::Var ? static_cast<const Var*>(e) : nullptr;
       report(DiagnosticKind::cannot_infer,
-             format("the type of {} cannot be inferred; all that is known is {}",
-                    var ? "%" + var->name : "this expression", text::type_text(known)),
+             format("the type of {} cannot be inferred; known so far: {}", var ? "%" + var->name : "this expression",
+                    text::type_text(known)),
              e->span,
              var                   ? format("annotate it: %{}: ...", var->name)
              : as<FuncType>(known) ? "annotate its result: -> ..."

@@ -16,24 +16,25 @@ Status valid_sizes(const Type& type) {
     return Diagnostic{kind, std::move(what), {}, {}, {}, help};
   };
   if (tensor->shape.size() > max_dimensions)
-    return refused(DiagnosticKind::limit_exceeded,
-                   format("a tensor of {} dimensions, and {} is the limit", tensor->shape.size(), max_dimensions),
-                   "put dimensions together: reshape");
+    return refused(
+        DiagnosticKind::limit_exceeded,
+        format("a tensor has {} dimensions, more than the limit of {}", tensor->shape.size(), max_dimensions),
+        "combine dimensions with reshape");
   int64_t elements = 1;
   for (const Dim& d : tensor->shape) {
     if (scalar::is_int(d) && d->ivalue > 0) {
       if (elements > max_elements / d->ivalue)
         return refused(DiagnosticKind::limit_exceeded,
-                       format("the sizes of a tensor have the product {} * {} or more, and {} elements are the limit",
-                              elements, d->ivalue, max_elements),
-                       "make the sizes, or the attributes that they come from, smaller");
+                       format("a tensor has at least {} * {} elements, more than the limit of {}", elements, d->ivalue,
+                              max_elements),
+                       "reduce the sizes, or the attributes that determine them");
       elements *= d->ivalue;
     }
     if (scalar::is_int(d) ? d->ivalue >= 0 : scalar::is_any(d) || !scalar::free_vars(d).empty()) continue;
     return refused(DiagnosticKind::constraint,
                    format("a dimension would be {}, which is {}", scalar::str(d),
-                          scalar::is_int(d) ? "below zero" : "more than 64 bits hold"),
-                   "change the sizes or attributes that it is made from");
+                          scalar::is_int(d) ? "below zero" : "too large for 64 bits"),
+                   "change the sizes or attributes that determine it");
   }
   return ok();
 }

@@ -37,7 +37,7 @@ pathlib.Path(sys.argv[1]).write_text(run.page([row], drawn, of_zoo, [], [1], "pl
     assert [one.split("\n")[0] for one in text.split("\n## ")[1:]] == [
         "Time of a run",
         "Error, time to the first result, memory",
-        "Networks drawn at random",
+        "Random networks",
         "Networks of the zoo",
     ]
 

@@ -28,11 +28,11 @@ def test_verdicts_name_what_is_missed():
             row("neg", 12, 20, "L3", out_us=11)]  # fmt: skip
     assert verdicts(rows).splitlines() == [
         "- 1 thread, in L2 a geometric mean of at least 1.5 (it is 1.18): missed",
-        "- 1 thread, in L2 none below 0.7: missed: `flip` 0.69",
+        "- 1 thread, in L2 no operator below 0.7: missed: `flip` 0.69",
         "- 1 thread, beyond L2 at least 0.85 of the measured bandwidth: missed: `neg` 0.75",
-        "- 1 thread, beyond L2 not behind PyTorch with out= given: missed: `neg` 0.92",
+        "- 1 thread, beyond L2 not slower than PyTorch with out= given: missed: `neg` 0.92",
     ]
-    assert "in L2 none below 0.7: reached" in verdicts([row("abs", 10, 20, threads=2)])
+    assert "in L2 no operator below 0.7: reached" in verdicts([row("abs", 10, 20, threads=2)])
 
 
 def test_summary_has_a_line_for_each_class_place_and_number_of_threads():

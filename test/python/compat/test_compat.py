@@ -135,13 +135,13 @@ def test_attributes_that_are_outside_say_so():
     for get, reason in [
         (lambda: tvm.te.create_schedule([]), "tour.md"),
         (lambda: tvm.tir.PrimFunc([], None), "loops"),
-        (lambda: tvm.relay.transform.memory_plan.MemoryPlan(), "planned when it is built"),
+        (lambda: tvm.relay.transform.memory_plan.MemoryPlan(), "planned when a program is built"),
         (lambda: tvm.get_global_func("relay.ext.none")(1), "registry"),
         (lambda: list(tvm.topi.nn.dense), "add-an-operator"),
         (lambda: tvm.ir.EnvFunc.get("tvm.relay.type_relation.Broadcast")(1), "registry"),
         (lambda: types.new_class("Mine", (tvm.tir.StmtMutator,)), "loops"),
         (lambda: tvm.nonsense(), "from-tvm.md"),
-        (lambda: tvm.relay.transform.ManifestLifetimes(), "planned when it is built"),
+        (lambda: tvm.relay.transform.ManifestLifetimes(), "planned when a program is built"),
         (lambda: tvm.relay.transform.NoSuchPass(), "there are: AlterOpLayout"),
         (lambda: tvm.relay.frontend.from_keras("model"), "ONNX"),
     ]:

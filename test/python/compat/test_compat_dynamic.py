@@ -1,4 +1,4 @@
-"""Programs in the form of tests of sizes that are known when a program runs, of quantised operators, and of loops."""
+"""Programs like those of TVM's tests for dynamic sizes, quantised operators and loops."""
 
 import numpy as np
 import pytest

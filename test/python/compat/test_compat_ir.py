@@ -1,4 +1,4 @@
-"""Programs in the form of tests of Relay's language: nodes, types, text, visitors, passes as objects, analyses."""
+"""Programs like those of TVM's tests for the language: nodes, types, text, visitors, passes as objects, analyses."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Programs in the form of tests of Relay's passes, patterns and executors."""
+"""Programs like those of TVM's tests for passes, patterns and executors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scripts of TVM's Relay that someone brings along."""
+"""Scripts for TVM's Relay that new users bring along."""
 
 import numpy as np
 import pytest
@@ -110,7 +110,7 @@ def test_sizes_in_scripts():
     assert tvm.topi.utils.get_const_tuple((1, 2)) == (1, 2)
     from tvm.topi.utils import get_const_int, get_const_tuple, prod  # noqa: F401
 
-    with pytest.raises(ValueError, match="not known before the run"):
+    with pytest.raises(ValueError, match="known only at run time"):
         get_const_int(n)
 
 

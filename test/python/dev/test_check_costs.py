@@ -1,4 +1,4 @@
-"""dev/check_costs accepts lowering and the examples that end there, and names what is planted."""
+"""dev/check_costs accepts the tree and the examples of lowering, and reports planted faults."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""dev/check_lists accepts the tree, and names paths in comments and pages that lead nowhere."""
+"""dev/check_lists accepts the tree, and reports paths in comments and pages that do not exist."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""dev/check_messages accepts the tree, and names what is planted."""
+"""dev/check_messages accepts the tree, and reports planted faults."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""dev/check_structure accepts the tree, and names what is planted in a small one."""
+"""dev/check_structure accepts the tree, and reports faults that are planted in a small one."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def test_the_tree_is_in_order():
         ({"ir/a.cpp": f"class A {{\n  int f() const {{\n{body(79)}  }}\n}};\n"}, "a.cpp:2: a function of 81 lines"),
         (
             {"ir/a.h": "", "ir/b.h": '#include "relay/ir/a.h"\n', "ir/a.cpp": '#include "relay/ir/b.h"\n'},
-            "src/relay/ir: includes go in a circle: a -> b -> a",
+            "src/relay/ir: circular includes: a -> b -> a",
         ),
         ({f"lower/rules/r{i}.cpp": "" for i in range(21)}, "src/relay/lower/rules: 21 files; at most 20"),
     ],

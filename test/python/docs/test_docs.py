@@ -226,13 +226,26 @@ def test_blessing_keeps_cuts():
     assert blessed(list("ab"), ["x"]) == ["a", "b"]
 
 
+@needs_program
+def test_the_readme_pastes_into_a_fresh_shell():
+    """The commands that prepare a shell precede all that need them, and are sufficient."""
+    lines = [line[2:] for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("$ ")]
+    prepared = [i for i, line in enumerate(lines) if "activate" in line or line.startswith("export TMP=")]
+    needing = [i for i, line in enumerate(lines) if line.startswith("relay ") or "$TMP" in line]
+    assert len(prepared) == 2 and max(prepared) < min(needing)
+    script = "\n".join([*(lines[i] for i in prepared), lines[needing[0]], 'ls -d "$TMP" && python -c "import relay"'])
+    environment = {"HOME": os.environ.get("HOME", "/"), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-ec", script], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "float32[2, 8]" in done.stdout, done.stderr
+
+
 def test_the_numbers_of_the_readme_are_the_measured_ones():
     readme = (ROOT / "README.md").read_text()
     numbers = re.search(r"^\| (\d\.\d\d(?: \| \d\.\d\d)+) \|$", readme, re.MULTILINE).group(1).split(" | ")
     page, programs = re.findall(r"docs/benchmarks/[a-z0-9-]+\.md", readme)
     measured = re.findall(r"\*\*(\d\.\d\d)\*\*", (ROOT / page).read_text())
     assert len(numbers) == 10 and set(numbers) <= set(measured)
-    sentence = re.search(rf"{re.escape(programs)}\)(.*?)times\.", readme, re.DOTALL).group(1)
+    sentence = re.search(rf"{re.escape(programs)}\)(.*?)\n\n", readme, re.DOTALL).group(1)
     ratios = re.findall(r"\| (\d+\.\d) \|", (ROOT / programs).read_text())
     said = re.findall(r"\d+\.\d", sentence)
     assert len(said) == 4 and set(said) <= set(ratios)

@@ -196,7 +196,7 @@ def test_a_file_holds_each_weight_once(tmp_path):
     assert sum(c["bytes"] for c in made) == about["prepared_bytes"]
     if made:  # on a processor where these forms pay
         shown = cli("inspect", tmp_path / "two.rart", "--constants").stdout
-        assert "made when loaded" in shown and "when loaded: " in shown
+        assert "computed when loaded" in shown and "when loaded: " in shown
     data = {"x": random.standard_normal((1, 64, 56, 56)), "y": random.standard_normal((256, 1024))}
     data = {name: value.astype(np.float32) for name, value in data.items()}
     for large in (False, True):  # the direct forms run for one large value
@@ -221,8 +221,8 @@ def test_weights_of_integers_are_stored_as_such_and_packed_when_loaded(tmp_path)
     assert about["constant_bytes"] == integers.nbytes + scales.nbytes
     made = [c for c in about["constants"] if not c["stored"]]
     assert [c["bytes"] for c in made] == 2 * [4 * 512 * 512]
-    assert made[0]["why"] == "others are made of it, then its memory is given back"
-    assert made[1]["why"] == "larger than what it is made of" and "step 0" in made[1]["readers"][0]
+    assert made[0]["why"] == "others are computed from it, then its memory is freed"
+    assert made[1]["why"] == "larger than its source" and "step 0" in made[1]["readers"][0]
     value = random.standard_normal((64, 512)).astype(np.float32)
     expected = value.astype(np.float64) @ (integers * scales.astype(np.float64)).reshape(512, 512).T
     got = relay.load(tmp_path / "net.rart")(value)
@@ -231,9 +231,9 @@ def test_weights_of_integers_are_stored_as_such_and_packed_when_loaded(tmp_path)
 
 def test_inspect_of_symbolic_sizes(dense_file):
     done = cli("inspect", dense_file, "--memory")
-    assert done.returncode == 0 and "sizes are told for n = 1" in done.stderr
+    assert done.returncode == 0 and "sizes are shown for n = 1" in done.stderr
     done = cli("inspect", dense_file, "--memory", "--shape", "x=3,4")
-    assert done.returncode == 0 and "sizes are told" not in done.stderr
+    assert done.returncode == 0 and "sizes are shown" not in done.stderr
 
 
 def test_optimisation_levels_agree(conv_file, tmp_path):
@@ -408,7 +408,7 @@ def test_ops_shows_an_operator_by_its_examples():
         "Gradient: yes",
         "  (n, ",
         "sum(k < ",
-        "Constraints, with a call that breaks each:\n  C1  ",
+        "Constraints, each with a call that violates it:\n  C1  ",
     ):
         assert part in text
     assert "did you mean 'nn.dense'" in cli("ops", "nn.dens").stderr
@@ -417,7 +417,7 @@ def test_ops_shows_an_operator_by_its_examples():
 def test_list_passes():
     text = cli("opt", "--list-passes").stdout
     assert "fuse_ops" in text and "-O2:" in text
-    assert re.search(r"^fuse_ops.max_group +The most calls in a group. \(256\)$", text, re.MULTILINE)
+    assert re.search(r"^fuse_ops.max_group +The maximum number of calls in a group. \(256\)$", text, re.MULTILINE)
 
 
 def test_options_of_passes(tmp_path):
@@ -428,8 +428,8 @@ def test_options_of_passes(tmp_path):
     assert kernels("--passes", "fuse_ops", "--pass-option", "fuse_ops.max_group=1") == 4
     for option, message, help_text in [
         ("fuse_ops.max_grop=2", "no pass has an option", "did you mean 'fuse_ops.max_group'"),
-        ("fuse_ops.max_group", "gives no value", "fuse_ops.max_group=8"),
-        ("fuse_ops.max_group=-1", "must be a count", "not below 0"),
+        ("fuse_ops.max_group", "does not have the form", "fuse_ops.max_group=8"),
+        ("fuse_ops.max_group=-1", "must be a count", "non-negative"),
         ("dead_code.inline_once=2", "on or off", "0 or 1"),
         ("gradient.seed=true", "has no effect", "--passes gradient"),
     ]:

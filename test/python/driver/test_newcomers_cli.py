@@ -1,4 +1,4 @@
-"""The command line for someone who uses it for the first time: nothing is silently wrong, and errors have a way out."""
+"""The command line for first-time users: nothing is silently wrong, and errors have a way out."""
 
 import json
 import os
@@ -195,7 +195,7 @@ def test_a_program_of_pytorch_with_other_sizes_is_not_compared(net_file, tmp_pat
     how = [PROGRAM, "bench", net_file, "--time", "0.05", "--json", "--vs"]
     environment = {**os.environ, "RELAY_PYTHON": sys.executable}
     done = subprocess.run([*how, "torch"], capture_output=True, text=True, env=environment)
-    assert done.returncode == 1 and "is another network than" in done.stderr, done.stderr
+    assert done.returncode == 1 and "is not the same network as" in done.stderr, done.stderr
     done = subprocess.run([*how, "onnxruntime"], capture_output=True, text=True, env=environment)
     assert "errors are not measured" in done.stderr and "(1, 4), not (2, 4)" in done.stderr, done.stderr
     assert '"rms_error": null' in done.stdout and "inf" not in done.stdout

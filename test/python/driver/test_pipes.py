@@ -1,4 +1,4 @@
-"""Models and inputs come through pipes."""
+"""Models and inputs are read from pipes."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Functions of other compilers as steps of a program: code generators in Python, oneDNN."""
+"""External functions as steps of a program: code generators in Python, oneDNN."""
 
 import concurrent.futures
 import subprocess
@@ -96,7 +96,7 @@ def one_relu(generate):
 WRONG = [
     (lambda x: x.astype("float64"), "result 0 is float64[2, 3], and its type says float32[2, 3]"),
     (lambda x: x[:1], "result 0 is float32[1, 3], and its type says float32[2, 3]"),
-    (lambda x: (x, x), "it gives 2 arrays, and its type has 1"),
+    (lambda x: (x, x), "it gives 2 arrays, but its type has 1"),
     (lambda x: 1 / 0, "ZeroDivisionError: division by zero (test_external.py, line"),
 ]
 
@@ -122,7 +122,7 @@ GENERATORS = [
     (lambda f: relay.byoc.CSource("", compiler=("no-such-cc",)), "the C compiler no-such-cc cannot be run"),
     (lambda f: relay.byoc.CSource("int other(void) { return 0; }"), "does not export tvmgen_default_one_main_0"),
     (lambda f: relay.byoc.SharedObject(b"no code"), "the library 'elf' cannot load"),
-    (lambda f: relay.byoc.LibraryCode("nobody", b""), "the library 'nobody', which is not there"),
+    (lambda f: relay.byoc.LibraryCode("nobody", b""), "the library 'nobody', which was not found"),
 ]
 
 
@@ -137,7 +137,7 @@ def test_what_a_generator_does_wrong(generate, message):
 def test_a_status_of_c_ends_the_run():
     code = "int {}(const relay_external_array* a, int32_t threads) {{ return 5; }}"
     mod, data = one_relu(lambda f: relay.byoc.CSource(code.format(f.attrs["global_symbol"])))
-    with pytest.raises(relay.CompileError, match="failed: it gave the status 5"):
+    with pytest.raises(relay.CompileError, match="failed: it returned the status 5"):
         relay.compile(mod)(data)
 
 
@@ -215,14 +215,14 @@ def test_functions_that_cannot_be_steps():
             'def @main(%x: float32) { @f(%x) } def @f(%x: float32, Compiler="nobody") { exp(%x) }',
             "the compiler 'nobody'",
         ),
-        ('def @main(%x: float32, Compiler="one") { exp(%x) }', "is where the program begins"),
+        ('def @main(%x: float32, Compiler="one") { exp(%x) }', "is the entry of the program"),
         (
             'def @main(%x: float32) { (@f, %x) } def @f(%x: float32, Compiler="one") { exp(%x) }',
             "as a value",
         ),
         (
             'def @main(%x: float32) { @f(ref(%x)) } def @f(%x: ref(float32), Compiler="one") { ref_read(%x) }',
-            "something else than tensors",
+            "values that are not tensors",
         ),
     ]:
         with pytest.raises(relay.CompileError) as error:
@@ -388,7 +388,7 @@ def test_a_missing_plugin_is_named(tmp_path):
     copy.write_bytes(program.read_bytes())
     copy.chmod(0o755)
     done = subprocess.run([copy, "run", tmp_path / "net.rart"], capture_output=True, text=True)
-    assert done.returncode != 0 and "of the library 'dnnl', which is not there" in done.stderr
+    assert done.returncode != 0 and "of the library 'dnnl', which was not found" in done.stderr
     assert "librelay_external_dnnl.so" in done.stderr
 
 

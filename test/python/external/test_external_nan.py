@@ -1,4 +1,4 @@
-"""NaN goes through what oneDNN computes."""
+"""oneDNN's computations propagate NaN."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Programs in the meaning of training: batch_norm by the statistics of the batch, dropout by masks that are drawn."""
+"""Programs in training mode: batch_norm with the statistics of the batch, dropout with random masks."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The language in Python: visitors and analyses. Nodes, types, modules: test_language_api.py."""
+"""The language in Python: visitors and analyses. test_language_api.py tests nodes, types and modules."""
 
 import sys
 import threading

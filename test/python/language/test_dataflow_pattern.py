@@ -129,7 +129,7 @@ def test_rewrite_once_and_without_end():
     count = Count(rewrite_once=True)
     out = rewrite(count, relay.nn.relu(X))
     assert relay.analysis.structural_equal(out, relay.nn.relu(relay.nn.relu(X))) and len(count.seen) == 1
-    with pytest.raises(relay.CompileError, match="expressions of 3 in"):
+    with pytest.raises(relay.CompileError, match="expressions from 3 in"):
         rewrite(Count(), relay.nn.relu(X))
 
     class Swap(Count):

@@ -1,4 +1,4 @@
-"""Small things that were wrong once: types of variables, declarations, orders of evaluation, edges of operators."""
+"""Regressions in details: types of variables, declarations, orders of evaluation, edge cases of operators."""
 
 import re
 
@@ -199,7 +199,7 @@ def test_lists_of_several_lengths_are_no_array():
     for run in (relay.compile(module), relay.compile(module, executor="vm"), lambda x: relay.evaluate(module, [x])):
         with pytest.raises(relay.errors.CompileError, match="R0601") as error:
             run([[1.0, 2.0], [3.0]])
-        assert "no array can be made of it" in str(error.value) and error.value.diagnostics[0].help
+        assert "it cannot be converted to an array" in str(error.value) and error.value.diagnostics[0].help
 
 
 def test_numbers_that_would_become_infinite_are_refused():

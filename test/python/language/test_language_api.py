@@ -1,4 +1,4 @@
-"""The language in Python: nodes, types, modules, visitors, analyses. Building and running: test_building.py."""
+"""The language in Python: nodes, types, modules, visitors, analyses. test_building.py tests building and running."""
 
 import copy as copying
 import gc

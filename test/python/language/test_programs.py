@@ -1,4 +1,5 @@
-"""Whole programs: the examples against NumPy, values in and out, on the debug executor and compiled."""
+"""Whole programs: the examples compared with NumPy, and values as inputs and results, on the debug executor and
+compiled."""
 
 import re
 import subprocess

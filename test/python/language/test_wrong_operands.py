@@ -1,4 +1,4 @@
-"""Operands of patterns and of tensor expressions that are neither: the message names them."""
+"""Wrong operands of patterns and of tensor expressions are named by a message."""
 
 import pytest
 

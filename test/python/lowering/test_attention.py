@@ -1,4 +1,5 @@
-"""Attention as one kernel: layouts, masks, lengths known at run time only, values that are not finite, memory."""
+"""Attention as one kernel: layouts, masks, lengths that are known only at run time, values that are not finite,
+memory."""
 
 import numpy as np
 import pytest

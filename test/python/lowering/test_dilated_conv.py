@@ -1,6 +1,4 @@
-"""Convolutions whose taps are apart: Winograd's form of the images that lie in one another, and taps in the padding
-left out.
-"""
+"""Dilated convolutions: Winograd's form of the interleaved images, and skipped taps in the padding."""
 
 import ml_dtypes
 import numpy as np

@@ -1,4 +1,4 @@
-"""Vectors of integers are divided as floats, whose quotients are exact: at the ends of types, and by 0 and -1 too."""
+"""Vectors of integers are divided as floats with exact quotients, also at the limits of types, and by 0 and -1."""
 
 import numpy as np
 import pytest

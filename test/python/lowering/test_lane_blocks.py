@@ -1,5 +1,5 @@
-"""Short rows, and rows with an index that is a quotient: vectors go across the ends of rows and read whole vectors,
-never element by element. Values on this machine as it is and with features masked off."""
+"""Short rows, and rows whose index is a quotient: vectors span several rows and read whole vectors, never single
+elements. Values are tested on this machine as it is and with features masked off."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Convolutions to few outputs over images stored by channels: lanes run along their rows
+"""Convolutions to few outputs over channels-first images: lanes run along the rows
 (lower/algorithms/planar/planar.h)."""
 
 import numpy as np

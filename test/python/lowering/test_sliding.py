@@ -1,4 +1,4 @@
-"""Depthwise convolutions in one kernel with the pointwise ones around them, row by row (lower/algorithms/sliding)."""
+"""Depthwise and neighbouring pointwise convolutions in one kernel, row by row (lower/algorithms/sliding)."""
 
 import numpy as np
 import pytest

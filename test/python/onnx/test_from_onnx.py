@@ -1,4 +1,4 @@
-"""relay.frontend.from_onnx: what its arguments may be, and what is said of those that are wrong."""
+"""relay.frontend.from_onnx: accepted arguments, and messages about wrong ones."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Limits on what an ONNX file may ask of its import can be given other values (docs/security.md)."""
+"""Limits on the import of an ONNX file can be changed (docs/security.md)."""
 
 import pytest
 from programs import cli

@@ -1,5 +1,5 @@
-"""com.microsoft.BeamSearch: a decoder in a graph, run with several continuations of each sequence, compared with ONNX
-Runtime; and NGramRepeatBlock, which forbids words as it does."""
+"""com.microsoft.BeamSearch: a decoder graph, run with several continuations of each sequence, compared with ONNX
+Runtime; and NGramRepeatBlock, which forbids the same words."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""com.microsoft.BeamSearch of decoders that have encoders, as T5 and Whisper are exported, against ONNX Runtime."""
+"""com.microsoft.BeamSearch with encoders, in the forms in which T5 and Whisper are exported, compared with ONNX
+Runtime."""
 
 import itertools
 

@@ -1,5 +1,5 @@
-"""Forms whose sizes a run tells: signals, windows and shapes, compared with ONNX Runtime or ONNX's reference; what they
-refuse then."""
+"""Sizes that are computed at run time: signals, windows and shapes, compared with ONNX Runtime or ONNX's reference, and
+values that are refused then."""
 
 import numpy as np
 import pytest
@@ -90,7 +90,7 @@ def test_places_of_maxima_in_a_larger_result():
 
 
 def test_numbers_in_a_computed_shape_are_extents():
-    """Behind it are operators that need them: heads of no fixed size could not be imported."""
+    """Behind it are operators that need them: heads without a fixed size could not be imported."""
     model = model_of(
         """(float[n,12] x, int64[1] k, float[4,5] w) => (float[a,3,5] y, float[b,c,12] z) {
         sizes = Constant<value_ints=[3, 4]>() s = Concat<axis=0>(k, sizes) r = Reshape(x, s) y = MatMul(r, w)

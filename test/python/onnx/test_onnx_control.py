@@ -1,5 +1,5 @@
-"""Graphs in nodes (If, Loop, Scan), recurrent networks and model-local functions, against ONNX Runtime: evaluated
-as written, compiled for the virtual machine, and compiled to machine code."""
+"""Subgraphs (If, Loop, Scan), recurrent networks and model-local functions, compared with ONNX Runtime: evaluated,
+compiled for the virtual machine, and compiled to machine code."""
 
 import numpy as np
 import pytest
@@ -230,7 +230,7 @@ def test_nested_loops_and_branches(tmp_path):
 
 def test_loop_that_never_ends_is_refused(tmp_path):
     body = loop_body([node("Neg", ["s"], ["t"])], "s:t")
-    with pytest.raises(relay.CompileError, match="nothing ends it"):
+    with pytest.raises(relay.CompileError, match="it never ends"):
         check(tmp_path, [node("Loop", ["", "", "x"], ["y"], body=body)], {"x": X}, "y")
 
 

@@ -1,4 +1,5 @@
-"""Corners of ONNX models: counts of zero, optional inputs in front of required ones, sizes that one branch is for."""
+"""Edge cases of ONNX models: counts of zero, optional inputs before required ones, sizes that only one branch
+accepts."""
 
 import numpy as np
 import pytest

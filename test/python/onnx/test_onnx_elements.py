@@ -1,5 +1,5 @@
-"""Every element type that ONNX has: as an input and as a constant, whose values are stored in each way there is; what
-Relay has no tensors of is refused by name."""
+"""Every element type of ONNX as an input and as a constant, in every storage form. Types that tensors of Relay cannot
+have are refused by name."""
 
 import numpy as np
 import pytest

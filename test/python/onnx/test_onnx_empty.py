@@ -1,5 +1,5 @@
-"""Models of no example: batch 0, known at import or told by the input, gives results of no elements with the right
-shapes, evaluated as written, compiled for the virtual machine, and compiled to machine code."""
+"""Models with batch 0, known at import or at run time, return empty results with the right shapes: evaluated, compiled
+for the virtual machine, and compiled to machine code."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Functions of a model's own whose attributes are graphs: what a graph uses is of where the call stands, whatever the
-function calls its own values."""
+"""Model-local functions with graphs as attributes: names in such a graph refer to values at the call, not to values of
+the function."""
 
 import numpy as np
 import pytest
@@ -132,5 +132,5 @@ def test_a_graph_in_a_loop_of_the_function(times):
 
 def test_a_graph_does_not_see_the_names_of_the_function():
     call = helper.make_node("Choose", ["a"], ["out"], domain="own", yes=graph_of("t = Identity(c)", ["t"]), no=NO)
-    with pytest.raises(relay.CompileError, match="(?s)R0404.*Identity.*uses 'c', which nothing defines"):
+    with pytest.raises(relay.CompileError, match="(?s)R0404.*Identity.*uses 'c', which is not defined"):
         run([call], [CHOOSE], A, B)

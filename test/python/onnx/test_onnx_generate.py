@@ -1,4 +1,4 @@
-"""com.microsoft.GreedySearch: a decoder in a graph, run until all sequences end, compared with ONNX Runtime."""
+"""com.microsoft.GreedySearch: a decoder graph, run until all sequences end, compared with ONNX Runtime."""
 
 import numpy as np
 import pytest

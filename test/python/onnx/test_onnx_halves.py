@@ -1,6 +1,5 @@
-"""Operators of float16 are as exact as their type, compared with float64: curves in which numbers cancel, and norms
-whose squares float16 cannot hold.
-"""
+"""Operators on float16 are as accurate as their type, compared with float64: functions with cancellation, and norms
+whose squares exceed float16."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""An ONNX graph computes the same from constants, at import, as from the same values as inputs."""
+"""An ONNX graph computes the same results from constants at import as from the same values as inputs."""
 
 import numpy as np
 import pytest

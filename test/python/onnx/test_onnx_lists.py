@@ -1,4 +1,4 @@
-"""Sequences whose length is known only when the model runs, and optional values as inputs, against ONNX Runtime."""
+"""Sequences whose length is known only at run time, and optional inputs, compared with ONNX Runtime."""
 
 import numpy as np
 import pytest
@@ -215,7 +215,7 @@ def test_what_nothing_is_known_of_is_refused():
         node("Loop", ["n", "", "none"], ["s"], body=body),
         node("SequenceLength", ["s"], ["y"]),
     ]
-    with pytest.raises(relay.CompileError, match="nothing says which tensors value 0 of its state holds"):
+    with pytest.raises(relay.CompileError, match="the tensors of value 0 of its state are unknown"):
         relay.load(model_of(nodes, [N], [tensor("y", INT)]))
 
 
@@ -227,7 +227,7 @@ def test_tensors_of_other_ranks_are_refused():
         node("SequenceLength", ["all"], ["y"]),
     ]
     inputs = [tensor("x", shape=["n", 6]), tensor("sizes", INT, ["k"])]
-    said = r"(?s)float32 is put into a sequence of Tensor\[\(\?, 6\), float32\].*--shape"
+    said = r"(?s)float32 is inserted into a sequence of Tensor\[\(\?, 6\), float32\].*--shape"
     with pytest.raises(relay.CompileError, match=said):
         relay.load(model_of(nodes, inputs, [tensor("y", INT)]))
 

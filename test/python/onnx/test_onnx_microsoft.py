@@ -1,4 +1,4 @@
-"""Operators of domain com.microsoft, which ONNX Runtime's optimisers and quantisers write, against ONNX Runtime."""
+"""Operators of domain com.microsoft that ONNX Runtime's optimisers and quantisers write, compared with ONNX Runtime."""
 
 import pathlib
 import re

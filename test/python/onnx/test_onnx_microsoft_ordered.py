@@ -1,5 +1,5 @@
-"""Operators of domain com.microsoft for integers in rows and columns, and for weights of few-bit floats in blocks,
-which ONNX Runtime has no kernels of for processors: compared with NumPy."""
+"""Operators of domain com.microsoft for integers with an order of rows and columns, and for block-wise weights of
+few-bit floats, compared with NumPy, because ONNX Runtime has no CPU kernels for them."""
 
 import ml_dtypes
 import numpy as np

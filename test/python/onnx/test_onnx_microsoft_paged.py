@@ -1,5 +1,5 @@
-"""PagedAttention of domain com.microsoft, which ONNX Runtime has no CPU kernel for: against NumPy, sequence by
-sequence."""
+"""PagedAttention of domain com.microsoft, compared with NumPy sequence by sequence, because ONNX Runtime has no CPU
+kernel for it."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Attention of domain com.microsoft that sees some of the keys, or takes them from where flags say: compared with ONNX
-Runtime, or NumPy where its processor backend has no kernel."""
+"""Attention of domain com.microsoft over a part of the keys, or over keys selected by flags, compared with ONNX
+Runtime, or with NumPy if ONNX Runtime has no CPU kernel."""
 
 import numpy as np
 import pytest
@@ -150,5 +150,5 @@ def test_one_query_with_projections():
     q, k, v = (by_heads(part, 2) for part in np.split(x @ weight + bias, 3, -1))
     k, v = (np.concatenate([old, new], 2) for old, new in zip(past, (k, v), strict=True))
     near(got, [joined(attended(q, k, v, np.where(mask, 0, -1e4)[:, None, None])), np.float32(np.stack([k, v]))])
-    with pytest.raises(relay.CompileError, match="a buffer that is shared"):
+    with pytest.raises(relay.CompileError, match="a shared buffer"):
         relay.load(one_node("DecoderMaskedSelfAttention", inputs, 2, num_heads=2, past_present_share_buffer=1)[0])

@@ -1,5 +1,5 @@
-"""Operators of domain com.microsoft for several streams of features, tables of n-grams, rotations and transforms:
-compared with ONNX Runtime, or NumPy where its processor backend has no kernel."""
+"""Operators of domain com.microsoft for several streams of features, tables of n-grams, rotations and transforms,
+compared with ONNX Runtime, or with NumPy if ONNX Runtime has no CPU kernel."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Operators of domain com.microsoft that fused transformers have and ONNX Runtime has no kernel of for processors:
-compared with NumPy, which says what their descriptions say."""
+"""Operators of domain com.microsoft in fused transformers for which ONNX Runtime has no CPU kernels, compared with
+NumPy code written from their descriptions."""
 
 import numpy as np
 import pytest

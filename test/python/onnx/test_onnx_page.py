@@ -1,4 +1,4 @@
-"""docs/onnx-support.md beside its sources: what needs no run of ONNX's suite is as the generator writes it."""
+"""The parts of docs/onnx-support.md that do not need a run of ONNX's suite are up to date."""
 
 import re
 import sys

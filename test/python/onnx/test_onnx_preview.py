@@ -1,5 +1,5 @@
-"""The domains ai.onnx.preview and ai.onnx.preview.training compared with ONNX's reference, and derivatives by hand:
-evaluated as written, compiled for the virtual machine, and compiled to machine code."""
+"""The domains ai.onnx.preview and ai.onnx.preview.training, compared with ONNX's reference and with derivatives by
+hand: evaluated, compiled for the virtual machine, and compiled to machine code."""
 
 import numpy as np
 import pytest

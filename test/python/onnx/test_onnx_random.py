@@ -1,4 +1,4 @@
-"""ONNX operators that draw numbers, and the remainder of floats."""
+"""ONNX operators that draw random numbers, and the remainder of floats."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Fifty random ONNX models against ONNX Runtime; `make test-onnx-random` runs thousands, and says more of a failure."""
+"""Fifty random ONNX models compared with ONNX Runtime. `make test-onnx-random` runs thousands, and reports more about a
+failure."""
 
 import os
 import signal

@@ -73,13 +73,13 @@ LISTS = {
         "(float[n,5] x, int64[1] k) => (float[n,a] y, int64[n,a] i) { y, i = TopK(x, k) }",
         [(draw(3, 5), ints(2)), (draw(3, 5), ints(0)), (draw(3, 5), ints(5))],
         [(draw(3, 5), ints(6)), (draw(3, 5), ints(-1))],
-        "k is below 0, or more.*TopK",
+        "k is negative, or more.*TopK",
     ),
     "Tile": (
         "(float[n,5] x, int64[2] r) => (float[a,b] y) { y = Tile(x, r) }",
         [(draw(2, 5), ints(2, 0)), (draw(2, 5), ints(1, 3))],
         [(draw(2, 5), ints(-1, 2))],
-        "repeats is below 0.*Tile",
+        "repeats is negative.*Tile",
     ),
     "Slice": (
         "(float[n,5] x, int64[k] s, int64[k] e, int64[k] a, int64[k] t) => (float[b,c] y) { y = Slice(x, s, e, a, t) }",
@@ -117,7 +117,7 @@ LISTS = {
         '(float[n,1,5,5] x, float[4] s) => (float[a,b,c,d] y) { y = Resize(x, "", s) }',
         [(draw(1, 1, 5, 5), np.array([1, 1, 2, 0.5], np.float32))],
         [(draw(1, 1, 5, 5), np.array([1, 1, wrong, 2], np.float32)) for wrong in (-2, 0, np.nan)],
-        "scales is not above 0.*Resize",
+        "scales is not positive.*Resize",
     ),
     "Resize to sizes": (
         '(float[n,1,5,5] x, int64[4] s) => (float[a,b,c,d] y) { y = Resize(x, "", "", s) }',
@@ -161,7 +161,7 @@ def test_pads_that_a_run_tells(mode):
         taken.append((draw(0, 3), ints(0, 0, 0, 0)))
         refused.append((draw(0, 3), ints(1, 0, 0, 0)))
     graph = f'(float[n,3] x, int64[4] p) => (float[a,b] y) {{ y = Pad<mode="{mode}">(x, p) }}'
-    check(graph, taken, refused, "pads cut more.*Pad", opset=19)
+    check(graph, taken, refused, "pads cut off more.*Pad", opset=19)
 
 
 @pytest.mark.parametrize("op, gates", [("LSTM", 4), ("GRU", 3), ("RNN", 1)])

@@ -1,4 +1,4 @@
-"""Sequences that are made and taken apart in one graph, and operators that ONNX has no examples of, compared with ONNX
+"""Sequences that are created and read in one graph, and operators without examples in ONNX, compared with ONNX
 Runtime."""
 
 import numpy as np
@@ -175,14 +175,14 @@ def test_optional_tensor_as_input():
 @pytest.mark.parametrize(
     ("kind", "shapes", "code", "said"),
     [
-        ("sequence", {}, "R0403", "'s' is a sequence, and nothing says which tensors it holds"),
-        ("optional", {}, "R0403", "'s' is optional, and nothing says whether it is there"),
-        ("sequence", {"s": (2, 3)}, "R0504", "the shape given for it is that of one"),
+        ("sequence", {}, "R0403", "'s' is a sequence, and its tensors are unknown"),
+        ("optional", {}, "R0403", "'s' is optional, and it is unknown whether it is present"),
+        ("sequence", {"s": (2, 3)}, "R0504", "is that of a single tensor"),
         ("optional", {"s": [(2,), (3,)]}, "R0504", "'s' is one tensor at most"),
         ("sequence", {"s.0": (2,), "s.2": (2,)}, "R0504", "'s.2', but the model has no such input"),
         ("sequence", {"s": [(-1, 3)]}, "R0504", "'s.0', whose sizes are not all known"),
-        ("sequence", {"s": [(-2, 3)]}, "R0504", "'s.0', [-2, 3], has a size below zero"),
-        ("optional", {"s": None}, "R0404", "the optional value is not there"),
+        ("sequence", {"s": [(-2, 3)]}, "R0504", "'s.0', [-2, 3], has a negative size"),
+        ("optional", {"s": None}, "R0404", "the optional value is absent"),
     ],
 )
 def test_what_is_told_of_sequences_is_checked(kind, shapes, code, said):

@@ -1,4 +1,5 @@
-"""Models of scikit-learn through skl2onnx, compiled, against scikit-learn itself. `make test-sklearn` installs both."""
+"""Compiled models of scikit-learn, exported by skl2onnx, compared with scikit-learn itself. `make test-sklearn`
+installs both."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Strings, which are moved, compared and chosen: through branches, loops and sequences, compared with ONNX Runtime."""
+"""Strings that are moved, compared and selected through branches, loops and sequences, compared with ONNX Runtime."""
 
 import numpy as np
 import pytest
@@ -108,16 +108,22 @@ def test_padding_is_empty():
     "graph, said",
     [
         ("(string[2] x) => (string[k] y) { y = Unique(x) }", "(?s)sorts strings.*sorted=0"),
-        ("(string[2] x) => (float[2] y) { y = Cast<to=1>(x) }", "(?s)of string, of which.*look the strings up"),
-        ("(float[2] x) => (string[2] y) { y = Cast<to=8>(x) }", "(?s)no new strings are made.*behind the model"),
+        (
+            "(string[2] x) => (float[2] y) { y = Cast<to=1>(x) }",
+            "(?s)of string, for which.*convert the strings to numbers",
+        ),
+        (
+            "(float[2] x) => (string[2] y) { y = Cast<to=8>(x) }",
+            "(?s)which Relay cannot create at run time.*after the model",
+        ),
         (
             "(string[2] x, string[2] z) => (string[2] y) { y = StringConcat(x, z) }",
-            "(?s)no new strings.*help: join the",
+            "(?s)Relay cannot create strings.*help: concatenate the",
         ),
         (
             "(bool c, string[2] x, int64[2] z) => (string[2] y) { y = If(c)<then_branch = t () => (string[2] r) "
             "{ r = Identity(x) }, else_branch = e () => (int64[2] r) { r = Identity(z) }> }",
-            "output 0 is of strings in one of its branches only",
+            "output 0 has strings in only one of its branches",
         ),
         (
             '(string[2] x, int64[2] i, string[2] u) => (string[2] y) { y = ScatterElements<reduction="add">(x, i, u) }',

@@ -1,5 +1,5 @@
-"""Every version of an operator of ONNX in opsets 7 to 28: its examples, in that version's form, give what ONNX Runtime
-or ONNX's reference gives."""
+"""Every version of an ONNX operator in opsets 7 to 28: its examples, in the form of that version, compared with ONNX
+Runtime or ONNX's reference."""
 
 import functools
 import pathlib

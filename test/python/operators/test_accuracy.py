@@ -1,4 +1,4 @@
-"""The short form of the sweep of test/ops/accuracy.py, and exactness where a result is known."""
+"""A short version of the sweep of test/ops/accuracy.py, and exactness of operators whose results are known."""
 
 import pathlib
 import runpy

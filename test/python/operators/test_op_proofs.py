@@ -1,4 +1,4 @@
-"""The reasons that test/ops/run.py accepts for a blank cell."""
+"""The reasons that test/ops/run.py accepts for a missing proof."""
 
 import runpy
 

@@ -1,5 +1,5 @@
-"""Operators on quantised tensors against ONNX Runtime, where both are defined equal: whole sums of products of
-integers, and numbers of integers. And the random operators as a program uses them."""
+"""Operators on quantised tensors compared with ONNX Runtime where both have the same definition: exact integer sums,
+and rounded results. Also random operators in programs."""
 
 import numpy as np
 import pytest
@@ -138,5 +138,5 @@ def test_products_in_the_order_of_text_that_tvm_printed(name, parameters):
 def test_a_zero_point_in_the_place_of_a_scale():
     text = 'fn (%x: Tensor[(2, 3), int8], %w: Tensor[(4, 3), int8], %f: float32) { let %z = cast(%f, dtype="int32"); '
     text += "let %s = add(%f, %f); qnn.dense(%x, %w, %z, %z, %s, %s) }"
-    with pytest.raises(relay.CompileError, match="(?s)input_scale must be a float.*stands before its zero point"):
+    with pytest.raises(relay.CompileError, match="(?s)input_scale must be a float.*comes before its zero point"):
         relay.compile(relay.module(relay.parse_expr(text)))

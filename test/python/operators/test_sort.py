@@ -1,4 +1,4 @@
-"""Operators that are loops of their own (sorting, running sums, bisection, scattering): values and growth of time."""
+"""Operators with loops of their own (sorting, cumulative sums, bisection, scattering): values, and growth of time."""
 
 import time
 

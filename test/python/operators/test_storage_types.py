@@ -88,10 +88,10 @@ def test_they_are_moved_and_packed():
 
 @pytest.mark.parametrize("name", ALL)
 def test_others_refuse_them(name):
-    with pytest.raises(relay.CompileError, match="nothing computes with") as error:
+    with pytest.raises(relay.CompileError, match="has no arithmetic") as error:
         relay.compile(relay.module(relay.nn.relu(relay.var("x", shape=(2,), dtype=name))))
     assert "cast(.., dtype=" in str(error.value)
-    with pytest.raises(relay.CompileError, match="nothing computes with"):
+    with pytest.raises(relay.CompileError, match="has no arithmetic"):
         relay.compile(relay.module(relay.zeros((2,), name)))
 
 

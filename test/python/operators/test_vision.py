@@ -1,4 +1,4 @@
-"""Suppression of overlapping boxes: cases that one can follow by hand, compiled and evaluated."""
+"""Suppression of overlapping boxes in cases that can be checked by hand, compiled and evaluated."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,4 @@
-"""Times of passes: processor time, so that other processes hardly count, of the fastest of several
-runs."""
+"""Times of passes: the least processor time of several runs, which other processes hardly affect."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Passes with rules, sizes and types of the user's, and analyses of programs."""
+"""Passes with user-defined rules, sizes and types, and analyses of programs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Partial evaluation ends on programs that do not end when they are unrolled, and means the same where they end."""
+"""Partial evaluation ends also for programs that unroll without end, and keeps the meaning of those that end."""
 
 import re
 import time
@@ -98,7 +98,7 @@ LEFT = {
     "a function that is given itself": ["%apply is not unfolded"],
     "a function that is given itself, for ever": ["%apply is not unfolded"],
     "a loop by a reference": [],
-    "a function in a reference that calls what is there": ["@main stays as it is: it is too deep, or a reference"],
+    "a function in a reference that calls what is there": ["@main is unchanged: it is too deep, or a reference"],
     "an endless tree": ["calls of %grow are not unfolded", "%sum is not unfolded"],
 }
 

@@ -1,4 +1,5 @@
-"""Transposed convolutions become ordinary ones (transform/algebra/transposed_to_conv2d.cpp) and compute the same."""
+"""Transposed convolutions are replaced by ordinary ones with the same results
+(transform/algebra/transposed_to_conv2d.cpp)."""
 
 import numpy as np
 import pytest

@@ -114,7 +114,7 @@ def test_a_file_that_changes_meanwhile_is_not_kept(model):
     future = time.time_ns() + 10**12
     os.utime(model, ns=(future, future))
     result = run("run", model)
-    assert "not kept in the cache" in result.stderr and "changed while it was compiled" in result.stderr
+    assert "not added to the cache" in result.stderr and "changed while it was compiled" in result.stderr
     assert entries() == []
 
 
@@ -152,7 +152,7 @@ def test_damage_is_repaired(model, folder):
     artifact = pathlib.Path(entries()[0]["artifact"])
     artifact.write_bytes(artifact.read_bytes()[:1000])
     result = run("run", model)
-    assert "what the cache has cannot be loaded" in result.stderr and not from_cache(result)
+    assert "the cached model cannot be loaded" in result.stderr and not from_cache(result)
     assert from_cache(run("run", model))
     artifact.unlink()
     assert not from_cache(run("run", model))

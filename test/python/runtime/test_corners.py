@@ -1,4 +1,4 @@
-"""Corners of programs, passes and calls: each was once wrong, or did not end."""
+"""Regressions of programs, passes and calls that were wrong or did not end."""
 
 import importlib
 import threading

@@ -1,6 +1,5 @@
-"""A model behaves the same whether it was compiled now, found in the cache, saved or loaded; its artifact has the same
-bytes. test_docs.py tests the same of the models in Python on the pages.
-"""
+"""A model behaves the same whether it is compiled now, cached, saved or loaded, and its artifact has the same bytes.
+test_docs.py tests the same for the Python models on the pages."""
 
 import json
 import os
@@ -261,7 +260,7 @@ def test_the_cache_lists_and_prunes_what_is_not_whole(model, folder):
     mine = folder / f"{'1' * 32}.rart.{os.getpid()}.0.part"
     mine.write_bytes(b"x")
     said = run("cache", "ls")
-    assert "left by a process that ended" in said.stdout and "being written" in said.stdout
+    assert "left by a process that has ended" in said.stdout and "being written" in said.stdout
     assert "2.86" in said.stderr  # counted
     run("cache", "prune")
     assert not left.exists() and mine.exists()

@@ -1,4 +1,4 @@
-"""The shared runtime library, as a program in C finds it with pkg-config and with CMake."""
+"""A C program finds the shared runtime library with pkg-config and with CMake."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Results own their memory: on all interfaces, they share it with no input that was not donated."""
+"""Results have their own memory: on every interface, they share none with an input that was not donated."""
 
 import ctypes
 import pathlib

@@ -1,4 +1,4 @@
-"""The Python package for someone who uses it for the first time."""
+"""The Python package for first-time users."""
 
 import copy
 import importlib.metadata
@@ -187,7 +187,7 @@ def test_a_module_of_pytorch_with_example_inputs(tmp_path):
             torch.testing.assert_close(relay.compile(model, examples)(x), net(x).detach())
     with pytest.raises(relay.InputError, match=r"relay\.compile\(model, \(example,\)\)"):
         relay.compile(net)
-    with pytest.raises(relay.InputError, match="example_inputs are for"):
+    with pytest.raises(relay.InputError, match="example_inputs are only for"):
         relay.compile(relay.parse(DENSE), (x,))
 
 
@@ -233,6 +233,20 @@ def test_a_sequence_is_a_list(tmp_path):
     assert isinstance(alone, list) and len(alone) == 2
 
 
+def test_the_evaluator_returns_sequences_as_compiled_models_do():
+    onnx = pytest.importorskip("onnx")
+    info = onnx.helper.make_tensor_value_info
+    nodes = [("SplitToSequence", ["x", "parts"], ["s"], {"axis": 0}), ("Neg", ["x"], ["y"], {})]
+    outputs = [onnx.helper.make_tensor_sequence_value_info("s", 1, None), info("y", 1, (3, 2))]
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    both, alone = (onnx_of(nodes[:count], outputs[:count], constants=[("parts", [2, 1])]) for count in (2, 1))
+    s, y = relay.evaluate(relay.load(both), [x])
+    assert isinstance(s, list) and [one.tolist() for one in s] == [x[:2].tolist(), x[2:].tolist()]
+    np.testing.assert_array_equal(y, -x)
+    result = relay.evaluate(relay.load(alone), {"x": x})
+    assert isinstance(result, list) and [one.shape for one in result] == [(2, 2), (1, 2)]
+
+
 @pytest.mark.parametrize("keys", [["a", "b"], [3, 5]])
 def test_maps_are_dictionaries(keys):
     onnx = pytest.importorskip("onnx")
@@ -243,9 +257,10 @@ def test_maps_are_dictionaries(keys):
     name = "classlabels_strings" if isinstance(keys[0], str) else "classlabels_int64s"
     nodes = [("ZipMap", ["x"], ["y"], {"domain": "ai.onnx.ml", name: keys})]
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
-    result = relay.compile(onnx_of(nodes, [onnx.helper.make_value_info("y", maps)]))(x)
-    assert isinstance(result, list) and result == [dict(zip(keys, row, strict=True)) for row in x.tolist()]
-    np.testing.assert_array_equal(np.asarray(result), x)
+    model = onnx_of(nodes, [onnx.helper.make_value_info("y", maps)])
+    for result in (relay.compile(model)(x), relay.evaluate(relay.load(model), [x])):
+        assert isinstance(result, list) and result == [dict(zip(keys, row, strict=True)) for row in x.tolist()]
+        np.testing.assert_array_equal(np.asarray(result), x)
 
 
 # --- names that are not there -----------------------------------------------------------------------------------------
@@ -254,7 +269,7 @@ def test_maps_are_dictionaries(keys):
 @pytest.mark.parametrize(
     ("read", "says"),
     [
-        (lambda: relay.quantize, "the quantizer is not there"),
+        (lambda: relay.quantize, "there is no quantizer"),
         (lambda: relay.build_config, "PassContext"),
         (lambda: relay.frontend.from_keras, "convert the model to ONNX"),
         (lambda: relay.frontend.from_tflite, "tf2onnx"),

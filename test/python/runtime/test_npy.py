@@ -1,4 +1,4 @@
-"""Arrays of NumPy's files: every order of bytes and axes, compressed and not; what is damaged is refused."""
+"""NumPy's array files in every byte and axis order, compressed and uncompressed; damaged files are refused."""
 
 import zipfile
 
@@ -70,7 +70,7 @@ def test_damage_is_seen(tmp_path):
 def test_empty_and_other_methods(tmp_path):
     path = tmp_path / "x.npz"
     zipfile.ZipFile(path, "w").close()
-    refused(tmp_path, [path], "holds no arrays")
+    refused(tmp_path, [path], "contains no arrays")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as file:
         file.writestr("x.npy", b"x" * 1000)
     refused(tmp_path, [path], "compressed by method 14")

@@ -72,7 +72,7 @@ def wrong(given, *words):
         (3.5, ["a float is given"]),
         ({}, ["a dict is given"]),
         (np.zeros(3), ["a numpy.ndarray is given"]),
-        (b"garbage", ["cannot tell what kind of model <bytes> is (7 bytes)"]),
+        (b"garbage", ["the kind of model of <bytes> is unknown (7 bytes)"]),
         (b"PK\3\4 and more", ["zip file"]),
         (b"\x80\x02}", ["pickle"]),
         (b"\x89RELAY\r\n and nothing more", ["<bytes>"]),

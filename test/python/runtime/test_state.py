@@ -52,17 +52,17 @@ def test_what_cannot_be_given_away():
     x, keys = arrays()
     model = relay.compile(module, donate="keys")
     keys.flags.writeable = False
-    with pytest.raises(relay.CompileError, match="`keys` is given away, and its array is read-only"):
+    with pytest.raises(relay.CompileError, match="`keys` is donated, but its array is read-only"):
         model(x, np.array([[5]]), keys)
     both = relay.parse(
         '#[version = "0.0.5"]\ndef @main(%a: Tensor[(4), float32], %b: Tensor[(4), float32]) { (tanh(%a), exp(%b)) }'
     )
     model, memory = relay.compile(both, donate=["a", "b"]), np.ones(6, "float32")
-    with pytest.raises(relay.CompileError, match="`a` is given away, but its memory overlaps input `b`"):
+    with pytest.raises(relay.CompileError, match="`a` is donated, but its memory overlaps input `b`"):
         model(memory[:4], memory[2:])
-    with pytest.raises(relay.CompileError, match="the input `c` is to be given away, but there is none"):
+    with pytest.raises(relay.CompileError, match="the input `c` to donate does not exist"):
         relay.compile(both, donate=["c"])
-    with pytest.raises(relay.CompileError, match="result 7 is to take the input `a`"):
+    with pytest.raises(relay.CompileError, match="result 7 cannot take the input `a`"):
         relay.compile(both, donate={"a": 7})
 
 

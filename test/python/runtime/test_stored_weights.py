@@ -1,4 +1,5 @@
-"""Contents of an artifact besides its model's weights: additions of algorithms, listed in the report, little else."""
+"""The contents of an artifact besides the weights of its model: additions of algorithms, which the report lists, and
+little else."""
 
 import sys
 

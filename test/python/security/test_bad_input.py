@@ -1,5 +1,5 @@
-"""Bad input of every kind: a diagnostic that says what, where and the way out; a non-zero exit status; never a
-crash."""
+"""Bad input of every kind causes a diagnostic that names the problem, its place and a way out, and a non-zero exit
+status; never a crash."""
 
 import json
 import random
@@ -405,7 +405,7 @@ def test_a_file_that_is_no_model_is_named(tmp_path, name):
         (["run", "/dev/null"], "/dev/null is not a file"),
         (["run", "MODEL", "--target", "cuda"], "leave the target out"),
         (["run", "MODEL", "--target", "abacus"], "choose one of these"),
-        (["run", "MODEL", "--input", "x="], "says nothing behind its '='"),
+        (["run", "MODEL", "--input", "x="], "has no value after its '='"),
         (["run", "MODEL", "--input", "x=wide.npy"], "dimension 1 must be 4"),
         (["run", "MODEL", "--input", "x=flat.npy"], "give 2 dimensions"),
         (["run", "MODEL", "--input", "x=words.npy"], "array.astype('float32')"),
@@ -430,7 +430,7 @@ def test_the_way_out_is_said(dense_file, arguments, words):
     [
         (["run", "x.relay", "--inptu", "x=1"], "there is no option '--inptu'", "did you mean --input?"),
         (["run", "x.relay", "--opt-levle=3"], "there is no option '--opt-levle=3'", "did you mean --opt-level?"),
-        (["run", "x.relay", "y.relay"], "nothing takes the argument 'y.relay'", "`relay run --help`"),
+        (["run", "x.relay", "y.relay"], "unexpected argument 'y.relay'", "`relay run --help`"),
         (["cache", "list"], "unknown command 'list'", "did you mean 'ls'?"),
         (["cache"], "A subcommand is required", "`relay cache --help`"),
         (["run"], "MODEL is required", "`relay run --help`"),
@@ -545,6 +545,6 @@ def test_json_of_names_that_are_not_text(tmp_path):
 
 def test_a_size_beyond_all_memory_has_a_place():
     text = '#[version = "0.0.5"]\ndef @main() { zeros(shape=[4611686018427387904], dtype="float32") }\n'
-    with pytest.raises(relay.CompileError, match="1125899906842624 elements are the limit") as caught:
+    with pytest.raises(relay.CompileError, match="more than the limit of 1125899906842624") as caught:
         relay.compile(relay.parse(text))
     assert caught.value.diagnostics[0].line == 2

@@ -1,4 +1,4 @@
-"""A single variant of every hostile kind that is quick; `make test-hostile` runs several of all."""
+"""A variant of every quick kind of hostile file; `make test-hostile` runs several variants of all kinds."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The fuzzers of the readers in short form. They are a build of their own: make fuzz-short."""
+"""A short run of the fuzzers of the readers. `make fuzz-short` builds them."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""docs/security.md: each test that it names exists, and each promise names one."""
+"""Each test that docs/security.md names exists, and each guarantee names a test."""
 
 import re
 import sys

@@ -1,4 +1,5 @@
-"""The importer of PyTorch: operators of every family against eager PyTorch, sizes that vary, control flow, refusals."""
+"""The PyTorch importer: operators of every family compared with eager PyTorch, dynamic sizes, control flow,
+refusals."""
 
 import io
 
@@ -245,7 +246,7 @@ def test_weights_apart_from_the_module(tmp_path):
     for state in (other.state_dict(), tmp_path / "weights.pt"):
         same(relay.compile(relay.from_pytorch(network, (x,), state_dict=state))(x), other(x))
     assert network.weight.equal(kept)
-    with pytest.raises(relay.CompileError, match="the state dict is not of the Linear: (.|\n)*size mismatch"):
+    with pytest.raises(relay.CompileError, match="the state dict does not belong to the Linear: (.|\n)*size mismatch"):
         relay.from_pytorch(network, (x,), state_dict=torch.nn.Linear(4, 2).state_dict())
     with pytest.raises(relay.CompileError, match="cannot be read as a state dict"):
         relay.from_pytorch(network, (x,), state_dict=tmp_path / "none.pt")

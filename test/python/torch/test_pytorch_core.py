@@ -1,4 +1,5 @@
-"""Core ATen operators that PyTorch or apart.py takes apart, by name in exported programs; and those that draw."""
+"""Core ATen operators that PyTorch or apart.py decomposes, by their names in exported programs; and random
+operators."""
 
 import copy
 
@@ -71,5 +72,5 @@ def test_taken_apart(name):
     lambda x: x + torch.rand_like(x),
 ], ids=["rand", "randn", "randperm", "rand_like"])  # fmt: skip
 def test_draws_are_refused_with_the_way_out(draw):
-    with pytest.raises(relay.CompileError, match="it draws random numbers: draw them outside of the model, and make"):
+    with pytest.raises(relay.CompileError, match="it draws random numbers: draw them outside of the model, and pass"):
         relay.from_pytorch(Calls(draw), (f(5, 4),))

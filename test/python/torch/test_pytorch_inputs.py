@@ -45,7 +45,7 @@ def test_channels_last_in_the_backend(network):
 
 @pytest.mark.parametrize(("make", "message", "way_out"), [
     (lambda: X.double(), "`input` has elements of float64, but they must be float32", "convert the array to float32"),
-    (lambda: X.to("meta"), "not in memory", "give an array that is"),
+    (lambda: X.to("meta"), "not in memory", "give an array in memory"),
     (lambda: FakeTensor(FakeTensorMode(), X.to("meta"), torch.device("cuda")), "another device", "move it to the CPU"),
     (lambda: X.to_sparse(), "layout other than torch.strided", "to_dense"),
 ], ids=["float64", "meta", "cuda", "sparse"])  # fmt: skip

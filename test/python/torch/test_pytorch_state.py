@@ -1,4 +1,4 @@
-"""Exported programs that change their buffers or inputs, and whose sizes depend on elements; torch.compile in place."""
+"""Exported programs that change their buffers or inputs, or whose sizes depend on elements; torch.compile in place."""
 
 import warnings
 

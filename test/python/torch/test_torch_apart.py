@@ -1,4 +1,5 @@
-"""Operators of gradients that PyTorch leaves whole: in Relay's kernels, against eager PyTorch. No graph falls back."""
+"""Operators of gradients that PyTorch does not decompose run in Relay's kernels, compared with eager PyTorch. No graph
+falls back."""
 
 import copy
 import functools

@@ -1,5 +1,5 @@
-"""Operators of ATen that no sample of PyTorch's own comes to, called by their names: its functions make them only when
-they are traced for torch.compile, or by way of others. Each reaches its own converter and is equal to PyTorch."""
+"""ATen operators that none of PyTorch's samples uses, called by their names, because PyTorch creates them only in
+traces of torch.compile or through other operators. Each one reaches its own converter and equals PyTorch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Operators of complex numbers against eager PyTorch: exported and by torch.compile, without a part that falls back."""
+"""Operators on complex numbers compared with eager PyTorch: exported and by torch.compile, without a fallback."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Operators that the table does not have, with converters of one's own."""
+"""User-defined converters for operators that are not in the table."""
 
 import threading
 
@@ -96,7 +96,7 @@ def test_the_default_type():
 @pytest.mark.parametrize("named, said", [
     ({"custom_convert_map": {"mine::none": None}}, "PyTorch has no operator 'mine::none'"),
     ({"custom_convert_map": {"tanh": None}}, "PyTorch has no operator 'tanh'"),
-    ({"custom_convert_map": {"aten::tanh": lambda inputs, types: None}}, "its converter gave None"),
+    ({"custom_convert_map": {"aten::tanh": lambda inputs, types: None}}, "its converter returned None"),
     ({"preserve_pytorch_scopes": True}, "from_pytorch has no preserve_pytorch_scopes"),
 ])  # fmt: skip
 def test_what_is_refused(named, said):

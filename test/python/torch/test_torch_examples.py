@@ -1,4 +1,4 @@
-"""The programs of examples/pytorch run, and say what is expected; each compares itself with PyTorch."""
+"""The programs of examples/pytorch run, print the expected text, and compare themselves with PyTorch."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""relay.torch.compile: what a compiled module is to the rest of PyTorch."""
+"""relay.torch.compile: compiled modules work like other modules in PyTorch."""
 
 import copy
 import functools

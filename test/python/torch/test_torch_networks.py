@@ -1,4 +1,5 @@
-"""Small networks and calls that users write, imported, by torch.compile and in training, against eager PyTorch."""
+"""Small networks and calls of the kind that users write: imported, by torch.compile and in training, compared with
+eager PyTorch."""
 
 import copy
 import warnings
@@ -66,7 +67,7 @@ NETWORKS = {
     "a picture in a factor of 1.3": lambda: (Of(lambda x: F.interpolate(x, scale_factor=1.3)), f(2, 3, 5, 7)),
     "a picture made smaller": lambda: (Of(smaller("bilinear")), f(1, 2, 9, 11)),
     "a picture made smaller, cubic": lambda: (Of(smaller("bicubic")), f(1, 2, 9, 3)),
-    "places of maxima": lambda: (Of(lambda x: F.adaptive_max_pool2d(x, (3, 2), return_indices=True)), f(2, 3, 7, 5)),
+    "positions of maxima": lambda: (Of(lambda x: F.adaptive_max_pool2d(x, (3, 2), return_indices=True)), f(2, 3, 7, 5)),
     "put": lambda: (Of(changed("put_")), f(5, 4), PLACES, f(3)),
     "put, summed": lambda: (Of(lambda x, i, v: x.put(i, v, accumulate=True)), f(5, 4), PLACES // 7, f(3)),
     "take": lambda: (Of(torch.take), f(5, 4), PLACES),
@@ -184,7 +185,7 @@ def test_a_singular_matrix_is_pytorchs_error():
 
 def test_what_export_leaves_half_made_is_named():
     """torch.func.grad within an exported module leaves tensors without memory."""
-    with pytest.raises(relay.CompileError, match="PyTorch cannot take the exported program apart"):
+    with pytest.raises(relay.CompileError, match="PyTorch cannot decompose the exported program"):
         relay.from_pytorch(Of(lambda x: torch.func.grad(lambda y: (y**3).sum())(x)), (f(4),))
 
 

@@ -1,4 +1,4 @@
-"""Steps of optimisers as graphs of Relay alone, compared with eager PyTorch."""
+"""Optimiser steps whose graphs run completely in Relay, compared with eager PyTorch."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""TorchScript modules of PyTorch's older quantisation: quantised tensors and packed weights, against PyTorch itself."""
+"""TorchScript modules of PyTorch's older quantisation, with quantised tensors and packed weights, compared with
+PyTorch."""
 
 import warnings
 

@@ -1,5 +1,5 @@
-"""Sizes that vary: one compilation by torch.compile(dynamic=True), and one of an import with dynamic sizes, give at two
-sizes what eager PyTorch does. No graph falls back."""
+"""Dynamic sizes: a single compilation by torch.compile(dynamic=True), and one of an import with dynamic sizes, compared
+with eager PyTorch at two sizes. No graph falls back."""
 
 import pytest
 from forms import with_long_form
@@ -45,9 +45,9 @@ FUNCTIONS = {
     "resized by it twice": lambda x: F.interpolate(
         F.interpolate(x, scale_factor=0.7), scale_factor=1.7, mode="bilinear"
     ),
-    "places of maxima": lambda x: F.max_pool2d(x, 2, return_indices=True),
-    "places of maxima that stand over": lambda x: F.max_pool2d(x, 3, 2, 1, 2, True, return_indices=True),
-    "places of maxima of volumes": lambda x: F.max_pool3d(x, (1, 2, 3), 2, return_indices=True),
+    "positions of maxima": lambda x: F.max_pool2d(x, 2, return_indices=True),
+    "positions of maxima that stand over": lambda x: F.max_pool2d(x, 3, 2, 1, 2, True, return_indices=True),
+    "positions of maxima of volumes": lambda x: F.max_pool3d(x, (1, 2, 3), 2, return_indices=True),
     "smoothed images": lambda x: F.interpolate(x, size=(5, 6), mode="bilinear", antialias=True),
     "smoothed half images": lambda x: F.interpolate(x, scale_factor=0.5, mode="bicubic", antialias=True),
     "larger images": lambda x: F.interpolate(x, scale_factor=1.5, mode="bicubic"),

@@ -1,4 +1,4 @@
-"""PyTorch programs that read memory as it lies: view(dtype), as_strided, inputs that overlap."""
+"""PyTorch programs that depend on the memory layout: view(dtype), as_strided, overlapping inputs."""
 
 import pytest
 

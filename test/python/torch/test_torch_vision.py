@@ -1,4 +1,4 @@
-"""torchvision's operators against the same in plain PyTorch. Without torchvision, its schemas are registered here."""
+"""torchvision's operators compared with plain PyTorch code. Without torchvision, the test registers their schemas."""
 
 import math
 

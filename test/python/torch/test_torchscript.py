@@ -325,7 +325,7 @@ class Sums(torch.nn.Module):
 def test_loops_that_read_what_they_append_to():
     script = torch.jit.trace(Sums(), torch.ones(4, 3), check_trace=False)
     with pytest.raises(
-        relay.CompileError, match=re.escape("a loop that makes [1, 3] of the shape [0, 3], step by step")
+        relay.CompileError, match=re.escape("a loop that creates [1, 3] of the shape [0, 3], step by step")
     ):
         relay.from_pytorch(script, (torch.ones(4, 3),))
 

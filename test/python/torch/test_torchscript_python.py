@@ -1,4 +1,4 @@
-"""Python's own parts of TorchScript graphs (lists, dicts, texts), and the lines of the user's Python."""
+"""Python parts of TorchScript graphs (lists, dicts, strings), and the lines of the user's Python."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ CASES = {
         "%x: Tensor[(3, 5), float32], %s: Tensor[(2), int64]",
         "dyn.reshape(%x, %s)",
         [X, int64(4, 4)],
-        ["dyn.reshape: ", "`newshape` is [4, 4], of what must be: (rank,) integers for as many elements"],
+        ["dyn.reshape: ", "`newshape` is [4, 4], of what must be: (rank,) integers with the same number of elements"],
     ),
     "topk": (
         "%x: Tensor[(n, 5), float32], %k: int64",
@@ -39,7 +39,7 @@ CASES = {
         "%a: float32, %b: float32, %c: float32",
         "arange(%a, %b, %c)",
         [np.float32(0), np.float32(1.5), np.float32(0)],
-        ["arange: ", "`stop` is 1.5,", "`step` is 0, of what must be: the distance between values, not 0"],
+        ["arange: ", "`stop` is 1.5,", "`step` is 0, of what must be: the distance between values, other than 0"],
     ),
     "arange of a constant step": (
         "%b: int32",
@@ -49,7 +49,7 @@ CASES = {
             "arange: ",
             "`start` is 0,",
             "`stop` is 4,",
-            "`step` is 0, of what must be: the distance between values, not 0",
+            "`step` is 0, of what must be: the distance between values, other than 0",
         ],
     ),
     "full": (

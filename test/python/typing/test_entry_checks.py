@@ -1,5 +1,5 @@
-"""Operators' constraints on sizes that are known only at run time are checked on entry to a program, by every
-executor, and the computation relies on them."""
+"""Operators' constraints on sizes that are known only at run time are checked by every executor on entry to a program,
+and the computation relies on them."""
 
 import numpy as np
 import onnx

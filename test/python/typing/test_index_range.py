@@ -313,14 +313,14 @@ REFUSED = {
         "invert_permutation(%p)",
         [[2, 0, 3, 1]],
         (0, 1, 2),
-        "data names a place twice",
+        "data contains a number twice",
     ),
     "unravel_index": (
         "%n: Tensor[(3), int64], %s: Tensor[(2), int64]",
         "unravel_index(%n, %s)",
         [[0, 11, 5], [3, 4]],
         (0, 0, 12),
-        "a number of data is outside of the shape",
+        "an element of data is outside of the shape",
     ),
     "sparse_to_dense": (
         "%i: Tensor[(2, 2), int32], %v: Tensor[(2), float32], %d: float32",

@@ -206,10 +206,10 @@ def _attributes() -> None:
     IRModule.get_constructor = _constructor
     Function.with_attr = Function.set_attribute = _set_attrs
     Function.attrs = property(
-        lambda self: {name: _number(value) for name, value in _function_attrs(self).items()}, doc="As a dict."
+        lambda self: {name: _number(value) for name, value in _function_attrs(self).items()}, doc="Converts to a dict."
     )
     IRModule.attrs = property(
-        lambda self: {name: _number(value) for name, value in _module_attrs(self).items()}, doc="As a dict."
+        lambda self: {name: _number(value) for name, value in _module_attrs(self).items()}, doc="Converts to a dict."
     )
     Attrs.list_field_info = _field_info
     Attrs.get = lambda self, name, default=None: self[name] if name in self.keys() else default
@@ -247,7 +247,7 @@ def install() -> None:
     _attributes()
     _libraries()
     _visitors()
-    TensorType.shape = property(_sizes, doc="Numbers, and Dims for others.")
+    TensorType.shape = property(_sizes, doc="The sizes: integers, or Dims for symbolic sizes.")
     FuncType.type_constraints = []
     Var.vid = property(Id)
     Constant.data = property(_array, doc="Its value, an NDArray.")

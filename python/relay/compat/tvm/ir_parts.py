@@ -141,7 +141,7 @@ class GlobalVarSupply:
     def reserve_global(self, global_var: GlobalVar, allow_conflict: bool = False) -> None:
         """Reserves the name of a variable."""
         if global_var.name_hint in self._known and not allow_conflict:
-            raise ValueError(f"@{global_var.name_hint} is there already")
+            raise ValueError(f"@{global_var.name_hint} exists already")
         self._known[global_var.name_hint] = global_var
         self._names.reserve_name(global_var.name_hint, False)
 
@@ -235,9 +235,7 @@ def from_text(text: str):
     except ValueError:
         return _relay.fromtext(text)
     if not isinstance(entry, dict) or "kind" not in entry:
-        raise CompileError(
-            "error: this is the JSON of TVM, whose nodes are not read here: give the text that astext() writes"
-        )
+        raise CompileError("error: this is TVM's JSON, which Relay cannot read: pass the text of astext()")
     kind = entry["kind"]
     if kind == "map":
         return {key: from_text(value) for key, value in entry["fields"].items()}

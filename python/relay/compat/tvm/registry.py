@@ -52,7 +52,7 @@ class EnvFunc:
     def get(name: str) -> EnvFunc:
         """Returns the reference to this name."""
         if name not in _FUNCTIONS and not name.startswith(_RELATION):
-            raise ValueError(f"no function is named {name}; tvm.register_func() makes one known")
+            raise ValueError(f"no function is named {name}; register it with tvm.register_func()")
         return EnvFunc(name)
 
     @property

@@ -119,7 +119,7 @@ class FuncType(metaclass=_IsFuncType):
 
 
 TypeVar = _stands_for("TypeVar", _relay.TypeVar, "TypeVar(name, kind): a type variable.", _type_var)
-IncompleteType = _stands_for("IncompleteType", _relay.IncompleteType, "A type that is to be inferred.", _incomplete)
+IncompleteType = _stands_for("IncompleteType", _relay.IncompleteType, "A type to infer.", _incomplete)
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def _expect(parts, kind: TypeKind, mod, whole) -> None:
 
 def _type_call(type_, mod) -> TypeKind:
     if not isinstance(type_.func, _relay.GlobalTypeVar):
-        raise _wrong(f"{type_.func} is not the name of a type, which can be given arguments")
+        raise _wrong(f"{type_.func} is not the name of a type, so it takes no arguments")
     _expect(type_.args, TypeKind.Type, mod, type_)
     if mod is not None:
         known = {var.name_hint: definition for var, definition in mod.type_definitions.items()}

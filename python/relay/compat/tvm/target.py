@@ -47,7 +47,7 @@ class Target:
     def current(allow_none: bool = True) -> Target | None:
         """Returns the innermost one."""
         if not Target._stack and not allow_none:
-            raise ValueError("there is no target around: with tvm.target.Target('llvm'): ...")
+            raise ValueError("there is no current target: with tvm.target.Target('llvm'): ...")
         return Target._stack[-1] if Target._stack else None
 
     def __enter__(self) -> Target:

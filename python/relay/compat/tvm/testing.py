@@ -48,7 +48,7 @@ def parameters(*value_sets, ids=None):
 
     def make(place):
         def values(*of_class, request):
-            raise RuntimeError("the plugin relay.compat.pytest_plugin is needed: python -m relay.compat -m pytest FILE")
+            raise RuntimeError("load the plugin relay.compat.pytest_plugin: python -m relay.compat -m pytest FILE")
 
         values.value_sets, values.place, values.ids = value_sets, place, ids
         return _pytest().fixture(values)

@@ -54,7 +54,7 @@ class PassContext(metaclass=_IsContext):
         tuning_api_database=None,
     ):
         if any(one is not None for one in (trace_stack, make_traceable, num_evals, tuning_api_database)):
-            raise NotImplementedError("there is no tuning of passes: trace(module, info, before) sees each of them")
+            raise NotImplementedError("passes cannot be tuned: trace(module, info, before) observes each of them")
         own = {key: value for key, value in (config or {}).items() if value not in _NEUTRAL.get(key, ())}
         return _PassContext(opt_level, required_pass, disabled_pass, instruments, own, trace)
 

@@ -17,7 +17,7 @@ _FUNCTIONS = (_relay.FuncType, ConstrainedFuncType)
 
 
 def _mismatch(a, b) -> CompileError:
-    return CompileError(f"error: the types {a} and {b} cannot be one")
+    return CompileError(f"error: the types {a} and {b} cannot be unified")
 
 
 class TypeSolver:

@@ -9,14 +9,21 @@ from __future__ import annotations
 import copy
 import io
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from ..._core import IRModule
 from ...errors import CompileError, wrong_input
 
+if TYPE_CHECKING:
+    import numpy as np
+
+F = TypeVar("F", bound=Callable[..., object])
+
 __all__ = ["converter", "from_exported", "from_module", "from_script", "read_pt2"]
 
 
-def from_exported(program) -> IRModule:
+def from_exported(program: object) -> IRModule:
     """Returns the module of a torch.export.ExportedProgram. @main takes its user inputs; weights are constants."""
     from .graph import import_program
 
@@ -95,7 +102,12 @@ def _with_state(module, state):
     return module
 
 
-def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=None) -> IRModule:
+def from_module(
+    module: Callable[..., object] | str | os.PathLike[str],
+    example_inputs: object,
+    dynamic_shapes: object = None,
+    state_dict: Mapping[str, object] | str | os.PathLike[str] | None = None,
+) -> IRModule:
     """Returns the module of a torch.nn.Module, or of a TorchScript module, function or file, called as
     module(*example_inputs).
 
@@ -121,7 +133,7 @@ def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=N
     except Exception as error:  # PyTorch has many exception classes for it, and the user's forward may raise any
         raise wrong_input(
             f"torch.export.export cannot export the {type(module).__name__}: {type(error).__name__}: {error}",
-            "make torch.export.export(module, example_inputs) work first, then give what it returns",
+            "make torch.export.export(module, example_inputs) work first, then pass its result",
         ) from error
     return from_exported(program)
 
@@ -130,15 +142,19 @@ def from_module(module, example_inputs: tuple, dynamic_shapes=None, state_dict=N
 _NOT_HERE = {
     "use_parser_friendly_name": "inputs keep the names of input_infos",
     "keep_quantized_weight": "weights are constants, and integers stay integers",
-    "export_renamed_c_graph_path": "a refusal and a profile name the line of Python instead",
-    "preserve_pytorch_scopes": "a refusal and a profile name the line of Python instead",
+    "export_renamed_c_graph_path": "messages and profiles name the line of Python instead",
+    "preserve_pytorch_scopes": "messages and profiles name the line of Python instead",
 }
 _DTYPES = {"float": "float32", "double": "float64", "int": "int32", "long": "int64"}
 
 
 def from_script(
-    script_module, input_infos, custom_convert_map=None, default_dtype="float32", **others
-) -> tuple[IRModule, dict]:
+    script_module: Callable[..., object],
+    input_infos: Iterable[tuple[str, Sequence]],
+    custom_convert_map: Mapping[str, Callable[..., object]] | None = None,
+    default_dtype: str = "float32",
+    **others: object,
+) -> tuple[IRModule, dict[str, np.ndarray]]:
     """Returns the module of a TorchScript or torch.nn module, and no parameters.
 
     input_infos are [(name, shape or (shape, dtype))]; inputs get these names. custom_convert_map: additional converters
@@ -158,7 +174,9 @@ def from_script(
         shape, dtype = info if typed else (info, default_dtype)
         kind = getattr(torch, _DTYPES.get(dtype, dtype), None)
         if not isinstance(kind, torch.dtype):
-            raise wrong_input(f"input `{name}` has the element type {dtype!r}", "give one of PyTorch's, as in 'int64'")
+            raise wrong_input(
+                f"input `{name}` has the element type {dtype!r}", "give one of PyTorch's element types, such as 'int64'"
+            )
         examples.append(torch.ones(tuple(shape), dtype=kind))
     from .converters import within
     from .graph import import_program
@@ -172,7 +190,7 @@ def from_script(
         return import_program(program, [name for name, _ in input_infos]), {}
 
 
-def converter(name: str):
+def converter(name: str) -> Callable[[F], F]:
     """Returns a decorator. The decorated function imports the operator `name`, such as "mine::scaled" or "aten::i0", in
     all of its overloads.
 
@@ -183,7 +201,7 @@ def converter(name: str):
     """
     from .converters import register
 
-    def decorate(function):
+    def decorate(function: F) -> F:
         register(name, function)
         return function
 
@@ -221,5 +239,6 @@ def _of_script(module, example_inputs: tuple, dynamic_shapes: tuple | None = Non
     except Exception as error:  # exceptions of operators, and those of torch.export
         raise wrong_input(
             f"PyTorch cannot export the TorchScript module: {type(error).__name__}: {error}",
-            "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",
+            "export the original torch.nn.Module with torch.export.export(module, example_inputs), then pass the "
+            "result to relay.load",
         ) from error

@@ -30,7 +30,7 @@ def part(place: int):
         if not c.val("self").is_complex():
             if place == 0:
                 return c("self")
-            raise Refused("the imaginary part of what is not complex")
+            raise Refused("the imaginary part of a real tensor")
         return op.take(c("self"), number(place, "int32"), axis=c.rank("self"), mode="checked")
 
     return convert
@@ -209,7 +209,7 @@ def of_both(convert):
 
 def pad(c: Conversion):
     if c("value"):
-        raise Refused("padding of complex numbers by other than zeros")
+        raise Refused("padding of complex numbers with values other than zero")
     return of_both(shape.pad())(c)
 
 

@@ -79,7 +79,7 @@ def while_loop(importer, node) -> list:
     condition, body, carried, *more = node.args
     more = more[0] if more else ()
     if not all(map(_is_tensor, [*carried, *more])):
-        raise Refused("a size or a number is carried through the loop: give it as a tensor")
+        raise Refused("the loop carries a size or a number: make it a tensor")
     condition, body = _graph(importer, condition), _graph(importer, body)
     inner = [one.meta["val"] for one in body.graph.nodes if one.op == "placeholder"]
     types = [TensorType([size(extent) for extent in val.shape], dtype_name(val.dtype)) for val in inner]
@@ -135,7 +135,7 @@ def map_impl(importer, node) -> list:
 
 def _stepped(importer, node, function, carried: list, xs: list, more: list) -> list:
     if not all(map(_is_tensor, [*carried, *xs, *more])):
-        raise Refused("a size or a number is an operand of the steps: give it as a tensor")
+        raise Refused("the steps have a size or a number as an operand: make it a tensor")
     function = _graph(importer, function)
     inner = [one.meta["val"] for one in function.graph.nodes if one.op == "placeholder"]
     first, steps = var("first", shape=[], dtype="int64"), var("steps", shape=[], dtype="int64")

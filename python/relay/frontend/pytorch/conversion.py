@@ -84,7 +84,7 @@ def _size_of_symbols(expr) -> int | Dim:
         return parts[0] % parts[1]
     if kind in ("Max", "Min"):
         return functools.reduce(getattr(Dim, kind.lower()), parts[1:], Dim(parts[0]))
-    raise Refused(f"the size {expr} cannot be said in Relay")
+    raise Refused(f"the size {expr} cannot be expressed in Relay")
 
 
 _OF_FLOATS = ("TruncToInt", "FloorToInt", "CeilToInt")
@@ -350,7 +350,7 @@ def exact_type(dtype: str) -> str:
 def number(value, dtype: str) -> Expr:
     """Returns a constant scalar."""
     if isinstance(value, Dim):
-        raise Refused(f"the size {value} is not known before the run, where a number must be")
+        raise Refused(f"the size {value} is known only at run time, where a number must be")
     if dtype == "bfloat16":
         return op.cast(const(np.asarray(value, "float32")), dtype)
     with np.errstate(over="ignore"):

@@ -17,7 +17,7 @@ def _overloads(name: str) -> list:
     if packet is None:
         raise wrong_input(
             f"PyTorch has no operator {name!r}",
-            'give it as "namespace::name", and import what registers it (torch.library) before',
+            'give it as "namespace::name", and first import the module that registers it (torch.library)',
         )
     return [getattr(packet, overload) for overload in packet.overloads()]
 
@@ -30,7 +30,7 @@ def _adapted(function):
     def convert(c: Conversion):
         made = function([c(name) for name in c.names], [_type_of(c.val(name)) for name in c.names])
         if made is None:
-            raise Refused("its converter gave None")
+            raise Refused("its converter returned None")
         return list(made) if isinstance(made, tuple) else made
 
     return convert

@@ -301,7 +301,7 @@ def shift(function):
 
     def convert(c: Conversion):
         if not c.dtype.lstrip("u").startswith("int"):
-            raise Refused("a shift of what is not an integer")
+            raise Refused("a shift of numbers that are not integers")
         return function(c.as_("self"), c.as_("other"))
 
     return convert

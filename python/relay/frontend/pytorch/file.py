@@ -25,7 +25,7 @@ def _examples(path: str, shapes: dict[str, list[int]]) -> tuple:
     missing = [name for name in inputs if name not in shapes and _sizes(inputs[name]) is None]
     if missing:
         raise wrong_input(
-            f"{path} is a TorchScript file, which does not say the shapes of its inputs: {', '.join(missing)}",
+            f"{path} is a TorchScript file, which does not contain the shapes of its inputs: {', '.join(missing)}",
             f"give them: {' '.join(f'--shape {name}=1,3,224,224' for name in missing)}",
         )
     for name, sizes in shapes.items():

@@ -61,7 +61,7 @@ def complex_to_real(c: Conversion):
         found = _along(c, found, axis, True, dtype)
     kept = count // 2 + 1
     if isinstance(half, int) and isinstance(kept, int) and half < kept:
-        raise Refused("a result of more places than the transform has")
+        raise Refused("a result with more positions than the transform")
     images = op.floor_divide(op.subtract(total, one), two)  # the number of positions that have a mirror image
 
     def whole(part, sign):

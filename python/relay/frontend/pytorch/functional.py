@@ -203,7 +203,7 @@ class _Functional(Graph):
         if not isinstance(val, torch.Tensor):
             return
         if val.device.type != "cpu":
-            raise Refused(f"it lies on the device {val.device}")
+            raise Refused(f"it is on the device {val.device}")
         if val.layout != torch.strided:
             raise Refused(f"its layout is {val.layout}")
         for axis, extent in enumerate(val.shape):
@@ -237,7 +237,7 @@ class _Functional(Graph):
             return
         if val.node.shape_env.var_to_range[symbol].lower < 0:
             if any(symbol in symbols_of_shape(one) for one in self.graph_module.graph.nodes):
-                raise Refused("the integer may be less than zero, and a size depends on it")
+                raise Refused("a size depends on the integer, which may be negative")
             if node.users:
                 param = var(node.name, shape=[], dtype="int64")
                 self._add(param, Feed(place, is_number=True))
@@ -302,7 +302,7 @@ class _Functional(Graph):
         """Returns the value in the axis order and type of the argument, so that the result can use its memory."""
         place = self.placeholders.index(target)
         if source not in self.values or not isinstance(source.meta.get("val"), torch.Tensor) or is_complex(source):
-            self.problems.add(source, "what is copied into an argument is not a tensor")
+            self.problems.add(source, "the value copied into an argument is not a tensor")
             return Write(place, Output(), None)
         val, source_val = target.meta["val"], source.meta["val"]
         order, found = _order(val), self.values[source]

@@ -91,15 +91,17 @@ def _decomposed(program):
         return program.run_decompositions(decompositions)
     except Exception as error:  # exceptions of PyTorch's operators and passes
         raise wrong_input(
-            f"PyTorch cannot take the exported program apart: {type(error).__name__}: {str(error).splitlines()[0]}",
-            "make program.run_decompositions() work first, then give what it returns",
+            f"PyTorch cannot decompose the exported program: {type(error).__name__}: {str(error).splitlines()[0]}",
+            "make program.run_decompositions() work first, then pass its result",
         ) from error
 
 
 def _missing(node) -> str:
     """Describes a missing operator. An operator that is called for its effect is an argument of the call."""
     target = node.args[1] if str(node.target) == "with_effects" else node.target
-    drawn = ": it draws random numbers: draw them outside of the model, and make them an input" if draws(target) else ""
+    drawn = (
+        ": it draws random numbers: draw them outside of the model, and pass them as an input" if draws(target) else ""
+    )
     return f"operator {target}{WAYS_OUT.get(key_of(target), drawn)}"
 
 
@@ -181,7 +183,7 @@ class Graph:
         if any(one in inner.failed for one in results if isinstance(one, torch.fx.Node)):
             raise NamedAlready
         if not all(isinstance(one, torch.fx.Node) and one in inner.values for one in results):
-            raise Refused("a branch gives what is not a tensor")
+            raise Refused("a branch returns a value that is not a tensor")
         results = [inner.values[one] for one in results]
         if not inner.opened:
             return results
@@ -310,7 +312,7 @@ class Graph:
             raise
         except Exception as error:  # any failure of a converter; it must not stop a program that PyTorch can run
             what = f"{type(error).__name__}: {error}"
-            raise Refused(f"operator {node.target}: its converter fails, a fault of Relay's ({what})") from error
+            raise Refused(f"operator {node.target}: its converter fails, which is a bug in Relay ({what})") from error
 
 
 def _ranges(program):

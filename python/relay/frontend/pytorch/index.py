@@ -74,7 +74,7 @@ def together(nodes: list, values: list) -> list:
         shared = [size(one) for one in torch.broadcast_shapes(*(val.shape for val in vals))]
         return [op.broadcast_to(value, shape=shared) for value in values]
     if len(nodes) > 1:
-        raise Refused("a mask of truth values beside another tensor of indices")
+        raise Refused("a boolean mask together with another tensor of indices")
     return values
 
 
@@ -158,20 +158,20 @@ def _of_unsure_layout(node) -> list:
 def as_strided(c: Conversion):
     """Reads elements by their position in memory, from a tensor that is stored row by row."""
     if unsure := _of_unsure_layout(c.node.args[0]):
-        raise Refused("where its tensor lies in memory is not known: call contiguous() before", unsure)
+        raise Refused("the memory layout of its tensor is unknown: call contiguous() first", unsure)
     val, shape = c.val("self"), c.out_shape
     sizes = [*val.shape, *shape, *c("stride"), c("storage_offset") or 0]
     if not all(isinstance(one, int) for one in sizes):
-        raise Refused("the layout in memory is not known before the run")
+        raise Refused("the memory layout is known only at run time")
     if not val.is_contiguous() or val.storage_offset():
-        raise Refused("a tensor that does not lie in memory row by row: call contiguous() before")
+        raise Refused("a tensor that is not stored row by row: call contiguous() first")
     places = np.full(shape, c("storage_offset") or 0, "int64")
     for axis, stride in enumerate(c("stride")):
         steps = [1] * len(shape)
         steps[axis] = shape[axis]
         places = places + (np.arange(shape[axis]) * stride).reshape(steps)
     if places.size and places.max() >= val.numel():
-        raise Refused("elements of the memory behind the tensor")
+        raise Refused("elements of memory beyond the tensor")
     return op.take(op.reshape(c("self"), newshape=[val.numel()]), const(places), axis=0, mode="checked")
 
 

@@ -35,7 +35,7 @@ def _groups_of_rows(groups: int, ends, shape: list, dtype: str, make):
 def _groups_and_ends(c: Conversion, weights: str) -> tuple:
     groups = c.shape(weights)[0]
     if not isinstance(groups, int):
-        raise Refused("how many groups there are is not known before the run")
+        raise Refused("the number of groups is known only at run time")
     return groups, op.cast(c("offs"), "int64")
 
 
@@ -194,7 +194,9 @@ def attention(c: Conversion):
     # The operator that AOTAutograd makes of it on a CPU has no such argument, and shares keys all the same.
     if ("enable_gqa" not in c._raw or c("enable_gqa")) and len(q) > 2 and (q[-3] != k[-3] or q[-3] != v[-3]):
         if not all(isinstance(one, int) for one in (q[-3], k[-3], v[-3])):
-            raise Refused("attention whose groups of queries share keys, and whose heads are not known before the run")
+            raise Refused(
+                "attention whose groups of queries share keys, and whose number of heads is known only at run time"
+            )
         key = op.repeat(key, repeats=q[-3] // k[-3], axis=len(k) - 3)
         value = op.repeat(value, repeats=q[-3] // v[-3], axis=len(v) - 3)
         k, v = [*k[:-3], q[-3], *k[-2:]], [*v[:-3], q[-3], *v[-2:]]

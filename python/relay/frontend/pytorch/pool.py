@@ -147,7 +147,7 @@ def adaptive(function, axes: int):
     def convert(c):
         size = c.out_shape[-axes:]
         if not all(isinstance(one, int) for one in size):
-            raise Refused("the size of the result is not known before the run")
+            raise Refused("the size of the result is known only at run time")
         return _batched(c, axes, lambda data: function(data, output_size=size))
 
     return convert
@@ -156,7 +156,7 @@ def adaptive(function, axes: int):
 def adaptive_max(function, axes: int):
     def convert(c):
         if c.uses(1):
-            raise Refused("the places of maxima in windows of different sizes")
+            raise Refused("the positions of maxima in windows of different sizes")
         return [adaptive(function, axes)(c), None]
 
     return convert
@@ -168,11 +168,11 @@ def resize(method: str):
     def convert(c):
         size = c.out_shape[2:]
         if not all(isinstance(one, int) for one in c.shape(next(iter(c._raw)))[2:]):
-            raise Refused("images are resized whose size is not known before the run")
+            raise Refused("resizing of images whose size is known only at run time")
         data = c(next(iter(c._raw)))
         pairs = zip(c.shape(next(iter(c._raw)))[2:], c("scale_factors") or [], size, strict=False)
         if any(extent * scale != wanted for extent, scale, wanted in pairs):
-            raise Refused("a scale that does not give a whole number of pixels")
+            raise Refused("a scale that does not result in a whole number of pixels")
         if method == "nearest_neighbor":
             how = {"coordinate_transformation_mode": "asymmetric", "rounding_method": "floor"}
         else:
@@ -183,7 +183,7 @@ def resize(method: str):
         if all(isinstance(one, int) for one in size):
             return op.image.resize2d(data, size=size, layout="NCHW", method=method, **how)
         if len(size) != 2:
-            raise Refused("the size of the result is not known before the run")
+            raise Refused("the size of the result is known only at run time")
         wanted = numbers_of_sizes(c.result.shape[2:], c._sizes)
         made = op.dyn.image.resize2d(data, wanted, const(np.zeros(4, "float32")), method=method, **how)
         return op.reshape(made, newshape=c.out_shape)

@@ -49,9 +49,9 @@ class Fates:
         if all(isinstance(one, Constant) for one in results):
             fate = "its value is known at import"
         elif all(any(one is other for other in operands) for one in results):
-            fate = "it gives what it takes"
+            fate = "it returns its input unchanged"
         else:
-            fate = "the nodes inside stand for it" if has_graph else "nothing uses its result"
+            fate = "the nodes inside replace it" if has_graph else "nothing uses its result"
         self._fates[name_of(node)] = fate
 
     def attrs(self, functions: dict) -> dict:

@@ -108,7 +108,7 @@ def _of_packed(packed: Expr, columns: int, group: int) -> np.ndarray:
     """Returns the integers, -8 to 7, of a packed weight (N, K / 2), as (N, K). The order of the bytes depends on the
     processor; the product of the weight with a unit matrix reveals it."""
     if not isinstance(packed, Constant):
-        raise Refused("its weight is packed in the order of one processor, and is not a constant of the model")
+        raise Refused("its weight is packed for one processor, and is not a constant of the model")
     weight = torch.from_numpy(np.array(packed.data.numpy()))
     rows = weight.shape[0]
     units = torch.stack([torch.ones(columns // group, rows), torch.zeros(columns // group, rows)], -1).bfloat16()

@@ -80,7 +80,7 @@ def _carried_on(after, before):
     """Returns the new value of a tensor that a loop carries, with its previous sizes."""
     sizes = [*after.shape, *before.shape]
     if all(isinstance(one, int) for one in sizes) and after.numel() != before.numel():
-        raise NotTraceable(f"a loop that makes {list(after.shape)} of the shape {list(before.shape)}, step by step")
+        raise NotTraceable(f"a loop that creates {list(after.shape)} of the shape {list(before.shape)}, step by step")
     return after.to(before.dtype).reshape(before.shape)
 
 
@@ -330,6 +330,7 @@ def traced(module, example_inputs: tuple):
     except Exception as error:  # NotTraceable, and any exception of operators on fake tensors
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise wrong_input(
-            f"the TorchScript module cannot be followed{failure.line}: {said}",
-            "torch.export.export(the torch.nn.Module that it was made from, example_inputs), then relay.load of that",
+            f"the TorchScript module cannot be traced{failure.line}: {said}",
+            "export the original torch.nn.Module with torch.export.export(module, example_inputs), then pass the "
+            "result to relay.load",
         ) from error

@@ -15,13 +15,13 @@ def by_position(dynamic_shapes, names: list[str] | None, count: int) -> tuple:
         if unknown:
             raise wrong_input(
                 f"dynamic_shapes names the input {unknown[0]!r}, but forward() takes: {', '.join(names or ['?'])}",
-                "name those, or give a tuple with what is said of each input in order",
+                "use these names, or give a tuple with one entry per input",
             )
         return tuple(dynamic_shapes.get(name) for name in names)
     if len(dynamic_shapes) != count:
         raise wrong_input(
-            f"dynamic_shapes says something of {len(dynamic_shapes)} inputs, but there are {count}",
-            "give one entry an input; None: all its sizes stay",
+            f"dynamic_shapes has entries for {len(dynamic_shapes)} inputs, but there are {count}",
+            "give one entry per input; None keeps all of its sizes",
         )
     return tuple(dynamic_shapes)
 

@@ -40,7 +40,7 @@ def roi_align(c: Conversion):
 
 def roi_pool(c: Conversion):
     if c.uses(1):
-        raise Refused("the places of maxima")
+        raise Refused("the positions of maxima")
     size = [c("pooled_height"), c("pooled_width")]
     return [op.vision.roi_pool(c("input"), c("rois"), pooled_size=size, spatial_scale=c("spatial_scale")), None]
 

@@ -30,7 +30,7 @@ def _filled(name: str):
             return op_call(f"dyn.{name}", [shape], dtype=dtype)
         return op_call(name, [], shape=values_of(shape), dtype=dtype)
 
-    filled.__doc__ = f"shape is a list, or an expression: then dyn.{name}."
+    filled.__doc__ = f"shape is a list, or an expression, which is passed to dyn.{name}."
     return filled
 
 

@@ -95,7 +95,7 @@ def _conv2d_nchwc(operator: str):
         attributes |= {"kernel_layout": kernel_layout, "out_layout": out_layout, "out_dtype": out_dtype}
         return op_call(operator, [data, kernel], **attributes)
 
-    conv2d.__doc__ = f"{operator}, with Python's name and defaults."
+    conv2d.__doc__ = f"{operator}, with the name and defaults of TVM's Python function."
     return conv2d
 
 

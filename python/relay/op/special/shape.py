@@ -12,7 +12,7 @@ def _reshape(data, newshape, allowzero=False):
     if is_computed(newshape):
         if allowzero:
             raise ValueError(
-                "allowzero can be given only where newshape is a list: in a computed one 0 keeps data's extent"
+                "allowzero is only allowed if newshape is a list: in a computed shape, 0 keeps the extent of data"
             )
         return op_call("dyn.reshape", [data, newshape])
     return op_call("reshape", [data], newshape=values_of(newshape), allowzero=allowzero)
@@ -54,7 +54,7 @@ def _strided_slice(data, begin, end, strides=None, axes=None, slice_mode="end"):
     if is_computed(begin, end, strides):
         if axes is not None:
             raise ValueError(
-                "axes can be given only where begin, end and strides are lists: computed ones are of the first axes"
+                "axes are only allowed if begin, end and strides are lists: computed ones apply to the leading axes"
             )
         lists = [x for x in (begin, end, strides) if isinstance(x, (list, tuple))]
         if strides is None:

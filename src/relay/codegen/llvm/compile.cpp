@@ -42,7 +42,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
   const llvm::Target* found = back_end(target, error);
   if (!found)
     return Diagnostic{.kind = DiagnosticKind::unknown_target,
-                      .message = format("for {} there are only objects, no programs", target.name),
+                      .message = format("for {}, only object files can be generated", target.name),
                       .help = "--emit obj writes its kernels for another linker, --emit c as C"};
   for (const std::string& f : target.features) features += (features.empty() ? "" : ",") + f;
   llvm::TargetOptions options;

@@ -23,7 +23,7 @@ namespace relay::codegen {
 // Adds one prepared kernel to the module as an external function with the kernel's name.
 Status emit_kernel(const loop::Kernel& prepared, const TargetDesc& target, llvm::Module& module);
 
-// Adds the functions of a valid program, and the table of them that the runtime asks for (runtime/functions/native.h).
+// Adds the functions of a valid program, and the table of functions for the runtime (runtime/functions/native.h).
 void emit_functions(const runtime::Program& program, const TargetDesc& target, llvm::Module& module);
 
 Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit);
@@ -36,7 +36,7 @@ Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel>
 Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine, bool assembly);
 // The same with llc, for a module whose processor's back end is not linked in.
 Result<std::string> foreign_code(const llvm::Module& module, const TargetDesc& target, bool assembly);
-// Does all of the above for one object.
+// Performs all of these steps for one object.
 Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
                                    const TargetDesc& target, bool jit);
 // Compiles several objects: threads take batches of kernels and compile each batch into one (LLVM costs 1.8 ms per

@@ -33,7 +33,7 @@ class TemporaryFolder {
 inline Diagnostic cannot_write(const std::string& what) {
   return {.kind = DiagnosticKind::file_not_found,
           .message = format("cannot write {}", what),
-          .help = "is the temporary folder full? TMPDIR names another"};
+          .help = "check whether the temporary folder is full; TMPDIR sets another"};
 }
 
 }  // namespace relay::codegen

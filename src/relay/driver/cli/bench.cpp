@@ -93,12 +93,13 @@ static std::string other_shape(const std::vector<Tensor>& theirs, const std::vec
 
 // A program of PyTorch beside a model may be another one, such as one for another batch.
 static Diagnostic another_program(const std::string& model, const std::string& shape) {
-  return Diagnostic{DiagnosticKind::bad_option,
-                    format("{} is another network than {}: it gives {}", measure::torch_program(model), model, shape),
-                    {},
-                    {},
-                    {},
-                    "export both from the same module with the same example inputs, or leave PyTorch out"};
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("{} is not the same network as {}: it returns {}", measure::torch_program(model), model, shape),
+      {},
+      {},
+      {},
+      "export both from the same module with the same example inputs, or leave PyTorch out"};
 }
 
 // The evaluator does about ten million operations per second; this limits it to a few seconds.
@@ -121,9 +122,8 @@ static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptio
     return std::optional<std::vector<Tensor>>();
   }
   if (!model.module.functions.contains("main") || flops <= 0 || flops > max_evaluated_flops) {
-    say("errors are not measured: the model is too large for the reference evaluator, and there is no program of "
-        "PyTorch "
-        "beside it");
+    say("errors are not measured: the model is too large for the reference evaluator, and has no PyTorch program next "
+        "to it");
     return std::optional<std::vector<Tensor>>();
   }
   RELAY_ASSIGN(eval::Value result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Float64));
@@ -268,12 +268,12 @@ static void print_json(const BenchOptions& options, const std::vector<Measured>&
 static void say_rounds(const Measured& m) {
   const std::string threads = format("{} thread{}", m.threads, m.threads == 1 ? "" : "s");
   if (!m.rounds.quiet)
-    say(format(
-        "{}: the machine was busy all the time, its multiply-adds far below what its cores can do; times are too "
-        "long, and ratios may be off",
-        threads));
+    say(
+        format("{}: the machine was busy all the time, and its multiply-adds were far below their full speed; times "
+               "are too long, and ratios may be wrong",
+               threads));
   else if (m.rounds.left_out > 0)
-    say(format("{}: {} of {} rounds are left out: the machine was slower by more than {:.0f} % (others run on it)",
+    say(format("{}: {} of {} rounds are left out, because other programs slowed the machine by more than {:.0f} %",
                threads, m.rounds.left_out, m.rounds.left_out + m.rounds.counted, 100 * (1 - measure::quiet_share)));
 }
 
@@ -314,7 +314,7 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
                       {},
                       {},
                       {},
-                      "leave --vs out"};
+                      "leave out --vs"};
   std::vector<int> counts = options.thread_counts;
   if (counts.empty()) counts.push_back(runtime::ThreadPool::global().size());
   for (int& count : counts)
@@ -361,7 +361,8 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
   for (int threads : counts) {
     RELAY_ASSIGN(Measured measured, measure(options, subject, threads));
     if (threads > runtime::ThreadPool::global().size())
-      say(format("{} threads were asked for; this process may use {}", threads, runtime::ThreadPool::global().size()));
+      say(format("{} threads were requested, but this process may use only {}", threads,
+                 runtime::ThreadPool::global().size()));
     seconds += measured.rounds.seconds;
     all.push_back(std::move(measured));
   }
@@ -371,7 +372,7 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
     print(all);
   say(format("{}, {}: read {}, compile {}, measured for {:.1f} s{}", model.executable ? "artifact" : summary(report),
              in_words(subject.executable->executor()), milliseconds(model.ms), milliseconds(report.total_ms()), seconds,
-             options.vs.empty() ? "" : ", engines in turn, the others stopped"));
+             options.vs.empty() ? "" : ", engines take turns while the others are stopped"));
   return ok();
 }
 
@@ -409,7 +410,7 @@ static Status bench_random_net(BenchOptions options) {
                       {},
                       {},
                       {},
-                      "see whether /tmp is full or may not be written to"};
+                      "check that /tmp is writable and has room"};
   Scratch scratch{folder};
   RELAY_ASSIGN(std::string said, measure::run_package_file(options.program, "random_net.py",
                                                            {std::to_string(*options.random_net), scratch.path}));
@@ -420,7 +421,7 @@ static Status bench_random_net(BenchOptions options) {
                       {},
                       {},
                       {},
-                      "run it by itself to see what is wrong: python -m relay.tools.random_net"};
+                      "run it alone to see the error: python -m relay.tools.random_net"};
   options.model = scratch.path + "/net.onnx";
   std::string shape = format("x={}", join(net["shape"].get<std::vector<int64_t>>(), ","));
   say(format("network {}, {}: {}", *options.random_net, shape, net["text"].get<std::string>()));
@@ -432,7 +433,7 @@ void add_bench(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, alone or next to other engines",
                             "  relay bench model.onnx\n"
                             "  relay bench model.onnx --vs onnxruntime,openvino --threads 1,2\n"
-                            "  relay bench model.onnx --vs torch,torch-compile     with model.pt2 beside it\n"
+                            "  relay bench model.onnx --vs torch,torch-compile     with model.pt2 next to it\n"
                             "  relay bench model.rart --time 10 --json\n"
                             "  relay bench --random-net 7 --vs onnxruntime         odd sizes, strides, groups");
   std::shared_ptr<BenchOptions> options = std::make_shared<BenchOptions>();

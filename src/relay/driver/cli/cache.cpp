@@ -63,9 +63,10 @@ static Status list(const CacheOptions& options) {
   for (const cache::Cache::Stray& stray : strays) {
     bytes += stray.bytes;
     if (!options.json)
-      std::cout << format("{:<8}  {:>11}  {}: {}\n", "-", bytes_text(stray.bytes),
-                          stray.in_use ? "being written" : "left by a process that ended; prune removes it",
-                          printable_line(stray.path));
+      std::cout << format(
+          "{:<8}  {:>11}  {}: {}\n", "-", bytes_text(stray.bytes),
+          stray.in_use ? "being written" : "left by a process that has ended; `relay cache prune` removes it",
+          printable_line(stray.path));
   }
   if (options.json) std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   RELAY_ASSIGN(int64_t most, cache::default_cache_bytes());
@@ -100,7 +101,7 @@ void add_cache(CLI::App& app, Chosen& chosen) {
   ls->add_flag("--json", options->json, "Print the list as JSON");
   ls->callback([options, &chosen] { chosen.run = [options] { return list(*options); }; });
   CLI::App* remove = verb->add_subcommand("prune", "Remove the least recently used models");
-  remove->add_option("--max-size", options->max_size, "Remove models until the rest takes at most this: 500M, 2G, 0")
+  remove->add_option("--max-size", options->max_size, "Remove models until the rest has at most this size: 500M, 2G, 0")
       ->type_name("SIZE");
   remove->add_option("--unused", options->unused_days, "Also remove models unused for DAYS days")->type_name("DAYS");
   remove->callback([options, &chosen] { chosen.run = [options] { return prune(*options); }; });

@@ -163,7 +163,7 @@ static Status check(const CheckOptions& options, int& failure) {
   }
   say(form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
       : !found.has_main
-          ? format("{}: well typed; it has no @main, so nothing to compile or run: name the function to run @main",
+          ? format("{}: well typed; without @main there is nothing to compile or run: name the function to run @main",
                    options.model)
           : format("{}: this {} can be compiled: {}, {}", options.model, name(form),
                    plural(static_cast<int64_t>(found.groups), "group", "groups"),
@@ -175,8 +175,8 @@ void add_check(CLI::App& app, Chosen& chosen) {
   CLI::App* verb =
       add_verb(app, "check", "Report every problem that keeps a model from being compiled",
                "  relay check model.onnx\n  relay check model.onnx --json | jq .problems\n"
-               "Exit status: 0 when nothing stands in the way, 3 when the model is right and Relay cannot\n"
-               "do it (yet), 1 when the model is malformed or another thing is wrong. A text without @main is a\n"
+               "Exit status: 0 if the model can be compiled, 3 if the model is valid but Relay does not\n"
+               "support it (yet), 1 if the model is malformed or anything else is wrong. A text without @main is a\n"
                "library: it is read and typed, the last line says so, and the exit status is 0.");
   std::shared_ptr<CheckOptions> options = std::make_shared<CheckOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");

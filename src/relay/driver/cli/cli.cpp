@@ -33,14 +33,14 @@ CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char
 
 static const char* const about =
     "relay: a compiler for deep-learning models. MODEL is an ONNX file (.onnx), a Relay program\n"
-    "(.relay), a model of PyTorch (.pt2, or TorchScript; Python reads it) or, where it says so, a compiled artifact.\n"
-    "/dev/stdin is what comes through a pipe.";
+    "(.relay), a PyTorch model (.pt2, or TorchScript; read by Python) or, for some verbs, a compiled artifact.\n"
+    "/dev/stdin reads from a pipe.";
 static const char* const first_steps =
     "First steps:\n"
     "  relay run model.onnx                       compile it for this machine and run it on random inputs\n"
-    "  relay bench model.onnx --vs onnxruntime    how fast it runs, next to another engine\n"
-    "  relay check model.onnx                     every problem of a model, at once\n"
-    "  relay opt model.onnx --emit schedule       what the compiler decided for every kernel\n"
+    "  relay bench model.onnx --vs onnxruntime    compare its speed with another engine\n"
+    "  relay check model.onnx                     report all problems of a model\n"
+    "  relay opt model.onnx --emit schedule       show the schedule of every kernel\n"
     "  relay run --help                           the options of one verb";
 
 static const char* const own_options[] = {"-q", "--quiet"};
@@ -61,7 +61,7 @@ static Diagnostic misunderstood(const CLI::ParseError& e, const CLI::App& app, c
   Result<const CLI::App*> found = find_verb(app, {word});
   const CLI::App& verb = found ? **found : app;
   Diagnostic d{DiagnosticKind::bad_option, shortened(e.what()), {}, {}, {}, ""};
-  d.help = format("`relay {}--help` says how it is used", found ? word + " " : "");
+  d.help = format("`relay {}--help` describes its use", found ? word + " " : "");
   const std::vector<std::string> left = app.remaining(true);  // unrecognised words, the last ones first
   const bool wants_verb = verb.get_require_subcommand_min() > 0;
   for (const std::string& one : left) {
@@ -71,7 +71,7 @@ static Diagnostic misunderstood(const CLI::ParseError& e, const CLI::App& app, c
                is_option || dynamic_cast<const CLI::ExtrasError*>(&e)) {
       if (!is_option && std::any_of(left.begin(), left.end(), [](const std::string& w) { return w[0] == '-'; }))
         continue;
-      d.message = format("{} '{}'", is_option ? "there is no option" : "nothing takes the argument", shortened(one));
+      d.message = format("{} '{}'", is_option ? "there is no option" : "unexpected argument", shortened(one));
       std::optional<std::string> near =
           one.size() > 3 ? nearest(one.substr(0, one.find('=')), option_names(verb)) : std::nullopt;
       if (near && is_option) d.help = format("did you mean {}? {}", *near, d.help);
@@ -94,7 +94,7 @@ static Status continue_in_python(int argc, const char* const* argv, const CLI::A
     if (!python)
       return Diagnostic{
           DiagnosticKind::bad_option,
-          format("{} is a model of PyTorch, and no Python with the packages relay and torch was found", path),
+          format("{} is a PyTorch model, and no Python with the packages relay and torch was found", path),
           {},
           {},
           {format("tried: {}", join(interpreters, ", "))},
@@ -159,7 +159,7 @@ static int parse_and_run(int argc, const char* const* argv, const Planted& plant
                     {},
                     {},
                     {},
-                    "see whether the disk is full or the reader has ended"});
+                    "check whether the disk is full or the reading program has ended"});
     return 1;
   }
   return 0;
@@ -182,7 +182,7 @@ int run_command_line(int argc, const char* const* argv, const Planted& planted) 
                     {},
                     {},
                     {},
-                    "run it where more is free, or with smaller shapes (--shape)"});
+                    "use a machine with more memory, or smaller shapes (--shape)"});
     return 1;
   } catch (const std::exception& e) {
     std::cerr << "internal error: " << e.what() << ". This is a bug in Relay, not in your program.\n";

@@ -32,14 +32,14 @@ static Status compile_to_file(CompileVerbOptions options) {
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
-    return Diagnostic{DiagnosticKind::bad_option,       format("{} is compiled already", options.model), {}, {}, {},
-                      "give the model it was made from"};
+    return Diagnostic{DiagnosticKind::bad_option, format("{} is compiled already", options.model), {}, {}, {},
+                      "give the original model"};
   RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
   compilation.run_here = false;
   RELAY_RETURN_IF_ERROR(input::check_output(options.output, model.files));
   if (options.aot && options.emit != "artifact")
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("--emit {} writes the kernels alone, and --aot is about functions", options.emit),
+                      format("--emit {} writes the kernels only, but --aot applies to functions", options.emit),
                       {},
                       {},
                       {},
@@ -55,7 +55,7 @@ static Status compile_to_file(CompileVerbOptions options) {
   compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
   if (options.json) std::cout << driver::json(compiled.report) << "\n";
   if (form != driver::FileForm::Artifact)
-    say("the file holds the kernels alone, not the program that calls them; --emit artifact holds both");
+    say("the file contains the kernels only, not the program that calls them; --emit artifact writes both");
   say(format("{}: {}, for the {}{}: read {}, compile {}", options.output, summary(compiled.report),
              in_words(compiled.report.executor), size_of(options.output), milliseconds(model.ms),
              milliseconds(compiled.report.total_ms())));
@@ -69,18 +69,18 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       "  relay compile model.onnx -o model.rart --target haswell\n"
       "  relay compile tree.relay -o tree.rart --aot         functions as machine code: runs without the virtual "
       "machine\n"
-      "  relay compile model.onnx -o kernels.o               the kernels alone");
+      "  relay compile model.onnx -o kernels.o               the kernels only");
   std::shared_ptr<CompileVerbOptions> options = std::make_shared<CompileVerbOptions>();
   add_model(*verb, *options);
   add_compile_options(*verb, *options);
   verb->add_option("-o,--output", options->output, "File to write")->required()->type_name("FILE");
   verb->add_option("--emit", options->emit,
-                   "What to write. artifact: program, kernels and weights; so, obj, c: the kernels alone, c as C99. "
-                   "Default: by the file's name, so for .so, obj for .o, c for .c, else artifact")
+                   "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
+                   "C99. Default: by the file name, so for .so, obj for .o, c for .c, otherwise artifact")
       ->check(CLI::IsMember({"artifact", "so", "obj", "c"}));
   verb->add_flag("--aot", options->aot,
-                 "Compile the functions of a program to machine code, instead of code for the virtual machine (a model "
-                 "without control flow has none)");
+                 "Compile the functions of a program to machine code, instead of code for the virtual machine (models "
+                 "without control flow have no functions)");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([options, &chosen] { chosen.run = [options] { return compile_to_file(*options); }; });
 }

@@ -7,7 +7,7 @@
 namespace relay::cli {
 
 void add_completion(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "completion", "Print the script with which a shell completes relay's command lines",
+  CLI::App* verb = add_verb(app, "completion", "Print a script that makes a shell complete relay's command lines",
                             "  eval \"$(relay completion bash)\"                    in ~/.bashrc\n"
                             "  source <(relay completion zsh)                     in ~/.zshrc\n"
                             "  relay completion fish > ~/.config/fish/completions/relay.fish");

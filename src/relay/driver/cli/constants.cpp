@@ -81,14 +81,15 @@ class Finder {
     const uint32_t made = p.args[p.result];
     for (uint32_t arg : p.args) {
       if (arg == made) continue;
-      rows_[arg].readers.push_back(format("when loaded: {} makes constant {}", program_.kernels[p.kernel].name, made));
+      rows_[arg].readers.push_back(
+          format("when loaded: {} computes constant {}", program_.kernels[p.kernel].name, made));
       facts_[made].origin.insert(origin(arg));
     }
   }
 
   std::string origin(uint32_t constant) const {
     const std::string name = split_name(facts_[constant].name).first;
-    return name.empty() ? format("only to make others, {}", constant) : name;
+    return name.empty() ? format("only to compute others, {}", constant) : name;
   }
 
   void describe(uint32_t i) {
@@ -98,25 +99,25 @@ class Finder {
     row.index = i, row.name = name, row.bytes = static_cast<int64_t>(t.bytes());
     row.type = format("{}[{}]", t.dtype().str(), join(t.shape(), ", "));
     row.stored = !runtime::is_prepared(t);
-    row.form = !row.stored                   ? "made when loaded"
+    row.form = !row.stored                   ? "computed when loaded"
                : !layout.empty()             ? "packed " + layout
                : name.find('.') != name.npos ? "computed when compiled"
-               : facts_[i].name.empty()      ? "source of what is made when loaded"
+               : facts_[i].name.empty()      ? "source of constants that are computed when loaded"
                                              : "as in the model";
     if (facts_[i].origin.empty()) facts_[i].origin.insert(origin(i));
   }
 
   std::string why(uint32_t i) const {
-    if (is_given_back(i)) return "others are made of it, then its memory is given back";
+    if (is_given_back(i)) return "others are computed from it, then its memory is freed";
     const bool other = std::any_of(facts_.begin(), facts_.end(), [&](const Facts& f) {
       return &f != &facts_[i] && std::any_of(f.origin.begin(), f.origin.end(),
                                              [&](const std::string& o) { return facts_[i].origin.count(o) > 0; });
     });
-    if (!other) return rows_[i].stored ? "" : "larger than what it is made of";
-    if (!rows_[i].stored) return "a form with fewer multiplications, larger than what it is made of";
+    if (!other) return rows_[i].stored ? "" : "larger than its source";
+    if (!rows_[i].stored) return "a form with fewer multiplications, larger than its source";
     if (facts_[i].when == std::set<std::string>{"extremes"} && !facts_[i].always)
-      return "direct form for data with unusually large values; others are made of it";
-    return rows_[i].form == "as in the model" ? "kernels read it as it is" : "kernels read it in another order";
+      return "direct form for data with unusually large values; others are computed from it";
+    return rows_[i].form == "as in the model" ? "kernels read it unchanged" : "kernels read it in another order";
   }
 
   // True for an intermediate of preparations: no run reads it.
@@ -159,10 +160,10 @@ void print_constants(const std::vector<ConstantRow>& rows, int64_t model_bytes, 
   if (model_bytes > 0)
     std::cout << format(", {:.2f} times the model's {}",
                         static_cast<double>(all.stored) / static_cast<double>(model_bytes), bytes_text(model_bytes));
-  if (all.made > 0) std::cout << format("; {} more are made when it is loaded", bytes_text(all.made));
+  if (all.made > 0) std::cout << format("; {} more are computed when it is loaded", bytes_text(all.made));
   std::cout << "\n";
   for (const auto& [form, sum] : forms)
-    std::cout << format("{:>12} in the file {:>12} made  {:>5}  {}\n", bytes_text(sum.stored), bytes_text(sum.made),
+    std::cout << format("{:>12} in the file {:>12} computed  {:>5}  {}\n", bytes_text(sum.stored), bytes_text(sum.made),
                         sum.count, form);
   if (each) print_each(rows);
 }

@@ -12,7 +12,7 @@ namespace relay::cli {
 struct ConstantRow {
   uint32_t index = 0;
   std::string name, type;
-  std::string form;  // "as in the model", "packed 0/32,2,3,1,0%32", "made when loaded"
+  std::string form;  // "as in the model", "packed 0/32,2,3,1,0%32", "computed when loaded"
   int64_t bytes = 0;
   bool stored = true;                // in the file; if false, a preparation computes it
   std::vector<std::string> readers;  // "step 3 fused_nn_conv2d"

@@ -60,8 +60,11 @@ static Status calibrate() {
   row("busy", format("{:8.2f} cores, with other work; the medians are {:.0f} % below these at most", found.busy_cores,
                      found.spread * 100));
   if (found.busy_cores > 0.3 || found.spread > 0.1)
-    say("the machine was busy: calibrate again when it is quiet, or the figures are those of a slower one");
-  say(format("kept in {}: native means these from now on; remove the file to go back to the described figures", file));
+    say("the machine was busy: calibrate again when it is quiet, because these figures are those of a slower machine");
+  say(
+      format("saved in {}: the target native uses these figures from now on; remove the file to use the described "
+             "figures again",
+             file));
   return ok();
 }
 
@@ -119,9 +122,9 @@ static Status doctor(const DoctorOptions& options) {
     row("threads", std::isfinite(us) ? format("{:8.2f} us       an empty parallel region of {} threads", us, threads)
                                      : "not measured: the machine is busy");
   }
-  say(off == 0 ? "the description fits this machine"
-               : format("{} of {} figures disagree with the description: kernels are right, their schedules may not be "
-                        "the best; `relay doctor --calibrate` on a quiet machine keeps what it measures",
+  say(off == 0 ? "the description matches this machine"
+               : format("{} of {} figures disagree with the description: kernels are correct, but their schedules may "
+                        "not be the best; `relay doctor --calibrate` on a quiet machine saves the measured figures",
                         off, figures));
   return ok();
 }
@@ -130,11 +133,11 @@ void add_doctor(CLI::App& app, Chosen& chosen) {
   CLI::App* verb =
       add_verb(app, "doctor", "Describe this machine, and measure it against the compiler's description of it",
                "  relay doctor\n  relay doctor --target native,-avx512f --quick\n"
-               "  relay doctor --calibrate    measure, and compile for what was measured from now on");
+               "  relay doctor --calibrate    measure, and compile for the measured figures from now on");
   std::shared_ptr<DoctorOptions> options = std::make_shared<DoctorOptions>();
   verb->add_option("--target", options->target, "The description to compare with")->capture_default_str();
   verb->add_flag("--quick", options->quick, "Only describe, without measuring");
-  verb->add_flag("--calibrate", options->calibrate, "Measure this machine and keep the figures for the target native")
+  verb->add_flag("--calibrate", options->calibrate, "Measure this machine and save the figures for the target native")
       ->excludes("--target", "--quick");
   verb->callback([options, &chosen] { chosen.run = [options] { return doctor(*options); }; });
 }

@@ -82,11 +82,11 @@ static std::string life(const Buffer& b, uint32_t steps) {
 static void print_memory(const SegmentMemory& m) {
   std::cout << format("arena {}", bytes_text(m.arena));
   if (m.lower_bound > 0)
-    std::cout << format(": {:.1f} % above the most that lives at one time, {} at step {} of {} ({})",
+    std::cout << format(": {:.1f} % above the peak of simultaneously live arrays, {} at step {} of {} ({})",
                         100.0 * static_cast<double>(m.arena - m.lower_bound) / static_cast<double>(m.lower_bound),
                         bytes_text(m.lower_bound), m.peak_step, m.steps, m.peak_kernel);
-  std::cout << format("\nscratch of each thread {}; inputs {}; outputs {}\n", bytes_text(m.scratch),
-                      bytes_text(m.inputs), bytes_text(m.outputs));
+  std::cout << format("\nscratch per thread {}; inputs {}; outputs {}\n", bytes_text(m.scratch), bytes_text(m.inputs),
+                      bytes_text(m.outputs));
   std::cout << format("{:>12} {:>12} {:>6} {:>6}  {:<{}}  {}\n", "bytes", "offset", "first", "last", "life",
                       std::min<uint32_t>(48, m.steps), "array");
   for (const Buffer& b : m.buffers)
@@ -173,12 +173,12 @@ static Status inspect(const InspectOptions& options) {
                       plural(static_cast<int64_t>(program->kernels.size()), "kernel", "kernels"));
   print_constants(constants, model_bytes, options.constants);
   for (const SegmentMemory& m : segments) {
-    if (!m.variables.empty()) say(format("{}: sizes are told for {}; --shape says others", m.name, m.variables));
+    if (!m.variables.empty()) say(format("{}: sizes are shown for {}; --shape changes them", m.name, m.variables));
     if (segments.size() > 1) std::cout << "\n", print(format("segment {}", m.name));
     if (options.memory)
       print_memory(m);
     else
-      std::cout << format("arena {}, scratch of each thread {}\n", bytes_text(m.arena), bytes_text(m.scratch));
+      std::cout << format("arena {}, scratch per thread {}\n", bytes_text(m.arena), bytes_text(m.scratch));
   }
   return ok();
 }
@@ -191,7 +191,7 @@ void add_inspect(CLI::App& app, Chosen& chosen) {
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
   verb->add_flag("--memory", options->memory,
-                 "List every array of the arena, with its place and its first and last step");
+                 "List every array of the arena, with its offset and its first and last step");
   verb->add_flag("--constants", options->constants,
                  "List every constant, with its size, form and readers, and the reason for a second form");
   verb->add_flag("--json", options->json, "Print everything as JSON");

@@ -21,14 +21,13 @@ void add_model(CLI::App& verb, ModelOptions& options, const char* what) {
 
 void add_compile_options(CLI::App& verb, ModelOptions& options) {
   verb.add_option("--target", options.target,
-                  "Processor, with features to add or leave out: native, zen4, native,-avx512f, "
-                  "neoverse-n1, rv64gcv")
+                  "Processor, with features to add or remove: native, zen4, native,-avx512f, neoverse-n1, rv64gcv")
       ->capture_default_str();
   verb.add_option("--threads", options.threads, "Number of threads; 0: all cores that this process may use")
       ->capture_default_str()
       ->check(CLI::Range(0, 1024));
   verb.add_option("-O,--opt-level", options.opt_level,
-                  "0: as written, 1: fused, 2: rewritten, 3: rewritten with more compile time")
+                  "Optimisation level. 0: as written, 1: fused, 2: rewritten, 3: rewritten with more compile time")
       ->capture_default_str()
       ->check(CLI::Range(0, driver::max_opt_level));
   verb.add_option("--mode", options.mode,
@@ -41,10 +40,10 @@ void add_compile_options(CLI::App& verb, ModelOptions& options) {
                   "`relay opt --emit schedule` prints it (repeat for more)")
       ->type_name("[GROUP=]FILE");
   verb.add_option("--external", options.external,
-                  "Compiler that takes parts of the program first: dnnl, which is oneDNN")
+                  "External compiler that gets the parts of the program that it supports: dnnl (oneDNN)")
       ->type_name("COMPILER");
   verb.add_flag("--no-batch-calls", options.no_batch_calls,
-                "Run each call of a segment by itself, instead of several calls at once");
+                "Run each call of a segment alone, instead of several calls at once");
   verb.add_flag("--strict", options.strict, "Fail if a schedule rule fails, instead of using a slower schedule");
 }
 
@@ -80,8 +79,9 @@ Result<std::map<std::string, int64_t>> import_limits(const ModelOptions& options
                *end = text.data() + text.size();
     const auto [at, error] = std::from_chars(begin, end, value);
     if (begin == end || at != end || error != std::errc())
-      return Diagnostic{DiagnosticKind::bad_option,   format("--import-limit '{}' is not NAME=N", text), {}, {}, {},
-                        "write such as calls=4000000"};
+      return Diagnostic{
+          DiagnosticKind::bad_option,         format("--import-limit '{}' is not NAME=N", text), {}, {}, {},
+          "write a limit as in calls=4000000"};
     out[text.substr(0, equals)] = value;
   }
   return out;
@@ -115,7 +115,7 @@ static void say_ignored_calibration(const ModelOptions& options, const TargetDes
   const std::string why = measure::saved_calibration(target).ignored;
   if (why.empty()) return;
   if (const auto form = driver::form_of(options.model); form && *form == driver::ModelForm::Artifact) return;
-  say(format("the calibration {} is not used: it {}; `relay doctor --calibrate` makes a new one",
+  say(format("the calibration {} is not used: it {}; `relay doctor --calibrate` writes a new one",
              *measure::calibration_file(), why));
 }
 
@@ -151,7 +151,7 @@ std::string summary(const driver::CompileReport& report) {
       format("on {}{}, {}", driver::short_description(report.target),
              measure::is_calibrated(report.target) ? ", calibrated" : "", plural(report.threads, "thread", "threads"));
   if (!report.refusals.empty())
-    where += format(", {} slower than it could be (see above)", plural(report.refusals.size(), "group", "groups"));
+    where += format(", {} slower than possible (see above)", plural(report.refusals.size(), "group", "groups"));
   if (report.functions == 0)
     return format("{}, {} ({}) {}", plural(groups, "group", "groups"), plural(kernels, "kernel", "kernels"),
                   plural(calls, "call a run", "calls a run"), where);
@@ -173,7 +173,7 @@ void say_notes(const driver::CompileReport& report) {
   for (const std::string& note : report.notes) say(note);
   for (const std::string& refusal : report.refusals) say(refusal);
   if (report.constant_steps > 0)
-    say(format("{} on weights only: done once, when the program was built",
+    say(format("{} on weights only: run once, when the program was built",
                plural(report.constant_steps, "kernel call", "kernel calls")));
 }
 

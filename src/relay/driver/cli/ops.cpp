@@ -28,14 +28,13 @@ static void print_inputs(const op::OpDef& def) {
 static void print_properties(const op::OpDef& def) {
   std::cout << format("\nFusion: {}\nGradient: {}\nComputed by: {}\n", op::name(def.fusion),
                       def.gradient     ? "yes"
-                      : def.definition ? "that of the operators that define it"
+                      : def.definition ? "that of the operators in its definition"
                                        : "none",
                       def.by_executor ? "the executors, without a kernel" : "kernels");
   if (def.shape) std::cout << "Sizes of the result may depend on values of the inputs\n";
-  if (def.composite) std::cout << "Compiled as what it is in other operators\n";
-  if (def.accepts_storage_types)
-    std::cout << "Moves or converts elements of storage types too (float8_e4m3fn, int4, ...)\n";
-  if (def.is_extension) std::cout << "New here: Relay had no such operator\n";
+  if (def.composite) std::cout << "Compiled as its definition in other operators\n";
+  if (def.accepts_storage_types) std::cout << "Also moves or converts elements of storage types (float8_e4m3fn, int4, ...)\n";
+  if (def.is_extension) std::cout << "New: TVM Relay has no such operator\n";
 }
 
 // Examples with the types that the relation finds, and the formula of the first.
@@ -61,7 +60,7 @@ static Status print_examples(const op::OpDef& def) {
 
 // Refused examples, by constraint, with their diagnostics.
 static void print_constraints(const op::OpDef& def) {
-  if (!def.rejects.empty()) std::cout << "\nConstraints, with a call that breaks each:\n";
+  if (!def.rejects.empty()) std::cout << "\nConstraints, each with a call that violates it:\n";
   for (size_t i = 0; i < def.rejects.size(); ++i) {
     const op::Reject& reject = def.rejects[i];
     const Result<ir::Type> refused = eval::infer_reject(def, i);
@@ -80,7 +79,7 @@ static Status ops(const std::optional<std::string>& name) {
     if (!name) std::cout << format("{:<38} {}\n", def->name, def->doc);
   }
   if (!name) {
-    std::cout << format("{}, {} of them new here; `relay ops NAME` shows one\n",
+    std::cout << format("{}, {} of them new; `relay ops NAME` describes one\n",
                         plural(static_cast<int64_t>(names.size()), "operator", "operators"), ours);
     return ok();
   }

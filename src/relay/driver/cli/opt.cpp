@@ -62,7 +62,7 @@ static std::string module_text(const ir::Module& module, const OptOptions& optio
   if (!left_out.empty()) {
     size_t bytes = 0;
     for (const auto& [name, tensor] : left_out) bytes += tensor.bytes();
-    say(format("the values of {} ({}) are left out of this text; -o FILE writes them beside it",
+    say(format("the values of {} ({}) are left out of this text; -o FILE writes them to a file next to it",
                plural(static_cast<int64_t>(left_out.size()), "constant", "constants"), bytes_text(bytes)));
   }
   return text;
@@ -143,9 +143,9 @@ static std::string nodes_text(const std::vector<build::NodeReport>& nodes) {
     std::string where = format("{}", join(n.kernels, ", "));
     if (where.empty())
       where = n.constant             ? "computed once, when the program is built"
-              : n.removed_by.empty() ? "no kernel: its operands are computed where its result lies"
+              : n.removed_by.empty() ? "no kernel: its operands are computed in the memory of its result"
               : n.why.empty()        ? format("removed by {}", n.removed_by)
-                                     : format("left out by the import: {}", n.why);
+                                     : format("removed by the importer: {}", n.why);
     out += format("{:<40} {}\n", n.node, where);
   }
   return out;
@@ -173,8 +173,8 @@ static Status opt(const OptOptions& options) {
   if (!options.output.empty() && options.output != "-") RELAY_RETURN_IF_ERROR(check_output_file(options.output));
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
-    return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
-                      "give the model it was made from"};
+    return Diagnostic{DiagnosticKind::bad_option, "an artifact does not contain the Relay program", {}, {}, {},
+                      "give the original model"};
   if (!options.output.empty() && options.output != "-") {
     RELAY_RETURN_IF_ERROR(input::check_output(options.output, model.files));
     if (options.emit == "relay" && !options.inline_weights)
@@ -244,9 +244,9 @@ void add_opt(CLI::App& app, Chosen& chosen) {
       "  relay opt model.onnx                                    the program that is lowered\n"
       "  relay opt model.relay --passes infer_type,fold_constant\n"
       "  relay opt model.relay --pass-option fuse_ops.max_group=8\n"
-      "  relay opt model.onnx --timings                          a line for each pass: time, nodes, what it changed\n"
-      "  relay opt model.onnx --diff --trace steps/              what each pass changed, line by line, and as files\n"
-      "  relay opt model.onnx --emit schedule                    what was decided for every group\n"
+      "  relay opt model.onnx --timings                          a line for each pass: time, nodes, changes\n"
+      "  relay opt model.onnx --diff --trace steps/              the changes of each pass, as lines and as files\n"
+      "  relay opt model.onnx --emit schedule                    the schedule of every group\n"
       "  relay opt model.onnx --emit nodes                       which kernels compute each node\n"
       "  relay opt model.onnx --emit schedule --kernel 3 -o mine.txt     then, after editing it:\n"
       "  relay run model.onnx --schedule GROUP=mine.txt\n"
@@ -282,11 +282,12 @@ void add_opt(CLI::App& app, Chosen& chosen) {
   verb->add_flag("--types", options->types, "Print the type of every expression");
   verb->add_flag("--each", options->each, "Print the program after every pass");
   verb->add_flag("--diff", options->diff, "Print the lines that each pass changed");
-  verb->add_flag("--timings", options->timings, "Print a line for each pass: its time, the nodes, what it changed");
+  verb->add_flag("--timings", options->timings, "Print a line for each pass: its time, the nodes, its changes");
   verb->add_option("--trace", options->trace,
                    "Write the program after each pass that changed it to this folder, and index.txt")
       ->type_name("FOLDER");
-  verb->add_flag("--inline-weights", options->inline_weights, "Write all weights into the text, as for a pipe");
+  verb->add_flag("--inline-weights", options->inline_weights,
+                 "Write all weights into the text, for example for a pipe");
   verb->callback([options, passes, &chosen] {
     options->has_passes = passes->count() > 0;
     chosen.run = [options] { return opt(*options); };

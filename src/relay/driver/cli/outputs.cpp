@@ -31,10 +31,10 @@ static Status check_place(const std::string& path, bool exists) {
   std::string folder = folder_of(path), at = exists ? path : folder;
   struct stat about{};
   if (!exists && stat(folder.c_str(), &about) != 0)
-    return refused(path, format("there is no folder {}", folder), "make the folder first");
+    return refused(path, format("the folder {} does not exist", folder), "create the folder first");
   if (!exists && !S_ISDIR(about.st_mode))
     return refused(path, format("{} is not a folder", folder), "give another path");
-  if (access(at.c_str(), W_OK) != 0) return refused(path, std::strerror(errno), "give a path that you may write");
+  if (access(at.c_str(), W_OK) != 0) return refused(path, std::strerror(errno), "give a writable path");
   return ok();
 }
 
@@ -50,7 +50,7 @@ Status check_output_file(const std::string& path) {
 Status make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) return refused(path, error.message(), "give a folder that can be made");
+  if (error) return refused(path, error.message(), "give a folder that can be created");
   return ok();
 }
 
@@ -73,13 +73,13 @@ Status check_outputs(const std::string& path) {
   if (exists && S_ISCHR(about.st_mode)) return ok();
   if (!is_folder(path))
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("--output {}: cannot tell what kind of file to write", shortened(path)),
+                      format("--output {}: the kind of file to write is unknown", shortened(path)),
                       {},
                       {},
                       {},
-                      "give a file .npz, .npy or .txt, or a folder: a name that ends in /"};
+                      "give a .npz, .npy or .txt file, or a folder, whose name ends in /"};
   if (exists && !S_ISDIR(about.st_mode))
-    return refused(path, "it is a file", "give a file .npz, .npy or .txt, or another folder");
+    return refused(path, "it is a file", "give a .npz, .npy or .txt file, or another folder");
   return check_place(path, exists);
 }
 
@@ -103,7 +103,7 @@ Status write_outputs(const std::string& path, const input::NamedArrays& outputs)
     if (outputs.size() == 1) return input::write_npy(path, outputs[0].second);
     return Diagnostic{
         DiagnosticKind::bad_option,    format("{} results do not fit into one .npy file", outputs.size()), {}, {}, {},
-        "give a file .npz or a folder"};
+        "give a .npz file or a folder"};
   }
   if (is_stdout(path)) {
     std::cout << as_text(outputs);
@@ -111,7 +111,7 @@ Status write_outputs(const std::string& path, const input::NamedArrays& outputs)
   }
   if (!is_folder(path)) return write_file(path, as_text(outputs));
   if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
-    return refused(path, std::strerror(errno), "give a folder that you may write");
+    return refused(path, std::strerror(errno), "give a writable folder");
   for (const auto& [name, value] : outputs) {
     std::string file = name;
     std::replace_if(

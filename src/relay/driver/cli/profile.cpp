@@ -59,7 +59,7 @@ static void print(const measure::Profile& profile, const measure::Ceilings& c) {
   for (const measure::KernelProfile& k : profile.kernels) estimate += k.estimate_us;
   std::cout << format("estimated by the target's description: {:.1f} us", estimate);
   if (std::optional<double> rank = measure::estimate_rank_correlation(profile))
-    std::cout << format("; rank correlation with what {} took: {:.2f}",
+    std::cout << format("; rank correlation with the times of {}: {:.2f}",
                         plural(static_cast<int64_t>(profile.kernels.size()), "kernel", "kernels"), *rank);
   std::cout << "\n";
 }
@@ -121,15 +121,16 @@ static Status profile(const ProfileOptions& options) {
     say(format("wrote {}: open it in chrome://tracing or ui.perfetto.dev", options.trace));
   }
   say(format("{}, {}: medians of {}",
-             model.executable ? "artifact: its operations and rules are not known" : summary(compiled.report),
+             model.executable ? "artifact: its operations and rules are unknown" : summary(compiled.report),
              in_words(executable->executor()), plural(profile.runs, "run", "runs")));
   return ok();
 }
 
 void add_profile(CLI::App& app, Chosen& chosen) {
-  CLI::App* verb = add_verb(app, "profile", "Show the time of each kernel of a run, next to what this machine can do",
-                            "  relay profile model.onnx --threads 1\n"
-                            "  relay profile model.onnx --trace trace.json     for chrome://tracing");
+  CLI::App* verb =
+      add_verb(app, "profile", "Show the time of each kernel of a run, compared with the limits of this machine",
+               "  relay profile model.onnx --threads 1\n"
+               "  relay profile model.onnx --trace trace.json     for chrome://tracing");
   std::shared_ptr<ProfileOptions> options = std::make_shared<ProfileOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);

@@ -116,12 +116,9 @@ static Status finish(const RunOptions& options, const std::vector<std::string>& 
 static Status run_debug(const RunOptions& options) {
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
-    return Diagnostic{DiagnosticKind::bad_option,
-                      "an artifact has no Relay program for the debug executor to evaluate",
-                      {},
-                      {},
-                      {},
-                      "give the model it was made from"};
+    return Diagnostic{
+        DiagnosticKind::bad_option, "an artifact has no Relay program for the debug executor to evaluate", {}, {}, {},
+        "give the original model"};
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
   for (const std::string& note : inputs.notes) say(note);
@@ -134,7 +131,7 @@ static Status run_debug(const RunOptions& options) {
     RELAY_RETURN_IF_ERROR(finish(options, driver::result_names(model.output_names, values.size()), values, about));
   } else {
     std::cout << printable_line(eval::str(result)) << "\n";  // it contains a function
-    if (!options.output.empty()) say("the result holds functions: nothing was written");
+    if (!options.output.empty()) say("the result contains functions: nothing was written");
   }
   say(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}",
              milliseconds(model.ms), milliseconds(ms)));
@@ -149,7 +146,7 @@ static Status check_output(const RunOptions& options) {
                       {},
                       {},
                       {},
-                      "leave one of them out, or give --output a file"};
+                      "leave out one of them, or give --output a file"};
   std::vector<std::string> read = {options.model};
   for (const std::string& input : options.inputs) read.push_back(input.substr(input.find('=') + 1));
   return input::check_output(options.output, read);
@@ -175,7 +172,7 @@ static Status run(const RunOptions& options) {
                         {},
                         {},
                         {},
-                        "give a size, as in --memory-limit 500M, or leave it out"};
+                        "give a size, as in --memory-limit 500M, or leave out the option"};
     load.run.memory_limit = compilation.memory_limit;
   }
   std::unique_ptr<cache::Cache> cache;
@@ -256,14 +253,13 @@ void add_run(CLI::App& app, Chosen& chosen) {
                    "Write the results to a file (.npz, .npy or .txt), to .npy files in a folder (a name without "
                    "extension), or as text to stdout (-)")
       ->type_name("PATH");
-  verb->add_option(
-          "--executor", options->executor,
-          "compiled (graph where it can, else vm), vm: virtual machine, aot: functions as machine code, graph, or "
-          "debug: the slow reference")
+  verb->add_option("--executor", options->executor,
+                   "compiled (graph if possible, otherwise vm), vm: virtual machine, aot: functions as machine code, "
+                   "graph, or debug: the slow reference")
       ->capture_default_str()
       ->check(CLI::IsMember({"compiled", "vm", "aot", "graph", "debug"}));
   verb->add_option("--memory-limit", options->memory_limit,
-                   "Fail if weights, temporaries and results would take more than this: 500M, 2G")
+                   "Fail if weights, temporaries and results would need more than this: 500M, 2G")
       ->type_name("SIZE");
   verb->add_flag("--json", options->json, "Print the results and the run's figures as JSON");
   verb->add_flag("--no-cache", options->no_cache, "Compile without reading or writing the cache (see `relay cache`)");

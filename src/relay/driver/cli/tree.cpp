@@ -213,14 +213,13 @@ std::string man_page(const CLI::App& app) {
     out += format(".PP\n.nf\n{}\n.fi\n", roff(verb->get_footer()));
   }
   return out +
-         ".SH EXIT STATUS\n0: done. 1: an error, which stderr tells. 2: the command line cannot be understood. 70: a "
-         "bug in\n"
+         ".SH EXIT STATUS\n0: success. 1: an error, described on stderr. 2: a wrong command line. 70: a bug in\n"
          "Relay. 130: ended by Ctrl\\-C.\n"
          ".SH ENVIRONMENT\n"
          ".TP\n\\fBRELAY_CACHE\\fR\nThe folder of compiled models, or off\n"
-         ".TP\n\\fBRELAY_CACHE_SIZE\\fR\nThe most that they take: 8G\n"
-         ".TP\n\\fBRELAY_THREADS\\fR\nThe threads of a run, where nothing else says\n"
-         ".TP\n\\fBNO_COLOR\\fR\nNo colours, on a terminal either\n";
+         ".TP\n\\fBRELAY_CACHE_SIZE\\fR\nThe maximum size of this folder: 8G\n"
+         ".TP\n\\fBRELAY_THREADS\\fR\nThe default number of threads of a run\n"
+         ".TP\n\\fBNO_COLOR\\fR\nIf set, no colours, even on a terminal\n";
 }
 
 Result<const CLI::App*> find_verb(const CLI::App& app, const std::vector<std::string>& words) {

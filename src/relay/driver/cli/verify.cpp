@@ -92,17 +92,17 @@ static Result<driver::Model> load_model(const VerifyOptions& options, bool all_v
 static Status check_options(const VerifyOptions& options, const driver::Model& model) {
   if (!(options.tolerance > 0))
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("--tolerance {:g} is not above 0", options.tolerance),
+                      format("--tolerance must be positive, but is {:g}", options.tolerance),
                       {},
                       {},
                       {},
-                      "give a part of the largest value, as in --tolerance 1e-4"};
+                      "give a fraction of the largest value, as in --tolerance 1e-4"};
   if (model.form == driver::ModelForm::Artifact)
-    return Diagnostic{DiagnosticKind::bad_option,       "an artifact has no Relay program any more", {}, {}, {},
-                      "give the model it was made from"};
+    return Diagnostic{DiagnosticKind::bad_option, "an artifact does not contain the Relay program", {}, {}, {},
+                      "give the original model"};
   if (!options.reference.empty() && model.form != driver::ModelForm::Onnx)
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("--reference is of ONNX models, and {} is a {}", options.model, name(model.form)),
+                      format("--reference is for ONNX models, but {} is a {}", options.model, name(model.form)),
                       {},
                       {},
                       {},
@@ -110,7 +110,7 @@ static Status check_options(const VerifyOptions& options, const driver::Model& m
   if (!options.reference.empty() && options.mode != driver::name(driver::Mode::Inference))
     return Diagnostic{
         DiagnosticKind::bad_option,
-        format("{} computes what the model means in inference, not in {}", options.reference, options.mode),
+        format("{} computes the model in inference mode, not in {} mode", options.reference, options.mode),
         {},
         {},
         {},
@@ -225,7 +225,7 @@ static Status write_findings(const driver::Blame& blame, const VerifyOptions& op
   if (blame.kind == driver::Blame::Kind::Import) {
     RELAY_RETURN_IF_ERROR(driver::write_node(folder, options.program, options.model, blame.differences[0].output,
                                              options.reference, question.ports, question.c.inputs));
-    say(format("wrote the node and its inputs to {}: command.txt is run there", folder));
+    say(format("wrote the node and its inputs to {}: run command.txt there", folder));
     return ok();
   }
   if (blame.kind == driver::Blame::Kind::Pass) {
@@ -236,7 +236,7 @@ static Status write_findings(const driver::Blame& blame, const VerifyOptions& op
   RELAY_RETURN_IF_ERROR(text::save(blame.smallest.module, folder + "/smallest.relay", false));
   RELAY_ASSIGN(const std::string command, command_for(blame.smallest, options, question.compilation));
   RELAY_RETURN_IF_ERROR(write_file(folder + "/command.txt", command + "\n"));
-  say(format("wrote what repeats it to {}: command.txt is run there", folder));
+  say(format("wrote the files that reproduce it to {}: run command.txt there", folder));
   return ok();
 }
 
@@ -244,7 +244,7 @@ static void print_smallest(const driver::Blame& blame) {
   for (const std::string& rule : blame.rules) std::cout << format("it applied: {}\n", rule);
   if (blame.smallest.module.functions.empty()) return;
   NamedTensors left_out;
-  std::cout << format("the smallest part that shows it, {}:\n{}",
+  std::cout << format("the smallest part that reproduces it, {}:\n{}",
                       plural(static_cast<int64_t>(driver::count_calls(blame.smallest)), "call", "calls"),
                       text::str(blame.smallest.module, {.version = false, .weights = &left_out}));
 }
@@ -300,14 +300,15 @@ static Status bisect(const VerifyOptions& options) {
     else if (blame.kind == Kind::Rule)
       std::cout << format("to blame: the schedule rule {}; without it the program is right\n", blame.name);
     else
-      std::cout << "to blame: no pass and no schedule rule alone; rounding, the loops or code generation\n";
+      std::cout << "to blame: no single pass or schedule rule; rounding, the loops or code generation\n";
     print_smallest(blame);
   }
   RELAY_RETURN_IF_ERROR(write_findings(blame, options, question));
   if (blame.kind != Kind::Nothing)
-    return differs(options, options.output.empty()
-                                ? "-o FOLDER writes the smallest part, its inputs and a command that repeats it"
-                                : format("sh command.txt, in {}, repeats it", options.output));
+    return differs(options,
+                   options.output.empty()
+                       ? "-o FOLDER writes the smallest part, its inputs and a command that reproduces the difference"
+                       : format("sh command.txt, in {}, reproduces it", options.output));
   return ok();
 }
 
@@ -321,7 +322,7 @@ static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const Chosen& chosen) 
           "or FILE.npz for several")
       ->type_name("NAME=WHAT");
   verb.add_option("--tolerance", options->tolerance,
-                  "Largest difference that is allowed, relative to the largest value of a result")
+                  "Largest allowed difference, relative to the largest value of a result")
       ->capture_default_str();
   verb.add_option("--reference", options->reference,
                   "Reference for ONNX models (default: the evaluator): onnxruntime, onnx (its reference evaluator), or "
@@ -348,12 +349,12 @@ void add_bisect(CLI::App& app, Chosen& chosen) {
   CLI::App* verb = add_verb(
       app, "bisect", "Find the pass, the schedule rule or the imported node that makes a result wrong",
       "  relay bisect model.onnx\n"
-      "  relay bisect model.onnx --reference onnxruntime               looks at the import of each node first\n"
-      "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs around the pass");
+      "  relay bisect model.onnx --reference onnxruntime               checks the import of each node first\n"
+      "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs before and after the pass");
   std::shared_ptr<VerifyOptions> options = add(*verb, chosen);
   verb->add_option("-o,--output", options->output,
-                   "Write the smallest part, its inputs, the command that repeats it, and the programs around the pass "
-                   "to this folder")
+                   "Write the smallest part, its inputs, a command that reproduces the difference, and the programs "
+                   "before and after the pass to this folder")
       ->type_name("FOLDER");
   verb->callback([options, &chosen] { chosen.run = [options] { return bisect(*options); }; });
 }

@@ -73,15 +73,14 @@ std::optional<ir::Dims> Conversion::dims(size_t i, const char* what) {
   if (k && !k->dtype.is_float() && k->shape.size() <= 1) return k->values;
   const ir::Constant* c = k || !has(i) ? nullptr : ir::as<ir::Constant>(inputs_[i].expr);
   if (c && c->value.elements() > max_known)
-    over_limit("{} has {} elements, and {} are the limit", what, c->value.elements(), max_known);
+    over_limit("{} has {} elements, more than the limit of {}", what, c->value.elements(), max_known);
   else if (k)
     bad("{} should be a list of integers, but is {} of rank {}", what, k->dtype.str(), k->shape.size());
   else
-    refused(
-        format("{} (input '{}') is computed while the model runs; it must be known at import", what,
-               i < names_.size() ? names_[i] : ""),
-        "give the inputs' shapes (--shape NAME=1,3,224,224), or store the values in the model, as an initialiser in "
-        "place of an input");
+    refused(format("{} (input '{}') is computed while the model runs; it must be known at import", what,
+                   i < names_.size() ? names_[i] : ""),
+            "give the shapes of the inputs (--shape NAME=1,3,224,224), or store the values in the model, as an "
+            "initialiser instead of an input");
   return std::nullopt;
 }
 
@@ -91,7 +90,7 @@ std::optional<ir::Ints> Conversion::ints(size_t i, const char* what) {
   ir::Ints out;
   for (const ir::Dim& d : *values) {
     if (!is_int(d)) {
-      refused(format("{} is [{}], which depends on the size of an input; numbers are needed", what, scalar::str(d)),
+      refused(format("{} is [{}], which depends on the size of an input, but must be constant", what, scalar::str(d)),
               "give the inputs' shapes: --shape NAME=1,3,224,224");
       return std::nullopt;
     }
@@ -107,7 +106,7 @@ std::optional<double> Conversion::number(size_t i, const char* what) {
     if (k->values[0]->kind == scalar::Kind::Int) return static_cast<double>(k->values[0]->ivalue);
   }
   refused(format("{} (input '{}') must be one number, known at import", what, i < names_.size() ? names_[i] : ""),
-          "store it in the model: where it is an input of the graph, as an initialiser in place of the input");
+          "store it in the model; if it is an input of the graph, make it an initialiser instead");
   return std::nullopt;
 }
 
@@ -201,7 +200,7 @@ std::optional<ir::Ints> Conversion::axes(ir::Ints axes, int64_t rank) {
   ir::Ints sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-    bad("axes [{}] name one axis twice", join(axes, ", "));
+    bad("axes [{}] contains an axis twice", join(axes, ", "));
     return std::nullopt;
   }
   return axes;
@@ -329,7 +328,8 @@ bool Conversion::may_make(int64_t elements, DType dtype) {
   const int64_t most = import_.options().limits.constants;
   if (elements <= most / dtype.bytes() && import_.account(elements * dtype.bytes())) return true;
   report(DiagnosticKind::limit_exceeded,
-         format("a constant of {} elements would be made; all that an import makes may have {} bytes", elements, most),
+         format("a constant of {} elements would be created, but all constants of an import may have at most {} bytes",
+                elements, most),
          "give smaller shapes, or store the constant in the model's file; " + how_to_allow("constants"));
   return false;
 }
@@ -422,7 +422,7 @@ Expr Conversion::pad(Expr e, ir::IntLists width, const Expr& value, const std::s
       std::optional<int64_t> size = extent(e, axis);
       if (!e) return nullptr;
       if (size && first > *size + std::min<int64_t>(after, 0))
-        return bad("padding axis {} by {} and {} cuts more than there is of {}", i, before, after, ir::str(e->type));
+        return bad("padding axis {} by {} and {} cuts off more than all of {}", i, before, after, ir::str(e->type));
       // For an unknown size, a negative end counts from the end.
       const int64_t last = size        ? *size + std::min<int64_t>(after, 0)
                            : after < 0 ? after
@@ -445,7 +445,7 @@ Values Conversion::finish(Values results, const std::vector<std::string_view>& n
   bool missing = false;
   for (size_t i = 0; i < names.size(); ++i) missing |= !names[i].empty() && (i >= results.size() || !results[i]);
   if (missing && !failed_)
-    unsupported("it has {}, of which only {} can be imported",
+    unsupported("it has {}, but only {} can be imported",
                 plural(static_cast<int64_t>(names.size()), "output", "outputs"), results.size());
   return failed_ ? Values() : std::move(results);
 }

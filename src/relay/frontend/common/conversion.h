@@ -152,7 +152,7 @@ class Conversion {
   template <class... Args>
   Failure bad(fmt::format_string<Args...> what, Args&&... args) {
     return report(DiagnosticKind::bad_model, format(what, std::forward<Args>(args)...),
-                  "export the model again: this node contradicts what its operator takes");
+                  "export the model again: this node contradicts the definition of its operator");
   }
   // The node is valid but exceeds a limit.
   template <class... Args>

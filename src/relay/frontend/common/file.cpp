@@ -19,7 +19,7 @@ static Diagnostic unreadable(const std::string& path, const std::string& why, co
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, const char* help) {
-  if (path.find('\0') != std::string::npos) return unreadable("?", "the path holds a zero byte", help);
+  if (path.find('\0') != std::string::npos) return unreadable("?", "the path contains a zero byte", help);
   // Non-blocking, so that opening a pipe does not wait for a writer.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return unreadable(path, std::strerror(errno), help);
@@ -31,7 +31,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   else if (S_ISDIR(status.st_mode))
     why = "it is a directory";
   else if (!S_ISREG(status.st_mode))
-    why = "it is not an ordinary file";
+    why = "it is not a regular file";
   if (!why.empty()) {
     ::close(descriptor);
     return unreadable(path, why, help);

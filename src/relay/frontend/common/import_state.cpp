@@ -37,14 +37,15 @@ bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
   if (input.form != TensorInfo::Form::Tensor)
     return refuse(
         DiagnosticKind::unsupported_operator,
-        format("input '{}' is neither a tensor nor a sequence of them (a map, a sequence of sequences)", input.name),
+        format("input '{}' is neither a tensor nor a sequence of tensors (but a map, or a sequence of sequences)",
+               input.name),
         "export the model with an input for each tensor");
   if (!input.dtype)
     return refuse(
         DiagnosticKind::unsupported_operator,
-        format("input '{}' has elements of type {}, which Relay has no tensors of", input.name, input.element),
+        format("input '{}' has elements of type {}, which tensors of Relay cannot have", input.name, input.element),
         input.remedy.empty() ? "export the model with inputs of floats, integers of 8 to 64 bits or bools"
-                             : input.remedy);
+                              : input.remedy);
   const std::vector<int64_t>* specified = specified_shape(input.name);
   if (!input.shape && !specified)
     return refuse(DiagnosticKind::bad_model, format("input '{}' has no shape in the model", input.name),
@@ -55,13 +56,12 @@ bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
     return refuse(DiagnosticKind::bad_option,
                   format("input '{}' has {}, but the shape given for it, [{}], has {}", input.name,
                          plural(static_cast<int64_t>(rank), "axis", "axes"), join(*specified, ", "), specified->size()),
-                  "give one size for each axis: -1 leaves it as the model has it");
+                  "give one size for each axis; -1 keeps the size of the model");
   for (int64_t size : *specified)
     if (size < -1)
-      return refuse(
-          DiagnosticKind::bad_option,
-          format("the shape given for input '{}', [{}], has a size below zero", input.name, join(*specified, ", ")),
-          "give sizes, or -1 for a size that stays as the model has it");
+      return refuse(DiagnosticKind::bad_option,
+                    format("the shape given for input '{}', [{}], has a negative size", input.name, join(*specified, ", ")),
+                    "give sizes, or -1 to keep a size of the model");
   return true;
 }
 
@@ -80,14 +80,14 @@ bool ImportState::bind_specified_shape(const TensorInfo& input, const Span& plac
       continue;
     }
     const bool chosen = options_.dims.contains(std::string(dim.name));
-    Diagnostic d{DiagnosticKind::bad_option,
-                 format("dimension '{}' is {} elsewhere, but {} for input '{}'", dim.name, *before, value, input.name),
-                 place,
-                 {},
-                 {},
-                 chosen
-                     ? std::string("one name is one size, in all inputs: give the same size")
-                     : format("the model says that they are one size; it is {} wherever no shape is given", *before)};
+    Diagnostic d{
+        DiagnosticKind::bad_option,
+        format("dimension '{}' is {} elsewhere, but {} for input '{}'", dim.name, *before, value, input.name),
+        place,
+        {},
+        {},
+        chosen ? std::string("a dimension has the same size in all inputs: give the same size")
+               : format("the model declares them as the same size, which is {} where no shape is given", *before)};
     // Exporters use one name for sizes of several inputs that differ in a run: the specified size applies to its input.
     if (!chosen) {
       warn(std::move(d));
@@ -187,11 +187,11 @@ void ImportState::add_inputs(const std::vector<TensorInfo>& declared) {
 bool ImportState::may_call(const Span& place) {
   if (++calls_ == options_.limits.calls + 1)
     report({DiagnosticKind::limit_exceeded,
-            format("the model becomes more than {} calls of operators", options_.limits.calls),
+            format("the model needs more than {} calls of operators", options_.limits.calls),
             place,
             {},
             {},
-            "this node, or what stands before it, asks for very many operators; " + how_to_allow("calls")});
+            "this node, or those before it, need very many operators; " + how_to_allow("calls")});
   return calls_ <= options_.limits.calls;
 }
 
@@ -252,7 +252,7 @@ std::optional<Values> ImportState::outputs(const std::vector<std::string_view>& 
     const Value* value = scopes_.lookup(name);
     if (!value)
       report({DiagnosticKind::bad_model,
-              format("output '{}' is defined by no node", name),
+              format("output '{}' is not computed by any node", name),
               span(format("output '{}'", name)),
               {},
               {},
@@ -298,7 +298,7 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
             place,
             {},
             {},
-            "export the model with the results that you want as its outputs"});
+            "export the model with the desired results as its outputs"});
   if (!problems_.empty()) return std::nullopt;
   ImportedModel made;
   made.module = definitions_;
@@ -341,7 +341,7 @@ static Diagnostic defined_twice(std::string_view name, const Span& place) {
           place,
           {},
           {},
-          "every value of a graph needs a name of its own"};
+          "every value of a graph needs a unique name"};
 }
 
 void ImportState::define(std::string_view name, Value value, const Span& place) {
@@ -434,11 +434,11 @@ bool ImportState::check_attributes(std::string_view op, const std::vector<std::s
 Expr ImportState::expression(const Value& value, const Span& place) {
   if (value.none) {
     report({DiagnosticKind::bad_model,
-            "an optional value that is not there is used where a tensor is needed",
+            "an absent optional value is used where a tensor is needed",
             place,
             {},
             {},
-            "give the shape of its tensor (--shape NAME.0=2,3), or ask with OptionalHasElement first"});
+            "give the shape of its tensor (--shape NAME.0=2,3), or check it with OptionalHasElement first"});
     return {};
   }
   if (value.list || (value.expr && !ir::as<ir::TensorType>(value.expr->type))) {
@@ -447,7 +447,7 @@ Expr ImportState::expression(const Value& value, const Span& place) {
             place,
             {},
             {},
-            "take a tensor out of it (SequenceAt, ConcatFromSequence, OptionalGetElement)"});
+            "extract a tensor first (SequenceAt, ConcatFromSequence, OptionalGetElement)"});
     return {};
   }
   if (value.expr || !value.known) return value.expr;

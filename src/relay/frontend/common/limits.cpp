@@ -16,10 +16,10 @@ Result<ImportLimits> import_limits(const NamedLimits& named) {
                         {},
                         {},
                         {},
-                        "the limits are calls, nodes and constants (bytes); docs/security.md says of what"};
+                        "the limits are calls, nodes and constants (bytes); docs/security.md describes them"};
     if (value < 1)
-      return Diagnostic{DiagnosticKind::bad_option,   format("the limit of {} is {}", name, value), {}, {}, {},
-                        "give a number of at least 1"};
+      return Diagnostic{DiagnosticKind::bad_option, format("the limit of {} is {}", name, value), {}, {}, {},
+                        "give a positive number"};
     *field->second = value;
   }
   return out;

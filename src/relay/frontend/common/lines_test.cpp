@@ -171,7 +171,7 @@ TEST(Lines, WhatIsGivenMustFit) {
            {{{{"y", {1}}}, {}}, "a shape is given for 'y', but the model has no such input"},
            {{{{"x", {1}}}, {}}, "input 'x' has 3 axes, but the shape given for it, [1], has 1"},
            {{{{"x", {5, 4, 2}}}, {{"n", 6}}}, "dimension 'n' is 6 elsewhere, but 5 for input 'x'"},
-           {{{{"x", {-2, 4, 2}}}, {}}, "the shape given for input 'x', [-2, 4, 2], has a size below zero"}}) {
+           {{{{"x", {-2, 4, 2}}}, {}}, "the shape given for input 'x', [-2, 4, 2], has a negative size"}}) {
     Result<ImportedModel> m = import_lines("net.lines", one_input(), "y = leaky x", options);
     ASSERT_FALSE(m);
     ASSERT_EQ(m.errors().size(), 1u) << render(m.errors());
@@ -229,7 +229,7 @@ TEST_F(Helpers, FailOnceAndThenQuietly) {
   EXPECT_FALSE(c.emit("nn.relu", {nullptr}));
   ASSERT_EQ(import.problems().size(), 1u);
   EXPECT_EQ(import.problems()[0].message,
-            "node: padding axis 1 by -2 and -2 cuts more than there is of Tensor[(2, 3), float32]");
+            "node: padding axis 1 by -2 and -2 cuts off more than all of Tensor[(2, 3), float32]");
   EXPECT_TRUE(c.finish({x}, {"y"}).empty());
 }
 
@@ -250,7 +250,7 @@ TEST_F(Helpers, LimitHowManyCallsAreMade) {
 
 TEST_F(Helpers, NameWhatIsNotThere) {
   EXPECT_TRUE(c.finish({x}, {"y", "z"}).empty());
-  EXPECT_EQ(import.problems()[0].message, "node: it has 2 outputs, of which only 1 can be imported");
+  EXPECT_EQ(import.problems()[0].message, "node: it has 2 outputs, but only 1 can be imported");
   EXPECT_FALSE(c.emit("nn.no_such", {x}));
 }
 

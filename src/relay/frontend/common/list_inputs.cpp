@@ -65,15 +65,16 @@ Value ImportState::list_input(const TensorInfo& input, const Span& place) {
     return enter_list_(add_parameter(std::string(input.name), type, place));
   if (elements.empty() && !none)
     return refuse(DiagnosticKind::unsupported_operator,
-                  input.form == Form::Optional ? "is optional, and nothing says whether it is there"
-                                               : "is a sequence, and nothing says which tensors it holds",
+                  input.form == Form::Optional ? "is optional, and it is unknown whether it is present"
+                                               : "is a sequence, and its tensors are unknown",
                   how);
   if (none && (!none->empty() || !elements.empty()))
-    return refuse(DiagnosticKind::bad_option,
-                  format("holds tensors, but the shape given for it is that of one, [{}]", join(*none, ", ")), how);
+    return refuse(
+        DiagnosticKind::bad_option,
+        format("is a sequence, but the shape given for it, [{}], is that of a single tensor", join(*none, ", ")), how);
   if (input.form == Form::Optional && elements.size() > 1)
     return refuse(DiagnosticKind::bad_option,
-                  format("is one tensor at most, but shapes are given for {}", elements.size()), how);
+                  format("is at most one tensor, but shapes are given for {}", elements.size()), how);
   if (none && input.form != Form::Sequence) return Value::absent();
   ir::Types types;
   for (const TensorInfo& element : elements) {
@@ -82,7 +83,8 @@ Value ImportState::list_input(const TensorInfo& input, const Span& place) {
     for (const ir::Dim& size : ir::as<ir::TensorType>(type)->shape)
       if (!is_int(size))
         return refuse(DiagnosticKind::bad_option,
-                      format("holds tensor '{}', whose sizes are not all known: {}", element.name, ir::str(type)), how);
+                      format("contains tensor '{}', whose sizes are not all known: {}", element.name, ir::str(type)),
+                      how);
     types.push_back(std::move(type));
   }
   if (input.form == Form::Optional) return add_parameter(std::string(input.name), types[0], place);

@@ -49,10 +49,10 @@ void NodeFates::note(ir::Module& module) const {
         std::any_of(n.places.begin(), n.places.end(), [&](const auto& place) { return calls.count(place.get()) != 0; });
     if (has_call) continue;
     names.push_back(n.name);
-    fates.push_back(!n.is_reached    ? "it stands in a branch that is never taken"
+    fates.push_back(!n.is_reached    ? "it is in a branch that is never taken"
                     : n.is_known     ? "its value is known at import"
-                    : n.is_passed_on ? "it gives what it takes"
-                    : n.has_nodes    ? "the nodes inside stand for it"
+                    : n.is_passed_on ? "it returns its input unchanged"
+                    : n.has_nodes    ? "the nodes inside replace it"
                                      : "nothing uses its result");
   }
   if (names.empty()) return;

@@ -54,7 +54,7 @@ TEST(Wire, SaysWhereItBreaks) {
                       Wire w(cut);
                       w.next(), w.bytes();
                     }),
-            "R0402 'net.x' cannot be read as a model: a field reaches beyond the end of its message (at byte 0 of 2)");
+            "R0402 'net.x' cannot be read as a model: a field extends beyond the end of its message (at byte 0 of 2)");
   EXPECT_EQ(
       refused(twice,
               [&] {
@@ -150,7 +150,7 @@ TEST(TensorData, NumbersOneByOne) {
   EXPECT_EQ(halves->to_doubles(), (std::vector<double>{1, 2}));
   Result<Tensor> few = tensor_of("w", numbers, {3}, DType::int32());
   ASSERT_FALSE(few);
-  EXPECT_EQ(few.errors()[0].message, "tensor 'w' has 3 elements by its shape, but holds 2");
+  EXPECT_EQ(few.errors()[0].message, "tensor 'w' has 3 elements by its shape, but contains 2");
   const std::vector<float> floats{1.5f, -2};
   EXPECT_EQ(tensor_of("w", std::span(floats), {2, 1})->to_doubles(), (std::vector<double>{1.5, -2}));
 }

@@ -45,7 +45,7 @@ class Loop {
 
   std::optional<Stepped> run(MakeStep make) {
     if (!find_types(make)) return std::nullopt;
-    if (!steps_.count && !step_.condition) return c_.bad("nothing ends it: it has neither a count nor a condition");
+    if (!steps_.count && !step_.condition) return c_.bad("it never ends: it has neither a count nor a condition");
     count_ = outside_.hold(steps_.count ? steps_.count : c_.integer_scalar(INT64_MAX));
     Expr all = step_.outputs.empty() ? in_turn() : by_halves();
     if (!all || c_.failed()) return std::nullopt;
@@ -79,7 +79,7 @@ class Loop {
         Type both = common_type(types_[i], step_.state[i]->type);
         if (!both) {
           c_.unsupported(
-              "value {} is {} at first and {} after a step; the number of axes and the elements' type must stay", i,
+              "value {} is {} at first and {} after a step; the number of axes and the element type must not change", i,
               ir::str(types_[i]), ir::str(step_.state[i]->type));
           return false;
         }

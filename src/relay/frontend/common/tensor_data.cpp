@@ -36,13 +36,13 @@ Result<Tensor> tensor_of_bytes(std::string_view name, std::string_view bytes, co
   RELAY_ASSIGN(TensorSize size, tensor_size(name, shape, dtype));
   if (bytes.size() != static_cast<size_t>(size.bytes))
     return tensor_problem(DiagnosticKind::bad_model, name,
-                          format("needs {} bytes by its shape and type, but holds {}", size.bytes, bytes.size()));
+                          format("needs {} bytes by its shape and type, but contains {}", size.bytes, bytes.size()));
   if (dtype.is_bool())
     for (char byte : bytes)
       if (byte != 0 && byte != 1)
         return tensor_problem(
             DiagnosticKind::bad_model, name,
-            format("is of bools, but holds the byte {}", static_cast<int>(static_cast<unsigned char>(byte))));
+            format("has bools, but contains the byte {}", static_cast<int>(static_cast<unsigned char>(byte))));
   if (reinterpret_cast<uintptr_t>(bytes.data()) % dtype.bytes() == 0 && !bytes.empty())
     return Tensor::view(const_cast<char*>(bytes.data()), shape, dtype, std::move(owner));
   Tensor tensor = Tensor::empty(shape, dtype);
@@ -56,7 +56,7 @@ Result<Tensor> tensor_of_bytes(std::string_view name, std::string_view bytes, co
 static Status expect_count(std::string_view name, int64_t elements, size_t count) {
   if (count == static_cast<size_t>(elements)) return ok();
   return tensor_problem(DiagnosticKind::bad_model, name,
-                        format("has {} elements by its shape, but holds {}", elements, count));
+                        format("has {} elements by its shape, but contains {}", elements, count));
 }
 
 Result<Tensor> tensor_of(std::string_view name, std::span<const int64_t> values, const Shape& shape, DType dtype) {
@@ -96,7 +96,8 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(std::string_view n
   std::string why;
   const std::optional<std::string> resolved = adjacent_path(model_path_, location, &why);
   if (!resolved) {
-    Diagnostic d = tensor_problem(DiagnosticKind::bad_model, name, format("keeps its data in '{}', {}", location, why));
+    Diagnostic d =
+        tensor_problem(DiagnosticKind::bad_model, name, format("refers to its data in '{}', {}", location, why));
     d.help = "external data must be named by a relative path to a file in the model's own folder";
     return d;
   }
@@ -107,7 +108,7 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::open(std::string_view n
     if (!opened) {
       files_.erase(path);
       Diagnostic d = tensor_problem(DiagnosticKind::file_not_found, name,
-                                    format("keeps its data in '{}', which cannot be read", path));
+                                    format("refers to its data in '{}', which cannot be read", path));
       d.help = "copy the model together with its data files";
       return d;
     }

@@ -104,7 +104,7 @@ class Wire {
     try {
       return f();
     } catch (const protozero::end_of_buffer_exception&) {
-      throw WireError{DiagnosticKind::corrupt_file, position_, "a field reaches beyond the end of its message"};
+      throw WireError{DiagnosticKind::corrupt_file, position_, "a field extends beyond the end of its message"};
     } catch (const protozero::exception& e) {
       throw WireError{DiagnosticKind::corrupt_file, position_, format("a field is malformed ({})", e.what())};
     }

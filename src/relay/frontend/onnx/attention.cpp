@@ -129,8 +129,8 @@ Values Attention(Convert& c) {
   if (c.has(4)) k = c.concatenate({c.input(4), k}, 2), v = c.concatenate({c.input(5), v}, 2);
   std::optional<int64_t> heads = c.extent(q, 1), others = c.extent(k, 1), width = c.extent(q, 3);
   if (!heads || !others || !width || *others < 1 || *heads % *others)
-    return c.bad("Q is {} and K {}: the heads of one do not divide those of the other", q ? ir::str(q->type) : "?",
-                 k ? ir::str(k->type) : "?");
+    return c.bad("Q is {} and K {}: the number of heads of one does not divide that of the other",
+                 q ? ir::str(q->type) : "?", k ? ir::str(k->type) : "?");
   const double scale = std::sqrt(c.real("scale", 1 / std::sqrt(static_cast<double>(*width))));
   const int64_t times = *heads / *others, mode = c.integer("qk_matmul_output_mode", 0);
   // Scores of halves may be far larger than halves: products and softmax are float32, or what the node says if wider.
@@ -167,11 +167,10 @@ Values RotaryEmbedding(Convert& c) {
   if (!x) return {};
   x = c.transpose(x, {0, 2, 1, 3});  // (N, L, H, D)
   std::optional<int64_t> width = c.extent(x, 3);
-  if (!width) return c.unsupported("heads of no fixed size: {}", ir::str(x->type));
+  if (!width) return c.unsupported("heads without a fixed size: {}", ir::str(x->type));
   int64_t rotary_size = c.integer("rotary_embedding_dim", 0);
   if (rotary_size == 0) rotary_size = *width;
-  if (rotary_size < 2 || rotary_size > *width || rotary_size % 2)
-    return c.bad("rotary_embedding_dim is {} of {}", rotary_size, *width);
+  if (rotary_size < 2 || rotary_size > *width || rotary_size % 2) return c.bad("rotary_embedding_dim is {} of {}", rotary_size, *width);
   auto angles = [&](size_t i) {
     Expr e = c.input(i);
     if (c.has(3))

@@ -26,20 +26,20 @@ Expr checked_parts(Convert& c, const Expr& sizes, const Expr& extent) {
   const Expr negative = c.emit("any", {c.emit("less", {sizes, c.integer_scalar(0)})});
   const Expr differs = c.emit("not_equal", {c.reduce("sum", sizes, {}, false), extent});
   return refused_where(c, sizes, c.emit("logical_or", {negative, differs}),
-                       "the sizes in split do not add up to the axis that is split, or one is below 0",
-                       "give sizes from 0 on whose sum is the size of the axis");
+                       "the sizes in split do not add up to the size of the axis, or one is negative",
+                       "give non-negative sizes whose sum is the size of the axis");
 }
 
 Expr checked_places(Convert& c, const Expr& places, int64_t count, const char* what) {
   return refused_where(c, places, not_within(c, places, c.integer_scalar(-count), c.integer_scalar(count - 1)),
                        format("{} is outside of [{}, {})", what, -count, count),
-                       format("give one from {} to {}; below 0 it counts from the end", -count, count - 1));
+                       format("give an index from {} to {}; negative indices count from the end", -count, count - 1));
 }
 
 Expr checked_rows(Convert& c, const Expr& places, const Expr& table, const char* what) {
   const Expr at = c.cast(places, DType::int64()), last = c.add(c.size_of(table, 0), -1);
   return refused_where(c, at, not_within(c, at, c.integer_scalar(0), last), format("{} is outside of its table", what),
-                       "give one from 0 on, below the number of rows of the table");
+                       "give a non-negative index below the number of rows of the table");
 }
 
 // Axes computed at run time. A run fails unless each is in range and occurs once.
@@ -49,7 +49,7 @@ static Expr checked_axes(Convert& c, const Expr& axes, int64_t rank) {
   const Expr front = c.emit("floor_mod", {there, c.integer_scalar(rank)});
   const Expr same = c.cast(c.emit("equal", {c.expand(front, 1), c.expand(front, 0)}), DType::int64());
   const Expr twice = c.emit("greater", {c.reduce("sum", same, {0}, false), c.integer_scalar(1)});
-  return refused_where(c, there, twice, "axes name one axis twice", "name each axis once");
+  return refused_where(c, there, twice, "axes contains an axis twice", "name each axis once");
 }
 
 // The elements of a list of sizes, as far as they are constants: those of joined lists one by one, up to `depth`
@@ -185,14 +185,14 @@ Values computed_slice(Convert& c) {
   Expr x = c.input(0), starts = list_input(c, 1), ends = list_input(c, 2), steps = list_input(c, 4);
   if (!c.expect_rank(starts, 1, 1, "starts") || !c.expect_rank(ends, 1, 1, "ends")) return {};
   std::optional<int64_t> count = c.extent(starts, 0);
-  if (!count && !c.has(3)) return c.unsupported("a slice along as many axes as starts has when the model runs");
+  if (!count && !c.has(3)) return c.unsupported("a slice whose number of axes is known only at run time");
   std::optional<Ints> known = c.has(3) && c.known(3) ? c.ints(3, "axes") : std::nullopt;
   if (known) known = c.axes(*known, c.rank(x));
   const Expr axes = list_input(c, 3);
   const ByAxis by{c, known ? axes : checked_axes(c, axes, c.rank(x)), c.rank(x)};
   const Expr zero = c.integer_scalar(0), one = c.integer_scalar(1);
   if (steps)
-    steps = refused_where(c, steps, c.emit("equal", {steps, zero}), "a value in steps is 0", "give steps other than 0");
+    steps = refused_where(c, steps, c.emit("equal", {steps, zero}), "a value in steps is 0", "give non-zero steps");
   for (int64_t axis = 0; axis < c.rank(x) && !c.failed(); ++axis) {
     if (known && std::find(known->begin(), known->end(), axis) == known->end()) continue;
     if (!by.axes && axis >= *count) break;
@@ -214,7 +214,7 @@ Values computed_slice(Convert& c) {
 Values computed_unsqueeze(Convert& c, const Expr& x, const Expr& axes) {
   std::optional<int64_t> count = c.extent(axes, 0);
   if (!c.expect_rank(axes, 1, 1, "axes")) return {};
-  if (!count) return c.unsupported("as many new axes as a list has when the model runs");
+  if (!count) return c.unsupported("new axes whose number is known only at run time");
   const int64_t rank = c.rank(x) + *count;
   if (c.rank(x) == 0) return {c.reshape(x, ir::Dims(static_cast<size_t>(rank), scalar::imm(1)))};
   Expr places = numbers_to(c, c.integer_scalar(rank)), zero = c.integer_scalar(0), one = c.integer_scalar(1);
@@ -255,8 +255,8 @@ static Expr checked_pad(Convert& c, const Expr& size, const Expr& front, const E
                                         : c.multiply(left, c.integer_scalar(int64_t{INT32_MAX}));
     wrong = c.emit("logical_or", {wrong, c.emit("greater", {c.emit("maximum", {front, back}), most})});
   }
-  return refused_where(c, front, wrong, "pads cut more than an axis has, or add more than its elements give",
-                       "give larger data, or smaller pads: a reflection has one element less than the axis");
+  return refused_where(c, front, wrong, "pads cut off more than an axis has, or need more elements than it has",
+                       "give larger data, or smaller pads; a reflection can add one element less than the axis has");
 }
 
 Values computed_pad(Convert& c, const Expr& data, const Expr& pads, const Expr& axes, const Expr& value,
@@ -264,7 +264,8 @@ Values computed_pad(Convert& c, const Expr& data, const Expr& pads, const Expr& 
   Expr x = data;
   const int64_t rank = c.rank(x);
   std::optional<int64_t> count = c.extent(pads, 0);
-  if (!count || *count % 2 != 0) return c.unsupported("pads is {}; two for each axis are needed", ir::str(pads->type));
+  if (!count || *count % 2 != 0)
+    return c.unsupported("pads is {}, but two values per axis are needed", ir::str(pads->type));
   if (!axes && *count != 2 * rank) return c.bad("pads is {} for {}", ir::str(pads->type), ir::str(x->type));
   Expr before = c.slice(pads, 0, 0, *count / 2), after = c.slice(pads, 0, *count / 2, *count);
   const ByAxis by{c, checked_axes(c, axes, rank), rank};
@@ -336,7 +337,7 @@ Expr along_computed(Convert& c, const Expr& axis, int64_t rank, function_ref<Exp
     Expr other = along(i);
     if (!result || !other) return nullptr;
     ir::Type both = common_type(result->type, other->type);
-    if (!both) return c.unsupported("an axis that is computed while the model runs");
+    if (!both) return c.unsupported("an axis that is computed at run time");
     result = c.choose_as(both, c.emit("equal", {at, c.integer_scalar(i)}), other, result);
   }
   return result;

@@ -23,15 +23,15 @@ ir::Expr checked_rows(Convert& c, const ir::Expr& places, const ir::Expr& table,
 // type.
 ir::Expr computed_reshape(Convert& c, const ir::Expr& x, const ir::Expr& shape, bool allowzero);
 ir::Expr computed_expand(Convert& c, const ir::Expr& x, const ir::Expr& shape);
-// 0, 1, .. below a scalar, as int64.
+// The integers from 0 up to, but not including, a scalar, as int64.
 ir::Expr numbers_to(Convert& c, const ir::Expr& end);
-// `size` elements of x along an axis, `step` places apart; the size is a name or an expression of names.
+// `size` elements of x along an axis, `step` positions apart; the size is a name or an expression of names.
 ir::Expr slice_of_size(Convert& c, const ir::Expr& x, int64_t axis, const ir::Dim& begin, const ir::Dim& size,
                        int64_t step = 1);
-// Elements of x along an axis, with `value`, a scalar, for places outside of it.
+// Elements of x along an axis, with `value`, a scalar, for positions outside of it.
 ir::Expr filled(Convert& c, const ir::Expr& x, const ir::Expr& places, int64_t axis, const ir::Expr& value);
 
-// The distinct elements of a tensor, their first places, the index of each element among them, and their counts.
+// The distinct elements of a tensor, their first positions, the index of each element among them, and their counts.
 Values unique_elements(Convert& c, const ir::Expr& x, bool sorted);
 
 Values computed_slice(Convert& c);

@@ -46,7 +46,7 @@ std::optional<Values> unrolled(Convert& c, const Graph& body) {
     Values inputs{known_scalar(scalar::imm(step), DType::int64()), known_scalar(scalar::imm(1), DType::boolean())};
     inputs.insert(inputs.end(), state.begin(), state.end());
     if (step >= max_known) {
-      c.over_limit("it has more than {} steps, and its state has a sequence", max_known);
+      c.over_limit("it has more than {} steps, and its state contains a sequence", max_known);
       return Values();
     }
     std::optional<Values> outputs = c.body(body, inputs);
@@ -144,11 +144,10 @@ std::optional<Values> only_branch_that_fits(Convert& c, const Expr& condition, b
   if (!are_tensors(values) || !condition) return c.report_all(std::move(contradictions)), std::nullopt;
   return only_branch(
       c, condition, wrong, values,
-      format(
-          "the condition takes {}, which the given sizes exclude ({}): {}\n"
-          "give inputs for which the condition takes {}; or compile for other sizes, or leave them open (no --shape)",
-          wrong ? "then_branch" : "else_branch", c.given_shapes(), contradictions[0].message,
-          wrong ? "else_branch" : "then_branch"));
+      format("the condition selects {}, which the given sizes exclude ({}): {}\n"
+             "give inputs for which the condition selects {}, compile for other sizes, or leave them open (no --shape)",
+             wrong ? "then_branch" : "else_branch", c.given_shapes(), contradictions[0].message,
+             wrong ? "else_branch" : "then_branch"));
 }
 
 }  // namespace
@@ -167,8 +166,8 @@ Values If(Convert& c) {
   std::optional<Values> then_values = c.branch(*then_graph, &of_then);
   if (then_values && are_tensors(*then_values) && is_needed(c, condition))
     return only_branch(c, condition, false, *then_values,
-                       "the condition takes else_branch, for a size that other nodes exclude\n"
-                       "give inputs of the size that then_branch is for")
+                       "the condition selects else_branch, for a size that other nodes exclude\n"
+                       "give inputs with a size for which the condition selects then_branch")
         .value_or(Values());
   std::optional<Values> else_values = c.branch(*else_graph, &of_else);
   if (!of_then.empty() && else_values)
@@ -186,20 +185,19 @@ Values If(Convert& c) {
   ir::Types types;
   for (size_t i = 0; i < then_values->size(); ++i) {
     const Value &a = (*then_values)[i], &b = (*else_values)[i];
-    if (a.carried != b.carried) return c.bad("output {} is of strings in one of its branches only", i);
+    if (a.carried != b.carried) return c.bad("output {} has strings in only one of its branches", i);
     ir::Type x = lists::type_of(c, a), y = lists::type_of(c, b);
     if (!x || !y) return {};
     ir::Type both = lists::common(x, y);
     if (!both && is_squeezed(c.value(0), *then_values, *else_values)) return *then_values;
     if (!both)
-      return c.refused(
-          format("output {} is {} in then_branch and {} in else_branch; the number of axes and the elements' type must "
-                 "be one",
-                 i, ir::str(x), ir::str(y)),
-          "if the condition depends on an open size of an input, give the shapes of the inputs (--shape): it is then "
-          "known, and one branch is imported; otherwise make the condition a constant of the model, or give both "
-          "results one number of axes (Unsqueeze, Reshape) and one type (Cast)");
-    if (!ir::is_complete(both)) return c.unsupported("nothing says which tensors output {} holds", i);
+      return c.refused(format("output {} is {} in then_branch and {} in else_branch; the number of axes and the "
+                              "element type must be the same",
+                              i, ir::str(x), ir::str(y)),
+                       "if the condition depends on an unknown size of an input, give the shapes of the inputs "
+                       "(--shape), so that only one branch is imported; otherwise make the condition a constant of the "
+                       "model, or give both results the same number of axes (Unsqueeze, Reshape) and type (Cast)");
+    if (!ir::is_complete(both)) return c.unsupported("the tensors of output {} are unknown", i);
     // Values that already have the kind are unchanged: the if finds the common type.
     auto side = [&](const Value& v, const ir::Type& own) {
       if (v.expr && own->kind == both->kind && lists::is_option(v) == (lists::element_of_option(both) != nullptr))
@@ -237,7 +235,7 @@ Expr first_state(Convert& c, const Graph& body, size_t place) {
       return true;
     });
   if (ir::is_complete(type)) return lists::as(c, value, type);
-  return c.unsupported("nothing says which tensors value {} of its state holds", place);
+  return c.unsupported("the tensors of value {} of its state are unknown", place);
 }
 
 // The step's result for a value that is `before` it.
@@ -265,7 +263,7 @@ class Kinds {
   bool take(Convert& c, const Values& outputs, const Values& state) {
     for (size_t i = 0; i < state.size() && i < outputs.size(); ++i)
       if (outputs[i].carried != state[i].carried) {
-        c.bad("value {} of its state is of strings before a step or after it, and not both", i);
+        c.bad("value {} of its state has strings only before or only after a step", i);
         return false;
       }
     kinds_.clear();

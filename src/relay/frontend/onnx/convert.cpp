@@ -99,11 +99,11 @@ std::optional<Values> Convert::tensors_of(const Graph& graph, const Values& inpu
   for (size_t i = 0; outputs && i < outputs->size(); ++i) {
     const Value& v = (*outputs)[i];
     if (v.none)
-      unsupported("output {} of graph '{}' is an optional value that is not there", i, graph.name);
+      unsupported("output {} of graph '{}' is an absent optional value", i, graph.name);
     else if (v.list)
       unsupported("output {} of graph '{}' is a sequence whose tensors are not known at import", i, graph.name);
     else if (v.carried && !strings)
-      unsupported("output {} of graph '{}' is of {}, of which Relay has no arithmetic", i, graph.name,
+      unsupported("output {} of graph '{}' has elements of {}, for which Relay has no arithmetic", i, graph.name,
                   element_name(v.carried));
   }
   return failed() ? std::nullopt : outputs;

@@ -146,7 +146,7 @@ TEST(OnnxConvert, Elementwise) {
   EXPECT_EQ(imported("Where", 9, {in("2,1:bool"), x, weight({4})}), "where : " + f32("2, 4"));
   EXPECT_EQ(imported("Cast", 9, {x}, {integer("to", 7)}), "cast : Tensor[(2, 4), int64]");
   EXPECT_EQ(imported("Cast", 9, {x}, {integer("to", 14)}),
-            "Cast that makes 'o0': it converts to type complex64, which Relay has no tensors of");
+            "Cast that makes 'o0': it converts to type complex64, which tensors of Relay cannot have");
   EXPECT_EQ(imported("PRelu", 9, {in("1,4,8,8"), weight({4, 1, 1})}), "reshape nn.prelu : " + f32("1, 4, 8, 8"));
   EXPECT_EQ(imported("PRelu", 6, {in("1,4,8,8"), weight({4})}), "nn.prelu : " + f32("1, 4, 8, 8"));
 }
@@ -199,7 +199,7 @@ TEST(OnnxConvert, Shapes) {
   EXPECT_EQ(imported("Flatten", 9, {in("2,3,4")}, {integer("axis", 3)}), "reshape : " + f32("24, 1"));
   EXPECT_EQ(imported("Transpose", 9, {in("2,3,4")}), "transpose : " + f32("4, 3, 2"));
   EXPECT_EQ(imported("Transpose", 9, {in("2,3,4")}, {integers("perm", {0, 0, 1})}),
-            "Transpose that makes 'o0': perm [0, 0, 1] does not name every one of 3 axes once");
+            "Transpose that makes 'o0': perm [0, 0, 1] is not a permutation of 3 axes once");
   EXPECT_EQ(imported("Expand", 9, {in("3,1"), list({2, 1, 4})}), "broadcast_to : " + f32("2, 3, 4"));
   EXPECT_EQ(imported("Tile", 9, {in("2,3"), list({2, 1})}), "tile : " + f32("4, 3"));
   EXPECT_EQ(imported("Concat", 9, {in("2,3"), in("2,4")}, {integer("axis", -1)}), "concatenate : " + f32("2, 7"));
@@ -282,7 +282,7 @@ TEST(OnnxConvert, WindowsTakenBack) {
       imported("Col2Im", 18, {columns, image, list({2})}),
       "Col2Im that makes 'o0': image_shape, block_shape, strides, dilations and pads have 2, 1, 2, 2 and 4 elements");
   EXPECT_EQ(imported("Col2Im", 18, {columns, image, list({2, 3})}),
-            "Col2Im that makes 'o0': the data is Tensor[(n, 20, 30), float32], not (N, C * 6, 25) as the shapes say");
+            "Col2Im that makes 'o0': the data is Tensor[(n, 20, 30), float32], not (N, C * 6, 25)");
   EXPECT_EQ(imported("Col2Im", 18, {columns, list({6, 1}), block}),
             "Col2Im that makes 'o0': the window is larger than the image along axis 1");
   EXPECT_EQ(imported("Col2Im", 18, {columns, list({2147483647, 2147483647}), block}, {integers("dilations", {1, 0})}),
@@ -292,7 +292,7 @@ TEST(OnnxConvert, WindowsTakenBack) {
             "broadcast_to reshape reshape scatter_elements reshape nn.pad : " + f32("1, 1, 5, 5"));
   EXPECT_EQ(
       imported("MaxUnpool", 11, {in("1,1,2,2"), in("1,1,2,2:int64"), list({1, 1, 3, 5})}, window),
-      "MaxUnpool that makes 'o0': output_shape is [1, 1, 3, 5], smaller than what the window makes: [1, 1, 4, 4]");
+      "MaxUnpool that makes 'o0': output_shape is [1, 1, 3, 5], smaller than the result of the window: [1, 1, 4, 4]");
   EXPECT_EQ(imported("MaxUnpool", 11, {in("n,1,2,2"), in("n,1,2,2:int64")}, window),
             "MaxUnpool that makes 'o0': X is Tensor[(n, 1, 2, 2), float32]; fixed sizes are needed (--shape)");
 }
@@ -310,11 +310,11 @@ TEST(OnnxConvert, GridsAndMatrices) {
             "CenterCropPad that makes 'o0': shape has 2 elements for 3 axes");
   EXPECT_NE(imported("Det", 11, {in("n,3,3")}).find(": " + f32("n")), std::string::npos);
   EXPECT_EQ(imported("Det", 11, {in("2,3,4")}),
-            "Det that makes 'o0': X is Tensor[(2, 3, 4), float32], not of square matrices");
+            "Det that makes 'o0': X is Tensor[(2, 3, 4), float32], but must contain square matrices");
   EXPECT_EQ(imported("MelWeightMatrix", 17, {list({8}), list({16}), list({8192}), floats({0}), floats({4096})}),
             ": " + f32("9, 8"));
   EXPECT_EQ(imported("MelWeightMatrix", 17, {list({8}), list({16}), list({8192}), floats({0}), floats({9000})}),
-            "MelWeightMatrix that makes 'o0': frequencies from 0 to 9000 Hz leave those of a rate of 8192");
+            "MelWeightMatrix that makes 'o0': frequencies from 0 to 9000 Hz exceed those of a sample rate of 8192");
 }
 
 TEST(OnnxConvert, LayersWithAState) {

@@ -10,7 +10,7 @@ bool Importer::may_convert(const Span& place) {
   if (converted_ > most) return false;
   if (++converted_ <= most) return true;
   report({DiagnosticKind::limit_exceeded,
-          format("more than {} nodes, with those of functions and bodies of loops counted each time", most),
+          format("more than {} nodes, counting those of functions and loop bodies each time", most),
           place,
           {},
           {},
@@ -23,13 +23,13 @@ const Node* Importer::resolved(const Node& node, Node& copy, const Span& place) 
   const bool any = std::any_of(node.attributes.begin(), node.attributes.end(), refers);
   if (frames_.empty()) {
     if (!any) return &node;
-    report(
-        {DiagnosticKind::bad_model,
-         format("{}: an attribute refers to an attribute of a function, but the node stands in none", node_label(node)),
-         place,
-         {},
-         {},
-         "the model is broken: export it again"});
+    report({DiagnosticKind::bad_model,
+            format("{}: an attribute refers to an attribute of a function, but the node is not in a function",
+                   node_label(node)),
+            place,
+            {},
+            {},
+            "the model is broken: export it again"});
     return nullptr;
   }
   const Frame& frame = frames_.back();
@@ -111,11 +111,11 @@ bool Importer::enter(const Function& function, const Node& node, const Values& i
                     "ONNX has no recursive functions: export the model again");
   if (depth_ >= max_depth)
     return refuse(DiagnosticKind::limit_exceeded,
-                  format("functions call each other, and graphs lie in each other, more than {} deep", max_depth),
+                  format("calls of functions and graphs inside of graphs are nested more than {} deep", max_depth),
                   "export the model with its functions inlined (onnx.inliner)");
   if (inputs.size() > function.inputs.size())
     return refuse(DiagnosticKind::bad_model,
-                  format("it gives {} inputs, but the function has {}", inputs.size(), function.inputs.size()),
+                  format("it passes {} inputs, but the function has {}", inputs.size(), function.inputs.size()),
                   "export the model again");
   Frame frame{&function, {}, {}};
   for (const Attribute& a : function.defaults) frame.attributes[a.name] = a;
@@ -149,7 +149,7 @@ Values Importer::expand(const Function& function, const Node& node, const Values
     const Value* value = scopes().lookup(name);
     if (!value && !frames_.back().absent.count(name))
       report({DiagnosticKind::bad_model,
-              format("output '{}' of function '{}' is defined by none of its nodes", name, function.name),
+              format("output '{}' of function '{}' is not computed by any of its nodes", name, function.name),
               place,
               {},
               {},

@@ -9,11 +9,11 @@ using frontend::OperatorUse;
 static Result<Model> read(const std::string& path, const ImportOptions& options) {
   if (options.opset && (*options.opset < 1 || *options.opset > newest_possible))
     return Diagnostic{DiagnosticKind::bad_option,
-                      format("opset {} is asked for, but there are 1 to {}", *options.opset, newest_opset),
+                      format("opset {} was requested, but only 1 to {} are supported", *options.opset, newest_opset),
                       {},
                       {},
                       {},
-                      "give one of these, or none: then the model is read as it says"};
+                      "give one of these, or leave it out to use that of the model"};
   RELAY_ASSIGN(Model model, read_model(path, options.content));
   model.largest_read = options.largest_read;
   if (options.opset) model.opsets[""] = *options.opset;

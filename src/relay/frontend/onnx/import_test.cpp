@@ -94,9 +94,10 @@ TEST(OnnxImport, NodesThatAreLeftOut) {
   ASSERT_TRUE(m) << render(m.errors());
   EXPECT_EQ(std::get<ir::Strings>(m->module.attrs.at(ir::imported_nodes)),
             (ir::Strings{"Shape 'shape'", "Identity 'same'", "If 'if'", "Exp 'unused'", "Abs 'never'"}));
-  EXPECT_EQ(std::get<ir::Strings>(m->module.attrs.at(ir::imported_fates)),
-            (ir::Strings{"its value is known at import", "it gives what it takes", "the nodes inside stand for it",
-                         "nothing uses its result", "it stands in a branch that is never taken"}));
+  EXPECT_EQ(
+      std::get<ir::Strings>(m->module.attrs.at(ir::imported_fates)),
+      (ir::Strings{"its value is known at import", "it returns its input unchanged", "the nodes inside replace it",
+                   "nothing uses its result", "it is in a branch that is never taken"}));
 }
 
 // Sizes are tracked through arithmetic, whether they are numbers or names.
@@ -196,7 +197,7 @@ TEST(OnnxImport, AllUnsupportedOperatorsAtOnce) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("Frobnicate 'f1'"), std::string::npos);
-  EXPECT_NE(text.find("there is an operator Relu"), std::string::npos);
+  EXPECT_NE(text.find("did you mean Relu?"), std::string::npos);
   EXPECT_NE(text.find("my.domain.Blend"), std::string::npos);
   Result<CheckReport> report = check(file.path);
   ASSERT_TRUE(report);
@@ -222,11 +223,11 @@ TEST(OnnxImport, Contradictions) {
       {"cycle", [](TestGraph& g) { g.node("Relu", {"a"}, {"a"}).output("a"); }, DiagnosticKind::bad_model,
        "uses its own result 'a'"},
       {"nowhere", [](TestGraph& g) { g.node("Relu", {"z"}, {"a"}).output("a"); }, DiagnosticKind::bad_model,
-       "which nothing defines"},
+       "which is not defined"},
       {"twice", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}).node("Relu", {"x"}, {"a"}).output("a"); },
        DiagnosticKind::bad_model, "'a' is defined twice"},
       {"no output", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}).output("b"); }, DiagnosticKind::bad_model,
-       "output 'b' is defined by no node"},
+       "output 'b' is not computed by any node"},
       {"none at all", [](TestGraph& g) { g.node("Relu", {"x"}, {"a"}); }, DiagnosticKind::bad_model, "no outputs"},
       {"too few inputs", [](TestGraph& g) { g.node("Add", {"x"}, {"a"}).output("a"); }, DiagnosticKind::bad_model,
        "needs 2 inputs"},

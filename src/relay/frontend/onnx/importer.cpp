@@ -13,7 +13,7 @@ std::string node_label(const Node& node) {
   std::string op = node.domain.empty() ? std::string(node.op) : format("{}.{}", node.domain, node.op);
   if (!node.name.empty()) return format("{} '{}'", op, node.name);
   for (std::string_view output : node.outputs)
-    if (!output.empty()) return format("{} that makes '{}'", op, output);
+    if (!output.empty()) return format("{} that computes '{}'", op, output);
   return op;
 }
 
@@ -51,7 +51,7 @@ void Importer::report_unsupported_operators() {
       return;
     }
     if (std::optional<std::string> near = nearest(op, operator_names(domain)))
-      d.notes.push_back(format("there is an operator {}", *near));
+      d.notes.push_back(format("did you mean {}?", *near));
     d.help = domain.empty()
                  ? "docs/add-an-onnx-operator.md shows how to add it: one function and one line"
                  : "export the model with ONNX's own operators, or add a converter (docs/add-an-onnx-operator.md)";
@@ -82,27 +82,27 @@ void Importer::check_versions(const Span& place) {
   const bool needed = model_.opsets.empty() || std::any_of(nodes.begin(), nodes.end(), is_own);
   if (model_.opsets.find("") == model_.opsets.end() && model_.ir_version >= 3 && needed)
     report({DiagnosticKind::bad_model,
-            "the model does not say which version of ONNX's operators it uses (opset_import)",
+            "the model does not declare its version of ONNX's operators (opset_import)",
             place,
             {},
             {},
-            "export the model again: exporters write it"});
+            "export the model again; exporters write this declaration"});
   if (int64_t version = opset("", 0); version > newest_possible)
     report({DiagnosticKind::bad_model,
-            format("the model uses opset {}, but the newest that is known is {}", version, newest_opset),
+            format("the model uses opset {}, but the newest supported one is {}", version, newest_opset),
             place,
             {},
             {},
-            "export the model again, with the opset that its operators are of (opset_import)"});
+            "export the model again with the opset of its operators (opset_import)"});
   for (const auto& [domain, version] : model_.opsets)
     if (version < 1)
       report({DiagnosticKind::bad_model,
-              format("the model uses opset {} of {}, but the first is 1", version,
+              format("the model uses opset {} of {}, but opsets begin with 1", version,
                      domain.empty() ? "ONNX's operators" : format("domain '{}'", domain)),
               place,
               {},
               {},
-              "export the model again, with the opset that its operators are of (opset_import)"});
+              "export the model again with the opset of its operators (opset_import)"});
   if (int64_t version = opset("", 0); version > newest_opset)
     warn({DiagnosticKind::unsupported_operator,
           format("the model uses opset {}, newer than {}, the newest that this importer was written for", version,
@@ -173,15 +173,16 @@ std::optional<ImportedModel> Importer::run() {
   std::optional<Values> results = outputs(names, place);
   if (!results && problems().empty())
     report({DiagnosticKind::bad_model,
-            "an output depends on an input of a function that its call leaves out",
+            "an output depends on an input of a function that is missing in its call",
             place,
             {},
             {},
             "export the model again, with all inputs of its functions"});
   if (!results) return std::nullopt;
   for (size_t i = 0; i < results->size() && !options().all_values; ++i)
-    check_output(tensor_info(graph.outputs[i]), (*results)[i].expr,
-                 "export the model again, or correct what it says of its outputs (onnx.shape_inference shows it)");
+    check_output(
+        tensor_info(graph.outputs[i]), (*results)[i].expr,
+        "export the model again, or correct the declarations of its outputs (onnx.shape_inference prints them)");
   for (Value& v : *results)
     if (v.expr && !ir::as<ir::TensorType>(v.expr->type)) v.expr = lists::reversed(v.expr, place);
   ir::DictAttrs attrs;
@@ -336,7 +337,7 @@ void Importer::describe_strings(const Graph& graph, const Values& results, ir::D
 
 void Importer::report_undefined(const Graph& graph, size_t node, std::string_view name) {
   const Node& user = graph.nodes[node];
-  Diagnostic d{DiagnosticKind::bad_model, format("{} uses '{}', which nothing defines", node_label(user), name),
+  Diagnostic d{DiagnosticKind::bad_model, format("{} uses '{}', which is not defined", node_label(user), name),
                span(user)};
   d.help = "the model is incomplete: export it again, or check it with onnx.checker";
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -345,7 +346,7 @@ void Importer::report_undefined(const Graph& graph, size_t node, std::string_vie
     d.message = i == node ? format("{} uses its own result '{}'", node_label(user), name)
                           : format("{} uses '{}', which is computed from its own result", node_label(user), name);
     if (i != node) d.labels.push_back({span(graph.nodes[i]), "defined here"});
-    d.help = "the nodes form a circle, which no order of them resolves: export the model again";
+    d.help = "the nodes form a cycle, so they have no order of evaluation: export the model again";
     break;
   }
   report(std::move(d));
@@ -429,7 +430,7 @@ std::optional<Value> Importer::recomputed(const Node& user, std::string_view nam
   if (value && *value) return *value;
   if (!value)
     report({DiagnosticKind::bad_model,
-            format("{}: nothing defines '{}'", node_label(user), name),
+            format("{}: '{}' is not defined", node_label(user), name),
             place,
             {},
             {},
@@ -512,12 +513,12 @@ bool Importer::takes_elements(const Node& node, const Values& inputs, const Span
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].carried || string_use(node.op) != StringUse::Refuses) continue;
     report({DiagnosticKind::unsupported_operator,
-            format("{}: input {} is of {}, of which Relay has no arithmetic", *place.node, i,
+            format("{}: input {} has elements of {}, for which Relay has no arithmetic", *place.node, i,
                    element_name(inputs[i].carried)),
             place,
             {},
             {},
-            "look the strings up in front of this node (LabelEncoder, CategoryMapper)"});
+            "convert the strings to numbers before this node (LabelEncoder, CategoryMapper)"});
     return false;
   }
   return true;

@@ -155,7 +155,7 @@ Values Slice(Convert& c) {
       if (c.opset >= 10 && (step < 0 || !is_number)) return computed_slice(c);
       if (step < 0)
         return c.unsupported(
-            "a backward slice of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)",
+            "a backward slice of an axis of size {} needs a fixed size; give the shapes of the inputs (--shape)",
             scalar::str(extent));
       if (open) last = scalar::imm(INT32_MAX);
       if (!is_int(first) || !is_int(last))
@@ -277,7 +277,7 @@ Values Range(Convert& c) {
     if (!std::isfinite(bound)) return c.bad("from {} to {} by {} is not a finite range", *start, *limit, *delta);
   double count = std::max(0.0, std::ceil((*limit - *start) / *delta));
   DType dtype = c.known(0)->dtype;
-  if (!(count <= 1e15)) return c.bad("from {} to {} by {} are too many elements", *start, *limit, *delta);
+  if (!(count <= 1e15)) return c.bad("the range from {} to {} by {} has too many elements", *start, *limit, *delta);
   if (!c.may_make(static_cast<int64_t>(count), dtype)) return {};
   Tensor values = Tensor::empty({static_cast<int64_t>(count)}, dtype);
   for (int64_t i = 0; i < values.elements(); ++i) {
@@ -297,7 +297,8 @@ static Values computed_topk(Convert& c) {
   Expr order =
       c.emit("argsort", {x}, {{"axis", *axis}, {"is_ascend", c.integer("largest", 1) == 0}, {"dtype", DType::int64()}});
   k = refused_where(c, k, not_within(c, k, c.integer_scalar(0), c.size_of(x, *axis)),
-                    "k is below 0, or more than the axis has elements", "give a k from 0 to the size of the axis");
+                    "k is negative, or more than the number of elements of the axis",
+                    "give a k from 0 to the size of the axis");
   Expr first = c.emit("arange", {c.integer_scalar(0), k, c.integer_scalar(1)});
   order = c.emit("take", {order, first}, {{"axis", *axis}, {"mode", "clip"}});
   return {c.emit("gather", {x, order}, {{"axis", *axis}}), order};
@@ -375,7 +376,7 @@ Values EyeLike(Convert& c) {
   std::optional<DType> dtype =
       c.has_attribute("dtype") ? element_dtype(static_cast<int32_t>(c.integer("dtype", 0))) : c.dtype(x);
   if (!dtype)
-    return c.unsupported("it makes elements of type {}", element_name(static_cast<int32_t>(c.integer("dtype", 0))));
+    return c.unsupported("it creates elements of type {}", element_name(static_cast<int32_t>(c.integer("dtype", 0))));
   if (!rows || !columns)
     return c.unsupported("it needs a fixed size, but the data is {}; give the inputs' shapes (--shape)",
                          ir::str(x->type));

@@ -29,15 +29,15 @@ Type type_of(Convert& c, const Value& value) {
   Type element = ir::hole();
   for (const Value& v : *value.list) {
     if (v.carried) {
-      c.unsupported("a sequence of strings whose number is not known at import");
+      c.unsupported("a sequence of strings whose length is not known at import");
       return nullptr;
     }
     Type own = type_of(c, v);
     if (!own) return nullptr;
     Type both = common(element, own);
     if (!both) {
-      c.unsupported("a sequence of {} and {}; the number of axes and the elements' type must be one", ir::str(element),
-                    ir::str(own));
+      c.unsupported("a sequence of {} and {}; the number of axes and the element type must be the same",
+                    ir::str(element), ir::str(own));
       return nullptr;
     }
     element = both;
@@ -104,10 +104,11 @@ Expr empty(Convert& c, const Type& list) {
 }
 
 Failure mixed(Convert& c, const Type& tensor, const Type& element) {
-  return c.refused(format("{} is put into a sequence of {}; the number of axes and the elements' type must be one",
-                          ir::str(tensor), ir::str(element)),
-                   "tell the shapes of the graph's inputs (--shape): a sequence whose length is known then becomes a "
-                   "tuple, which may hold tensors of all kinds");
+  return c.refused(
+      format("{} is inserted into a sequence of {}; the number of axes and the element type must be the same",
+             ir::str(tensor), ir::str(element)),
+      "give the shapes of the graph's inputs (--shape): a sequence with a known length becomes a tuple, which may "
+      "contain tensors of different types");
 }
 
 Expr append(Convert& c, const Expr& list, const Expr& tensor) {

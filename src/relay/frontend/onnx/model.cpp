@@ -328,7 +328,7 @@ void Reader::model(Model& m) {
       default: w.skip();
     }
   }
-  if (!has_graph) throw WireError{DiagnosticKind::corrupt_file, w.position(), "it holds no graph"};
+  if (!has_graph) throw WireError{DiagnosticKind::corrupt_file, w.position(), "it contains no graph"};
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* 
                    bool count_padding, bool ceil) {
   Ints kernel = c.ints("kernel_shape");
   if (kernel.empty()) return c.bad("kernel_shape is missing");
-  if (kernel.size() > 3) return c.unsupported("the window has {} axes; 1 to 3 can be imported", kernel.size());
+  if (kernel.size() > 3) return c.unsupported("the window has {} axes, but only 1 to 3 can be imported", kernel.size());
   // Padding that is not counted cannot be data.
   const bool may_pad = average ? count_padding : c.dtype(x).is_float();
   Expr data = x;
@@ -60,7 +60,7 @@ static Values max_pool_places(Convert& c, const Expr& x) {
   int64_t taps = 1;
   for (int64_t i = 0; i < c.rank(x); ++i) {
     std::optional<int64_t> extent = c.extent(x, i);
-    if (!extent) return c.unsupported("places in {}; sizes must be fixed (--shape)", ir::str(x->type));
+    if (!extent) return c.unsupported("positions in {}; sizes must be fixed (--shape)", ir::str(x->type));
     sizes.push_back(*extent);
   }
   for (size_t i = 0; i < n; ++i) {
@@ -74,7 +74,7 @@ static Values max_pool_places(Convert& c, const Expr& x) {
     results.push_back(count);
     taps *= w->kernel[i];
   }
-  if (taps > 4096) return c.unsupported("places in a window of {} elements", taps);
+  if (taps > 4096) return c.unsupported("positions in a window of {} elements", taps);
   Expr best, at;
   const DType dtype = c.dtype(x), whole = DType::int64();
   const Expr least = dtype.is_float() ? c.scalar(-INFINITY, dtype) : c.reduce("min", x, {}, false);
@@ -293,7 +293,7 @@ Values Col2Im(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 3, 3, "the data")) return {};
   const std::optional<int64_t> axes = c.extent(c.input(1), 0), taps_axes = c.extent(c.input(2), 0);
-  if (!axes || !taps_axes) return c.unsupported("image_shape or block_shape of no fixed length");
+  if (!axes || !taps_axes) return c.unsupported("image_shape or block_shape without a fixed length");
   const size_t n = static_cast<size_t>(*axes);
   const Ints strides = c.ints("strides", Ints(n, 1)), dilations = c.ints("dilations", Ints(n, 1)),
              pads = c.ints("pads", Ints(2 * n, 0));
@@ -327,7 +327,7 @@ Values Col2Im(Convert& c) {
   std::optional<int64_t> channels = c.extent(x, 1);
   if (!channels) return c.unsupported("the data {} has no fixed number of channels (--shape)", ir::str(x->type));
   if (*channels % taps != 0 || c.extent(x, 2).value_or(places) != places)
-    return c.bad("the data is {}, not (N, C * {}, {}) as the shapes say", ir::str(x->type), taps, places);
+    return c.bad("the data is {}, but the shapes require (N, C * {}, {})", ir::str(x->type), taps, places);
   std::optional<Tensor> table = fold_table(c, f, taps, places, elements);
   if (!table) return {};
   const ir::Dim batch = c.shape(x)[0], maps = scalar::imm(*channels / taps);
@@ -388,7 +388,7 @@ Values MaxUnpool(Convert& c) {
   ir::IntLists width;
   for (size_t i = 0; i < shape.size(); ++i) {
     if ((*wanted)[i] < shape[i])
-      return c.bad("output_shape is [{}], smaller than what the window makes: [{}]", join(*wanted, ", "),
+      return c.bad("output_shape is [{}], smaller than the result of the window: [{}]", join(*wanted, ", "),
                    join(shape, ", "));
     width.push_back({0, (*wanted)[i] - shape[i]});
   }

@@ -97,7 +97,7 @@ Values DequantizeLinear(Convert& c) {
   std::optional<DType> to = c.dtype(scale);
   if (c.integer("output_dtype", 0)) to = element_dtype(static_cast<int32_t>(c.integer("output_dtype", 0)));
   if (!to || !to->is_float())
-    return c.unsupported("it gives elements of {}", element_name(static_cast<int32_t>(c.integer("output_dtype", 0))));
+    return c.unsupported("it returns elements of {}", element_name(static_cast<int32_t>(c.integer("output_dtype", 0))));
   // The product is computed in float32; for a type of fewer bits it is the rounded one, if its factors fit.
   const DType real =
       c.dtype(scale).bits < 32 && (*to != c.dtype(scale) || from.bits > 8) ? DType::float32() : c.dtype(scale);

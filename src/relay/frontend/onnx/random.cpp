@@ -33,7 +33,7 @@ std::optional<DType> drawn_type(Convert& c, DType otherwise) {
   if (!c.has_attribute("dtype")) return otherwise;
   const int32_t code = static_cast<int32_t>(c.integer("dtype", 0));
   std::optional<DType> dtype = element_dtype(code);
-  if (!dtype) return c.unsupported("it makes elements of type {}", element_name(code));
+  if (!dtype) return c.unsupported("it creates elements of type {}", element_name(code));
   return dtype;
 }
 

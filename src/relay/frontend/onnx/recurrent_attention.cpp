@@ -69,7 +69,8 @@ std::optional<Heads> read_heads(Convert& c) {
     (i == 2 ? h.value_size : h.key_size) = *size / heads;
   }
   if (c.extent(c.input(0), 2) != h.of_query * h.key_size)
-    return c.bad("query {} and key {} have heads of other sizes", ir::str(c.input(0)->type), ir::str(c.input(1)->type));
+    return c.bad("query {} and key {} have heads of different sizes", ir::str(c.input(0)->type),
+                 ir::str(c.input(1)->type));
   return h;
 }
 

@@ -30,7 +30,7 @@ std::optional<Reduction> read(Convert& c, const Expr& x) {
     if (!c.expect_rank(r.computed, 1, 1, "axes")) return std::nullopt;
     r.computed = checked_places(c, r.computed, c.rank(x), "a value in axes");
     if (!c.extent(r.computed, 0) && (!r.keepdims || c.integer("noop_with_empty_axes", 0)))
-      return c.unsupported("it drops as many axes as a list has when the model runs");
+      return c.unsupported("it drops axes whose number is known only at run time");
     return r;
   }
   const bool empty = !c.has_attribute("axes") && c.has(1) && !c.known(1);

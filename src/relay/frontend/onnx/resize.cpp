@@ -96,7 +96,7 @@ std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>&
     } else if (scale == std::floor(scale)) {
       size.push_back(scalar::simplify(extent * static_cast<int64_t>(scale)));
     } else {
-      return c.unsupported("scale {} of an axis of size {} needs a fixed size; give the inputs' shapes (--shape)",
+      return c.unsupported("scale {} of an axis of size {} needs a fixed size; give the shapes of the inputs (--shape)",
                            scale, scalar::str(extent));
     }
   }
@@ -106,7 +106,7 @@ std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>&
 std::optional<std::vector<double>> numbers(Convert& c, size_t input, const char* what) {
   KnownRef known = c.known(input);
   std::optional<Tensor> tensor = known ? as_tensor(*known) : std::nullopt;
-  if (!tensor) return c.unsupported("{} must be known at import; give the inputs' shapes (--shape)", what);
+  if (!tensor) return c.unsupported("{} must be known at import; give the shapes of the inputs (--shape)", what);
   return tensor->to_doubles();
 }
 
@@ -174,11 +174,11 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
     const Expr old = c.emit("take", {sizes, c.constant(places)}, {{"axis", int64_t{0}}});
     const Expr none = c.emit("less", {list, c.integer_scalar(1)}), changes = c.emit("not_equal", {list, old});
     list = refused_where(c, list, c.emit("logical_and", {none, changes}), "a value in sizes is below 1",
-                         "give the new sizes, 1 or more; an axis without elements stays without");
+                         "give new sizes of at least 1; an empty axis stays empty");
   }
   if (!known && !f.by_sizes) {
     const Expr positive = c.emit("greater", {list, c.scalar(0, DType::float64())});  // false for NaN
-    list = refused_where(c, list, c.emit("logical_not", {positive}), "a value in scales is not above 0",
+    list = refused_where(c, list, c.emit("logical_not", {positive}), "a value in scales is not positive",
                          "give the ratio of the new size to the old one for each axis");
   }
   auto real = [&](const Expr& e) { return c.cast(e, DType::float64()); };

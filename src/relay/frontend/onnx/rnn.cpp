@@ -100,7 +100,7 @@ Values recurrent(Convert& c, const Network& n, EmitAttrs attributes) {
   if (c.has(4)) {
     const Expr lengths = c.cast(c.input(4), DType::int64());
     state.push_back(refused_where(c, lengths, not_within(c, lengths, c.integer_scalar(0), c.size_of(x, 0)),
-                                  "a value in sequence_lens is below 0, or more than X has steps",
+                                  "a value in sequence_lens is negative, or exceeds the number of steps of X",
                                   "give the length of each sequence, from 0 to the number of steps"));
   }
   attributes.insert(attributes.end(), {{"direction", direction},

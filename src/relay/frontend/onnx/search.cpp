@@ -130,7 +130,7 @@ Values Unique(Convert& c) {
   Expr x = c.input(0);
   const bool sorted = c.integer("sorted", 1) != 0;
   if (sorted && c.value(0).carried)
-    return c.refused("it sorts strings, whose order nobody knows while a model runs",
+    return c.refused("it sorts strings, whose order is unknown at run time",
                      "export it with sorted=0, the order in which they first appear");
   const bool slices = c.has_attribute("axis") && c.rank(x) != 1;
   Values results = slices ? unique_slices(c, x) : unique_elements(c, x, sorted);
@@ -145,7 +145,7 @@ Values ReverseSequence(Convert& c) {
   if (time + batch != 1 || time * batch != 0) return c.bad("time_axis is {}, batch_axis {}", time, batch);
   if (!c.expect_rank(x, 2, 32, "the data") || !c.expect_rank(lengths, 1, 1, "sequence_lens")) return {};
   lengths = refused_where(c, lengths, not_within(c, lengths, c.integer_scalar(0), c.size_of(x, time)),
-                          "a value in sequence_lens is below 0, or more than the data has steps",
+                          "a value in sequence_lens is negative, or exceeds the number of steps of the data",
                           "give the length of each sequence, from 0 to the number of steps");
   Expr steps = c.expand(c.count_up(x, time), batch), length = c.expand(lengths, time);
   Expr reversed = c.add(c.subtract(length, steps), -1);
@@ -178,7 +178,7 @@ Values TensorScatter(Convert& c) {
   Expr x = c.input(0), update = c.input(1);
   std::optional<int64_t> axis = c.axis(c.integer("axis", -2), c.rank(x));
   const std::string mode = c.text("mode", "linear");
-  if (!axis || *axis == 0) return c.failed() ? Values() : c.bad("axis is that of batches");
+  if (!axis || *axis == 0) return c.failed() ? Values() : c.bad("axis is the batch axis");
   if (mode != "linear" && mode != "circular") return c.bad("mode is '{}', not linear or circular", mode);
   Expr index = c.count_up(update, *axis);
   for (int64_t i = *axis + 1; i < c.rank(x); ++i) index = c.expand(index, i - *axis);

@@ -45,11 +45,11 @@ Value made(Convert& c, List list) {
 // A place in a list of `size`, from input i; `otherwise` if absent.
 std::optional<size_t> place(Convert& c, size_t i, size_t size, size_t otherwise) {
   if (!c.has(i)) return otherwise;
-  std::optional<ir::Ints> at = c.ints(i, "the place in the sequence");
+  std::optional<ir::Ints> at = c.ints(i, "the position in the sequence");
   if (!at) return std::nullopt;
   const int64_t count = static_cast<int64_t>(size);
   if (at->size() != 1 || (*at)[0] < -count || (*at)[0] > count)
-    return c.bad("place [{}] does not lie in a sequence of {}", join(*at, ", "), size);
+    return c.bad("position [{}] is outside of a sequence of {}", join(*at, ", "), size);
   return static_cast<size_t>((*at)[0] < 0 ? (*at)[0] + count : (*at)[0]);
 }
 
@@ -72,7 +72,7 @@ Values SequenceAt(Convert& c) {
   std::optional<List> list = list_of(c, 0);
   std::optional<size_t> at = list ? place(c, 1, list->size(), 0) : std::nullopt;
   if (!at) return {};
-  if (*at >= list->size()) return c.bad("place {} does not lie in a sequence of {}", *at, list->size());
+  if (*at >= list->size()) return c.bad("position {} is outside of a sequence of {}", *at, list->size());
   return {(*list)[*at]};
 }
 
@@ -111,7 +111,7 @@ Values SequenceErase(Convert& c) {
   if (!list) return {};
   std::optional<size_t> at = place(c, 1, list->size(), list->empty() ? 0 : list->size() - 1);
   if (!at) return {};
-  if (*at >= list->size()) return c.bad("place {} does not lie in a sequence of {}", *at, list->size());
+  if (*at >= list->size()) return c.bad("position {} is outside of a sequence of {}", *at, list->size());
   list->erase(list->begin() + static_cast<std::ptrdiff_t>(*at));
   return {made(c, *std::move(list))};
 }
@@ -357,7 +357,7 @@ Values Optional(Convert& c) { return {c.has(0) ? c.value(0) : Value::absent()}; 
 Values OptionalGetElement(Convert& c) {
   if (lists::is_option(c.value(0)))
     return {lists::call(c, "optional_get", {c.value(0).expr}, lists::element_of_option(c.value(0).expr->type))};
-  if (c.value(0).none) return c.bad("the optional value is not there");
+  if (c.value(0).none) return c.bad("the optional value is absent");
   return {c.value(0)};
 }
 Values OptionalHasElement(Convert& c) {

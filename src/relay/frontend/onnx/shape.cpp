@@ -118,7 +118,7 @@ Values Reshape(Convert& c) {
     }
     Dim total = scalar::imm(1);
     for (const Dim& d : left) total = total * d;
-    if (is_int(over, 0)) return c.bad("-1 in the new shape of no elements can be any size");
+    if (is_int(over, 0)) return c.bad("-1 in the new shape of an empty tensor is ambiguous");
     if (is_int(total) && is_int(over) && total->ivalue % over->ivalue != 0)
       return c.bad("{} elements do not fit into shape [{}]", total->ivalue, [&] {
         std::string text;
@@ -177,7 +177,8 @@ Values Unsqueeze(Convert& c) {
   if (!axes) return {};
   std::sort(axes->begin(), axes->end());
   for (int64_t axis : *axes) to.insert(to.begin() + axis, scalar::imm(1));
-  if (to.size() > max_rank) return c.over_limit("the result has {} axes, and {} are the limit", to.size(), max_rank);
+  if (to.size() > max_rank)
+    return c.over_limit("the result has {} axes, more than the limit of {}", to.size(), max_rank);
   return reshaped_value(c, to, [&] {
     Expr x = c.input(0);
     for (int64_t axis : *axes) x = c.emit("expand_dims", {x}, {{"axis", axis}, {"num_newaxis", int64_t{1}}});
@@ -194,7 +195,7 @@ Values Transpose(Convert& c) {
   const Ints perm = c.ints("perm", reversed);
   Ints sorted = perm;  // axes are not counted from the end here
   std::sort(sorted.rbegin(), sorted.rend());
-  if (sorted != reversed) return c.bad("perm [{}] does not name every one of {} axes once", join(perm, ", "), rank);
+  if (sorted != reversed) return c.bad("perm [{}] is not a permutation of {} axes", join(perm, ", "), rank);
   if (known) return {transposed(*known, perm)};
   return {c.transpose(x, perm)};
 }
@@ -207,7 +208,7 @@ Values Expand(Convert& c) {
   if (!wanted) return {};
   Dims from = shape_of_input(c), to = *wanted;
   size_t rank = std::max(from.size(), to.size());
-  if (rank > max_rank) return c.over_limit("the result has {} axes, and {} are the limit", rank, max_rank);
+  if (rank > max_rank) return c.over_limit("the result has {} axes, more than the limit of {}", rank, max_rank);
   from.insert(from.begin(), rank - from.size(), scalar::imm(1));
   to.insert(to.begin(), rank - to.size(), scalar::imm(1));
   for (size_t i = 0; i < rank; ++i) {
@@ -232,8 +233,8 @@ Values Tile(Convert& c) {
   if (c.opset < 6) return c.unsupported("Tile of opset {}; export the model with opset 6 or later", c.opset);
   if (!c.known(1) && c.extent(c.input(1), 0) == c.rank(x)) {
     const Expr reps = c.input(1), negative = c.emit("less", {reps, c.scalar(0, c.dtype(reps))});
-    return {c.emit("dyn.tile", {x, refused_where(c, reps, negative, "a value in repeats is below 0",
-                                                 "give how often each axis is repeated, 0 or more")})};
+    return {c.emit("dyn.tile", {x, refused_where(c, reps, negative, "a value in repeats is negative",
+                                                 "give a non-negative number of repetitions for each axis")})};
   }
   std::optional<Dims> reps = c.dims(1, "repeats");
   if (!reps) return {};
@@ -402,7 +403,7 @@ Values ConstantOfShape(Convert& c) {
   }
   std::optional<int64_t> count = element_count(extents);
   if (shape->size() > max_rank)
-    return c.over_limit("the result has {} axes, and {} are the limit", shape->size(), max_rank);
+    return c.over_limit("the result has {} axes, more than the limit of {}", shape->size(), max_rank);
   if (!count) return c.bad("the shape is too large");
   if (extents.size() == shape->size() && *count <= max_known) {
     Tensor full = Tensor::empty(extents, value.dtype());

@@ -134,7 +134,7 @@ Values real_inverse(Convert& c, Expr x, int64_t axis, int64_t n) {
     x = c.pad(x, width, c.scalar(0, c.dtype(x)), "constant");
   }
   std::optional<Complex> both = parts(c, x);
-  if (!both || !both->imaginary) return c.failed() ? Values() : c.bad("a transform of one side is complex");
+  if (!both || !both->imaginary) return c.failed() ? Values() : c.bad("a one-sided transform is complex");
   Tensor places = Tensor::empty({n}, DType::int64()), signs = Tensor::empty({n}, c.dtype(x));
   for (int64_t i = 0; i < n; ++i) places.set_int(i, i < half ? i : n - i), signs.set(i, i < half ? 1 : -1);
   const Ints order = with_last(c.rank(both->real), axis);
@@ -150,7 +150,7 @@ Values real_inverse(Convert& c, Expr x, int64_t axis, int64_t n) {
 
 Values real_transform(Convert& c, const Expr& x) {
   std::optional<int64_t> n = c.rank(x) > 0 ? c.extent(x, c.rank(x) - 1) : std::nullopt;
-  if (!n || *n < 1) return c.unsupported("a signal {} of no fixed size (--shape)", ir::str(x->type));
+  if (!n || *n < 1) return c.unsupported("a signal {} without a fixed size (--shape)", ir::str(x->type));
   std::optional<Complex> y = transformed(c, {x, nullptr}, *n, *n / 2 + 1, false);
   return y ? Values{stacked(c, *y)} : Values();
 }
@@ -197,7 +197,7 @@ Values computed_transform(Convert& c, Expr x, int64_t axis, bool inverse, bool o
   if (c.has(1)) x = filled(c, x, numbers_to(c, mirrors ? half : n), axis, c.scalar(0, dtype));
   std::optional<Complex> both = parts(c, x);
   if (!both) return {};
-  if (mirrors && !both->imaginary) return c.bad("a transform of one side is complex");
+  if (mirrors && !both->imaginary) return c.bad("a one-sided transform is complex");
   const Ints order = with_last(c.rank(both->real), axis);
   const Expr rows = count_to(c, dim, n), front = c.emit("less", {rows, half});
   const Expr places = c.emit("where", {front, rows, c.subtract(n, rows)});
@@ -307,7 +307,7 @@ Expr frame_places(Convert& c, const Expr& x, int64_t n) {
 
 // Checks that it is not above the length of the signal.
 static Expr checked_frame(Convert& c, const Expr& x, const Expr& length) {
-  return refused_where(c, length, c.emit("greater", {length, c.size_of(x, 1)}), "frame_length is more than the signal",
+  return refused_where(c, length, c.emit("greater", {length, c.size_of(x, 1)}), "frame_length exceeds the signal",
                        "give a longer signal, or shorter frames");
 }
 
@@ -407,7 +407,7 @@ Values MelWeightMatrix(Convert& c) {
     const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);
     const double row = std::floor((dft_length + 1) * hertz / rate);
     if (!(row >= 0 && row <= static_cast<double>(rows)))
-      return c.bad("frequencies from {} to {} Hz leave those of a rate of {}", *given[3], *given[4], rate);
+      return c.bad("frequencies from {} to {} Hz exceed those of a sample rate of {}", *given[3], *given[4], rate);
     edges.push_back(static_cast<int64_t>(row));
   }
   if (rows > INT32_MAX || !c.may_make(rows * bins, *dtype)) return {};

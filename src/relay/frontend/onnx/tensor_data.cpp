@@ -196,7 +196,7 @@ Result<std::vector<std::string_view>> string_values(const TensorData& data) {
   if (static_cast<int64_t>(strings.size()) != size.elements)
     return frontend::tensor_problem(
         DiagnosticKind::bad_model, data.name,
-        format("has {} elements by its shape, but holds {}", size.elements, strings.size()));
+        format("has {} elements by its shape, but contains {}", size.elements, strings.size()));
   return strings;
 }
 
@@ -206,7 +206,7 @@ Result<Tensor> tensor_value(const Model& model, const TensorData& data) {
   if (!dtype) {
     Diagnostic d = frontend::tensor_problem(
         DiagnosticKind::unsupported_operator, data.name,
-        format("has elements of type {}, which Relay has no tensors of", element_name(data.type)));
+        format("has elements of type {}, which tensors of Relay cannot have", element_name(data.type)));
     d.help = element_remedy(data.type);
     return d;
   }
@@ -241,8 +241,8 @@ static Result<std::vector<int64_t>> places(const Model& model, const SparseData&
       inside = inside && at >= 0 && at < data.dims[axis];
       if (inside) place = place * data.dims[axis] + at;
     }
-    if (!inside) return bad(format("has an index that is not of an element of [{}]", join(data.dims, ", ")));
-    if (!all.empty() && place <= all.back()) return bad("has indices that are not in order, or twice the same");
+    if (!inside) return bad(format("has an index outside of [{}]", join(data.dims, ", ")));
+    if (!all.empty() && place <= all.back()) return bad("has indices that are not sorted, or that occur twice");
     all.push_back(place);
   }
   return all;
@@ -259,9 +259,9 @@ Result<Tensor> dense_value(const Model& model, const SparseData& data, function_
   }
   RELAY_ASSIGN(frontend::TensorSize size, frontend::tensor_size(name, data.dims, *dtype));
   if (!may_make(size.bytes)) {
-    Diagnostic d =
-        frontend::tensor_problem(DiagnosticKind::limit_exceeded, name,
-                                 format("is sparse and would take {} bytes, more than an import may make", size.bytes));
+    Diagnostic d = frontend::tensor_problem(
+        DiagnosticKind::limit_exceeded, name,
+        format("is sparse and would need {} bytes, more than an import may create", size.bytes));
     d.help = "export the model with ordinary (dense) tensors; " + frontend::how_to_allow("constants");
     return d;
   }

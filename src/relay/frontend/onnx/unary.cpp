@@ -111,9 +111,9 @@ static Values cast_to(Convert& c, DType dtype) {
 
 static Failure not_a_type(Convert& c, int32_t type) {
   if (type == static_cast<int32_t>(ElementType::String))
-    return c.refused("it makes strings of numbers, and no new strings are made while a model runs",
-                     "give the numbers as outputs, and make strings of them behind the model");
-  return c.refused(format("it converts to type {}, which Relay has no tensors of", element_name(type)),
+    return c.refused("it converts numbers to strings, which Relay cannot create at run time",
+                     "make the numbers outputs, and convert them to strings after the model");
+  return c.refused(format("it converts to type {}, which tensors of Relay cannot have", element_name(type)),
                    element_remedy(type));
 }
 

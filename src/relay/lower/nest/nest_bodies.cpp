@@ -28,7 +28,7 @@ loop::Stmt KernelBuilder::program(const te::Tensor& stage, const Ranges& ranges)
     const Range& r = ranges.at(axis.var.get());
     if (!scalar::is_int(r.extent, 1))
       refuse(format("end its loops with {}/1", axis.var->name),
-             "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, axis.var->name,
+             "the loops of stage '{}' do not cover axis '{}': {} elements are left", stage->name, axis.var->name,
              scalar::str(r.extent));
     bindings.push_back({axis.var, r.min});
   }
@@ -46,7 +46,7 @@ loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges,
     const Range& r = ranges.at(a.var.get());
     if (!scalar::is_int(r.extent, 1))
       refuse(format("end its loops with {}/1", a.var->name),
-             "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name,
+             "the loops of stage '{}' do not cover axis '{}': {} elements are left", stage->name, a.var->name,
              scalar::str(r.extent));
     at.push_back(r.min);
     bindings.push_back({a.var, r.min});
@@ -56,7 +56,7 @@ loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges,
     const Range& r = ranges.at(a.var.get());
     if (!scalar::is_int(r.extent, 1))
       refuse(format("end its loops with {}/1", a.var->name),
-             "the loops of stage '{}' do not finish axis '{}': {} elements are left", stage->name, a.var->name,
+             "the loops of stage '{}' do not cover axis '{}': {} elements are left", stage->name, a.var->name,
              scalar::str(r.extent));
     bindings.push_back({a.var, r.min});
   }

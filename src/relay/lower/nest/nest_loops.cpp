@@ -38,10 +38,10 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   if (level == s.loops.size()) return element(stage, ranges, init);
   const Loop& l = s.loops[level];
   if (lane_)
-    refuse("write the vector loop last", "loop {}/{} of stage '{}' stands inside a vector loop", l.axis, l.step,
+    refuse("write the vector loop last", "loop {}/{} of stage '{}' is inside a vector loop", l.axis, l.step,
            stage->name);
   const te::Axis* axis = find_axis(*stage, l.axis);
-  if (!axis) refuse("see the stage's axes with --emit te", "stage '{}' has no axis '{}'", stage->name, l.axis);
+  if (!axis) refuse("--emit te shows the axes of the stage", "stage '{}' has no axis '{}'", stage->name, l.axis);
   bool reduce = is_reduce_axis(*stage, l.axis);
   auto inside = [&](const Ranges& r) {
     if (init) return one_loop(stage, level + 1, r, true);
@@ -306,7 +306,7 @@ loop::Stmt KernelBuilder::parallel_loop(const te::Tensor& stage, size_t level, c
                                         Inside with) {
   if (stage != root_ || level >= parallel_digits_.size())
     refuse("put parallel loops first, at a root stage",
-           "loop {} of stage '{}' is parallel, but other loops stand before it", l.axis, stage->name);
+           "loop {} of stage '{}' is parallel, but other loops are before it", l.axis, stage->name);
   Expr var = parallel_digits_[level];
   if (l.step == 1) return with({range.min + var, imm(1)});
   if (scalar::is_int(range.extent)) {

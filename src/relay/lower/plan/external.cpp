@@ -30,7 +30,7 @@ static Status check_types(const ExternalCall& call, const Span& span) {
     if (t && t->dtype.is_storage())
       return Diagnostic{
           DiagnosticKind::not_supported,
-          format("`{}` takes or gives {}, which functions outside of Relay cannot", call.code.symbol, t->dtype.str()),
+          format("`{}` takes or returns {}, which external functions cannot", call.code.symbol, t->dtype.str()),
           span,
           {},
           {},
@@ -48,7 +48,7 @@ Result<std::optional<ExternalCall>> external_call(const ir::Call& call, const Ex
     const auto code = codes ? codes->find(symbol) : ExternalCodes::const_iterator();
     if (!codes || code == codes->end())
       return Diagnostic{DiagnosticKind::not_supported,
-                        format("no code was made of the function `{}` for another compiler", symbol),
+                        format("the function `{}` is for another compiler, and has no code", symbol),
                         call.span,
                         {},
                         {},

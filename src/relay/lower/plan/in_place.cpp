@@ -100,13 +100,13 @@ class Taker {
       if (!scalar::prove_equal(a.shape[d], r.shape[d]).value_or(false)) return false;
     auto blocked = [&](std::string why) { return why_.emplace(of, std::move(why)), false; };
     if (!a.layout.is_row_major() || !r.layout.is_row_major()) return blocked("it is stored in another order");
-    if (is_returned_[at(of)]) return blocked("it is a result as it is");
-    if (taken_.count(of)) return blocked("another result lies in its storage");
+    if (is_returned_[at(of)]) return blocked("it is a result itself");
+    if (taken_.count(of)) return blocked("another result uses its storage");
     if (last_reader_[at(of)] > static_cast<int>(g))
-      return blocked(format("`{}` reads it after `{}` has made the result",
+      return blocked(format("`{}` reads it after `{}` has computed the result",
                             plan_.groups[static_cast<size_t>(last_reader_[at(of)])].te.name, group.te.name));
     if (std::count(group.params.begin(), group.params.end(), of) != 1)
-      return blocked(format("`{}` reads it at other places too", group.te.name));
+      return blocked(format("`{}` also reads it at other positions", group.te.name));
     return a.kind == Array::Kind::Input || a.kind == Array::Kind::Temporary;
   }
 
@@ -129,7 +129,7 @@ class Taker {
   }
 
   std::string reason(int input) {
-    if (is_returned_[at(input)]) return "it is a result as it is";
+    if (is_returned_[at(input)]) return "it is a result itself";
     if (auto why = why_.find(input); why != why_.end()) return why->second;
     for (const Array& a : plan_.arrays) {
       if (a.kind != Array::Kind::Output || a.dtype != array(input).dtype || a.shape.size() != array(input).shape.size())
@@ -137,7 +137,7 @@ class Taker {
       bool same = true;
       for (size_t d = 0; d < a.shape.size(); ++d)
         same &= scalar::prove_equal(a.shape[d], array(input).shape[d]).value_or(false);
-      if (same) return "no result is made of it element by element, or by changing some of its elements";
+      if (same) return "no result is computed from it element by element, or by changing some of its elements";
     }
     return "no result has its type and shape";
   }

@@ -110,13 +110,13 @@ class Reader {
         *current = {};
         RELAY_RETURN_IF_ERROR(read_place(*current));
       } else if (head == "loops") {
-        if (!current) return error(0, "'loops' stands before any stage");
+        if (!current) return error(0, "'loops' must follow a stage");
         RELAY_RETURN_IF_ERROR(read_loops(*current, *stage));
       } else if (head == "prefetch") {
-        if (!current) return error(0, "'prefetch' stands before any stage");
+        if (!current) return error(0, "'prefetch' must follow a stage");
         RELAY_RETURN_IF_ERROR(read_prefetch(*current, *stage));
       } else if (head == "prefetch_tile") {
-        if (!current) return error(0, "'prefetch_tile' stands before any stage");
+        if (!current) return error(0, "'prefetch_tile' must follow a stage");
         RELAY_RETURN_IF_ERROR(read_prefetch_tile(*current));
       } else if (head == "layout") {
         RELAY_RETURN_IF_ERROR(read_layout());
@@ -275,7 +275,7 @@ class Reader {
         (l.block == 0 ? whole : l.inner ? inner : outer) = l.block == 0 ? 1 : l.block;
       }
       if (whole ? parts != 1 : parts != 2 || outer != inner)
-        return error(2, format("dimension {} of '{}' must be there once, whole or as two parts", d, name),
+        return error(2, format("dimension {} of '{}' must occur once, whole or as two parts", d, name),
                      format("write {0}, or {0}/B and {0}%B with one block size B", d));
     }
     schedule_.layouts[name] = layout;

@@ -1,4 +1,4 @@
-// The rules, each by its name (schedule_rules.def).
+// A constant for each rule of schedule_rules.def.
 #pragma once
 
 #include "relay/lower/schedule/schedule_rule.h"

@@ -10,8 +10,8 @@ struct BoundedAttrs {
   int64_t axis = 0, least = 0;
   OptInt most;
   static constexpr auto fields = std::tuple{required_field("axis", &BoundedAttrs::axis, "The axis."),
-                                            field("least", &BoundedAttrs::least, "The least extent."),
-                                            field("most", &BoundedAttrs::most, "The greatest extent; None: any.")};
+                                            field("least", &BoundedAttrs::least, "Minimum extent."),
+                                            field("most", &BoundedAttrs::most, "Maximum extent; None: no limit.")};
 };
 
 Result<Type> infer(const BoundedAttrs& a, const Types& in) {
@@ -37,7 +37,7 @@ OpDef annotation_bounded() {
   using namespace bounded_cpp;
   return define<BoundedAttrs>(
       {.name = "annotation.bounded",
-       .doc = "The same values; the extent along an axis must be in a range.",
+       .doc = "The same values. The extent along an axis must be in a range.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer,

@@ -19,16 +19,15 @@ struct DeviceCopyAttrs {
 struct OnDeviceAttrs {
   std::string virtual_device;
   bool constrain_result = false, constrain_body = true;
-  static constexpr auto fields =
-      std::tuple{field("virtual_device", &OnDeviceAttrs::virtual_device, "The device that is meant."),
-                 field("constrain_result", &OnDeviceAttrs::constrain_result, "Whether the result is to be on it."),
-                 field("constrain_body", &OnDeviceAttrs::constrain_body, "Whether the input is to be on it.")};
+  static constexpr auto fields = std::tuple{
+      field("virtual_device", &OnDeviceAttrs::virtual_device, "The device to place the value on."),
+      field("constrain_result", &OnDeviceAttrs::constrain_result, "True if the result must be on the device."),
+      field("constrain_body", &OnDeviceAttrs::constrain_body, "True if the input must be on the device.")};
 };
 
 struct DebugAttrs {
   std::string debug_func;
-  static constexpr auto fields =
-      std::tuple{field("debug_func", &DebugAttrs::debug_func, "The name of what would look at the value.")};
+  static constexpr auto fields = std::tuple{field("debug_func", &DebugAttrs::debug_func, "The name of the observer.")};
 };
 
 struct ShapeOfAttrs {
@@ -72,12 +71,12 @@ te::Tensors shape_values(const ShapeOfAttrs& a, const te::Tensors& in, const Typ
 
 std::vector<OpDef> devices() {
   using namespace devices_cpp;
-  return {identity<DeviceCopyAttrs>("device_copy", "Data on another device; the values are the same.", "data",
+  return {identity<DeviceCopyAttrs>("device_copy", "Copies data to another device. The values are the same.", "data",
                                     "DeviceCopyAttrs", "src_virtual_device=\"cpu\", dst_virtual_device=\"cpu\""),
-          identity<OnDeviceAttrs>("on_device", "Says on which device a value should be; the values are the same.",
-                                  "body", "OnDeviceAttrs", "virtual_device=\"cpu\", constrain_result=True"),
-          identity<DebugAttrs>("debug", "A place where somebody could look at a value.", "program", "DebugAttrs",
-                               "debug_func=\"look\"")};
+          identity<OnDeviceAttrs>("on_device", "Annotates a value with its device. The values are the same.", "body",
+                                  "OnDeviceAttrs", "virtual_device=\"cpu\", constrain_result=True"),
+          identity<DebugAttrs>("debug", "Marks a point where an observer can read a value. The values are the same.",
+                               "program", "DebugAttrs", "debug_func=\"look\"")};
 }
 
 OpDef vm_shape_of() {
@@ -101,7 +100,7 @@ OpDef vm_reshape_tensor() {
   using namespace devices_cpp;
   return define<ReshapeTensorAttrs>(
       {.name = "vm.reshape_tensor",
-       .doc = "The same elements under another shape, which is given twice.",
+       .doc = "Reshapes data. The shape is given twice, as a tensor and as an attribute.",
        .inputs = {{"data", "any shape"}, {"shape", "(rank,) integers: the values of newshape"}},
        // Fusion of vm.reshape_tensor: opaque in the reference; it is a reshape.
        .fusion = Fusion::Injective,

@@ -9,13 +9,13 @@ namespace {
 struct CastHintAttrs {
   DType dtype = DType::float32();
   static constexpr auto fields =
-      std::tuple{required_field("dtype", &CastHintAttrs::dtype, "The element type that data could have.")};
+      std::tuple{required_field("dtype", &CastHintAttrs::dtype, "The element type that data may have.")};
 };
 
 struct CompilerAttrs {
   std::string compiler;
   static constexpr auto fields =
-      std::tuple{required_field("compiler", &CompilerAttrs::compiler, "The name of the compiler that is meant.")};
+      std::tuple{required_field("compiler", &CompilerAttrs::compiler, "The name of the compiler.")};
 };
 
 template <class A>
@@ -45,16 +45,24 @@ OpDef identity(const char* name, const char* doc, const char* attrs_name, const 
 std::vector<OpDef> annotations() {
   using namespace identity_cpp;
   return {
-      identity<NoAttrs>("annotation.bitpack_end", "The end of what is computed on packed bits.", "", ""),
-      identity<NoAttrs>("annotation.bitpack_start", "The begin of what is computed on packed bits.", "", ""),
-      identity<CastHintAttrs>("annotation.cast_hint", "Says which element type data could have.", "CastHintAttrs",
-                              "dtype=\"int8\""),
-      identity<NoAttrs>("annotation.checkpoint", "What a gradient should compute again, not keep.", "", ""),
-      identity<CompilerAttrs>("annotation.compiler_begin", "An input of what another compiler is meant to compute.",
+      identity<NoAttrs>("annotation.bitpack_end",
+                        "Marks the end of a computation on packed bits. The values are the same.", "", ""),
+      identity<NoAttrs>("annotation.bitpack_start",
+                        "Marks the beginning of a computation on packed bits. The values are the same.", "", ""),
+      identity<CastHintAttrs>("annotation.cast_hint",
+                              "Annotates data with an element type that it may have. The values are the same.",
+                              "CastHintAttrs", "dtype=\"int8\""),
+      identity<NoAttrs>("annotation.checkpoint",
+                        "Marks a value that a gradient recomputes instead of keeping it. The values are the same.", "",
+                        ""),
+      identity<CompilerAttrs>("annotation.compiler_begin",
+                              "Marks an input of a region for another compiler. The values are the same.",
                               "CompilerAttrs", "compiler=\"other\""),
-      identity<CompilerAttrs>("annotation.compiler_end", "A result of what another compiler is meant to compute.",
+      identity<CompilerAttrs>("annotation.compiler_end",
+                              "Marks a result of a region for another compiler. The values are the same.",
                               "CompilerAttrs", "compiler=\"other\""),
-      identity<NoAttrs>("annotation.stop_fusion", "Keeps the operators on both sides out of one kernel.", "", ""),
+      identity<NoAttrs>("annotation.stop_fusion",
+                        "Keeps the operators on both sides in separate kernels. The values are the same.", "", ""),
   };
 }
 

@@ -15,10 +15,10 @@ struct ArangeAttrs {
   OptFloat step;
   OptDType dtype;
   static constexpr auto fields =
-      std::tuple{field("start", &ArangeAttrs::start, "The first value, where it is constant."),
-                 field("stop", &ArangeAttrs::stop, "The value not reached, where it is constant."),
-                 field("step", &ArangeAttrs::step, "The distance between values, where it is constant."),
-                 field("dtype", &ArangeAttrs::dtype, "The element type of the result; None: of the inputs.")};
+      std::tuple{field("start", &ArangeAttrs::start, "The first value, if it is constant."),
+                 field("stop", &ArangeAttrs::stop, "The exclusive end, if it is constant."),
+                 field("step", &ArangeAttrs::step, "The distance between values, if it is constant."),
+                 field("dtype", &ArangeAttrs::dtype, "The element type of the result; None: that of the inputs.")};
 };
 
 Result<Type> infer(const ArangeAttrs& a, const Types& in) {
@@ -76,8 +76,8 @@ OpDef arange() {
       {.name = "arange",
        .doc = "Evenly spaced values.",
        .inputs = {{"start", "the first value"},
-                  {"stop", "the value not reached"},
-                  {"step", "the distance between values, not 0"}},
+                  {"stop", "the exclusive end"},
+                  {"step", "the distance between values, other than 0"}},
        // Fusion of arange: opaque in the reference; an element is computed where it is read.
        .fusion = Fusion::Injective,
        .infer = infer,

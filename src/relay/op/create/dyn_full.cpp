@@ -8,7 +8,7 @@ namespace {
 struct DynInitOpAttrs {
   OptDType dtype;
   static constexpr auto fields = std::tuple{
-      field("dtype", &DynInitOpAttrs::dtype, "The element type of the result; None: of fill_value, or float32.")};
+      field("dtype", &DynInitOpAttrs::dtype, "The element type of the result; None: that of fill_value, or float32.")};
 };
 
 Result<Type> infer(const DynInitOpAttrs& a, const Types& in) {
@@ -30,7 +30,7 @@ OpDef filled(const char* name, const char* doc, int64_t value, const char* oracl
   return define<DynInitOpAttrs>(
       {.name = name,
        .doc = doc,
-       .inputs = {{"shape", "(rank,) sizes not below 0: its shape"}},
+       .inputs = {{"shape", "(rank,) non-negative sizes: the shape of the result"}},
        // Fusion of dyn.ones, dyn.zeros: elementwise in the reference; no input has an element for each of the
        // result's.
        .fusion = Fusion::Injective,
@@ -57,45 +57,44 @@ OpDef filled(const char* name, const char* doc, int64_t value, const char* oracl
 
 OpDef dyn_full() {
   using namespace dyn_full_cpp;
-  return define<DynInitOpAttrs>({.name = "dyn.full",
-                                 .doc = "A tensor of one value, of a shape that is known only when the program runs.",
-                                 .inputs = {{"fill_value", "()"}, {"shape", "(rank,) sizes not below 0: its shape"}},
-                                 // Fusion of dyn.full: elementwise in the reference; no input has an element for each
-                                 // of the result's.
-                                 .fusion = Fusion::Injective,
-                                 .infer = infer,
-                                 .compute =
-                                     [](const DynInitOpAttrs&, const te::Tensors& in, const Type& out) {
-                                       return te::Tensors{te::compute("full", shape_of(out), [&](const Exprs&) {
-                                         return cast(dtype_of(out), (*in[0])({}));
-                                       })};
-                                     },
-                                 .shape =
-                                     [](const DynInitOpAttrs&, const te::Tensors& in) {
-                                       return te::compute("shape", in[1]->shape, [&](const Exprs& i) {
-                                         return cast(DType::int64(), (*in[1])(i));
-                                       });
-                                     },
-                                 .gradient = [](const DynInitOpAttrs&, const Adjoint& of) -> ir::Exprs {
-                                   if (!grad::tensor(of.output).dtype.is_float()) return {nullptr, nullptr};
-                                   const ir::Expr sum = grad::call("sum", {of.gradient});
-                                   return {grad::converted_as(sum, of.output, of.inputs[0]), nullptr};
-                                 },
-                                 .oracle = "torch.full([int(n) for n in shape], float(fill_value))",
-                                 .examples = {{.inputs = {"()", "(2,) int64"}, .low = 0, .high = 4, .ulps = 0},
-                                              {.inputs = {"()", "(3,) int32"}, .low = 0, .high = 3, .ulps = 0}},
-                                 .rejects = {{{"(1,)", "(2,) int64"}, "", "C1"}, {{"()", "(2,)"}, "", "C2"}}},
-                                "DynInitOpAttrs");
+  return define<DynInitOpAttrs>(
+      {.name = "dyn.full",
+       .doc = "A tensor filled with one value, whose shape is computed at run time.",
+       .inputs = {{"fill_value", "()"}, {"shape", "(rank,) non-negative sizes: the shape of the result"}},
+       // Fusion of dyn.full: elementwise in the reference; no input has an element for each
+       // of the result's.
+       .fusion = Fusion::Injective,
+       .infer = infer,
+       .compute =
+           [](const DynInitOpAttrs&, const te::Tensors& in, const Type& out) {
+             return te::Tensors{
+                 te::compute("full", shape_of(out), [&](const Exprs&) { return cast(dtype_of(out), (*in[0])({})); })};
+           },
+       .shape =
+           [](const DynInitOpAttrs&, const te::Tensors& in) {
+             return te::compute("shape", in[1]->shape,
+                                [&](const Exprs& i) { return cast(DType::int64(), (*in[1])(i)); });
+           },
+       .gradient = [](const DynInitOpAttrs&, const Adjoint& of) -> ir::Exprs {
+         if (!grad::tensor(of.output).dtype.is_float()) return {nullptr, nullptr};
+         const ir::Expr sum = grad::call("sum", {of.gradient});
+         return {grad::converted_as(sum, of.output, of.inputs[0]), nullptr};
+       },
+       .oracle = "torch.full([int(n) for n in shape], float(fill_value))",
+       .examples = {{.inputs = {"()", "(2,) int64"}, .low = 0, .high = 4, .ulps = 0},
+                    {.inputs = {"()", "(3,) int32"}, .low = 0, .high = 3, .ulps = 0}},
+       .rejects = {{{"(1,)", "(2,) int64"}, "", "C1"}, {{"()", "(2,)"}, "", "C2"}}},
+      "DynInitOpAttrs");
 }
 
 OpDef dyn_zeros() {
   using namespace dyn_full_cpp;
-  return filled("dyn.zeros", "Zeros, of a shape that is known only when the program runs.", 0,
+  return filled("dyn.zeros", "A tensor of zeros, whose shape is computed at run time.", 0,
                 "torch.zeros([int(n) for n in shape])");
 }
 OpDef dyn_ones() {
   using namespace dyn_full_cpp;
-  return filled("dyn.ones", "Ones, of a shape that is known only when the program runs.", 1,
+  return filled("dyn.ones", "A tensor of ones, whose shape is computed at run time.", 1,
                 "torch.ones([int(n) for n in shape])");
 }
 

@@ -93,18 +93,18 @@ OpDef ones() {
 }
 OpDef zeros_like() {
   using namespace fill_cpp;
-  return filled_like("zeros_like", "Zeros in the shape and type of data.", 0, "torch.zeros_like(data)");
+  return filled_like("zeros_like", "A tensor of zeros with the shape and type of data.", 0, "torch.zeros_like(data)");
 }
 OpDef ones_like() {
   using namespace fill_cpp;
-  return filled_like("ones_like", "Ones in the shape and type of data.", 1, "torch.ones_like(data)");
+  return filled_like("ones_like", "A tensor of ones with the shape and type of data.", 1, "torch.ones_like(data)");
 }
 
 OpDef full() {
   using namespace fill_cpp;
   return define<InitOpAttrs>(
       {.name = "full",
-       .doc = "One value everywhere.",
+       .doc = "A tensor filled with one value.",
        .inputs = {{"fill_value", "one value"}},
        .fusion = Fusion::Elementwise,
        .infer = infer_full,
@@ -123,7 +123,7 @@ OpDef full_like() {
   using namespace fill_cpp;
   return define<NoAttrs>(
       {.name = "full_like",
-       .doc = "One value everywhere, in the shape and type of data.",
+       .doc = "A tensor filled with one value, with the shape and type of data.",
        .inputs = {{"data", "any shape"}, {"fill_value", "one value"}},
        .fusion = Fusion::Elementwise,
        .infer = infer_full_like,

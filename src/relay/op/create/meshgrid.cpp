@@ -61,7 +61,7 @@ ir::Exprs gradient(const MeshgridAttrs& a, const Adjoint& of) {
 OpDef meshgrid() {
   using namespace meshgrid_cpp;
   return define<MeshgridAttrs>({.name = "meshgrid",
-                                .doc = "The coordinates of a grid of vectors, one tensor for each axis.",
+                                .doc = "The coordinates of the grid that vectors span, one tensor for each axis.",
                                 .inputs = {{"data", "a tuple of vectors", true}},
                                 .fusion = Fusion::Injective,
                                 .infer = infer,

@@ -24,7 +24,7 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
 OpDef tensor_of_shape() {
   using namespace tensor_of_shape_cpp;
   return define<NoAttrs>({.name = "tensor_of_shape",
-                          .doc = "A bool tensor, all False, of a shape that is known only when the program runs.",
+                          .doc = "A bool tensor filled with False, whose shape is computed at run time.",
                           .inputs = {{"shape", "(rank,) int64: the sizes"}},
                           .fusion = Fusion::Opaque,
                           .infer = infer,

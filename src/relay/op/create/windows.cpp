@@ -23,16 +23,16 @@ struct WindowAttrs {
   bool periodic = true;
   double alpha = 0.54;
   DType dtype = DType::float32();
-  static constexpr auto fields =
-      std::tuple{required_field("size", &WindowAttrs::size, "Number of elements."),
-                 field("periodic", &WindowAttrs::periodic, "Whether the window repeats after its last element."),
-                 field("dtype", &WindowAttrs::dtype, "Element type of the result.")};
+  static constexpr auto fields = std::tuple{
+      required_field("size", &WindowAttrs::size, "Number of elements."),
+      field("periodic", &WindowAttrs::periodic, "True for a periodic window, which repeats after its last element."),
+      field("dtype", &WindowAttrs::dtype, "Element type of the result.")};
 };
 
 struct HammingAttrs : WindowAttrs {
   static constexpr auto fields = std::tuple{
       required_field("size", &HammingAttrs::size, "Number of elements."),
-      field("periodic", &HammingAttrs::periodic, "Whether the window repeats after its last element."),
+      field("periodic", &HammingAttrs::periodic, "True for a periodic window, which repeats after its last element."),
       field("alpha", &HammingAttrs::alpha, "a0."), field("dtype", &HammingAttrs::dtype, "Element type of the result.")};
 };
 
@@ -87,13 +87,13 @@ struct MelAttrs {
   int64_t num_mel_bins = 0, dft_length = 0, sample_rate = 0;
   double lower_edge_hertz = 0, upper_edge_hertz = 0;
   DType dtype = DType::float32();
-  static constexpr auto fields =
-      std::tuple{required_field("num_mel_bins", &MelAttrs::num_mel_bins, "Number of bands."),
-                 required_field("dft_length", &MelAttrs::dft_length, "Samples that a spectrum was computed of."),
-                 required_field("sample_rate", &MelAttrs::sample_rate, "Samples of the signal in a second."),
-                 required_field("lower_edge_hertz", &MelAttrs::lower_edge_hertz, "Where the first band begins."),
-                 required_field("upper_edge_hertz", &MelAttrs::upper_edge_hertz, "Where the last band ends."),
-                 field("dtype", &MelAttrs::dtype, "Element type of the result.")};
+  static constexpr auto fields = std::tuple{
+      required_field("num_mel_bins", &MelAttrs::num_mel_bins, "Number of bands."),
+      required_field("dft_length", &MelAttrs::dft_length, "Number of samples from which a spectrum was computed."),
+      required_field("sample_rate", &MelAttrs::sample_rate, "Samples of the signal per second."),
+      required_field("lower_edge_hertz", &MelAttrs::lower_edge_hertz, "Lower edge of the first band, in Hz."),
+      required_field("upper_edge_hertz", &MelAttrs::upper_edge_hertz, "Upper edge of the last band, in Hz."),
+      field("dtype", &MelAttrs::dtype, "Element type of the result.")};
 };
 
 Result<Type> infer_mel(const MelAttrs& a, const Types&) {

@@ -52,7 +52,7 @@ OpDef image_affine_grid() {
   using namespace affine_grid_cpp;
   return define<AffineGridAttrs>(
       {.name = "image.affine_grid",
-       .doc = "The places of a grid, moved by affine maps, as image.grid_sample takes them.",
+       .doc = "A sampling grid transformed by affine maps, for image.grid_sample.",
        .inputs = {{"data", "matrices, (N, 2, 3)"}},
        .fusion = Fusion::Injective,
        .infer = infer,

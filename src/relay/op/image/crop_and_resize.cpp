@@ -19,8 +19,8 @@ struct CropAndResizeAttrs {
       required_field("crop_size", &CropAndResizeAttrs::crop_size, "Extents [H, W] of the result."),
       field("layout", &CropAndResizeAttrs::layout, "Order of the axes."),
       field("method", &CropAndResizeAttrs::method, "\"bilinear\" or \"nearest_neighbor\"."),
-      field("extrapolation_value", &CropAndResizeAttrs::extrapolation_value, "The value outside of the image."),
-      field("out_dtype", &CropAndResizeAttrs::out_dtype, "Element type of the result; None: of data.")};
+      field("extrapolation_value", &CropAndResizeAttrs::extrapolation_value, "Value for points outside of the image."),
+      field("out_dtype", &CropAndResizeAttrs::out_dtype, "Element type of the result; None: that of data.")};
 };
 
 Result<Type> infer(const CropAndResizeAttrs& a, const Types& in) {
@@ -148,10 +148,10 @@ OpDef image_crop_and_resize() {
   using namespace crop_and_resize_cpp;
   return define<CropAndResizeAttrs>(
       {.name = "image.crop_and_resize",
-       .doc = "Boxes of images, interpolated to one size.",
+       .doc = "Crops boxes from images and resizes them to one size.",
        .inputs = {{"data", "(N, C, H, W), in the order of layout"},
                   {"boxes", "(boxes, 4): y1, x1, y2, x2, from 0 to 1"},
-                  {"box_indices", "(boxes,) integers: the image of each"}},
+                  {"box_indices", "(boxes,) integers: the index of the image of each box"}},
        // Fusion of image.crop_and_resize: injective in the reference; an element is made of four, which the values of
        // boxes choose.
        .fusion = Fusion::Opaque,

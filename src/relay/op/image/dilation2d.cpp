@@ -16,11 +16,12 @@ struct Dilation2DAttrs {
   static constexpr auto fields = std::tuple{
       field("strides", &Dilation2DAttrs::strides, "Step of the window along each axis."),
       field("padding", &Dilation2DAttrs::padding,
-            "Places around the data: one value, one for each axis, or all befores and then all afters."),
+            "Padding around the data: one value, one per axis, or the values before all axes followed by those after "
+            "all axes."),
       field("dilations", &Dilation2DAttrs::dilations, "Distance between two taps of the window along each axis."),
       field("data_layout", &Dilation2DAttrs::data_layout, "Order of the axes of data and result."),
       field("kernel_layout", &Dilation2DAttrs::kernel_layout, "Order of the weight's axes."),
-      field("out_dtype", &Dilation2DAttrs::out_dtype, "Element type of the result; None: of data.")};
+      field("out_dtype", &Dilation2DAttrs::out_dtype, "Element type of the result; None: that of data.")};
 };
 
 Result<Type> infer(const Dilation2DAttrs& a, const Types& in) {
@@ -114,7 +115,7 @@ OpDef image_dilation2d() {
   using namespace dilation2d_cpp;
   return define<Dilation2DAttrs>(
       {.name = "image.dilation2d",
-       .doc = "The greatest sum of data and weight under a moving window.",
+       .doc = "The maximum of data plus weight in a moving window.",
        .inputs = {{"data", "(N, C, H, W), in the order of data_layout"}, {"weight", "(C, KH, KW)"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,

@@ -18,13 +18,14 @@ struct DynResize2DAttrs {
       std::tuple{field("layout", &DynResize2DAttrs::layout, "Order of the axes."),
                  field("method", &DynResize2DAttrs::method, "\"nearest_neighbor\", \"linear\" or \"cubic\"."),
                  field("coordinate_transformation_mode", &DynResize2DAttrs::coordinate_transformation_mode,
-                       "Where a place of the result lies in data, as of image.resize2d but for tf_crop_and_resize."),
-                 field("rounding_method", &DynResize2DAttrs::rounding_method, "What is nearest, as of image.resize2d."),
+                       "Maps positions of the result to data, as in image.resize2d, without tf_crop_and_resize."),
+                 field("rounding_method", &DynResize2DAttrs::rounding_method,
+                       "Rounding to the nearest element, as in image.resize2d."),
                  field("cubic_alpha", &DynResize2DAttrs::cubic_alpha, "The parameter of the cubic kernel."),
                  field("cubic_exclude", &DynResize2DAttrs::cubic_exclude,
-                       "Whether neighbours outside of data count for nothing in \"cubic\"."),
+                       "True to ignore neighbours outside of data in \"cubic\"."),
                  field("extrapolation_value", &DynResize2DAttrs::extrapolation_value, "Not used."),
-                 field("out_dtype", &DynResize2DAttrs::out_dtype, "Element type of the result; None: of data.")};
+                 field("out_dtype", &DynResize2DAttrs::out_dtype, "Element type of the result; None: that of data.")};
 };
 
 image::Resize options(const DynResize2DAttrs& a) {
@@ -89,9 +90,9 @@ OpDef dyn_image_resize2d() {
   using namespace dyn_resize2d_cpp;
   return define<DynResize2DAttrs>(
       {.name = "dyn.image.resize2d",
-       .doc = "Resizes images to a size that the program computes.",
+       .doc = "Resizes images to a size that is computed at run time.",
        .inputs = {{"data", "(N, C, H, W), in the order of layout"},
-                  {"size", "(2,) integers above 0: the extents of H and W"},
+                  {"size", "(2,) positive integers: the extents of H and W"},
                   {"roi", "(4,) floats, not used"}},
        // Fusion of dyn.image.resize2d: injective in the reference; its size is computed before it, so that it could
        // share a kernel with what follows only.

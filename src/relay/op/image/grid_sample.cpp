@@ -14,13 +14,13 @@ struct GridSampleAttrs {
   std::string layout = "NCHW";
   std::string padding_mode = "zeros";
   bool align_corners = true;
-  static constexpr auto fields =
-      std::tuple{field("method", &GridSampleAttrs::method,
-                       "\"nearest\", \"bilinear\" (of three coordinates: trilinear) or, for images, \"bicubic\"."),
-                 field("layout", &GridSampleAttrs::layout, "Order of the axes of data: of NCHW or of NCDHW."),
-                 field("padding_mode", &GridSampleAttrs::padding_mode, "\"zeros\", \"border\" or \"reflection\"."),
-                 field("align_corners", &GridSampleAttrs::align_corners,
-                       "Whether -1 and 1 are the middles of the outermost elements, or else their outer edges.")};
+  static constexpr auto fields = std::tuple{
+      field("method", &GridSampleAttrs::method,
+            "\"nearest\", \"bilinear\" (trilinear for three coordinates) or, for images, \"bicubic\"."),
+      field("layout", &GridSampleAttrs::layout, "Order of the axes of data: a permutation of NCHW or NCDHW."),
+      field("padding_mode", &GridSampleAttrs::padding_mode, "\"zeros\", \"border\" or \"reflection\"."),
+      field("align_corners", &GridSampleAttrs::align_corners,
+            "True if -1 and 1 are the centres of the outermost elements; false if they are their outer edges.")};
 };
 
 // The letters of the sampled axes, in the order of the grid's axes after its second.
@@ -277,7 +277,7 @@ OpDef image_grid_sample() {
   using namespace grid_sample_cpp;
   return define<GridSampleAttrs>(
       {.name = "image.grid_sample",
-       .doc = "Reads images, or volumes, at the places of a grid, and interpolates.",
+       .doc = "Samples images or volumes at the points of a grid, with interpolation.",
        .inputs = {{"data", "floats, (N, C, H, W) or (N, C, D, H, W), in the order of layout"},
                   {"grid", "coordinates (x, y) or (x, y, z): (N, 2, H', W') or (N, 3, D', H', W')"}},
        .fusion = Fusion::Injective,

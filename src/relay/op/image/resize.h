@@ -54,23 +54,23 @@ template <size_t axes>
 struct ResizeOf : ResizeAttrs {
   ResizeOf() { layout = "NC" + std::string("DHW").substr(3 - axes); }
   static constexpr auto fields = std::tuple{
-      required_field("size", &ResizeOf::size, "Extents of the result, one for each axis or one for all."),
+      required_field("size", &ResizeOf::size, "Extents of the result, one per axis or one for all."),
       field("roi", &ResizeOf::roi,
-            "For tf_crop_and_resize: the region of data, its begin along each axis and then its end, from 0 to 1."),
+            "For tf_crop_and_resize: the region of data, from 0 to 1; its begin along each axis, then its end along "
+            "each axis."),
       field("layout", &ResizeOf::layout, "Order of the axes."),
       field("method", &ResizeOf::method, "\"nearest_neighbor\", \"linear\" or \"cubic\"."),
       field("coordinate_transformation_mode", &ResizeOf::coordinate_transformation_mode,
-            "Where a place of the result lies in data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, "
-            "tf_half_pixel_for_nn, tf_crop_and_resize."),
+            "Maps positions of the result to data: half_pixel, align_corners, asymmetric, pytorch_half_pixel, "
+            "tf_half_pixel_for_nn or tf_crop_and_resize."),
       field("rounding_method", &ResizeOf::rounding_method,
-            "What is nearest: round, floor, ceil, round_prefer_floor, round_prefer_ceil; empty: with align_corners "
-            "round, else floor."),
+            "Rounding to the nearest element: round, floor, ceil, round_prefer_floor or round_prefer_ceil; empty: "
+            "round with align_corners, otherwise floor."),
       field("cubic_alpha", &ResizeOf::cubic_alpha, "The parameter of the cubic kernel."),
-      field("cubic_exclude", &ResizeOf::cubic_exclude,
-            "Whether neighbours outside of data count for nothing in \"cubic\"."),
+      field("cubic_exclude", &ResizeOf::cubic_exclude, "True to ignore neighbours outside of data in \"cubic\"."),
       field("extrapolation_value", &ResizeOf::extrapolation_value,
-            "The value outside of data, for tf_crop_and_resize."),
-      field("out_dtype", &ResizeOf::out_dtype, "Element type of the result; None: of data.")};
+            "Value for points outside of data, for tf_crop_and_resize."),
+      field("out_dtype", &ResizeOf::out_dtype, "Element type of the result; None: that of data.")};
 };
 
 Resize options(const ResizeAttrs& a);

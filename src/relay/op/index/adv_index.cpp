@@ -28,7 +28,7 @@ Result<Type> infer(const NoAttrs&, const Types& in) {
   const bool some =
       std::all_of(out.begin(), out.end(), [](const Dim& d) { return scalar::is_int(d) && d->ivalue > 0; });
   for (size_t k = 1; some && k < inputs.size(); ++k)
-    if (scalar::is_int(data[k - 1], 0)) return constraint("C3", "data {} has nothing to pick", text(data));
+    if (scalar::is_int(data[k - 1], 0)) return constraint("C3", "data {} has no elements to select", text(data));
   out.insert(out.end(), data.begin() + static_cast<std::ptrdiff_t>(inputs.size()) - 1, data.end());
   return ir::tensor_type(std::move(out), inputs[0]->dtype);
 }
@@ -76,7 +76,7 @@ ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
 OpDef adv_index() {
   using namespace adv_index_cpp;
   return define<NoAttrs>({.name = "adv_index",
-                          .doc = "Picks slices by a tensor of indices for each of the first axes.",
+                          .doc = "Selects slices by a tensor of indices for each of the first axes.",
                           .inputs = {{"inputs", "a tuple: data, then integers that broadcast", true}},
                           .fusion = Fusion::Injective,
                           .infer = infer,

@@ -81,7 +81,7 @@ te::Tensors compute_columns(const NoAttrs& a, const te::Tensors& in, const Type&
 OpDef argwhere() {
   using namespace argwhere_cpp;
   return define<NoAttrs>({.name = "argwhere",
-                          .doc = "The indices of the elements that are not zero, one a row.",
+                          .doc = "The indices of the non-zero elements, one per row.",
                           .inputs = {{"condition", "any shape"}},
                           .fusion = Fusion::Opaque,
                           .infer = infer,
@@ -96,7 +96,7 @@ OpDef argwhere() {
 OpDef nonzero() {
   using namespace argwhere_cpp;
   return define<NoAttrs>({.name = "nonzero",
-                          .doc = "The indices of the elements that are not zero, one a column.",
+                          .doc = "The indices of the non-zero elements, one per column.",
                           .inputs = {{"data", "any shape"}},
                           .fusion = Fusion::Opaque,
                           .infer = infer_columns,

@@ -13,7 +13,7 @@ namespace {
 struct CompressAttrs {
   OptInt axis;
   static constexpr auto fields =
-      std::tuple{field("axis", &CompressAttrs::axis, "Along which axis; None: of the flattened data.")};
+      std::tuple{field("axis", &CompressAttrs::axis, "The axis; None: the axis of the flattened data.")};
 };
 
 Result<Type> infer(const CompressAttrs& a, const Types& in) {
@@ -87,8 +87,8 @@ OpDef compress() {
   using namespace compress_cpp;
   return define<CompressAttrs>(
       {.name = "compress",
-       .doc = "The slices whose condition holds.",
-       .inputs = {{"data", "any shape"}, {"condition", "(n,) bools, n at most the slices"}},
+       .doc = "Selects the slices whose condition is true.",
+       .inputs = {{"data", "any shape"}, {"condition", "(n,) bools; n is at most the number of slices"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,

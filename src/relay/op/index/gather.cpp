@@ -18,8 +18,8 @@ struct GatherNDAttrs {
   int64_t batch_dims = 0;
   OptInt index_rank;
   static constexpr auto fields = std::tuple{
-      field("batch_dims", &GatherNDAttrs::batch_dims, "How many first axes data and the result share."),
-      field("index_rank", &GatherNDAttrs::index_rank, "The extent of indices' first axis, where it is unknown.")};
+      field("batch_dims", &GatherNDAttrs::batch_dims, "Number of leading axes that data and the result share."),
+      field("index_rank", &GatherNDAttrs::index_rank, "The extent of the first axis of indices, if it is unknown.")};
 };
 
 Result<Type> infer(const GatherAttrs& a, const Types& in) {
@@ -65,7 +65,7 @@ Result<Type> infer_nd(const GatherNDAttrs& a, const Types& in) {
     return constraint("C2", "the first axis of indices {} must have a known extent", text(indices->shape));
   // (C3) Data has that many axes after the shared ones.
   if (a.batch_dims < 0 || a.batch_dims > rank(indices) - 1 || a.batch_dims + m->ivalue > rank(data))
-    return constraint("C3", "{} indices behind {} shared axes do not fit data {}", m->ivalue, a.batch_dims,
+    return constraint("C3", "{} indices after {} shared axes do not fit data {}", m->ivalue, a.batch_dims,
                       text(data->shape));
   // (C4) The shared axes agree.
   for (size_t d = 0; d < static_cast<size_t>(a.batch_dims); ++d)
@@ -129,8 +129,8 @@ OpDef gather() {
   using namespace gather_cpp;
   return define<GatherAttrs>(
       {.name = "gather",
-       .doc = "Picks elements along an axis by a tensor of indices with as many axes.",
-       .inputs = {{"data", "any shape"}, {"indices", "integers; the shape of the result"}},
+       .doc = "Selects elements along an axis by a tensor of indices with the same rank.",
+       .inputs = {{"data", "any shape"}, {"indices", "integers, with the shape of the result"}},
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
@@ -158,7 +158,7 @@ OpDef gather_nd() {
   using namespace gather_cpp;
   return define<GatherNDAttrs>(
       {.name = "gather_nd",
-       .doc = "Picks slices by tuples of indices, which stand along the first axis of indices.",
+       .doc = "Selects slices by index tuples, which are stored along the first axis of indices.",
        .inputs = {{"data", "any shape"}, {"indices", "integers, (M, ..)"}},
        .fusion = Fusion::Injective,
        .infer = infer_nd,

@@ -40,7 +40,7 @@ op::Checks checked(const NoAttrs&, const Types& in) {
     });
   };
   return {{0, {as<TensorType>(in[0])->shape[0]}, {no_axis}},
-          {0, {dim(1)}, {no_axis}, leads_back, "data names a place twice\ngive each number from 0 to n - 1 once"}};
+          {0, {dim(1)}, {no_axis}, leads_back, "data contains a number twice\ngive each number from 0 to n - 1 once"}};
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ OpDef invert_permutation() {
   using namespace invert_permutation_cpp;
   return define<NoAttrs>({.name = "invert_permutation",
                           .doc = "The inverse of a permutation.",
-                          .inputs = {{"data", "the numbers from 0 to n - 1 in some order, (n,)"}},
+                          .inputs = {{"data", "(n,) integers: a permutation of 0 to n - 1"}},
                           // Fusion of invert_permutation: injective in the reference; where an element goes is data.
                           .fusion = Fusion::Opaque,
                           .infer = infer,

@@ -13,13 +13,14 @@ namespace {
 struct MatrixSetDiagAttrs {
   int64_t k1 = 0, k2 = 0;
   bool super_diag_right_align = true, sub_diag_right_align = false;
-  static constexpr auto fields = std::tuple{
-      field("k1", &MatrixSetDiagAttrs::k1, "The lowest diagonal; 0 is the main one, below it they are negative."),
-      field("k2", &MatrixSetDiagAttrs::k2, "The highest diagonal."),
-      field("super_diag_right_align", &MatrixSetDiagAttrs::super_diag_right_align,
-            "Whether diagonals above the main one are aligned right."),
-      field("sub_diag_right_align", &MatrixSetDiagAttrs::sub_diag_right_align,
-            "Whether diagonals below the main one are aligned right.")};
+  static constexpr auto fields =
+      std::tuple{field("k1", &MatrixSetDiagAttrs::k1,
+                       "The lowest diagonal; 0 is the main diagonal, and those below it are negative."),
+                 field("k2", &MatrixSetDiagAttrs::k2, "The highest diagonal."),
+                 field("super_diag_right_align", &MatrixSetDiagAttrs::super_diag_right_align,
+                       "True to align diagonals above the main one to the right."),
+                 field("sub_diag_right_align", &MatrixSetDiagAttrs::sub_diag_right_align,
+                       "True to align diagonals below the main one to the right.")};
 };
 
 // The length of the longest of diagonals k1 to k2.

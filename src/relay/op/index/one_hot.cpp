@@ -12,8 +12,8 @@ struct OneHotAttrs {
   OptDType dtype;
   static constexpr auto fields =
       std::tuple{field("depth", &OneHotAttrs::depth, "The extent of the new axis."),
-                 field("axis", &OneHotAttrs::axis, "Where the new axis stands; -1: at the end."),
-                 field("dtype", &OneHotAttrs::dtype, "The element type of the result; None: of on_value.")};
+                 field("axis", &OneHotAttrs::axis, "Position of the new axis; -1: at the end."),
+                 field("dtype", &OneHotAttrs::dtype, "The element type of the result; None: that of on_value.")};
 };
 
 Result<Type> infer(const OneHotAttrs& a, const Types& in) {
@@ -48,8 +48,8 @@ struct DynOneHotAttrs {
   int64_t axis = -1;
   OptDType dtype;
   static constexpr auto fields =
-      std::tuple{field("axis", &DynOneHotAttrs::axis, "Where the new axis stands; -1: at the end."),
-                 field("dtype", &DynOneHotAttrs::dtype, "The element type of the result; None: of on_value.")};
+      std::tuple{field("axis", &DynOneHotAttrs::axis, "Position of the new axis; -1: at the end."),
+                 field("dtype", &DynOneHotAttrs::dtype, "The element type of the result; None: that of on_value.")};
 };
 
 Result<Type> infer_dynamic(const DynOneHotAttrs& a, const Types& in) {
@@ -105,41 +105,42 @@ ir::Exprs gradient_of_dynamic(const DynOneHotAttrs& a, const Adjoint& of) {
 
 OpDef one_hot() {
   using namespace one_hot_cpp;
-  return define<OneHotAttrs>({.name = "one_hot",
-                              .doc = "Marks one place of a new axis for each index.",
-                              .inputs = {{"indices", "integers, any shape"},
-                                         {"on_value", "the value at the place"},
-                                         {"off_value", "the value elsewhere"}},
-                              .fusion = Fusion::OutputFusable,
-                              .infer = infer,
-                              .compute = compute,
-                              .gradient = gradient_of_static,
-                              .oracle = "one_hot(indices, on_value, off_value, depth, axis)",
-                              .examples = {{.inputs = {"(5,) int64", "()", "()"},
-                                            .attrs = "depth=4, dtype=\"float32\"",
-                                            .symbolic = {"(n,) int64", "()", "()"},
-                                            .low = 0,
-                                            .high = 5},
-                                           {.inputs = {"(2, 3) int32", "() int32", "() int32"},
-                                            .attrs = "depth=4, axis=1",
-                                            .low = 0,
-                                            .high = 3,
-                                            .ulps = 0}},
-                              .rejects = {{{"(2,)", "()", "()"}, "depth=2", "C1"},
-                                          {{"(2,) int32", "(1,)", "()"}, "depth=2", "C2"},
-                                          {{"(2,) int32", "()", "()"}, "depth=2, axis=2", "C3"}}},
-                             "OneHotAttrs");
+  return define<OneHotAttrs>(
+      {.name = "one_hot",
+       .doc = "One-hot encoding: adds an axis with on_value at each index and off_value elsewhere.",
+       .inputs = {{"indices", "integers, any shape"},
+                  {"on_value", "the value at the index"},
+                  {"off_value", "the value elsewhere"}},
+       .fusion = Fusion::OutputFusable,
+       .infer = infer,
+       .compute = compute,
+       .gradient = gradient_of_static,
+       .oracle = "one_hot(indices, on_value, off_value, depth, axis)",
+       .examples = {{.inputs = {"(5,) int64", "()", "()"},
+                     .attrs = "depth=4, dtype=\"float32\"",
+                     .symbolic = {"(n,) int64", "()", "()"},
+                     .low = 0,
+                     .high = 5},
+                    {.inputs = {"(2, 3) int32", "() int32", "() int32"},
+                     .attrs = "depth=4, axis=1",
+                     .low = 0,
+                     .high = 3,
+                     .ulps = 0}},
+       .rejects = {{{"(2,)", "()", "()"}, "depth=2", "C1"},
+                   {{"(2,) int32", "(1,)", "()"}, "depth=2", "C2"},
+                   {{"(2,) int32", "()", "()"}, "depth=2, axis=2", "C3"}}},
+      "OneHotAttrs");
 }
 
 OpDef dyn_one_hot() {
   using namespace one_hot_cpp;
   return define<DynOneHotAttrs>(
       {.name = "dyn.one_hot",
-       .doc = "Marks one place of a new axis for each index; its extent is known only when the program runs.",
+       .doc = "One-hot encoding whose new axis has an extent that is computed at run time.",
        .inputs = {{"indices", "integers, any shape"},
-                  {"on_value", "the value at the place"},
+                  {"on_value", "the value at the index"},
                   {"off_value", "the value elsewhere"},
-                  {"depth", "one integer, not below 0: the extent of the new axis"}},
+                  {"depth", "one non-negative integer: the extent of the new axis"}},
        // Fusion of dyn.one_hot: output fusable in the reference; its size is computed before it, so that it could
        // share a kernel with what follows only.
        .fusion = Fusion::Opaque,

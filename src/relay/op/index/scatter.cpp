@@ -293,9 +293,9 @@ OpDef scatter_elements() {
   using namespace scatter_cpp;
   return define<ScatterElementsAttrs>(
       {.name = "scatter_elements",
-       .doc = "Data with elements along an axis replaced by, or combined with, updates.",
+       .doc = "Replaces elements of data along an axis by updates, or combines them.",
        .inputs = {{"data", "any shape"},
-                  {"indices", "integers; places along the axis"},
+                  {"indices", "integers: positions along the axis"},
                   {"updates", "the shape of indices"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
@@ -333,11 +333,11 @@ OpDef scatter_nd() {
   using namespace scatter_cpp;
   return define<ScatterNDAttrs>(
       {.name = "scatter_nd",
-       .doc = "Data with slices replaced by, or combined with, updates; their places stand along the first axis of "
+       .doc = "Replaces slices of data by updates, or combines them. Index tuples are stored along the first axis of "
               "indices.",
        .inputs = {{"data", "any shape"},
                   {"indices", "integers, (M, ..)"},
-                  {"updates", "a slice of data for each place"}},
+                  {"updates", "a slice of data for each index tuple"}},
        .fusion = Fusion::Opaque,
        .infer = infer_nd,
        .compute = compute_nd,

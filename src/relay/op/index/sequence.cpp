@@ -15,7 +15,7 @@ struct SequenceMaskAttrs {
   double mask_value = 0;
   int64_t axis = 0;
   static constexpr auto fields =
-      std::tuple{field("mask_value", &SequenceMaskAttrs::mask_value, "The value behind a sequence's end."),
+      std::tuple{field("mask_value", &SequenceMaskAttrs::mask_value, "The value after the end of a sequence."),
                  field("axis", &SequenceMaskAttrs::axis, "The axis of the sequences, 0 or 1; the other is the batch.")};
 };
 
@@ -94,7 +94,7 @@ OpDef sequence_mask() {
   using namespace sequence_cpp;
   return define<SequenceMaskAttrs>(
       {.name = "sequence_mask",
-       .doc = "Sets what stands behind the end of sequences to one value.",
+       .doc = "Sets all elements after the end of each sequence to one value.",
        .inputs = {{"data", "(length, batch, ..) or (batch, length, ..)"}, {"valid_length", "(batch,) integers"}},
        .fusion = Fusion::Injective,
        .infer = infer_mask,
@@ -117,7 +117,7 @@ OpDef reverse_sequence() {
   using namespace sequence_cpp;
   return define<ReverseSequenceAttrs>(
       {.name = "reverse_sequence",
-       .doc = "Turns sequences of different lengths around.",
+       .doc = "Reverses sequences of different lengths.",
        .inputs = {{"data", "any shape with at least two axes"}, {"seq_lengths", "(batch,) integers"}},
        .fusion = Fusion::Injective,
        .infer = infer_reverse,

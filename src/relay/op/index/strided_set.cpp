@@ -74,9 +74,9 @@ OpDef strided_set() {
   using namespace strided_set_cpp;
   return define<NoAttrs>(
       {.name = "strided_set",
-       .doc = "Replaces every stride-th element of a range along each axis.",
+       .doc = "Replaces a strided slice of data.",
        .inputs = {{"data", "any shape"},
-                  {"v", "the slice's new values"},
+                  {"v", "the new values of the slice"},
                   {"begin", "(axes,) integers"},
                   {"end", "(axes,) integers"},
                   {"strides", "(axes,) integers, not zero"}},

@@ -18,12 +18,12 @@ struct TakeAttrs {
   OptInt axis;
   std::string mode = "clip";
   std::string refusal;
-  static constexpr auto fields =
-      std::tuple{field("batch_dims", &TakeAttrs::batch_dims, "How many first axes data and indices share."),
-                 field("axis", &TakeAttrs::axis, "The axis that is indexed; None: of the flattened data."),
-                 field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\", \"fast\" or \"checked\"."),
-                 field("refusal", &TakeAttrs::refusal,
-                       "With \"checked\": a message and a help, a line each, in place of those about the index.")};
+  static constexpr auto fields = std::tuple{
+      field("batch_dims", &TakeAttrs::batch_dims, "Number of leading axes that data and indices share."),
+      field("axis", &TakeAttrs::axis, "The axis that is indexed; None: the axis of the flattened data."),
+      field("mode", &TakeAttrs::mode, "\"clip\", \"wrap\", \"fast\" or \"checked\"."),
+      field("refusal", &TakeAttrs::refusal,
+            "With \"checked\": a message and a help text, one line each, that replace those about the index.")};
 };
 
 // (C5) If there are indices, there are elements to take. (Checked indices are refused at run time.)
@@ -33,7 +33,8 @@ Status expect_some(const TakeAttrs& a, const Dim& extent, const TensorType* data
   const bool any = std::none_of(indices->shape.begin(), indices->shape.end(), is_empty);
   const bool known = scalar::is_int(scalar::simplify(product(indices->shape)));
   if (!is_empty(scalar::simplify(extent)) || !any || !known) return ok();
-  return constraint("C5", "data {} has nothing to take, but indices are {}", text(data->shape), text(indices->shape));
+  return constraint("C5", "data {} has no elements to select, but indices are {}", text(data->shape),
+                    text(indices->shape));
 }
 
 Result<Type> infer(const TakeAttrs& a, const Types& in) {
@@ -160,7 +161,7 @@ OpDef take() {
   using namespace take_cpp;
   return define<TakeAttrs>(
       {.name = "take",
-       .doc = "Picks slices of data by a tensor of indices.",
+       .doc = "Selects slices of data by a tensor of indices.",
        .inputs = {{"data", "any shape"}, {"indices", "integers, any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer,

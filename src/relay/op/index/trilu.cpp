@@ -7,7 +7,8 @@ namespace {
 
 struct TriluAttrs {
   bool upper = true;
-  static constexpr auto fields = std::tuple{field("upper", &TriluAttrs::upper, "Whether the upper triangle is kept.")};
+  static constexpr auto fields =
+      std::tuple{field("upper", &TriluAttrs::upper, "True to keep the upper triangle, false to keep the lower.")};
 };
 
 Result<Type> infer(const TriluAttrs&, const Types& in) {
@@ -39,8 +40,8 @@ OpDef trilu() {
   using namespace trilu_cpp;
   return define<TriluAttrs>(
       {.name = "trilu",
-       .doc = "Keeps the upper or lower triangle of matrices.",
-       .inputs = {{"data", "(.., M, N)"}, {"k", "the diagonal where the triangle ends; 0: the main one"}},
+       .doc = "Keeps the upper or lower triangle of matrices, and sets the rest to zero.",
+       .inputs = {{"data", "(.., M, N)"}, {"k", "the diagonal where the triangle ends; 0: the main diagonal"}},
        .fusion = Fusion::Elementwise,
        .infer = infer,
        .compute = compute,

@@ -11,11 +11,12 @@ struct CastAttrs {
   DType dtype;
   bool saturate = true;
   std::string round_mode = "up";
-  static constexpr auto fields = std::tuple{
-      required_field("dtype", &CastAttrs::dtype, "The element type of the result."),
-      field("saturate", &CastAttrs::saturate,
-            "Of floats of at most 8 bits: whether what exceeds the greatest becomes it, not infinity or NaN."),
-      field("round_mode", &CastAttrs::round_mode, "Of float8_e8m0fnu: \"up\", \"down\" or \"nearest\".")};
+  static constexpr auto fields =
+      std::tuple{required_field("dtype", &CastAttrs::dtype, "The element type of the result."),
+                 field("saturate", &CastAttrs::saturate,
+                       "For floats of at most 8 bits: true if values beyond the greatest become the greatest, and not "
+                       "infinity or NaN."),
+                 field("round_mode", &CastAttrs::round_mode, "For float8_e8m0fnu: \"up\", \"down\" or \"nearest\".")};
 };
 
 Expr converted_value(const Expr& element, DType dtype, const StorageRounding& rounding = {}) {
@@ -107,7 +108,7 @@ OpDef cast_like() {
   using namespace cast_cpp;
   return define<NoAttrs>(
       {.name = "cast_like",
-       .doc = "Converts the elements to the type of another tensor's.",
+       .doc = "Converts the elements to the element type of another tensor.",
        .inputs = {{"data", "any shape"}, {"dtype_like", "any shape"}},
        .fusion = Fusion::Elementwise,
        .infer = infer_like,

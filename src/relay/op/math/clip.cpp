@@ -11,9 +11,8 @@ namespace {
 struct ClipAttrs {
   double a_min = 0;
   double a_max = 0;
-  static constexpr auto fields =
-      std::tuple{required_field("a_min", &ClipAttrs::a_min, "The least value of the result."),
-                 required_field("a_max", &ClipAttrs::a_max, "The greatest value of the result.")};
+  static constexpr auto fields = std::tuple{required_field("a_min", &ClipAttrs::a_min, "Lower bound of the result."),
+                                            required_field("a_max", &ClipAttrs::a_max, "Upper bound of the result.")};
 };
 
 Result<Type> infer(const ClipAttrs&, const Types& in) {

@@ -16,7 +16,7 @@ namespace {
 struct EinsumAttrs {
   std::string equation;
   static constexpr auto fields =
-      std::tuple{required_field("equation", &EinsumAttrs::equation, "The letters, as \"ij,jk->ik\".")};
+      std::tuple{required_field("equation", &EinsumAttrs::equation, "The axes as letters, such as \"ij,jk->ik\".")};
 };
 
 struct Equation {
@@ -44,8 +44,10 @@ Result<Equation> parse(const std::string& text) {
     good = good && std::isalpha(static_cast<unsigned char>(c)) && front.find(c) != std::string::npos &&
            std::count(e.out.begin(), e.out.end(), c) == 1;
   if (!good)
-    return constraint(
-        "C1", "equation \"{}\" is not letters such as \"ij,jk->ik\", whose results' stand once and before ->", text);
+    return constraint("C1",
+                      "equation \"{}\" must have the form \"ij,jk->ik\", and each letter of the result must occur once "
+                      "after -> and also before it",
+                      text);
   if (arrow == std::string::npos) {
     for (char c : front)
       if (c != ',' && std::count(front.begin(), front.end(), c) == 1) e.out += c;
@@ -165,7 +167,7 @@ OpDef einsum() {
   using namespace einsum_cpp;
   return define<EinsumAttrs>(
       {.name = "einsum",
-       .doc = "A sum of products that is written with a letter for each axis.",
+       .doc = "A sum of products in Einstein notation, with a letter for each axis.",
        .inputs = {{"data", "a tuple of tensors", true}},
        // Fusion of einsum: injective in the reference; it is a sum of products.
        .fusion = Fusion::OutputFusable,

@@ -12,16 +12,16 @@ struct FixedPointMultiplyAttrs {
   int64_t multiplier = 0, shift = 0;
   static constexpr auto fields =
       std::tuple{required_field("multiplier", &FixedPointMultiplyAttrs::multiplier, "A factor, in units of 2^-31."),
-                 required_field("shift", &FixedPointMultiplyAttrs::shift, "A power of two; negative: moved down.")};
+                 required_field("shift", &FixedPointMultiplyAttrs::shift, "A power of two; negative: a right shift.")};
 };
 
 struct PerAxisAttrs {
   bool is_lshift_required = false, is_rshift_required = false;
   Ints axes;
   static constexpr auto fields =
-      std::tuple{field("is_lshift_required", &PerAxisAttrs::is_lshift_required, "Whether lshift is used."),
-                 field("is_rshift_required", &PerAxisAttrs::is_rshift_required, "Whether rshift is used."),
-                 field("axes", &PerAxisAttrs::axes, "The axes of x that the factors go along.")};
+      std::tuple{field("is_lshift_required", &PerAxisAttrs::is_lshift_required, "True to apply lshift."),
+                 field("is_rshift_required", &PerAxisAttrs::is_rshift_required, "True to apply rshift."),
+                 field("axes", &PerAxisAttrs::axes, "The axes of x along which the factors vary.")};
 };
 
 Expr scaled(const Expr& x, const Expr& multiplier, const Expr& left, const Expr& right) {
@@ -83,7 +83,7 @@ OpDef fixed_point_multiply() {
   using namespace fixed_point_multiply_cpp;
   return define<FixedPointMultiplyAttrs>(
       {.name = "fixed_point_multiply",
-       .doc = "Multiplies by a number that is given as an integer and a power of two.",
+       .doc = "Multiplies by a factor given as an integer and a power of two.",
        .inputs = {{"data", "int32, any shape"}},
        .fusion = Fusion::Elementwise,
        .infer = infer,
@@ -105,11 +105,11 @@ OpDef fixed_point_multiply_per_axis() {
   using namespace fixed_point_multiply_cpp;
   return define<PerAxisAttrs>(
       {.name = "fixed_point_multiply_per_axis",
-       .doc = "Multiplies by numbers along some axes that are given as integers and powers of two.",
+       .doc = "Multiplies along some axes by factors given as integers and powers of two.",
        .inputs = {{"x", "int32, any shape"},
                   {"y", "int32, a factor for each index at the axes, in units of 2^-31"},
-                  {"lshift", "int32, the shape of y: bits that x is moved up"},
-                  {"rshift", "int32, the shape of y: bits that the product is moved down"}},
+                  {"lshift", "int32, the shape of y: bits of the left shift of x"},
+                  {"rshift", "int32, the shape of y: bits of the right shift of the product"}},
        .fusion = Fusion::Broadcast,
        .infer = infer_per_axis,
        .compute = compute_per_axis,

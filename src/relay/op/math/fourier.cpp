@@ -26,7 +26,8 @@ namespace {
 
 struct DFTAttrs {
   bool inverse = false;
-  static constexpr auto fields = std::tuple{field("inverse", &DFTAttrs::inverse, "Whether the inverse is computed.")};
+  static constexpr auto fields =
+      std::tuple{field("inverse", &DFTAttrs::inverse, "True to compute the inverse transform.")};
 };
 
 struct StftAttrs {
@@ -34,10 +35,11 @@ struct StftAttrs {
   bool normalized = false, onesided = true;
   static constexpr auto fields = std::tuple{
       field("n_fft", &StftAttrs::n_fft, "N, the number of samples in a transform."),
-      field("hop_length", &StftAttrs::hop_length, "Samples from one transform to the next; not positive: n_fft // 4."),
-      field("win_length", &StftAttrs::win_length, "Length of the window, n_fft; not positive: n_fft."),
-      field("normalized", &StftAttrs::normalized, "Whether the result is divided by the square root of n_fft."),
-      field("onesided", &StftAttrs::onesided, "Whether only the first n_fft // 2 + 1 frequencies are computed.")};
+      field("hop_length", &StftAttrs::hop_length,
+            "Samples from one transform to the next; n_fft // 4 if not positive."),
+      field("win_length", &StftAttrs::win_length, "Length of the window, which must be n_fft; n_fft if not positive."),
+      field("normalized", &StftAttrs::normalized, "True to divide the result by the square root of n_fft."),
+      field("onesided", &StftAttrs::onesided, "True to compute only the first n_fft // 2 + 1 frequencies.")};
 };
 
 int64_t hop_of(const StftAttrs& a) { return a.hop_length > 0 ? a.hop_length : a.n_fft / 4; }
@@ -283,7 +285,7 @@ OpDef dft() {
   return define<DFTAttrs>(
       {.name = "dft",
        .doc = "The discrete Fourier transform along the last axis.",
-       .inputs = {{"re_data", "real parts, (.., N)"}, {"im_data", "imaginary parts, the same shape"}},
+       .inputs = {{"re_data", "real parts, (.., N)"}, {"im_data", "imaginary parts, with the same shape"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,
@@ -308,7 +310,7 @@ OpDef stft() {
   using namespace fourier_cpp;
   return define<StftAttrs>(
       {.name = "stft",
-       .doc = "The Fourier transforms of a signal's windows.",
+       .doc = "Short-time Fourier transform: the transforms of the windows of a signal.",
        .inputs = {{"data", "(samples,) or (batch, samples)"}, {"window", "(n_fft,)"}},
        .fusion = Fusion::Opaque,
        .infer = infer_stft,

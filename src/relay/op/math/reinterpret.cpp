@@ -35,7 +35,7 @@ OpDef reinterpret() {
   using namespace reinterpret_cpp;
   return define<ReinterpretAttrs>(
       {.name = "reinterpret",
-       .doc = "The bits of each element as another type of the same width.",
+       .doc = "Reinterprets the bits of each element as another type of the same width.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Elementwise,
        .infer = infer,

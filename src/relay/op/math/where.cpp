@@ -38,7 +38,7 @@ OpDef where() {
   using namespace where_cpp;
   return define<NoAttrs>(
       {.name = "where",
-       .doc = "Chooses between the elements of two tensors.",
+       .doc = "Selects elements from two tensors by a condition.",
        .inputs = {{"condition", "bool, any shape"}, {"x", "a shape that broadcasts"}, {"y", "a shape that broadcasts"}},
        .fusion = Fusion::Broadcast,
        .infer = infer,

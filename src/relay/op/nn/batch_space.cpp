@@ -16,18 +16,18 @@ struct SpaceToBatchNDAttrs {
   Ints block_shape = {1, 1};
   IntLists paddings;
   double pad_value = 0;
-  static constexpr auto fields =
-      std::tuple{field("block_shape", &SpaceToBatchNDAttrs::block_shape, "Extents of a block."),
-                 required_field("paddings", &SpaceToBatchNDAttrs::paddings, "For each, how many before and after it."),
-                 field("pad_value", &SpaceToBatchNDAttrs::pad_value, "What is added around data.")};
+  static constexpr auto fields = std::tuple{
+      field("block_shape", &SpaceToBatchNDAttrs::block_shape, "Extents of a block."),
+      required_field("paddings", &SpaceToBatchNDAttrs::paddings, "Elements added before and after each axis."),
+      field("pad_value", &SpaceToBatchNDAttrs::pad_value, "Value of the padding.")};
 };
 
 struct BatchToSpaceNDAttrs {
   Ints block_shape = {1, 1};
   IntLists crops;
-  static constexpr auto fields = std::tuple{
-      field("block_shape", &BatchToSpaceNDAttrs::block_shape, "Extents of a block."),
-      required_field("crops", &BatchToSpaceNDAttrs::crops, "For each, how many are cut off before and after.")};
+  static constexpr auto fields =
+      std::tuple{field("block_shape", &BatchToSpaceNDAttrs::block_shape, "Extents of a block."),
+                 required_field("crops", &BatchToSpaceNDAttrs::crops, "Elements cut off before and after each axis.")};
 };
 
 // (C1) There is an axis after the first for each extent of the block, all of them positive.
@@ -91,7 +91,7 @@ Result<Type> infer_to_space(const BatchToSpaceNDAttrs& a, const Types& in) {
   // (C3) A block divides the batch.
   const int64_t size = size_of(a.block_shape);
   if (!divides(dim(size), out[0]))
-    return constraint("C3", "a block {} has {} places, which do not divide the batch of data {}", text(a.block_shape),
+    return constraint("C3", "a block {} has {} elements, which do not divide the batch of data {}", text(a.block_shape),
                       size, text(data->shape));
   out[0] = floordiv(out[0], size);
   for (size_t d = 0; d < a.block_shape.size(); ++d) {
@@ -133,7 +133,7 @@ OpDef nn_space_to_batch_nd() {
   using namespace batch_space_cpp;
   return define<SpaceToBatchNDAttrs>(
       {.name = "nn.space_to_batch_nd",
-       .doc = "Makes a batch element of each place of the blocks that data falls into.",
+       .doc = "Divides data into blocks, and moves each position inside of a block to a batch element of its own.",
        .inputs = {{"data", "(N, spatial.., rest..)"}},
        .fusion = Fusion::Injective,
        .infer = infer_to_batch,
@@ -159,7 +159,7 @@ OpDef nn_batch_to_space_nd() {
   using namespace batch_space_cpp;
   return define<BatchToSpaceNDAttrs>(
       {.name = "nn.batch_to_space_nd",
-       .doc = "Puts blocks together whose places are batch elements.",
+       .doc = "Reassembles blocks whose positions are batch elements: the inverse of nn.space_to_batch_nd.",
        .inputs = {{"data", "(N, spatial.., rest..)"}},
        .fusion = Fusion::Injective,
        .infer = infer_to_space,

@@ -43,8 +43,8 @@ OpDef nn_bias_add() {
   using namespace bias_add_cpp;
   return define<BiasAddAttrs>(
       {.name = "nn.bias_add",
-       .doc = "Adds one value a channel.",
-       .inputs = {{"data", "any shape"}, {"bias", "(C,), C the extent of data along axis"}},
+       .doc = "Adds one value per channel.",
+       .inputs = {{"data", "any shape"}, {"bias", "(C,), where C is the extent of data along axis"}},
        .fusion = Fusion::Broadcast,
        .infer = infer,
        .complete = [](const BiasAddAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },

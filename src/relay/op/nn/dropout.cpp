@@ -7,8 +7,8 @@ namespace {
 
 struct DropoutAttrs {
   double rate = 0.5;
-  static constexpr auto fields = std::tuple{
-      field("rate", &DropoutAttrs::rate, "The share of elements that training drops; inference drops none.")};
+  static constexpr auto fields =
+      std::tuple{field("rate", &DropoutAttrs::rate, "The share of elements that is dropped in training.")};
 };
 
 Result<Type> infer(const DropoutAttrs&, const Types& in) {
@@ -32,7 +32,7 @@ OpDef nn_dropout() {
   using namespace dropout_cpp;
   return define<DropoutAttrs>(
       {.name = "nn.dropout",
-       .doc = "Drops elements at random in training; the identity in inference. Gives (result, mask).",
+       .doc = "Drops elements at random in training; the identity in inference. Returns (result, mask).",
        .inputs = {{"data", "any shape"}},
        // Fusion of nn.dropout: opaque in the reference; what it is in training has its mask from elsewhere
        // (training_forms).

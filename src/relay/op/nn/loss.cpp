@@ -51,7 +51,7 @@ OpDef cross_entropy(const char* name, const char* doc, const char* oracle, bool 
       {.name = name,
        .doc = doc,
        .inputs = {{"x", logits ? "logarithms of probabilities, (N, ..)" : "probabilities, (N, ..)"},
-                  {"y", "the shape of x: what they should be"}},
+                  {"y", "the shape of x: target probabilities"}},
        // Fusion of nn.cross_entropy, nn.cross_entropy_with_logits: opaque in the reference; it is a sum.
        .fusion = Fusion::Reduce,
        .infer = infer,
@@ -70,7 +70,7 @@ struct NLLLossAttrs {
   int64_t ignore_index = -100;
   static constexpr auto fields =
       std::tuple{field("reduction", &NLLLossAttrs::reduction, "\"mean\", \"sum\" or \"none\"."),
-                 field("ignore_index", &NLLLossAttrs::ignore_index, "The target that counts for nothing.")};
+                 field("ignore_index", &NLLLossAttrs::ignore_index, "A target value to ignore.")};
 };
 
 Result<Type> infer_nll(const NLLLossAttrs& a, const Types& in) {
@@ -161,13 +161,13 @@ ir::Expr definition_of_nll(const NLLLossAttrs& a, const ir::Exprs& in) {
 
 OpDef nn_cross_entropy() {
   using namespace loss_cpp;
-  return cross_entropy("nn.cross_entropy", "Cross entropy of probabilities, its mean over the first axis.",
+  return cross_entropy("nn.cross_entropy", "The cross entropy of probabilities, averaged over the first axis.",
                        "-(x.log() * y).sum() / x.shape[0]", false);
 }
 OpDef nn_cross_entropy_with_logits() {
   using namespace loss_cpp;
   return cross_entropy("nn.cross_entropy_with_logits",
-                       "Cross entropy of logarithms of probabilities, its mean over the first axis.",
+                       "The cross entropy of logarithms of probabilities, averaged over the first axis.",
                        "-(x * y).sum() / x.shape[0]", true);
 }
 
@@ -177,7 +177,7 @@ OpDef nn_nll_loss() {
       {.name = "nn.nll_loss",
        .doc = "The negative log likelihood of targets.",
        .inputs = {{"predictions", "logarithms of probabilities, (N, C, ..) or (C,)"},
-                  {"targets", "integers in [0, C), the shape of predictions without C"},
+                  {"targets", "integers in [0, C), with the shape of predictions without C"},
                   {"weights", "one for each class, (C,)"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer_nll,

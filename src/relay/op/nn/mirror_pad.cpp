@@ -11,9 +11,9 @@ namespace {
 struct MirrorPadAttrs {
   std::string mode = "SYMMETRIC";
   IntLists pad_width;
-  static constexpr auto fields = std::tuple{
-      field("mode", &MirrorPadAttrs::mode, "\"SYMMETRIC\" or \"REFLECT\"."),
-      required_field("pad_width", &MirrorPadAttrs::pad_width, "For each axis, how many before and after it.")};
+  static constexpr auto fields =
+      std::tuple{field("mode", &MirrorPadAttrs::mode, "\"SYMMETRIC\" or \"REFLECT\"."),
+                 required_field("pad_width", &MirrorPadAttrs::pad_width, "Elements added before and after each axis.")};
 };
 
 Result<Type> infer(const MirrorPadAttrs& a, const Types& in) {
@@ -69,7 +69,7 @@ OpDef nn_mirror_pad() {
   using namespace mirror_pad_cpp;
   return define<MirrorPadAttrs>(
       {.name = "nn.mirror_pad",
-       .doc = "Adds elements around a tensor that mirror it.",
+       .doc = "Pads a tensor with its mirrored elements.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer,

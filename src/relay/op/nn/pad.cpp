@@ -15,7 +15,7 @@ struct PadAttrs {
   std::string pad_mode = "constant";
   static constexpr auto fields =
       std::tuple{required_field("pad_width", &PadAttrs::pad_width,
-                                "For each axis, how many before and after it; negative: cut off."),
+                                "Elements added before and after each axis; negative values cut elements off."),
                  field("pad_mode", &PadAttrs::pad_mode, "\"constant\", \"edge\" or \"reflect\".")};
 };
 
@@ -157,7 +157,7 @@ OpDef nn_pad() {
   using namespace pad_cpp;
   return define<PadAttrs>(
       {.name = "nn.pad",
-       .doc = "Adds elements around a tensor.",
+       .doc = "Pads a tensor.",
        .inputs = {{"data", "any shape"}, {"pad_val", "one value"}},
        .fusion = Fusion::Injective,
        .infer = infer,
@@ -190,9 +190,10 @@ OpDef dyn_nn_pad() {
   using namespace pad_cpp;
   return define<DynPadAttrs>(
       {.name = "dyn.nn.pad",
-       .doc = "Adds elements around a tensor, as many as another tensor says.",
+       .doc = "Pads a tensor by widths that are computed at run time.",
        .inputs = {{"data", "any shape"},
-                  {"pad_width", "(rank, 2) integers: before and after each axis; below 0 cuts off, at most all"},
+                  {"pad_width",
+                   "(rank, 2) integers: elements added before and after each axis; negative values cut elements off"},
                   {"pad_val", "one value"}},
        // Fusion of dyn.nn.pad: injective in the reference; its size is computed before it, so that it could share a
        // kernel with what follows only.

@@ -53,7 +53,7 @@ OpDef nn_prelu() {
   return define<PReluAttrs>(
       {.name = "nn.prelu",
        .doc = "Keeps positive values and scales the others by a slope of their channel.",
-       .inputs = {{"data", "any shape"}, {"alpha", "(C,), C the extent of data along axis, or 1"}},
+       .inputs = {{"data", "any shape"}, {"alpha", "(C,), where C is the extent of data along axis, or 1"}},
        .fusion = Fusion::Broadcast,
        .infer = infer,
        .complete = [](const PReluAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },

@@ -15,7 +15,7 @@ struct SubPixelAttrs {
   static constexpr auto fields = std::tuple{
       field("block_size", &SubPixelAttrs::block_size, "The extent of a block along H and W."),
       field("layout", &SubPixelAttrs::layout, "Order of the data's and the result's axes."),
-      field("mode", &SubPixelAttrs::mode, "Whether channels are block-major (DCR) or channel-major (CRD, or CDR).")};
+      field("mode", &SubPixelAttrs::mode, "DCR if channels are block-major, CRD (or CDR) if they are channel-major.")};
 };
 
 // Relay wrote "CDR" for ONNX's "CRD".
@@ -63,7 +63,7 @@ Result<Type> infer_to_depth(const SubPixelAttrs& a, const Types& in) {
   // (C4) The block divides the space.
   for (size_t axis : {h, w})
     if (!divides(dim(b), out[axis]))
-      return constraint("C4", "data {} is not made of blocks of {} x {}", text(data->shape), b, b);
+      return constraint("C4", "data {} cannot be divided into blocks of {} x {}", text(data->shape), b, b);
   out[c] = out[c] * (b * b), out[h] = floordiv(out[h], b), out[w] = floordiv(out[w], b);
   return ir::tensor_type(simplified(std::move(out)), data->dtype);
 }
@@ -97,7 +97,7 @@ OpDef nn_depth_to_space() {
   using namespace sub_pixel_cpp;
   return define<SubPixelAttrs>(
       {.name = "nn.depth_to_space",
-       .doc = "Moves channels into blocks of space.",
+       .doc = "Moves channels to blocks of space.",
        .inputs = {{"data", "(N, C, H, W), in the order of layout"}},
        .fusion = Fusion::Injective,
        .infer = infer_to_space,
@@ -119,7 +119,7 @@ OpDef nn_space_to_depth() {
   using namespace sub_pixel_cpp;
   return define<SubPixelAttrs>(
       {.name = "nn.space_to_depth",
-       .doc = "Moves blocks of space into channels.",
+       .doc = "Moves blocks of space to channels.",
        .inputs = {{"data", "(N, C, H, W), in the order of layout"}},
        .fusion = Fusion::Injective,
        .infer = infer_to_depth,

@@ -24,7 +24,7 @@ struct UpSamplingAttrs {
       field("scale_w", &UpSamplingAttrs::scale_w, "The scale along W."),
       field("layout", &UpSamplingAttrs::layout, "Order of the axes."),
       field("method", &UpSamplingAttrs::method, "\"nearest_neighbor\", \"bilinear\" or \"bicubic\"."),
-      field("align_corners", &UpSamplingAttrs::align_corners, "Whether the corners of data and result fall together.")};
+      field("align_corners", &UpSamplingAttrs::align_corners, "True to align the corners of data and result.")};
 };
 
 struct UpSampling3DAttrs {
@@ -41,7 +41,7 @@ struct UpSampling3DAttrs {
                  field("layout", &UpSampling3DAttrs::layout, "Order of the axes."),
                  field("method", &UpSampling3DAttrs::method, "\"nearest_neighbor\" or \"trilinear\"."),
                  field("coordinate_transformation_mode", &UpSampling3DAttrs::coordinate_transformation_mode,
-                       "Where a place of the result lies in data: half_pixel, align_corners or asymmetric.")};
+                       "Maps positions of the result to data: half_pixel, align_corners or asymmetric.")};
 };
 
 image::Resize options(const UpSamplingAttrs& a) {
@@ -110,11 +110,10 @@ struct DynUpSamplingAttrs {
   std::string layout = "NCHW";
   std::string method = "nearest_neighbor";
   bool align_corners = false;
-  static constexpr auto fields =
-      std::tuple{field("layout", &DynUpSamplingAttrs::layout, "Order of the axes."),
-                 field("method", &DynUpSamplingAttrs::method, "\"nearest_neighbor\", \"bilinear\" or \"bicubic\"."),
-                 field("align_corners", &DynUpSamplingAttrs::align_corners,
-                       "Whether the corners of data and result fall together.")};
+  static constexpr auto fields = std::tuple{
+      field("layout", &DynUpSamplingAttrs::layout, "Order of the axes."),
+      field("method", &DynUpSamplingAttrs::method, "\"nearest_neighbor\", \"bilinear\" or \"bicubic\"."),
+      field("align_corners", &DynUpSamplingAttrs::align_corners, "True to align the corners of data and result.")};
 };
 
 struct DynUpSampling3DAttrs {
@@ -125,7 +124,7 @@ struct DynUpSampling3DAttrs {
       std::tuple{field("layout", &DynUpSampling3DAttrs::layout, "Order of the axes."),
                  field("method", &DynUpSampling3DAttrs::method, "\"nearest_neighbor\" or \"trilinear\"."),
                  field("coordinate_transformation_mode", &DynUpSampling3DAttrs::coordinate_transformation_mode,
-                       "Where a place of the result lies in data: half_pixel, align_corners or asymmetric.")};
+                       "Maps positions of the result to data: half_pixel, align_corners or asymmetric.")};
 };
 
 image::Resize options(const DynUpSamplingAttrs& a) {
@@ -207,7 +206,8 @@ OpSpec<A> dynamic_spec(const char* name, const char* doc, const std::string& let
 OpDef dyn_nn_upsampling() {
   using namespace upsampling_cpp;
   using A = DynUpSamplingAttrs;
-  op::OpSpec<A> spec = dynamic_spec<A>("dyn.nn.upsampling", "Scales images by what the program computes.", "NCHW");
+  op::OpSpec<A> spec =
+      dynamic_spec<A>("dyn.nn.upsampling", "Resizes images by scales that are computed at run time.", "NCHW");
   spec.oracle =
       "order(resize(order(data, layout, 'NCHW'), [math.floor(data.shape[layout.index(x)] * float(s) + 0.5) for x, s in "
       "(('H', scale_h), ('W', scale_w))], {'bilinear': 'linear', 'bicubic': 'cubic'}.get(method, method),"
@@ -225,7 +225,8 @@ OpDef dyn_nn_upsampling() {
 OpDef dyn_nn_upsampling3d() {
   using namespace upsampling_cpp;
   using A = DynUpSampling3DAttrs;
-  op::OpSpec<A> spec = dynamic_spec<A>("dyn.nn.upsampling3d", "Scales volumes by what the program computes.", "NCDHW");
+  op::OpSpec<A> spec =
+      dynamic_spec<A>("dyn.nn.upsampling3d", "Resizes volumes by scales that are computed at run time.", "NCDHW");
   spec.oracle =
       "order(resize(order(data, layout, 'NCDHW'), [math.floor(data.shape[layout.index(x)] * float(s) + 0.5) for x, s "
       "in (('D', scale_d), ('H', scale_h), ('W', scale_w))], 'linear' if method == 'trilinear' else method,"

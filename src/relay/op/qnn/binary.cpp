@@ -14,8 +14,8 @@ struct BroadcastAttrs {
   int64_t lhs_axis = -1;
   int64_t rhs_axis = -1;
   static constexpr auto fields =
-      std::tuple{field("lhs_axis", &BroadcastAttrs::lhs_axis, "The axis of lhs that its scales go along."),
-                 field("rhs_axis", &BroadcastAttrs::rhs_axis, "The axis of rhs that its scales go along.")};
+      std::tuple{field("lhs_axis", &BroadcastAttrs::lhs_axis, "The axis of lhs along which its scales vary."),
+                 field("rhs_axis", &BroadcastAttrs::rhs_axis, "The axis of rhs along which its scales vary.")};
 };
 
 Result<Type> infer(const BroadcastAttrs& a, const Types& in) {
@@ -107,7 +107,7 @@ OpDef binary(const char* name, const char* doc, Kind kind) {
       {.name = name,
        .doc = doc,
        .inputs = {{"lhs", "integers, any shape"},
-                  {"rhs", "the same type, a shape that broadcasts with lhs"},
+                  {"rhs", "the same type, with a shape that broadcasts with lhs"},
                   {"lhs_scale", "() or (C,), a float"},
                   {"lhs_zero_point", "() or (C,), an integer"},
                   {"rhs_scale", "() or (C,), a float"},

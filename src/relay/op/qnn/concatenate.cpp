@@ -7,7 +7,7 @@ namespace {
 
 struct ConcatenateAttrs {
   int64_t axis = 0;
-  static constexpr auto fields = std::tuple{field("axis", &ConcatenateAttrs::axis, "The axis along which they stand.")};
+  static constexpr auto fields = std::tuple{field("axis", &ConcatenateAttrs::axis, "The axis of the concatenation.")};
 };
 
 Result<Type> infer(const ConcatenateAttrs& a, const Types& in) {
@@ -72,10 +72,10 @@ OpDef qnn_concatenate() {
   using namespace concatenate_cpp;
   return define<ConcatenateAttrs>(
       {.name = "qnn.concatenate",
-       .doc = "Joins quantised tensors along an axis.",
-       .inputs = {{"data", "a tuple of tensors that differ at most along the axis", true},
-                  {"input_scales", "a tuple of a scale for each, ()", true},
-                  {"input_zero_points", "a tuple of a zero point for each, ()", true},
+       .doc = "Concatenates quantised tensors along an axis.",
+       .inputs = {{"data", "a tuple of tensors whose shapes differ at most along the axis", true},
+                  {"input_scales", "a tuple with a scale, (), for each tensor", true},
+                  {"input_zero_points", "a tuple with a zero point, (), for each tensor", true},
                   {"output_scale", "(), a float"},
                   {"output_zero_point", "(), an integer"}},
        .fusion = Fusion::Injective,

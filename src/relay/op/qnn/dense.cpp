@@ -18,15 +18,15 @@ struct DenseAttrs {
   OptInt units;
   OptDType out_dtype;
   static constexpr auto fields =
-      std::tuple{field("units", &DenseAttrs::units, "Number of output features; None: from the weight."),
-                 field("out_dtype", &DenseAttrs::out_dtype, "Element type of the sum; int32.")};
+      std::tuple{field("units", &DenseAttrs::units, "Number of output features; None: that of the weight."),
+                 field("out_dtype", &DenseAttrs::out_dtype, "Element type of the sum, which must be int32.")};
 };
 
 struct DensePackAttrs : DenseAttrs {
   std::string weight_layout = "NC";
   static constexpr auto fields =
-      std::tuple{field("units", &DensePackAttrs::units, "Number of output features; None: from the weight."),
-                 field("out_dtype", &DensePackAttrs::out_dtype, "Element type of the sum; int32."),
+      std::tuple{field("units", &DensePackAttrs::units, "Number of output features; None: that of the weight."),
+                 field("out_dtype", &DensePackAttrs::out_dtype, "Element type of the sum, which must be int32."),
                  field("weight_layout", &DensePackAttrs::weight_layout,
                        "N: output features, C: input features; \"NC16n4c\" has blocks of 16 and 4.")};
 };
@@ -36,9 +36,9 @@ struct BatchMatmulAttrs {
   bool transpose_a = false;
   bool transpose_b = false;
   static constexpr auto fields =
-      std::tuple{field("out_dtype", &BatchMatmulAttrs::out_dtype, "Element type of the sum; int32."),
-                 field("transpose_a", &BatchMatmulAttrs::transpose_a, "Whether x is (b, k, m)."),
-                 field("transpose_b", &BatchMatmulAttrs::transpose_b, "Whether y is (b, n, k).")};
+      std::tuple{field("out_dtype", &BatchMatmulAttrs::out_dtype, "Element type of the sum, which must be int32."),
+                 field("transpose_a", &BatchMatmulAttrs::transpose_a, "True if x is (b, k, m)."),
+                 field("transpose_b", &BatchMatmulAttrs::transpose_b, "True if y is (b, n, k).")};
 };
 
 // (C1) Both are quantised, and the sum is int32.
@@ -202,7 +202,7 @@ OpDef qnn_contrib_dense_pack() {
   using namespace dense_cpp;
   return define<DensePackAttrs>(
       {.name = "qnn.contrib_dense_pack",
-       .doc = "qnn.dense with the weight in blocks.",
+       .doc = "qnn.dense whose weight is stored in blocks.",
        .inputs = {{"data", "(.., features)"},
                   {"weight", "in the order of weight_layout"},
                   parameters[0],

@@ -15,7 +15,7 @@ namespace {
 struct LeakyReluAttrs {
   double alpha = 0.25;
   static constexpr auto fields =
-      std::tuple{field("alpha", &LeakyReluAttrs::alpha, "The factor of numbers below zero, in [0, 1].")};
+      std::tuple{field("alpha", &LeakyReluAttrs::alpha, "The slope for negative values, from 0 to 1.")};
 };
 
 Result<Type> infer(const LeakyReluAttrs& a, const Types& in) {

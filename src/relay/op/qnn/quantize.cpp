@@ -13,7 +13,7 @@ struct QuantizeAttrs {
   int64_t axis = -1;
   static constexpr auto fields =
       std::tuple{field("out_dtype", &QuantizeAttrs::out_dtype, "The element type of the result."),
-                 field("axis", &QuantizeAttrs::axis, "The axis that scales and zero points go along.")};
+                 field("axis", &QuantizeAttrs::axis, "The axis along which scales and zero points vary.")};
 };
 
 struct DequantizeAttrs {
@@ -21,7 +21,7 @@ struct DequantizeAttrs {
   int64_t axis = -1;
   static constexpr auto fields =
       std::tuple{field("out_dtype", &DequantizeAttrs::out_dtype, "The element type of the result."),
-                 field("axis", &DequantizeAttrs::axis, "The axis that scales and zero points go along.")};
+                 field("axis", &DequantizeAttrs::axis, "The axis along which scales and zero points vary.")};
 };
 
 // The extent along the axis; 1 for a scalar. (C3) The axis exists.
@@ -81,7 +81,7 @@ te::Tensors compute_back(const DequantizeAttrs& a, const te::Tensors& in, const 
 OpDef qnn_quantize() {
   using namespace quantize_cpp;
   return define<QuantizeAttrs>({.name = "qnn.quantize",
-                                .doc = "Floats as integers with a scale and a zero point.",
+                                .doc = "Quantises floats to integers with a scale and a zero point.",
                                 .inputs = {{"data", "floats, any shape"},
                                            {"output_scale", "() or (C,), a float"},
                                            {"output_zero_point", "() or (C,), an integer"}},
@@ -110,7 +110,7 @@ OpDef qnn_quantize() {
 OpDef qnn_dequantize() {
   using namespace quantize_cpp;
   return define<DequantizeAttrs>({.name = "qnn.dequantize",
-                                  .doc = "The numbers that integers with a scale and a zero point stand for.",
+                                  .doc = "Converts quantised integers to floats: (data - zero point) * scale.",
                                   .inputs = {{"data", "integers, any shape"},
                                              {"input_scale", "() or (C,), a float"},
                                              {"input_zero_point", "() or (C,), an integer"}},

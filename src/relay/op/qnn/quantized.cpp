@@ -19,7 +19,7 @@ Status expect_parameters(const char* number, const Types& in, size_t k, const ch
     if (which == 0 ? !t->dtype.is_float() : !t->dtype.is_int()) {
       Diagnostic d =
           constraint(number, "{} must be {}, but is {}", what, which == 0 ? "a float" : "integers", t->dtype.str());
-      d.help = "a tensor's scale, a float, stands before its zero point, an integer";
+      d.help = "the scale of a tensor, a float, comes before its zero point, an integer";
       return d;
     }
     if (t->shape.empty() || (extent && t->shape.size() == 1 && agree(t->shape[0], extent))) continue;

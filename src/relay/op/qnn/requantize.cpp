@@ -16,7 +16,7 @@ struct RequantizeAttrs {
   std::string compute_dtype = "None";
   DType out_dtype = DType::int8();
   static constexpr auto fields =
-      std::tuple{field("axis", &RequantizeAttrs::axis, "The axis that scales and zero points of data go along."),
+      std::tuple{field("axis", &RequantizeAttrs::axis, "The axis along which scales and zero points of data vary."),
                  field("rounding", &RequantizeAttrs::rounding, "\"UPWARD\" or \"TONEAREST\"; \"None\": UPWARD."),
                  field("compute_dtype", &RequantizeAttrs::compute_dtype,
                        "\"int64\", \"float32\" or \"float64\"; \"None\": int64."),
@@ -86,7 +86,7 @@ OpDef qnn_requantize() {
   using namespace requantize_cpp;
   return define<RequantizeAttrs>(
       {.name = "qnn.requantize",
-       .doc = "Quantised integers with another scale and zero point.",
+       .doc = "Converts quantised integers to another scale and zero point.",
        .inputs = {{"data", "integers, any shape"},
                   {"input_scale", "() or (C,), a float"},
                   {"input_zero_point", "() or (C,), an integer"},

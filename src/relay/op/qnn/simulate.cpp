@@ -13,17 +13,17 @@ namespace {
 
 struct AxisAttrs {
   int64_t axis = -1;
-  static constexpr auto fields = std::tuple{field("axis", &AxisAttrs::axis, "The axis that scales go along.")};
+  static constexpr auto fields = std::tuple{field("axis", &AxisAttrs::axis, "The axis along which scales vary.")};
 };
 
 struct AnnotationAttrs {
   int64_t kind = 0;
   bool sign = true;
   std::string rounding = "round";
-  static constexpr auto fields =
-      std::tuple{required_field("kind", &AnnotationAttrs::kind, "0: nothing, 1: input, 2: weight, 3: activation."),
-                 field("sign", &AnnotationAttrs::sign, "Whether the integers have a sign."),
-                 field("rounding", &AnnotationAttrs::rounding, "\"round\": to the nearest, halves to the even one.")};
+  static constexpr auto fields = std::tuple{
+      required_field("kind", &AnnotationAttrs::kind, "0: nothing, 1: input, 2: weight, 3: activation."),
+      field("sign", &AnnotationAttrs::sign, "True if the integers are signed."),
+      field("rounding", &AnnotationAttrs::rounding, "\"round\": to the nearest integer, halves to the even integer.")};
 };
 
 // (C1) Data are floats, and the type one integer.
@@ -121,13 +121,13 @@ te::Tensors compute_annotation(const AnnotationAttrs& a, const te::Tensors& in, 
 
 OpDef qnn_simulated_quantize() {
   using namespace simulate_cpp;
-  return simulated("qnn.simulated_quantize", "The integers that quantising gives, as floats.", "out_dtype", "output",
-                   false, "quantized.simulate(data, out_dtype, output_scale, output_zero_point, axis)");
+  return simulated("qnn.simulated_quantize", "Quantises floats and returns the integers as floats.", "out_dtype",
+                   "output", false, "quantized.simulate(data, out_dtype, output_scale, output_zero_point, axis)");
 }
 OpDef qnn_simulated_dequantize() {
   using namespace simulate_cpp;
-  return simulated("qnn.simulated_dequantize", "The numbers that quantised ones stand for, of integers as floats.",
-                   "in_dtype", "input", true,
+  return simulated("qnn.simulated_dequantize", "Dequantises integers that are given as floats.", "in_dtype", "input",
+                   true,
                    "data if in_dtype == 0 else (data - along(input_zero_point, axis, data.ndim)) * "
                    "along(input_scale, axis, data.ndim)");
 }
@@ -136,11 +136,11 @@ OpDef annotation_simulated_quantize() {
   using namespace simulate_cpp;
   return define<AnnotationAttrs>(
       {.name = "relay.op.annotation.simulated_quantize",
-       .doc = "What quantising and coming back makes of numbers.",
+       .doc = "Quantises and dequantises numbers, to simulate the rounding error.",
        .inputs = {{"data", "floats, any shape"},
                   {"dom_scale", "(), the scale"},
-                  {"clip_min", "(), the least integer"},
-                  {"clip_max", "(), the greatest integer"}},
+                  {"clip_min", "(), the minimum integer"},
+                  {"clip_max", "(), the maximum integer"}},
        .fusion = Fusion::Elementwise,
        .infer = infer_annotation,
        .compute = compute_annotation,

@@ -74,7 +74,7 @@ OpDef qnn_softmax() {
   using namespace softmax_cpp;
   return define<SoftmaxAttrs>(
       {.name = "qnn.softmax",
-       .doc = "Exponentials of quantised numbers scaled to sum to one along an axis, by integers.",
+       .doc = "The softmax of quantised numbers along an axis, computed with integers.",
        .inputs = {{"data", "int8, any shape with at least one axis"},
                   {"scale", "(), a float"},
                   {"zero_point", "(), an integer"},

@@ -21,7 +21,7 @@ struct DistributionAttrs {
   Ints out_shape;
   OptDType out_dtype;
   static constexpr auto fields =
-      std::tuple{required_field("out_shape", &DistributionAttrs::out_shape, "The shape of what is drawn."),
+      std::tuple{required_field("out_shape", &DistributionAttrs::out_shape, "The shape of the result."),
                  field("out_dtype", &DistributionAttrs::out_dtype, "float32 or float64; None: float32.")};
 };
 
@@ -34,7 +34,7 @@ struct LikeAttrs {
 struct MultinomialAttrs {
   int64_t num_samples = 1;
   static constexpr auto fields =
-      std::tuple{field("num_samples", &MultinomialAttrs::num_samples, "How many are drawn of each row.")};
+      std::tuple{field("num_samples", &MultinomialAttrs::num_samples, "Number of draws per row.")};
 };
 
 // Number i of the drawn ones, in [0, 1).
@@ -202,16 +202,16 @@ struct Distribution {
 
 constexpr Distribution uniform{"random.uniform",
                                "random.uniform_like",
-                               "Numbers drawn evenly from an interval",
+                               "Draws numbers from a uniform distribution",
                                {"low", "(), the least"},
-                               {"high", "(), above the greatest"},
+                               {"high", "(), the exclusive upper bound"},
                                compute_uniform,
                                "threefry.uniform(key, low, high, out_shape, out_dtype or 'float32')",
                                "threefry.uniform(key, low, high, like.shape, out_dtype or 'float32')",
                                true};
 constexpr Distribution normal{"random.normal",
                               "random.normal_like",
-                              "Numbers drawn from a normal distribution",
+                              "Draws numbers from a normal distribution",
                               {"mean", "(), the mean"},
                               {"scale", "(), the standard deviation"},
                               compute_normal,
@@ -225,7 +225,7 @@ OpDef shaped(const Distribution& d, const char* attrs_name) {
   return define<DistributionAttrs>(
       {.name = d.name,
        .doc = std::string(d.doc) + ".",
-       .inputs = {{"key", "(10,) uint64: the generator's state"},
+       .inputs = {{"key", "(10,) uint64: the state of the generator"},
                   {d.first.first, d.first.second},
                   {d.second.first, d.second.second}},
        .fusion = Fusion::Opaque,
@@ -261,11 +261,11 @@ std::vector<std::pair<double, double>> like_ranges() {
 OpDef like(const Distribution& d, const char* attrs_name) {
   return define<LikeAttrs>(
       {.name = d.like,
-       .doc = std::string(d.doc) + ", in the shape of an input.",
-       .inputs = {{"key", "(10,) uint64: the generator's state"},
+       .doc = std::string(d.doc) + ", with the shape of an input.",
+       .inputs = {{"key", "(10,) uint64: the state of the generator"},
                   {d.first.first, d.first.second},
                   {d.second.first, d.second.second},
-                  {"like", "any tensor: its shape is that of what is drawn"}},
+                  {"like", "any tensor, with the shape of the result"}},
        .fusion = Fusion::Opaque,
        .infer = [&d](const LikeAttrs& a, const Types& in) { return infer_like(a, in, d.first.first, d.second.first); },
        .compute = [&d](const LikeAttrs&, const te::Tensors& in, const Type& out) { return d.compute(in, out); },
@@ -312,9 +312,9 @@ OpDef random_multinomial() {
   using namespace distributions_cpp;
   return define<MultinomialAttrs>(
       {.name = "random.multinomial",
-       .doc = "Indices drawn with given probabilities.",
-       .inputs = {{"key", "(10,) uint64: the generator's state"},
-                  {"probs", "(.., indices): what is negative counts as 0"}},
+       .doc = "Draws indices with given probabilities.",
+       .inputs = {{"key", "(10,) uint64: the state of the generator"},
+                  {"probs", "(.., indices); negative values count as 0"}},
        .fusion = Fusion::Opaque,
        .infer = infer_multinomial,
        .compute = compute_multinomial,

@@ -99,7 +99,7 @@ namespace {
 struct ThreefryGenerateAttrs {
   Ints out_shape;
   static constexpr auto fields =
-      std::tuple{required_field("out_shape", &ThreefryGenerateAttrs::out_shape, "The shape of what is drawn.")};
+      std::tuple{required_field("out_shape", &ThreefryGenerateAttrs::out_shape, "The shape of the result.")};
 };
 
 Result<Type> infer(const ThreefryGenerateAttrs& a, const Types& in) {
@@ -155,8 +155,8 @@ te::Tensors compute_split(const NoAttrs&, const te::Tensors& in, const Type&) {
 OpDef random_threefry_generate() {
   return define<ThreefryGenerateAttrs>(
       {.name = "random.threefry_generate",
-       .doc = "Random words, and the generator's state behind them.",
-       .inputs = {{"key", "(10,) uint64: the generator's state"}},
+       .doc = "Draws random words. Returns the new state of the generator and the words.",
+       .inputs = {{"key", "(10,) uint64: the state of the generator"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,
@@ -171,8 +171,8 @@ OpDef random_threefry_generate() {
 
 OpDef random_threefry_split() {
   return define<NoAttrs>({.name = "random.threefry_split",
-                          .doc = "Two generators whose numbers are independent.",
-                          .inputs = {{"key", "(10,) uint64: the generator's state"}},
+                          .doc = "Splits a generator into two whose numbers are independent.",
+                          .inputs = {{"key", "(10,) uint64: the state of the generator"}},
                           .fusion = Fusion::Opaque,
                           .infer = [](const NoAttrs&, const Types& in) -> Result<Type> {
                             // (C1) The key is ten words.

@@ -17,10 +17,10 @@ struct ArgReduceAttrs {
   bool exclude = false;
   static constexpr auto fields =
       std::tuple{field("axis", &ArgReduceAttrs::axis, "The axes to search; None or empty: all."),
-                 field("keepdims", &ArgReduceAttrs::keepdims, "Whether searched axes stay, with extent 1."),
+                 field("keepdims", &ArgReduceAttrs::keepdims, "True to keep searched axes, with extent 1."),
                  field("select_last_index", &ArgReduceAttrs::select_last_index,
-                       "Whether the last of equal elements is meant, not the first."),
-                 field("exclude", &ArgReduceAttrs::exclude, "Whether the axes not named are searched instead.")};
+                       "True to return the last of equal elements, false the first."),
+                 field("exclude", &ArgReduceAttrs::exclude, "True to search all other axes instead.")};
 };
 
 Result<Type> infer(const ArgReduceAttrs& a, const Types& in) {
@@ -76,11 +76,11 @@ OpDef arg(const char* name, const char* doc, bool greatest) {
 
 OpDef argmax() {
   using namespace arg_reduce_cpp;
-  return arg("argmax", "The place of the greatest element.", true);
+  return arg("argmax", "The position of the greatest element.", true);
 }
 OpDef argmin() {
   using namespace arg_reduce_cpp;
-  return arg("argmin", "The place of the least element.", false);
+  return arg("argmin", "The position of the least element.", false);
 }
 
 }  // namespace relay::ops

@@ -11,8 +11,8 @@ struct ReduceAttrs {
   bool exclude = false;
   static constexpr auto fields =
       std::tuple{field("axis", &ReduceAttrs::axis, "The axes to reduce; None or empty: all."),
-                 field("keepdims", &ReduceAttrs::keepdims, "Whether reduced axes stay, with extent 1."),
-                 field("exclude", &ReduceAttrs::exclude, "Whether the axes not named are reduced instead.")};
+                 field("keepdims", &ReduceAttrs::keepdims, "True to keep reduced axes, with extent 1."),
+                 field("exclude", &ReduceAttrs::exclude, "True to reduce all other axes instead.")};
 };
 
 // The reduced axes in ascending order.

@@ -12,7 +12,7 @@ namespace {
 Status check(const TensorType* data, const Dims& to) {
   RELAY_ASSIGN(Dims both, broadcast_shape("C1", to, data->shape));
   if (!agree(both, data->shape))
-    return constraint("C1", "data {} does not come from {} by broadcasting", text(data->shape), text(to));
+    return constraint("C1", "data {} is not the result of broadcasting {}", text(data->shape), text(to));
   // (C2) The elements are numbers.
   if (data->dtype.is_bool()) return constraint("C2", "sums need numbers, but data is bool");
   return ok();
@@ -92,8 +92,9 @@ OpDef collapse_sum_like() {
   using namespace collapse_sum_cpp;
   return define<NoAttrs>(
       {.name = "collapse_sum_like",
-       .doc = "Sums over the axes along which a tensor of another's shape was broadcast.",
-       .inputs = {{"data", "any shape"}, {"collapse_type", "its shape is that of the result; it broadcasts to data"}},
+       .doc = "Sums over the axes along which a tensor with the shape of another was broadcast.",
+       .inputs = {{"data", "any shape"},
+                  {"collapse_type", "a tensor with the shape of the result, which broadcasts to data"}},
        .fusion = Fusion::Reduce,
        .infer = infer_like,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(in[0], out); },
@@ -110,9 +111,9 @@ OpDef collapse_sum_to() {
   using namespace collapse_sum_cpp;
   return define<NoAttrs>(
       {.name = "collapse_sum_to",
-       .doc = "Sums over the axes along which a tensor was broadcast, of a shape that is known only when the program "
-              "runs.",
-       .inputs = {{"data", "any shape"}, {"shape", "(rank,) integers: the result's shape, which broadcasts to data's"}},
+       .doc = "Sums over the axes along which a tensor was broadcast, whose shape is computed at run time.",
+       .inputs = {{"data", "any shape"},
+                  {"shape", "(rank,) integers: the shape of the result, which broadcasts to that of data"}},
        // Fusion of collapse_sum_to: reduce in the reference; its size is computed before it, so that it could share a
        // kernel with what follows only.
        .fusion = Fusion::Opaque,

@@ -15,9 +15,9 @@ struct ScanopAttrs {
   OptDType dtype;
   bool exclusive = false;
   static constexpr auto fields =
-      std::tuple{field("axis", &ScanopAttrs::axis, "The axis to go along; None: the flattened data."),
-                 field("dtype", &ScanopAttrs::dtype, "The element type of the result; None: of the data."),
-                 field("exclusive", &ScanopAttrs::exclusive, "Whether an element's own value is left out.")};
+      std::tuple{field("axis", &ScanopAttrs::axis, "The axis; None: the axis of the flattened data."),
+                 field("dtype", &ScanopAttrs::dtype, "The element type of the result; None: that of the data."),
+                 field("exclusive", &ScanopAttrs::exclusive, "True to exclude each element from its own result.")};
 };
 
 Result<Type> infer(const ScanopAttrs& a, const Types& in) {
@@ -26,7 +26,8 @@ Result<Type> infer(const ScanopAttrs& a, const Types& in) {
   if (a.axis) RELAY_RETURN_IF_ERROR(normal_axis("C1", *a.axis, rank(data)));
   // (C2) The elements of the result are numbers.
   DType dtype = a.dtype.value_or(data->dtype);
-  if (dtype.is_bool()) return constraint("C2", "running sums and products need numbers, but the result would be bool");
+  if (dtype.is_bool())
+    return constraint("C2", "cumulative sums and products need numbers, but the result would be bool");
   return ir::tensor_type(a.axis ? data->shape : Dims{product(data->shape)}, dtype);
 }
 
@@ -135,7 +136,7 @@ OpDef scan(const char* name, const char* doc, const char* oracle, Combiner combi
 OpDef cumsum() {
   using namespace cumsum_cpp;
   return scan(
-      "cumsum", "Running sums along an axis.",
+      "cumsum", "Cumulative sums along an axis.",
       "(lambda x, d: x.cumsum(d) - (x if exclusive else 0))(data.flatten() if axis is None else data, axis or 0)",
       Combiner::Sum);
 }
@@ -143,7 +144,7 @@ OpDef cumsum() {
 OpDef cumprod() {
   using namespace cumsum_cpp;
   return scan(
-      "cumprod", "Running products along an axis.",
+      "cumprod", "Cumulative products along an axis.",
       "(lambda x, d: torch.cat([torch.ones_like(x.narrow(d, 0, 1)), x.cumprod(d).narrow(d, 0, x.shape[d] - 1)], "
       "d) if exclusive else x.cumprod(d))(data.flatten() if axis is None else data, axis or 0)",
       Combiner::Prod);

@@ -19,11 +19,12 @@ struct Row {
 };
 
 const Row rows[] = {
-    {"all", "Whether all elements hold.", Combiner::Min, false, "reduced(torch.all, data, axis, keepdims, exclude)"},
-    {"any", "Whether any element holds.", Combiner::Max, false, "reduced(torch.any, data, axis, keepdims, exclude)"},
+    {"all", "True if all elements are true.", Combiner::Min, false,
+     "reduced(torch.all, data, axis, keepdims, exclude)"},
+    {"any", "True if any element is true.", Combiner::Max, false, "reduced(torch.any, data, axis, keepdims, exclude)"},
     {"max", "The greatest element.", Combiner::Max, false, "reduced(torch.amax, data, axis, keepdims, exclude)"},
-    {"mean", "The sum divided by the number of elements; integers are rounded towards zero.", Combiner::Sum, true,
-     "reduced(torch.mean, data, axis, keepdims, exclude)"},
+    {"mean", "The sum divided by the number of elements. Integer quotients are rounded towards zero.", Combiner::Sum,
+     true, "reduced(torch.mean, data, axis, keepdims, exclude)"},
     {"min", "The least element.", Combiner::Min, false, "reduced(torch.amin, data, axis, keepdims, exclude)"},
     {"prod", "The product.", Combiner::Prod, false,
      "reduced(torch.all if data.dtype == torch.bool else lambda x, d, k: np.prod(x.numpy(), axis=tuple(d), "

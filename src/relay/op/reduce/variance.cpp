@@ -14,9 +14,9 @@ struct VarianceAttrs {
   bool unbiased = false;
   static constexpr auto fields =
       std::tuple{field("axis", &VarianceAttrs::axis, "The axes to reduce; None or empty: all."),
-                 field("keepdims", &VarianceAttrs::keepdims, "Whether reduced axes stay, with extent 1."),
-                 field("exclude", &VarianceAttrs::exclude, "Whether the axes not named are reduced instead."),
-                 field("unbiased", &VarianceAttrs::unbiased, "Whether to divide by the count less one.")};
+                 field("keepdims", &VarianceAttrs::keepdims, "True to keep reduced axes, with extent 1."),
+                 field("exclude", &VarianceAttrs::exclude, "True to reduce all other axes instead."),
+                 field("unbiased", &VarianceAttrs::unbiased, "True to divide by the count minus one.")};
 };
 
 Result<Type> infer(const VarianceAttrs& a, const Types& in) {
@@ -66,8 +66,8 @@ OpDef variance() {
   using namespace variance_cpp;
   return define<VarianceAttrs>(
       {.name = "variance",
-       .doc = "The mean squared distance from a mean.",
-       .inputs = {{"data", "any shape"}, {"mean", "the shape of data, 1 at the reduced axes"}},
+       .doc = "The mean squared distance from a given mean.",
+       .inputs = {{"data", "any shape"}, {"mean", "the shape of data with extent 1 along the reduced axes"}},
        .fusion = Fusion::Reduce,
        .infer = infer,
        .compute = compute,

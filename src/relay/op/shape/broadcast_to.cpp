@@ -87,8 +87,8 @@ OpDef broadcast_to() {
   using namespace broadcast_to_cpp;
   return define<BroadcastToAttrs>(
       {.name = "broadcast_to",
-       .doc = "Repeats data along axes of extent 1 to reach a shape.",
-       .inputs = {{"data", "a shape that broadcasts to the result's"}},
+       .doc = "Broadcasts data to a shape.",
+       .inputs = {{"data", "any tensor that broadcasts to the shape of the result"}},
        .fusion = Fusion::Broadcast,
        .infer = infer,
        .compute = [](const BroadcastToAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
@@ -106,8 +106,9 @@ OpDef broadcast_to_like() {
   using namespace broadcast_to_cpp;
   return define<NoAttrs>(
       {.name = "broadcast_to_like",
-       .doc = "Repeats data along axes of extent 1 to reach another tensor's shape.",
-       .inputs = {{"data", "a shape that broadcasts to the result's"}, {"broadcast_type", "the result's shape"}},
+       .doc = "Broadcasts data to the shape of another tensor.",
+       .inputs = {{"data", "any tensor that broadcasts to the shape of the result"},
+                  {"broadcast_type", "a tensor with the shape of the result"}},
        .fusion = Fusion::Broadcast,
        .infer = infer_like,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return stretched(in[0], out); },
@@ -122,9 +123,9 @@ OpDef dyn_broadcast_to() {
   using namespace broadcast_to_cpp;
   return define<NoAttrs>(
       {.name = "dyn.broadcast_to",
-       .doc = "Repeats data along axes of extent 1 to reach a shape that is known only when the program runs.",
-       .inputs = {{"data", "a shape that broadcasts to the result's"},
-                  {"shape", "(rank,) integers, not below 0: the result's shape, to which data broadcasts"}},
+       .doc = "Broadcasts data to a shape that is computed at run time.",
+       .inputs = {{"data", "any tensor that broadcasts to the shape of the result"},
+                  {"shape", "(rank,) non-negative integers: the shape of the result, to which data broadcasts"}},
        // Fusion of dyn.broadcast_to: broadcast in the reference; its size is computed before it, so that it could
        // share a kernel with what follows only.
        .fusion = Fusion::Opaque,

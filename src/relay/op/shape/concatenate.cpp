@@ -8,13 +8,13 @@ namespace {
 
 struct ConcatenateAttrs {
   int64_t axis = 0;
-  static constexpr auto fields = std::tuple{field("axis", &ConcatenateAttrs::axis, "The axis along which they stand.")};
+  static constexpr auto fields = std::tuple{field("axis", &ConcatenateAttrs::axis, "The axis of the concatenation.")};
 };
 
 struct StackAttrs {
   int64_t axis = 0;
   static constexpr auto fields =
-      std::tuple{field("axis", &StackAttrs::axis, "Where the new axis stands in the result.")};
+      std::tuple{field("axis", &StackAttrs::axis, "Position of the new axis in the result.")};
 };
 
 Result<Type> infer(const ConcatenateAttrs& a, const Types& in) {
@@ -126,8 +126,8 @@ OpDef concatenate() {
   using namespace concatenate_cpp;
   return define<ConcatenateAttrs>(
       {.name = "concatenate",
-       .doc = "Joins tensors along an axis.",
-       .inputs = {{"data", "a tuple of tensors that differ at most along the axis", true}},
+       .doc = "Concatenates tensors along an axis.",
+       .inputs = {{"data", "a tuple of tensors whose shapes differ at most along the axis", true}},
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,
@@ -153,8 +153,8 @@ OpDef stack() {
   using namespace concatenate_cpp;
   return define<StackAttrs>(
       {.name = "stack",
-       .doc = "Joins tensors along a new axis.",
-       .inputs = {{"data", "a tuple of tensors of one shape", true}},
+       .doc = "Stacks tensors along a new axis.",
+       .inputs = {{"data", "a tuple of tensors with the same shape", true}},
        .fusion = Fusion::Injective,
        .infer = infer_stack,
        .compute = compute_stack,

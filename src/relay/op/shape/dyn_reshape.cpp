@@ -13,8 +13,9 @@ namespace {
 
 struct DynReshapeAttrs {
   bool allowzero = false;
-  static constexpr auto fields = std::tuple{
-      field("allowzero", &DynReshapeAttrs::allowzero, "A 0 in newshape is an axis without elements, not one kept.")};
+  static constexpr auto fields =
+      std::tuple{field("allowzero", &DynReshapeAttrs::allowzero,
+                       "True if 0 in newshape means an extent of zero, false if it keeps the extent of data.")};
 };
 
 Result<Type> infer(const DynReshapeAttrs&, const Types& in) {
@@ -67,10 +68,11 @@ OpDef dyn_reshape() {
   using namespace dyn_reshape_cpp;
   return define<DynReshapeAttrs>(
       {.name = "dyn.reshape",
-       .doc = "The same elements under a shape that is known only when the program runs.",
+       .doc = "Reshapes data to a shape that is computed at run time.",
        .inputs = {{"data", "any shape"},
                   {"newshape",
-                   "(rank,) integers for as many elements; 0 keeps an extent, one -1 is what is left over"}},
+                   "(rank,) integers with the same number of elements; 0 keeps an extent, and one -1 is computed from "
+                   "the rest"}},
        // Fusion of dyn.reshape: injective in the reference; its size is computed before it, so that it could share a
        // kernel with what follows only.
        .fusion = Fusion::Opaque,

@@ -47,8 +47,8 @@ te::Tensors compute_tile(const NoAttrs&, const te::Tensors& in, const Type& out)
 
 struct DynStridedSliceAttrs {
   std::string slice_mode = "end";
-  static constexpr auto fields =
-      std::tuple{field("slice_mode", &DynStridedSliceAttrs::slice_mode, "\"end\", or \"size\": end holds extents.")};
+  static constexpr auto fields = std::tuple{
+      field("slice_mode", &DynStridedSliceAttrs::slice_mode, "\"end\", or \"size\" if end contains extents.")};
 };
 
 Result<Type> infer_slice(const DynStridedSliceAttrs& a, const Types& in) {
@@ -104,7 +104,7 @@ te::Tensors compute_slice(const DynStridedSliceAttrs& a, const te::Tensors& in, 
 struct DynExpandDimsAttrs {
   int64_t num_newaxis = 1;
   static constexpr auto fields =
-      std::tuple{field("num_newaxis", &DynExpandDimsAttrs::num_newaxis, "How many new axes there are.")};
+      std::tuple{field("num_newaxis", &DynExpandDimsAttrs::num_newaxis, "Number of new axes.")};
 };
 
 Result<Type> infer_expand(const DynExpandDimsAttrs& a, const Types& in) {
@@ -139,7 +139,7 @@ Result<Type> infer_squeeze(const NoAttrs&, const Types& in) {
   // (C1) The axes are a list of integers of known length, at most as many as data has axes.
   RELAY_ASSIGN(size_t count, shape_input("C1", in, 1, "axes"));
   if (count > data->shape.size())
-    return constraint("C1", "there are {} axes to drop, but data is {}", count, text(data->shape));
+    return constraint("C1", "{} axes are dropped, but data is {}", count, text(data->shape));
   return unknown(data->shape.size() - count, data->dtype);
 }
 
@@ -192,8 +192,8 @@ ir::Exprs reshaped_gradient(const Adjoint& of) { return {grad::shaped_as(of.grad
 OpDef dyn_tile() {
   using namespace dyn_shape_cpp;
   return define<NoAttrs>({.name = "dyn.tile",
-                          .doc = "Repeats the whole tensor along each axis, as often as a tensor says.",
-                          .inputs = {{"data", "any shape"}, {"reps", "integers, aligned at the last axis"}},
+                          .doc = "Repeats the whole tensor along each axis by counts that are computed at run time.",
+                          .inputs = {{"data", "any shape"}, {"reps", "integers, aligned to the last axis"}},
                           // Fusion of dyn.tile: injective in the reference; its size is computed before it, so that
                           // it could share a kernel with what follows only.
                           .fusion = Fusion::Opaque,
@@ -213,7 +213,7 @@ OpDef dyn_strided_slice() {
   using namespace dyn_shape_cpp;
   return define<DynStridedSliceAttrs>(
       {.name = "dyn.strided_slice",
-       .doc = "Takes every stride-th element of a range along each axis; the range is given by tensors.",
+       .doc = "A strided slice along each axis, whose bounds are computed at run time.",
        .inputs = {{"data", "any shape"},
                   {"begin", "(axes,) integers"},
                   {"end", "(axes,) integers"},
@@ -245,8 +245,8 @@ OpDef dyn_expand_dims() {
   using namespace dyn_shape_cpp;
   return define<DynExpandDimsAttrs>(
       {.name = "dyn.expand_dims",
-       .doc = "Inserts axes of extent 1 at a place that a tensor says.",
-       .inputs = {{"data", "any shape"}, {"axis", "one integer from -rank - 1 to rank: where the new axes stand"}},
+       .doc = "Inserts axes of extent 1 at a position that is computed at run time.",
+       .inputs = {{"data", "any shape"}, {"axis", "one integer from -rank - 1 to rank: the position of the new axes"}},
        // Fusion of dyn.expand_dims: injective in the reference; its size is computed before it, so that it could
        // share a kernel with what follows only.
        .fusion = Fusion::Opaque,
@@ -268,7 +268,7 @@ OpDef dyn_squeeze() {
   using namespace dyn_shape_cpp;
   return define<NoAttrs>(
       {.name = "dyn.squeeze",
-       .doc = "Drops the axes of extent 1 that a tensor names.",
+       .doc = "Drops axes of extent 1 that are computed at run time.",
        .inputs = {{"data", "any shape"}, {"axes", "(count,) integers: different axes of extent 1"}},
        // Fusion of dyn.squeeze: injective in the reference; its size is computed before it, so that it could share a
        // kernel with what follows only.

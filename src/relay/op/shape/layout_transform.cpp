@@ -9,9 +9,9 @@ namespace {
 
 struct LayoutTransformAttrs {
   std::string src_layout, dst_layout;
-  static constexpr auto fields =
-      std::tuple{required_field("src_layout", &LayoutTransformAttrs::src_layout, "The layout of data, as \"NCHW\"."),
-                 required_field("dst_layout", &LayoutTransformAttrs::dst_layout, "That of the result, as \"NCHW8c\".")};
+  static constexpr auto fields = std::tuple{
+      required_field("src_layout", &LayoutTransformAttrs::src_layout, "The layout of data, such as \"NCHW\"."),
+      required_field("dst_layout", &LayoutTransformAttrs::dst_layout, "The layout of the result, such as \"NCHW8c\".")};
 };
 
 Result<Type> infer(const LayoutTransformAttrs& a, const Types& in) {
@@ -81,8 +81,8 @@ OpDef layout_transform() {
   using namespace layout_transform_cpp;
   return define<LayoutTransformAttrs>(
       {.name = "layout_transform",
-       .doc = "Brings data into another order of its axes, some of them in blocks.",
-       .inputs = {{"data", "any shape that fits src_layout"}},
+       .doc = "Converts data to another layout, which may have axes in blocks.",
+       .inputs = {{"data", "any shape that matches src_layout"}},
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,

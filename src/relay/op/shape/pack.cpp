@@ -11,17 +11,18 @@ namespace {
 
 struct PackAttrs {
   int64_t axis = -1;
-  static constexpr auto fields = std::tuple{field("axis", &PackAttrs::axis, "The axis along which bytes are filled.")};
+  static constexpr auto fields =
+      std::tuple{field("axis", &PackAttrs::axis, "The axis along which elements are packed.")};
 };
 
 struct UnpackAttrs {
   DType dtype = DType::storage(DType::Code::Int4);
   int64_t axis = -1;
   OptInt size;
-  static constexpr auto fields =
-      std::tuple{required_field("dtype", &UnpackAttrs::dtype, "The type of the elements: one of 4 or 2 bits."),
-                 field("axis", &UnpackAttrs::axis, "The axis along which bytes are filled."),
-                 field("size", &UnpackAttrs::size, "Elements along the axis; None: all that the bytes hold.")};
+  static constexpr auto fields = std::tuple{
+      required_field("dtype", &UnpackAttrs::dtype, "The type of the elements: one of 4 or 2 bits."),
+      field("axis", &UnpackAttrs::axis, "The axis along which elements are packed."),
+      field("size", &UnpackAttrs::size, "Number of elements along the axis; None: all elements of the bytes.")};
 };
 
 // True for types of which a byte holds several elements: not those of 6 bits.
@@ -72,7 +73,7 @@ Result<Type> infer_unpack(const UnpackAttrs& a, const Types& in) {
   Dims out = data->shape;
   Dim& extent = out[static_cast<size_t>(axis)];
   if (a.size && (*a.size < 0 || !agree(extent, dim((*a.size + per - 1) / per))))
-    return constraint("C3", "{} bytes do not hold {} elements of {}", scalar::str(extent), *a.size, a.dtype.str());
+    return constraint("C3", "{} bytes do not contain {} elements of {}", scalar::str(extent), *a.size, a.dtype.str());
   extent = a.size ? dim(*a.size) : extent * per;
   return ir::tensor_type(simplified(std::move(out)), a.dtype);
 }
@@ -98,7 +99,7 @@ OpDef storage_pack() {
   using namespace pack_cpp;
   return define<PackAttrs>(
       {.name = "storage.pack",
-       .doc = "Bytes that hold several elements of 4 or 2 bits each.",
+       .doc = "Packs elements of 4 or 2 bits into bytes.",
        .inputs = {{"data", "elements of 4 or 2 bits, at least one axis"}},
        .fusion = Fusion::Injective,
        .infer = infer,
@@ -120,7 +121,7 @@ OpDef storage_unpack() {
   using namespace pack_cpp;
   return define<UnpackAttrs>(
       {.name = "storage.unpack",
-       .doc = "The elements of 4 or 2 bits that bytes hold.",
+       .doc = "Unpacks elements of 4 or 2 bits from bytes.",
        .inputs = {{"data", "uint8, at least one axis"}},
        .fusion = Fusion::Injective,
        .infer = infer_unpack,

@@ -64,7 +64,7 @@ struct ReshapeAttrs {
   bool allowzero = false;
   static constexpr auto fields = std::tuple{
       required_field("newshape", &ReshapeAttrs::newshape, "The new shape; 0 and -1 to -4 have the meanings above."),
-      field("allowzero", &ReshapeAttrs::allowzero, "Whether 0 means an extent of zero.")};
+      field("allowzero", &ReshapeAttrs::allowzero, "True if 0 means an extent of zero.")};
 };
 
 // The factors of the product of all dimensions: n * 2 and m are n, 2 and m.
@@ -220,11 +220,11 @@ struct ReshapeLikeAttrs {
   OptInt lhs_end;
   int64_t rhs_begin = 0;
   OptInt rhs_end;
-  static constexpr auto fields =
-      std::tuple{field("lhs_begin", &ReshapeLikeAttrs::lhs_begin, "The first axis of data that is replaced."),
-                 field("lhs_end", &ReshapeLikeAttrs::lhs_end, "The axis of data behind the last of these; None: all."),
-                 field("rhs_begin", &ReshapeLikeAttrs::rhs_begin, "The first axis of shape_like that takes its place."),
-                 field("rhs_end", &ReshapeLikeAttrs::rhs_end, "The axis behind the last of these; None: all.")};
+  static constexpr auto fields = std::tuple{
+      field("lhs_begin", &ReshapeLikeAttrs::lhs_begin, "The first axis of data that is replaced."),
+      field("lhs_end", &ReshapeLikeAttrs::lhs_end, "The axis of data after the last that is replaced; None: all axes."),
+      field("rhs_begin", &ReshapeLikeAttrs::rhs_begin, "The first axis of shape_like that replaces it."),
+      field("rhs_end", &ReshapeLikeAttrs::rhs_end, "The axis of shape_like after the last of these; None: all axes.")};
 };
 
 // (C1) Axes [begin, end) of a tensor; negative ones count from the end.
@@ -275,7 +275,7 @@ OpDef reshape() {
   using namespace reshape_cpp;
   return define<ReshapeAttrs>(
       {.name = "reshape",
-       .doc = "Gives the elements, in row-major order, another shape.",
+       .doc = "Changes the shape of data; the elements stay in row-major order.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer,
@@ -307,7 +307,7 @@ OpDef contrib_reverse_reshape() {
   using namespace reshape_cpp;
   return define<ReshapeAttrs>(
       {.name = "contrib_reverse_reshape",
-       .doc = "reshape, its newshape read from right to left.",
+       .doc = "reshape with newshape read from right to left.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer_reverse,
@@ -328,8 +328,8 @@ OpDef reshape_like() {
   using namespace reshape_cpp;
   return define<ReshapeLikeAttrs>(
       {.name = "reshape_like",
-       .doc = "Gives the elements the shape of another tensor, or some of its axes those of another.",
-       .inputs = {{"data", "any shape"}, {"shape_like", "as many elements"}},
+       .doc = "Changes the shape of data, or of some of its axes, to that of another tensor.",
+       .inputs = {{"data", "any shape"}, {"shape_like", "a tensor with the same number of elements"}},
        .fusion = Fusion::Injective,
        .infer = infer_like,
        .compute = compute_like,
@@ -352,7 +352,7 @@ OpDef reshape_like() {
 OpDef nn_batch_flatten() {
   using namespace reshape_cpp;
   return define<NoAttrs>({.name = "nn.batch_flatten",
-                          .doc = "Makes one axis of all but the first.",
+                          .doc = "Combines all axes but the first into one.",
                           .inputs = {{"data", "(N, ..)"}},
                           .fusion = Fusion::Injective,
                           .infer = infer_flatten,

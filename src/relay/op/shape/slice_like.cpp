@@ -10,7 +10,7 @@ namespace {
 struct SliceLikeAttrs {
   OptInts axes;
   static constexpr auto fields =
-      std::tuple{field("axes", &SliceLikeAttrs::axes, "The axes that are cut; None or empty: all.")};
+      std::tuple{field("axes", &SliceLikeAttrs::axes, "The axes to cut; None or empty: all.")};
 };
 
 Result<Type> infer(const SliceLikeAttrs& a, const Types& in) {
@@ -65,8 +65,8 @@ OpDef slice_like() {
   using namespace slice_like_cpp;
   return define<SliceLikeAttrs>(
       {.name = "slice_like",
-       .doc = "The front of data, as long as another tensor.",
-       .inputs = {{"data", "any shape"}, {"shape_like", "a tensor that is nowhere longer"}},
+       .doc = "Cuts data to the extents of another tensor.",
+       .inputs = {{"data", "any shape"}, {"shape_like", "a tensor whose extents are at most those of data"}},
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,

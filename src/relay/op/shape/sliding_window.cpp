@@ -63,7 +63,7 @@ OpDef sliding_window() {
   using namespace sliding_window_cpp;
   return define<SlidingWindowAttrs>(
       {.name = "sliding_window",
-       .doc = "The windows at all places along the last axes.",
+       .doc = "The windows at all positions along the last axes.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Opaque,
        .infer = infer,

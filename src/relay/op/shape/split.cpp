@@ -10,8 +10,8 @@ struct SplitAttrs {
   int64_t axis = 0;
   static constexpr auto fields =
       std::tuple{required_field("indices_or_sections", &SplitAttrs::indices_or_sections,
-                                "A number of equal parts, or a list of the places to cut at."),
-                 field("axis", &SplitAttrs::axis, "The axis that is cut.")};
+                                "The number of equal parts, or the list of positions to cut at."),
+                 field("axis", &SplitAttrs::axis, "The axis to cut.")};
 };
 
 Result<Type> infer(const SplitAttrs& a, const Types& in) {
@@ -33,7 +33,7 @@ Result<Type> infer(const SplitAttrs& a, const Types& in) {
     int64_t begin = 0;
     for (int64_t cut : std::get<Ints>(a.indices_or_sections)) {
       if (cut < begin || !at_least(extent, dim(cut)))
-        return constraint("C3", "the places to cut {} do not ascend within the extent {}",
+        return constraint("C3", "the positions to cut {} do not ascend within the extent {}",
                           text(std::get<Ints>(a.indices_or_sections)), scalar::str(extent));
       parts.push_back(dim(cut - begin));
       begin = cut;
@@ -74,7 +74,7 @@ OpDef split() {
   using namespace split_cpp;
   return define<SplitAttrs>(
       {.name = "split",
-       .doc = "Cuts a tensor along an axis. Gives a tuple.",
+       .doc = "Splits a tensor along an axis. Returns a tuple.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer,

@@ -15,13 +15,13 @@ struct StridedSliceAttrs {
   Ints strides;
   std::string slice_mode = "end";
   OptInts axes;
-  static constexpr auto fields =
-      std::tuple{required_field("begin", &StridedSliceAttrs::begin, "The first index along each sliced axis."),
-                 required_field("end", &StridedSliceAttrs::end,
-                                "The index behind the last, or with slice_mode \"size\" the extent."),
-                 field("strides", &StridedSliceAttrs::strides, "The step along each; one for all, or empty: 1."),
-                 field("slice_mode", &StridedSliceAttrs::slice_mode, "\"end\" or \"size\"."),
-                 field("axes", &StridedSliceAttrs::axes, "The sliced axes; None: the first ones.")};
+  static constexpr auto fields = std::tuple{
+      required_field("begin", &StridedSliceAttrs::begin, "The first index along each sliced axis."),
+      required_field("end", &StridedSliceAttrs::end,
+                     "The exclusive end along each sliced axis, or its extent with slice_mode \"size\"."),
+      field("strides", &StridedSliceAttrs::strides, "The step along each sliced axis, or one for all; empty: 1."),
+      field("slice_mode", &StridedSliceAttrs::slice_mode, "\"end\" or \"size\"."),
+      field("axes", &StridedSliceAttrs::axes, "The sliced axes; None: the leading axes.")};
 };
 
 struct Slice {
@@ -131,7 +131,7 @@ OpDef strided_slice() {
   using namespace strided_slice_cpp;
   return define<StridedSliceAttrs>(
       {.name = "strided_slice",
-       .doc = "Takes every stride-th element of a range along each axis.",
+       .doc = "A strided slice along each axis.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer,

@@ -12,8 +12,8 @@ namespace {
 
 struct TileAttrs {
   Ints reps;
-  static constexpr auto fields =
-      std::tuple{required_field("reps", &TileAttrs::reps, "How often along each axis, aligned at the last one.")};
+  static constexpr auto fields = std::tuple{
+      required_field("reps", &TileAttrs::reps, "Number of repetitions along each axis, aligned to the last axis.")};
 };
 
 struct RepeatAttrs {
@@ -21,12 +21,12 @@ struct RepeatAttrs {
   OptInt axis;
   static constexpr auto fields =
       std::tuple{required_field("repeats", &RepeatAttrs::repeats, "How often."),
-                 field("axis", &RepeatAttrs::axis, "Along which axis; None: of the flattened data.")};
+                 field("axis", &RepeatAttrs::axis, "The axis; None: the axis of the flattened data.")};
 };
 
 struct ReverseAttrs {
   int64_t axis = 0;
-  static constexpr auto fields = std::tuple{field("axis", &ReverseAttrs::axis, "The axis to turn around.")};
+  static constexpr auto fields = std::tuple{field("axis", &ReverseAttrs::axis, "The axis to reverse.")};
 };
 
 Result<Type> infer_tile(const TileAttrs& a, const Types& in) {
@@ -168,7 +168,7 @@ OpDef reverse() {
   using namespace tile_cpp;
   return define<ReverseAttrs>(
       {.name = "reverse",
-       .doc = "Turns an axis around.",
+       .doc = "Reverses an axis.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer_reverse,

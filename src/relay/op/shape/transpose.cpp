@@ -9,7 +9,7 @@ struct TransposeAttrs {
   OptInts axes;
   static constexpr auto fields =
       std::tuple{field("axes", &TransposeAttrs::axes,
-                       "For each axis of the result, the axis of data; None or empty: the reverse order.")};
+                       "The axis of data for each axis of the result; None or empty: reverses the axes.")};
 };
 
 // The axes of data in the result's order.
@@ -61,7 +61,7 @@ OpDef transpose() {
   using namespace transpose_cpp;
   return define<TransposeAttrs>(
       {.name = "transpose",
-       .doc = "Reorders the axes.",
+       .doc = "Permutes the axes.",
        .inputs = {{"data", "any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer,

@@ -11,15 +11,15 @@ namespace {
 struct SqueezeAttrs {
   OptInts axis;
   static constexpr auto fields =
-      std::tuple{field("axis", &SqueezeAttrs::axis, "The axes to drop; None: all of extent 1.")};
+      std::tuple{field("axis", &SqueezeAttrs::axis, "The axes to drop; None: all axes of extent 1.")};
 };
 
 struct ExpandDimsAttrs {
   int64_t axis = 0;
   int64_t num_newaxis = 1;
   static constexpr auto fields = std::tuple{
-      required_field("axis", &ExpandDimsAttrs::axis, "Where the new axes stand in the result; -1: at the end."),
-      field("num_newaxis", &ExpandDimsAttrs::num_newaxis, "How many there are.")};
+      required_field("axis", &ExpandDimsAttrs::axis, "Position of the new axes in the result; -1: at the end."),
+      field("num_newaxis", &ExpandDimsAttrs::num_newaxis, "Number of new axes.")};
 };
 
 Result<Ints> dropped(const SqueezeAttrs& a, const Dims& shape) {
@@ -28,8 +28,8 @@ Result<Ints> dropped(const SqueezeAttrs& a, const Dims& shape) {
   for (size_t d = 0; d < shape.size(); ++d) {
     // (C3) Without axis all extents are known.
     if (!scalar::is_int(shape[d])) {
-      Diagnostic out = constraint("C3", "axis {} of data {} may have extent 1 or another", d, text(shape));
-      out.help = "name the axes that are to go, as in axis=[0]";
+      Diagnostic out = constraint("C3", "it is unknown whether axis {} of data {} has extent 1", d, text(shape));
+      out.help = "name the axes to drop, as in axis=[0]";
       return out;
     }
     if (scalar::is_int(shape[d], 1)) axes.push_back(static_cast<int64_t>(d));

@@ -36,7 +36,8 @@ op::Checks checked(const NoAttrs&, const Types&) {
            {dim(1)},
            {no_axis},
            outside,
-           "a number of data is outside of the shape\ngive numbers from 0 to before the product of the shape"}};
+           "an element of data is outside of the shape\ngive numbers from 0 up to, but not including, the product of "
+           "the shape"}};
 }
 
 te::Tensors compute(const NoAttrs&, const te::Tensors& in, const Type& out) {
@@ -60,8 +61,9 @@ OpDef unravel_index() {
   using namespace unravel_index_cpp;
   return define<NoAttrs>(
       {.name = "unravel_index",
-       .doc = "The indices of elements that are numbered in row-major order.",
-       .inputs = {{"data", "numbers of elements, any shape"}, {"shape", "(rank,) integers: the shape they are of"}},
+       .doc = "Converts row-major element numbers to indices.",
+       .inputs = {{"data", "element numbers, any shape"},
+                  {"shape", "(rank,) integers: the shape of the indexed tensor"}},
        .fusion = Fusion::Injective,
        .infer = infer,
        .compute = compute,

@@ -13,7 +13,7 @@ struct SearchSortedAttrs {
   bool right = false;
   DType dtype = DType::int32();
   static constexpr auto fields =
-      std::tuple{field("right", &SearchSortedAttrs::right, "Whether equal elements stand before the value."),
+      std::tuple{field("right", &SearchSortedAttrs::right, "True to insert after equal elements, false before them."),
                  field("dtype", &SearchSortedAttrs::dtype, "The element type of the result.")};
 };
 
@@ -77,7 +77,7 @@ te::Tensors compute(const SearchSortedAttrs& a, const te::Tensors& in, const Typ
 OpDef searchsorted() {
   using namespace searchsorted_cpp;
   return define<SearchSortedAttrs>({.name = "searchsorted",
-                                    .doc = "Where values would stand in sorted sequences.",
+                                    .doc = "The positions at which values would be inserted into sorted sequences.",
                                     .inputs = {{"sorted_sequence", "ascending along the last axis, (n,) or (.., n)"},
                                                {"values", "any shape, or (.., m)"}},
                                     .fusion = Fusion::Opaque,

@@ -15,9 +15,9 @@ struct ArgsortAttrs {
   bool is_ascend = true;
   OptDType dtype;
   static constexpr auto fields =
-      std::tuple{field("axis", &ArgsortAttrs::axis, "The axis that is sorted."),
-                 field("is_ascend", &ArgsortAttrs::is_ascend, "Whether the least comes first."),
-                 field("dtype", &ArgsortAttrs::dtype, "The element type of places; None: int32.")};
+      std::tuple{field("axis", &ArgsortAttrs::axis, "The axis to sort."),
+                 field("is_ascend", &ArgsortAttrs::is_ascend, "True for ascending order."),
+                 field("dtype", &ArgsortAttrs::dtype, "The element type of positions; None: int32.")};
 };
 
 struct TopKAttrs {
@@ -27,11 +27,11 @@ struct TopKAttrs {
   bool is_ascend = false;
   OptDType dtype;
   static constexpr auto fields =
-      std::tuple{field("k", &TopKAttrs::k, "How many; None or less than 1: all."),
-                 field("axis", &TopKAttrs::axis, "The axis that is sorted."),
+      std::tuple{field("k", &TopKAttrs::k, "Number of elements; None or less than 1: all."),
+                 field("axis", &TopKAttrs::axis, "The axis to sort."),
                  field("ret_type", &TopKAttrs::ret_type, "\"both\" (values, places), \"values\" or \"indices\"."),
-                 field("is_ascend", &TopKAttrs::is_ascend, "Whether the least comes first."),
-                 field("dtype", &TopKAttrs::dtype, "The element type of places; None: int32.")};
+                 field("is_ascend", &TopKAttrs::is_ascend, "True for ascending order."),
+                 field("dtype", &TopKAttrs::dtype, "The element type of positions; None: int32.")};
 };
 
 te::Tensor places(const Order& order, const Exprs& shape, DType dtype) {
@@ -92,10 +92,10 @@ struct DynTopKAttrs {
   bool is_ascend = false;
   OptDType dtype;
   static constexpr auto fields =
-      std::tuple{field("axis", &DynTopKAttrs::axis, "The axis that is sorted."),
+      std::tuple{field("axis", &DynTopKAttrs::axis, "The axis to sort."),
                  field("ret_type", &DynTopKAttrs::ret_type, "\"both\" (values, places), \"values\" or \"indices\"."),
-                 field("is_ascend", &DynTopKAttrs::is_ascend, "Whether the least comes first."),
-                 field("dtype", &DynTopKAttrs::dtype, "The element type of places; None: int32.")};
+                 field("is_ascend", &DynTopKAttrs::is_ascend, "True for ascending order."),
+                 field("dtype", &DynTopKAttrs::dtype, "The element type of positions; None: int32.")};
 };
 
 // The type of values and indices of one shape, or of one of them.
@@ -209,7 +209,8 @@ OpDef dyn_topk() {
   using namespace sort_cpp;
   return define<DynTopKAttrs>(
       {.name = "dyn.topk",
-       .doc = "The greatest (least) k elements along an axis in order, and their places, where the program computes k.",
+       .doc =
+           "The greatest (or least) k elements along an axis in order, and their positions. k is computed at run time.",
        .inputs = {{"data", "any shape with at least one axis"},
                   {"k", "() or (1,), an integer, at most the extent of the axis; less than 1: all"}},
        .fusion = Fusion::Opaque,
@@ -234,13 +235,13 @@ OpDef dyn_topk() {
 
 OpDef sort() {
   using namespace sort_cpp;
-  return sorting("sort", "The elements along an axis in order.",
+  return sorting("sort", "Sorts the elements along an axis.",
                  "torch.sort(data, dim=axis, descending=not is_ascend, stable=True)[0]", false);
 }
 
 OpDef argsort() {
   using namespace sort_cpp;
-  return sorting("argsort", "The places of the elements along an axis in order.",
+  return sorting("argsort", "The positions of the elements along an axis in sorted order.",
                  "torch.sort(data, dim=axis, descending=not is_ascend, stable=True)[1]", true);
 }
 
@@ -248,7 +249,7 @@ OpDef topk() {
   using namespace sort_cpp;
   return define<TopKAttrs>(
       {.name = "topk",
-       .doc = "The greatest (least) k elements along an axis in order, and their places.",
+       .doc = "The greatest (or least) k elements along an axis in order, and their positions.",
        .inputs = {{"data", "any shape with at least one axis"}},
        .fusion = Fusion::Opaque,
        .infer = infer_topk,

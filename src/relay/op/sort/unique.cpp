@@ -19,8 +19,8 @@ struct UniqueAttrs {
   bool sorted = true;
   bool return_counts = false;
   static constexpr auto fields =
-      std::tuple{field("sorted", &UniqueAttrs::sorted, "Whether the result is ascending."),
-                 field("return_counts", &UniqueAttrs::return_counts, "Whether counts is among the results.")};
+      std::tuple{field("sorted", &UniqueAttrs::sorted, "True if the result is in ascending order."),
+                 field("return_counts", &UniqueAttrs::return_counts, "True to return counts.")};
 };
 
 Result<Type> infer(const UniqueAttrs& a, const Types& in) {
@@ -119,7 +119,7 @@ te::Tensors compute(const UniqueAttrs& a, const te::Tensors& in, const Type&) {
 OpDef unique() {
   using namespace unique_cpp;
   return define<UniqueAttrs>({.name = "unique",
-                              .doc = "The different elements of a vector, and where they stand.",
+                              .doc = "The distinct elements of a vector, and their positions.",
                               .inputs = {{"data", "(n,)"}},
                               .fusion = Fusion::Opaque,
                               .infer = infer,

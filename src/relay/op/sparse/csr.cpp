@@ -21,7 +21,7 @@ namespace {
 struct SparseDenseAttrs {
   bool sparse_lhs = false;
   static constexpr auto fields =
-      std::tuple{field("sparse_lhs", &SparseDenseAttrs::sparse_lhs, "Whether the sparse matrix is the left factor.")};
+      std::tuple{field("sparse_lhs", &SparseDenseAttrs::sparse_lhs, "True if the sparse matrix is the left factor.")};
 };
 
 struct SparseConv2DAttrs {
@@ -29,7 +29,7 @@ struct SparseConv2DAttrs {
   Ints kernel_size = {1, 1};
   static constexpr auto fields =
       std::tuple{field("layout", &SparseConv2DAttrs::layout, "Order of the axes: \"NHWC\" or \"NCHW\"."),
-                 field("kernel_size", &SparseConv2DAttrs::kernel_size, "Extents of the window; it is not padded.")};
+                 field("kernel_size", &SparseConv2DAttrs::kernel_size, "Extents of the window. There is no padding.")};
 };
 
 // (C1) Values are (values,) or blocks (values, rows, columns); indices (values,) and indptr (rows + 1,) are integers.
@@ -365,7 +365,7 @@ ir::Expr definition_of_conv(const SparseConv2DAttrs& a, const ir::Exprs& in) {
 const std::vector<Input> inputs = {{"dense_data", "(m, k)"},
                                    {"sparse_data", "(values,), or blocks (values, rows, columns)"},
                                    {"sparse_indices", "(values,) integers: the columns"},
-                                   {"sparse_indptr", "(rows + 1,) integers: where rows begin"}};
+                                   {"sparse_indptr", "(rows + 1,) integers: the position at which each row begins"}};
 
 const std::vector<std::pair<double, double>> ranges = {{-1, 1}, {-1, 1}, {0, 4}, {0, 6}};
 
@@ -409,12 +409,12 @@ OpDef product(const char* name, const char* doc) {
 
 OpDef nn_sparse_dense() {
   using namespace csr_cpp;
-  return product("nn.sparse_dense", "A dense matrix times the transpose of a sparse one.");
+  return product("nn.sparse_dense", "The product of a dense matrix and the transpose of a sparse matrix.");
 }
 
 OpDef nn_internal_sparse_dense_padded() {
   using namespace csr_cpp;
-  OpDef def = product("nn.internal.sparse_dense_padded", "nn.sparse_dense by another name.");
+  OpDef def = product("nn.internal.sparse_dense_padded", "nn.sparse_dense under another name.");
   def.inputs[1].name = "weight_data", def.inputs[2].name = "weight_indices", def.inputs[3].name = "weight_indptr";
   def.inputs[0].name = "data";
   def.oracle =
@@ -479,7 +479,7 @@ OpDef nn_sparse_transpose() {
   using namespace csr_cpp;
   return define<NoAttrs>(
       {.name = "nn.sparse_transpose",
-       .doc = "A square sparse matrix transposed.",
+       .doc = "The transpose of a square sparse matrix.",
        .inputs = {{"sparse_data", "(values,)"}, inputs[2], inputs[3]},
        // Fusion of nn.sparse_transpose: output fusable in the reference; how many values a row has is data.
        .fusion = Fusion::Opaque,

@@ -136,11 +136,11 @@ ir::Exprs gradient(const NoAttrs&, const Adjoint& of) {
 OpDef sparse_fill_empty_rows() {
   using namespace sparse_fill_empty_rows_cpp;
   return define<NoAttrs>({.name = "sparse_fill_empty_rows",
-                          .doc = "A sparse tensor with a value in each row: a given one where there was none.",
+                          .doc = "Adds a default value to each empty row of a sparse tensor.",
                           .inputs = {{"sparse_indices", "(values, rank) integers"},
                                      {"sparse_values", "(values,)"},
-                                     {"dense_shape", "(rank,) integers: of the tensor"},
-                                     {"default_value", "what empty rows get"}},
+                                     {"dense_shape", "(rank,) integers: the shape of the tensor"},
+                                     {"default_value", "the value for empty rows"}},
                           .fusion = Fusion::Opaque,
                           .infer = infer,
                           .compute = compute,

@@ -62,10 +62,10 @@ OpDef sparse_reshape() {
   using namespace sparse_reshape_cpp;
   return define<NoAttrs>(
       {.name = "sparse_reshape",
-       .doc = "The places of a sparse tensor's values under another shape.",
+       .doc = "The indices of the values of a sparse tensor in another shape.",
        .inputs = {{"sparse_indices", "(values, old rank) integers"},
                   {"prev_shape", "(old rank,) integers"},
-                  {"new_shape", "(new rank,) integers, one of them perhaps -1"}},
+                  {"new_shape", "(new rank,) integers, at most one of them -1"}},
        // Fusion of sparse_reshape: injective in the reference; it has products of all extents, and two results.
        .fusion = Fusion::Opaque,
        .infer = infer,

@@ -109,7 +109,8 @@ op::Checks checked_dynamic(const NoAttrs&, const Types& in) {
            {dim(1)},
            {no_axis},
            outside,
-           "sparse_indices are outside of output_shape\ngive indices from 0 to before each extent of output_shape"}};
+           "sparse_indices are outside of output_shape\ngive indices from 0 up to, but not including, each extent of "
+           "output_shape"}};
 }
 
 // `placed`: the same call with the values' numbers, and 0 elsewhere: the source of each element of the result.
@@ -144,8 +145,8 @@ OpDef sparse_to_dense() {
   using namespace sparse_to_dense_cpp;
   return define<SparseToDenseAttrs>(
       {.name = "sparse_to_dense",
-       .doc = "A tensor of one value, others at some places.",
-       .inputs = {{"sparse_indices", "integers: (n, rank), of a vector also (n,) or ()"},
+       .doc = "Converts a sparse tensor to a dense one, filled with default_value elsewhere.",
+       .inputs = {{"sparse_indices", "integers: (n, rank); for a vector also (n,) or ()"},
                   {"sparse_values", "(n,), or one for all"},
                   {"default_value", "the value elsewhere"}},
        .fusion = Fusion::Opaque,
@@ -173,11 +174,11 @@ OpDef dyn_sparse_to_dense() {
   using namespace sparse_to_dense_cpp;
   return define<NoAttrs>(
       {.name = "dyn.sparse_to_dense",
-       .doc = "A tensor of one value, others at some places, of a shape that is known only when the program runs.",
-       .inputs = {{"sparse_indices", "integers: (n, rank), of a vector also (n,) or ()"},
+       .doc = "Converts a sparse tensor to a dense one, whose shape is computed at run time.",
+       .inputs = {{"sparse_indices", "integers: (n, rank); for a vector also (n,) or ()"},
                   {"sparse_values", "(n,), or one for all"},
                   {"default_value", "the value elsewhere"},
-                  {"output_shape", "(rank,) integers, not below 0: the result's shape"}},
+                  {"output_shape", "(rank,) non-negative integers: the shape of the result"}},
        .fusion = Fusion::Opaque,
        .infer = infer_dynamic,
        .compute = [](const NoAttrs&, const te::Tensors& in, const Type& out) { return compute(in, out); },

@@ -105,12 +105,12 @@ OpDef vision_all_class_non_max_suppression() {
   const std::vector<std::string> symbolic = {"(b, n, 4)", "(b, c, n)", "() int64", "()", "()"};
   return define<AllClassNonMaximumSuppressionAttrs>(
       {.name = "vision.all_class_non_max_suppression",
-       .doc = "Of the boxes of each class that overlap, the one with the best score.",
+       .doc = "Selects boxes of each class by score, and drops those that overlap a better one.",
        .inputs = {{"boxes", "(batch, boxes, 4): two opposite corners"},
                   {"scores", "(batch, classes, boxes)"},
-                  {"max_output_boxes_per_class", "(): the most boxes of a class; negative: no limit"},
-                  {"iou_threshold", "(): the least overlap of a box that is left out"},
-                  {"score_threshold", "(): scores above it are looked at"}},
+                  {"max_output_boxes_per_class", "(): the maximum number of boxes per class; negative: no limit"},
+                  {"iou_threshold", "(): the minimum overlap at which a box is dropped"},
+                  {"score_threshold", "(): the score above which boxes are considered"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,

@@ -17,12 +17,12 @@ using ir::Floats;
 struct MultiBoxPriorAttrs {
   Floats sizes = {1.0}, ratios = {1.0}, steps = {-1.0, -1.0}, offsets = {0.5, 0.5};
   bool clip = false;
-  static constexpr auto fields =
-      std::tuple{field("sizes", &MultiBoxPriorAttrs::sizes, "Sizes of the boxes."),
-                 field("ratios", &MultiBoxPriorAttrs::ratios, "Ratios of width to height; the first is taken for 1."),
-                 field("steps", &MultiBoxPriorAttrs::steps, "Distances [y, x] of pixels; not positive: of data."),
-                 field("offsets", &MultiBoxPriorAttrs::offsets, "Where the centre of a pixel is, [y, x]."),
-                 field("clip", &MultiBoxPriorAttrs::clip, "Whether boxes are cut to [0, 1].")};
+  static constexpr auto fields = std::tuple{
+      field("sizes", &MultiBoxPriorAttrs::sizes, "Sizes of the boxes."),
+      field("ratios", &MultiBoxPriorAttrs::ratios, "Ratios of width to height; the first counts as 1."),
+      field("steps", &MultiBoxPriorAttrs::steps, "Distances [y, x] of pixels; those of data if not positive."),
+      field("offsets", &MultiBoxPriorAttrs::offsets, "Position [y, x] of the centre in a pixel."),
+      field("clip", &MultiBoxPriorAttrs::clip, "True to clip boxes to [0, 1].")};
 };
 
 Result<Type> infer(const MultiBoxPriorAttrs& a, const Types& in) {
@@ -79,7 +79,7 @@ OpDef vision_multibox_prior() {
   return define<MultiBoxPriorAttrs>(
       {.name = "vision.multibox_prior",
        .doc = "Boxes of several sizes and ratios around each pixel.",
-       .inputs = {{"data", "a feature map, (N, C, H, W); its values are not read"}},
+       .inputs = {{"data", "a feature map, (N, C, H, W), whose values are ignored"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,

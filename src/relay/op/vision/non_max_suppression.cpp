@@ -21,13 +21,13 @@ struct NonMaximumSuppressionAttrs {
   bool return_indices = true, invalid_to_bottom = false;
   using A = NonMaximumSuppressionAttrs;
   static constexpr auto fields =
-      std::tuple{field("force_suppress", &A::force_suppress, "Whether boxes of different classes are compared."),
-                 field("top_k", &A::top_k, "How many of the best boxes are looked at; below 1: all."),
-                 field("coord_start", &A::coord_start, "Which number of a box is the first of its four coordinates."),
-                 field("score_index", &A::score_index, "Which number of a box is its score."),
-                 field("id_index", &A::id_index, "Which number of a box is its class; -1: none."),
-                 field("return_indices", &A::return_indices, "Whether the result is places, and how many they are."),
-                 field("invalid_to_bottom", &A::invalid_to_bottom, "Whether the kept boxes come first.")};
+      std::tuple{field("force_suppress", &A::force_suppress, "True to compare boxes of different classes as well."),
+                 field("top_k", &A::top_k, "Number of best boxes to consider; all if below 1."),
+                 field("coord_start", &A::coord_start, "Index of the first of the four coordinates of a box."),
+                 field("score_index", &A::score_index, "Index of the score of a box."),
+                 field("id_index", &A::id_index, "Index of the class of a box; -1 if absent."),
+                 field("return_indices", &A::return_indices, "True to return positions and their number."),
+                 field("invalid_to_bottom", &A::invalid_to_bottom, "True to move the kept boxes to the front.")};
 };
 
 bool integer(DType t) { return t.code == DType::Code::Int || t.code == DType::Code::UInt; }
@@ -145,12 +145,12 @@ OpDef vision_non_max_suppression() {
   using namespace non_max_suppression_cpp;
   return define<NonMaximumSuppressionAttrs>(
       {.name = "vision.non_max_suppression",
-       .doc = "Of boxes that overlap, the one with the best score.",
+       .doc = "Selects boxes by score, and drops those that overlap a better one.",
        .inputs = {{"data", "(batch, boxes, numbers)"},
-                  {"valid_count", "(batch,): how many boxes of an image are valid"},
-                  {"indices", "(batch, boxes): what return_indices gives of a box"},
-                  {"max_output_size", "(): the most boxes that are kept; negative: no limit"},
-                  {"iou_threshold", "(): the least overlap of a box that is left out"}},
+                  {"valid_count", "(batch,): the number of valid boxes of each image"},
+                  {"indices", "(batch, boxes): the value that return_indices returns for each box"},
+                  {"max_output_size", "(): the maximum number of boxes to keep; negative: no limit"},
+                  {"iou_threshold", "(): the minimum overlap at which a box is dropped"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,

@@ -28,12 +28,12 @@ struct ProposalAttrs {
   static constexpr auto fields =
       std::tuple{field("scales", &A::scales, "Scales of the anchors."),
                  field("ratios", &A::ratios, "Ratios of height to width of the anchors."),
-                 field("feature_stride", &A::feature_stride, "Pixels of the image to one of the feature map."),
-                 field("threshold", &A::threshold, "An overlap above it leaves the later box out."),
-                 field("rpn_pre_nms_top_n", &A::rpn_pre_nms_top_n, "How many of the best boxes are looked at."),
-                 field("rpn_post_nms_top_n", &A::rpn_post_nms_top_n, "Boxes of an image in the result."),
-                 field("rpn_min_size", &A::rpn_min_size, "The least side, times the scale in im_info."),
-                 field("iou_loss", &A::iou_loss, "Whether offsets are those of the corners.")};
+                 field("feature_stride", &A::feature_stride, "Pixels of the image per pixel of the feature map."),
+                 field("threshold", &A::threshold, "The overlap above which the later box is dropped."),
+                 field("rpn_pre_nms_top_n", &A::rpn_pre_nms_top_n, "Number of best boxes to consider."),
+                 field("rpn_post_nms_top_n", &A::rpn_post_nms_top_n, "Number of boxes per image in the result."),
+                 field("rpn_min_size", &A::rpn_min_size, "Minimum side of a box, multiplied by the scale in im_info."),
+                 field("iou_loss", &A::iou_loss, "True if offsets are those of the corners.")};
 };
 
 int64_t anchors_of(const ProposalAttrs& a) { return static_cast<int64_t>(a.scales.size() * a.ratios.size()); }
@@ -166,8 +166,8 @@ OpDef vision_proposal() {
                                                few = {{0, 1}, {-9, 9}, {1, 40}};
   return define<ProposalAttrs>(
       {.name = "vision.proposal",
-       .doc = "Regions of images that are likely to hold something, from scores and offsets of anchors.",
-       .inputs = {{"cls_prob", "(N, 2 * anchors, H, W): scores of the background, then of the rest"},
+       .doc = "Regions of images that probably contain an object, from scores and offsets of anchors.",
+       .inputs = {{"cls_prob", "(N, 2 * anchors, H, W): scores of the background, then of objects"},
                   {"bbox_pred", "(N, 4 * anchors, H, W)"},
                   {"im_info", "(N, 3): height, width, scale"}},
        .fusion = Fusion::Opaque,

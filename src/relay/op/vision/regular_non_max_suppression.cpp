@@ -16,12 +16,12 @@ struct RegularNonMaximumSuppressionAttrs {
   int64_t max_detections_per_class = 0, max_detections = 0, num_classes = 0;
   double iou_threshold = 0, score_threshold = 0;
   using A = RegularNonMaximumSuppressionAttrs;
-  static constexpr auto fields =
-      std::tuple{required_field("max_detections_per_class", &A::max_detections_per_class, "The most of a class."),
-                 required_field("max_detections", &A::max_detections, "The most of an image."),
-                 required_field("num_classes", &A::num_classes, "Classes without the background."),
-                 required_field("iou_threshold", &A::iou_threshold, "An overlap above it leaves the later box out."),
-                 required_field("score_threshold", &A::score_threshold, "The least score.")};
+  static constexpr auto fields = std::tuple{
+      required_field("max_detections_per_class", &A::max_detections_per_class, "Maximum number of boxes per class."),
+      required_field("max_detections", &A::max_detections, "Maximum number of boxes per image."),
+      required_field("num_classes", &A::num_classes, "Number of classes without the background."),
+      required_field("iou_threshold", &A::iou_threshold, "The overlap above which the later box is dropped."),
+      required_field("score_threshold", &A::score_threshold, "Minimum score.")};
 };
 
 Result<Type> infer(const RegularNonMaximumSuppressionAttrs& a, const Types& in) {
@@ -41,7 +41,7 @@ Result<Type> infer(const RegularNonMaximumSuppressionAttrs& a, const Types& in) 
   if (!at_least(scores->shape[2], dim(a.num_classes)))
     return constraint("C2", "scores {} are fewer than those of {} classes", text(scores->shape), a.num_classes);
   // (C3) There are boxes.
-  if (scalar::is_int(boxes->shape[1], 0)) return constraint("C3", "boxes {} are none", text(boxes->shape));
+  if (scalar::is_int(boxes->shape[1], 0)) return constraint("C3", "boxes {} are empty", text(boxes->shape));
   const Dim &batch = boxes->shape[0], most = dim(a.max_detections);
   const Type row = ir::tensor_type({batch, most}, boxes->dtype);
   return ir::tuple_type(
@@ -107,7 +107,7 @@ OpDef vision_regular_non_max_suppression() {
   const std::string thresholds = "iou_threshold=0.2f, score_threshold=0.3f";
   return define<RegularNonMaximumSuppressionAttrs>(
       {.name = "vision.regular_non_max_suppression",
-       .doc = "The best boxes of all classes, of those of a class that overlap the one with the best score.",
+       .doc = "The best boxes over all classes, without boxes that overlap a better one of their class.",
        .inputs = {{"boxes", "(batch, boxes, 4): two opposite corners"}, {"scores", "(batch, boxes, classes)"}},
        .fusion = Fusion::Opaque,
        .infer = infer,

@@ -25,12 +25,12 @@ struct ROIAlignAttrs {
   double cells(size_t axis) const { return static_cast<double>(pooled_size[axis]); }
   static constexpr auto fields =
       std::tuple{required_field("pooled_size", &ROIAlignAttrs::pooled_size, "Height and width of the result."),
-                 required_field("spatial_scale", &ROIAlignAttrs::spatial_scale, "Pixels of data to a unit of regions."),
+                 required_field("spatial_scale", &ROIAlignAttrs::spatial_scale, "Pixels of data per unit of regions."),
                  field("sample_ratio", &ROIAlignAttrs::sample_ratio,
-                       "Samples along each side of a cell; below 1: one for each pixel begun."),
+                       "Samples along each side of a cell; if below 1, one per pixel of the cell, rounded up."),
                  field("layout", &ROIAlignAttrs::layout, "\"NCHW\"."),
                  field("mode", &ROIAlignAttrs::mode, "\"avg\" or \"max\"."),
-                 field("aligned", &ROIAlignAttrs::aligned, "Whether pixels have their centres at 0.5.")};
+                 field("aligned", &ROIAlignAttrs::aligned, "True if pixels have their centres at 0.5.")};
 };
 
 Result<Type> infer(const ROIAlignAttrs& a, const Types& in) {
@@ -375,7 +375,7 @@ OpDef vision_roi_align() {
   using namespace roi_align_cpp;
   return define<ROIAlignAttrs>(
       {.name = "vision.roi_align",
-       .doc = "Regions of images, interpolated to one size.",
+       .doc = "Resizes regions of images to one size, with interpolation.",
        .inputs = {{"data", "(N, C, H, W)"}, {"rois", "(regions, 5): batch, x1, y1, x2, y2"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,

@@ -19,7 +19,7 @@ struct ROIPoolAttrs {
   std::string layout = "NCHW";
   static constexpr auto fields =
       std::tuple{required_field("pooled_size", &ROIPoolAttrs::pooled_size, "Height and width of the result."),
-                 required_field("spatial_scale", &ROIPoolAttrs::spatial_scale, "Pixels of data to a unit of regions."),
+                 required_field("spatial_scale", &ROIPoolAttrs::spatial_scale, "Pixels of data per unit of regions."),
                  field("layout", &ROIPoolAttrs::layout, "\"NCHW\".")};
 };
 
@@ -137,7 +137,7 @@ OpDef vision_roi_pool() {
   using namespace roi_pool_cpp;
   return define<ROIPoolAttrs>(
       {.name = "vision.roi_pool",
-       .doc = "The maxima of a grid in regions of images.",
+       .doc = "Divides regions of images into grids, and computes the maximum of each cell.",
        .inputs = {{"data", "(N, C, H, W)"}, {"rois", "(regions, 5): batch, x1, y1, x2, y2"}},
        // Fusion of vision.roi_pool: output fusable in the reference; the cells that it takes
        // maxima of are data.

@@ -16,8 +16,8 @@ namespace {
 struct GetValidCountsAttrs {
   int64_t id_index = 0, score_index = 1;
   static constexpr auto fields =
-      std::tuple{field("id_index", &GetValidCountsAttrs::id_index, "Which number of a box is its class; -1: none."),
-                 field("score_index", &GetValidCountsAttrs::score_index, "Which number of a box is its score.")};
+      std::tuple{field("id_index", &GetValidCountsAttrs::id_index, "Index of the class of a box; -1 if absent."),
+                 field("score_index", &GetValidCountsAttrs::score_index, "Index of the score of a box.")};
 };
 
 struct TransformLocAttrs {
@@ -26,11 +26,11 @@ struct TransformLocAttrs {
   std::vector<double> variances = {0.1, 0.1, 0.2, 0.2};
   bool keep_background = false;
   static constexpr auto fields =
-      std::tuple{field("clip", &TransformLocAttrs::clip, "Whether corners are cut to [0, 1]."),
-                 field("threshold", &TransformLocAttrs::threshold, "The least score."),
+      std::tuple{field("clip", &TransformLocAttrs::clip, "True to clip corners to [0, 1]."),
+                 field("threshold", &TransformLocAttrs::threshold, "Minimum score."),
                  field("variances", &TransformLocAttrs::variances, "Factors of the predicted x, y, width and height."),
                  field("keep_background", &TransformLocAttrs::keep_background,
-                       "Whether class 0 is a class, and classes keep their numbers.")};
+                       "True if class 0 is an ordinary class, and classes keep their numbers.")};
 };
 
 // source[b, k]: the index of the k-th valid box, and count[b]: their number.
@@ -206,7 +206,7 @@ OpDef vision_get_valid_counts() {
   using namespace valid_boxes_cpp;
   return define<GetValidCountsAttrs>(
       {.name = "vision.get_valid_counts",
-       .doc = "The boxes whose score is above a threshold, in front of the others.",
+       .doc = "Moves the boxes whose score is above a threshold to the front.",
        .inputs = {{"data", "(batch, boxes, numbers)"}, {"score_threshold", "()"}},
        .fusion = Fusion::Opaque,
        .infer = infer_counts,
@@ -227,7 +227,7 @@ OpDef vision_multibox_transform_loc() {
   using namespace valid_boxes_cpp;
   return define<TransformLocAttrs>(
       {.name = "vision.multibox_transform_loc",
-       .doc = "Boxes from anchors, predicted offsets and scores of classes.",
+       .doc = "Computes boxes from anchors, predicted offsets and scores of classes.",
        .inputs = {{"cls_prob", "(batch, classes, boxes)"},
                   {"loc_pred", "(batch, 4 * boxes)"},
                   {"anchor", "(1, boxes, 4): x1, y1, x2, y2"}},

@@ -14,7 +14,7 @@ namespace {
 struct YoloReorgAttrs {
   OptInt stride = 1;
   static constexpr auto fields =
-      std::tuple{field("stride", &YoloReorgAttrs::stride, "How many pixels along each axis go together; None: 1.")};
+      std::tuple{field("stride", &YoloReorgAttrs::stride, "Number of pixels to combine along each axis; None: 1.")};
 };
 
 Result<Type> infer(const YoloReorgAttrs& a, const Types& in) {
@@ -25,7 +25,7 @@ Result<Type> infer(const YoloReorgAttrs& a, const Types& in) {
   const int64_t s = a.stride.value_or(1);
   if (s < 1 || s > 1024) return constraint("C2", "stride must be from 1 to 1024, but is {}", s);
   if (!divides(dim(s * s), data->shape[1]) || !divides(dim(s), data->shape[2]) || !divides(dim(s), data->shape[3]))
-    return constraint("C2", "data {} is not divided by the stride {}", text(data->shape), s);
+    return constraint("C2", "the stride {1} does not divide data {0}", text(data->shape), s);
   const Dims& d = data->shape;
   return ir::tensor_type(simplified({d[0], d[1] * (s * s), floordiv(d[2], s), floordiv(d[3], s)}), data->dtype);
 }
@@ -49,7 +49,7 @@ OpDef vision_yolo_reorg() {
   using namespace yolo_reorg_cpp;
   return define<YoloReorgAttrs>(
       {.name = "vision.yolo_reorg",
-       .doc = "Pixels moved into channels, as Darknet's reorg layer does.",
+       .doc = "Moves pixels to channels, as Darknet's reorg layer does.",
        .inputs = {{"data", "(N, C, H, W)"}},
        .fusion = Fusion::Injective,
        .infer = infer,

@@ -262,7 +262,7 @@ class Reader {
 
 static Status check_header(const Header& h, uint64_t bytes, function_ref<Diagnostic(std::string_view)> corrupt,
                            const std::string& name) {
-  if (std::memcmp(h.magic, magic, sizeof(magic)) != 0) return corrupt("it does not begin as an artifact does");
+  if (std::memcmp(h.magic, magic, sizeof(magic)) != 0) return corrupt("it does not begin like an artifact");
   if (h.version != format_version)
     return Diagnostic{
         DiagnosticKind::incompatible_artifact,
@@ -271,7 +271,7 @@ static Status check_header(const Header& h, uint64_t bytes, function_ref<Diagnos
         {},
         {},
         "compile the model again with this version of Relay, or run it with the version that made it"};
-  if (h.header_bytes != sizeof(Header)) return corrupt("its header has another size");
+  if (h.header_bytes != sizeof(Header)) return corrupt("its header has a wrong size");
   if (h.file_bytes != bytes)
     return corrupt(
         format("it should have {} bytes and has {}: the file is incomplete or was appended to", h.file_bytes, bytes));
@@ -280,7 +280,7 @@ static Status check_header(const Header& h, uint64_t bytes, function_ref<Diagnos
 
 Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const void> storage, const std::string& name) {
   auto corrupt = [&](std::string_view why) {
-    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is not a sound artifact: {}", name, why), {}, {}, {},
+    return Diagnostic{DiagnosticKind::corrupt_file, format("`{}` is not a valid artifact: {}", name, why), {}, {}, {},
                       "compile the model again"};
   };
   Header h;
@@ -292,9 +292,9 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     return offset <= bytes.size() && count <= bytes.size() - offset;
   };
   if (!inside(h.description_offset, h.description_bytes) || h.description_offset < sizeof(Header))
-    return corrupt("its description lies outside the file");
+    return corrupt("its description is outside of the file");
   if (!inside(h.code_offset, h.code_bytes) || h.code_offset % part_alignment != 0)
-    return corrupt("its code lies outside the file");
+    return corrupt("its code is outside of the file");
   std::string_view description = bytes.substr(h.description_offset, h.description_bytes);
   if (checksum(description) != h.checksum) return corrupt("the checksum of its description is wrong");
   if (h.code_offset < h.description_offset + h.description_bytes) return corrupt("its parts overlap");
@@ -342,14 +342,14 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     std::string title = r.text();
     return Note{std::move(title), r.text(Limits::note_text)};
   });
-  if (r.failed() || !r.at_end()) return corrupt("its description cannot be read to the end");
+  if (r.failed() || !r.at_end()) return corrupt("its description is truncated");
   if (!have_checksums(program->constants, checksums))
     return corrupt("the checksum of a constant is wrong: the file is damaged");
   artifact.code = bytes.substr(h.code_offset, h.code_bytes);
   if (checksum(artifact.code) != code_checksum) return corrupt("the checksum of its code is wrong");
   RELAY_RETURN_IF_ERROR(validate(*program));
   if (program->is_graph() != (artifact.executor == Executor::Graph))
-    return corrupt(format("the executor {} is not for its program", runtime::name(artifact.executor)));
+    return corrupt(format("the executor {} does not match its program", runtime::name(artifact.executor)));
   artifact.program = std::move(program);
   return artifact;
 }
@@ -361,7 +361,7 @@ Result<Artifact> open_artifact(const std::string& path) {
                       {},
                       {},
                       {},
-                      "check the path, and who may read the file"};
+                      "check the path and the permissions of the file"};
   };
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe would wait for its writer
   if (file < 0) return unreadable();
@@ -378,7 +378,7 @@ Result<Artifact> open_artifact(const std::string& path) {
                       {},
                       {},
                       {},
-                      "an artifact is mapped into memory: write it to a file, and give its path"};
+                      "artifacts are mapped into memory: write it to a file, and give the path of that file"};
   }
   size_t bytes = static_cast<size_t>(info.st_size);
   if (bytes == 0) {

@@ -126,7 +126,7 @@ TEST(Artifact, TheExecutorIsForTheProgram) {
   EXPECT_EQ(b->executor, Executor::Aot);
   a.executor = Executor::Graph;
   EXPECT_EQ(read(write_artifact(a)).errors()[0].message,
-            "`test` is not a sound artifact: the executor graph is not for its program");
+            "`test` is not a valid artifact: the executor graph does not match its program");
 }
 
 TEST(Artifact, EveryTruncationIsADiagnostic) {
@@ -336,7 +336,7 @@ TEST(Artifact, RefusesAnotherMachine) {
   if (text.find("amx_fp16") == std::string::npos) {
     Status lacking = check_machine({"granite", "x86_64-unknown-linux-gnu", "", {"+avx2", "+amx-fp16"}});
     ASSERT_FALSE(lacking);
-    EXPECT_EQ(lacking.errors()[0].message, "the model is compiled for granite, and this machine lacks amx-fp16");
+    EXPECT_EQ(lacking.errors()[0].message, "the model is compiled for granite, but this machine lacks amx-fp16");
   }
 #endif
 }

@@ -260,7 +260,7 @@ Status save_artifact(const Artifact& artifact, const std::string& path) {
   for (const Tensor& t : artifact.program->constants)
     if (std::string changed = changed_file(t.data()); !changed.empty())
       return Diagnostic{
-          DiagnosticKind::corrupt_file, format("{} was written to since its weights were read", changed), {}, {}, {},
+          DiagnosticKind::corrupt_file, format("{} has changed since its weights were read", changed), {}, {}, {},
           "compile the model again"};
   return file.close();
 }

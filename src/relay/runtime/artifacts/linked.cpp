@@ -62,8 +62,9 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
                         {},
                         "compile the model again with this version of Relay"};
     if (linked.native->count != program->functions.size())
-      return Diagnostic{DiagnosticKind::corrupt_file, "the code has other functions than the program", {}, {}, {},
-                        "compile the model again"};
+      return Diagnostic{
+          DiagnosticKind::corrupt_file, "the functions of the code do not match those of the program", {}, {}, {},
+          "compile the model again"};
   }
   return linked;
 }
@@ -78,10 +79,10 @@ Result<Plan> plan_within_limit(const LinkedProgram& linked, const Segment& segme
   if (all <= linked.memory_limit) return made;
   Diagnostic d{DiagnosticKind::out_of_memory, format("segment `{}` needs {} for these inputs, and the limit is {}",
                                                      segment.name, bytes_text(all), bytes_text(linked.memory_limit))};
-  d.notes.push_back(format("weights {}, temporaries {} (at least {} whatever the plan), results {}",
+  d.notes.push_back(format("weights {}, temporaries {} (at least {} with any plan), results {}",
                            bytes_text(linked.constant_bytes), bytes_text(made.arena_bytes),
                            bytes_text(made.lower_bound), bytes_text(results)));
-  d.help = "smaller inputs, such as a smaller batch, need less; `relay inspect --memory` shows what lives when";
+  d.help = "use smaller inputs, such as a smaller batch; `relay inspect --memory` shows the lifetimes of arrays";
   return d;
 }
 

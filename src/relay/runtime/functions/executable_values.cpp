@@ -38,11 +38,11 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
   if (linked_.uses_references && !context.references().adopt(objects)) {
     return_machine();
     return Diagnostic{DiagnosticKind::wrong_input,
-                      "a reference among the inputs is in use by another run",
+                      "a reference among the inputs is used by another run",
                       {},
                       {},
                       {},
-                      "wait for that run to end, or give each run a reference of its own"};
+                      "wait for that run to end, or give each run a separate reference"};
   }
   if (options.report) {
     bool time_steps = options.report->time_steps;
@@ -174,7 +174,7 @@ Result<Value> Executable::call_closure(const Value& closure, std::span<const Val
                         {},
                         {},
                         {},
-                        "call a function with the program that gave it"};
+                        "call a function with the program that returned it"};
     const Function& f = functions[index];
     std::vector<Value> all;
     for (size_t i = 0; i < closure.size(); ++i) all.push_back(closure.field(i));
@@ -216,7 +216,7 @@ Result<TypeId> Executable::type(std::string_view name) const {
                     {},
                     {},
                     {},
-                    names.empty() ? "it has none: its values are tensors and tuples"
+                    names.empty() ? "it has no data types: its values are tensors and tuples"
                                   : format("its data types are: {}", join(names, ", "))};
 }
 
@@ -245,12 +245,12 @@ Status Executable::run_values(std::span<const Tensor> inputs, std::span<Tensor> 
   RELAY_ASSIGN(Value result, run_function(0, std::move(values), options));
   if (!flatten(result, results) || results.size() != outputs.size())
     return Diagnostic{DiagnosticKind::wrong_input,
-                      format("the result is not made of {}: {}",
+                      format("the result does not consist of {}: {}",
                              plural(static_cast<int64_t>(outputs.size()), "tensor", "tensors"), str(result, 20)),
                       {},
                       {},
                       {},
-                      "use call(), which gives any value"};
+                      "use call(), which returns any value"};
   result = Value();
   std::vector<bool> taken(inputs.size());
   // Returns true for the first result in the memory of a donated input.

@@ -94,11 +94,11 @@ TEST_P(Functions, WhoAsksForAShapeIsSaid) {
   EXPECT_EQ(error(e, {sizes(2, -1), scalar(9)}),
             "error[R0601]: cut: from these values its result has no shape\n  --> Cut 'node'\n"
             "  note: `k` is 9, of what must be: at most the extent\n  note: in `main`\n"
-            "  help: give inputs from which the sizes that are computed fit each other\n");
+            "  help: give inputs for which the computed sizes agree\n");
   EXPECT_EQ(error(e, {sizes(int64_t{1} << 40, int64_t{1} << 40), list_of(1)}),
             "error[R0405]: cut: a shape that is computed while the program runs is too large: (1099511627776, "
             "1099511627776)\n  --> Cut 'node'\n  note: in `main`\n"
-            "  help: give inputs from which a smaller size is computed\n");
+            "  help: give inputs for which a smaller size is computed\n");
 }
 
 // fn main(x) { let add = fn(y) { x + y }; add(add(1)) }; the closure is called by a function that takes it.
@@ -488,7 +488,7 @@ TEST_P(Functions, CallsOfOtherThings) {
   std::shared_ptr<Executable> e = make(p);
   EXPECT_EQ(error(e, {scalar(1)}),
             "error[R0601]: a value that is not a function is called\n  note: in `main`\n"
-            "  help: call a function with the program that gave it\n");
+            "  help: call a function with the program that returned it\n");
   std::shared_ptr<Program> q = scalar_program();
   takes(*q, 1);
   FunctionBuilder g("main", 1);
@@ -497,7 +497,7 @@ TEST_P(Functions, CallsOfOtherThings) {
   Value closure = call(make(q), {scalar(1)});
   EXPECT_EQ(error(e, {closure}),
             "error[R0601]: a function of another program is called\n  note: in `main`\n"
-            "  help: call a function with the program that gave it\n");
+            "  help: call a function with the program that returned it\n");
   EXPECT_TRUE(is_unique(closure.get()));
 }
 

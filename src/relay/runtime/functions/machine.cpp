@@ -93,7 +93,7 @@ Status check_machine(const ArtifactTarget& target) {
   std::string architecture = target.triple.substr(0, target.triple.find('-'));
   if (!architecture.empty() && architecture != this_architecture)
     return Diagnostic{DiagnosticKind::incompatible_artifact,
-                      format("the model is compiled for {} ({}), and this machine is {}", architecture, target.name,
+                      format("the model is compiled for {} ({}), but this machine is {}", architecture, target.name,
                              this_architecture),
                       {},
                       {},
@@ -110,7 +110,7 @@ Status check_machine(const ArtifactTarget& target) {
   }
   if (missing.empty()) return ok();
   Diagnostic d{DiagnosticKind::incompatible_artifact,
-               format("the model is compiled for {}, and this machine lacks {}", target.name, join(missing, ", "))};
+               format("the model is compiled for {}, but this machine lacks {}", target.name, join(missing, ", "))};
   d.help = "compile the model for this machine, or for a target with fewer features";
   return d;
 }
@@ -151,7 +151,7 @@ Result<std::shared_ptr<const KernelLibrary>> load_code(std::string_view elf) {
     return failed("it is not a 64-bit shared object");
   if (header.e_machine != this_machine)
     return Diagnostic{DiagnosticKind::incompatible_artifact,
-                      format("the code is for ELF machine {}, and this machine is {} ({})", header.e_machine,
+                      format("the code is for ELF machine {}, but this machine is {} ({})", header.e_machine,
                              this_machine, this_architecture),
                       {},
                       {},

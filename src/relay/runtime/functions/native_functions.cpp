@@ -156,7 +156,7 @@ Object* NativeFunctions::call(uint32_t function, std::span<Object* const> args) 
   if (call.code == nullptr)
     return fail(DiagnosticKind::corrupt_file, "the code lacks a function that is called", "compile the model again");
   if (!run_.stack.reserved() && !run_.stack.reserve(depth_ * bytes_per_call))
-    return fail(DiagnosticKind::out_of_memory, "no address space for the stack of the program's functions",
+    return fail(DiagnosticKind::out_of_memory, "there is no address space for the stack of the program's functions",
                 "lower the depth of calls, or raise the limit of the address space (ulimit -v)");
   run_.deep = false;
   run_.stack_end = run_.stack.below_top(kept);

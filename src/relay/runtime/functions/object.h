@@ -15,8 +15,8 @@ namespace relay::runtime {
 
 // --- data types ------------------------------------------------------------------------------------------------------
 
-// A data type of this process: equal types have the same number, so that values go from one program to another and
-// print without either. Never removed.
+// A data type of this process. Equal types have the same number, so that values can be passed from one program to
+// another, and can be printed without their program. Types are never removed.
 using TypeId = uint32_t;
 TypeId intern_type(const DataType& type);
 const DataType& data_type(TypeId id);

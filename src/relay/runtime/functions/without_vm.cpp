@@ -5,11 +5,11 @@ namespace relay::runtime {
 
 Result<MakeFunctionExecutor> vm_maker() {
   return Diagnostic{DiagnosticKind::incompatible_artifact,
-                    "the program's functions are code for the virtual machine, which this runtime is built without",
+                    "the program's functions are code for the virtual machine, which this runtime does not contain",
                     {},
                     {},
                     {},
-                    "compile it with `relay compile --aot`, or link the whole runtime"};
+                    "compile it with `relay compile --aot`, or link the complete runtime"};
 }
 
 }  // namespace relay::runtime

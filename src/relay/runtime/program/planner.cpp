@@ -227,7 +227,7 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
   for (size_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].in_place && p.shapes[i] != p.shapes[f.inputs[f.arrays[i].in_place->input]])
       return Diagnostic{DiagnosticKind::corrupt_file,
-                        format("segment `{}`: `{}` lies in an input of another shape", f.name, f.arrays[i].name),
+                        format("segment `{}`: `{}` is in an input of another shape", f.name, f.arrays[i].name),
                         {},
                         {},
                         {},

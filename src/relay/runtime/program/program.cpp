@@ -126,13 +126,13 @@ static Diagnostic violated(const Dims& f, const Check& c, std::span<const int64_
             {},
             {},
             std::move(notes),
-            "give inputs from which sizes are computed that fit"};
+            "give inputs for which all computed sizes agree"};
   return {DiagnosticKind::wrong_input,
           format("{}, but {}", join(places, "; "), wanted),
           {},
           {},
           std::move(notes),
-          "`relay check MODEL` prints all that a model needs of its inputs' sizes"};
+          "`relay check MODEL` prints all constraints on the sizes of the inputs"};
 }
 
 static Result<std::vector<int64_t>> bind(const Dims& f, std::span<const Shape> shapes, bool inside) {

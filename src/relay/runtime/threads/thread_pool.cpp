@@ -90,7 +90,7 @@ void ThreadPool::start_workers(int count) {
     } catch (const std::system_error& e) {
       static std::atomic<bool> said{false};
       if (!said.exchange(true))
-        std::fprintf(stderr, "relay: %d of %d threads can be created (%s): going on with these\n", worker, count + 1,
+        std::fprintf(stderr, "relay: only %d of %d threads can be created (%s); using these\n", worker, count + 1,
                      e.code().message().c_str());
       return;
     }

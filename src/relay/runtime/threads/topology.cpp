@@ -100,7 +100,7 @@ Status check_threads(int threads) {
                     {},
                     {},
                     {},
-                    format("give 1 to {}, or 0 for the cores that this process may use", max_threads)};
+                    format("give 1 to {}, or 0 for all cores that this process may use", max_threads)};
 }
 
 Status check_thread_setting() {
@@ -112,7 +112,7 @@ Status check_thread_setting() {
       {},
       {},
       {},
-      format("set it to 1 to {}, or to 0 or nothing for the cores that this process may use", max_threads)};
+      format("set it to 1 to {}, or to 0 or nothing for all cores that this process may use", max_threads)};
 }
 
 int usable_cores() {

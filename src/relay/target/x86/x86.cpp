@@ -166,7 +166,7 @@ Diagnostic unknown(std::string_view what, std::string_view name, const std::vect
           .message = format("no x86 {} is named '{}'", what, name),
           .notes = {format("known: {}", join(known, ", "))},
           .help = near ? format("did you mean '{}'?", *near)
-                       : "choose one of these; `relay doctor` says what this machine is"};
+                       : "choose one of these; `relay doctor` prints the name of this machine"};
 }
 
 Result<TargetDesc> describe(std::string_view text) {
@@ -199,7 +199,7 @@ Result<TargetDesc> describe(std::string_view text) {
         std::find(known.begin(), known.end(), feature) == known.end()) {
       if (part.empty() || (part[0] != '+' && part[0] != '-'))
         return Diagnostic{.kind = DiagnosticKind::unknown_target,
-                          .message = format("'{}' is not a feature: write +name or -name", part),
+                          .message = format("'{}' is not a feature: features have the form +name or -name", part),
                           .notes = {format("known: {}", join(known, ", "))},
                           .help = "write a target with its features as in native,-avx512f"};
       return unknown("feature", feature, known);

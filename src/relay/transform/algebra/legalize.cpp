@@ -33,12 +33,12 @@ Result<Module> legalize(const Module& module, PassContext& context) {
       errors.insert(errors.end(), type.errors().begin(), type.errors().end());
     } else if (!equal(*type, before->type)) {
       errors.push_back({DiagnosticKind::type_mismatch,
-                        format("{} is to become an expression of type {}, but its type is {}", op->name, str(*type),
-                               str(before->type)),
+                        format("the rule replaces {} by an expression of type {}, but its type is {}", op->name,
+                               str(*type), str(before->type)),
                         now->span,
                         {},
                         {},
-                        "give an expression of the same type, with a cast or a reshape behind it"});
+                        "return an expression of the same type, if necessary with a cast or a reshape"});
     } else {
       return legal;
     }

@@ -248,12 +248,12 @@ Status check(const Module& module) {
   const FunctionRef& main = module.functions.at("main");
   if (const FuncType* type = as<FuncType>(main->type);
       type && (has_functions(type->result) || std::any_of(type->args.begin(), type->args.end(), has_functions)))
-    return refused(main->span, "a parameter or the result of @main is a function, whose callers nobody sees",
-                   "call the function in @main, and give what it computes");
+    return refused(main->span, "a parameter or the result of @main is a function, whose callers are unknown",
+                   "call the function in @main, and return its result");
   for (const auto& [name, type] : module.types)
     for (const Ref<const Constructor>& c : type.constructors)
       if (std::any_of(c->inputs.begin(), c->inputs.end(), has_functions))
-        return refused(type.span, format("{} has a function in it", c->name),
+        return refused(type.span, format("{} contains a function", c->name),
                        "make the type of the field a parameter of the data type");
   return ok();
 }

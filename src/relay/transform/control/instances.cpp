@@ -85,7 +85,7 @@ class Instances {
                          span,
                          {},
                          {},
-                         "a function that calls itself at ever larger types has no end of instances"});
+                         "a function that calls itself at ever larger types has infinitely many instances"});
     std::string name = types.empty() ? of : format("{}_{}", of, count);
     while (!types.empty() && module_.functions.count(name)) name += "_";
     requests_.push_back({of, name, types});
@@ -177,7 +177,7 @@ class Instances {
                        e->span,
                        {},
                        {},
-                       "write a function that calls it at the types that are meant"});
+                       "write a function that calls it at the types that are needed"});
   }
 
   const Module& module_;

@@ -467,15 +467,15 @@ Result<Module> partial_evaluate(const Module& module, PassContext& context) {
                              main->span,
                              {},
                              {},
-                             "partial_evaluate.fuel says how many calls are unfolded",
+                             "partial_evaluate.fuel sets the number of calls to unfold",
                              Severity::Warning});
   if (evaluator.abandoned) {
     context.warnings.report({DiagnosticKind::limit_exceeded,
-                             "@main stays as it is: it is too deep, or a reference holds itself",
+                             "@main is unchanged: it is too deep, or a reference contains itself",
                              main->span,
                              {},
                              {},
-                             "partial_evaluate takes smaller functions apart",
+                             "divide @main into smaller functions",
                              Severity::Warning});
     return module;
   }

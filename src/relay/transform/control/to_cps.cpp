@@ -239,7 +239,7 @@ Status check_definitions(const Module& module) {
     for (const Ref<const Constructor>& c : type.constructors)
       if (std::any_of(c->inputs.begin(), c->inputs.end(), has_functions))
         return Diagnostic{DiagnosticKind::not_supported,
-                          format("{} has a function in it, which takes no continuation", c->name),
+                          format("{} contains a function, which takes no continuation", c->name),
                           type.span,
                           {},
                           {},
@@ -255,11 +255,11 @@ Result<Module> to_cps(const Module& module, PassContext&) {
   const Type answer = as<FuncType>(main->second->type)->result;
   if (has_functions(answer) || !main->second->type_params.empty())
     return Diagnostic{DiagnosticKind::not_supported,
-                      format("@main gives {}, which is not data alone", str(answer)),
+                      format("@main returns {}, which is not only data", str(answer)),
                       main->second->span,
                       {},
                       {},
-                      "call the functions in @main, and give what they compute"};
+                      "call the functions in @main, and return their results"};
   RELAY_RETURN_IF_ERROR(check_definitions(module));
   RELAY_ASSIGN(Module named, for_each_function(module, [](const FunctionRef& f) { return a_normal_form(f); }));
   RELAY_ASSIGN(named, typing::infer(named));

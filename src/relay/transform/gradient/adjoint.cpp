@@ -426,7 +426,7 @@ Expr AdjointModule::converted(To to, const Expr& value, const Type& type, const 
   if (!mentions_floats(type, types_)) return value;
   if (as<TypeCall>(type) || as<DataTypeName>(type)) return call(conversion_function(to, type, span), {value});
   errors.push_back({DiagnosticKind::not_supported,
-                    format("a {} cannot cross the boundary of what is differentiated", str(type)),
+                    format("a {} cannot be a parameter or result of the differentiated function", str(type)),
                     span,
                     {},
                     {},
@@ -450,7 +450,7 @@ Expr AdjointModule::conversion_function(To to, const Type& type, const Span& spa
                       span,
                       {},
                       {},
-                      "pass its tensors as parameters of their own"});
+                      "pass its tensors as separate parameters"});
     return global(name);
   }
   std::vector<TypeBinding> arguments;

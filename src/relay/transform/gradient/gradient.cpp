@@ -117,9 +117,8 @@ Result<Differentiated> with_tape(const Function& main, const VarRef& seed, Modul
     if (!same && !as<FuncType>(p->type))
       out.push({inside, adjoint.converted(To::Adjoint, params.back(), p->type, p->span)});
     if (!same && as<FuncType>(p->type))
-      return refused(
-          p->span, format("parameter %{} is a function, whose gradient nobody knows", p->name),
-          "call the function that is differentiated with what it needs, or define the function in the program");
+      return refused(p->span, format("parameter %{} is a function, whose gradient is unknown", p->name),
+                     "pass the values that the function computes, or define the function in the program");
   }
   const Type& type = main.body->type;
   const VarRef result = out.bind("result", adjoint.lifted_body(main.body, tape));
@@ -140,7 +139,7 @@ Result<Differentiated> with_tape(const Function& main, const VarRef& seed, Modul
 
 Result<Module> gradient(const Module& module, PassContext& context) {
   if (!module.functions.count("main"))
-    return refused({}, "there is no @main to differentiate", "name the function @main");
+    return refused({}, "the module has no @main to differentiate", "name the function @main");
   RELAY_ASSIGN(Module work, prepared(module));
   const FunctionRef main(
       as<Function>(Expr(a_normal_form(FunctionRef(as<Function>(copy(work.functions.at("main"), {})))))));
@@ -155,7 +154,7 @@ Result<Module> gradient(const Module& module, PassContext& context) {
       std::all_of(scope.bindings.begin(), scope.bindings.end(), [](const Binding& b) { return is_dataflow(b.value); });
   if (!is_line && context.flag("gradient.straight"))
     return refused(main->span, "the program has control flow, closures or references",
-                   "without gradient.straight=1 those are differentiated too");
+                   "leave out gradient.straight=1, which refuses these");
   Module made = work;
   RELAY_ASSIGN(Differentiated d, is_line ? straight(*main, scope, seed) : with_tape(*main, seed, made));
   made.functions["main"] =

@@ -142,7 +142,7 @@ TEST(Gradient, names_what_cannot_be_differentiated) {
   };
   EXPECT_EQ(said("def @main(%x: float32, %n: int32) { %n }"), "the result is a int32, which has no gradient");
   EXPECT_EQ(said("def @main(%f: fn (float32) -> float32, %x: float32) { %f(%x) }"),
-            "parameter %f is a function, whose gradient nobody knows");
+            "parameter %f is a function, whose gradient is unknown");
   EXPECT_EQ(said("def @main(%x: Tensor[(4), float32]) { unique(%x) }"), "unique cannot be differentiated");
 }
 

@@ -119,8 +119,8 @@ class LazyGradients {
     for (const Conversion& known : conversions_)
       if (known.puts == puts && equal(known.type, type)) return known.name;
     if (conversions_.size() == most_conversions)
-      errors.push_back(refused(span, format("{} contains ever larger types of itself", str(type)),
-                               "give its tensors as values of their own"));
+      errors.push_back(
+          refused(span, format("{} contains ever larger types of itself", str(type)), "pass its tensors separately"));
     if (conversions_.size() >= most_conversions) return conversions_.back().name;
     std::string name = format("GradCell_{}_{}", puts ? "put" : "read", conversions_.size());
     while (module_.functions.count(name)) name += "_";
@@ -222,7 +222,7 @@ class LazyGradients {
   }
   void check(const Constructor& c, const Type& field, const Span& span) {
     if (!is_cell(field) && mentions_floats(field))
-      errors.push_back(refused(span, format("{} has a {} in it, which cannot hold gradient cells", c.name, str(field)),
+      errors.push_back(refused(span, format("{} contains a {}, which cannot hold gradient cells", c.name, str(field)),
                                "make the type of the field a parameter of the data type"));
   }
 

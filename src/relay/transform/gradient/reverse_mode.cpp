@@ -120,8 +120,8 @@ void ReverseMode::through_call(const Call& call, const VarRef& v, const Slot& sl
                        call.span,
                        {},
                        {},
-                       "compute it of what no gradient is asked for, write it in other operators, or give the "
-                       "definition of an operator of your own a gradient"});
+                       "apply it only to values without a gradient, write it in other operators, or define a gradient "
+                       "if it is your own operator"});
     return;
   }
   const Expr gradient = whole(slot, v, v->type);
@@ -133,7 +133,7 @@ void ReverseMode::through_call(const Call& call, const VarRef& v, const Slot& sl
                        call.span,
                        {},
                        {},
-                       "other attributes, or sizes that are numbers, may do; or write it in other operators"});
+                       "use other attributes or fixed sizes, or write it in other operators"});
     return;
   }
   for (size_t i = 0; i < gradients.size(); ++i)

@@ -117,7 +117,7 @@ Status check_dropouts(const Module& module) {
     });
     if (found)
       return Diagnostic{DiagnosticKind::not_supported,
-                        format("nn.dropout stands in {}, and every call would draw the same numbers",
+                        format("nn.dropout is in {}, and every call would draw the same numbers",
                                name == "main" ? "a function inside of @main" : "@" + name),
                         found->span,
                         {},

@@ -421,7 +421,7 @@ class Scope {
         if (!from && gives(shape_of(variable->type), v)) from = variable;
       if (!from)
         return Diagnostic{DiagnosticKind::not_supported,
-                          format("the size `{}` is needed here, and no tensor in scope has it", v->name),
+                          format("the size `{}` is needed here, but no tensor in scope has it", v->name),
                           at(members[0]).value->span,
                           {},
                           {},

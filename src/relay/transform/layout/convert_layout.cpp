@@ -37,7 +37,7 @@ Result<std::map<std::string, Layouts>> parse(const std::string& text) {
       if (word == "default") word.clear();
     if (words.size() < 2 || words.size() > 4)
       return bad_layouts(format("{} has {} layouts", def->name, words.size() - 1),
-                         "give the layout of the data and, behind it, those of the weights and of the result");
+                         "give the layout of the data, followed by those of the weights and the result");
     const Layouts layouts = {words[1], words.size() > 2 ? words[2] : "", words.size() > 3 ? words[3] : ""};
     RELAY_RETURN_IF_ERROR(check_layouts(*def, layouts));
     out[def->name] = layouts;
@@ -56,7 +56,7 @@ Result<std::set<int64_t>> skipped(const std::string& text) {
                         {},
                         {},
                         {},
-                        "give the numbers of the calls to leave out, from 0 on, with spaces between them"};
+                        "give the numbers of the calls to leave out, counted from 0 and separated by spaces"};
     out.insert(number);
   }
   return out;

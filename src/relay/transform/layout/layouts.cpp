@@ -57,8 +57,8 @@ Status check_layouts(const op::OpDef& def, const Layouts& layouts) {
     const std::string usual = default_of(def, std::string_view(name) == "out_layout" ? data : name);
     if (!op::layout_axes(name, layout) || !same_letters(op::without_blocks(layout), usual))
       return bad_layout(format("{} of {} cannot be \"{}\"", name, def.name, layout),
-                        format("give the letters of \"{}\" in any order, or with blocks behind: \"{}4c\"", usual,
-                               default_of(def, data)));
+                        format("give the letters of \"{}\" in any order, optionally with blocks at the end: \"{}4c\"",
+                               usual, default_of(def, data)));
   }
   return ok();
 }
@@ -300,7 +300,7 @@ void LayoutConverter::refuse(const Call& before, const Layouts& layouts, bool di
   const std::string wanted = format("\"{}\"{}{}", layouts.data, layouts.kernel.empty() ? "" : " and ", layouts.kernel);
   if (divides) {
     errors.push_back({DiagnosticKind::bad_option,
-                      format("layouts: {} cannot be in {}: it takes no blocks", def.name, wanted),
+                      format("layouts: {} cannot use {}: it does not support blocks", def.name, wanted),
                       before.span,
                       {},
                       {},
@@ -310,11 +310,11 @@ void LayoutConverter::refuse(const Call& before, const Layouts& layouts, bool di
   std::string types;
   for (const Expr& arg : before.args) types += (types.empty() ? "" : ", ") + str(arg->type);
   errors.push_back({DiagnosticKind::bad_option,
-                    format("layouts: {} of {} cannot be in {}: blocks do not divide the axes", def.name, types, wanted),
+                    format("layouts: {} of {} cannot use {}: blocks do not divide the axes", def.name, types, wanted),
                     before.span,
                     {},
                     {},
-                    "name layouts whose blocks divide the channels, or none for this call"});
+                    "give layouts whose blocks divide the channels, or no layout for this call"});
 }
 
 Expr LayoutConverter::followed(const Call& before, const Call& now) {

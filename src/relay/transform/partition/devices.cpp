@@ -39,7 +39,7 @@ Result<std::optional<Device>> device_of(const std::string& name, const Span& spa
                     span,
                     {},
                     {},
-                    format("a device is a kind ({}) and perhaps a number: cpu, cpu:1", known)};
+                    format("a device is a kind ({}), optionally with a number: cpu, cpu:1", known)};
 }
 
 std::string device_name(const Device& device) { return format("{}:{}", device.kind, device.number); }
@@ -50,11 +50,11 @@ static Status check_device(const AttrValue& value, const Span& span) {
   if (!device || device->kind == "cpu") return ok();
   return Diagnostic{
       DiagnosticKind::not_supported,
-      format("a value is to be on {}, but there are kernels for the processor only", device_name(*device)),
+      format("a value is placed on {}, but there are kernels for the processor only", device_name(*device)),
       span,
       {},
       {},
-      "put it on cpu, or on cpu:1 to tell several places apart; other devices can be planned, not run"};
+      "place it on cpu, or on cpu:1 to distinguish several places; other devices can be planned, but not run"};
 }
 
 Status check_devices(const Module& module) {

@@ -29,7 +29,7 @@ static Diagnostic refused(const std::string& name, const char* why, const Span& 
           span,
           {},
           {},
-          "let inline_calls (relay.transform.Inline() in Python) put its body back, or call it with tensors"};
+          "inline it with inline_calls (relay.transform.Inline() in Python), or call it with tensors only"};
 }
 
 Result<Module> external_calls(const Module& module, PassContext&) {
@@ -37,11 +37,11 @@ Result<Module> external_calls(const Module& module, PassContext&) {
   std::map<std::string, Expr> outside;
   for (const auto& [name, f] : module.functions) {
     if (!is_external(f)) continue;
-    if (name == "main") return refused(name, "is where the program begins", f->span);
+    if (name == "main") return refused(name, "is the entry of the program", f->span);
     if (!f->type_params.empty()) return refused(name, "has type parameters", f->span);
     bool tensors = is_tensors(f->body->type);
     for (const VarRef& p : f->params) tensors = tensors && is_tensors(p->type);
-    if (!tensors) return refused(name, "takes or gives something else than tensors", f->span);
+    if (!tensors) return refused(name, "takes or returns values that are not tensors", f->span);
     DictAttrs attrs = f->attrs;
     attrs.insert({{"global_symbol", name}, {"Primitive", int64_t{1}}});
     attrs.erase("Inline");

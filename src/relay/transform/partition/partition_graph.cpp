@@ -158,13 +158,13 @@ class Partitioner {
   Diagnostic depends_on_itself(const Expr& e) {
     const int set = set_of(e);
     return {DiagnosticKind::not_supported,
-            format("the region of @{} for compiler '{}' needs a result of its own to start", name_,
+            format("the region of @{} for compiler '{}' depends on its own result", name_,
                    set < 0 ? "" : region(set).compiler),
             e->span,
             {},
             {},
-            "end the region before what another one computes of it, and begin a new one behind; merge_compiler_regions "
-            "makes regions that can be functions"};
+            "end the region before its result is used, and begin a new one after that; merge_compiler_regions makes "
+            "valid regions"};
   }
 
   FunctionRef f_;

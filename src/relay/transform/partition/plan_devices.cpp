@@ -63,11 +63,11 @@ class DevicePlan {
   }
   void conflict(const Device& a, const Device& b, const Span& span) {
     errors_.push_back({DiagnosticKind::not_supported,
-                       format("a value is on {} and on {}", device_name(a), device_name(b)),
+                       format("a value is placed on {} and on {}", device_name(a), device_name(b)),
                        span,
                        {},
                        {},
-                       "put on_device(.., constrain_result=False) around it where it may be copied"});
+                       "wrap it in on_device(.., constrain_result=False) where it may be copied"});
   }
   void join(const Expr& a, const Expr& b) {
     // a constant is on the device of each use

@@ -190,13 +190,12 @@ Result<Module> fake_quantization_to_integer(const Module& module, PassContext& c
   if (integers.failures().empty() || !context.flag("fake_quantization_to_integer.hard_fail")) return result;
   Diagnostics errors;
   for (const auto& [span, op] : integers.failures())
-    errors.push_back(
-        {DiagnosticKind::not_supported,
-         format("{} is not computed on integers here", op),
-         span,
-         {},
-         {},
-         "quantise its inputs with one scale for all, or leave out hard_fail: then it is computed in floats"});
+    errors.push_back({DiagnosticKind::not_supported,
+                      format("{} cannot be computed on integers here", op),
+                      span,
+                      {},
+                      {},
+                      "quantise its inputs with the same scale, or leave out hard_fail to compute it in floats"});
   return errors;
 }
 

@@ -234,15 +234,15 @@ Result<Module> to_mixed_precision(const Module& module, PassContext& context) {
   for (auto& [name, f] : result.functions)
     if (!f->is_primitive()) f = MixedPrecision(*mixed, context, &unknown)(f, name == "main" && !keep);
   if (unknown.empty() || context.count("to_mixed_precision.missing") >= 2) return result;
-  Diagnostic who{DiagnosticKind::not_supported,
-                 format("it is not known how {} {} in {}; the precision follows that of the arguments",
-                        join(std::vector<std::string>(unknown.begin(), unknown.end()), ", "),
-                        unknown.size() == 1 ? "behaves" : "behave", text),
-                 {},
-                 {},
-                 {},
-                 "say it with a rule: relay.transform.ToMixedPrecision(rules={\"op\": rule}); or set "
-                 "to_mixed_precision.missing to 2"};
+  Diagnostic who{
+      DiagnosticKind::not_supported,
+      format("to_mixed_precision has no rule for how {} {} in {}; the precision is that of the arguments",
+             join(std::vector<std::string>(unknown.begin(), unknown.end()), ", "),
+             unknown.size() == 1 ? "behaves" : "behave", text),
+      {},
+      {},
+      {},
+      "add a rule, relay.transform.ToMixedPrecision(rules={\"op\": rule}), or set to_mixed_precision.missing to 2"};
   if (context.count("to_mixed_precision.missing") == 0) return who;
   context.warnings.report(who);
   return result;

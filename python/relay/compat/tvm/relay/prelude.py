@@ -35,7 +35,7 @@ class StaticTensorArrayOps:
 
     def __init__(self, prelude: Prelude, dtype: str, shape, batch_dim=None):
         if batch_dim is not None:
-            raise NotImplementedError("a tensor array has no dimension that only some of its functions know")
+            raise NotImplementedError("all functions of a tensor array must know the same dimensions")
         self.prelude, self.dtype, self.shape = prelude, dtype, tuple(shape)
 
     def register(self) -> None:

@@ -68,7 +68,7 @@ def build(
     if runtime is not None and str(getattr(runtime, "name", runtime)) != "cpp":
         raise NotImplementedError("the runtime is 'cpp': see docs/runtime.md for what ships with a model")
     if workspace_memory_pools is not None or constant_memory_pools is not None:
-        raise NotImplementedError("memory is planned when a program is built, in one arena: no pools can be given")
+        raise NotImplementedError("memory is planned in one arena when a program is built: leave out pools")
     for name in options:
         if name not in _OPTIONS:
             raise TypeError(f"build() has no option {name}; it has: {', '.join(_OPTIONS)}")

@@ -55,7 +55,7 @@ _REFERENCE = re.compile(r"meta\[([A-Za-z_.]+)\]\[(\d+)\]")
 def _with_table(source: str, table: dict) -> str:
     """Returns the text with its references to a table resolved: devices in place, constants in a metadata section."""
     if "#[metadata]" in source:
-        raise ValueError("the text has a metadata section: a table besides it would say other things")
+        raise ValueError("the text already has a metadata section: leave out the table")
     constants = [
         np.asarray(one.data if isinstance(one, _relay.Constant) else one) for one in table.get("relay.Constant", [])
     ]
@@ -68,7 +68,7 @@ def _with_table(source: str, table: dict) -> str:
             return json.dumps(device_text(table[key][number]))
         if key == "relay.Constant":
             return found[0]
-        raise NotImplementedError(f"{found[0]}: a table can hold VirtualDevice and relay.Constant")
+        raise NotImplementedError(f"{found[0]}: a table can contain VirtualDevice and relay.Constant")
 
     text = _REFERENCE.sub(refer, source)
     if not constants:

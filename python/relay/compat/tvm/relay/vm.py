@@ -44,7 +44,7 @@ class VMCompiler:
     def get_exec(self) -> Executable:
         """Returns the result of lower()."""
         if self._exe is None:
-            raise ValueError("there is nothing yet: compiler.lower(mod, target) compiles")
+            raise ValueError("nothing is compiled yet: call compiler.lower(mod, target) first")
         return self._exe
 
 

@@ -17,7 +17,7 @@ class VirtualMachineProfiler(VirtualMachine):
     def profile(self, *args, func_name: str = "main", collectors=None, **named) -> Report:
         """Runs a function once, and returns the steps with their times."""
         if collectors:
-            raise NotImplementedError("there are no collectors: the time of each kernel is what is measured")
+            raise NotImplementedError("there are no collectors: only the time of each kernel is measured")
         from ..relay.backend.interpreter import unwrap
 
         kept = self._inputs.get(func_name)

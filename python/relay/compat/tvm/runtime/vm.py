@@ -86,7 +86,7 @@ class VirtualMachine:
         kinds = list(memory_cfg.values()) if isinstance(memory_cfg, dict) else [memory_cfg]
         for kind in kinds:
             if kind not in (None, "naive", "pooled"):
-                raise ValueError(f"memory_cfg is 'naive' or 'pooled', not {kind!r}; either is one arena here")
+                raise ValueError(f"memory_cfg is 'naive' or 'pooled', not {kind!r}; both mean one arena")
         self._exe = exe if isinstance(exe, _relay.Library) else _relay.Library(exe)
         self._models: dict[str, object] = {"main": self._exe.compiled}
         self._inputs: dict[str, _Inputs] = {}
@@ -155,7 +155,7 @@ class VirtualMachine:
         from ..relay.backend.interpreter import unwrap
 
         if len(args) + 2 * len(named) != 2:
-            raise ValueError("one input is a number or a name, and a value; or name=value")
+            raise ValueError("give an input as a number or name and a value, or as name=value")
         tag, value = args if args else next(iter(named.items()))
         names = [port.name for port in self._model(func_name).inputs]
         name = names[tag] if isinstance(tag, int) else tag

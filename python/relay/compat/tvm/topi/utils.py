@@ -12,9 +12,9 @@ __getattr__ = _missing("tvm.topi.utils")
 
 
 def get_const_int(expr) -> int:
-    """The size as a number; ValueError if it is not known before the run."""
+    """The size as a number; ValueError if it is known only at run time."""
     if isinstance(expr, Dim):
-        raise ValueError(f"the size {expr} is not known before the run")
+        raise ValueError(f"the size {expr} is known only at run time")
     return operator.index(expr)
 
 

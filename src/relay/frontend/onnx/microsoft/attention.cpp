@@ -51,7 +51,7 @@ Attended attend(Convert& c, const Expr& q, Expr k, Expr v, const Expr& mask, con
   if (past_keys) k = c.concatenate({past_keys, k}, 2), v = c.concatenate({past_values, v}, 2);
   if (!q || !k || !v) return {};
   std::optional<int64_t> width = c.extent(q, 3);
-  if (!width || *width < 1) return c.unsupported("heads of no fixed size: {}", ir::str(q->type)), Attended{};
+  if (!width || *width < 1) return c.unsupported("heads without a fixed size: {}", ir::str(q->type)), Attended{};
   double scale = c.real("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(*width));
   // Scores of halves may be far larger than halves.
@@ -105,8 +105,7 @@ namespace {
 // Attention of projections; keys and values of earlier calls are in one tensor (2, N, H, L, D), which may be null.
 Values attend_projected(Convert& c, const Expr& all, const Expr& mask, const Expr& bias, const Expr& past) {
   if (c.integer("do_rotary", 0)) return c.unsupported("do_rotary is 1");
-  if (c.integer("past_present_share_buffer", 0))
-    return c.unsupported("keys and values of earlier calls in a buffer that is shared");
+  if (c.integer("past_present_share_buffer", 0)) return c.unsupported("a shared buffer of past keys and values");
   std::optional<ir::Exprs> parts = projections(c, all);
   if (!parts) return {};
   Expr past_keys, past_values;
@@ -129,7 +128,7 @@ Values attend_projected(Convert& c, const Expr& all, const Expr& mask, const Exp
 Values MultiHeadAttention(Convert& c) {
   const int64_t heads = c.integer("num_heads", 0);
   for (size_t i = 8; i < 10; ++i)
-    if (c.has(i)) return c.unsupported("keys and values of earlier calls in a buffer that is shared");
+    if (c.has(i)) return c.unsupported("a shared buffer of past keys and values");
   if (c.has(6) != c.has(7)) return c.bad("it has past keys or past values, but not both");
   Expr parts[3];
   const bool all_in_one = c.rank(c.input(0)) == 5, two_in_one = c.has(1) && c.rank(c.input(1)) == 5;
@@ -144,7 +143,7 @@ Values MultiHeadAttention(Convert& c) {
     Expr e = c.input(i);
     if (c.has(3) && c.rank(e) == 3) {
       std::optional<int64_t> width = c.extent(e, 2);
-      if (!width) return c.unsupported("input {} is {}, of no fixed width", i, ir::str(e->type));
+      if (!width) return c.unsupported("input {} is {}, without a fixed width", i, ir::str(e->type));
       e = c.add(e, c.slice(c.input(3), 0, at, at + *width));
       at += *width;
     }
@@ -160,7 +159,7 @@ Values Attention(Convert& c);
 // The same for one query per sequence, with the other inputs in another order.
 Values DecoderMaskedMultiHeadAttention(Convert& c) {
   if (c.integer("past_present_share_buffer", 0) || c.has(7) || c.has(8) || c.has(9))
-    return c.unsupported("keys and values of earlier calls in a buffer that is shared, and beams");
+    return c.unsupported("a shared buffer of past keys and values, with beams");
   if (!c.has(1) || !c.has(2)) return c.unsupported("queries, keys and values in one tensor");
   Values inputs(8);
   const size_t places[] = {0, 1, 2, 10, 3, 4, 5, 6};
@@ -172,7 +171,7 @@ Values DecoderMaskedMultiHeadAttention(Convert& c) {
 // Attention with keys of earlier calls, for one query per sequence.
 Values DecoderMaskedSelfAttention(Convert& c) {
   if (c.integer("past_present_share_buffer", 0) || c.has(7) || c.has(8))
-    return c.unsupported("keys and values of earlier calls in a buffer that is shared, and beams");
+    return c.unsupported("a shared buffer of past keys and values, with beams");
   if (!c.has(4)) return c.bad("it has no past");
   Values inputs = c.all_values();
   inputs.resize(6);
@@ -181,7 +180,7 @@ Values DecoderMaskedSelfAttention(Convert& c) {
 
 // MultiHeadAttention with the projections of one input to all three.
 Values Attention(Convert& c) {
-  if (c.has(6)) return c.unsupported("keys and values of earlier calls in a buffer that is shared");
+  if (c.has(6)) return c.unsupported("a shared buffer of past keys and values");
   Expr all = matrix_product(c, c.input(0), c.input(1));
   if (c.has(2)) all = c.add(all, c.input(2));
   return attend_projected(c, all, optional(c, 3), optional(c, 5), optional(c, 4));

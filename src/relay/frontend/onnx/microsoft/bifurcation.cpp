@@ -52,7 +52,7 @@ Expr suffix_end(Convert& c, const Expr& source, const Expr& tokens, int64_t leas
 Values BifurcationDetector(Convert& c) {
   const int64_t least = c.integer("min_ngram_size", 0), most = c.integer("max_ngram_size", 0);
   if (least < 1 || most < least || most > 256)
-    return c.bad("min_ngram_size is {}, max_ngram_size {}; 256 are the limit", least, most);
+    return c.bad("min_ngram_size is {}, max_ngram_size {}; the limit is 256", least, most);
   for (size_t i : {0, 1})
     if (!c.expect_rank(c.input(i), 1, 1, i == 0 ? "src_tokens" : "cur_tokens")) return {};
   Expr from = c.input(2), tokens = c.input(1);

@@ -136,7 +136,7 @@ bool Decoding::run_encoder(const Graph& encoder, const Expr& start) {
     (name == "logits" ? logits : name == hidden_name ? hidden : layers.emplace_back()) = (*made)[i].expr;
   }
   if (layers.size() != (logits ? 2 * pasts_ : pasts_))
-    return c_.bad("its encoder has {} outputs for a decoder of {} pasts", made->size(), pasts_), false;
+    return c_.bad("its encoder has {} outputs, but its decoder has {} past states", made->size(), pasts_), false;
   for (size_t i = 1; i < front_; ++i) {
     const bool is_mask = decoder_.inputs[i].name == mask_name;
     const Expr& e = is_mask ? mask : hidden;
@@ -196,7 +196,7 @@ bool Decoding::first_pasts(Exprs& state) {
     const bool fits =
         info.shape && info.shape->size() == rank && (*info.shape)[rank - 3].value && (*info.shape)[rank - 1].value;
     if (!fits || !array_dtype(info.type)) {
-      c_.unsupported("input '{}' of its decoder does not say how many heads of which size it has", info.name);
+      c_.unsupported("input '{}' of its decoder has no fixed number or size of heads", info.name);
       return false;
     }
     ir::Dims shape{c_.shape(prompt)[0], scalar::imm(*(*info.shape)[rank - 3].value), scalar::imm(0),

@@ -59,8 +59,8 @@ Values Sampling(Convert& c) {
   const double top = c.real("top_p", 0);
   if (top > 0 || (!c.integer("custom", 0) && kept != 1) || c.real("filter_value", -1e20) > -1e9)
     return c.unsupported(
-        "top_p is {} and min_tokens_to_keep {}: words are drawn by a generator that only ONNX Runtime has; with 0 "
-        "and 1 the best word is taken, as by GreedySearch",
+        "top_p is {} and min_tokens_to_keep {}: such words are drawn by a generator that only ONNX Runtime has; with 0 "
+        "and 1 the best word is chosen, as in GreedySearch",
         top, kept);
   if (c.real("temperature", 1) <= 0) return c.bad("temperature is {}", c.real("temperature", 1));
   if (c.has(7) && c.real("presence_penalty", 0) != 0) return c.unsupported("a presence_penalty");

@@ -76,11 +76,11 @@ Expr rotary_embedded(Convert& c, const Group& g, const Expr& e) {
   std::optional<int64_t> half =
       c.has(7) && c.has(8) && c.rank(c.input(7)) == 2 ? c.extent(c.input(7), 1) : std::nullopt;
   if (!half || *half < 1 || 2 * *half > g.size)
-    return c.bad("do_rotary is 1, but there are no cosines and sines (places, angles) for heads of {}", g.size);
+    return c.bad("do_rotary is 1, but there are no cosines and sines (positions, angles) for heads of {}", g.size);
   Expr places =
       c.has(9) ? c.cast(c.input(9), DType::int64()) : c.add(c.expand(c.count_up(e, 2), 0), c.expand(g.before, 1));
   auto angles = [&](size_t i) {
-    const Expr rows = checked_rows(c, places, c.input(i), "the place of a query or key");
+    const Expr rows = checked_rows(c, places, c.input(i), "the position of a query or key");
     return c.expand(c.emit("take", {c.input(i), rows}, {{"axis", int64_t{0}}, {"mode", "clip"}}), 2);
   };
   Expr rows = c.transpose(e, {0, 2, 1, 3});
@@ -154,11 +154,10 @@ Values GroupQueryAttention(Convert& c) {
   std::optional<Group> g = read_group(c);
   if (!g) return {};
   const Expr last = c.add(c.has(3) ? total_rows(c) : c.size_of(g->k, 2), -1);
-  g->before = refused_where(c, g->before, not_within(c, g->lengths, c.integer_scalar(0), last),
-                            "a length in seqlens_k is outside of the keys",
-                            "give the number of keys of each sequence minus one, from 0 on and below "
-                            "total_sequence_length");
-  if (c.has(14) != c.has(15)) return c.bad("it has weights of one norm of queries and keys, but not of both");
+  g->before = refused_where(
+      c, g->before, not_within(c, g->lengths, c.integer_scalar(0), last), "a length in seqlens_k exceeds the keys",
+      "give the number of keys of each sequence minus one, at least 0 and below total_sequence_length");
+  if (c.has(14) != c.has(15)) return c.bad("it has weights for the norm of either queries or keys, but not for both");
   if (c.has(14)) {
     const double epsilon = c.real("qk_norm_epsilon", 1e-6);
     g->q = c.multiply(rms_normalised(c, g->q, {3}, epsilon), c.input(14));

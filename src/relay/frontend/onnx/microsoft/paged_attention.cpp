@@ -55,7 +55,7 @@ class PagedAttending {
       return c_.unsupported("rotary_offset is {}", c_.integer("rotary_offset", 0)), false;
     if (c_.has(key) != c_.has(value)) return c_.bad("it has keys or values, but not both"), false;
     if (c_.has(q_norm) != c_.has(q_norm + 1))
-      return c_.bad("it has weights of one norm of queries and keys, but not of both"), false;
+      return c_.bad("it has weights for the norm of either queries or keys, but not for both"), false;
     return true;
   }
 
@@ -72,7 +72,7 @@ class PagedAttending {
       block = c_.rank(cache) == 4 ? c_.extent(cache, 1) : std::nullopt;
       size_ = c_.rank(cache) == 4 ? c_.extent(cache, 3).value_or(0) : 0;
       if (!block || *block < 1 || size_ < 1 || c_.extent(cache, 2) != kv_heads_)
-        return c_.bad("a cache is {}, not (blocks, places, {}, size)", ir::str(cache->type), kv_heads_), false;
+        return c_.bad("a cache is {}, not (blocks, positions, {}, size)", ir::str(cache->type), kv_heads_), false;
     }
     block_ = *block;
     const int64_t parts = c_.has(key) ? heads_ : heads_ + 2 * kv_heads_;
@@ -118,7 +118,7 @@ class PagedAttending {
                                       ? c_.extent(c_.input(cosines), 1)
                                       : std::nullopt;
     if (!half || *half < 1 || 2 * *half > size_)
-      return c_.bad("do_rotary is 1, but there are no cosines and sines (places, angles) for heads of {}", size_);
+      return c_.bad("do_rotary is 1, but there are no cosines and sines (positions, angles) for heads of {}", size_);
     auto angles = [&](size_t i) { return c_.expand(rows(c_.input(i), place_), 1); };
     Expr y = rotated(c_, c_.expand(e, 0), angles(cosines), angles(sines), 2 * *half,
                      c_.integer("rotary_interleaved", 0) != 0);

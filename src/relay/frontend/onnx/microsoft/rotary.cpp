@@ -17,7 +17,7 @@ Values rotary_embedding(Convert& c, function_ref<Expr(size_t i, const Expr& x)> 
   Expr x = c.input(0);
   std::optional<int64_t> half = c.rank(c.input(2)) == 2 ? c.extent(c.input(2), 1) : std::nullopt;
   std::optional<int64_t> hidden = c.rank(x) == 3 ? c.extent(x, 2) : std::nullopt;
-  if (!half || *half < 1) return c.bad("cos_cache is {}, not (places, angles)", ir::str(c.input(2)->type));
+  if (!half || *half < 1) return c.bad("cos_cache is {}, not (positions, angles)", ir::str(c.input(2)->type));
   int64_t heads = c.integer("num_heads", 0);
   if (heads == 0 && hidden) heads = *hidden / (2 * *half);
   const bool flat = c.rank(x) == 3;
@@ -50,7 +50,7 @@ std::optional<std::vector<int64_t>> streams_of(Convert& c, int64_t angles) {
     rest -= section;
   }
   if (sections.size() != 3 || rest != 0)
-    return c.bad("mrope_section is [{}], which should be three numbers with the sum {}", join(sections, ", "), angles);
+    return c.bad("mrope_section is [{}], but must be three numbers with the sum {}", join(sections, ", "), angles);
   std::vector<int64_t> of(static_cast<size_t>(angles), 0);
   for (int64_t i = 0, first = sections[0], second = first + sections[1]; i < angles; ++i) {
     int64_t& stream = of[static_cast<size_t>(i)];

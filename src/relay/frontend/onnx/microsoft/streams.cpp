@@ -17,7 +17,7 @@ Values EngramGate(Convert& c) {
       !c.expect_rank(c.input(2), 3, 3, "the value"))
     return {};
   std::optional<int64_t> width = c.extent(key, 3);
-  if (!width || *width < 1) return c.bad("the key is {}, of no fixed width", ir::str(key->type));
+  if (!width || *width < 1) return c.bad("the key is {}, without a fixed width", ir::str(key->type));
   const double epsilon = c.real("epsilon", 1e-5);
   auto normal = [&](const Expr& e, const Expr& scale) { return c.multiply(rms_normalised(c, e, {3}, epsilon), scale); };
   Expr product = c.multiply(normal(key, c.input(3)), normal(query, c.input(4)));
@@ -143,7 +143,7 @@ Values WordConvEmbedding(Convert& c) {
       return c.bad("{} is {}, but W is {}", names[i], said, ir::str(filters->type));
   }
   std::optional<int64_t> width = c.extent(filters, 2);
-  if (!width || *width < 1) return c.unsupported("filters of no fixed size: {}", ir::str(filters->type));
+  if (!width || *width < 1) return c.unsupported("filters without a fixed size: {}", ir::str(filters->type));
   Expr letters = c.expand(c.emit("take", {c.input(3), words}, {{"axis", int64_t{0}}, {"mode", "checked"}}), 1);
   Expr y = c.emit("nn.conv2d", {letters, filters}, {});
   y = c.squeeze(c.emit("tanh", {c.emit("nn.bias_add", {y, c.input(2)}, {{"axis", int64_t{1}}})}), 3);  // (S, F, places)

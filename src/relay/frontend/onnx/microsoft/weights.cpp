@@ -111,7 +111,7 @@ Normalised normalised(Convert& c) {
 }  // namespace
 
 Values MatMulNBits(Convert& c) {
-  if (c.integer("weight_prepacked", 0)) return c.unsupported("weights that are packed for one device");
+  if (c.integer("weight_prepacked", 0)) return c.unsupported("weights that are packed for a specific device");
   const BitInputs in{c.input(1), c.input(2), optional(c, 3), optional(c, 4), optional(c, 5)};
   return {times_bits(c, c.input(0), in, c.integer("K", 0), c.integer("N", 0))};
 }
@@ -169,7 +169,7 @@ Values MatMulBnb4(Convert& c) {
   const int64_t all = k * n, bytes = (all + 1) / 2, blocks = (all + block - 1) / block;
   if (!c.expect_rank(c.input(1), 1, 1, "B") || !c.expect_rank(c.input(2), 1, 1, "absmax")) return {};
   if (c.extent(c.input(1), 0) != bytes || c.extent(c.input(2), 0) != blocks)
-    return c.bad("B is {} and absmax {}, but N * K numbers take {} bytes in {} blocks", ir::str(c.input(1)->type),
+    return c.bad("B is {} and absmax {}, but N * K numbers need {} bytes in {} blocks", ir::str(c.input(1)->type),
                  ir::str(c.input(2)->type), bytes, blocks);
   const DType dtype = c.dtype(c.input(0));
   Tensor values = Tensor::empty({16}, dtype);

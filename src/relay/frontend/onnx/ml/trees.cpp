@@ -60,7 +60,7 @@ bool measure(Convert& c, Forest& forest) {
     for (int64_t child : {node.yes, node.no}) {
       const int64_t below = child >= 0 && child < count ? heights[static_cast<size_t>(child)] : unseen;
       if (is_first && below < 0) work.push_back(child);
-      if (!is_first && below < 0) return c.bad("the nodes of a tree form a ring"), false;
+      if (!is_first && below < 0) return c.bad("the nodes of a tree form a cycle"), false;
       longest = std::max(longest, below + 1);
     }
     if (!is_first) height = longest, work.pop_back();
@@ -98,7 +98,7 @@ std::optional<Forest> read_named(Convert& c, const std::string& what) {
   std::map<std::pair<int64_t, int64_t>, int64_t> places;
   for (size_t i = 0; i < count; ++i)
     if (!places.emplace(std::pair(trees[i], ids[i]), static_cast<int64_t>(i)).second)
-      return c.bad("node {} of tree {} is there twice", ids[i], trees[i]);
+      return c.bad("node {} of tree {} is defined twice", ids[i], trees[i]);
   auto place = [&](int64_t tree, int64_t id) {
     auto found = places.find({tree, id});
     return found == places.end() ? int64_t{-1} : found->second;
@@ -121,7 +121,7 @@ std::optional<Forest> read_named(Convert& c, const std::string& what) {
     return c.bad("the lists of its leaves differ in length");
   for (size_t i = 0; i < leaf_ids.size(); ++i) {
     const int64_t at = place(leaf_trees[i], leaf_ids[i]);
-    if (at < 0) return c.bad("a leaf is node {} of tree {}, which is not there", leaf_ids[i], leaf_trees[i]);
+    if (at < 0) return c.bad("a leaf is node {} of tree {}, which does not exist", leaf_ids[i], leaf_trees[i]);
     forest.nodes[static_cast<size_t>(at)].leaf.emplace_back(targets[i], weights[i]);
   }
   return forest;
@@ -203,7 +203,7 @@ class Walk {
     if (!features) return c_.unsupported("X is {}; the number of features must be fixed (--shape)", ir::str(x_->type));
     for (const Node& node : forest_.nodes)
       if (node.feature < 0 || node.feature >= *features)
-        return c_.bad("a node looks at feature {} of {}", node.feature, *features);
+        return c_.bad("a node reads feature {} of {}", node.feature, *features);
     row_ = c_.expand(c_.multiply(c_.cast(c_.count_up(x_, 0), DType::int64()), c_.integer_scalar(*features)), 1);
     flat_ = c_.emit("reshape", {x_}, {{"newshape", Ints{-1}}});
     Expr at =
@@ -269,7 +269,7 @@ class Walk {
     const int64_t nodes = static_cast<int64_t>(forest_.nodes.size()), targets = forest_.targets;
     for (const Node& node : forest_.nodes)
       for (const auto& [target, weight] : node.leaf)
-        if (target < 0 || target >= targets) return c_.bad("a leaf is of target {} of {}", target, targets);
+        if (target < 0 || target >= targets) return c_.bad("a leaf has target {} of {}", target, targets);
     if (how != "SUM" && how != "AVERAGE" && targets > 1)
       return c_.unsupported("aggregate_function is {} with {} targets", how, targets);
     if (nodes > INT32_MAX / targets || !c_.may_make(nodes * targets, dtype_)) return c_.bad("it has too many leaves");

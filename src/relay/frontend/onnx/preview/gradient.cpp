@@ -30,7 +30,7 @@ Values Gradient(Convert& c) {
     if (!input) return {};
     params.push_back(c.variable("x", input->type));
     if (!given.emplace(names[i], Value(Expr(params.back()))).second)
-      return c.bad("'{}' stands twice among xs and zs", names[i]);
+      return c.bad("'{}' occurs twice among xs and zs", names[i]);
   }
   std::optional<Value> value = c.recomputed(y, given);
   Expr result = value ? c.expression(*value) : Expr();

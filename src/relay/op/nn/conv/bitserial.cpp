@@ -16,11 +16,11 @@ struct BitPackAttrs {
   OptDType pack_type;
   std::string name = "BitPack";
   static constexpr auto fields =
-      std::tuple{field("bits", &BitPackAttrs::bits, "How many bits of each number, from 1 to 8."),
-                 field("pack_axis", &BitPackAttrs::pack_axis, "The axis that becomes words."),
-                 field("bit_axis", &BitPackAttrs::bit_axis, "Where the axis of bits stands in the result."),
-                 field("pack_type", &BitPackAttrs::pack_type, "The type of words; None: uint32."),
-                 field("name", &BitPackAttrs::name, "A name of the computation.")};
+      std::tuple{field("bits", &BitPackAttrs::bits, "Number of bits per value, from 1 to 8."),
+                 field("pack_axis", &BitPackAttrs::pack_axis, "The axis that is packed into words."),
+                 field("bit_axis", &BitPackAttrs::bit_axis, "Position of the axis of bits in the result."),
+                 field("pack_type", &BitPackAttrs::pack_type, "The type of the words; None: uint32."),
+                 field("name", &BitPackAttrs::name, "Name of the computation.")};
 };
 
 struct BinaryDenseAttrs {
@@ -29,12 +29,12 @@ struct BinaryDenseAttrs {
   OptDType pack_dtype, out_dtype;
   bool unipolar = true;
   static constexpr auto fields =
-      std::tuple{field("units", &BinaryDenseAttrs::units, "Number of output features; None: from the weight."),
+      std::tuple{field("units", &BinaryDenseAttrs::units, "Number of output features; None: that of the weight."),
                  field("data_bits", &BinaryDenseAttrs::data_bits, "Bits of the data, from 1 to 8."),
                  field("weight_bits", &BinaryDenseAttrs::weight_bits, "Bits of the weight, from 1 to 8."),
-                 field("pack_dtype", &BinaryDenseAttrs::pack_dtype, "The type of words, where bits are packed."),
+                 field("pack_dtype", &BinaryDenseAttrs::pack_dtype, "The type of the words that bits are packed into."),
                  field("out_dtype", &BinaryDenseAttrs::out_dtype, "Element type of the result; None: int16."),
-                 field("unipolar", &BinaryDenseAttrs::unipolar, "Whether a bit of the weight is -1 or 1.")};
+                 field("unipolar", &BinaryDenseAttrs::unipolar, "True if the bits of the weight stand for -1 and 1.")};
 };
 
 struct BinaryConv2DAttrs {
@@ -44,19 +44,20 @@ struct BinaryConv2DAttrs {
   std::string data_layout = "NCHW", kernel_layout = "OIHW";
   OptDType pack_dtype, out_dtype;
   bool unipolar = true;
-  static constexpr auto fields =
-      std::tuple{field("strides", &BinaryConv2DAttrs::strides, "Step of the window along each axis."),
-                 field("padding", &BinaryConv2DAttrs::padding,
-                       "Zeros around the data: one value, one for each axis, or all befores and then all afters."),
-                 field("kernel_size", &BinaryConv2DAttrs::kernel_size, "Extents of the window."),
-                 field("channels", &BinaryConv2DAttrs::channels, "Number of output channels; None: from the weight."),
-                 field("activation_bits", &BinaryConv2DAttrs::activation_bits, "Bits of the data, from 1 to 8."),
-                 field("weight_bits", &BinaryConv2DAttrs::weight_bits, "Bits of the weight, from 1 to 8."),
-                 field("data_layout", &BinaryConv2DAttrs::data_layout, "Order of the data's axes."),
-                 field("kernel_layout", &BinaryConv2DAttrs::kernel_layout, "Order of the weight's axes."),
-                 field("pack_dtype", &BinaryConv2DAttrs::pack_dtype, "The type of words, where bits are packed."),
-                 field("out_dtype", &BinaryConv2DAttrs::out_dtype, "Element type of the result; None: int16."),
-                 field("unipolar", &BinaryConv2DAttrs::unipolar, "Whether a bit of the weight is -1 or 1.")};
+  static constexpr auto fields = std::tuple{
+      field("strides", &BinaryConv2DAttrs::strides, "Step of the window along each axis."),
+      field("padding", &BinaryConv2DAttrs::padding,
+            "Zero padding around the data: one value, one per axis, or the values before all axes followed by those "
+            "after all axes."),
+      field("kernel_size", &BinaryConv2DAttrs::kernel_size, "Extents of the window."),
+      field("channels", &BinaryConv2DAttrs::channels, "Number of output channels; None: that of the weight."),
+      field("activation_bits", &BinaryConv2DAttrs::activation_bits, "Bits of the data, from 1 to 8."),
+      field("weight_bits", &BinaryConv2DAttrs::weight_bits, "Bits of the weight, from 1 to 8."),
+      field("data_layout", &BinaryConv2DAttrs::data_layout, "Order of the data's axes."),
+      field("kernel_layout", &BinaryConv2DAttrs::kernel_layout, "Order of the weight's axes."),
+      field("pack_dtype", &BinaryConv2DAttrs::pack_dtype, "The type of the words that bits are packed into."),
+      field("out_dtype", &BinaryConv2DAttrs::out_dtype, "Element type of the result; None: int16."),
+      field("unipolar", &BinaryConv2DAttrs::unipolar, "True if the bits of the weight stand for -1 and 1.")};
 };
 
 bool are_bits(int64_t n) { return n >= 1 && n <= 8; }
@@ -166,7 +167,7 @@ OpDef nn_bitpack() {
   using namespace bitserial_cpp;
   return define<BitPackAttrs>(
       {.name = "nn.bitpack",
-       .doc = "The bits of numbers, packed into words.",
+       .doc = "Packs the bits of numbers into words.",
        .inputs = {{"data", "integers, any shape"}},
        // Fusion of nn.bitpack: injective in the reference; a word is made of many elements.
        .fusion = Fusion::Opaque,
@@ -191,7 +192,7 @@ OpDef nn_bitserial_dense() {
   using namespace bitserial_cpp;
   return define<BinaryDenseAttrs>(
       {.name = "nn.bitserial_dense",
-       .doc = "A fully connected layer of numbers of few bits.",
+       .doc = "A fully connected layer on numbers with few bits.",
        .inputs = {{"data", "(n, features) integers"}, {"weight", "(units, features) integers"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer_dense,
@@ -216,7 +217,7 @@ OpDef nn_bitserial_conv2d() {
   using namespace bitserial_cpp;
   return define<BinaryConv2DAttrs>(
       {.name = "nn.bitserial_conv2d",
-       .doc = "Two-dimensional convolution of numbers of few bits.",
+       .doc = "Two-dimensional convolution of numbers with few bits.",
        .inputs = {{"data", "(N, C, H, W) integers, in the order of data_layout"},
                   {"weight", "(O, C, KH, KW) integers, in the order of kernel_layout"}},
        .fusion = Fusion::OutputFusable,

@@ -43,18 +43,19 @@ struct ConvOf : ConvAttrs {
     strides = dilation = Ints(axes, 1), padding = Ints(axes, 0);
     data_layout = "NC" + window_letters(axes), kernel_layout = "OI" + window_letters(axes);
   }
-  static constexpr auto fields =
-      std::tuple{field("strides", &ConvOf::strides, "Step of the window along each axis."),
-                 field("padding", &ConvOf::padding,
-                       "Zeros around the data: one value, one for each axis, or all befores and then all afters."),
-                 field("dilation", &ConvOf::dilation, "Distance between two taps of the window along each axis."),
-                 field("groups", &ConvOf::groups, "Number of independent groups that the channels fall into."),
-                 field("channels", &ConvOf::channels, "Number of output channels; None: from the weight."),
-                 field("kernel_size", &ConvOf::kernel_size, "Extents of the window; None: from the weight."),
-                 field("data_layout", &ConvOf::data_layout, "Order of the data's axes."),
-                 field("kernel_layout", &ConvOf::kernel_layout, "Order of the weight's axes."),
-                 field("out_layout", &ConvOf::out_layout, "Order of the result's axes; empty: data_layout."),
-                 field("out_dtype", &ConvOf::out_dtype, "Element type of the sum and the result; None: of the data.")};
+  static constexpr auto fields = std::tuple{
+      field("strides", &ConvOf::strides, "Step of the window along each axis."),
+      field("padding", &ConvOf::padding,
+            "Zero padding around the data: one value, one per axis, or the values before all axes followed by those "
+            "after all axes."),
+      field("dilation", &ConvOf::dilation, "Distance between two taps of the window along each axis."),
+      field("groups", &ConvOf::groups, "Number of independent groups of channels."),
+      field("channels", &ConvOf::channels, "Number of output channels; None: that of the weight."),
+      field("kernel_size", &ConvOf::kernel_size, "Extents of the window; None: those of the weight."),
+      field("data_layout", &ConvOf::data_layout, "Order of the data's axes."),
+      field("kernel_layout", &ConvOf::kernel_layout, "Order of the weight's axes."),
+      field("out_layout", &ConvOf::out_layout, "Order of the result's axes; empty: the same as data_layout."),
+      field("out_dtype", &ConvOf::out_dtype, "Element type of the sum and the result; None: that of the data.")};
 };
 
 Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in);

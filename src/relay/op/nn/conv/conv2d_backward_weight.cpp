@@ -19,15 +19,16 @@ struct Conv2DBackwardWeightAttrs {
   static constexpr auto fields = std::tuple{
       field("strides", &Conv2DBackwardWeightAttrs::strides, "Step of the window along each axis."),
       field("padding", &Conv2DBackwardWeightAttrs::padding,
-            "Zeros around the data: one value, one for each axis, or all befores and then all afters."),
+            "Zero padding around the data: one value, one per axis, or the values before all axes followed by those "
+            "after all axes."),
       field("dilation", &Conv2DBackwardWeightAttrs::dilation, "Distance between two taps of the window."),
       field("groups", &Conv2DBackwardWeightAttrs::groups, "Number of independent groups of channels."),
-      field("channels", &Conv2DBackwardWeightAttrs::channels, "Number of output channels; None: from the gradient."),
+      field("channels", &Conv2DBackwardWeightAttrs::channels, "Number of output channels; None: that of the gradient."),
       required_field("kernel_size", &Conv2DBackwardWeightAttrs::kernel_size, "Extents of the window."),
       field("data_layout", &Conv2DBackwardWeightAttrs::data_layout, "Order of the gradient's axes."),
       field("kernel_layout", &Conv2DBackwardWeightAttrs::kernel_layout, "Order of the data's axes."),
       field("out_layout", &Conv2DBackwardWeightAttrs::out_layout, "Order of the result's axes."),
-      field("out_dtype", &Conv2DBackwardWeightAttrs::out_dtype, "Element type of the result; None: of the data.")};
+      field("out_dtype", &Conv2DBackwardWeightAttrs::out_dtype, "Element type of the result; None: that of the data.")};
 };
 
 Result<Type> infer(const Conv2DBackwardWeightAttrs& a, const Types& in) {
@@ -55,8 +56,8 @@ Result<Type> infer(const Conv2DBackwardWeightAttrs& a, const Types& in) {
     fits = fits && agree(of(grad, a.data_layout, "HW"[d]), window_extent(of(data, a.kernel_layout, "HW"[d]), dim(k[d]),
                                                                          strides[d], pad[d], pad[2 + d], dilation[d]));
   if (!fits)
-    return constraint("C4", "grad {} is not that of a convolution of data {} with kernel_size {}", text(grad->shape),
-                      text(data->shape), text(k));
+    return constraint("C4", "grad {} does not have the shape of a convolution of data {} with kernel_size {}",
+                      text(grad->shape), text(data->shape), text(k));
   // (C5) Groups divide the channels of both; channels, if set, are the gradient's.
   if (!divides(dim(a.groups), channels) || !divides(dim(a.groups), inputs))
     return constraint("C5", "{} groups do not divide {} and {} channels", a.groups, scalar::str(channels),

@@ -66,7 +66,7 @@ Result<Type> infer_conv(const ConvAttrs& a, const Types& in) {
   const Dims& w = weight->shape;
   const Dim k = data->shape[3] * (kernel[0] * kernel[1]);
   if (!agree(w[0], floordiv(dim(*a.channels) + w[2] - 1, w[2])) || !agree(w[1], floordiv(k + w[3] - 1, w[3])))
-    return constraint("C4", "weight {} does not hold {} rows and {} columns in tiles", text(w),
+    return constraint("C4", "weight {} does not contain {} rows and {} columns in tiles", text(w),
                       scalar::str(scalar::simplify(k)), *a.channels);
   Dims out = data->shape;
   out[3] = dim(*a.channels);
@@ -125,7 +125,7 @@ OpDef nn_contrib_conv2d_gemm_weight_transform() {
   using namespace conv2d_gemm_cpp;
   return define<TransformAttrs>(
       {.name = "nn.contrib_conv2d_gemm_weight_transform",
-       .doc = "The weight of a convolution as a matrix in tiles.",
+       .doc = "Stores the weight of a convolution as a matrix in tiles.",
        .inputs = {{"weights", "(KH, KW, C, O)"}},
        // Fusion of nn.contrib_conv2d_gemm_weight_transform: output fusable in the reference; it moves elements.
        .fusion = Fusion::Injective,

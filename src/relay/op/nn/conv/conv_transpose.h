@@ -29,18 +29,22 @@ struct ConvTransposeOf : ConvTransposeAttrs {
     data_layout = "NC" + window_letters(axes), kernel_layout = "IO" + window_letters(axes);
   }
   static constexpr auto fields = std::tuple{
-      field("channels", &ConvTransposeOf::channels, "Number of output channels; None: from the weight."),
-      field("kernel_size", &ConvTransposeOf::kernel_size, "Extents of the window; None: from the weight."),
+      field("channels", &ConvTransposeOf::channels, "Number of output channels; None: that of the weight."),
+      field("kernel_size", &ConvTransposeOf::kernel_size, "Extents of the window; None: those of the weight."),
       field("strides", &ConvTransposeOf::strides, "Step of the window in the result along each axis."),
-      field("output_padding", &ConvTransposeOf::output_padding, "Added at the end of each axis of the result."),
+      field("output_padding", &ConvTransposeOf::output_padding,
+            "Elements added at the end of each axis of the result."),
       field("padding", &ConvTransposeOf::padding,
-            "Cut off the result: one value, one for each axis, or all befores and then all afters."),
+            "Elements cut off the result: one value, one per axis, or the values before all axes followed by those "
+            "after all axes."),
       field("dilation", &ConvTransposeOf::dilation, "Distance between two taps of the window along each axis."),
-      field("groups", &ConvTransposeOf::groups, "Number of independent groups that the channels fall into."),
+      field("groups", &ConvTransposeOf::groups, "Number of independent groups of channels."),
       field("data_layout", &ConvTransposeOf::data_layout, "Order of the data's axes."),
-      field("kernel_layout", &ConvTransposeOf::kernel_layout, "Order of the weight's axes; I is the data's channels."),
-      field("out_layout", &ConvTransposeOf::out_layout, "Order of the result's axes; empty: data_layout."),
-      field("out_dtype", &ConvTransposeOf::out_dtype, "Element type of the sum and the result; None: of the data.")};
+      field("kernel_layout", &ConvTransposeOf::kernel_layout,
+            "Order of the weight's axes; I are the channels of the data."),
+      field("out_layout", &ConvTransposeOf::out_layout, "Order of the result's axes; empty: the same as data_layout."),
+      field("out_dtype", &ConvTransposeOf::out_dtype,
+            "Element type of the sum and the result; None: that of the data.")};
 };
 
 Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const Types& in);

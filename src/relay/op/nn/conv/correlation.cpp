@@ -18,13 +18,15 @@ struct CorrelationAttrs {
   bool is_multiply = true;
   std::string layout = "NCHW";
   static constexpr auto fields = std::tuple{
-      field("kernel_size", &CorrelationAttrs::kernel_size, "Extent of the surroundings, odd."),
+      field("kernel_size", &CorrelationAttrs::kernel_size, "Extent of the neighbourhood, an odd number."),
       field("max_displacement", &CorrelationAttrs::max_displacement, "The largest displacement along each axis."),
-      field("stride1", &CorrelationAttrs::stride1, "Step of the places in data1."),
-      field("stride2", &CorrelationAttrs::stride2, "Step of the displacements."),
+      field("stride1", &CorrelationAttrs::stride1, "Step between positions in data1."),
+      field("stride2", &CorrelationAttrs::stride2, "Step between displacements."),
       field("padding", &CorrelationAttrs::padding,
-            "Zeros around both: one value, one for each axis, or all befores and then all afters."),
-      field("is_multiply", &CorrelationAttrs::is_multiply, "Whether products are taken, else absolute differences."),
+            "Zero padding around both inputs: one value, one per axis, or the values before all axes followed by those "
+            "after all axes."),
+      field("is_multiply", &CorrelationAttrs::is_multiply,
+            "True to compare by products, false by absolute differences."),
       field("layout", &CorrelationAttrs::layout, "\"NCHW\".")};
 };
 
@@ -115,7 +117,7 @@ OpDef nn_correlation() {
   using namespace correlation_cpp;
   return define<CorrelationAttrs>(
       {.name = "nn.correlation",
-       .doc = "Compares the surroundings of each place in two arrays, for displacements of the second.",
+       .doc = "Compares the neighbourhood of each position in two arrays, for several displacements of the second.",
        .inputs = {{"data1", "(N, C, H, W)"}, {"data2", "the shape of data1"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,

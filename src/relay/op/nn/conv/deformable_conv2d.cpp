@@ -25,16 +25,18 @@ struct DeformableConv2DAttrs {
   static constexpr auto fields = std::tuple{
       field("strides", &DeformableConv2DAttrs::strides, "Step of the window along each axis."),
       field("padding", &DeformableConv2DAttrs::padding,
-            "Zeros around the data: one value, one for each axis, or all befores and then all afters."),
+            "Zero padding around the data: one value, one per axis, or the values before all axes followed by those "
+            "after all axes."),
       field("dilation", &DeformableConv2DAttrs::dilation, "Distance between two taps of the window."),
-      field("deformable_groups", &DeformableConv2DAttrs::deformable_groups, "Groups of channels with offsets alike."),
+      field("deformable_groups", &DeformableConv2DAttrs::deformable_groups,
+            "Number of groups of channels that share offsets."),
       field("groups", &DeformableConv2DAttrs::groups, "Number of independent groups of channels."),
-      field("channels", &DeformableConv2DAttrs::channels, "Number of output channels; None: from the weight."),
-      field("kernel_size", &DeformableConv2DAttrs::kernel_size, "Extents of the window; None: from the weight."),
+      field("channels", &DeformableConv2DAttrs::channels, "Number of output channels; None: that of the weight."),
+      field("kernel_size", &DeformableConv2DAttrs::kernel_size, "Extents of the window; None: those of the weight."),
       field("data_layout", &DeformableConv2DAttrs::data_layout, "\"NCHW\"."),
       field("kernel_layout", &DeformableConv2DAttrs::kernel_layout, "\"OIHW\"."),
       field("out_layout", &DeformableConv2DAttrs::out_layout, "\"NCHW\", or empty."),
-      field("out_dtype", &DeformableConv2DAttrs::out_dtype, "Element type of the result; None: of the data.")};
+      field("out_dtype", &DeformableConv2DAttrs::out_dtype, "Element type of the result; None: that of the data.")};
 };
 
 Result<Type> infer(const DeformableConv2DAttrs& a, const Types& in) {
@@ -179,7 +181,7 @@ OpDef nn_deformable_conv2d() {
   using namespace deformable_conv2d_cpp;
   return define<DeformableConv2DAttrs>(
       {.name = "nn.deformable_conv2d",
-       .doc = "Two-dimensional convolution whose taps are moved by offsets.",
+       .doc = "Two-dimensional convolution whose taps are displaced by offsets.",
        .inputs = {{"data", "(N, C, H, W)"},
                   {"offset", "(N, 2 * deformable_groups * KH * KW, H', W'): y and x in turn"},
                   {"weight", "(O, C / groups, KH, KW)"}},
@@ -209,7 +211,7 @@ OpDef nn_modulated_deformable_conv2d() {
   using namespace deformable_conv2d_cpp;
   return define<DeformableConv2DAttrs>(
       {.name = "nn.modulated_deformable_conv2d",
-       .doc = "Two-dimensional convolution whose taps are moved by offsets and scaled by a mask.",
+       .doc = "Two-dimensional convolution whose taps are displaced by offsets and scaled by a mask.",
        .inputs = {{"data", "(N, C, H, W)"},
                   {"offset", "(N, 2 * deformable_groups * KH * KW, H', W'): y and x in turn"},
                   {"mask", "(N, deformable_groups * KH * KW, H', W')"},

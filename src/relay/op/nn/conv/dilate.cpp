@@ -9,8 +9,8 @@ struct DilateAttrs {
   Ints strides = {1, 1};
   double dilation_value = 0;
   static constexpr auto fields =
-      std::tuple{field("strides", &DilateAttrs::strides, "The distance of data's elements along each axis."),
-                 field("dilation_value", &DilateAttrs::dilation_value, "The value between them.")};
+      std::tuple{field("strides", &DilateAttrs::strides, "The distance of the elements of data along each axis."),
+                 field("dilation_value", &DilateAttrs::dilation_value, "The value between the elements.")};
 };
 
 Result<Type> infer(const DilateAttrs& a, const Types& in) {
@@ -54,7 +54,7 @@ OpDef nn_dilate() {
   using namespace dilate_cpp;
   return define<DilateAttrs>(
       {.name = "nn.dilate",
-       .doc = "Puts elements of one value between those of data.",
+       .doc = "Inserts elements with one value between those of data.",
        .inputs = {{"x", "any shape"}},
        .fusion = Fusion::Injective,
        .infer = infer,

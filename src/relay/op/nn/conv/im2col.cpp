@@ -17,7 +17,8 @@ struct Im2ColAttrs {
       std::tuple{required_field("block_shape", &Im2ColAttrs::block_shape, "Extents of the window."),
                  field("strides", &Im2ColAttrs::strides, "Step of the window along each axis."),
                  field("padding", &Im2ColAttrs::padding,
-                       "Zeros around the data: one value, one for each axis, or all befores and then all afters."),
+                       "Zero padding around the data: one value, one per axis, or the values before all axes followed "
+                       "by those after all axes."),
                  field("dilation", &Im2ColAttrs::dilation, "Distance between two taps of the window.")};
 };
 
@@ -28,8 +29,8 @@ struct Col2ImAttrs : Im2ColAttrs {
                      std::tuple{required_field("block_shape", &Col2ImAttrs::block_shape, "Extents of the window."),
                                 field("strides", &Col2ImAttrs::strides, "Step of the window along each axis."),
                                 field("padding", &Col2ImAttrs::padding,
-                                      "What the window was moved over around the result: one value, one for each axis, "
-                                      "or all befores and then all afters."),
+                                      "Padding around the result: one value, one per axis, or the values before all "
+                                      "axes followed by those after all axes."),
                                 field("dilation", &Col2ImAttrs::dilation, "Distance between two taps of the window.")});
 };
 
@@ -135,8 +136,8 @@ Result<Type> infer_back(const Col2ImAttrs& a, const Types& in) {
   // (C4) There is a column for each position of the window.
   const Dim places = scalar::simplify(product(w.places(a.image_shape)));
   if (!agree(places, data->shape[2]))
-    return constraint("C4", "data {} has {} columns, but the window has {} places in the image {}", text(data->shape),
-                      scalar::str(data->shape[2]), scalar::str(places), text(a.image_shape));
+    return constraint("C4", "data {} has {} columns, but the window has {} positions in the image {}",
+                      text(data->shape), scalar::str(data->shape[2]), scalar::str(places), text(a.image_shape));
   Dims out = {data->shape[0], floordiv(data->shape[1], w.taps())};
   out.insert(out.end(), a.image_shape.begin(), a.image_shape.end());
   return ir::tensor_type(simplified(std::move(out)), data->dtype);
@@ -183,7 +184,7 @@ OpDef nn_im2col() {
   using namespace im2col_cpp;
   return define<Im2ColAttrs>(
       {.name = "nn.im2col",
-       .doc = "The blocks under a window at all its places, as columns.",
+       .doc = "The blocks in a window at all positions, as columns.",
        .inputs = {{"data", "(N, C, image..)"}},
        .fusion = Fusion::Injective,
        .infer = infer,
@@ -205,7 +206,7 @@ OpDef nn_col2im() {
   using namespace im2col_cpp;
   return define<Col2ImAttrs>(
       {.name = "nn.col2im",
-       .doc = "The sums of columns of blocks, each element where nn.im2col took it from.",
+       .doc = "Adds columns of blocks at the positions from which nn.im2col took them.",
        .inputs = {{"data", "(N, C * K, L)"}},
        .fusion = Fusion::Opaque,
        .infer = infer_back,

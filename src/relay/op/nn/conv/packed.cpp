@@ -15,9 +15,9 @@ namespace {
 struct DenseAttrs {
   OptInt units;
   OptDType out_dtype;
-  static constexpr auto fields =
-      std::tuple{field("units", &DenseAttrs::units, "Number of output features; None: from the weight."),
-                 field("out_dtype", &DenseAttrs::out_dtype, "Element type of the sum and the result; None: of data.")};
+  static constexpr auto fields = std::tuple{
+      field("units", &DenseAttrs::units, "Number of output features; None: that of the weight."),
+      field("out_dtype", &DenseAttrs::out_dtype, "Element type of the sum and the result; None: that of data.")};
 };
 
 using ConvAttrs = nn::ConvOf<2>;
@@ -187,7 +187,7 @@ OpDef blocked_conv(const char* name, const char* doc, bool depthwise, const char
 OpDef nn_contrib_dense_pack() {
   using namespace packed_cpp;
   return define<DenseAttrs>({.name = "nn.contrib_dense_pack",
-                             .doc = "nn.dense with the units of the weight in blocks.",
+                             .doc = "nn.dense whose weight has its units in blocks.",
                              .inputs = {{"data", "(.., features)"}, {"weight", "(units / b, features, b)"}},
                              .fusion = Fusion::OutputFusable,
                              .infer = infer_dense,
@@ -204,7 +204,7 @@ OpDef nn_contrib_dense_pack() {
 
 OpDef nn_contrib_conv2d_NCHWc() {
   using namespace packed_cpp;
-  return blocked_conv("nn.contrib_conv2d_NCHWc", "Two-dimensional convolution of channels in blocks.", false,
+  return blocked_conv("nn.contrib_conv2d_NCHWc", "Two-dimensional convolution with channels in blocks.", false,
                       "(O / o, C / c, KH, KW, c, o)", "blocked_conv2d(data, weight, strides, padding, dilation, 1)",
                       {{.inputs = {"(1, 2, 5, 6, 4)", "(3, 2, 3, 3, 4, 8)"},
                         .attrs = "padding=[1, 1]",
@@ -216,7 +216,8 @@ OpDef nn_contrib_conv2d_NCHWc() {
 OpDef nn_contrib_depthwise_conv2d_NCHWc() {
   using namespace packed_cpp;
   return blocked_conv("nn.contrib_depthwise_conv2d_NCHWc",
-                      "Two-dimensional depthwise convolution of channels in blocks.", true, "(C / c, 1, KH, KW, 1, c)",
+                      "Two-dimensional depthwise convolution with channels in blocks.", true,
+                      "(C / c, 1, KH, KW, 1, c)",
                       "blocked_conv2d(data, weight, strides, padding, dilation, data.shape[1] * data.shape[4])",
                       {{.inputs = {"(1, 2, 5, 6, 4)", "(2, 1, 3, 3, 1, 4)"},
                         .attrs = "padding=[1, 1], groups=8",

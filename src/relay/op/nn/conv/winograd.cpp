@@ -90,8 +90,8 @@ ir::Expr constant_matrix(const Matrix& values, DType dtype) {
 // --- the transform of the weight -------------------------------------------------------------------------------------
 struct TransformAttrs {
   int64_t tile_size = 0;
-  static constexpr auto fields =
-      std::tuple{required_field("tile_size", &TransformAttrs::tile_size, "How many outputs along an axis a tile has.")};
+  static constexpr auto fields = std::tuple{
+      required_field("tile_size", &TransformAttrs::tile_size, "Number of outputs of a tile along each axis.")};
 };
 
 struct NnpackAttrs {
@@ -99,8 +99,8 @@ struct NnpackAttrs {
   OptDType out_dtype;
   static constexpr auto fields =
       std::tuple{required_field("convolution_algorithm", &NnpackAttrs::convolution_algorithm,
-                                "A number of NNPACK's; all have one meaning."),
-                 field("out_dtype", &NnpackAttrs::out_dtype, "Element type of the result; None: of the weight.")};
+                                "An algorithm number of NNPACK; all values have the same effect."),
+                 field("out_dtype", &NnpackAttrs::out_dtype, "Element type of the result; None: that of the weight.")};
 };
 
 bool transforms_depth(const Dim& extent) { return scalar::is_int(extent) && extent->ivalue > 2 && extent->ivalue < 8; }
@@ -184,7 +184,7 @@ OpDef weight_transform(size_t axes, const char* name, const char* shape, std::ve
                        std::vector<Reject> rejects) {
   return define<TransformAttrs>(
       {.name = name,
-       .doc = "The weight of a convolution in Winograd's form.",
+       .doc = "Transforms the weight of a convolution to Winograd's form.",
        .inputs = {{"weight", shape}},
        .fusion = Fusion::OutputFusable,
        .infer = [=](const TransformAttrs& a, const Types& in) { return infer_transform(a, in, axes); },
@@ -202,7 +202,7 @@ template <size_t axes>
 struct ConvAttrs : nn::ConvOf<axes> {
   int64_t tile_size = 0;
   static constexpr auto fields = std::tuple_cat(
-      std::tuple{required_field("tile_size", &ConvAttrs::tile_size, "How many outputs along an axis a tile has.")},
+      std::tuple{required_field("tile_size", &ConvAttrs::tile_size, "Number of outputs of a tile along each axis.")},
       nn::ConvOf<axes>::fields);
 };
 
@@ -378,7 +378,7 @@ template <size_t axes>
 OpDef convolution(const char* name, const char* weight, std::vector<Example> examples, std::vector<Reject> rejects) {
   return define<ConvAttrs<axes>>(
       {.name = name,
-       .doc = "A convolution in Winograd's form, with a weight that is transformed already.",
+       .doc = "A convolution in Winograd's form, with a transformed weight.",
        .inputs = {{"data", format("(N, C, {})", nn::spaced_letters(axes))}, {"weight", weight}},
        .fusion = Fusion::OutputFusable,
        .infer = infer_conv<axes>,
@@ -418,7 +418,7 @@ OpDef nn_contrib_conv2d_winograd_nnpack_weight_transform() {
   using namespace winograd_cpp;
   return define<NnpackAttrs>(
       {.name = "nn.contrib_conv2d_winograd_nnpack_weight_transform",
-       .doc = "The weight of a convolution in Winograd's form, for tiles of 6 x 6 outputs.",
+       .doc = "Transforms the weight of a convolution to Winograd's form for tiles of 6 x 6 outputs.",
        .inputs = {{"weight", "(O, C, 3, 3)"}},
        // Fusion of nn.contrib_conv2d_winograd_nnpack_weight_transform: opaque in the reference; it sums over taps, as
        // the other transforms do.

@@ -11,10 +11,11 @@ struct BatchMatmulAttrs {
   OptDType out_dtype;
   bool transpose_a = false;
   bool transpose_b = false;
-  static constexpr auto fields = std::tuple{
-      field("out_dtype", &BatchMatmulAttrs::out_dtype, "Element type of the sum and the result; None: of tensor_a."),
-      field("transpose_a", &BatchMatmulAttrs::transpose_a, "Whether tensor_a is (b, k, m)."),
-      field("transpose_b", &BatchMatmulAttrs::transpose_b, "Whether tensor_b is (b, n, k).")};
+  static constexpr auto fields =
+      std::tuple{field("out_dtype", &BatchMatmulAttrs::out_dtype,
+                       "Element type of the sum and the result; None: that of tensor_a."),
+                 field("transpose_a", &BatchMatmulAttrs::transpose_a, "True if tensor_a is (b, k, m)."),
+                 field("transpose_b", &BatchMatmulAttrs::transpose_b, "True if tensor_b is (b, n, k).")};
 };
 
 Result<Type> infer(const BatchMatmulAttrs& a, const Types& in) {

@@ -10,8 +10,8 @@ struct DenseAttrs {
   OptInt units;
   OptDType out_dtype;
   static constexpr auto fields = std::tuple{
-      field("units", &DenseAttrs::units, "Number of output features; None: from the weight."),
-      field("out_dtype", &DenseAttrs::out_dtype, "Element type of the sum and the result; None: of the data.")};
+      field("units", &DenseAttrs::units, "Number of output features; None: that of the weight."),
+      field("out_dtype", &DenseAttrs::out_dtype, "Element type of the sum and the result; None: that of the data.")};
 };
 
 Result<Type> infer(const DenseAttrs& a, const Types& in) {

@@ -12,10 +12,10 @@ struct MatmulAttrs {
   bool transpose_a = false;
   bool transpose_b = false;
   static constexpr auto fields = std::tuple{
-      field("units", &MatmulAttrs::units, "Number of columns of the result; None: from tensor_b."),
-      field("out_dtype", &MatmulAttrs::out_dtype, "Element type of the sum and the result; None: of tensor_a."),
-      field("transpose_a", &MatmulAttrs::transpose_a, "Whether tensor_a is (.., k, m)."),
-      field("transpose_b", &MatmulAttrs::transpose_b, "Whether tensor_b is (n, k).")};
+      field("units", &MatmulAttrs::units, "Number of columns of the result; None: that of tensor_b."),
+      field("out_dtype", &MatmulAttrs::out_dtype, "Element type of the sum and the result; None: that of tensor_a."),
+      field("transpose_a", &MatmulAttrs::transpose_a, "True if tensor_a is (.., k, m)."),
+      field("transpose_b", &MatmulAttrs::transpose_b, "True if tensor_b is (n, k).")};
 };
 
 Result<Type> infer(const MatmulAttrs& a, const Types& in) {
@@ -82,7 +82,7 @@ OpDef nn_matmul() {
   using namespace matmul_cpp;
   return define<MatmulAttrs>(
       {.name = "nn.matmul",
-       .doc = "The product of a matrix, or of several, and a matrix.",
+       .doc = "The product of one or several matrices with a matrix.",
        .inputs = {{"tensor_a", "(.., M, K), or (.., K, M) when transpose_a"},
                   {"tensor_b", "(K, N), or (N, K) when transpose_b"}},
        .fusion = Fusion::OutputFusable,

@@ -13,7 +13,7 @@ namespace {
 struct RotaryEmbeddingAttrs {
   bool interleaved = false;
   static constexpr auto fields = std::tuple{
-      field("interleaved", &RotaryEmbeddingAttrs::interleaved, "Whether the elements of a pair stand side by side.")};
+      field("interleaved", &RotaryEmbeddingAttrs::interleaved, "True if the elements of a pair are adjacent.")};
 };
 
 Result<Type> infer(const RotaryEmbeddingAttrs&, const Types& in) {
@@ -96,9 +96,9 @@ OpDef nn_rotary_embedding() {
   using namespace rotary_embedding_cpp;
   return define<RotaryEmbeddingAttrs>(
       {.name = "nn.rotary_embedding",
-       .doc = "Turns pairs of elements along the last axis by given angles.",
-       .inputs = {{"data", "(.., S), S at least R"},
-                  {"cos", "(.., R / 2), broadcasts with data"},
+       .doc = "Rotates pairs of elements along the last axis by given angles.",
+       .inputs = {{"data", "(.., S), where S is at least R"},
+                  {"cos", "(.., R / 2), broadcast with data"},
                   {"sin", "the shape of cos"}},
        .fusion = Fusion::Injective,
        .infer = infer,

@@ -21,11 +21,11 @@ namespace {
 struct AttentionAttrs {
   bool masked = false, cached = false, is_causal = false;
   OptFloat scale;
-  static constexpr auto fields =
-      std::tuple{field("masked", &AttentionAttrs::masked, "Whether a mask follows query, key and value."),
-                 field("cached", &AttentionAttrs::cached, "Whether past_key and past_value follow."),
-                 field("is_causal", &AttentionAttrs::is_causal, "Whether a query sees no key behind its place."),
-                 field("scale", &AttentionAttrs::scale, "Factor of the scores; None: 1 / sqrt(E).")};
+  static constexpr auto fields = std::tuple{
+      field("masked", &AttentionAttrs::masked, "True if a mask follows query, key and value."),
+      field("cached", &AttentionAttrs::cached, "True if past_key and past_value follow."),
+      field("is_causal", &AttentionAttrs::is_causal, "True if queries ignore keys after their own position."),
+      field("scale", &AttentionAttrs::scale, "Factor of the scores; None: 1 / sqrt(E).")};
 };
 
 using Tensors = std::vector<const TensorType*>;
@@ -213,7 +213,7 @@ OpDef nn_scaled_dot_product_attention() {
   using namespace scaled_dot_product_attention_cpp;
   return define<AttentionAttrs>(
       {.name = "nn.scaled_dot_product_attention",
-       .doc = "Sums of values, weighted by a softmax of the products of queries and keys.",
+       .doc = "Attention: sums of values, weighted by a softmax of the products of queries and keys.",
        .inputs = {{.name = "inputs",
                    .doc = "query (B, H, L, E), key (B, G, S, E), value (B, G, S, F), then mask, past_key, past_value",
                    .is_tuple = true}},

@@ -13,11 +13,10 @@ struct BatchNormAttrs {
   double epsilon = 1e-5;
   bool center = true;
   bool scale = true;
-  static constexpr auto fields =
-      std::tuple{field("axis", &BatchNormAttrs::axis, "The axis of the channels."),
-                 field("epsilon", &BatchNormAttrs::epsilon, "Added to the variance."),
-                 field("center", &BatchNormAttrs::center, "Whether beta is added."),
-                 field("scale", &BatchNormAttrs::scale, "Whether the result is multiplied by gamma.")};
+  static constexpr auto fields = std::tuple{field("axis", &BatchNormAttrs::axis, "The axis of the channels."),
+                                            field("epsilon", &BatchNormAttrs::epsilon, "Added to the variance."),
+                                            field("center", &BatchNormAttrs::center, "True to add beta."),
+                                            field("scale", &BatchNormAttrs::scale, "True to multiply by gamma.")};
 };
 
 Result<Type> infer(const BatchNormAttrs& a, const Types& in) {
@@ -62,7 +61,7 @@ OpDef nn_batch_norm() {
   using namespace batch_norm_cpp;
   return define<BatchNormAttrs>(
       {.name = "nn.batch_norm",
-       .doc = "Normalises channels by given means and variances, then scales and shifts. Gives (result, moving_mean, "
+       .doc = "Normalises channels by given means and variances, then scales and shifts. Returns (result, moving_mean, "
               "moving_var).",
        .inputs = {{"data", "(.., C, ..)"},
                   {"gamma", "(C,)"},

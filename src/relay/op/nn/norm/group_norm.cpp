@@ -17,8 +17,8 @@ struct GroupNormAttrs {
       std::tuple{required_field("num_groups", &GroupNormAttrs::num_groups, "Number of groups of channels."),
                  field("axis", &GroupNormAttrs::axis, "The axis of the channels."),
                  field("epsilon", &GroupNormAttrs::epsilon, "Added to the variance."),
-                 field("center", &GroupNormAttrs::center, "Whether beta is added."),
-                 field("scale", &GroupNormAttrs::scale, "Whether the result is multiplied by gamma.")};
+                 field("center", &GroupNormAttrs::center, "True to add beta."),
+                 field("scale", &GroupNormAttrs::scale, "True to multiply by gamma.")};
 };
 
 Result<Type> infer(const GroupNormAttrs& a, const Types& in) {

@@ -12,11 +12,10 @@ struct InstanceNormAttrs {
   double epsilon = 1e-5;
   bool center = true;
   bool scale = true;
-  static constexpr auto fields =
-      std::tuple{field("axis", &InstanceNormAttrs::axis, "The axis of the channels."),
-                 field("epsilon", &InstanceNormAttrs::epsilon, "Added to the variance."),
-                 field("center", &InstanceNormAttrs::center, "Whether beta is added."),
-                 field("scale", &InstanceNormAttrs::scale, "Whether the result is multiplied by gamma.")};
+  static constexpr auto fields = std::tuple{field("axis", &InstanceNormAttrs::axis, "The axis of the channels."),
+                                            field("epsilon", &InstanceNormAttrs::epsilon, "Added to the variance."),
+                                            field("center", &InstanceNormAttrs::center, "True to add beta."),
+                                            field("scale", &InstanceNormAttrs::scale, "True to multiply by gamma.")};
 };
 
 Result<Type> infer(const InstanceNormAttrs& a, const Types& in) {

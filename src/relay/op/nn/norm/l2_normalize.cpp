@@ -10,7 +10,7 @@ struct L2NormalizeAttrs {
   double eps = 0;
   Ints axis;
   static constexpr auto fields =
-      std::tuple{required_field("eps", &L2NormalizeAttrs::eps, "The least sum of squares that is divided by."),
+      std::tuple{required_field("eps", &L2NormalizeAttrs::eps, "Lower bound of the sum of squares."),
                  field("axis", &L2NormalizeAttrs::axis, "The axes along which the squares are summed; empty: all.")};
 };
 

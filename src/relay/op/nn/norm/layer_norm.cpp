@@ -11,11 +11,10 @@ struct LayerNormAttrs {
   double epsilon = 1e-5;
   bool center = true;
   bool scale = true;
-  static constexpr auto fields =
-      std::tuple{field("axis", &LayerNormAttrs::axis, "The axis that is normalised."),
-                 field("epsilon", &LayerNormAttrs::epsilon, "Added to the variance."),
-                 field("center", &LayerNormAttrs::center, "Whether beta is added."),
-                 field("scale", &LayerNormAttrs::scale, "Whether the result is multiplied by gamma.")};
+  static constexpr auto fields = std::tuple{field("axis", &LayerNormAttrs::axis, "The axis that is normalised."),
+                                            field("epsilon", &LayerNormAttrs::epsilon, "Added to the variance."),
+                                            field("center", &LayerNormAttrs::center, "True to add beta."),
+                                            field("scale", &LayerNormAttrs::scale, "True to multiply by gamma.")};
 };
 
 Result<Type> infer(const LayerNormAttrs& a, const Types& in) {
@@ -45,7 +44,7 @@ OpDef nn_layer_norm() {
   return define<LayerNormAttrs>(
       {.name = "nn.layer_norm",
        .doc = "Normalises along one axis, then scales and shifts.",
-       .inputs = {{"data", "any shape"}, {"gamma", "(C,), C the extent of data along axis"}, {"beta", "(C,)"}},
+       .inputs = {{"data", "any shape"}, {"gamma", "(C,), where C is the extent of data along axis"}, {"beta", "(C,)"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .complete = [](const LayerNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },

@@ -13,11 +13,11 @@ struct LRNAttrs {
   double bias = 2;
   double alpha = 0.0001;
   double beta = 0.75;
-  static constexpr auto fields =
-      std::tuple{field("size", &LRNAttrs::size, "Number of neighbouring channels summed, itself among them."),
-                 field("axis", &LRNAttrs::axis, "The axis of the channels."),
-                 field("bias", &LRNAttrs::bias, "Added to the scaled sum."),
-                 field("alpha", &LRNAttrs::alpha, "Scale of the sum."), field("beta", &LRNAttrs::beta, "Exponent.")};
+  static constexpr auto fields = std::tuple{
+      field("size", &LRNAttrs::size, "Number of neighbouring channels in the sum, including the channel itself."),
+      field("axis", &LRNAttrs::axis, "The axis of the channels."),
+      field("bias", &LRNAttrs::bias, "Added to the scaled sum."), field("alpha", &LRNAttrs::alpha, "Scale of the sum."),
+      field("beta", &LRNAttrs::beta, "Exponent.")};
 };
 
 Result<Type> infer(const LRNAttrs& a, const Types& in) {

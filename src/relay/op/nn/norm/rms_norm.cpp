@@ -69,7 +69,7 @@ OpDef nn_rms_norm() {
   return define<RmsNormAttrs>(
       {.name = "nn.rms_norm",
        .doc = "Divides by the root of the mean square along one axis, then scales.",
-       .inputs = {{"data", "any shape"}, {"weight", "(C,), C the extent of data along axis"}},
+       .inputs = {{"data", "any shape"}, {"weight", "(C,), where C is the extent of data along axis"}},
        .fusion = Fusion::OutputFusable,
        .infer = infer,
        .complete = [](const RmsNormAttrs& a, Types in) { return with_vectors(std::move(in), a.axis); },

@@ -86,11 +86,13 @@ OpDef softmax(const char* name, const char* doc, const char* oracle, bool logari
 
 OpDef nn_softmax() {
   using namespace softmax_cpp;
-  return softmax("nn.softmax", "Exponentials scaled to sum to one along an axis.", "F.softmax(data, axis)", false);
+  return softmax("nn.softmax", "Softmax: exponentials, scaled to sum to one along an axis.", "F.softmax(data, axis)",
+                 false);
 }
 OpDef nn_fast_softmax() {
   using namespace softmax_cpp;
-  OpDef def = softmax("nn.fast_softmax", "nn.softmax by another name; no less exact.", "F.softmax(data, axis)", false);
+  OpDef def = softmax("nn.fast_softmax", "nn.softmax under another name, with the same accuracy.",
+                      "F.softmax(data, axis)", false);
   std::erase_if(def.examples, [](const Example& e) { return e.bench; });  // measured as nn.softmax
   return def;
 }

@@ -21,11 +21,11 @@ struct AdaptivePoolAttrs {
 template <size_t axes>
 struct AdaptivePoolOf : AdaptivePoolAttrs {
   AdaptivePoolOf() { layout = "NC" + window_letters(axes); }
-  static constexpr auto fields =
-      std::tuple{field("output_size", &AdaptivePoolOf::output_size,
-                       "Extents of the result, one for each axis or one for all; empty: of the data."),
-                 field("layout", &AdaptivePoolOf::layout, "Order of the data's axes."),
-                 field("out_layout", &AdaptivePoolOf::out_layout, "Order of the result's axes; empty: layout.")};
+  static constexpr auto fields = std::tuple{
+      field("output_size", &AdaptivePoolOf::output_size,
+            "Extents of the result, one per axis or one for all; empty: those of the data."),
+      field("layout", &AdaptivePoolOf::layout, "Order of the data's axes."),
+      field("out_layout", &AdaptivePoolOf::out_layout, "Order of the result's axes; empty: the same as layout.")};
 };
 
 Result<Type> infer_adaptive_pool(size_t axes, const AdaptivePoolAttrs& a, const Types& in, bool mean);
@@ -42,7 +42,8 @@ OpSpec<AdaptivePoolOf<axes>> adaptive_pool_spec(bool mean) {
   using Attrs = AdaptivePoolOf<axes>;
   OpSpec<Attrs> spec;
   spec.name = format("nn.adaptive_{}_pool{}d", mean ? "avg" : "max", axes);
-  spec.doc = format("The {} over as many windows as the result has places.", mean ? "means" : "maxima");
+  spec.doc = format("Divides data into as many windows as the result has elements, and computes the {} of each.",
+                    mean ? "means" : "maxima");
   spec.inputs = {{"data", format("(N, C, {}), in the order of layout", spaced_letters(axes))}};
   spec.fusion = Fusion::OutputFusable;
   spec.infer = [mean](const Attrs& a, const Types& in) { return infer_adaptive_pool(axes, a, in, mean); };

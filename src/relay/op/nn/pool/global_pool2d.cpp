@@ -11,9 +11,9 @@ namespace {
 struct GlobalPool2DAttrs {
   std::string layout = "NCHW";
   std::string out_layout;
-  static constexpr auto fields =
-      std::tuple{field("layout", &GlobalPool2DAttrs::layout, "Order of the data's axes."),
-                 field("out_layout", &GlobalPool2DAttrs::out_layout, "Order of the result's axes; empty: layout.")};
+  static constexpr auto fields = std::tuple{
+      field("layout", &GlobalPool2DAttrs::layout, "Order of the data's axes."),
+      field("out_layout", &GlobalPool2DAttrs::out_layout, "Order of the result's axes; empty: the same as layout.")};
 };
 
 Result<Type> infer(const GlobalPool2DAttrs& a, const Types& in) {

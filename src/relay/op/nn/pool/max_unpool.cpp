@@ -20,7 +20,7 @@ Result<Type> infer(const MaxUnpoolAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
   // (C1) Data is images of at least one axis, and output_size has as many.
   if (rank(data) < 3 || data->shape.size() != a.output_size.size() + 2)
-    return constraint("C1", "output_size {} should have one value for each axis of data {} behind the first two",
+    return constraint("C1", "output_size {} should have one value for each axis of data {} after the first two",
                       text(a.output_size), text(data->shape));
   for (const Dim& d : a.output_size)
     if (!at_least(d, dim(1))) return constraint("C1", "output_size {} should be positive", text(a.output_size));
@@ -60,7 +60,7 @@ OpDef nn_max_unpool() {
   using namespace max_unpool_cpp;
   return define<MaxUnpoolAttrs>(
       {.name = "nn.max_unpool",
-       .doc = "Images of zeros with values at given places.",
+       .doc = "Puts values at given positions of images, which are zero elsewhere.",
        .inputs = {{"data", "(N, C, pooled image..)"}, {"indices", "integers, the shape of data"}},
        .fusion = Fusion::Opaque,
        .infer = infer,

@@ -33,10 +33,11 @@ struct MaxPoolOf : PoolOf<axes> {
                  field("strides", &MaxPoolOf::strides, "Step of the window along each axis."),
                  field("dilation", &MaxPoolOf::dilation, "Distance between two taps of the window along each axis."),
                  field("padding", &MaxPoolOf::padding,
-                       "Places around the data: one value, one for each axis, or all befores and then all afters."),
+                       "Padding around the data: one value, one per axis, or the values before all axes followed by "
+                       "those after all axes."),
                  field("layout", &MaxPoolOf::layout, "Order of the data's axes."),
-                 field("out_layout", &MaxPoolOf::out_layout, "Order of the result's axes; empty: layout."),
-                 field("ceil_mode", &MaxPoolOf::ceil_mode, "Whether a last incomplete window counts.")};
+                 field("out_layout", &MaxPoolOf::out_layout, "Order of the result's axes; empty: the same as layout."),
+                 field("ceil_mode", &MaxPoolOf::ceil_mode, "True to include a last, incomplete window.")};
 };
 template <size_t axes>
 struct AvgPoolOf : PoolOf<axes> {
@@ -45,11 +46,12 @@ struct AvgPoolOf : PoolOf<axes> {
                  field("strides", &AvgPoolOf::strides, "Step of the window along each axis."),
                  field("dilation", &AvgPoolOf::dilation, "Distance between two taps of the window along each axis."),
                  field("padding", &AvgPoolOf::padding,
-                       "Zeros around the data: one value, one for each axis, or all befores and then all afters."),
+                       "Zero padding around the data: one value, one per axis, or the values before all axes followed "
+                       "by those after all axes."),
                  field("layout", &AvgPoolOf::layout, "Order of the data's axes."),
-                 field("out_layout", &AvgPoolOf::out_layout, "Order of the result's axes; empty: layout."),
-                 field("ceil_mode", &AvgPoolOf::ceil_mode, "Whether a last incomplete window counts."),
-                 field("count_include_pad", &AvgPoolOf::count_include_pad, "Whether padding counts in the mean.")};
+                 field("out_layout", &AvgPoolOf::out_layout, "Order of the result's axes; empty: the same as layout."),
+                 field("ceil_mode", &AvgPoolOf::ceil_mode, "True to include a last, incomplete window."),
+                 field("count_include_pad", &AvgPoolOf::count_include_pad, "True to include padding in the mean.")};
 };
 
 Result<Type> infer_pool(size_t axes, const PoolAttrs& a, const Types& in);

@@ -143,7 +143,7 @@ OpDef gradient(const char* name, const char* doc, const char* pool, const char* 
   return define<A>(
       {.name = name,
        .doc = doc,
-       .inputs = {{"out_grad", "the gradient of the pool's result"}, {"data", "what was pooled"}},
+       .inputs = {{"out_grad", "the gradient of the pool's result"}, {"data", "the data of the pool"}},
        .fusion = Fusion::OutputFusable,
        .infer = [](const A& a, const Types& in) { return infer(a, in); },
        .compute = [compute](const A& a, const te::Tensors& in, const Type& out) { return compute(a, in, out); },

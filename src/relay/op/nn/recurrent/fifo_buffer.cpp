@@ -57,8 +57,8 @@ OpDef nn_fifo_buffer() {
   using namespace fifo_buffer_cpp;
   return define<FIFOBufferAttrs>(
       {.name = "nn.fifo_buffer",
-       .doc = "Appends data to a queue and drops as much at its front.",
-       .inputs = {{"data", "what is new"}, {"buffer", "the queue; its shape is that of the result"}},
+       .doc = "Appends data to a queue and drops the same number of elements at its front.",
+       .inputs = {{"data", "the new elements"}, {"buffer", "the queue, with the shape of the result"}},
        .fusion = Fusion::Opaque,
        .infer = infer,
        .compute = compute,

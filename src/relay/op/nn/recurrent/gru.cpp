@@ -21,15 +21,16 @@ struct GruAttrs {
   int64_t layers = 1;
   static constexpr auto fields =
       std::tuple{field("direction", &GruAttrs::direction, "\"forward\", \"reverse\" or \"bidirectional\"."),
-                 field("bias", &GruAttrs::bias, "Whether weights have two biases a direction."),
-                 field("lengths", &GruAttrs::lengths, "Whether state has the lengths of the sequences, (N,)."),
+                 field("bias", &GruAttrs::bias, "True if weights have two biases per direction."),
+                 field("lengths", &GruAttrs::lengths, "True if state has the lengths of the sequences, (N,)."),
                  field("linear_before_reset", &GruAttrs::linear_before_reset,
-                       "Whether r scales what the recurrence gives, and not what it takes."),
+                       "True if r scales the output of the recurrence, false if it scales the input."),
                  field("activations", &GruAttrs::activations,
-                       "Two names, of all directions or of each: \"sigmoid, tanh\"; empty: these. Parameters stand in "
+                       "Two names, for all directions or for each; empty: \"sigmoid, tanh\". Parameters are in "
                        "parentheses: \"hard_sigmoid(0.2, 0.5)\"."),
-                 field("clip", &GruAttrs::clip, "Bound of what is activated; 0: none."),
-                 field("layers", &GruAttrs::layers, "Each but the first reads what the one before it gives.")};
+                 field("clip", &GruAttrs::clip, "Limits the arguments of activations to [-clip, clip]; 0: no limit."),
+                 field("layers", &GruAttrs::layers,
+                       "Number of layers. Each layer after the first reads the outputs of the one before.")};
 };
 
 nn::RecurrentAttrs recurrent_attrs(const GruAttrs& a) {
@@ -115,18 +116,16 @@ OpDef nn_gru() {
   using namespace gru_cpp;
   return define<GruAttrs>(
       {.name = "nn.gru",
-       .doc =
-           "Gated recurrent units along a sequence: the outputs of all steps, (T, D, N, H), and the state after the "
-           "last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the "
-           "last two joined.",
-       .inputs =
-           {{"data", "(T, N, I): steps, sequences, features"},
-            {"weights",
-             "a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two "
-             "biases (3 * H,). The gates stand in ONNX's order, each H rows: update z, reset r, hidden g. PyTorch "
-             "has r, z, n, and linear_before_reset: of its three parts take 1, 0, 2",
-             true},
-            {"state", "a tuple: hidden (L * D, N, H) before the first step, with lengths (N,)", true}},
+       .doc = "Gated recurrent units along a sequence: the outputs of all steps, (T, D, N, H), and the state after the "
+              "last, (L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then "
+              "the last two combined.",
+       .inputs = {{"data", "(T, N, I): steps, sequences, features"},
+                  {"weights",
+                   "a tuple, for each layer and direction: weight (3 * H, I), recurrence (3 * H, H), with bias two "
+                   "biases (3 * H,). The gates are in ONNX's order, H rows each: update z, reset r, hidden g. PyTorch "
+                   "has r, z, n, and linear_before_reset: of its three parts take 1, 0, 2",
+                   true},
+                  {"state", "a tuple: hidden (L * D, N, H) before the first step, with lengths (N,)", true}},
        .infer = [](const GruAttrs& a, const Types& in) { return nn::infer_recurrent(recurrent_attrs(a), in); },
        .compute = compute,
        .definition = definition,

@@ -21,18 +21,19 @@ struct LstmAttrs {
   std::string activations = "";
   double clip = 0;
   int64_t layers = 1;
-  static constexpr auto fields = std::tuple{
-      field("direction", &LstmAttrs::direction, "\"forward\", \"reverse\" or \"bidirectional\"."),
-      field("bias", &LstmAttrs::bias, "Whether weights have two biases a direction."),
-      field("peephole", &LstmAttrs::peephole, "Whether weights have peepholes, (3 * H,) of i, o and f."),
-      field("projection", &LstmAttrs::projection, "Whether weights have a projection, (P, H)."),
-      field("lengths", &LstmAttrs::lengths, "Whether state has the lengths of the sequences, (N,)."),
-      field("input_forget", &LstmAttrs::input_forget, "Whether f is 1 - i."),
-      field("activations", &LstmAttrs::activations,
-            "Three names, of all directions or of each: \"sigmoid, tanh, tanh\"; empty: these. Parameters stand in "
-            "parentheses: \"hard_sigmoid(0.2, 0.5)\"."),
-      field("clip", &LstmAttrs::clip, "Bound of what is activated; 0: none."),
-      field("layers", &LstmAttrs::layers, "Each but the first reads what the one before it gives.")};
+  static constexpr auto fields =
+      std::tuple{field("direction", &LstmAttrs::direction, "\"forward\", \"reverse\" or \"bidirectional\"."),
+                 field("bias", &LstmAttrs::bias, "True if weights have two biases per direction."),
+                 field("peephole", &LstmAttrs::peephole, "True if weights have peepholes, (3 * H,) for i, o and f."),
+                 field("projection", &LstmAttrs::projection, "True if weights have a projection, (P, H)."),
+                 field("lengths", &LstmAttrs::lengths, "True if state has the lengths of the sequences, (N,)."),
+                 field("input_forget", &LstmAttrs::input_forget, "True if f is 1 - i."),
+                 field("activations", &LstmAttrs::activations,
+                       "Three names, for all directions or for each; empty: \"sigmoid, tanh, tanh\". Parameters are in "
+                       "parentheses: \"hard_sigmoid(0.2, 0.5)\"."),
+                 field("clip", &LstmAttrs::clip, "Limits the arguments of activations to [-clip, clip]; 0: no limit."),
+                 field("layers", &LstmAttrs::layers,
+                       "Number of layers. Each layer after the first reads the outputs of the one before.")};
 };
 
 nn::RecurrentAttrs recurrent_attrs(const LstmAttrs& a) {
@@ -132,17 +133,17 @@ OpDef nn_lstm() {
        .doc =
            "Long short-term memory along a sequence: the outputs of all steps, (T, D, N, P), and the two states after "
            "the last, (L * D, N, P) and (L * D, N, H). PyTorch's outputs (T, N, D * P) are these with the axes D and N "
-           "exchanged, then the last two joined.",
-       .inputs =
-           {{"data", "(T, N, I): steps, sequences, features"},
-            {"weights",
-             "a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two "
-             "biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one. The gates stand "
-             "in ONNX's order, each H rows: input i, output o, forget f, cell g. PyTorch has i, f, g, o: of its "
-             "four parts take 0, 3, 1, 2",
-             true},
-            {"state", "a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,)",
-             true}},
+           "exchanged, then the last two combined.",
+       .inputs = {{"data", "(T, N, I): steps, sequences, features"},
+                  {"weights",
+                   "a tuple, for each layer and direction: weight (4 * H, I), recurrence (4 * H, P), with bias two "
+                   "biases (4 * H,), with peephole (3 * H,), with projection (P, H); P is H without one. The gates are "
+                   "in ONNX's order, H rows each: input i, output o, forget f, cell g. PyTorch has i, f, g, o: of its "
+                   "four parts take 0, 3, 1, 2",
+                   true},
+                  {"state",
+                   "a tuple: hidden (L * D, N, P) and cell (L * D, N, H) before the first step, with lengths (N,)",
+                   true}},
        .infer = [](const LstmAttrs& a, const Types& in) { return nn::infer_recurrent(recurrent_attrs(a), in); },
        .compute = compute,
        .definition = definition,

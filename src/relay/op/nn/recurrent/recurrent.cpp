@@ -185,7 +185,7 @@ Result<Type> infer_recurrent(const RecurrentAttrs& attrs, const Types& in) {
     const TensorType* lengths = states[attrs.states];
     if (!lengths->dtype.is_int()) return constraint("C8", "lengths must be integers, but is {}", lengths->dtype.str());
     if (lengths->shape.size() != 1 || !agree(lengths->shape[0], data->shape[1]))
-      return constraint("C8", "lengths must have shape ({},), one a sequence of data, but has {}",
+      return constraint("C8", "lengths must have shape ({},), one per sequence of data, but has {}",
                         scalar::str(data->shape[1]), text(lengths->shape));
   }
   Types results = {ir::tensor_type({data->shape[0], dim(attrs.directions()), data->shape[1], output}, data->dtype)};

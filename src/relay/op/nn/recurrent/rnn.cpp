@@ -18,12 +18,13 @@ struct RnnAttrs {
   int64_t layers = 1;
   static constexpr auto fields = std::tuple{
       field("direction", &RnnAttrs::direction, "\"forward\", \"reverse\" or \"bidirectional\"."),
-      field("bias", &RnnAttrs::bias, "Whether weights have two biases a direction."),
-      field("lengths", &RnnAttrs::lengths, "Whether state has the lengths of the sequences, (N,)."),
+      field("bias", &RnnAttrs::bias, "True if weights have two biases per direction."),
+      field("lengths", &RnnAttrs::lengths, "True if state has the lengths of the sequences, (N,)."),
       field("activations", &RnnAttrs::activations,
-            "One name, of all directions or of each; empty: \"tanh\". Parameters stand in parentheses: \"elu(0.5)\"."),
-      field("clip", &RnnAttrs::clip, "Bound of what is activated; 0: none."),
-      field("layers", &RnnAttrs::layers, "Each but the first reads what the one before it gives.")};
+            "One name, for all directions or for each; empty: \"tanh\". Parameters are in parentheses: \"elu(0.5)\"."),
+      field("clip", &RnnAttrs::clip, "Limits the arguments of activations to [-clip, clip]; 0: no limit."),
+      field("layers", &RnnAttrs::layers,
+            "Number of layers. Each layer after the first reads the outputs of the one before.")};
 };
 
 nn::RecurrentAttrs recurrent_attrs(const RnnAttrs& a) {
@@ -76,8 +77,7 @@ OpDef nn_rnn() {
        .doc = "A recurrent network along a sequence: the outputs of all steps, (T, D, N, H), and the state after the "
               "last, "
               "(L * D, N, H). PyTorch's outputs (T, N, D * H) are these with the axes D and N exchanged, then the last "
-              "two "
-              "joined; its weights are the same.",
+              "two combined; its weights are the same.",
        .inputs = {{"data", "(T, N, I): steps, sequences, features"},
                   {"weights",
                    "a tuple, for each layer and direction: weight (H, I), recurrence (H, H), with bias two biases (H,)",

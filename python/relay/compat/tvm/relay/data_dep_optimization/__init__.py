@@ -11,7 +11,7 @@ bsr_dense = _types.SimpleNamespace(convert=_weights.sparse_dense)
 def _convolutions(func, params, blocksize, sparsity_threshold, layout="NHWC", kernel_size=1):
     """Returns the function with nn.sparse_conv2d for sufficiently sparse weights, and its parameters."""
     if kernel_size != 1:
-        raise NotImplementedError("sparse convolutions are those of one pixel: kernel_size is 1")
+        raise NotImplementedError("sparse convolutions must have a window of one pixel: kernel_size=1")
     return _weights.sparse_conv2d(func, params, blocksize, sparsity_threshold, layout)
 
 

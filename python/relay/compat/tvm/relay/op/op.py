@@ -22,7 +22,7 @@ def register_pattern(op_name: str, pattern: int, level: int = 10) -> None:
     found = own(op_name)
     if found is None:
         if get(op_name).get_attr("TOpPattern") != int(pattern):
-            raise NotImplementedError(f"how {op_name} is fused is said in its file: docs/add-an-operator.md")
+            raise NotImplementedError(f"the fusion of {op_name} is defined in its file: docs/add-an-operator.md")
         return
     found.pattern = int(pattern)
 
@@ -30,7 +30,7 @@ def register_pattern(op_name: str, pattern: int, level: int = 10) -> None:
 def register_stateful(op_name: str, stateful: bool, level: int = 10) -> None:
     """Sets whether a user's operator has state. If so, its calls are never merged or dropped."""
     if stateful:
-        raise NotImplementedError("operators here have no state: a random number takes a key and gives the next one")
+        raise NotImplementedError("operators have no state: random numbers take a key and return the next one")
 
 
 __all__ = [

@@ -83,7 +83,7 @@ class OwnOp:
         return self
 
     def _refuse(self, *args):
-        raise NotImplementedError(f"{self.name} was registered without a computation: relay.op.define() gives it one")
+        raise NotImplementedError(f"{self.name} was registered without a computation: define it with relay.op.define()")
 
     @property
     def op_type(self) -> FuncType:
@@ -93,7 +93,7 @@ class OwnOp:
 
     def __relay_expr__(self) -> Op:
         if self._op is None:
-            raise CompileError(f"error: nothing says yet which types {self.name} takes: add_type_rel()")
+            raise CompileError(f"error: there is no relation for the types that {self.name} takes: add_type_rel()")
         return self._op
 
     def __call__(self, *args) -> Call:

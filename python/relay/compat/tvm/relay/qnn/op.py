@@ -80,9 +80,9 @@ def concatenate(data, input_scales, input_zero_points, output_scale, output_zero
     """Concatenates tensors of several scales, in one scale."""
     parts = [one if isinstance(one, Expr) else Tuple(list(one)) for one in (data, input_scales, input_zero_points)]
     if not all(isinstance(one, Tuple) and len(one.fields) == len(parts[0].fields) for one in parts[1:]):
-        raise ValueError("there is a scale and a zero point for each tensor")
+        raise ValueError("give one scale and one zero point for each tensor")
     if axis is not None and parts[0].fields == []:
-        raise ValueError("there is at least one tensor")
+        raise ValueError("give at least one tensor")
     return _ours.concatenate(*parts, output_scale, output_zero_point, axis=axis)
 
 

@@ -16,7 +16,7 @@ def run_as_python(expr, mod=None, target=None):
 
 def to_python(expr, mod=None, target=None):
     """Refuses: programs are not translated to Python."""
-    raise NotImplementedError("run_as_python(expr, mod) and relay.evaluate() give values; str(expr) is the program")
+    raise NotImplementedError("run_as_python(expr, mod) and relay.evaluate() return values; str(expr) is the program")
 
 
 __getattr__ = _missing("tvm.relay.testing")

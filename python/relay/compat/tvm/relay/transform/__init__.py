@@ -29,16 +29,16 @@ FunctionPass = ModulePass = Pass
 
 # Replacements of missing passes, or the reasons why they are missing.
 _INSTEAD = {
-    "AnnotateMemoryScope": "there is one memory",
+    "AnnotateMemoryScope": "there is only one memory",
     "AnnotateUsedMemory": "relay.compile(...).report has the bytes of a program's arena",
-    "LowerTE": "kernels are made by relay.compile(): see `relay opt --emit`",
-    "ManifestAlloc": "the memory of a program is planned when it is built: relay.compile(...).report",
-    "ManifestLifetimes": "the memory of a program is planned when it is built: relay.compile(...).report",
+    "LowerTE": "relay.compile() creates kernels: see `relay opt --emit`",
+    "ManifestAlloc": "memory is planned when a program is built: relay.compile(...).report",
+    "ManifestLifetimes": "memory is planned when a program is built: relay.compile(...).report",
     "RelayToTIRTargetHook": "another compiler takes a part of a program: relay.byoc",
-    "RemoveStandaloneReshapes": "reshapes that are not part of a kernel copy nothing: the plan of a program drops them",
+    "RemoveStandaloneReshapes": "reshapes outside of kernels copy nothing: the plan of a program removes them",
     "RewriteAnnotatedOps": "PlanDevices() reads annotations of devices",
-    "AutoSchedulerLayoutRewrite": "how arrays are stored is planned when a program is built",
-    "MetaScheduleLayoutRewrite": "how arrays are stored is planned when a program is built",
+    "AutoSchedulerLayoutRewrite": "the storage of arrays is planned when a program is built",
+    "MetaScheduleLayoutRewrite": "the storage of arrays is planned when a program is built",
 }
 
 
@@ -57,7 +57,7 @@ def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, op
     """relay.transform.FakeQuantizationToInteger. optional_qnn_ops may contain only "nn.softmax"."""
     others = [name for name in optional_qnn_ops or () if name != "nn.softmax"]
     if others:
-        raise ValueError(f"optional_qnn_ops may have nn.softmax in it, not {others[0]}")
+        raise ValueError(f"optional_qnn_ops may contain nn.softmax, not {others[0]}")
     return _ours.FakeQuantizationToInteger(hard_fail, use_qat, softmax=bool(optional_qnn_ops))
 
 
@@ -87,14 +87,14 @@ def Conv2dToSparse(*args, **named) -> Pass:
         return _ours.Conv2dToSparse(*args, **named)
     args, size = (args[:3], args[3]) if len(args) > 3 else (args, named.pop("kernel_size", 1))
     if size != 1:
-        raise NotImplementedError("sparse convolutions are those of one pixel: kernel_size is 1")
+        raise NotImplementedError("sparse convolutions must have a window of one pixel: kernel_size=1")
     return weights.Conv2dToSparseParameters(*args, **named)
 
 
 def Conv2dToSparse2(layout: str, kernel_size: int, blocksize, sparsity_threshold: float) -> Pass:
     """Conv2dToSparse() for constant weights."""
     if kernel_size != 1 or layout not in ("NHWC", "NCHW"):
-        raise NotImplementedError("sparse convolutions are those of one pixel, in NHWC or NCHW")
+        raise NotImplementedError("sparse convolutions must have a window of one pixel, and the layout NHWC or NCHW")
     return _ours.Conv2dToSparse(tuple(blocksize), sparsity_threshold)
 
 
@@ -149,7 +149,7 @@ def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int
 
 
 def _no_plan(*args, **named):
-    raise NotImplementedError("the memory of a program is planned when it is built: relay.compile(...).report")
+    raise NotImplementedError("memory is planned when a program is built: relay.compile(...).report")
 
 
 flexible_shape = types.SimpleNamespace(FlexibleShapeDispatch=_ours.FlexibleShapeDispatch)

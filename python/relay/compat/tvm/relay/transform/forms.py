@@ -165,7 +165,7 @@ def _with_slices(make):
 
         return UserPass(sliced, inner.info, False)
 
-    run.__doc__ = f"{make.__doc__} Its parts are taken by strided_slice."
+    run.__doc__ = f"{make.__doc__} strided_slice extracts its parts."
     run.__name__ = make.__name__
     return run
 
