@@ -114,16 +114,17 @@ static constexpr relay_external_library python_library{RELAY_EXTERNAL_VERSION, "
 static void add_generator(const std::string& compiler, nb::callable generate) {
   external::add_generator(compiler, [compiler, kept = GilObject(generate)](const ir::FunctionRef& f) {
     return call_python(DiagnosticKind::not_supported, format("the code generator of '{}' fails", compiler),
-                  "let it handle this part, or let its checks refuse such parts (relay.byoc.supports)",
-                  [&]() -> Result<lower::ExternalCode> {
-                    nb::tuple made = nb::cast<nb::tuple>((*kept)(ir::Expr(f)));
-                    lower::ExternalCode code;
-                    code.library = nb::cast<std::string>(made[0]), code.symbol = nb::cast<std::string>(made[1]);
-                    nb::bytes payload = nb::cast<nb::bytes>(made[2]);
-                    code.payload.assign(payload.c_str(), payload.size());
-                    for (nb::handle c : nb::cast<nb::list>(made[3])) code.constants.push_back(nb::cast<Array>(c).value);
-                    return code;
-                  });
+                       "let it handle this part, or let its checks refuse such parts (relay.byoc.supports)",
+                       [&]() -> Result<lower::ExternalCode> {
+                         nb::tuple made = nb::cast<nb::tuple>((*kept)(ir::Expr(f)));
+                         lower::ExternalCode code;
+                         code.library = nb::cast<std::string>(made[0]), code.symbol = nb::cast<std::string>(made[1]);
+                         nb::bytes payload = nb::cast<nb::bytes>(made[2]);
+                         code.payload.assign(payload.c_str(), payload.size());
+                         for (nb::handle c : nb::cast<nb::list>(made[3]))
+                           code.constants.push_back(nb::cast<Array>(c).value);
+                         return code;
+                       });
   });
 }
 

@@ -248,7 +248,9 @@ static void add_contents(nb::class_<PyModule>& module) {
       .def("clone", [](const PyModule& self) { return self; })
       .def(
           "import_from_std",
-          [](PyModule& self, const std::string& name) { self.module = value_or_throw(text::import_prelude(self.module, name)); },
+          [](PyModule& self, const std::string& name) {
+            self.module = value_or_throw(text::import_prelude(self.module, name));
+          },
           nb::arg("name"), "Imports a part of the prelude: \"list\", \"tree\", \"prelude\" for all of them, ...")
       .def_prop_ro("attrs", [](const PyModule& self) { return from_dict_attrs(self.module.attrs); })
       .def(

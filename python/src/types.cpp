@@ -178,8 +178,8 @@ void add_types(nb::module_& m) {
   }));
 
   m.def(
-      "parse_type", [](const std::string& text) { return value_or_throw(text::parse_type(text, names())); }, nb::arg("text"),
-      "Parses a type: parse_type(\"Tensor[(2, n), float32]\").");
+      "parse_type", [](const std::string& text) { return value_or_throw(text::parse_type(text, names())); },
+      nb::arg("text"), "Parses a type: parse_type(\"Tensor[(2, n), float32]\").");
 }
 
 }  // namespace relay::python

@@ -33,7 +33,8 @@ static void print_properties(const op::OpDef& def) {
                       def.by_executor ? "the executors, without a kernel" : "kernels");
   if (def.shape) std::cout << "Sizes of the result may depend on values of the inputs\n";
   if (def.composite) std::cout << "Compiled as its definition in other operators\n";
-  if (def.accepts_storage_types) std::cout << "Also moves or converts elements of storage types (float8_e4m3fn, int4, ...)\n";
+  if (def.accepts_storage_types)
+    std::cout << "Also moves or converts elements of storage types (float8_e4m3fn, int4, ...)\n";
   if (def.is_extension) std::cout << "New: TVM Relay has no such operator\n";
 }
 

@@ -45,7 +45,7 @@ bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
         DiagnosticKind::unsupported_operator,
         format("input '{}' has elements of type {}, which tensors of Relay cannot have", input.name, input.element),
         input.remedy.empty() ? "export the model with inputs of floats, integers of 8 to 64 bits or bools"
-                              : input.remedy);
+                             : input.remedy);
   const std::vector<int64_t>* specified = specified_shape(input.name);
   if (!input.shape && !specified)
     return refuse(DiagnosticKind::bad_model, format("input '{}' has no shape in the model", input.name),
@@ -59,9 +59,10 @@ bool ImportState::can_be_input(const TensorInfo& input, const Span& place) {
                   "give one size for each axis; -1 keeps the size of the model");
   for (int64_t size : *specified)
     if (size < -1)
-      return refuse(DiagnosticKind::bad_option,
-                    format("the shape given for input '{}', [{}], has a negative size", input.name, join(*specified, ", ")),
-                    "give sizes, or -1 to keep a size of the model");
+      return refuse(
+          DiagnosticKind::bad_option,
+          format("the shape given for input '{}', [{}], has a negative size", input.name, join(*specified, ", ")),
+          "give sizes, or -1 to keep a size of the model");
   return true;
 }
 

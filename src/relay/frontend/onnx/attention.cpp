@@ -170,7 +170,8 @@ Values RotaryEmbedding(Convert& c) {
   if (!width) return c.unsupported("heads without a fixed size: {}", ir::str(x->type));
   int64_t rotary_size = c.integer("rotary_embedding_dim", 0);
   if (rotary_size == 0) rotary_size = *width;
-  if (rotary_size < 2 || rotary_size > *width || rotary_size % 2) return c.bad("rotary_embedding_dim is {} of {}", rotary_size, *width);
+  if (rotary_size < 2 || rotary_size > *width || rotary_size % 2)
+    return c.bad("rotary_embedding_dim is {} of {}", rotary_size, *width);
   auto angles = [&](size_t i) {
     Expr e = c.input(i);
     if (c.has(3))
