@@ -1,11 +1,31 @@
-"""Training: optimisers, schedules, a step as one program, a loop and checkpoints."""
+"""Training: optimisers, schedules, a step as one program, a loop and checkpoints.
+
+step = relay.train.Step(loss, params, {"x": ("n", 64), "y": (("n",), "int64")}, relay.train.AdamW(1e-3))
+relay.train.fit(step, relay.train.Batches((x, y), 64), epochs=10, checkpoints="runs/digits")
+"""
 
 from . import schedules
+from .checkpoints import Checkpoints
+from .data import Batches, Stream
+from .loop import Run, fit
 from .losses import Result
 from .optimisers import *  # noqa: F403
 from .optimisers import __all__ as _optimisers
 from .scaler import LossScaler
 from .schedules import Schedule
-from .step import Step
+from .step import NotFinite, Step
 
-__all__ = ["LossScaler", "Result", "Schedule", "Step", "schedules", *_optimisers]
+__all__ = [
+    "Batches",
+    "Checkpoints",
+    "LossScaler",
+    "NotFinite",
+    "Result",
+    "Run",
+    "Schedule",
+    "Step",
+    "Stream",
+    "fit",
+    "schedules",
+    *_optimisers,
+]

@@ -16,15 +16,20 @@ import numpy as np
 from .._core import TensorType
 from ..data.arrays import array
 from ..data.arrays import numpy as as_numpy
-from ..errors import bad_option, wrong_input
+from ..errors import InputError, bad_option, wrong_input
 from ..run.compiled import Compiled, compile
-from .losses import SCALE, loss_of, prepared
+from .explain import first_not_finite
+from .losses import RNG, SCALE, loss_of, prepared
 from .optimisers import Adam, Optimiser
 from .parameters import flatten, optimiser_of_each, owned, rebuilt
 from .program import KEY, STEP, Plan, Program, add_program, step_program
 from .scaler import LossScaler
 
 PRECISIONS = ("float32", "bfloat16", "float16")
+
+
+class NotFinite(InputError):
+    """A loss, or the norm of the gradients, that is not finite. The parameters are those before the step."""
 
 
 class _Runner:
@@ -162,10 +167,19 @@ class Step:
         return [values[name] for name in self.batch]
 
     def _not_finite(self, what: str):
-        return wrong_input(
+        error = wrong_input(
             f"step {self.count + 1}: {what}. The parameters are those before this step",
             "lower the learning rate, clip the gradients with clip_norm=1.0, or call step.explain(batch)",
         )
+        return NotFinite(error.args[0], error.diagnostics)
+
+    def explain(self, *batch: Any, **named: Any) -> str:
+        """Returns a sentence about the first value of the loss of a batch that is not finite."""
+        given = dict(zip(self.batch, self._in_order(batch, named), strict=True))
+        values = {name: given.get(name, self.arrays.get(name)) for name in self.plan.loss.inputs}
+        if KEY in self.arrays:
+            values[RNG] = self.arrays[KEY]
+        return first_not_finite(self.plan.loss, values)
 
     def _check_scale(self, results: dict) -> None:
         if self.scale >= self.plan.scaler.floor or results.get("ok", True):
