@@ -21,12 +21,16 @@ def dtype_of(tensor: Expr) -> str:
     return str(tensor.type_annotation.dtype)
 
 
-def meets(number: Expr, tensor: Expr) -> Expr:
-    """Returns a float64 scalar in the element type of a variable. It is computed once, not in the kernels that read
-    it, where a power of every step would cost more than the update itself."""
-    dtype = dtype_of(tensor)
-    number = number if dtype == "float64" else op.cast(number, dtype=dtype)
+def once(number: Expr) -> Expr:
+    """Returns a scalar that is computed by itself, not in the kernels of tensors that read it, where it would cost more
+    than the rest."""
     return op.annotation.stop_fusion(number) if free_vars(number) else number
+
+
+def meets(number: Expr, tensor: Expr) -> Expr:
+    """Returns a float64 scalar in the element type of a variable."""
+    dtype = dtype_of(tensor)
+    return once(number if dtype == "float64" else op.cast(number, dtype=dtype))
 
 
 def lerp(start: Expr, end: Expr, weight: float) -> Expr:

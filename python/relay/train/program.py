@@ -11,7 +11,7 @@ from .. import op
 from .._core import Expr, Function, IRModule, Let, TensorType, Tuple, TupleGetItem, Var
 from ..ir.expr import const
 from ..ir.pass_infra import run_passes
-from .formulas import lerp, scalar, tree_sum
+from .formulas import lerp, once, scalar, tree_sum
 from .losses import RNG, SCALE, Loss, add_gradients, call
 from .optimisers import Optimiser, Slot
 from .optimisers.optimiser import State
@@ -229,7 +229,7 @@ def _clipped(b: _Builder, gradients: dict[str, Expr]) -> tuple[dict[str, Expr], 
             "grad_norm", op.sqrt(tree_sum([op.cast(one, dtype=wide) for one in squares])), TensorType((), wide)
         )
         factor = op.minimum(const(plan.clip_norm, wide) / (total + 1e-6), const(1.0, wide))
-        factor = op.annotation.stop_fusion(factor)
+        factor = once(factor)
         gradients = {name: g * op.cast(factor, dtype=str(plan.master(name).dtype)) for name, g in gradients.items()}
     return gradients, total
 
@@ -255,7 +255,7 @@ def step_program(plan: Plan) -> Program:
     ok = op.isfinite(loss) if not finite else _all(list(finite.values()))
     if total is not None and not finite:
         ok = op.logical_and(ok, op.isfinite(total))
-    ok = b.let("ok", op.annotation.stop_fusion(ok), TensorType((), "bool"))
+    ok = b.let("ok", once(ok), TensorType((), "bool"))
     _update(b, gradients, ok)
     _update_others(b, further, _choose(ok))
     if plan.scaler:
@@ -282,7 +282,7 @@ def _unscaled(b: _Builder, gradients: dict[str, Expr], divisor: Expr | None) -> 
         factor = inverse if factor is None else op.cast(factor, dtype="float64") * inverse
     if factor is None:
         return gradients
-    factor = op.annotation.stop_fusion(factor)
+    factor = once(factor)
     return {name: g * op.cast(factor, dtype=str(b.plan.master(name).dtype)) for name, g in gradients.items()}
 
 
