@@ -23,6 +23,7 @@ import numpy as np
 from .. import _core
 from ..errors import bad_option, wrong_input
 from . import safetensors
+from .program import MICRO
 from .step import Step
 
 FORMAT = 1
@@ -108,6 +109,7 @@ class Checkpoints:
         """Saves a step, the position of the data, and further values that JSON can hold."""
         self.wait()
         manifest = {"format": FORMAT, "step": step.count, "calls": step.calls, "of": identity(step), "extra": extra}
+        manifest["micro"] = int(step.arrays[MICRO]) if MICRO in step.arrays else 0
         manifest["data"] = None if data is None else data.state()
         if self._pool is None:
             self._write(manifest, step.arrays)
@@ -122,9 +124,7 @@ class Checkpoints:
             writing.result()
 
     def _write(self, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        name = f"step-{manifest['step']:08d}" + (
-            f".{manifest['calls']}" if manifest["calls"] != manifest["step"] else ""
-        )
+        name = f"step-{manifest['step']:08d}" + (f".{manifest['micro']}" if manifest["micro"] else "")
         hidden = self.folder / f"{_HIDDEN}{name}"
         try:
             self._remove_hidden()
@@ -132,11 +132,12 @@ class Checkpoints:
             self._write_parts(hidden, manifest, arrays)
             _flush(hidden)
             place = self.folder / name
-            if place.exists():  # a training that went back
-                shutil.rmtree(place)
+            if place.exists():  # of a step that was skipped, or a training that went back
+                os.rename(place, self.folder / f"{_HIDDEN}{name}.old")
             os.rename(hidden, place)
             _flush(self.folder)
             _write_text(self.folder / "latest", name)
+            self._remove_hidden()
         except OSError as error:
             shutil.rmtree(hidden, ignore_errors=True)
             raise wrong_input(

@@ -18,6 +18,7 @@ from .optimisers.optimiser import State
 from .scaler import LossScaler
 
 STEP, GOOD, COUNT, SUM, KEY = "state/step", "state/good_steps", "state/count", "state/loss", "state/rng"
+MICRO = "state/micro_batches"  # that were accumulated since the last update
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Plan:
             if self.accumulate > 1:
                 found[f"state/accumulated/{name}"] = _slot(self.master(name))
         if self.accumulate > 1:
+            found[MICRO] = Slot((), "int64")
             found[SUM] = Slot((), str(self.loss.result_type("loss").dtype))
             if "count" in self.loss.outputs:
                 found[COUNT] = Slot((), str(self.loss.result_type("count").dtype))
@@ -171,18 +173,21 @@ def add_program(plan: Plan) -> Program:
     loss, gradients, further = _forward_backward(b)
     ok = None if plan.scaler else b.let("ok", op.isfinite(loss), TensorType((), "bool"))
     choose = _choose(ok)
+    more = op.cast(ok, dtype="int64") if ok is not None else const(1, "int64")
+    b.new[MICRO] = b.read(MICRO) + more
+    is_first = b.let("is_first", once(op.equal(b.read(MICRO), const(0, "int64"))), TensorType((), "bool"))
+
+    def add(name, value):  # the sums of the step before are still there
+        old = b.read(name)
+        b.new[name] = choose(op.where(is_first, op.zeros_like(old), old) + value, old)
+
     for name, gradient in gradients.items():
-        old = b.read(f"state/accumulated/{name}")
-        b.new[f"state/accumulated/{name}"] = choose(old + gradient, old)
-    _accumulate(b, loss, further, choose)
+        add(f"state/accumulated/{name}", gradient)
+    add(SUM, loss)
+    if "count" in further:
+        add(COUNT, further["count"])
     _update_others(b, further, choose)
     return b.finish({"loss": _mean(loss, further)} | _metrics(further))
-
-
-def _accumulate(b: _Builder, loss: Expr, further: dict[str, Expr], choose) -> None:
-    b.new[SUM] = choose(b.read(SUM) + loss, b.read(SUM))
-    if "count" in further:
-        b.new[COUNT] = choose(b.read(COUNT) + further["count"], b.read(COUNT))
 
 
 def _mean(loss: Expr, further: dict[str, Expr]) -> Expr:
@@ -305,9 +310,5 @@ def _update(b: _Builder, gradients: dict[str, Expr], ok: Expr) -> None:
         if plan.ema is not None:
             ema = b.read(f"state/ema/{name}")
             b.new[f"state/ema/{name}"] = choose(lerp(ema, new, 1 - plan.ema), ema)
-        if plan.accumulate > 1:
-            b.new[f"state/accumulated/{name}"] = op.zeros_like(b.read(f"state/accumulated/{name}"))
     if plan.accumulate > 1:
-        b.new[SUM] = op.zeros_like(b.read(SUM))
-        if "count" in plan.loss.outputs:
-            b.new[COUNT] = op.zeros_like(b.read(COUNT))
+        b.new[MICRO] = op.zeros_like(b.read(MICRO))

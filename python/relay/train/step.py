@@ -22,7 +22,7 @@ from .explain import first_not_finite
 from .losses import RNG, SCALE, loss_of, prepared
 from .optimisers import Adam, Optimiser
 from .parameters import flatten, optimiser_of_each, owned, rebuilt
-from .program import KEY, STEP, Plan, Program, add_program, step_program
+from .program import KEY, MICRO, STEP, Plan, Program, add_program, step_program
 from .scaler import LossScaler
 
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -141,7 +141,7 @@ class Step:
     # --- running ------------------------------------------------------------------------------------------------------
     def __call__(self, *batch: Any, **named: Any) -> np.ndarray:
         """Runs the step on a batch, by position or by name. Returns the mean loss."""
-        is_last = (self.calls + 1) % self.plan.accumulate == 0
+        is_last = self.plan.accumulate == 1 or self.arrays[MICRO] + 1 == self.plan.accumulate
         results = self._runners[0 if is_last else 1](self._in_order(batch, named))
         self.calls += 1
         loss = results.pop("loss")

@@ -31,7 +31,11 @@ def warm(optimiser):
 
 
 def three(optimiser):
-    parts = [lr.ConstantLR(optimiser, factor=0.5, total_iters=99), lr.StepLR(optimiser, 7), lr.ExponentialLR(optimiser, 0.8)]
+    parts = [
+        lr.ConstantLR(optimiser, factor=0.5, total_iters=99),
+        lr.StepLR(optimiser, 7),
+        lr.ExponentialLR(optimiser, 0.8),
+    ]
     return lr.SequentialLR(optimiser, parts, [9, 30])
 
 
