@@ -244,6 +244,6 @@ def as_data(data: Any) -> Batches | Stream:
         return data
     if not isinstance(data, Iterable):
         raise wrong_input(
-            f"the data are a {type(data).__name__}", "give relay.train.Batches(arrays, size) or an iterable"
+            f"the data are of type {type(data).__name__}", "give relay.train.Batches(arrays, size) or an iterable"
         )
     return Stream(data)

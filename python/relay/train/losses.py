@@ -95,7 +95,7 @@ def _called(loss: Callable, nested: Any, types: dict[str, TensorType], batch: di
     result = made if isinstance(made, Result) else Result(made)
     if not isinstance(result.loss, Expr) and not hasattr(result.loss, "__relay_expr__"):
         raise wrong_input(
-            f"the loss function returns a {type(made).__name__}",
+            f"the loss function returns a value of type {type(made).__name__}",
             "return a Relay expression, or relay.train.Result(loss, metrics=..)",
         )
     unknown = [name for name in result.updates if name not in types]
@@ -124,7 +124,7 @@ def loss_of(loss: Any, nested: Any, types: dict[str, TensorType], batch: dict | 
         return _checked(Loss(module, batch, tuple(outputs or ("loss",))))
     if not callable(loss):
         raise wrong_input(
-            f"the loss is a {type(loss).__name__}", "give a module, a function of Relay, or a Python function"
+            f"the loss is of type {type(loss).__name__}", "give a module, a function of Relay, or a Python function"
         )
     if batch is None:
         raise bad_option(
@@ -152,7 +152,8 @@ def _checked(loss: Loss) -> Loss:
     type_ = loss.result_type("loss")
     if not is_float(type_) or len(type_.shape):
         raise wrong_input(
-            f"the loss is a {type_}, not a scalar of floats", "take its mean, or its sum and a count of its terms"
+            f"the loss has the type {type_} and is not a scalar of floats",
+            "take its mean, or its sum and a count of its terms",
         )
     return loss
 

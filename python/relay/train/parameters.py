@@ -53,7 +53,7 @@ def owned(name: str, value: Any) -> np.ndarray:
         found = value if isinstance(value, (np.ndarray, np.generic)) else as_numpy(array(value))
     except (TypeError, ValueError) as error:
         raise wrong_input(
-            f"parameter `{name}` is a {type(value).__name__}, not an array", "give NumPy arrays or torch tensors"
+            f"parameter `{name}` is of type {type(value).__name__}, not an array", "give NumPy arrays or torch tensors"
         ) from error
     return np.array(found, order="C", copy=True)
 
@@ -76,7 +76,8 @@ def optimiser_of_each(
     """
     if not isinstance(default, Optimiser):
         raise wrong_input(
-            f"the optimiser is a {type(default).__name__}", "give one of relay.train: optimiser=relay.train.AdamW(1e-3)"
+            f"the optimiser is of type {type(default).__name__}",
+            "give one of relay.train: optimiser=relay.train.AdamW(1e-3)",
         )
     chosen: dict[str, Optimiser | None] = {}
     for pattern, change in (groups or {}).items():

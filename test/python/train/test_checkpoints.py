@@ -115,13 +115,22 @@ def flipped(path, at):
 
 
 DAMAGE = {
-    "a bit of a part": (lambda f: flipped(f / "part-00000.safetensors", -3), r"part-00000.safetensors: its checksum differs"),
-    "a bit of the header": (lambda f: flipped(f / "part-00000.safetensors", 20), r"part-00000.safetensors: its checksum"),
-    "a part that ends early": (lambda f: os.truncate(f / "part-00000.safetensors", 99), r"part-00000.safetensors: 99 bytes, and \d+ were"),
+    "a bit of a part": (
+        lambda f: flipped(f / "part-00000.safetensors", -3),
+        r"part-00000.safetensors: its checksum differs",
+    ),
+    "a bit of the header": (
+        lambda f: flipped(f / "part-00000.safetensors", 20),
+        r"part-00000.safetensors: its checksum",
+    ),
+    "a part that ends early": (
+        lambda f: os.truncate(f / "part-00000.safetensors", 99),
+        r"part-00000.safetensors: 99 bytes, and \d+ were",
+    ),
     "a missing part": (lambda f: (f / "part-00000.safetensors").unlink(), r"part-00000.safetensors: cannot be read"),
     "a bit of the manifest": (lambda f: change(f, '"calls": 6', '"calls": 7'), r"manifest.json: its checksum differs"),
     "no manifest": (lambda f: (f / "manifest.json").write_text("{"), r"manifest.json: this is not the manifest"),
-}  # fmt: skip
+}
 
 
 def change(folder, old, new):

@@ -26,9 +26,13 @@ def compared(steps, interval, **options):
     optimiser = torch.optim.Adam([w], lr=1e-3)
     theirs = torch.amp.GradScaler("cpu", growth_interval=interval, **options)
     step = train.Step(
-        lambda p, g: relay.sum(p["w"] * g), {"w": start}, {"g": (8,)}, train.Adam(1e-3), threads=1,
+        lambda p, g: relay.sum(p["w"] * g),
+        {"w": start},
+        {"g": (8,)},
+        train.Adam(1e-3),
+        threads=1,
         scaler=train.LossScaler(interval=interval, start=options.get("init_scale", 2.0**16)),
-    )  # fmt: skip
+    )
     ours, wanted = [], []
     for gradient in overflowing(steps, seed=5):
         step(gradient)
@@ -58,9 +62,13 @@ def test_a_scale_never_becomes_infinite():
 
 def test_a_scale_that_sinks_names_the_gradient():
     step = train.Step(
-        lambda p, g: relay.sum(p["good"] * p["good"]) + relay.sum(p["bad"] * g), {"good": np.ones(3, "float32"), "bad": np.ones(3, "float32")},
-        {"g": (3,)}, train.SGD(0.1), scaler=train.LossScaler(start=4.0), threads=1,
-    )  # fmt: skip
+        lambda p, g: relay.sum(p["good"] * p["good"]) + relay.sum(p["bad"] * g),
+        {"good": np.ones(3, "float32"), "bad": np.ones(3, "float32")},
+        {"g": (3,)},
+        train.SGD(0.1),
+        scaler=train.LossScaler(start=4.0),
+        threads=1,
+    )
     before = {name: value.copy() for name, value in step.arrays.items()}
     infinite = np.full(3, np.inf, "float32")
     step(infinite), step(infinite)

@@ -51,13 +51,28 @@ CASES = [
     (s.CosineRestarts(0.3, 8), lambda o: lr.CosineAnnealingWarmRestarts(o, 8), 0.3),
     (s.CosineRestarts(0.3, 5, 2, 0.02), lambda o: lr.CosineAnnealingWarmRestarts(o, 5, 2, 0.02), 0.3),
     (s.OneCycle(0.3, COUNTS), lambda o: lr.OneCycleLR(o, 0.3, COUNTS + 1 - 1, cycle_momentum=False), 0.3),
-    (s.OneCycle(0.3, COUNTS, 0.2, 10.0, 100.0, "linear"),
-     lambda o: lr.OneCycleLR(o, 0.3, COUNTS, pct_start=0.2, anneal_strategy="linear", div_factor=10.0,
-                             final_div_factor=100.0, cycle_momentum=False), 0.3),
-    (s.OneCycle(0.3, COUNTS, three_phase=True), lambda o: lr.OneCycleLR(o, 0.3, COUNTS, three_phase=True, cycle_momentum=False), 0.3),
+    (
+        s.OneCycle(0.3, COUNTS, 0.2, 10.0, 100.0, "linear"),
+        lambda o: lr.OneCycleLR(
+            o,
+            0.3,
+            COUNTS,
+            pct_start=0.2,
+            anneal_strategy="linear",
+            div_factor=10.0,
+            final_div_factor=100.0,
+            cycle_momentum=False,
+        ),
+        0.3,
+    ),
+    (
+        s.OneCycle(0.3, COUNTS, three_phase=True),
+        lambda o: lr.OneCycleLR(o, 0.3, COUNTS, three_phase=True, cycle_momentum=False),
+        0.3,
+    ),
     (s.Warmup(s.Exponential(0.3, 0.9), 10, 0.1), warm, 0.3),
     (s.Chain((s.Constant(0.15), s.Step(0.3, 7), s.Exponential(0.3, 0.8)), (9, 30)), three, 0.3),
-]  # fmt: skip
+]
 
 
 def test_all_rates_beside_pytorch():

@@ -160,8 +160,13 @@ def test_metrics_and_moving_statistics():
             relay.mean(error * error), metrics={"worst": worst}, updates={"mean": mean, "variance": variance}
         )
 
-    start = {"scale": np.ones(6, "float32"), "shift": np.zeros(6, "float32"), "w": random(3, 6, seed=7),
-             "mean": np.zeros(6, "float32"), "variance": np.ones(6, "float32")}  # fmt: skip
+    start = {
+        "scale": np.ones(6, "float32"),
+        "shift": np.zeros(6, "float32"),
+        "w": random(3, 6, seed=7),
+        "mean": np.zeros(6, "float32"),
+        "variance": np.ones(6, "float32"),
+    }
     step = train.Step(loss, start, {"x": (12, 6), "y": (12, 3)}, train.SGD(0.1), threads=1)
     norm = torch.nn.BatchNorm1d(6)
     w = torch.from_numpy(start["w"].copy()).requires_grad_()
