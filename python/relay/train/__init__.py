@@ -7,6 +7,7 @@ relay.train.fit(step, relay.train.Batches((x, y), 64), epochs=10, checkpoints="r
 from . import schedules
 from .checkpoints import Checkpoints
 from .data import Batches, Stream
+from .imported import from_torch, with_parameters
 from .loop import Run, fit
 from .losses import Result
 from .optimisers import *  # noqa: F403
@@ -26,6 +27,8 @@ __all__ = [
     "Step",
     "Stream",
     "fit",
+    "from_torch",
     "schedules",
+    "with_parameters",
     *_optimisers,
 ]
