@@ -78,7 +78,7 @@ class Loss:
         return type_.fields[self.outputs.index(name)] if isinstance(type_, TupleType) else type_
 
 
-def _type(given) -> Any:
+def type_of(given) -> Any:
     """Returns the type of a batch input: (shape), (shape, dtype), or a type."""
     if not isinstance(given, (tuple, list)):
         return given
@@ -90,7 +90,7 @@ def _type(given) -> Any:
 def _called(loss: Callable, nested: Any, types: dict[str, TensorType], batch: dict) -> tuple[Expr, list, tuple]:
     """Calls a Python function on variables. Returns the body, the parameters and the names of the results."""
     weights = {name: var(name, type_) for name, type_ in types.items()}
-    given = [var(name, _type(type_)) for name, type_ in batch.items()]
+    given = [var(name, type_of(type_)) for name, type_ in batch.items()]
     made = loss(rebuilt(nested, weights), *given)
     result = made if isinstance(made, Result) else Result(made)
     if not isinstance(result.loss, Expr) and not hasattr(result.loss, "__relay_expr__"):

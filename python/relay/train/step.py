@@ -38,6 +38,7 @@ class _Runner:
     def __init__(self, program: Program, arrays: dict[str, np.ndarray], batch: tuple[str, ...], options: dict):
         self.program = program
         self.compiled: Compiled = compile(program.module, donate=program.donate, **options)
+        self._arrays = arrays
         self._own = [arrays[name] for name in program.inputs]
         self._lent = [array(value) for value in self._own]
         self._count = len(program.results) - len(program.donate)
@@ -51,8 +52,11 @@ class _Runner:
             given = [array(value, port.dtype) for value, port in zip(batch, ports, strict=False)]
             results = [as_numpy(one) for one in core.run([*given, *self._lent], 0)[: self._count]]
         else:
-            results = self.compiled(*batch, *self._own)[: self._count]
-        return dict(zip(self.program.results, results, strict=False))
+            results = self.compiled(*batch, *self._own)
+            for name, new in zip(self.program.results[self._count :], results[self._count :], strict=True):
+                if new is not self._arrays[name]:  # a program with functions returns small tensors in its own memory
+                    self._arrays[name][...] = new
+        return dict(zip(self.program.results[: self._count], results[: self._count], strict=True))
 
 
 class Step:
