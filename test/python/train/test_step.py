@@ -95,7 +95,7 @@ def summed(p, x, y):
 
 
 def test_sums_and_counts_of_unequal_micro_batches_are_the_whole_batch():
-    whole, parts = made(), made(loss=summed, accumulate=3)
+    whole, parts = made(train.SGD(0.1)), made(train.SGD(0.1), loss=summed, accumulate=3)
     for _ in range(4):
         loss = whole(X, Y)
         for begin, end in ((0, 2), (2, 9), (9, 12)):
