@@ -193,7 +193,7 @@ class _Loop:
 
     def _periodic(self, epoch_ended: bool = False) -> None:
         run, number = self.run, self.run.number
-        if self.evaluate and number != self.evaluated:
+        if self.evaluate and number and number != self.evaluated:
             if number % self.evaluate_every == 0 if self.evaluate_every else epoch_ended:
                 self._evaluated()
         if self.store and run.step.calls != self.saved:

@@ -237,3 +237,33 @@ def test_a_manifest_lists_what_a_resume_needs(saved):
         "state/ema/w",
     }
     assert manifest["data"] == {"epoch": 1, "number": 1, "shuffle": True, "samples": 40, "size": 7, "seed": 3}
+
+
+def test_a_resume_within_a_step_of_micro_batches(tmp_path):
+    """The accumulated gradients, the scale and the averages are part of a checkpoint at any call."""
+
+    def made():
+        options = {"accumulate": 3, "scaler": train.LossScaler(interval=2), "clip_norm": 1.0, "ema": 0.9}
+        rng = np.random.default_rng(0)
+
+        def loss(p, x):
+            return train.Result(relay.sum(relay.tanh(relay.nn.dense(x, p["w"]))), count=relay.sum(relay.ones_like(x)))
+
+        step = train.Step(
+            loss, {"w": rng.standard_normal((3, 4))}, {"x": ((5, 4), "float64")}, train.NAdam(), threads=1, **options
+        )
+        return step, rng.standard_normal((11, 5, 4))
+
+    whole, batches = made()
+    for x in batches:
+        whole(x)
+    step, store = made()[0], train.Checkpoints(tmp_path)
+    for at, x in enumerate(batches):
+        step(x)
+        store.save(step)
+        if at % 2:
+            step = made()[0] if at == 3 else step
+            assert store.resume(step)
+    store.wait()
+    assert store.latest() == "step-00000003.2" and step.calls == 11
+    same(arrays_of(step), arrays_of(whole))

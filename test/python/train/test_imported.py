@@ -5,10 +5,12 @@ import copy
 import numpy as np
 import pytest
 import relay.train as train
+from programs import ROOT
 
 import relay
 
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
 F = torch.nn.functional
 
 
@@ -54,6 +56,71 @@ def test_a_network_of_pytorch_trains_as_in_pytorch():
     )
     x, y = batches(1, rows=4)[0]
     step(x, y)  # of another size
+
+
+class Block(torch.nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.first, self.second = heads, torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        self.qkv, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
+        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        parts = self.qkv(self.first(x)).chunk(3, -1)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = x + self.out(mixed)
+        return x + self.down(F.gelu(self.up(self.second(x))))
+
+
+class GPT(torch.nn.Module):
+    def __init__(self, words=28, width=32, layers=2, length=32):
+        super().__init__()
+        self.words, self.places = torch.nn.Embedding(words, width), torch.nn.Embedding(length, width)
+        self.blocks = torch.nn.Sequential(*(Block(width, 4) for _ in range(layers)))
+        self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, words, bias=False)
+
+    def forward(self, x):
+        return self.head(self.norm(self.blocks(self.words(x) + self.places.weight)))
+
+
+@pytest.mark.slow
+def test_a_small_gpt_on_the_characters_of_pages():
+    pages = "".join(path.read_text().lower() for path in sorted((ROOT / "docs").glob("*.md"))[:20])
+    text = np.array([ord(c) - 96 if "a" <= c <= "z" else 27 if c == " " else 0 for c in pages], "int64")
+    rows = text[: len(text) // 33 * 33].reshape(-1, 33)
+
+    def loss(net, x, y):
+        return F.cross_entropy(net(x).flatten(0, 1), y.flatten())
+
+    torch.manual_seed(0)
+    theirs = GPT()
+    data = train.Batches((rows[:, :-1], rows[:, 1:]), 16, seed=0, drop_last=True)
+    example = tuple(torch.from_numpy(part) for part in data.batch(0, 0))
+    module, params, outputs = train.from_torch(copy.deepcopy(theirs), loss, example, any_size=False)
+    assert outputs == ("loss",)
+    rate = train.schedules.Warmup(train.schedules.Constant(3e-3), 10, 0.1)
+    step = train.Step(module, params, optimiser=train.AdamW(rate), clip_norm=1.0, threads=1)
+    ours = train.fit(step, data, steps=150, progress=False).losses
+    optimiser = torch.optim.AdamW(theirs.parameters(), lr=3e-3)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 0.1, 1.0, 10)
+    wanted, data.epoch, data.number = [], 0, 0
+    for x, y in data:
+        value = loss(theirs, torch.from_numpy(x), torch.from_numpy(y))
+        optimiser.zero_grad()
+        value.backward()
+        torch.nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
+        optimiser.step()
+        schedule.step()
+        wanted.append(value.item())
+        if len(wanted) == 150:
+            break
+    print(
+        f"GPT: loss {ours[0]:.3f} to {np.mean(ours[-10:]):.3f}, PyTorch {wanted[0]:.3f} to {np.mean(wanted[-10:]):.3f}"
+    )
+    np.testing.assert_allclose(ours[:10], wanted[:10], rtol=1e-4)
+    np.testing.assert_allclose(np.mean(ours[-10:]), np.mean(wanted[-10:]), rtol=0.02)
+    assert ours[-1] < 2.6 < ours[0]
 
 
 def test_dropout_of_pytorch_is_refused():

@@ -115,3 +115,25 @@ def test_a_rate_that_is_too_high_is_noticed():
     with pytest.raises(train.NotFinite, match=r"step \d+: the loss is (inf|nan)"):
         train.fit(step, data(), epochs=50, progress=False)
     assert np.isfinite(step.arrays["w"]).all()
+
+
+def test_micro_batches_in_the_loop(tmp_path):
+    def loss(p, x, y):
+        error = relay.nn.dense(relay.log(x), p["w"]) - y
+        return relay.mean(error * error)
+
+    start = {"w": np.zeros((1, 4), "float32")}
+    step = train.Step(loss, start, {"x": ("n", 4), "y": ("n", 1)}, train.SGD(0.1), accumulate=3, threads=1)
+    run = train.fit(
+        step,
+        data(),
+        steps=7,
+        evaluate=lambda params: 0,
+        evaluate_every=2,
+        checkpoints=tmp_path,
+        save_every=3,
+        progress=False,
+    )
+    assert (run.number, step.calls, len(run.losses)) == (7, 21, 21)
+    assert [number for number, _ in run.evaluations] == [2, 4, 6, 7]
+    assert train.Checkpoints(tmp_path).names() == ["step-00000003", "step-00000006", "step-00000007"]
