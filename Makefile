@@ -38,8 +38,8 @@ ALGORITHM ?= all
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-ops test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
-  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-torch bench-sizes bench-small bench-paired asan tsan install wheel test-wheel clean
+.PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-train test-ops test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
+  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-train bench-torch bench-sizes bench-small bench-paired asan tsan install wheel test-wheel clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -125,6 +125,10 @@ build/test-sklearn/ready: test/sklearn/requirements.txt
 test-sklearn: setup product build/test-sklearn/ready ## Compile models of scikit-learn, and compare with scikit-learn
 	@$(PYTHON) -m pytest -q test/python/onnx/test_onnx_sklearn.py
 
+test-train: setup product build/test-sklearn/ready ## Train beside PyTorch for long: digits, the scale over 3,000 steps, processes that are killed
+	@$(PYTHON) -m pytest -q -s -m 'slow or not slow' test/python/train
+	@$(PYTHON) examples/train_digits.py
+
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
 	@$(PYTHON) test/ops/accuracy.py
@@ -189,6 +193,9 @@ bench-passes: setup product ## Measure kernels, bytes moved and time of networks
 
 bench-grad: setup product ## Compare losses and gradients of models with PyTorch and torch.compile
 	@$(PYTHON) bench/gradients.py
+
+bench-train: setup product ## Compare training steps and their memory with PyTorch and torch.compile
+	@$(PYTHON) bench/train.py
 
 bench-torch: setup product build/models-torch/ready ## Compare torch.compile's backend relay with eager PyTorch and Inductor
 	@$(PYTHON) bench/torch_compile.py
