@@ -37,11 +37,11 @@ def add(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def adv_index(inputs: Expr | Sequence[Expr]) -> Expr:
-    """Picks slices by a tensor of indices for each of the first axes.
+    """Selects slices by a tensor of indices for each of the first axes.
 
     inputs: a tuple: data, then integers that broadcast (a list of expressions)"""
 def all(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
-    """Whether all elements hold.
+    """True if all elements are true.
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
@@ -50,17 +50,17 @@ def all(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
 class annotation:
     @staticmethod
     def bitpack_end(data: Expr | TupleWrapper) -> Expr:
-        """The end of what is computed on packed bits.
+        """Marks the end of a computation on packed bits. The values are the same.
 
         data: any shape"""
     @staticmethod
     def bitpack_start(data: Expr | TupleWrapper) -> Expr:
-        """The begin of what is computed on packed bits.
+        """Marks the beginning of a computation on packed bits. The values are the same.
 
         data: any shape"""
     @staticmethod
     def bounded(data: Expr | TupleWrapper, axis: int, least: int = 0, most: int | None = None) -> Expr:
-        """The same values; the extent along an axis must be in a range.
+        """The same values. The extent along an axis must be in a range.
 
         data: any shape
         axis (int, required): The axis.
@@ -68,34 +68,34 @@ class annotation:
         most (int or None): Maximum extent; None: no limit."""
     @staticmethod
     def cast_hint(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
-        """Says which element type data could have.
+        """Annotates data with an element type that it may have. The values are the same.
 
         data: any shape
         dtype (dtype, required): The element type that data may have."""
     @staticmethod
     def checkpoint(data: Expr | TupleWrapper) -> Expr:
-        """What a gradient should compute again, not keep.
+        """Marks a value that a gradient recomputes instead of keeping it. The values are the same.
 
         data: any shape"""
     @staticmethod
     def compiler_begin(data: Expr | TupleWrapper, compiler: str) -> Expr:
-        """An input of what another compiler is meant to compute.
+        """Marks an input of a region for another compiler. The values are the same.
 
         data: any shape
         compiler (string, required): The name of the compiler."""
     @staticmethod
     def compiler_end(data: Expr | TupleWrapper, compiler: str) -> Expr:
-        """A result of what another compiler is meant to compute.
+        """Marks a result of a region for another compiler. The values are the same.
 
         data: any shape
         compiler (string, required): The name of the compiler."""
     @staticmethod
     def stop_fusion(data: Expr | TupleWrapper) -> Expr:
-        """Keeps the operators on both sides out of one kernel.
+        """Keeps the operators on both sides in separate kernels. The values are the same.
 
         data: any shape"""
 def any(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
-    """Whether any element holds.
+    """True if any element is true.
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
@@ -114,7 +114,7 @@ def arange(start: Expr | TupleWrapper, stop: Expr | TupleWrapper = None, step: E
 
     arange(5), arange(1, 5) or arange(0, 1, 0.25), with numbers or expressions."""
 def argmax(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False) -> Any:
-    """The place of the greatest element.
+    """The position of the greatest element.
 
     data: any shape
     axis (list of ints or None): The axes to search; None or empty: all.
@@ -122,7 +122,7 @@ def argmax(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, k
     select_last_index (bool): True to return the last of equal elements, false the first.
     exclude (bool): True to search all other axes instead."""
 def argmin(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, select_last_index: bool = False) -> Any:
-    """The place of the least element.
+    """The position of the least element.
 
     data: any shape
     axis (list of ints or None): The axes to search; None or empty: all.
@@ -130,14 +130,14 @@ def argmin(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, k
     select_last_index (bool): True to return the last of equal elements, false the first.
     exclude (bool): True to search all other axes instead."""
 def argsort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True, dtype: str | None = 'int32') -> Any:
-    """The places of the elements along an axis in order.
+    """The positions of the elements along an axis in sorted order.
 
     data: any shape with at least one axis
     axis (int): The axis to sort.
     is_ascend (bool): True for ascending order.
     dtype (dtype or None): The element type of positions; None: int32."""
 def argwhere(condition: Expr | TupleWrapper) -> Expr:
-    """The indices of the elements that are not zero, one a row.
+    """The indices of the non-zero elements, one per row.
 
     condition: any shape"""
 def asin(data: Expr | TupleWrapper) -> Expr:
@@ -157,21 +157,21 @@ def atanh(data: Expr | TupleWrapper) -> Expr:
 
     data: any shape"""
 def bitwise_and(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """The bits set in both.
+    """Bitwise and.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def bitwise_not(data: Expr | TupleWrapper) -> Expr:
-    """Every bit inverted.
+    """Inverts every bit.
 
     data: any shape"""
 def bitwise_or(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """The bits set in either.
+    """Bitwise or.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def bitwise_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """The bits set in one of the two.
+    """Bitwise exclusive or.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
@@ -182,7 +182,7 @@ def blackman_window(size: int, periodic: bool = True, dtype: str | None = 'float
     periodic (bool): True for a periodic window, which repeats after its last element.
     dtype (dtype): Element type of the result."""
 def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim]) -> Any:
-    """Repeats data along axes of extent 1 to reach a shape.
+    """Broadcasts data to a shape.
 
     data: any tensor that broadcasts to the shape of the result
     shape (list of dimensions, required): The shape of the result.
@@ -190,7 +190,7 @@ def broadcast_to(data: Expr | TupleWrapper, shape: int | Sequence[int | str | Di
 
     shape is a list, or an expression, which gives dyn.broadcast_to."""
 def broadcast_to_like(data: Expr | TupleWrapper, broadcast_type: Expr | TupleWrapper) -> Expr:
-    """Repeats data along axes of extent 1 to reach another tensor's shape.
+    """Broadcasts data to the shape of another tensor.
 
     data: any tensor that broadcasts to the shape of the result
     broadcast_type: a tensor with the shape of the result"""
@@ -202,12 +202,12 @@ def cast(data: Expr | TupleWrapper, dtype: str | None, saturate: bool = True, ro
     saturate (bool): For floats of at most 8 bits: true if values beyond the greatest become the greatest, and not infinity or NaN.
     round_mode (string): For float8_e8m0fnu: "up", "down" or "nearest"."""
 def cast_like(data: Expr | TupleWrapper, dtype_like: Expr | TupleWrapper) -> Expr:
-    """Converts the elements to the type of another tensor's.
+    """Converts the elements to the element type of another tensor.
 
     data: any shape
     dtype_like: any shape"""
 def ceil(data: Expr | TupleWrapper) -> Expr:
-    """The least integer that is not less.
+    """Rounds up to an integer.
 
     data: any shape"""
 def clip(data: Expr | TupleWrapper, a_min: float, a_max: float) -> Expr:
@@ -217,30 +217,30 @@ def clip(data: Expr | TupleWrapper, a_min: float, a_max: float) -> Expr:
     a_min (float, required): Lower bound of the result.
     a_max (float, required): Upper bound of the result."""
 def collapse_sum_like(data: Expr | TupleWrapper, collapse_type: Expr | TupleWrapper) -> Expr:
-    """Sums over the axes along which a tensor of another's shape was broadcast.
+    """Sums over the axes along which a tensor with the shape of another was broadcast.
 
     data: any shape
     collapse_type: a tensor with the shape of the result, which broadcasts to data"""
 def collapse_sum_to(data: Expr | TupleWrapper, shape: Expr | TupleWrapper) -> Any:
-    """Sums over the axes along which a tensor was broadcast, of a shape that is known only when the program runs.
+    """Sums over the axes along which a tensor was broadcast, whose shape is computed at run time.
 
     data: any shape
     shape: (rank,) integers: the shape of the result, which broadcasts to that of data
 
     The shape is a list of integers, or an expression."""
 def compress(data: Expr | TupleWrapper, condition: Expr | TupleWrapper, axis: int | None = None) -> Expr:
-    """The slices whose condition holds.
+    """Selects the slices whose condition is true.
 
     data: any shape
     condition: (n,) bools; n is at most the number of slices
     axis (int or None): The axis; None: the axis of the flattened data."""
 def concatenate(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
-    """Joins tensors along an axis.
+    """Concatenates tensors along an axis.
 
-    data: a tuple of tensors that differ at most along the axis (a list of expressions)
+    data: a tuple of tensors whose shapes differ at most along the axis (a list of expressions)
     axis (int): The axis of the concatenation."""
 def contrib_reverse_reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Expr:
-    """reshape, its newshape read from right to left.
+    """reshape with newshape read from right to left.
 
     data: any shape
     newshape (list of dimensions, required): The new shape; 0 and -1 to -4 have the meanings above.
@@ -258,21 +258,21 @@ def cosh(data: Expr | TupleWrapper) -> Expr:
 
     data: any shape"""
 def cumprod(data: Expr | TupleWrapper, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Expr:
-    """Running products along an axis.
+    """Cumulative products along an axis.
 
     data: any shape
     axis (int or None): The axis; None: the axis of the flattened data.
     dtype (dtype or None): The element type of the result; None: that of the data.
     exclusive (bool): True to exclude each element from its own result."""
 def cumsum(data: Expr | TupleWrapper, axis: int | None = None, dtype: str | None = None, exclusive: bool = False) -> Expr:
-    """Running sums along an axis.
+    """Cumulative sums along an axis.
 
     data: any shape
     axis (int or None): The axis; None: the axis of the flattened data.
     dtype (dtype or None): The element type of the result; None: that of the data.
     exclusive (bool): True to exclude each element from its own result."""
 def debug(program: Expr | TupleWrapper, debug_func: str = '') -> Expr:
-    """A place where somebody could look at a value.
+    """Marks a point where an observer can read a value. The values are the same.
 
     program: any shape
     debug_func (string): The name of the observer."""
@@ -297,7 +297,7 @@ def define(name: Any, inputs: Any, relation: Any, compute: Any = None, callback:
         fusable" or "opaque".
 """
 def device_copy(data: Expr | TupleWrapper, src_virtual_device: str = '', dst_virtual_device: str = '') -> Expr:
-    """Data on another device; the values are the same.
+    """Copies data to another device. The values are the same.
 
     data: any shape
     src_virtual_device (string): The device that data is on.
@@ -311,7 +311,7 @@ def dft(re_data: Expr | TupleWrapper, im_data: Expr | TupleWrapper, inverse: boo
 
     Returns (real parts, imaginary parts)."""
 def divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """lhs / rhs; integers are rounded towards zero.
+    """lhs / rhs. Integer quotients are rounded towards zero.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
@@ -320,20 +320,20 @@ def document(definition: Any) -> Expr:
 class dyn:
     @staticmethod
     def broadcast_to(data: Expr | TupleWrapper, shape: Expr | TupleWrapper) -> Expr:
-        """Repeats data along axes of extent 1 to reach a shape that is known only when the program runs.
+        """Broadcasts data to a shape that is computed at run time.
 
         data: any tensor that broadcasts to the shape of the result
         shape: (rank,) non-negative integers: the shape of the result, to which data broadcasts"""
     @staticmethod
     def expand_dims(data: Expr | TupleWrapper, axis: Expr | TupleWrapper, num_newaxis: int = 1) -> Expr:
-        """Inserts axes of extent 1 at a place that a tensor says.
+        """Inserts axes of extent 1 at a position that is computed at run time.
 
         data: any shape
         axis: one integer from -rank - 1 to rank: the position of the new axes
         num_newaxis (int): Number of new axes."""
     @staticmethod
     def full(fill_value: Expr | TupleWrapper, shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
-        """A tensor of one value, of a shape that is known only when the program runs.
+        """A tensor filled with one value, whose shape is computed at run time.
 
         fill_value: ()
         shape: (rank,) non-negative sizes: the shape of the result
@@ -341,7 +341,7 @@ class dyn:
     class image:
         @staticmethod
         def resize2d(data: Expr | TupleWrapper, size: Expr | TupleWrapper, roi: Expr | TupleWrapper, layout: str = 'NCHW', method: str = 'linear', coordinate_transformation_mode: str = 'half_pixel', rounding_method: str = 'round', cubic_alpha: float = -0.5, cubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Expr:
-            """Resizes images to a size that the program computes.
+            """Resizes images to a size that is computed at run time.
 
             data: (N, C, H, W), in the order of layout
             size: (2,) positive integers: the extents of H and W
@@ -357,7 +357,7 @@ class dyn:
     class nn:
         @staticmethod
         def pad(data: Expr | TupleWrapper, pad_width: Expr | TupleWrapper, pad_val: Expr | TupleWrapper, pad_mode: str = 'constant') -> Expr:
-            """Adds elements around a tensor, as many as another tensor says.
+            """Pads a tensor by widths that are computed at run time.
 
             data: any shape
             pad_width: (rank, 2) integers: elements added before and after each axis; negative values cut elements off
@@ -365,7 +365,7 @@ class dyn:
             pad_mode (string): "constant", "edge" or "reflect"."""
         @staticmethod
         def upsampling(data: Expr | TupleWrapper, scale_h: Expr | TupleWrapper, scale_w: Expr | TupleWrapper, layout: str = 'NCHW', method: str = 'nearest_neighbor', align_corners: bool = False) -> Expr:
-            """Scales images by what the program computes.
+            """Resizes images by scales that are computed at run time.
 
             data: (N, C, H, W), in the order of layout
             scale_h: (), a positive float
@@ -375,7 +375,7 @@ class dyn:
             align_corners (bool): True to align the corners of data and result."""
         @staticmethod
         def upsampling3d(data: Expr | TupleWrapper, scale_d: Expr | TupleWrapper, scale_h: Expr | TupleWrapper, scale_w: Expr | TupleWrapper, layout: str = 'NCDHW', method: str = 'nearest_neighbor', coordinate_transformation_mode: str = 'half_pixel') -> Expr:
-            """Scales volumes by what the program computes.
+            """Resizes volumes by scales that are computed at run time.
 
             data: (N, C, D, H, W), in the order of layout
             scale_d: (), a positive float
@@ -386,7 +386,7 @@ class dyn:
             coordinate_transformation_mode (string): Maps positions of the result to data: half_pixel, align_corners or asymmetric."""
     @staticmethod
     def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: Expr | TupleWrapper, axis: int = -1, dtype: str | None = None) -> Expr:
-        """Marks one place of a new axis for each index; its extent is known only when the program runs.
+        """One-hot encoding whose new axis has an extent that is computed at run time.
 
         indices: integers, any shape
         on_value: the value at the index
@@ -396,20 +396,20 @@ class dyn:
         dtype (dtype or None): The element type of the result; None: that of on_value."""
     @staticmethod
     def ones(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
-        """Ones, of a shape that is known only when the program runs.
+        """A tensor of ones, whose shape is computed at run time.
 
         shape: (rank,) non-negative sizes: the shape of the result
         dtype (dtype or None): The element type of the result; None: that of fill_value, or float32."""
     @staticmethod
     def reshape(data: Expr | TupleWrapper, newshape: Expr | TupleWrapper, allowzero: bool = False) -> Expr:
-        """The same elements under a shape that is known only when the program runs.
+        """Reshapes data to a shape that is computed at run time.
 
         data: any shape
         newshape: (rank,) integers with the same number of elements; 0 keeps an extent, and one -1 is computed from the rest
         allowzero (bool): True if 0 in newshape means an extent of zero, false if it keeps the extent of data."""
     @staticmethod
     def sparse_to_dense(sparse_indices: Expr | TupleWrapper, sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper, output_shape: Expr | TupleWrapper) -> Expr:
-        """A tensor of one value, others at some places, of a shape that is known only when the program runs.
+        """Converts a sparse tensor to a dense one, whose shape is computed at run time.
 
         sparse_indices: integers: (n, rank); for a vector also (n,) or ()
         sparse_values: (n,), or one for all
@@ -417,13 +417,13 @@ class dyn:
         output_shape: (rank,) non-negative integers: the shape of the result"""
     @staticmethod
     def squeeze(data: Expr | TupleWrapper, axes: Expr | TupleWrapper) -> Expr:
-        """Drops the axes of extent 1 that a tensor names.
+        """Drops axes of extent 1 that are computed at run time.
 
         data: any shape
         axes: (count,) integers: different axes of extent 1"""
     @staticmethod
     def strided_slice(data: Expr | TupleWrapper, begin: Expr | TupleWrapper, end: Expr | TupleWrapper, strides: Expr | TupleWrapper, slice_mode: str = 'end') -> Expr:
-        """Takes every stride-th element of a range along each axis; the range is given by tensors.
+        """A strided slice along each axis, whose bounds are computed at run time.
 
         data: any shape
         begin: (axes,) integers
@@ -432,13 +432,13 @@ class dyn:
         slice_mode (string): "end", or "size" if end contains extents."""
     @staticmethod
     def tile(data: Expr | TupleWrapper, reps: Expr | TupleWrapper) -> Expr:
-        """Repeats the whole tensor along each axis, as often as a tensor says.
+        """Repeats the whole tensor along each axis by counts that are computed at run time.
 
         data: any shape
         reps: integers, aligned to the last axis"""
     @staticmethod
     def topk(data: Expr | TupleWrapper, k: Expr | TupleWrapper, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = None) -> Expr:
-        """The greatest (least) k elements along an axis in order, and their places, where the program computes k.
+        """The greatest (or least) k elements along an axis in order, and their positions. k is computed at run time.
 
         data: any shape with at least one axis
         k: () or (1,), an integer, at most the extent of the axis; less than 1: all
@@ -448,12 +448,12 @@ class dyn:
         dtype (dtype or None): The element type of positions; None: int32."""
     @staticmethod
     def zeros(shape: Expr | TupleWrapper, dtype: str | None = None) -> Expr:
-        """Zeros, of a shape that is known only when the program runs.
+        """A tensor of zeros, whose shape is computed at run time.
 
         shape: (rank,) non-negative sizes: the shape of the result
         dtype (dtype or None): The element type of the result; None: that of fill_value, or float32."""
 def einsum(data: Expr | Sequence[Expr], equation: str) -> Expr:
-    """A sum of products that is written with a letter for each axis.
+    """A sum of products in Einstein notation, with a letter for each axis.
 
     data: a tuple of tensors (a list of expressions)
     equation (string, required): The axes as letters, such as "ij,jk->ik"."""
@@ -467,7 +467,7 @@ def erf(data: Expr | TupleWrapper) -> Expr:
 
     data: any shape"""
 def erfc(data: Expr | TupleWrapper) -> Expr:
-    """1 - erf(data), exact where it is small too.
+    """1 - erf(data), accurate also where it is small.
 
     data: any shape"""
 def exp(data: Expr | TupleWrapper) -> Expr:
@@ -483,29 +483,29 @@ def expand_dims(data: Expr | TupleWrapper, axis: int, num_newaxis: int = 1) -> A
 
     axis is a number, or an expression, which gives dyn.expand_dims."""
 def expm1(data: Expr | TupleWrapper) -> Expr:
-    """exp(data) - 1, exact near 0 too.
+    """exp(data) - 1, accurate also near 0.
 
     data: any shape"""
 def fast_erf(data: Expr | TupleWrapper) -> Expr:
-    """The error function; no less exact than erf.
+    """The error function, as accurate as erf.
 
     data: any shape"""
 def fast_exp(data: Expr | TupleWrapper) -> Expr:
-    """e to the power of data; no less exact than exp.
+    """e to the power of data, as accurate as exp.
 
     data: any shape"""
 def fast_tanh(data: Expr | TupleWrapper) -> Expr:
-    """Hyperbolic tangent; no less exact than tanh.
+    """Hyperbolic tangent, as accurate as tanh.
 
     data: any shape"""
 def fixed_point_multiply(data: Expr | TupleWrapper, multiplier: int, shift: int) -> Expr:
-    """Multiplies by a number that is given as an integer and a power of two.
+    """Multiplies by a factor given as an integer and a power of two.
 
     data: int32, any shape
     multiplier (int, required): A factor, in units of 2^-31.
     shift (int, required): A power of two; negative: a right shift."""
 def fixed_point_multiply_per_axis(x: Expr | TupleWrapper, y: Expr | TupleWrapper, lshift: Expr | TupleWrapper, rshift: Expr | TupleWrapper, is_lshift_required: bool = False, is_rshift_required: bool = False, axes: int | Sequence[int] = []) -> Expr:
-    """Multiplies by numbers along some axes that are given as integers and powers of two.
+    """Multiplies along some axes by factors given as integers and powers of two.
 
     x: int32, any shape
     y: int32, a factor for each index at the axes, in units of 2^-31
@@ -515,11 +515,11 @@ def fixed_point_multiply_per_axis(x: Expr | TupleWrapper, y: Expr | TupleWrapper
     is_rshift_required (bool): True to apply rshift.
     axes (list of ints): The axes of x along which the factors vary."""
 def floor(data: Expr | TupleWrapper) -> Expr:
-    """The greatest integer that is not greater.
+    """Rounds down to an integer.
 
     data: any shape"""
 def floor_divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """The greatest integer not above lhs / rhs.
+    """lhs / rhs rounded down to an integer.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
@@ -529,7 +529,7 @@ def floor_mod(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def full(fill_value: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim] = (), dtype: str | None = None) -> Any:
-    """One value everywhere.
+    """A tensor filled with one value.
 
     fill_value: one value
     shape (list of dimensions, required): The shape of the result.
@@ -537,20 +537,20 @@ def full(fill_value: Expr | TupleWrapper, shape: int | Sequence[int | str | Dim]
 
     shape is a list, or an expression, which gives dyn.full."""
 def full_like(data: Expr | TupleWrapper, fill_value: Expr | TupleWrapper) -> Expr:
-    """One value everywhere, in the shape and type of data.
+    """A tensor filled with one value, with the shape and type of data.
 
     data: any shape
     fill_value: one value"""
 def function_of(definition: Any) -> Any:
     """Returns the function of an operator: its inputs, then its attributes."""
 def gather(data: Expr | TupleWrapper, axis: int, indices: Expr | TupleWrapper) -> Any:
-    """Picks elements along an axis by a tensor of indices with as many axes.
+    """Selects elements along an axis by a tensor of indices with the same rank.
 
     data: any shape
     indices: integers, with the shape of the result
     axis (int): The axis that is indexed."""
 def gather_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, batch_dims: int = 0, index_rank: int | None = None) -> Expr:
-    """Picks slices by tuples of indices, which stand along the first axis of indices.
+    """Selects slices by index tuples, which are stored along the first axis of indices.
 
     data: any shape
     indices: integers, (M, ..)
@@ -582,13 +582,13 @@ def hann_window(size: int, periodic: bool = True, dtype: str | None = 'float32')
 class image:
     @staticmethod
     def affine_grid(data: Expr | TupleWrapper, target_shape: int | Sequence[int | str | Dim]) -> Expr:
-        """The places of a grid, moved by affine maps, as image.grid_sample takes them.
+        """A sampling grid transformed by affine maps, for image.grid_sample.
 
         data: matrices, (N, 2, 3)
         target_shape (list of dimensions, required): Extents [H, W] of the grid."""
     @staticmethod
     def crop_and_resize(data: Expr | TupleWrapper, boxes: Expr | TupleWrapper, box_indices: Expr | TupleWrapper, crop_size: int | Sequence[int | str | Dim], layout: str = 'NCHW', method: str = 'bilinear', extrapolation_value: float = 0.0, out_dtype: str | None = None) -> Expr:
-        """Boxes of images, interpolated to one size.
+        """Crops boxes from images and resizes them to one size.
 
         data: (N, C, H, W), in the order of layout
         boxes: (boxes, 4): y1, x1, y2, x2, from 0 to 1
@@ -600,7 +600,7 @@ class image:
         out_dtype (dtype or None): Element type of the result; None: that of data."""
     @staticmethod
     def dilation2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilations: int | Sequence[int] = [1, 1], data_layout: str = 'NCHW', kernel_layout: str = 'IHW', out_dtype: str | None = None) -> Expr:
-        """The greatest sum of data and weight under a moving window.
+        """The maximum of data plus weight in a moving window.
 
         data: (N, C, H, W), in the order of data_layout
         weight: (C, KH, KW)
@@ -612,7 +612,7 @@ class image:
         out_dtype (dtype or None): Element type of the result; None: that of data."""
     @staticmethod
     def grid_sample(data: Expr | TupleWrapper, grid: Expr | TupleWrapper, method: str = 'bilinear', layout: str = 'NCHW', padding_mode: str = 'zeros', align_corners: bool = True) -> Expr:
-        """Reads images, or volumes, at the places of a grid, and interpolates.
+        """Samples images or volumes at the points of a grid, with interpolation.
 
         data: floats, (N, C, H, W) or (N, C, D, H, W), in the order of layout
         grid: coordinates (x, y) or (x, y, z): (N, 2, H', W') or (N, 3, D', H', W')
@@ -679,7 +679,7 @@ def invert_permutation(data: Expr | TupleWrapper) -> Expr:
 
     data: (n,) integers: a permutation of 0 to n - 1"""
 def isfinite(data: Expr | TupleWrapper) -> Expr:
-    """Neither infinite nor NaN.
+    """True for elements that are neither infinite nor NaN.
 
     data: any shape"""
 def isinf(data: Expr | TupleWrapper) -> Expr:
@@ -687,17 +687,17 @@ def isinf(data: Expr | TupleWrapper) -> Expr:
 
     data: any shape"""
 def isnan(data: Expr | TupleWrapper) -> Expr:
-    """Not a number.
+    """True for elements that are NaN.
 
     data: any shape"""
 def layout_transform(data: Expr | TupleWrapper, src_layout: str, dst_layout: str) -> Expr:
-    """Brings data into another order of its axes, some of them in blocks.
+    """Converts data to another layout, which may have axes in blocks.
 
     data: any shape that matches src_layout
     src_layout (string, required): The layout of data, such as "NCHW".
     dst_layout (string, required): The layout of the result, such as "NCHW8c"."""
 def left_shift(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """lhs moved up by rhs bits.
+    """lhs shifted left by rhs bits.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
@@ -720,7 +720,7 @@ def log10(data: Expr | TupleWrapper) -> Expr:
 
     data: any shape"""
 def log1p(data: Expr | TupleWrapper) -> Expr:
-    """log(1 + data), exact near 0 too.
+    """log(1 + data), accurate also near 0.
 
     data: any shape"""
 def log2(data: Expr | TupleWrapper) -> Expr:
@@ -737,12 +737,12 @@ def logical_not(data: Expr | TupleWrapper) -> Expr:
 
     data: any shape"""
 def logical_or(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """Either or both.
+    """Logical or.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def logical_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """One of the two.
+    """Logical exclusive or.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
@@ -768,12 +768,12 @@ def max(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
     keepdims (bool): True to keep reduced axes, with extent 1.
     exclude (bool): True to reduce all other axes instead."""
 def maximum(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """The greater; NaN if either is.
+    """The greater of the two; NaN if either is NaN.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def mean(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False) -> Expr:
-    """The sum divided by the number of elements; integers are rounded towards zero.
+    """The sum divided by the number of elements. Integer quotients are rounded towards zero.
 
     data: any shape
     axis (list of ints or None): The axes to reduce; None or empty: all.
@@ -793,7 +793,7 @@ def mel_weight_matrix(num_mel_bins: int, dft_length: int, sample_rate: int, lowe
     upper_edge_hertz (float, required): Upper edge of the last band, in Hz.
     dtype (dtype): Element type of the result."""
 def meshgrid(data: Expr | Sequence[Expr], indexing: str = 'ij') -> Any:
-    """The coordinates of a grid of vectors, one tensor for each axis.
+    """The coordinates of the grid that vectors span, one tensor for each axis.
 
     data: a tuple of vectors (a list of expressions)
     indexing (string): "ij" or "xy".
@@ -807,7 +807,7 @@ def min(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
     keepdims (bool): True to keep reduced axes, with extent 1.
     exclude (bool): True to reduce all other axes instead."""
 def minimum(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """The lesser; NaN if either is.
+    """The lesser of the two; NaN if either is NaN.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
@@ -837,7 +837,7 @@ def negative(data: Expr | TupleWrapper) -> Expr:
 class nn:
     @staticmethod
     def adaptive_avg_pool1d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCW', out_layout: str = '') -> Any:
-        """The means over as many windows as the result has places.
+        """Divides data into as many windows as the result has elements, and computes the means of each.
 
         data: (N, C, W), in the order of layout
         output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
@@ -845,7 +845,7 @@ class nn:
         out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_avg_pool2d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCHW', out_layout: str = '') -> Any:
-        """The means over as many windows as the result has places.
+        """Divides data into as many windows as the result has elements, and computes the means of each.
 
         data: (N, C, H, W), in the order of layout
         output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
@@ -853,7 +853,7 @@ class nn:
         out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_avg_pool3d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCDHW', out_layout: str = '') -> Any:
-        """The means over as many windows as the result has places.
+        """Divides data into as many windows as the result has elements, and computes the means of each.
 
         data: (N, C, D, H, W), in the order of layout
         output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
@@ -861,7 +861,7 @@ class nn:
         out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_max_pool1d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCW', out_layout: str = '') -> Any:
-        """The maxima over as many windows as the result has places.
+        """Divides data into as many windows as the result has elements, and computes the maxima of each.
 
         data: (N, C, W), in the order of layout
         output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
@@ -869,7 +869,7 @@ class nn:
         out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_max_pool2d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCHW', out_layout: str = '') -> Any:
-        """The maxima over as many windows as the result has places.
+        """Divides data into as many windows as the result has elements, and computes the maxima of each.
 
         data: (N, C, H, W), in the order of layout
         output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
@@ -877,7 +877,7 @@ class nn:
         out_layout (string): Order of the result's axes; empty: the same as layout."""
     @staticmethod
     def adaptive_max_pool3d(data: Expr | TupleWrapper, output_size: int | Sequence[int] = None, layout: str = 'NCDHW', out_layout: str = '') -> Any:
-        """The maxima over as many windows as the result has places.
+        """Divides data into as many windows as the result has elements, and computes the maxima of each.
 
         data: (N, C, D, H, W), in the order of layout
         output_size (list of ints): Extents of the result, one per axis or one for all; empty: those of the data.
@@ -940,7 +940,7 @@ class nn:
         count_include_pad (bool): True to include padding in the mean."""
     @staticmethod
     def batch_flatten(data: Expr | TupleWrapper) -> Expr:
-        """Makes one axis of all but the first.
+        """Combines all axes but the first into one.
 
         data: (N, ..)"""
     @staticmethod
@@ -951,12 +951,12 @@ class nn:
         tensor_b: (B, K, N), or (B, N, K) when transpose_b
         out_dtype (dtype or None): Element type of the sum and the result; None: that of tensor_a.
         transpose_a (bool): True if tensor_a is (b, k, m).
-        transpose_b (bool): Whether tensor_b is (b, n, k).
+        transpose_b (bool): True if tensor_b is (b, n, k).
 
         b is (batch, columns, inner) by default: transpose_b is True here, and False in the text form."""
     @staticmethod
     def batch_norm(data: Expr | TupleWrapper, gamma: Expr | TupleWrapper, beta: Expr | TupleWrapper, moving_mean: Expr | TupleWrapper, moving_var: Expr | TupleWrapper, axis: int = 1, epsilon: float = 1e-05, center: bool = True, scale: bool = True) -> Any:
-        """Normalises channels by given means and variances, then scales and shifts. Gives (result, moving_mean, moving_var).
+        """Normalises channels by given means and variances, then scales and shifts. Returns (result, moving_mean, moving_var).
 
         data: (.., C, ..)
         gamma: (C,)
@@ -971,21 +971,21 @@ class nn:
         Returns (data, mean, variance)."""
     @staticmethod
     def batch_to_space_nd(data: Expr | TupleWrapper, block_shape: int | Sequence[int], crops: Sequence[Sequence[int]]) -> Any:
-        """Puts blocks together whose places are batch elements.
+        """Reassembles blocks whose positions are batch elements: the inverse of nn.space_to_batch_nd.
 
         data: (N, spatial.., rest..)
         block_shape (list of ints): Extents of a block.
         crops (list of lists of ints, required): Elements cut off before and after each axis."""
     @staticmethod
     def bias_add(data: Expr | TupleWrapper, bias: Expr | TupleWrapper, axis: int = 1) -> Expr:
-        """Adds one value a channel.
+        """Adds one value per channel.
 
         data: any shape
         bias: (C,), where C is the extent of data along axis
         axis (int): The axis of data that bias runs along."""
     @staticmethod
     def bitpack(data: Expr | TupleWrapper, bits: int = 1, pack_axis: int = 1, bit_axis: int = -1, pack_type: str | None = None, name: str = 'BitPack') -> Expr:
-        """The bits of numbers, packed into words.
+        """Packs the bits of numbers into words.
 
         data: integers, any shape
         bits (int): Number of bits per value, from 1 to 8.
@@ -995,7 +995,7 @@ class nn:
         name (string): Name of the computation."""
     @staticmethod
     def bitserial_conv2d(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], kernel_size: int | Sequence[int] = [3, 3], channels: int | None = None, activation_bits: int = 1, weight_bits: int = 1, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', pack_dtype: str | None = None, out_dtype: str | None = None, unipolar: bool = True) -> Expr:
-        """Two-dimensional convolution of numbers of few bits.
+        """Two-dimensional convolution of numbers with few bits.
 
         data: (N, C, H, W) integers, in the order of data_layout
         weight: (O, C, KH, KW) integers, in the order of kernel_layout
@@ -1012,7 +1012,7 @@ class nn:
         unipolar (bool): True if the bits of the weight stand for -1 and 1."""
     @staticmethod
     def bitserial_dense(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, units: int | None = None, data_bits: int = 1, weight_bits: int = 1, pack_dtype: str | None = None, out_dtype: str | None = None, unipolar: bool = True) -> Expr:
-        """A fully connected layer of numbers of few bits.
+        """A fully connected layer on numbers with few bits.
 
         data: (n, features) integers
         weight: (units, features) integers
@@ -1024,7 +1024,7 @@ class nn:
         unipolar (bool): True if the bits of the weight stand for -1 and 1."""
     @staticmethod
     def col2im(data: Expr | TupleWrapper, image_shape: int | Sequence[int | str | Dim], block_shape: int | Sequence[int], strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1]) -> Expr:
-        """The sums of columns of blocks, each element where nn.im2col took it from.
+        """Adds columns of blocks at the positions from which nn.im2col took them.
 
         data: (N, C * K, L)
         image_shape (list of dimensions, required): Extents of the result.
@@ -1034,7 +1034,7 @@ class nn:
         dilation (list of ints): Distance between two taps of the window."""
     @staticmethod
     def contrib_conv2d_NCHWc(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
-        """Two-dimensional convolution of channels in blocks.
+        """Two-dimensional convolution with channels in blocks.
 
         data: (N, C / c, H, W, c)
         weight: (O / o, C / c, KH, KW, c, o)
@@ -1050,7 +1050,7 @@ class nn:
         out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def contrib_conv2d_gemm_weight_transform(weights: Expr | TupleWrapper, tile_N: int, tile_K: int) -> Expr:
-        """The weight of a convolution as a matrix in tiles.
+        """Stores the weight of a convolution as a matrix in tiles.
 
         weights: (KH, KW, C, O)
         tile_N (int, required): Columns of a tile: output channels.
@@ -1076,20 +1076,20 @@ class nn:
         """nn.contrib_conv2d_NCHWc, with the name and defaults of TVM's Python function."""
     @staticmethod
     def contrib_conv2d_winograd_nnpack_weight_transform(weight: Expr | TupleWrapper, convolution_algorithm: int, out_dtype: str | None = None) -> Expr:
-        """The weight of a convolution in Winograd's form, for tiles of 6 x 6 outputs.
+        """Transforms the weight of a convolution to Winograd's form for tiles of 6 x 6 outputs.
 
         weight: (O, C, 3, 3)
         convolution_algorithm (int, required): An algorithm number of NNPACK; all values have the same effect.
         out_dtype (dtype or None): Element type of the result; None: that of the weight."""
     @staticmethod
     def contrib_conv2d_winograd_weight_transform(weight: Expr | TupleWrapper, tile_size: int) -> Expr:
-        """The weight of a convolution in Winograd's form.
+        """Transforms the weight of a convolution to Winograd's form.
 
         weight: (O, C, KH, KW)
         tile_size (int, required): Number of outputs of a tile along each axis."""
     @staticmethod
     def contrib_conv2d_winograd_without_weight_transform(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, tile_size: int, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
-        """A convolution in Winograd's form, with a weight that is transformed already.
+        """A convolution in Winograd's form, with a transformed weight.
 
         data: (N, C, H, W)
         weight: (n, n, O, C)
@@ -1106,13 +1106,13 @@ class nn:
         out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def contrib_conv3d_winograd_weight_transform(weight: Expr | TupleWrapper, tile_size: int) -> Expr:
-        """The weight of a convolution in Winograd's form.
+        """Transforms the weight of a convolution to Winograd's form.
 
         weight: (O, C, KD, KH, KW)
         tile_size (int, required): Number of outputs of a tile along each axis."""
     @staticmethod
     def contrib_conv3d_winograd_without_weight_transform(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, tile_size: int, strides: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], dilation: int | Sequence[int] = [1, 1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCDHW', kernel_layout: str = 'OIDHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
-        """A convolution in Winograd's form, with a weight that is transformed already.
+        """A convolution in Winograd's form, with a transformed weight.
 
         data: (N, C, D, H, W)
         weight: (n, n, n, O, C), or (n, n, KD, O, C)
@@ -1129,7 +1129,7 @@ class nn:
         out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def contrib_dense_pack(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None) -> Expr:
-        """nn.dense with the units of the weight in blocks.
+        """nn.dense whose weight has its units in blocks.
 
         data: (.., features)
         weight: (units / b, features, b)
@@ -1137,7 +1137,7 @@ class nn:
         out_dtype (dtype or None): Element type of the sum and the result; None: that of data."""
     @staticmethod
     def contrib_depthwise_conv2d_NCHWc(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
-        """Two-dimensional depthwise convolution of channels in blocks.
+        """Two-dimensional depthwise convolution with channels in blocks.
 
         data: (N, C / c, H, W, c)
         weight: (C / c, 1, KH, KW, 1, c)
@@ -1274,7 +1274,7 @@ class nn:
         out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def correlation(data1: Expr | TupleWrapper, data2: Expr | TupleWrapper, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, padding: int | Sequence[int] = [0, 0], is_multiply: bool = True, layout: str = 'NCHW') -> Expr:
-        """Compares the surroundings of each place in two arrays, for displacements of the second.
+        """Compares the neighbourhood of each position in two arrays, for several displacements of the second.
 
         data1: (N, C, H, W)
         data2: the shape of data1
@@ -1287,19 +1287,19 @@ class nn:
         layout (string): "NCHW"."""
     @staticmethod
     def cross_entropy(predictions: Any, targets: Any) -> Any:
-        """Cross entropy of probabilities, its mean over the first axis.
+        """The cross entropy of probabilities, averaged over the first axis.
 
         x: probabilities, (N, ..)
         y: the shape of x: target probabilities"""
     @staticmethod
     def cross_entropy_with_logits(predictions: Any, targets: Any) -> Any:
-        """Cross entropy of logarithms of probabilities, its mean over the first axis.
+        """The cross entropy of logarithms of probabilities, averaged over the first axis.
 
         x: logarithms of probabilities, (N, ..)
         y: the shape of x: target probabilities"""
     @staticmethod
     def deformable_conv2d(data: Expr | TupleWrapper, offset: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], deformable_groups: int = 1, groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
-        """Two-dimensional convolution whose taps are moved by offsets.
+        """Two-dimensional convolution whose taps are displaced by offsets.
 
         data: (N, C, H, W)
         offset: (N, 2 * deformable_groups * KH * KW, H', W'): y and x in turn
@@ -1325,7 +1325,7 @@ class nn:
         out_dtype (dtype or None): Element type of the sum and the result; None: that of the data."""
     @staticmethod
     def depth_to_space(data: Expr | TupleWrapper, block_size: int = 1, layout: str = 'NCHW', mode: str = 'DCR') -> Expr:
-        """Moves channels into blocks of space.
+        """Moves channels to blocks of space.
 
         data: (N, C, H, W), in the order of layout
         block_size (int): The extent of a block along H and W.
@@ -1333,14 +1333,14 @@ class nn:
         mode (string): DCR if channels are block-major, CRD (or CDR) if they are channel-major."""
     @staticmethod
     def dilate(x: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], dilation_value: float = 0.0) -> Expr:
-        """Puts elements of one value between those of data.
+        """Inserts elements with one value between those of data.
 
         x: any shape
         strides (list of ints): The distance of the elements of data along each axis.
         dilation_value (float): The value between the elements."""
     @staticmethod
     def dropout(data: Expr | TupleWrapper, rate: float = 0.5) -> Any:
-        """Drops elements at random in training; the identity in inference. Gives (result, mask).
+        """Drops elements at random in training; the identity in inference. Returns (result, mask).
 
         data: any shape
         rate (float): The share of elements that is dropped in training.
@@ -1351,13 +1351,13 @@ class nn:
         """Returns (data, mask)."""
     @staticmethod
     def fast_softmax(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
-        """nn.softmax by another name; no less exact.
+        """nn.softmax under another name, with the same accuracy.
 
         data: any shape with at least one axis
         axis (int): The axis along which the results sum to one."""
     @staticmethod
     def fifo_buffer(data: Expr | TupleWrapper, buffer: Expr | TupleWrapper, axis: int = 0) -> Expr:
-        """Appends data to a queue and drops as much at its front.
+        """Appends data to a queue and drops the same number of elements at its front.
 
         data: the new elements
         buffer: the queue, with the shape of the result
@@ -1421,7 +1421,7 @@ class nn:
         layers (int): Number of layers. Each layer after the first reads the outputs of the one before."""
     @staticmethod
     def im2col(data: Expr | TupleWrapper, block_shape: int | Sequence[int], strides: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], dilation: int | Sequence[int] = [1]) -> Expr:
-        """The blocks under a window at all its places, as columns.
+        """The blocks in a window at all positions, as columns.
 
         data: (N, C, image..)
         block_shape (list of ints, required): Extents of the window.
@@ -1442,7 +1442,7 @@ class nn:
     class internal:
         @staticmethod
         def sparse_dense_padded(data: Expr | TupleWrapper, weight_data: Expr | TupleWrapper, weight_indices: Expr | TupleWrapper, weight_indptr: Expr | TupleWrapper, sparse_lhs: bool = False) -> Expr:
-            """nn.sparse_dense by another name.
+            """nn.sparse_dense under another name.
 
             data: (m, k)
             weight_data: (values,), or blocks (values, rows, columns)
@@ -1511,14 +1511,14 @@ class nn:
         layers (int): Number of layers. Each layer after the first reads the outputs of the one before."""
     @staticmethod
     def matmul(tensor_a: Expr | TupleWrapper, tensor_b: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = False) -> Expr:
-        """The product of a matrix, or of several, and a matrix.
+        """The product of one or several matrices with a matrix.
 
         tensor_a: (.., M, K), or (.., K, M) when transpose_a
         tensor_b: (K, N), or (N, K) when transpose_b
         units (int or None): Number of columns of the result; None: that of tensor_b.
         out_dtype (dtype or None): Element type of the sum and the result; None: that of tensor_a.
-        transpose_a (bool): Whether tensor_a is (.., k, m).
-        transpose_b (bool): Whether tensor_b is (n, k)."""
+        transpose_a (bool): True if tensor_a is (.., k, m).
+        transpose_b (bool): True if tensor_b is (n, k)."""
     @staticmethod
     def max_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
         """The maximum over a moving window.
@@ -1572,21 +1572,21 @@ class nn:
         ceil_mode (bool): True to include a last, incomplete window."""
     @staticmethod
     def max_unpool(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, output_size: int | Sequence[int | str | Dim]) -> Expr:
-        """Images of zeros with values at given places.
+        """Puts values at given positions of images, which are zero elsewhere.
 
         data: (N, C, pooled image..)
         indices: integers, the shape of data
         output_size (list of dimensions, required): Extents of the images."""
     @staticmethod
     def mirror_pad(data: Expr | TupleWrapper, pad_width: Sequence[Sequence[int]], mode: str = 'SYMMETRIC') -> Any:
-        """Adds elements around a tensor that mirror it.
+        """Pads a tensor with its mirrored elements.
 
         data: any shape
         mode (string): "SYMMETRIC" or "REFLECT".
         pad_width (list of lists of ints, required): Elements added before and after each axis."""
     @staticmethod
     def modulated_deformable_conv2d(data: Expr | TupleWrapper, offset: Expr | TupleWrapper, mask: Expr | TupleWrapper, weight: Expr | TupleWrapper, strides: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], dilation: int | Sequence[int] = [1, 1], deformable_groups: int = 1, groups: int = 1, channels: int | None = None, kernel_size: int | Sequence[int] | None = None, data_layout: str = 'NCHW', kernel_layout: str = 'OIHW', out_layout: str = '', out_dtype: str | None = None) -> Expr:
-        """Two-dimensional convolution whose taps are moved by offsets and scaled by a mask.
+        """Two-dimensional convolution whose taps are displaced by offsets and scaled by a mask.
 
         data: (N, C, H, W)
         offset: (N, 2 * deformable_groups * KH * KW, H', W'): y and x in turn
@@ -1614,7 +1614,7 @@ class nn:
         ignore_index (int): A target value to ignore."""
     @staticmethod
     def pad(data: Expr | TupleWrapper, pad_width: Sequence[Sequence[int]], pad_value: Any = 0, pad_mode: str = 'constant') -> Any:
-        """Adds elements around a tensor.
+        """Pads a tensor.
 
         data: any shape
         pad_val: one value
@@ -1658,7 +1658,7 @@ class nn:
         layers (int): Number of layers. Each layer after the first reads the outputs of the one before."""
     @staticmethod
     def rotary_embedding(data: Expr | TupleWrapper, cos: Expr | TupleWrapper, sin: Expr | TupleWrapper, interleaved: bool = False) -> Expr:
-        """Turns pairs of elements along the last axis by given angles.
+        """Rotates pairs of elements along the last axis by given angles.
 
         data: (.., S), where S is at least R
         cos: (.., R / 2), broadcast with data
@@ -1666,7 +1666,7 @@ class nn:
         interleaved (bool): True if the elements of a pair are adjacent."""
     @staticmethod
     def scaled_dot_product_attention(inputs: Expr | Sequence[Expr], masked: bool = False, cached: bool = False, is_causal: bool = False, scale: float | None = None) -> Expr:
-        """Sums of values, weighted by a softmax of the products of queries and keys.
+        """Attention: sums of values, weighted by a softmax of the products of queries and keys.
 
         inputs: query (B, H, L, E), key (B, G, S, E), value (B, G, S, F), then mask, past_key, past_value (a list of expressions)
         masked (bool): True if a mask follows query, key and value.
@@ -1675,7 +1675,7 @@ class nn:
         scale (float or None): Factor of the scores; None: 1 / sqrt(E)."""
     @staticmethod
     def softmax(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
-        """Exponentials scaled to sum to one along an axis.
+        """Softmax: exponentials, scaled to sum to one along an axis.
 
         data: any shape with at least one axis
         axis (int): The axis along which the results sum to one."""
@@ -1686,7 +1686,7 @@ class nn:
         data: any shape"""
     @staticmethod
     def space_to_batch_nd(data: Expr | TupleWrapper, block_shape: int | Sequence[int], paddings: Sequence[Sequence[int]], pad_value: float = 0) -> Any:
-        """Makes a batch element of each place of the blocks that data falls into.
+        """Divides data into blocks, and moves each position inside of a block to a batch element of its own.
 
         data: (N, spatial.., rest..)
         block_shape (list of ints): Extents of a block.
@@ -1694,7 +1694,7 @@ class nn:
         pad_value (float): Value of the padding."""
     @staticmethod
     def space_to_depth(data: Expr | TupleWrapper, block_size: int = 1, layout: str = 'NCHW', mode: str = 'DCR') -> Expr:
-        """Moves blocks of space into channels.
+        """Moves blocks of space to channels.
 
         data: (N, C, H, W), in the order of layout
         block_size (int): The extent of a block along H and W.
@@ -1720,7 +1720,7 @@ class nn:
         kernel_size (list of ints): Extents of the window. There is no padding."""
     @staticmethod
     def sparse_dense(dense_data: Expr | TupleWrapper, sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper, sparse_lhs: bool = False) -> Expr:
-        """A dense matrix times the transpose of a sparse one.
+        """The product of a dense matrix and the transpose of a sparse matrix.
 
         dense_data: (m, k)
         sparse_data: (values,), or blocks (values, rows, columns)
@@ -1729,7 +1729,7 @@ class nn:
         sparse_lhs (bool): True if the sparse matrix is the left factor."""
     @staticmethod
     def sparse_transpose(sparse_data: Expr | TupleWrapper, sparse_indices: Expr | TupleWrapper, sparse_indptr: Expr | TupleWrapper) -> Expr:
-        """A square sparse matrix transposed.
+        """The transpose of a square sparse matrix.
 
         sparse_data: (values,)
         sparse_indices: (values,) integers: the columns
@@ -1766,7 +1766,7 @@ class nn:
 
         Scales are numbers; an expression among them gives dyn.nn.upsampling3d."""
 def nonzero(data: Expr | TupleWrapper) -> Expr:
-    """The indices of the elements that are not zero, one a column.
+    """The indices of the non-zero elements, one per column.
 
     data: any shape"""
 def not_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
@@ -1775,14 +1775,14 @@ def not_equal(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def on_device(body: Expr | TupleWrapper, virtual_device: str = '', constrain_result: bool = False, constrain_body: bool = True) -> Expr:
-    """Says on which device a value should be; the values are the same.
+    """Annotates a value with its device. The values are the same.
 
     body: any shape
     virtual_device (string): The device to place the value on.
     constrain_result (bool): True if the result must be on the device.
     constrain_body (bool): True if the input must be on the device."""
 def one_hot(indices: Expr | TupleWrapper, on_value: Expr | TupleWrapper, off_value: Expr | TupleWrapper, depth: int, axis: int = -1, dtype: str | None = None) -> Any:
-    """Marks one place of a new axis for each index.
+    """One-hot encoding: adds an axis with on_value at each index and off_value elsewhere.
 
     indices: integers, any shape
     on_value: the value at the index
@@ -1800,11 +1800,11 @@ def ones(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> An
 
     shape is a list, or an expression, which is passed to dyn.ones."""
 def ones_like(data: Expr | TupleWrapper) -> Expr:
-    """Ones in the shape and type of data.
+    """A tensor of ones with the shape and type of data.
 
     data: any shape"""
 def power(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """lhs to the power of rhs; integers wrap around.
+    """lhs to the power of rhs. Integers wrap around.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
@@ -1871,17 +1871,17 @@ class qnn:
         transpose_b (bool): True if y is (b, n, k)."""
     @staticmethod
     def concatenate(data: Expr | Sequence[Expr], input_scales: Expr | Sequence[Expr], input_zero_points: Expr | Sequence[Expr], output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = 0) -> Expr:
-        """Joins quantised tensors along an axis.
+        """Concatenates quantised tensors along an axis.
 
-        data: a tuple of tensors that differ at most along the axis (a list of expressions)
-        input_scales: a tuple of a scale for each, () (a list of expressions)
-        input_zero_points: a tuple of a zero point for each, () (a list of expressions)
+        data: a tuple of tensors whose shapes differ at most along the axis (a list of expressions)
+        input_scales: a tuple with a scale, (), for each tensor (a list of expressions)
+        input_zero_points: a tuple with a zero point, (), for each tensor (a list of expressions)
         output_scale: (), a float
         output_zero_point: (), an integer
         axis (int): The axis of the concatenation."""
     @staticmethod
     def contrib_dense_pack(data: Expr | TupleWrapper, weight: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, weight_scale: Expr | TupleWrapper, weight_zero_point: Expr | TupleWrapper, units: int | None = None, out_dtype: str | None = None, weight_layout: str = 'NC') -> Expr:
-        """qnn.dense with the weight in blocks.
+        """qnn.dense whose weight is stored in blocks.
 
         data: (.., features)
         weight: in the order of weight_layout
@@ -1947,7 +1947,7 @@ class qnn:
         out_dtype (dtype or None): Element type of the sum, which must be int32."""
     @staticmethod
     def dequantize(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'float32', axis: int = -1) -> Expr:
-        """The numbers that integers with a scale and a zero point stand for.
+        """Converts quantised integers to floats: (data - zero point) * scale.
 
         data: integers, any shape
         input_scale: () or (C,), a float
@@ -2016,7 +2016,7 @@ class qnn:
         rhs_axis (int): The axis of rhs along which its scales vary."""
     @staticmethod
     def quantize(data: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'int8', axis: int = -1) -> Expr:
-        """Floats as integers with a scale and a zero point.
+        """Quantises floats to integers with a scale and a zero point.
 
         data: floats, any shape
         output_scale: () or (C,), a float
@@ -2025,7 +2025,7 @@ class qnn:
         axis (int): The axis along which scales and zero points vary."""
     @staticmethod
     def requantize(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1, rounding: str = 'None', compute_dtype: str = 'None', out_dtype: str | None = 'int8') -> Expr:
-        """Quantised integers with another scale and zero point.
+        """Converts quantised integers to another scale and zero point.
 
         data: integers, any shape
         input_scale: () or (C,), a float
@@ -2056,7 +2056,7 @@ class qnn:
         output_zero_point: (), an integer"""
     @staticmethod
     def simulated_dequantize(data: Expr | TupleWrapper, in_dtype: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, axis: int = -1) -> Expr:
-        """The numbers that quantised ones stand for, of integers as floats.
+        """Dequantises integers that are given as floats.
 
         data: floats, at least one axis
         in_dtype: () integer: 0 none, 1 int8, 2 uint8, 3 int32
@@ -2065,7 +2065,7 @@ class qnn:
         axis (int): The axis along which scales vary."""
     @staticmethod
     def simulated_quantize(data: Expr | TupleWrapper, out_dtype: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1) -> Expr:
-        """The integers that quantising gives, as floats.
+        """Quantises floats and returns the integers as floats.
 
         data: floats, at least one axis
         out_dtype: () integer: 0 none, 1 int8, 2 uint8, 3 int32
@@ -2074,7 +2074,7 @@ class qnn:
         axis (int): The axis along which scales vary."""
     @staticmethod
     def softmax(data: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1) -> Expr:
-        """Exponentials of quantised numbers scaled to sum to one along an axis, by integers.
+        """The softmax of quantised numbers along an axis, computed with integers.
 
         data: int8, any shape with at least one axis
         scale: (), a float
@@ -2117,7 +2117,7 @@ class qnn:
 class random:
     @staticmethod
     def multinomial(key: Expr | TupleWrapper, probs: Expr | TupleWrapper, num_samples: int) -> Any:
-        """Indices drawn with given probabilities.
+        """Draws indices with given probabilities.
 
         key: (10,) uint64: the state of the generator
         probs: (.., indices); negative values count as 0
@@ -2126,7 +2126,7 @@ class random:
         Returns (the next state, indices)."""
     @staticmethod
     def normal(key: Expr | TupleWrapper, shape: Any, dtype: Any = 'float32', mean: Expr | TupleWrapper = 0.0, scale: Expr | TupleWrapper = 1.0) -> Any:
-        """Numbers drawn from a normal distribution.
+        """Draws numbers from a normal distribution.
 
         key: (10,) uint64: the state of the generator
         mean: (), the mean
@@ -2137,7 +2137,7 @@ class random:
         Returns (the next state, numbers)."""
     @staticmethod
     def normal_like(key: Expr | TupleWrapper, mean: Expr | TupleWrapper, scale: Expr | TupleWrapper, like: Expr | TupleWrapper, out_dtype: str | None = None) -> Expr:
-        """Numbers drawn from a normal distribution, in the shape of an input.
+        """Draws numbers from a normal distribution, with the shape of an input.
 
         key: (10,) uint64: the state of the generator
         mean: (), the mean
@@ -2146,7 +2146,7 @@ class random:
         out_dtype (dtype or None): float32 or float64; None: float32."""
     @staticmethod
     def threefry_generate(key: Expr | TupleWrapper, shape: Any) -> Any:
-        """Random words, and the generator's state behind them.
+        """Draws random words. Returns the new state of the generator and the words.
 
         key: (10,) uint64: the state of the generator
         out_shape (list of ints, required): The shape of the result.
@@ -2157,14 +2157,14 @@ class random:
         """Returns the first state of a generator as a constant, the argument of the random operators."""
     @staticmethod
     def threefry_split(key: Expr | TupleWrapper) -> Any:
-        """Two generators whose numbers are independent.
+        """Splits a generator into two whose numbers are independent.
 
         key: (10,) uint64: the state of the generator
 
         Returns (left, right)."""
     @staticmethod
     def uniform(key: Expr | TupleWrapper, shape: Any, dtype: Any = 'float32', low: Expr | TupleWrapper = 0.0, high: Expr | TupleWrapper = 1.0) -> Any:
-        """Numbers drawn evenly from an interval.
+        """Draws numbers from a uniform distribution.
 
         key: (10,) uint64: the state of the generator
         low: (), the least
@@ -2175,7 +2175,7 @@ class random:
         Returns (the next state, numbers)."""
     @staticmethod
     def uniform_like(key: Expr | TupleWrapper, low: Expr | TupleWrapper, high: Expr | TupleWrapper, like: Expr | TupleWrapper, out_dtype: str | None = None) -> Expr:
-        """Numbers drawn evenly from an interval, in the shape of an input.
+        """Draws numbers from a uniform distribution, with the shape of an input.
 
         key: (10,) uint64: the state of the generator
         low: (), the least
@@ -2183,7 +2183,7 @@ class random:
         like: any tensor, with the shape of the result
         out_dtype (dtype or None): float32 or float64; None: float32."""
 def reinterpret(data: Expr | TupleWrapper, dtype: str | None) -> Expr:
-    """The bits of each element as another type of the same width.
+    """Reinterprets the bits of each element as another type of the same width.
 
     data: any shape
     dtype (dtype, required): The new element type."""
@@ -2192,7 +2192,7 @@ class relay:
         class annotation:
             @staticmethod
             def simulated_quantize(data: Expr | TupleWrapper, dom_scale: Expr | TupleWrapper, clip_min: Expr | TupleWrapper, clip_max: Expr | TupleWrapper, kind: int, sign: bool = True, rounding: str = 'round') -> Expr:
-                """What quantising and coming back makes of numbers.
+                """Quantises and dequantises numbers, to simulate the rounding error.
 
                 data: floats, any shape
                 dom_scale: (), the scale
@@ -2208,7 +2208,7 @@ def repeat(data: Expr | TupleWrapper, repeats: int, axis: int | None = None) -> 
     repeats (int, required): How often.
     axis (int or None): The axis; None: the axis of the flattened data."""
 def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim], allowzero: bool = False) -> Any:
-    """Gives the elements, in row-major order, another shape.
+    """Changes the shape of data; the elements stay in row-major order.
 
     data: any shape
     newshape (list of dimensions, required): The new shape; 0 and -1 to -4 have the meanings above.
@@ -2216,7 +2216,7 @@ def reshape(data: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim]
 
     newshape is a list, or an expression, which gives dyn.reshape."""
 def reshape_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper, lhs_begin: int = 0, lhs_end: int | None = None, rhs_begin: int = 0, rhs_end: int | None = None) -> Expr:
-    """Gives the elements the shape of another tensor, or some of its axes those of another.
+    """Changes the shape of data, or of some of its axes, to that of another tensor.
 
     data: any shape
     shape_like: a tensor with the same number of elements
@@ -2225,24 +2225,24 @@ def reshape_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper, lhs
     rhs_begin (int): The first axis of shape_like that replaces it.
     rhs_end (int or None): The axis of shape_like after the last of these; None: all axes."""
 def reverse(data: Expr | TupleWrapper, axis: int = 0) -> Expr:
-    """Turns an axis around.
+    """Reverses an axis.
 
     data: any shape
     axis (int): The axis to reverse."""
 def reverse_sequence(data: Expr | TupleWrapper, seq_lengths: Expr | TupleWrapper, seq_axis: int = 1, batch_axis: int = 0) -> Expr:
-    """Turns sequences of different lengths around.
+    """Reverses sequences of different lengths.
 
     data: any shape with at least two axes
     seq_lengths: (batch,) integers
     seq_axis (int): The axis of the sequences.
     batch_axis (int): The axis of the batch."""
 def right_shift(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
-    """lhs moved down by rhs bits, keeping the sign.
+    """lhs shifted right by rhs bits; the sign is kept.
 
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def round(data: Expr | TupleWrapper) -> Expr:
-    """The nearest integer, halves to the even one.
+    """Rounds to the nearest integer; halves are rounded to the even integer.
 
     data: any shape"""
 def rsqrt(data: Expr | TupleWrapper) -> Expr:
@@ -2250,7 +2250,7 @@ def rsqrt(data: Expr | TupleWrapper) -> Expr:
 
     data: any shape"""
 def scatter_elements(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, updates: Expr | TupleWrapper, axis: int = 0, reduction: str = 'update') -> Expr:
-    """Data with elements along an axis replaced by, or combined with, updates.
+    """Replaces elements of data along an axis by updates, or combines them.
 
     data: any shape
     indices: integers: positions along the axis
@@ -2258,21 +2258,21 @@ def scatter_elements(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, up
     axis (int): The axis that is indexed.
     reduction (string): "update", "add", "mul", "mean", "min" or "max"."""
 def scatter_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, updates: Expr | TupleWrapper, mode: str = 'update') -> Expr:
-    """Data with slices replaced by, or combined with, updates; their places stand along the first axis of indices.
+    """Replaces slices of data by updates, or combines them. Index tuples are stored along the first axis of indices.
 
     data: any shape
     indices: integers, (M, ..)
     updates: a slice of data for each index tuple
     mode (string): "update", "add", "mul", "min" or "max"."""
 def searchsorted(sorted_sequence: Expr | TupleWrapper, values: Expr | TupleWrapper, right: bool = False, dtype: str | None = 'int32') -> Expr:
-    """Where values would stand in sorted sequences.
+    """The positions at which values would be inserted into sorted sequences.
 
     sorted_sequence: ascending along the last axis, (n,) or (.., n)
     values: any shape, or (.., m)
     right (bool): True to insert after equal elements, false before them.
     dtype (dtype): The element type of the result."""
 def sequence_mask(data: Expr | TupleWrapper, valid_length: Expr | TupleWrapper, mask_value: float = 0.0, axis: int = 0) -> Expr:
-    """Sets what stands behind the end of sequences to one value.
+    """Sets all elements after the end of each sequence to one value.
 
     data: (length, batch, ..) or (batch, length, ..)
     valid_length: (batch,) integers
@@ -2300,34 +2300,34 @@ def sinh(data: Expr | TupleWrapper) -> Expr:
 
     data: any shape"""
 def slice_like(data: Expr | TupleWrapper, shape_like: Expr | TupleWrapper, axes: int | Sequence[int] | None = None) -> Expr:
-    """The front of data, as long as another tensor.
+    """Cuts data to the extents of another tensor.
 
     data: any shape
     shape_like: a tensor whose extents are at most those of data
     axes (list of ints or None): The axes to cut; None or empty: all."""
 def sliding_window(data: Expr | TupleWrapper, axis: int, window_shape: int | Sequence[int], strides: int | Sequence[int]) -> Expr:
-    """The windows at all places along the last axes.
+    """The windows at all positions along the last axes.
 
     data: any shape
     axis (int, required): The first axis that the window moves along.
     window_shape (list of ints, required): Extents of the window.
     strides (list of ints, required): Step of the window along each axis."""
 def sort(data: Expr | TupleWrapper, axis: int = -1, is_ascend: bool = True) -> Any:
-    """The elements along an axis in order.
+    """Sorts the elements along an axis.
 
     data: any shape with at least one axis
     axis (int): The axis to sort.
     is_ascend (bool): True for ascending order.
     dtype (dtype or None): The element type of positions; None: int32."""
 def sparse_fill_empty_rows(sparse_indices: Expr | TupleWrapper, sparse_values: Expr | TupleWrapper, dense_shape: Expr | TupleWrapper, default_value: Expr | TupleWrapper) -> Expr:
-    """A sparse tensor with a value in each row: a given one where there was none.
+    """Adds a default value to each empty row of a sparse tensor.
 
     sparse_indices: (values, rank) integers
     sparse_values: (values,)
     dense_shape: (rank,) integers: the shape of the tensor
     default_value: the value for empty rows"""
 def sparse_reshape(sparse_indices: Expr | TupleWrapper, prev_shape: Expr | TupleWrapper, new_shape: Expr | TupleWrapper) -> Any:
-    """The places of a sparse tensor's values under another shape.
+    """The indices of the values of a sparse tensor in another shape.
 
     sparse_indices: (values, old rank) integers
     prev_shape: (old rank,) integers
@@ -2335,7 +2335,7 @@ def sparse_reshape(sparse_indices: Expr | TupleWrapper, prev_shape: Expr | Tuple
 
     Returns (new indices, new shape)."""
 def sparse_to_dense(sparse_indices: Expr | TupleWrapper, output_shape: int | Sequence[int | str | Dim], sparse_values: Expr | TupleWrapper, default_value: Expr | TupleWrapper = 0) -> Any:
-    """A tensor of one value, others at some places.
+    """Converts a sparse tensor to a dense one, filled with default_value elsewhere.
 
     sparse_indices: integers: (n, rank); for a vector also (n,) or ()
     sparse_values: (n,), or one for all
@@ -2344,7 +2344,7 @@ def sparse_to_dense(sparse_indices: Expr | TupleWrapper, output_shape: int | Seq
 
     output_shape is a list, or an expression, which gives dyn.sparse_to_dense."""
 def split(data: Expr | TupleWrapper, indices_or_sections: int | Sequence[int], axis: int = 0) -> Any:
-    """Cuts a tensor along an axis. Gives a tuple.
+    """Splits a tensor along an axis. Returns a tuple.
 
     data: any shape
     indices_or_sections (int or list of ints, required): The number of equal parts, or the list of positions to cut at.
@@ -2361,14 +2361,14 @@ def squeeze(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None) 
 
     axis is a list, None, or an expression, which gives dyn.squeeze."""
 def stack(data: Expr | Sequence[Expr], axis: int = 0) -> Expr:
-    """Joins tensors along a new axis.
+    """Stacks tensors along a new axis.
 
-    data: a tuple of tensors of one shape (a list of expressions)
+    data: a tuple of tensors with the same shape (a list of expressions)
     axis (int): Position of the new axis in the result."""
 def std(data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False, unbiased: Any = False) -> Any:
     """Returns the square root of the variance."""
 def stft(data: Expr | TupleWrapper, n_fft: int, hop_length: int = None, win_length: int = None, window: Expr | TupleWrapper = None, normalized: bool = False, onesided: bool = True) -> Any:
-    """The Fourier transforms of a signal's windows.
+    """Short-time Fourier transform: the transforms of the windows of a signal.
 
     data: (samples,) or (batch, samples)
     window: (n_fft,)
@@ -2382,20 +2382,20 @@ def stft(data: Expr | TupleWrapper, n_fft: int, hop_length: int = None, win_leng
 class storage:
     @staticmethod
     def pack(data: Expr | TupleWrapper, axis: int = -1) -> Expr:
-        """Bytes that hold several elements of 4 or 2 bits each.
+        """Packs elements of 4 or 2 bits into bytes.
 
         data: elements of 4 or 2 bits, at least one axis
         axis (int): The axis along which elements are packed."""
     @staticmethod
     def unpack(data: Expr | TupleWrapper, dtype: str | None, axis: int = -1, size: int | None = None) -> Expr:
-        """The elements of 4 or 2 bits that bytes hold.
+        """Unpacks elements of 4 or 2 bits from bytes.
 
         data: uint8, at least one axis
         dtype (dtype, required): The type of the elements: one of 4 or 2 bits.
         axis (int): The axis along which elements are packed.
         size (int or None): Number of elements along the axis; None: all elements of the bytes."""
 def strided_set(data: Expr | TupleWrapper, v: Expr | TupleWrapper, begin: Expr | TupleWrapper, end: Expr | TupleWrapper, strides: Expr | TupleWrapper = None) -> Any:
-    """Replaces every stride-th element of a range along each axis.
+    """Replaces a strided slice of data.
 
     data: any shape
     v: the new values of the slice
@@ -2405,7 +2405,7 @@ def strided_set(data: Expr | TupleWrapper, v: Expr | TupleWrapper, begin: Expr |
 
     begin, end and strides are lists of integers or expressions; strides are 1 by default."""
 def strided_slice(data: Expr | TupleWrapper, begin: int | Sequence[int], end: int | Sequence[int], strides: int | Sequence[int] = None, axes: int | Sequence[int] | None = None, slice_mode: str = 'end') -> Any:
-    """Takes every stride-th element of a range along each axis.
+    """A strided slice along each axis.
 
     data: any shape
     begin (list of ints, required): The first index along each sliced axis.
@@ -2428,7 +2428,7 @@ def sum(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keep
     keepdims (bool): True to keep reduced axes, with extent 1.
     exclude (bool): True to reduce all other axes instead."""
 def take(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, axis: int | None = None, batch_dims: int = 0, mode: str = 'clip') -> Any:
-    """Picks slices of data by a tensor of indices.
+    """Selects slices of data by a tensor of indices.
 
     data: any shape
     indices: integers, any shape
@@ -2445,7 +2445,7 @@ def tanh(data: Expr | TupleWrapper) -> Expr:
 
     data: any shape"""
 def tensor_of_shape(shape: Expr | TupleWrapper) -> Expr:
-    """A bool tensor, all False, of a shape that is known only when the program runs.
+    """A bool tensor filled with False, whose shape is computed at run time.
 
     shape: (rank,) int64: the sizes"""
 def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Any:
@@ -2456,7 +2456,7 @@ def tile(data: Expr | TupleWrapper, reps: int | Sequence[int]) -> Any:
 
     reps is a list, or an expression, which gives dyn.tile."""
 def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str | None = 'int32') -> Any:
-    """The greatest (least) k elements along an axis in order, and their places.
+    """The greatest (or least) k elements along an axis in order, and their positions.
 
     data: any shape with at least one axis
     k (int or None): Number of elements; None or less than 1: all.
@@ -2467,12 +2467,12 @@ def topk(data: Expr | TupleWrapper, k: int | None = 1, axis: int = -1, ret_type:
 
     k is a number, or an expression, which gives dyn.topk."""
 def transpose(data: Expr | TupleWrapper, axes: int | Sequence[int] | None = None) -> Expr:
-    """Reorders the axes.
+    """Permutes the axes.
 
     data: any shape
     axes (list of ints or None): The axis of data for each axis of the result; None or empty: reverses the axes."""
 def trilu(data: Expr | TupleWrapper, k: Expr | TupleWrapper, upper: bool = True) -> Any:
-    """Keeps the upper or lower triangle of matrices.
+    """Keeps the upper or lower triangle of matrices, and sets the rest to zero.
 
     data: (.., M, N)
     k: the diagonal where the triangle ends; 0: the main diagonal
@@ -2480,7 +2480,7 @@ def trilu(data: Expr | TupleWrapper, k: Expr | TupleWrapper, upper: bool = True)
 
     k is an integer or an expression."""
 def trunc(data: Expr | TupleWrapper) -> Expr:
-    """The integer part.
+    """Rounds towards zero to an integer.
 
     data: any shape"""
 def trunc_divide(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
@@ -2494,7 +2494,7 @@ def trunc_mod(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def unique(data: Expr | TupleWrapper, is_sorted: Any = True, return_counts: bool = False) -> Any:
-    """The different elements of a vector, and where they stand.
+    """The distinct elements of a vector, and their positions.
 
     data: (n,)
     sorted (bool): True if the result is in ascending order.
@@ -2502,12 +2502,12 @@ def unique(data: Expr | TupleWrapper, is_sorted: Any = True, return_counts: bool
 
     Returns (unique, indices, inverse_indices, num_unique), and optionally counts."""
 def unravel_index(indices: Any, shape: Expr | TupleWrapper) -> Any:
-    """The indices of elements that are numbered in row-major order.
+    """Converts row-major element numbers to indices.
 
     data: element numbers, any shape
     shape: (rank,) integers: the shape of the indexed tensor"""
 def variance(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False, with_mean: Any = None) -> Any:
-    """The mean squared distance from a mean.
+    """The mean squared distance from a given mean.
 
     data: any shape
     mean: the shape of data with extent 1 along the reduced axes
@@ -2518,7 +2518,7 @@ def variance(data: Expr | TupleWrapper, axis: int | Sequence[int] | None = None,
 class vision:
     @staticmethod
     def all_class_non_max_suppression(boxes: Expr | TupleWrapper, scores: Expr | TupleWrapper, max_output_boxes_per_class: Expr | TupleWrapper = -1, iou_threshold: Expr | TupleWrapper = -1.0, score_threshold: Expr | TupleWrapper = -1.0, output_format: str = 'onnx') -> Any:
-        """Of the boxes of each class that overlap, the one with the best score.
+        """Selects boxes of each class by score, and drops those that overlap a better one.
 
         boxes: (batch, boxes, 4): two opposite corners
         scores: (batch, classes, boxes)
@@ -2530,7 +2530,7 @@ class vision:
         Returns (positions, count), or (positions, scores, count) for "tensorflow"."""
     @staticmethod
     def get_valid_counts(data: Expr | TupleWrapper, score_threshold: Expr | TupleWrapper, id_index: int = 0, score_index: int = 1) -> Any:
-        """The boxes whose score is above a threshold, in front of the others.
+        """Moves the boxes whose score is above a threshold to the front.
 
         data: (batch, boxes, numbers)
         score_threshold: ()
@@ -2550,7 +2550,7 @@ class vision:
         clip (bool): True to clip boxes to [0, 1]."""
     @staticmethod
     def multibox_transform_loc(cls_prob: Expr | TupleWrapper, loc_pred: Expr | TupleWrapper, anchor: Expr | TupleWrapper, clip: bool = True, threshold: float = 0.01, variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2), keep_background: bool = False) -> Any:
-        """Boxes from anchors, predicted offsets and scores of classes.
+        """Computes boxes from anchors, predicted offsets and scores of classes.
 
         cls_prob: (batch, classes, boxes)
         loc_pred: (batch, 4 * boxes)
@@ -2563,7 +2563,7 @@ class vision:
         Returns (boxes, count)."""
     @staticmethod
     def non_max_suppression(data: Expr | TupleWrapper, valid_count: Expr | TupleWrapper, indices: Expr | TupleWrapper, max_output_size: Expr | TupleWrapper = -1, iou_threshold: Expr | TupleWrapper = 0.5, force_suppress: bool = False, top_k: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = 0, return_indices: bool = True, invalid_to_bottom: bool = False) -> Any:
-        """Of boxes that overlap, the one with the best score.
+        """Selects boxes by score, and drops those that overlap a better one.
 
         data: (batch, boxes, numbers)
         valid_count: (batch,): the number of valid boxes of each image
@@ -2581,7 +2581,7 @@ class vision:
         Returns (positions, count), or the boxes without return_indices."""
     @staticmethod
     def proposal(cls_prob: Expr | TupleWrapper, bbox_pred: Expr | TupleWrapper, im_info: Expr | TupleWrapper, scales: Sequence[float] = [4.0, 8.0, 16.0, 32.0], ratios: Sequence[float] = [0.5, 1.0, 2.0], feature_stride: int = 16, threshold: float = 0.7, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, rpn_min_size: int = 16, iou_loss: bool = False) -> Expr:
-        """Regions of images that are likely to hold something, from scores and offsets of anchors.
+        """Regions of images that probably contain an object, from scores and offsets of anchors.
 
         cls_prob: (N, 2 * anchors, H, W): scores of the background, then of objects
         bbox_pred: (N, 4 * anchors, H, W)
@@ -2596,7 +2596,7 @@ class vision:
         iou_loss (bool): True if offsets are those of the corners."""
     @staticmethod
     def regular_non_max_suppression(boxes: Expr | TupleWrapper, scores: Expr | TupleWrapper, max_detections_per_class: int, max_detections: int, num_classes: int, iou_threshold: float, score_threshold: float) -> Any:
-        """The best boxes of all classes, of those of a class that overlap the one with the best score.
+        """The best boxes over all classes, without boxes that overlap a better one of their class.
 
         boxes: (batch, boxes, 4): two opposite corners
         scores: (batch, boxes, classes)
@@ -2609,7 +2609,7 @@ class vision:
         Returns (boxes, classes, scores, count)."""
     @staticmethod
     def roi_align(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, sample_ratio: int = -1, layout: str = 'NCHW', mode: str = 'avg', aligned: bool = False) -> Expr:
-        """Regions of images, interpolated to one size.
+        """Resizes regions of images to one size, with interpolation.
 
         data: (N, C, H, W)
         rois: (regions, 5): batch, x1, y1, x2, y2
@@ -2621,7 +2621,7 @@ class vision:
         aligned (bool): True if pixels have their centres at 0.5."""
     @staticmethod
     def roi_pool(data: Expr | TupleWrapper, rois: Expr | TupleWrapper, pooled_size: int | Sequence[int], spatial_scale: float, layout: str = 'NCHW') -> Expr:
-        """The maxima of a grid in regions of images.
+        """Divides regions of images into grids, and computes the maximum of each cell.
 
         data: (N, C, H, W)
         rois: (regions, 5): batch, x1, y1, x2, y2
@@ -2630,14 +2630,14 @@ class vision:
         layout (string): "NCHW"."""
     @staticmethod
     def yolo_reorg(data: Expr | TupleWrapper, stride: int | None = 1) -> Expr:
-        """Pixels moved into channels, as Darknet's reorg layer does.
+        """Moves pixels to channels, as Darknet's reorg layer does.
 
         data: (N, C, H, W)
         stride (int or None): Number of pixels to combine along each axis; None: 1."""
 class vm:
     @staticmethod
     def reshape_tensor(data: Expr | TupleWrapper, shape: Expr | TupleWrapper, newshape: int | Sequence[int | str | Dim]) -> Expr:
-        """The same elements under another shape, which is given twice.
+        """Reshapes data. The shape is given twice, as a tensor and as an attribute.
 
         data: any shape
         shape: (rank,) integers: the values of newshape
@@ -2649,7 +2649,7 @@ class vm:
         tensor: any shape
         dtype (dtype): The element type of the result."""
 def where(condition: Expr | TupleWrapper, x: Expr | TupleWrapper, y: Expr | TupleWrapper) -> Expr:
-    """Chooses between the elements of two tensors.
+    """Selects elements from two tensors by a condition.
 
     condition: bool, any shape
     x: a shape that broadcasts
@@ -2662,6 +2662,6 @@ def zeros(shape: int | Sequence[int | str | Dim], dtype: str | None = None) -> A
 
     shape is a list, or an expression, which is passed to dyn.zeros."""
 def zeros_like(data: Expr | TupleWrapper) -> Expr:
-    """Zeros in the shape and type of data.
+    """A tensor of zeros with the shape and type of data.
 
     data: any shape"""
