@@ -134,7 +134,7 @@ def test_dense_from_the_model_to_the_assembly_and_back(opened, report):
     state = page.state
     assert state["kernel"].startswith("fused_nn_dense")
     for tab, wanted in {
-        "tensor expression": "sum(",
+        "expressions": "sum(",
         "schedule": "stage",
         "loops": "for",
         "C": "void",

@@ -302,14 +302,15 @@ std::vector<int> Recording::number_nodes(const std::vector<Item>& items, const s
     if (const int number = match.take(made[i], has_all ? &args : nullptr); number >= 0)
       numbers[items[i].node.get()] = number;
   }
-  for (size_t i = 0; i < items.size(); ++i) {
+  // Then the last of the operations that replace another, because it makes the value that the others read.
+  for (size_t i = items.size(); i-- > 0;) {
     if (numbers.contains(items[i].node.get())) continue;
-    int number = match.take_by_place(made[i]);
-    if (number < 0) {
-      number = static_cast<int>(rows_.size());
-      rows_.emplace_back();
-    }
-    numbers[items[i].node.get()] = number;
+    if (const int number = match.take_by_place(made[i]); number >= 0) numbers[items[i].node.get()] = number;
+  }
+  for (const Item& item : items) {
+    if (numbers.contains(item.node.get())) continue;
+    numbers[item.node.get()] = static_cast<int>(rows_.size());
+    rows_.emplace_back();
   }
   std::vector<int> removed;
   for (int number : free)

@@ -152,6 +152,25 @@ TEST(Recording, TellsRemovedFromRewired) {
   EXPECT_TRUE(is_removed && is_rewired);
 }
 
+// The value of a batch norm is read by the same rows after it has become arithmetic.
+TEST(Recording, TheLastOfItsReplacementsTakesTheRow) {
+  const Recorded recorded =
+      record(parsed("def @main(%x: Tensor[(1, 2, 4, 4), float32], %a: Tensor[(2), float32]) { "
+                    "nn.relu(nn.batch_norm(nn.max_pool2d(%x), %a, %a, %a, %a).0) }"));
+  const int norm = row_with(recorded.recording, 1, "nn.batch_norm"), relu = row_with(recorded.recording, 1, "nn.relu");
+  ASSERT_GE(norm, 0);
+  bool is_seen = false;
+  for (const Step& step : recorded.recording.steps()) {
+    if (step.pass != "simplify_inference") continue;
+    for (const auto& [number, row] : step.changed) {
+      if (number == norm) EXPECT_EQ(recorded.recording.labels()[static_cast<size_t>(row.label)], "add");
+      if (number == relu) EXPECT_EQ(row.args, std::vector<int>{norm});
+      is_seen |= number == norm;
+    }
+  }
+  EXPECT_TRUE(is_seen);
+}
+
 TEST(Recording, NamesAreEscapedAndCut) {
   ir::VarRef x =
       ir::var("a\xE2\x80\xAE" + std::string(1 << 20, 'b') + "</script>", ir::tensor_type({2}, DType::float32()));

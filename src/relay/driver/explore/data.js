@@ -117,14 +117,14 @@ class Compilation {
     const marks = new Map();
     if (step > 0) {
       const now = this.steps[step], before = this.state(step - 1), after = this.state(step);
-      const read = (state, args) => String(args.map((arg) => (arg < 0 ? arg : state.resolved(arg))));
+      const made = (state, arg) => (arg < 0 ? arg : state.resolved(arg));
+      const readsSame = (a, b) => a.length === b.length && a.every((arg, k) => made(before, arg) === made(after, b[k]));
       for (const row of now.removed) marks.set(row, "removed");
       for (let i = 0; i < now.added.kind.length; ++i) marks.set(now.first + i, "added");
       now.changed.row.forEach((row, i) => {
         const differs = ["kind", "label", "type", "attrs"].some((c) => before[c][row] !== now.changed[c][i]);
-        const same = differs || read(before, before.args[row]) === read(after, now.changed.args[i]);
         if (differs) marks.set(row, "changed");
-        else if (!same) marks.set(row, "rewired");
+        else if (!readsSame(before.args[row], now.changed.args[i])) marks.set(row, "rewired");
         else if (before.owner[row] !== now.changed.owner[i]) marks.set(row, "moved");
       });
     }
@@ -184,7 +184,7 @@ function inUnits(value, unit) {
 
 // The names of the scopes that a place is in: of "Conv '/layer1/conv1/Conv'", ["layer1", "conv1"].
 function scopesOf(place) {
-  const name = /'(.*)'/.exec(place);
-  if (!name || !name[1].includes("/")) return [];
-  return name[1].split("/").filter((part) => part !== "").slice(0, -1);
+  const begin = place.indexOf("'"), end = place.lastIndexOf("'");
+  if (begin < 0 || end <= begin) return [];
+  return place.slice(begin + 1, end).split("/").filter((part) => part !== "").slice(0, -1);
 }

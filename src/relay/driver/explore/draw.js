@@ -136,7 +136,7 @@ function drawEdge(painter, edge, points, look, colour, width) {
 function drawOpen(painter, box, look, hasText) {
   const line = box === look.picked ? COLOURS.picked : COLOURS[box.mark] ?? COLOURS.line;
   const fill = box.kind === "group" ? COLOURS.group : COLOURS.open;
-  painter.box(box.x, box.y, box.w, box.h, 6, look.fillOf(box) ?? fill, line, box === look.picked ? 2 : 1, box.kind === "part" ? [2, 3] : null);
+  painter.box(box.x, box.y, box.w, box.h, 6, look.fillOf(box) ?? fill, line, box === look.picked ? 2 : 1, ["part", "repeat"].includes(box.kind) ? [2, 3] : null);
   if (hasText) painter.text("− " + cut(box.label, Math.floor(box.w / 7)), box.x + 8, box.y + 14, COLOURS.dim, 11);
 }
 

@@ -76,6 +76,8 @@ function showLegend(pane) {
   byId("legend").replaceChildren(...parts);
 }
 
+const shortName = (name) => (name.length > 48 ? `${name.slice(0, 30)}…${name.slice(-16)}` : name);
+
 // The largest values of the overlay, or kernels.
 function showTop(pane) {
   const { compilation: c, scale } = pane, overlay = OVERLAYS[app.overlay];
@@ -91,7 +93,7 @@ function showTop(pane) {
   const list = c.kernels.map((kernel, i) => [i, measure(kernel) ?? -Infinity]).filter(([i]) => c.kernels[i].calls > 0);
   list.sort((a, b) => b[1] - a[1]);
   byId("top").replaceChildren(element("h2", {}, `${plain(c.kernels.length, "kernel", "kernels")}`), element("ol", {}, ...list.slice(0, 20).map(([i]) =>
-    element("li", {}, link(cut(c.kernels[i].name, 52), () => app.pickKernel(pane, i), c.kernels[i].name), element("span", { class: "dim" }, " " + told(c.kernels[i]))))));
+    element("li", {}, link(shortName(c.kernels[i].name), () => app.pickKernel(pane, i), c.kernels[i].name), element("span", { class: "dim" }, " " + told(c.kernels[i]))))));
 }
 
 // --- the selected node -----------------------------------------------------------------------------------------------
@@ -163,7 +165,7 @@ function fateParts(pane, place) {
 }
 
 function showContainer(pane, box) {
-  const kind = { group: "fusion group", scope: "scope", part: "part of a long list", function: "function" }[box.kind];
+  const kind = { group: "fusion group", scope: "scope", part: "part of a long list", repeat: "boxes of equal contents", function: "function" }[box.kind];
   const kernels = new Set(), stack = [box], c = pane.compilation, state = pane.view.state;
   while (stack.length) {
     const one = stack.pop();

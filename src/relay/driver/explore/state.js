@@ -36,7 +36,8 @@ class Pane {
       const next = [];
       for (const box of queue) {
         if (!box.isContainer) continue;
-        const isOpen = this.opened.has(box.key) || (!this.closed.has(box.key) && visible + box.children.length <= 90);
+        const isWished = box.kind !== "repeat" && visible + box.children.length <= 90;
+        const isOpen = this.opened.has(box.key) || (isWished && !this.closed.has(box.key));
         if (!isOpen) continue;
         if (!this.opened.has(box.key)) this.automatic.add(box.key);
         visible += box.children.length;

@@ -8,7 +8,7 @@ class Box {
     this.key = key; // the same after other passes
     this.label = label;
     this.row = -1;
-    this.kind = "node"; // node, group, function, scope, part
+    this.kind = "node"; // node, removed, result; of a container: definition, group, function, scope, repeat, part
     this.children = null; // of a container
     this.parent = null;
     this.count = 1; // of nodes inside
@@ -42,6 +42,7 @@ class View {
     this.root = container("root", definition, "definition");
     this.boxes = new Map(); // by row
     this.keys = new Map(); // boxes by key, containers included
+    this.contents = new Map(); // numbers of the contents of containers
     this.main = this.state.functions.get(definition);
     if (this.main !== undefined) this.build();
     this.finish(this.root);
@@ -202,15 +203,40 @@ class View {
       box.note = shortType(this.c.type(before, row));
       this.boxes.set(row, box);
     }
-    const link = (box, row) => {
-      const from = this.state.alive[row] ? this.boxes.get(this.state.resolved(row)) : this.boxes.get(row);
-      if (from && from !== box) box.sources.push([from, ""]);
+    const boxOf = (row) => {
+      const made = before.resolved(row), box = this.boxes.get(made);
+      return box?.kind === "removed" || !this.state.alive[made] ? box : this.boxes.get(this.state.resolved(made));
     };
-    for (const row of shown) if (this.boxes.has(row)) before.args[row].forEach((a) => a >= 0 && link(this.boxes.get(row), a));
+    const removed = [...this.boxes.values()].filter((box) => box.kind === "removed");
+    for (const box of removed)
+      for (const arg of before.args[box.row]) {
+        const from = arg >= 0 ? boxOf(arg) : undefined;
+        if (from && from !== box) box.sources.push([from, ""]);
+      }
     for (const [row, box] of this.boxes)
       if (box.kind !== "removed" && before.alive[row])
-        for (const a of before.args[row])
-          if (a >= 0 && this.boxes.get(a)?.kind === "removed") box.sources.push([this.boxes.get(a), ""]);
+        for (const arg of before.args[row]) {
+          const from = arg >= 0 ? boxOf(arg) : undefined;
+          if (from?.kind === "removed") box.sources.push([from, ""]);
+        }
+    this.orderRemoved();
+  }
+
+  // Puts removed boxes before those that read them.
+  orderRemoved() {
+    const inOrder = new Map();
+    const put = (box) => {
+      const stack = [box];
+      while (stack.length) {
+        const one = stack[stack.length - 1];
+        const missing = one.sources.find(([source]) => source.kind === "removed" && !inOrder.has(source.row) && !stack.includes(source));
+        if (missing) stack.push(missing[0]);
+        else inOrder.set(one.row, one), stack.pop();
+      }
+    };
+    for (const box of this.boxes.values()) if (box.kind !== "removed") put(box);
+    for (const box of this.boxes.values()) if (!inOrder.has(box.row)) put(box);
+    this.boxes = inOrder;
   }
 
   // --- containers ----------------------------------------------------------------------------------------------------
@@ -248,18 +274,25 @@ class View {
   nest() {
     const s = this.state;
     const scopes = new Map(); // of each group, the names that all of its nodes share
-    const pathOf = (box) => {
-      const functions = [];
-      const state = box.kind === "removed" ? this.c.state(this.step - 1) : s;
-      let owner = state.owner[box.row];
-      for (; owner >= 0 && owner !== this.main; owner = state.owner[owner]) if (s.alive[owner]) functions.unshift(owner);
-      return functions;
+    const chains = new Map(); // by function, the functions around it and itself
+    const chainOf = (state, owner) => {
+      if (!chains.has(owner)) {
+        const chain = [];
+        for (let at = owner; at >= 0 && at !== this.main; at = state.owner[at]) if (s.alive[at]) chain.unshift(at);
+        chains.set(owner, chain);
+      }
+      return chains.get(owner);
+    };
+    const names = new Map(); // by place, the scopes in its name
+    const scopesAt = (place) => {
+      if (!names.has(place)) names.set(place, place < 0 ? [] : scopesOf(this.c.data.places.text[place]));
+      return names.get(place);
     };
     const paths = new Map();
     for (const box of this.boxes.values()) {
-      const functions = pathOf(box);
       const state = box.kind === "removed" ? this.c.state(this.step - 1) : s;
-      const own = this.c.isCall(state, box.row) ? scopesOf(this.c.place(state, box.row)) : null;
+      const functions = chainOf(state, state.owner[box.row]);
+      const own = this.c.isCall(state, box.row) ? scopesAt(state.place[box.row]) : null;
       paths.set(box, [own, functions]);
       if (!own || !functions.length) continue;
       const known = scopes.get(functions[0]);
@@ -269,8 +302,7 @@ class View {
     }
     for (const [box, [own, functions]] of paths) {
       let at = this.root, key = "scope:";
-      const names = functions.length ? scopes.get(functions[0]) ?? [] : own ?? [];
-      for (const name of names) {
+      for (const name of functions.length ? scopes.get(functions[0]) ?? [] : own ?? []) {
         key += name + "/";
         if (!this.keys.has(key)) {
           this.keys.set(key, container(key, name, "scope"));
@@ -288,7 +320,34 @@ class View {
     if (this.result) this.root.add(this.result);
   }
 
-  // Dissolves scopes of one child, divides long containers, counts, and names groups by their operators.
+  // Puts containers of equal contents that follow each other, such as the layers of a transformer, into one container.
+  foldRepeats(box) {
+    const contents = box.children.map((child) => (child.isContainer ? child.contents : child.label)).join("\n");
+    if (!this.contents.has(contents)) this.contents.set(contents, "#" + this.contents.size);
+    box.contents = this.contents.get(contents);
+    const children = [];
+    for (let begin = 0, end; begin < box.children.length; begin = end) {
+      const first = box.children[begin];
+      for (end = begin + 1; first.isContainer && box.children[end]?.contents === first.contents; ) ++end;
+      const alike = box.children.slice(begin, end);
+      if (alike.length < 3 || alike.length === box.children.length) {
+        children.push(...alike);
+        continue;
+      }
+      const last = alike[alike.length - 1];
+      const names = first.label === last.label ? first.label : `${first.label} … ${last.label}`;
+      const fold = container("repeat:" + first.key, `${alike.length} × ${names}`, "repeat");
+      for (const child of alike) fold.add(child);
+      fold.count = alike.reduce((sum, child) => sum + child.count, 0);
+      fold.changed = changedIn(alike);
+      fold.parent = box;
+      this.keys.set(fold.key, fold);
+      children.push(fold);
+    }
+    box.children = children;
+  }
+
+  // Dissolves scopes of one child, folds repeats, divides long containers, counts, and names groups by their operators.
   finish(root) {
     const order = [];
     const stack = [root];
@@ -304,7 +363,8 @@ class View {
       for (const child of box.children) child.parent = box;
       box.count = box.children.reduce((sum, child) => sum + child.count, 0);
       if (box.kind === "group" && box.label === "group") box.label = namesOf(box);
-      box.changed = box.children.filter((child) => (child.mark && child.mark !== "moved") || child.changed).length;
+      box.changed = changedIn(box.children);
+      this.foldRepeats(box);
       this.divide(box);
     }
   }
@@ -326,7 +386,7 @@ class View {
         const part = container(`${box.key}part:${level}:${i}`, "", "part");
         for (const child of children) part.add(child);
         part.count = children.reduce((sum, child) => sum + child.count, 0);
-        part.changed = children.filter((child) => (child.mark && child.mark !== "moved") || child.changed).length;
+        part.changed = changedIn(children);
         part.parent = box;
         this.keys.set(part.key, part);
         parts.push(part);
@@ -335,6 +395,10 @@ class View {
       box.children = parts;
     }
   }
+}
+
+function changedIn(boxes) {
+  return boxes.filter((box) => (box.mark && box.mark !== "moved") || box.changed).length;
 }
 
 // The operators of a container: "nn.dense, nn.bias_add, nn.relu", at most three.
