@@ -283,6 +283,28 @@ def test_pictures_are_saved(opened, report):
         assert pathlib.Path(download.value.path()).read_bytes().startswith(start)
 
 
+def test_a_cell_of_a_notebook(browser):
+    """The cell is a frame without an origin or an address, in a page that has neither policy nor file."""
+    import relay
+
+    page = browser.new_page(viewport={"width": 1200, "height": 700})
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.set_content(relay.explore(relay.load(DENSE), target="haswell")._repr_html_())
+    frame = page.frames[1]
+    for _ in range(200):
+        if frame.evaluate("window.relayExplorer?.app.times.first !== undefined"):
+            break
+        page.wait_for_timeout(50)
+    frame.evaluate("window.relayExplorer.app.show(window.relayExplorer.app.active, {step: 0})")
+    frame.click("#slider")
+    frame.click("#expand")
+    assert frame.evaluate("window.relayExplorer.state()")["definition"] == "main"
+    assert said == []
+    page.close()
+
+
 def test_time_of_kernels(opened, browser, tmp_path):
     path = tmp_path / "profiled.html"
     done = cli("explore", DENSE, "-o", path, "--profile", "--time", "0.05", "--threads", "1")

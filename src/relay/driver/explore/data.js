@@ -138,6 +138,7 @@ class Compilation {
   dtype(state, row) { return state.type[row] < 0 ? "" : this.data.types.dtype[state.type[row]]; }
   bytes(state, row) { return state.type[row] < 0 ? -1 : this.data.types.bytes[state.type[row]]; }
   place(state, row) { return state.place[row] < 0 ? "" : this.data.places.text[state.place[row]]; }
+  isOperator(state, row) { return state.kind[row] === this.kinds.operator; }
   isCall(state, row) { return state.kind[row] === this.kinds.operator || state.kind[row] === this.kinds.call; }
 
   // The groups, and through them the kernels, that compute the calls of a place.
@@ -155,7 +156,7 @@ class Compilation {
     for (let step = this.steps.length - 1; step >= 0; --step) {
       const state = this.state(step);
       for (let row = 0; row < this.rows; ++row)
-        if (state.alive[row] && state.place[row] === place && this.isCall(state, row))
+        if (state.alive[row] && state.place[row] === place && this.isOperator(state, row))
           return { removedBy: step + 1 < this.steps.length ? step + 1 : -1 };
     }
     return {};

@@ -25,6 +25,16 @@ function hue(name) {
   return `hsl(${(hash * 137) % 360} 50% ${isDark ? 55 : 48}%)`;
 }
 
+// The two control points of the curve from points[i - 1] to points[i]. An edge leaves and enters boxes vertically, and
+// runs through its other points in the direction from the one before to the one after.
+function controls(points, i) {
+  const [x0, y0] = points[i - 1], [x1, y1] = points[i], half = (y1 - y0) / 2;
+  const [xa, ya] = points[i - 2] ?? points[i - 1], [xb, yb] = points[i + 1] ?? points[i];
+  const first = i === 1 ? [x0, y0 + half] : [x0 + (x1 - xa) / 6, y0 + (y1 - ya) / 6];
+  const second = i === points.length - 1 ? [x1, y1 - half] : [x1 - (xb - x0) / 6, y1 - (yb - y0) / 6];
+  return [...first, ...second];
+}
+
 class CanvasPainter {
   constructor(context) { this.c = context; }
   box(x, y, w, h, r, fill, line, width, dash) {
@@ -47,10 +57,7 @@ class CanvasPainter {
     const c = this.c;
     c.beginPath();
     c.moveTo(points[0][0], points[0][1]);
-    for (let i = 1; i < points.length; ++i) {
-      const [x0, y0] = points[i - 1], [x, y] = points[i], middle = (y0 + y) / 2;
-      c.bezierCurveTo(x0, middle, x, middle, x, y);
-    }
+    for (let i = 1; i < points.length; ++i) c.bezierCurveTo(...controls(points, i), ...points[i]);
     c.setLineDash(dash ?? []);
     (c.strokeStyle = colour), (c.lineWidth = width), c.stroke();
     c.setLineDash([]);
@@ -81,10 +88,7 @@ class SvgPainter {
   }
   curve(points, colour, width, dash) {
     let path = `M${points[0]}`;
-    for (let i = 1; i < points.length; ++i) {
-      const [x0, y0] = points[i - 1], [x, y] = points[i], middle = (y0 + y) / 2;
-      path += `C${x0},${middle} ${x},${middle} ${x},${y}`;
-    }
+    for (let i = 1; i < points.length; ++i) path += `C${controls(points, i)},${points[i]}`;
     const dashes = dash ? ` stroke-dasharray="${dash}"` : "";
     this.out.push(`<path d="${path}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/>`);
   }
@@ -173,14 +177,15 @@ const OVERLAYS = {
   share: { name: "share of the ceiling", unit: "%", profiled: true, isBad: true, value: (c, s, row) => kernelValue(c, s, row, (k) => (k.us ? k.share * 100 : null)) },
 };
 function kernelValue(c, s, row, get) {
-  if (s.place[row] < 0 || !c.isCall(s, row)) return null;
+  if (s.place[row] < 0 || !c.isOperator(s, row)) return null;
   const values = c.kernelsOf(s.place[row]).map((kernel) => get(c.kernels[kernel])).filter((value) => value !== null && value !== undefined);
   if (!values.length) return null;
   return typeof values[0] === "string" ? values[0] : values.reduce((sum, value) => sum + value, 0);
 }
 function secondsText(value) {
   if (value >= 1) return value.toPrecision(3) + " s";
-  return value >= 1e-3 ? (value * 1e3).toPrecision(3) + " ms" : (value * 1e6).toPrecision(3) + " µs";
+  for (const [size, unit] of [[1e-3, "ms"], [1e-6, "µs"]]) if (value >= size) return (value / size).toPrecision(3) + " " + unit;
+  return (value * 1e9).toFixed(0) + " ns";
 }
 function valueText(overlay, value) {
   if (typeof value !== "number") return value;

@@ -221,7 +221,7 @@ function placeX(layers) {
     for (const node of layer) (node.x = x), (x += node.w + GAP_X);
     for (const node of layer) node.x -= x / 2;
   }
-  for (let sweep = 0; sweep < 8; ++sweep) {
+  for (let sweep = 0; sweep < 14; ++sweep) {
     const isDown = sweep % 2 === 0;
     for (let i = 0; i < layers.length; ++i) separate(layers[isDown ? i : layers.length - 1 - i], isDown, sweep >= 6);
   }

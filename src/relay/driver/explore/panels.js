@@ -129,7 +129,7 @@ function kernelFacts(pane, number) {
 function showNode(pane, box) {
   const c = pane.compilation, isGone = box.kind === "removed";
   const state = isGone ? c.state(pane.step - 1) : pane.view.state, row = box.row;
-  const parts = [element("h2", {}, box.label), fact("type", c.type(state, row)), fact("attributes", c.attrs(state, row)), fact("place", c.place(state, row)), fact("element", c.data.kinds[state.kind[row]])];
+  const parts = [element("h2", {}, box.label), fact("type", c.type(state, row)), fact("attributes", c.attrs(state, row)), fact("place", c.place(state, row)), fact("kind", c.data.kinds[state.kind[row]])];
   const size = c.bytes(state, row);
   parts.push(fact("size", size >= 0 ? inUnits(size, "B") : ""));
   const mark = pane.view.marks.get(row);
@@ -139,7 +139,7 @@ function showNode(pane, box) {
   if (operands.length) parts.push(element("h3", {}, "operands"), element("ul", {}, ...operands.slice(0, 200)));
   const readers = pane.view.readersOf(box).slice(0, 200).map((reader) => element("li", {}, link(reader.label, () => app.pick(pane, reader))));
   if (readers.length) parts.push(element("h3", {}, "read by"), element("ul", {}, ...readers));
-  if (c.isCall(state, row) && state.place[row] >= 0) parts.push(...fateParts(pane, state.place[row]));
+  if (c.isOperator(state, row) && state.place[row] >= 0) parts.push(...fateParts(pane, state.place[row]));
   parts.push(element("h3", {}, "history"), element("ul", {}, ...historyOf(c, row).map(([step, what]) => element("li", {}, link(step === 0 ? "input" : c.steps[step].pass, () => app.show(pane, { step })), " " + what))));
   byId("right").replaceChildren(...parts.filter((part) => part));
 }
@@ -170,7 +170,7 @@ function showContainer(pane, box) {
   while (stack.length) {
     const one = stack.pop();
     if (one.isContainer) stack.push(...one.children);
-    else if (one.row >= 0 && one.kind !== "removed" && state.place[one.row] >= 0 && c.isCall(state, one.row)) c.kernelsOf(state.place[one.row]).forEach((k) => kernels.add(k));
+    else if (one.row >= 0 && one.kind !== "removed" && state.place[one.row] >= 0 && c.isOperator(state, one.row)) c.kernelsOf(state.place[one.row]).forEach((k) => kernels.add(k));
   }
   const isOpen = pane.isOpen(box);
   byId("right").replaceChildren(element("h2", {}, box.label), fact("what", kind), fact("nodes", box.count.toLocaleString("en")), box.row >= 0 ? fact("attributes", c.attrs(state, box.row)) ?? "" : "",
@@ -194,7 +194,7 @@ async function showKernel(pane, number) {
   const places = new Set(kernel.groups.flatMap((group) => c.groups[group].places));
   const rows = new Map();
   for (let row = 0; row < c.rows; ++row)
-    if (state.alive[row] && places.has(state.place[row]) && c.isCall(state, row)) rows.set(row, state.place[row]);
+    if (state.alive[row] && places.has(state.place[row]) && c.isOperator(state, row)) rows.set(row, state.place[row]);
   const nodes = [...rows].map(([row, place]) => element("li", {}, nodeLink(pane, state, row), element("div", { class: "dim" }, c.data.places.text[place])));
   for (const place of places)
     if (![...rows.values()].includes(place)) nodes.push(element("li", {}, c.data.places.text[place], element("div", { class: "dim" }, "not in the program after this pass")));

@@ -150,12 +150,19 @@ class Pane {
     return found;
   }
 
+  // The whole name of the box under the pointer, which may be cut in the picture.
+  tell(e) {
+    const box = this.picture && this.boxAt(e.offsetX, e.offsetY);
+    const text = box ? `${box.label}\n${box.isContainer ? containerNote(box) : box.note}` : "";
+    if (this.canvas.title !== text) this.canvas.title = text;
+  }
+
   listen() {
     const canvas = this.canvas;
     let grip = null, hasMoved = false;
     canvas.addEventListener("pointerdown", (e) => { grip = [e.clientX, e.clientY]; hasMoved = false; canvas.setPointerCapture(e.pointerId); app.active = this; });
     canvas.addEventListener("pointermove", (e) => {
-      if (!grip) return;
+      if (!grip) return this.tell(e);
       const dx = e.clientX - grip[0], dy = e.clientY - grip[1];
       if (!hasMoved && Math.hypot(dx, dy) < 4) return;
       hasMoved = true;
