@@ -100,7 +100,8 @@ ir::Module parsed(const char* text) {
 }
 
 TEST(Recording, DifferencesMakeEachModule) {
-  for (const char* name : {"tour/dense.relay", "tour/residual.relay", "tree_lstm.relay", "char_rnn.relay"}) {
+  for (const char* name : {"tour/dense.relay", "tour/residual.relay", "tree_lstm.relay", "char_rnn.relay",
+                           "interpreter.relay", "state.relay", "rnn_cells.relay"}) {
     const Recorded recorded = record(example(name));
     Replayed replayed;
     ASSERT_EQ(recorded.recording.steps().size(), recorded.modules.size());

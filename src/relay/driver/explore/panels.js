@@ -134,6 +134,7 @@ function showNode(pane, box) {
   parts.push(fact("size", size >= 0 ? inUnits(size, "B") : ""));
   const mark = pane.view.marks.get(row);
   if (mark) parts.push(fact("this pass", element("span", { class: "mark " + mark }, mark)), ...beforeFacts(c, pane, row, mark));
+  if (app.panes.length === 2) parts.push(fact("other model", otherNode(pane, row)));
   if (box.calls) parts.push(fact("calls", link("@" + box.calls, () => app.show(pane, { definition: box.calls }))));
   const operands = state.args[row].filter((arg) => arg >= 0).map((arg) => element("li", {}, nodeLink(pane, state, state.resolved(arg))));
   if (operands.length) parts.push(element("h3", {}, "operands"), element("ul", {}, ...operands.slice(0, 200)));
@@ -142,6 +143,12 @@ function showNode(pane, box) {
   if (c.isOperator(state, row) && state.place[row] >= 0) parts.push(...fateParts(pane, state.place[row]));
   parts.push(element("h3", {}, "history"), element("ul", {}, ...historyOf(c, row).map(([step, what]) => element("li", {}, link(step === 0 ? "input" : c.steps[step].pass, () => app.show(pane, { step })), " " + what))));
   byId("right").replaceChildren(...parts.filter((part) => part));
+}
+
+// The same node in the other model.
+function otherNode(pane, row) {
+  const other = app.panes[1 - pane.number], match = matches(app.panes)[pane.number].get(row);
+  return match === undefined ? "no match" : nodeLink(other, other.view.state, match);
 }
 
 function beforeFacts(c, pane, row, mark) {

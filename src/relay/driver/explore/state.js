@@ -420,7 +420,7 @@ function connectControls() {
   byId("help").addEventListener("click", showKeys);
   for (const name of ["constants", "removed"])
     byId(name).addEventListener("change", (e) => { app[name] = e.target.checked; for (const p of app.panes) app.show(p, {}); });
-  byId("overlay").addEventListener("change", (e) => { app.overlay = e.target.value; for (const p of app.panes) p.colour(), app.refresh(p); });
+  byId("overlay").addEventListener("change", (e) => { app.overlay = e.target.value; for (const p of app.panes) p.colour(); app.refresh(app.active); });
   byId("search").addEventListener("input", () => search(0));
   byId("search").addEventListener("keydown", (e) => {
     if (e.key === "Enter") search(e.shiftKey ? -1 : 1);
