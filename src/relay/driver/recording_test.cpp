@@ -8,6 +8,7 @@
 #include "relay/base/test_golden.h"
 #include "relay/driver/compilation_json.h"
 #include "relay/driver/targets.h"
+#include "relay/ir/rewrite.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
 
@@ -75,7 +76,7 @@ struct Recorded {
 
 Recorded record(const ir::Module& module, const char* target = "haswell") {
   Recorded out;
-  CompileOptions options{.target = *find_target(target), .threads = 1, .run_here = false};
+  CompileOptions options{.target = *find_target(target), .threads = 1, .run_here = false, .schedules = {}};
   options.trace = [&](const transform::PassTrace& trace) {
     if (out.modules.empty()) out.modules.emplace_back("input", trace.before);
     out.modules.emplace_back(trace.pass.name, trace.after);
