@@ -43,6 +43,7 @@ from .op import operators
 from .run import build_module
 from .run.build_module import *  # noqa: F403
 from .run.compiled import Compiled, Port, compile, evaluate, load
+from .run.explorer import Explorer, explore
 from .transform import differentiation, mixed_precision, run_passes, weights
 from .transform.differentiation import grad, hessian, hvp, jvp, value_and_grad, vjp
 
@@ -73,6 +74,7 @@ __all__ = [
     "CompileError",
     "Compiled",
     "Diagnostic",
+    "Explorer",
     "ExprFunctor",
     "ExprMutator",
     "ExprVisitor",
@@ -92,6 +94,7 @@ __all__ = [
     "compile",
     "dataflow_pattern",
     "evaluate",
+    "explore",
     "expr_functor",
     "from_pytorch",
     "grad",

@@ -63,6 +63,7 @@ NB_MODULE(_core, m) {
   add_dataflow_patterns(m);
   add_program_values(m);
   add_compiled(m);
+  add_explore(m);
   m.def(
       "main",
       [](const std::vector<std::string>& arguments, const nb::object& import_pytorch_file) {

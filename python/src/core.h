@@ -65,5 +65,6 @@ void add_analysis(nb::module_& m);
 void add_dataflow_patterns(nb::module_& m);
 void add_program_values(nb::module_& m);
 void add_compiled(nb::module_& m);
+void add_explore(nb::module_& m);
 
 }  // namespace relay::python

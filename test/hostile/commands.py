@@ -13,6 +13,7 @@ VERBS = [
     "bench",
     "profile",
     "inspect",
+    "explore",
     "cache",
     "doctor",
     "explain",

@@ -56,26 +56,17 @@ static void for_each_step(std::span<const lower::LoweredFunction> segments,
           segment.groups[static_cast<size_t>(step.group)].sources);
 }
 
-namespace {
-// Equivalent to place_text(), for many places of one long text: line starts are found once.
-class PlaceTexts {
- public:
-  std::string operator()(const Span& place) {
-    if (place.node || !place.source || place.source->text.empty()) return place_text(place);
-    std::vector<uint32_t>& lines = lines_[place.source.get()];
-    if (lines.empty()) {
-      lines.push_back(0);
-      for (size_t i = 0; i < place.source->text.size(); ++i)
-        if (place.source->text[i] == '\n') lines.push_back(static_cast<uint32_t>(i) + 1);
-    }
-    const int64_t line = std::upper_bound(lines.begin(), lines.end(), place.begin) - lines.begin();
-    return format("{}:{}:{}", place.source->name, line, place.begin - lines[static_cast<size_t>(line) - 1] + 1);
+std::string PlaceTexts::operator()(const Span& place) {
+  if (place.node || !place.source || place.source->text.empty()) return place_text(place);
+  std::vector<uint32_t>& lines = lines_[place.source.get()];
+  if (lines.empty()) {
+    lines.push_back(0);
+    for (size_t i = 0; i < place.source->text.size(); ++i)
+      if (place.source->text[i] == '\n') lines.push_back(static_cast<uint32_t>(i) + 1);
   }
-
- private:
-  std::unordered_map<const Source*, std::vector<uint32_t>> lines_;
-};
-}  // namespace
+  const int64_t line = std::upper_bound(lines.begin(), lines.end(), place.begin) - lines.begin();
+  return format("{}:{}:{}", place.source->name, line, place.begin - lines[static_cast<size_t>(line) - 1] + 1);
+}
 
 std::vector<NodeReport> Provenance::report(std::span<const lower::LoweredFunction> segments) const {
   std::vector<NodeReport> out;

@@ -36,7 +36,7 @@ class Provenance {
   // In the order of the model, followed by the nodes that the importer left out.
   std::vector<NodeReport> report(std::span<const lower::LoweredFunction> segments) const;
 
- private:
+  // The identity of a place.
   struct Key {
     const void* where;  // the source, or the foreign node's name
     uint32_t begin, end;
@@ -45,17 +45,28 @@ class Provenance {
   struct Hash {
     size_t operator()(const Key& k) const { return std::hash<const void*>()(k.where) * 31 + k.begin * 7919 + k.end; }
   };
+  static Key key(const Span& place);
+
+ private:
   struct Node {
     Span place;
     std::string removed_by{};
     size_t seen = 0;  // number of the last pass after which it was present
   };
-  static Key key(const Span& place);
 
   std::vector<Node> nodes_;
   std::vector<NodeReport> left_out_;             // by the importer
   std::unordered_map<Key, size_t, Hash> index_;  // of nodes
   size_t passes_ = 0;
+};
+
+// Equivalent to place_text(), for many places of one long text: line starts are found once.
+class PlaceTexts {
+ public:
+  std::string operator()(const Span& place);
+
+ private:
+  std::unordered_map<const Source*, std::vector<uint32_t>> lines_;
 };
 
 // The places of the steps that call each kernel, by the kernel's name.

@@ -13,7 +13,7 @@ from programs import DENSE, ROOT, TWO_RESULTS, cli, cli_json, needs_program, onn
 import relay
 
 pytestmark = needs_program
-VERBS = ["run", "compile", "opt", "check", "bench", "verify", "bisect", "profile", "inspect", "cache", "ops"]
+VERBS = ["run", "compile", "opt", "check", "bench", "verify", "bisect", "profile", "inspect", "explore", "cache", "ops"]
 VERBS += ["doctor", "explain"]
 
 
