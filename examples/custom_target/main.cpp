@@ -34,7 +34,7 @@ static Status run() {
 
   RELAY_ASSIGN(TargetDesc target, riscv.describe("rv64gcv-512"));
   driver::CompileOptions options;
-  options.target = target, options.run_here = false;
+  options.target = target, options.make_executable = false;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(program(), options));
   std::cout << "\n" << target.name << ": " << target.vector_bytes / 4 << " lanes\n";
   RELAY_ASSIGN(std::string assembly, driver::stage_text(compiled.lowered, target, driver::Stage::Assembly, ""));

@@ -7,7 +7,7 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/debug.h"
 #include "relay/driver/load.h"
-#include "relay/driver/ready.h"
+#include "relay/driver/ready_model.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
 #include "relay/input/files.h"
@@ -114,7 +114,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
   options.schedules = schedules, options.donate = donate;
   options.trace = [](const transform::PassTrace&) { check_interrupt(); };
   struct Made {
-    std::optional<driver::Ready> ready;
+    std::optional<driver::ReadyModel> ready;
     std::vector<std::string> notes;
   };
   std::shared_ptr<Made> made = std::make_shared<Made>();
@@ -124,7 +124,7 @@ static std::pair<PyCompiled, std::vector<std::string>> compile_file(
     Diagnostics warnings;
     made->ready = take(driver::prepare_model(path, load, options, cache ? cache->get() : nullptr, warnings));
   });
-  driver::Ready& ready = *made->ready;
+  driver::ReadyModel& ready = *made->ready;
   std::vector<std::string> notes = std::move(made->notes);
   notes.insert(notes.end(), ready.notes.begin(), ready.notes.end());
   PyCompiled out{ready.executable, std::move(ready.compiled), {}, ready.model.files, {}};

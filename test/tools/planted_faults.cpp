@@ -55,7 +55,7 @@ Result<ir::Module> crash_at_relu(const ir::Module& module, transform::PassContex
 
 cli::Planted plant(const std::vector<std::string>& fault) {
   auto pass = [](transform::PassInfo info) {
-    return cli::Planted{.in_compiler = [info](driver::CompileOptions& o) { o.more_passes = {info}; }};
+    return cli::Planted{.in_compiler = [info](driver::CompileOptions& o) { o.extra_passes = {info}; }};
   };
   if (fault == std::vector<std::string>{"pass"})
     return pass({"without_first_relu", "the first nn.relu(x) becomes x", without_first_relu});

@@ -194,7 +194,7 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entr
     RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], name, lowering, &names));
     all.push_back(lowered);
     out.segments.push_back({segments[i], std::move(lowered), choices[i].batching});
-    out.batching.push_back({name, choices[i].batching, choices[i].why});
+    out.batching.push_back({name, choices[i].batching, choices[i].reason});
   }
   RELAY_RETURN_IF_ERROR(lower::check_schedules(lowering.schedules, all));
   limit_constant_work(out.segments);

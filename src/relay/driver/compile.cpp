@@ -59,7 +59,7 @@ std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Compi
   if (!options.is_optimised)
     for (const std::string& name : pipeline(options.opt_level, options.mode).passes)
       out.push_back(*transform::find_pass(name));
-  out.insert(out.end(), options.more_passes.begin(), options.more_passes.end());
+  out.insert(out.end(), options.extra_passes.begin(), options.extra_passes.end());
   // After all passes, which leave functions for other compilers unchanged.
   const bool has_external = std::any_of(module.functions.begin(), module.functions.end(),
                                         [](const auto& f) { return f.second->attrs.count("Compiler") != 0; });
@@ -202,7 +202,7 @@ static Result<exec::BuildOptions> build_options(const CompileOptions& options) {
                            .memory_limit = options.memory_limit};
   Status runs_here = check_runs_here(options.target);
   if (runs_here) return build;
-  if (options.run_here) return runs_here.errors();
+  if (options.make_executable) return runs_here.errors();
   RELAY_ASSIGN(build.host, find_target("native"));
   return build;
 }
@@ -281,7 +281,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   count_externals(*out.built.program, report);
 
   report.executor = lowered.graph ? runtime::Executor::Graph : options.executor.value_or(runtime::Executor::Vm);
-  if (options.run_here) RELAY_RETURN_IF_ERROR(make_executable(out, options));
+  if (options.make_executable) RELAY_RETURN_IF_ERROR(make_executable(out, options));
   return out;
 }
 

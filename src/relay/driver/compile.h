@@ -28,11 +28,11 @@ struct CompileOptions {
   std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
   int64_t memory_limit = 0;                     // bytes per run (runtime/executable.h); 0: unlimited
   build::BatchCalls batch_calls = build::BatchCalls::Automatic;
-  bool run_here = true;                             // make the executable; if false, only what a file needs
+  bool make_executable = true;                      // make the executable; if false, only what a file needs
   bool strict = false;                              // a schedule rule that fails is an error, not a slower kernel
   lower::RuleSet refused_rules{};                   // for tests: LowerOptions::refused
   lower::Mutation planted = lower::Mutation::None;  // for tests: LowerOptions::planted
-  std::vector<transform::PassInfo> more_passes{};   // after those of the level
+  std::vector<transform::PassInfo> extra_passes{};  // after those of the level
   int codegen_registers = 0;                        // for tests: kernels that need more are refused; 0: the target's
                                                     // number
   bool verify = false;                              // well-formedness and types after every pass
@@ -107,7 +107,7 @@ Counts counts_of(const CompileReport& report);
 std::string json(const CompileReport& report, bool times = true);
 
 struct Compiled {
-  std::shared_ptr<runtime::Executable> executable;  // null unless run_here
+  std::shared_ptr<runtime::Executable> executable;  // null unless make_executable
   ir::Module module;                                // after the passes of the level
   std::vector<lower::LoweredFunction> lowered;      // of each segment
   exec::Built built;
@@ -130,7 +130,7 @@ Result<build::LoweredProgram> lower_program(const ir::Module& module, const buil
 Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
                                   const CompileOptions& options);
 Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
-// The last step of compile() if `run_here`: machine code in this process.
+// The last step of compile() if `make_executable`: machine code in this process.
 Status make_executable(Compiled& compiled, const CompileOptions& options);
 // incompatible_artifact if this machine cannot run code for the target.
 Status check_runs_here(const TargetDesc& target);

@@ -79,7 +79,7 @@ TEST(Donate, TheReportSaysWhatIsInPlace) {
   Compiled made = compiled(scatter, {{"cache", {}}, {"i", {}}});
   ASSERT_EQ(made.report.donations.size(), 2u);
   EXPECT_TRUE(made.report.donations[0].in_place);
-  EXPECT_EQ(made.report.donations[1].why, no_type);
+  EXPECT_EQ(made.report.donations[1].reason, no_type);
   std::vector<Tensor> in = {counted({2, 9, 4}, DType::float32(), 100), counted({2, 1, 4}, DType::int64(), 9),
                             counted({2, 1, 4}, DType::float32(), 50)};
   std::vector<Tensor> wanted = {Tensor::empty({2, 9, 4}, DType::float32())};

@@ -68,7 +68,7 @@ Result<size_t> first_wrong(size_t programs, const std::function<Result<bool>(siz
 
 // --- steps, each tried in a separate process -------------------------------------------------------------------------
 static Outcome compiled_outcome(const Case& c, const CompileOptions& options) {
-  return tried([&](const At& at) -> Outcome {
+  return run_isolated([&](const At& at) -> Outcome {
     at("compiling");
     CompileOptions traced = options;
     traced.trace = [&](const transform::PassTrace& trace) { at(format("compiling, behind {}", trace.pass.name)); };
@@ -95,7 +95,7 @@ static Result<ir::Module> run(const std::vector<transform::PassInfo>& passes, co
 // The evaluator's result for the module after the passes, in each operation's own type.
 static Outcome outcome_behind(const std::vector<transform::PassInfo>& passes, const ir::Module& module, const Case& c,
                               const CompileOptions& options) {
-  return tried([&](const At& at) -> Outcome {
+  return run_isolated([&](const At& at) -> Outcome {
     transform::Applied applied;
     ir::Module after = module;
     for (const transform::PassInfo& pass : passes) {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "relay/driver/compile.h"
+#include "relay/driver/isolated_step.h"
 #include "relay/driver/load.h"
 #include "relay/driver/reduce.h"
-#include "relay/driver/tried.h"
 
 namespace relay::driver {
 

@@ -146,7 +146,7 @@ TEST(Bisect, AWrongRuleOfAPassIsNamedWithTheSmallestProgram) {
                   i == 20 ? "relu" : "leaky_relu", body);
   const Network deep{"deep", {1, 8, 6, 6}, {{8, 8, 3, 3}}, body.c_str()};
   CompileOptions options = native();
-  options.more_passes = {{"without_relu", "nn.relu(x) becomes x", without_relu}};
+  options.extra_passes = {{"without_relu", "nn.relu(x) becomes x", without_relu}};
   options.opt_level = 0;  // its last pass makes a function of each call, including the relu
   Result<Blame> blame = bisect(case_of(deep), options, [](const std::string&) {});
   ASSERT_TRUE(blame) << render(blame.errors());

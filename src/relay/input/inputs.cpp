@@ -302,7 +302,7 @@ static void keep_first_notes(std::vector<std::string>& notes) {
   notes.push_back(std::move(rest));
 }
 
-Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types) {
+Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputOptions& request, const ir::Module& types) {
   std::vector<InputSource> sources(ports.size(), InputSource{.asked = false});
   std::set<size_t> given;
   for (const std::string& text : request.inputs) {

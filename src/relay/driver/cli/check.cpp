@@ -93,7 +93,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";
   RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model->output_names));
-  compilation.run_here = false;  // without machine code, which refuses nothing
+  compilation.make_executable = false;  // without machine code, which refuses nothing
   Result<driver::Compiled> compiled = driver::compile(model->module, compilation);
   if (!compiled) {
     out.problems = compiled.errors();
@@ -157,11 +157,13 @@ static Status check(const CheckOptions& options, int& failure) {
   show(found.warnings);
   if (!found.problems.empty()) {
     if (std::string_view(verdict(found.problems)) == "unsupported") failure = exit_unsupported;
-    say(format("{}: {} {}", options.model, plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"),
-               found.stage == "import" ? "with importing it" : "with compiling it"));
+    print_message(format("{}: {} {}", options.model,
+                         plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"),
+                         found.stage == "import" ? "with importing it" : "with compiling it"));
     return found.problems;
   }
-  say(form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
+  print_message(
+      form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
       : !found.has_main
           ? format("{}: well typed; it has no @main, so nothing to compile or run: name the function to run @main",
                    options.model)
@@ -171,7 +173,7 @@ static Status check(const CheckOptions& options, int& failure) {
   return ok();
 }
 
-void add_check(CLI::App& app, Chosen& chosen) {
+void add_check(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb =
       add_verb(app, "check", "Report every problem that keeps a model from being compiled",
                "  relay check model.onnx\n  relay check model.onnx --json | jq .problems\n"
@@ -182,7 +184,8 @@ void add_check(CLI::App& app, Chosen& chosen) {
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_options(*verb, *options);
   verb->add_flag("--json", options->json, "Print the findings as JSON");
-  verb->callback([options, &chosen] { chosen.run = [options, &chosen] { return check(*options, chosen.failure); }; });
+  verb->callback(
+      [options, &selected] { selected.run = [options, &selected] { return check(*options, selected.failure); }; });
 }
 
 }  // namespace relay::cli

@@ -27,15 +27,15 @@ struct Planted {
 // The whole program: parses, runs and returns the exit status. Also called by `python -m relay`.
 int run_command_line(int argc, const char* const* argv, const Planted& planted = {});
 
-// The action of the chosen subcommand.
-struct Chosen {
+// The action of the selected subcommand.
+struct SelectedVerb {
   std::function<Status()> run;
   int failure = 1;      // the exit status if it fails
   std::string program;  // argv[0]
   Planted planted;
 };
 
-#define RELAY_VERB(name) void add_##name(CLI::App& app, Chosen& chosen);
+#define RELAY_VERB(name) void add_##name(CLI::App& app, SelectedVerb& selected);
 #include "relay/driver/cli/verbs.def"
 #undef RELAY_VERB
 

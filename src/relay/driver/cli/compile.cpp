@@ -35,7 +35,7 @@ static Status compile_to_file(CompileVerbOptions options) {
     return Diagnostic{DiagnosticKind::bad_option,       format("{} is compiled already", options.model), {}, {}, {},
                       "give the model it was made from"};
   RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
-  compilation.run_here = false;
+  compilation.make_executable = false;
   RELAY_RETURN_IF_ERROR(input::check_output(options.output, model.files));
   if (options.aot && options.emit != "artifact")
     return Diagnostic{DiagnosticKind::bad_option,
@@ -47,7 +47,7 @@ static Status compile_to_file(CompileVerbOptions options) {
   if (options.aot) compilation.executor = runtime::Executor::Aot;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
   progress.reset();
-  say_notes(compiled.report);
+  print_notes(compiled.report);
   double begin = measure::now();
   progress.emplace(format("compiling {}", options.model));  // the machine code
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));
@@ -55,14 +55,14 @@ static Status compile_to_file(CompileVerbOptions options) {
   compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
   if (options.json) std::cout << driver::json(compiled.report) << "\n";
   if (form != driver::FileForm::Artifact)
-    say("the file holds the kernels alone, not the program that calls them; --emit artifact holds both");
-  say(format("{}: {}, for the {}{}: read {}, compile {}", options.output, summary(compiled.report),
-             in_words(compiled.report.executor), size_of(options.output), milliseconds(model.ms),
-             milliseconds(compiled.report.total_ms())));
+    print_message("the file holds the kernels alone, not the program that calls them; --emit artifact holds both");
+  print_message(format("{}: {}, for the {}{}: read {}, compile {}", options.output, summary(compiled.report),
+                       in_words(compiled.report.executor), size_of(options.output), milliseconds(model.ms),
+                       milliseconds(compiled.report.total_ms())));
   return ok();
 }
 
-void add_compile(CLI::App& app, Chosen& chosen) {
+void add_compile(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(
       app, "compile", "Compile a model to a file",
       "  relay compile model.onnx -o model.rart              for this machine; run it with `relay run model.rart`\n"
@@ -82,7 +82,7 @@ void add_compile(CLI::App& app, Chosen& chosen) {
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (a model "
                  "without control flow has none)");
   verb->add_flag("--json", options->json, "Print the report as JSON");
-  verb->callback([options, &chosen] { chosen.run = [options] { return compile_to_file(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return compile_to_file(*options); }; });
 }
 
 }  // namespace relay::cli

@@ -60,8 +60,9 @@ static Status calibrate() {
   row("busy", format("{:8.2f} cores, with other work; the medians are {:.0f} % below these at most", found.busy_cores,
                      found.spread * 100));
   if (found.busy_cores > 0.3 || found.spread > 0.1)
-    say("the machine was busy: calibrate again when it is quiet, or the figures are those of a slower one");
-  say(format("kept in {}: native means these from now on; remove the file to go back to the described figures", file));
+    print_message("the machine was busy: calibrate again when it is quiet, or the figures are those of a slower one");
+  print_message(
+      format("kept in {}: native means these from now on; remove the file to go back to the described figures", file));
   return ok();
 }
 
@@ -92,7 +93,7 @@ static Status doctor(const DoctorOptions& options) {
   else if (!ignored.empty() && driver::is_native(options.target))
     row("  calibrated", format("no: {} {}", *measure::calibration_file(), ignored));
   if (options.quick) {
-    say("nothing was measured (--quick)");
+    print_message("nothing was measured (--quick)");
     return ok();
   }
   std::cout << "\nmeasured on one core\n" << std::flush;
@@ -119,14 +120,15 @@ static Status doctor(const DoctorOptions& options) {
     row("threads", std::isfinite(us) ? format("{:8.2f} us       an empty parallel region of {} threads", us, threads)
                                      : "not measured: the machine is busy");
   }
-  say(off == 0 ? "the description fits this machine"
+  print_message(
+      off == 0 ? "the description fits this machine"
                : format("{} of {} figures disagree with the description: kernels are right, their schedules may not be "
                         "the best; `relay doctor --calibrate` on a quiet machine keeps what it measures",
                         off, figures));
   return ok();
 }
 
-void add_doctor(CLI::App& app, Chosen& chosen) {
+void add_doctor(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb =
       add_verb(app, "doctor", "Describe this machine, and measure it against the compiler's description of it",
                "  relay doctor\n  relay doctor --target native,-avx512f --quick\n"
@@ -136,7 +138,7 @@ void add_doctor(CLI::App& app, Chosen& chosen) {
   verb->add_flag("--quick", options->quick, "Only describe, without measuring");
   verb->add_flag("--calibrate", options->calibrate, "Measure this machine and keep the figures for the target native")
       ->excludes("--target", "--quick");
-  verb->callback([options, &chosen] { chosen.run = [options] { return doctor(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return doctor(*options); }; });
 }
 
 }  // namespace relay::cli

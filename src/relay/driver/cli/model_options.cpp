@@ -110,20 +110,20 @@ Result<driver::Model> load(const ModelOptions& options, std::optional<runtime::E
 
 // Reports why native has its described figures although there is a calibration. Artifacts are not compiled, so they
 // have none.
-static void say_ignored_calibration(const ModelOptions& options, const TargetDesc& target) {
+static void print_ignored_calibration(const ModelOptions& options, const TargetDesc& target) {
   if (!driver::is_native(options.target)) return;
-  const std::string why = measure::saved_calibration(target).ignored;
-  if (why.empty()) return;
+  const std::string reason = measure::saved_calibration(target).ignored;
+  if (reason.empty()) return;
   if (const auto form = driver::form_of(options.model); form && *form == driver::ModelForm::Artifact) return;
-  say(format("the calibration {} is not used: it {}; `relay doctor --calibrate` makes a new one",
-             *measure::calibration_file(), why));
+  print_message(format("the calibration {} is not used: it {}; `relay doctor --calibrate` makes a new one",
+                       *measure::calibration_file(), reason));
 }
 
 Result<driver::CompileOptions> compile_options(const ModelOptions& options,
                                                const std::vector<std::string>& output_names) {
   driver::CompileOptions out;
   RELAY_ASSIGN(out.target, driver::find_target(options.target));
-  say_ignored_calibration(options, out.target);
+  print_ignored_calibration(options, out.target);
   out.threads = options.threads;
   RELAY_ASSIGN(out.numerics, driver::find_numerics(options.numerics));
   out.opt_level = options.opt_level;
@@ -169,12 +169,12 @@ const char* in_words(runtime::Executor executor) {
   return "";
 }
 
-void say_notes(const driver::CompileReport& report) {
-  for (const std::string& note : report.notes) say(note);
-  for (const std::string& refusal : report.refusals) say(refusal);
+void print_notes(const driver::CompileReport& report) {
+  for (const std::string& note : report.notes) print_message(note);
+  for (const std::string& refusal : report.refusals) print_message(refusal);
   if (report.constant_steps > 0)
-    say(format("{} on weights only: done once, when the program was built",
-               plural(report.constant_steps, "kernel call", "kernel calls")));
+    print_message(format("{} on weights only: done once, when the program was built",
+                         plural(report.constant_steps, "kernel call", "kernel calls")));
 }
 
 }  // namespace relay::cli

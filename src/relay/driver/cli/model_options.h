@@ -47,6 +47,6 @@ std::string summary(const driver::CompileReport& report);
 // "graph executor", "virtual machine", "aot executor".
 const char* in_words(runtime::Executor executor);
 // Prints the notes and warnings of a compilation, a line each.
-void say_notes(const driver::CompileReport& report);
+void print_notes(const driver::CompileReport& report);
 
 }  // namespace relay::cli

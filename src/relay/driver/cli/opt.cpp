@@ -62,8 +62,8 @@ static std::string module_text(const ir::Module& module, const OptOptions& optio
   if (!left_out.empty()) {
     size_t bytes = 0;
     for (const auto& [name, tensor] : left_out) bytes += tensor.bytes();
-    say(format("the values of {} ({}) are left out of this text; -o FILE writes them beside it",
-               plural(static_cast<int64_t>(left_out.size()), "constant", "constants"), bytes_text(bytes)));
+    print_message(format("the values of {} ({}) are left out of this text; -o FILE writes them beside it",
+                         plural(static_cast<int64_t>(left_out.size()), "constant", "constants"), bytes_text(bytes)));
   }
   return text;
 }
@@ -121,13 +121,13 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
 // The program form of runtime/program/program.h, or the machine code of its functions.
 static Result<std::string> program_text(const OptOptions& options, const build::LoweredProgram& lowered,
                                         const ir::Module& module, driver::CompileOptions compilation) {
-  compilation.run_here = false;
+  compilation.make_executable = false;
   RELAY_ASSIGN(exec::Built built, driver::build_program(lowered, module, compilation));
   if (options.emit == "program") {
     std::string text = runtime::str(*built.program);
     for (const build::SegmentReport& s : lowered.batching)
       text +=
-          format("# {}: {}: {}\n", s.name, s.batching == runtime::Batching::None ? "not batched" : "batched", s.why);
+          format("# {}: {}: {}\n", s.name, s.batching == runtime::Batching::None ? "not batched" : "batched", s.reason);
     return text;
   }
   if (lowered.graph)
@@ -144,8 +144,8 @@ static std::string nodes_text(const std::vector<build::NodeReport>& nodes) {
     if (where.empty())
       where = n.constant             ? "computed once, when the program is built"
               : n.removed_by.empty() ? "no kernel: its operands are computed where its result lies"
-              : n.why.empty()        ? format("removed by {}", n.removed_by)
-                                     : format("left out by the import: {}", n.why);
+              : n.reason.empty()     ? format("removed by {}", n.removed_by)
+                                     : format("left out by the import: {}", n.reason);
     out += format("{:<40} {}\n", n.node, where);
   }
   return out;
@@ -196,8 +196,9 @@ static Status opt(const OptOptions& options) {
   if (options.shows_passes()) RELAY_RETURN_IF_ERROR(log.end());
   compilation.trace = see_nodes;
   if (options.timings) std::cout << log.table();
-  if (!options.trace.empty()) say(format("wrote the program after each pass that changed it to {}", options.trace));
-  for (const std::string& note : report.notes) say(note);
+  if (!options.trace.empty())
+    print_message(format("wrote the program after each pass that changed it to {}", options.trace));
+  for (const std::string& note : report.notes) print_message(note);
 
   std::vector<std::string> passes;
   for (const driver::PassReport& pass : report.passes)
@@ -210,7 +211,7 @@ static Status opt(const OptOptions& options) {
     } else if (!options.shows_passes()) {
       std::cout << module_text(module, options);
     }
-    say(story);
+    print_message(story);
     return ok();
   }
   RELAY_ASSIGN(ir::Module typed, typing::infer(model.module));
@@ -219,7 +220,7 @@ static Status opt(const OptOptions& options) {
   std::vector<lower::LoweredFunction> lowered;
   size_t groups = 0, kernels = 0;
   for (const exec::LoweredSegment& segment : program.segments) {
-    for (const lower::Refusal& refusal : segment.lowered.refusals) say(lower::str(refusal));
+    for (const lower::Refusal& refusal : segment.lowered.refusals) print_message(lower::str(refusal));
     lowered.push_back(segment.lowered);
     groups += segment.lowered.groups.size(), kernels += segment.lowered.kernels.size();
   }
@@ -233,12 +234,12 @@ static Status opt(const OptOptions& options) {
     RELAY_ASSIGN(text, driver::stage_text(lowered, compilation.target, stage, options.kernel));
   }
   RELAY_RETURN_IF_ERROR(write_text(options, text));
-  say(format("{}; {}, {}", story, plural(static_cast<int64_t>(groups), "group", "groups"),
-             plural(static_cast<int64_t>(kernels), "kernel", "kernels")));
+  print_message(format("{}; {}, {}", story, plural(static_cast<int64_t>(groups), "group", "groups"),
+                       plural(static_cast<int64_t>(kernels), "kernel", "kernels")));
   return ok();
 }
 
-void add_opt(CLI::App& app, Chosen& chosen) {
+void add_opt(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(
       app, "opt", "Run passes, and print the program or any stage below it",
       "  relay opt model.onnx                                    the program that is lowered\n"
@@ -287,9 +288,9 @@ void add_opt(CLI::App& app, Chosen& chosen) {
                    "Write the program after each pass that changed it to this folder, and index.txt")
       ->type_name("FOLDER");
   verb->add_flag("--inline-weights", options->inline_weights, "Write all weights into the text, as for a pipe");
-  verb->callback([options, passes, &chosen] {
+  verb->callback([options, passes, &selected] {
     options->has_passes = passes->count() > 0;
-    chosen.run = [options] { return opt(*options); };
+    selected.run = [options] { return opt(*options); };
   });
 }
 

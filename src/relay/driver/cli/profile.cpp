@@ -103,11 +103,11 @@ static Status profile(const ProfileOptions& options) {
   if (!executable) {
     RELAY_ASSIGN(compiled, driver::compile(model.module, compilation));
     executable = compiled.executable;
-    say_notes(compiled.report);
+    print_notes(compiled.report);
   }
   RELAY_ASSIGN(input::Inputs inputs,
                input::make_inputs(input::input_ports(*executable), {options.inputs, options.shapes}, model.types()));
-  for (const std::string& note : inputs.notes) say(note);
+  for (const std::string& note : inputs.notes) print_message(note);
   RELAY_ASSIGN(
       measure::Profile profile,
       measure::measure_profile(*executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
@@ -118,15 +118,15 @@ static Status profile(const ProfileOptions& options) {
   options.json ? print_json(profile, ceilings) : print(profile, ceilings);
   if (!options.trace.empty()) {
     RELAY_RETURN_IF_ERROR(write_file(options.trace, measure::chrome_trace(profile)));
-    say(format("wrote {}: open it in chrome://tracing or ui.perfetto.dev", options.trace));
+    print_message(format("wrote {}: open it in chrome://tracing or ui.perfetto.dev", options.trace));
   }
-  say(format("{}, {}: medians of {}",
-             model.executable ? "artifact: its operations and rules are not known" : summary(compiled.report),
-             in_words(executable->executor()), plural(profile.runs, "run", "runs")));
+  print_message(format("{}, {}: medians of {}",
+                       model.executable ? "artifact: its operations and rules are not known" : summary(compiled.report),
+                       in_words(executable->executor()), plural(profile.runs, "run", "runs")));
   return ok();
 }
 
-void add_profile(CLI::App& app, Chosen& chosen) {
+void add_profile(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(app, "profile", "Show the time of each kernel of a run, next to what this machine can do",
                             "  relay profile model.onnx --threads 1\n"
                             "  relay profile model.onnx --trace trace.json     for chrome://tracing");
@@ -139,7 +139,7 @@ void add_profile(CLI::App& app, Chosen& chosen) {
       ->check(CLI::Range(0.01, 3600.0));
   verb->add_option("--trace", options->trace, "Write the steps of one run as Chrome's trace events")->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the figures as JSON");
-  verb->callback([options, &chosen] { chosen.run = [options] { return profile(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return profile(*options); }; });
 }
 
 }  // namespace relay::cli

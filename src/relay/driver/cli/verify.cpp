@@ -137,7 +137,7 @@ static Result<Question> make_question(const VerifyOptions& options, bool as_writ
   RELAY_ASSIGN(model.module, driver::in_mode(model.module, compilation.mode));
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
-  for (const std::string& note : inputs.notes) say(note);
+  for (const std::string& note : inputs.notes) print_message(note);
   if (!options.reference.empty()) {
     RELAY_ASSIGN(runtime::Value reference, results_of_reference(options, model, ports, inputs.values));
     return Question{{model.module, std::move(inputs.values), std::move(reference), options.tolerance},
@@ -225,7 +225,7 @@ static Status write_findings(const driver::Blame& blame, const VerifyOptions& op
   if (blame.kind == driver::Blame::Kind::Import) {
     RELAY_RETURN_IF_ERROR(driver::write_node(folder, options.program, options.model, blame.differences[0].output,
                                              options.reference, question.ports, question.c.inputs));
-    say(format("wrote the node and its inputs to {}: command.txt is run there", folder));
+    print_message(format("wrote the node and its inputs to {}: command.txt is run there", folder));
     return ok();
   }
   if (blame.kind == driver::Blame::Kind::Pass) {
@@ -236,7 +236,7 @@ static Status write_findings(const driver::Blame& blame, const VerifyOptions& op
   RELAY_RETURN_IF_ERROR(text::save(blame.smallest.module, folder + "/smallest.relay", false));
   RELAY_ASSIGN(const std::string command, command_for(blame.smallest, options, question.compilation));
   RELAY_RETURN_IF_ERROR(write_file(folder + "/command.txt", command + "\n"));
-  say(format("wrote what repeats it to {}: command.txt is run there", folder));
+  print_message(format("wrote what repeats it to {}: command.txt is run there", folder));
   return ok();
 }
 
@@ -257,9 +257,9 @@ static Result<driver::Blame> bisect_import(const VerifyOptions& options, const Q
                                         question.ports, question.c.inputs));
   const Progress progress(format("evaluating {} values of {}", values.size(), options.model));
   RELAY_ASSIGN(driver::Blame blame, driver::blame_import(model, question.c.inputs, values, options.tolerance));
-  say(blame.kind == driver::Blame::Kind::Nothing
-          ? format("as imported: {} right", plural(std::ssize(blame.differences), "value is", "values are"))
-          : format("as imported: '{}' is different", blame.differences[0].output));
+  print_message(blame.kind == driver::Blame::Kind::Nothing
+                    ? format("as imported: {} right", plural(std::ssize(blame.differences), "value is", "values are"))
+                    : format("as imported: '{}' is different", blame.differences[0].output));
   return blame;
 }
 
@@ -268,7 +268,7 @@ static Result<driver::Blame> find_blame(const VerifyOptions& options, const Ques
     RELAY_ASSIGN(driver::Blame import, bisect_import(options, question));
     if (import.kind == driver::Blame::Kind::Import) return import;
   }
-  return driver::bisect(question.c, question.compilation, [](const std::string& step) { say(step); });
+  return driver::bisect(question.c, question.compilation, [](const std::string& step) { print_message(step); });
 }
 
 static Status bisect(const VerifyOptions& options) {
@@ -311,7 +311,7 @@ static Status bisect(const VerifyOptions& options) {
   return ok();
 }
 
-static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const Chosen& chosen) {
+static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const SelectedVerb& selected) {
   std::shared_ptr<VerifyOptions> options = std::make_shared<VerifyOptions>();
   add_model(verb, *options);
   add_compile_options(verb, *options);
@@ -329,33 +329,33 @@ static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const Chosen& chosen) 
                   "with values by name")
       ->type_name("ENGINE|FILE");
   verb.add_flag("--json", options->json, "Print the differences as JSON");
-  options->program = chosen.program;
-  options->planted = chosen.planted;
+  options->program = selected.program;
+  options->planted = selected.planted;
   return options;
 }
 
-void add_verify(CLI::App& app, Chosen& chosen) {
+void add_verify(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(app, "verify", "Compare the compiled program with the evaluator in double precision",
                             "  relay verify model.onnx\n"
                             "  relay verify model.onnx --input image=cat.npy --tolerance 1e-5\n"
                             "  relay verify model.onnx --reference onnxruntime\n"
                             "  relay verify model.onnx --target native,-avx512f -O 3 --json");
-  std::shared_ptr<VerifyOptions> options = add(*verb, chosen);
-  verb->callback([options, &chosen] { chosen.run = [options] { return verify(*options); }; });
+  std::shared_ptr<VerifyOptions> options = add(*verb, selected);
+  verb->callback([options, &selected] { selected.run = [options] { return verify(*options); }; });
 }
 
-void add_bisect(CLI::App& app, Chosen& chosen) {
+void add_bisect(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(
       app, "bisect", "Find the pass, the schedule rule or the imported node that makes a result wrong",
       "  relay bisect model.onnx\n"
       "  relay bisect model.onnx --reference onnxruntime               looks at the import of each node first\n"
       "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs around the pass");
-  std::shared_ptr<VerifyOptions> options = add(*verb, chosen);
+  std::shared_ptr<VerifyOptions> options = add(*verb, selected);
   verb->add_option("-o,--output", options->output,
                    "Write the smallest part, its inputs, the command that repeats it, and the programs around the pass "
                    "to this folder")
       ->type_name("FOLDER");
-  verb->callback([options, &chosen] { chosen.run = [options] { return bisect(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return bisect(*options); }; });
 }
 
 }  // namespace relay::cli

@@ -1,11 +1,11 @@
-#include "relay/driver/ready.h"
+#include "relay/driver/ready_model.h"
 
 #include <gtest/gtest.h>
 
 namespace relay::driver {
 namespace {
 
-// Every field that changes an artifact changes the request. The compiler checks completeness: the lists in ready.cpp
+// Every field that changes an artifact changes the request. The compiler checks completeness: the lists in ready_model.cpp
 // name each field.
 TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
   const std::string plain = cache_request({}, {});
@@ -41,7 +41,7 @@ TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
 // Options that affect only the place of a compilation, not its result.
 TEST(CacheRequest, IsTheSameWhereTheArtifactIs) {
   CompileOptions options;
-  options.run_here = false, options.verify = true, options.memory_limit = 1 << 20;
+  options.make_executable = false, options.verify = true, options.memory_limit = 1 << 20;
   LoadOptions load;
   load.run.threads = 2;
   EXPECT_EQ(cache_request(load, options), cache_request({}, {}));

@@ -1,4 +1,4 @@
-#include "relay/driver/ready.h"
+#include "relay/driver/ready_model.h"
 
 #include <nlohmann/json.hpp>
 
@@ -55,13 +55,13 @@ static Json key_of(const TargetDesc& target) {
 }
 
 static Json key_of(const CompileOptions& options) {
-  const auto& [target, threads, numerics, opt_level, mode, executor, memory_limit, batch_calls, run_here, strict,
-               refused_rules, planted, more_passes, codegen_registers, verify, is_optimised, external, schedules,
+  const auto& [target, threads, numerics, opt_level, mode, executor, memory_limit, batch_calls, make_executable, strict,
+               refused_rules, planted, extra_passes, codegen_registers, verify, is_optimised, external, schedules,
                donate, output_names, trace] = options;
   Json donated = Json::object();
   for (const auto& [input, result] : donate) donated[input] = result.value_or(-1);
-  // These affect how a model is compiled or run, but not its artifact. With `more_passes` there is no key.
-  (void)memory_limit, (void)run_here, (void)verify, (void)trace, (void)more_passes;
+  // These affect how a model is compiled or run, but not its artifact. With `extra_passes` there is no key.
+  (void)memory_limit, (void)make_executable, (void)verify, (void)trace, (void)extra_passes;
   return {{"target", key_of(target)},
           {"threads", threads},
           {"numerics", lower::name(numerics)},
@@ -108,7 +108,7 @@ static std::string for_people(const CompileOptions& options) {
 
 static const std::string& message(const Diagnostics& errors) { return errors[0].message; }
 
-static cache::NewModel to_keep(const Ready& ready, const CompileOptions& options, double since) {
+static cache::NewModel to_keep(const ReadyModel& ready, const CompileOptions& options, double since) {
   const CompileReport& report = ready.compiled->report;
   std::vector<std::string> notes = report.notes;
   for (const Diagnostic& warning : ready.model.warnings) notes.push_back(warning.message);
@@ -136,13 +136,13 @@ static bool means_something_here_only(const ir::Module& module) {
   return found;
 }
 
-Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
-                            cache::Cache* cache, Diagnostics& warnings) {
-  Ready out;
+Result<ReadyModel> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
+                                 cache::Cache* cache, Diagnostics& warnings) {
+  ReadyModel out;
   RELAY_RETURN_IF_ERROR(frontend::import_limits(load.import_limits));  // also where the cache has the model
   RELAY_RETURN_IF_ERROR(check_options(options));
   // Passes have no text that identifies them, nor do generators that this process has added.
-  if (input::is_pipe(path) || !options.more_passes.empty() ||
+  if (input::is_pipe(path) || !options.extra_passes.empty() ||
       (!options.external.empty() && external::has_added_generators())) {
     cache = nullptr;
   } else {
@@ -184,7 +184,7 @@ Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, Co
   }
   // Compiles to a file, which is then loaded, so that code is generated once.
   RELAY_RETURN_IF_ERROR(check_runs_here(options.target));
-  options.run_here = false;
+  options.make_executable = false;
   RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
   begin = measure::now();
   Result<cache::CachedModel> kept = cache->store(to_keep(out, options, since), request);
