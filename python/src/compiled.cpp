@@ -68,28 +68,11 @@ static ir::Module interface_of(const PyCompiled& self) {
   return take(text::parse(take(driver::note(*self.artifact, driver::interface_note))));
 }
 
-// Unset for "compiled", which stands for any suitable executor.
-static std::optional<runtime::Executor> executor_of(const std::string& name) {
-  for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
-    if (name == runtime::name(known)) return known;
-  return {};
-}
-
-static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
-                          int opt_level, const std::string& mode, const std::map<std::string, std::string>& schedules,
-                          const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls, bool strict,
-                          bool is_optimised, const std::string& external, const driver::Donated& donate) {
-  driver::CompileOptions options;
-  options.target = take(driver::find_target(target));
-  options.threads = threads, options.opt_level = opt_level, options.verify = verify;
-  options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
-  options.executor = executor_of(executor);
-  options.memory_limit = memory_limit, options.strict = strict, options.is_optimised = is_optimised;
-  options.external = external;
-  if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
-  options.schedules = schedules, options.donate = donate;
-  options.output_names = m.output_names;
-  options.trace = [](const transform::PassTrace&) { check_interrupt(); };
+// `is_optimised`: see driver/options.h.
+static PyCompiled compile(const PyModule& m, driver::Options options, bool is_optimised) {
+  options.passes.is_optimised = is_optimised;
+  options.run.output_names = m.output_names;
+  options.passes.trace = [](const transform::PassTrace&) { check_interrupt(); };
   std::shared_ptr<std::optional<driver::Compiled>> made = std::make_shared<std::optional<driver::Compiled>>();
   run_interruptibly([made, module = m.module, options] { *made = take(driver::compile(module, options)); });
   driver::Compiled compiled = **std::move(made);
@@ -97,32 +80,18 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
 }
 
 // The model of a file, through the cache, and its messages.
-static std::pair<PyCompiled, std::vector<std::string>> compile_file(
-    const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& target,
-    int threads, const std::string& numerics, int opt_level, const std::string& mode,
-    const std::map<std::string, std::string>& schedules, const std::string& executor, int64_t memory_limit,
-    bool batch_calls, bool strict, const std::string& external, const driver::Donated& donate) {
-  driver::LoadOptions load{
-      .shapes = shapes, .run = {.threads = threads, .executor = executor_of(executor), .memory_limit = memory_limit}};
-  driver::CompileOptions options;
-  options.target = take(driver::find_target(target));
-  options.threads = threads, options.opt_level = opt_level;
-  options.numerics = take(driver::find_numerics(numerics)), options.mode = take(driver::find_mode(mode));
-  options.executor = executor_of(executor);
-  options.memory_limit = memory_limit, options.strict = strict, options.external = external;
-  if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
-  options.schedules = schedules, options.donate = donate;
-  options.trace = [](const transform::PassTrace&) { check_interrupt(); };
+static std::pair<PyCompiled, std::vector<std::string>> compile_file(const std::string& path, driver::Options options) {
+  options.passes.trace = [](const transform::PassTrace&) { check_interrupt(); };
   struct Made {
     std::optional<driver::ReadyModel> ready;
     std::vector<std::string> notes;
   };
   std::shared_ptr<Made> made = std::make_shared<Made>();
-  run_interruptibly([made, path, load, options] {
+  run_interruptibly([made, path, options] {
     Result<std::unique_ptr<cache::Cache>> cache = cache::open_default_cache();
     if (!cache) made->notes.push_back(cache.errors()[0].message);
     Diagnostics warnings;
-    made->ready = take(driver::prepare_model(path, load, options, cache ? cache->get() : nullptr, warnings));
+    made->ready = take(driver::prepare_model(path, options, cache ? cache->get() : nullptr, warnings));
   });
   driver::ReadyModel& ready = *made->ready;
   std::vector<std::string> notes = std::move(made->notes);
@@ -306,33 +275,26 @@ void add_compiled(nb::module_& m) {
   m.def("output_names", [](const PyModule& m) { return m.output_names; }, nb::arg("module"));
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
   m.def("complex", [](const PyModule& m) { return complex_of(m.module); }, nb::arg("module"));
-  m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
-        nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"),
-        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false,
-        nb::arg("external") = "", nb::arg("donate") = driver::Donated());
-  m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
-        nb::arg("numerics"), nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"),
-        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("external") = "",
-        nb::arg("donate") = driver::Donated());
+  m.def("compile", compile, nb::arg("module"), nb::arg("options"), nb::arg("is_optimised") = false);
+  m.def("compile_file", compile_file, nb::arg("path"), nb::arg("options"));
   m.def(
       "load_artifact",
-      [](const std::string& path, int threads) {
+      [](const std::string& path, const driver::Options& options) {
         nb::gil_scoped_release released;
         driver::Model model;
-        take(driver::load_artifact(model, path, {.threads = threads}));
+        take(driver::load_artifact(model, path, driver::executable_options(options.run)));
         return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
-      nb::arg("path"), nb::arg("threads") = 0);
+      nb::arg("path"), nb::arg("options"));
   m.def(
       "load_artifact_bytes",
-      [](const std::string& name, nb::bytes bytes, int threads) {
+      [](const std::string& name, nb::bytes bytes, const driver::Options& options) {
         std::string_view content(bytes.c_str(), bytes.size());
         nb::gil_scoped_release released;
-        driver::LoadOptions options{.shapes = {}, .run = {.threads = threads}};
         driver::Model model = take(driver::load_model(name, content, options));
         return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
-      nb::arg("name"), nb::arg("bytes"), nb::arg("threads") = 0);
+      nb::arg("name"), nb::arg("bytes"), nb::arg("options"));
   m.def("schedules_of", [](const std::string& text) { return take(driver::schedules_of(text)); }, nb::arg("text"));
   m.def("evaluate", evaluate, nb::arg("module"), nb::arg("inputs"), nb::arg("precision"));
   // Name and type.

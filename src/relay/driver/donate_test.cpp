@@ -16,7 +16,8 @@ Compiled compiled(const std::string& main, Donated donate = {}) {
   if (!module) throw CompileError(module.errors());
   Result<TargetDesc> target = find_target("native");
   if (!target) throw CompileError(target.errors());
-  Result<Compiled> made = compile(*module, {.target = *target, .threads = 1, .donate = std::move(donate)});
+  Result<Compiled> made =
+      compile(*module, {.lower = {.target = *target}, .run = {.threads = 1, .donate = std::move(donate)}});
   if (!made) throw CompileError(made.errors());
   return *std::move(made);
 }

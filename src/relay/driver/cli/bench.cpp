@@ -266,7 +266,7 @@ static void print_json(const BenchOptions& options, const std::vector<Measured>&
   std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
-static void say_rounds(const Measured& m) {
+static void print_rounds(const Measured& m) {
   const std::string threads = format("{} thread{}", m.threads, m.threads == 1 ? "" : "s");
   if (!m.rounds.quiet)
     print_message(format(
@@ -297,7 +297,7 @@ static void print(const std::vector<Measured>& all) {
       }
       std::cout << "\n";
     }
-    say_rounds(m);
+    print_rounds(m);
     for (const Row& row : m.rows)
       if (row.from_ours.largest > 1e-3)
         print_message(format("the results of {} differ from relay's by {:.1e} of the largest value", row.version,
@@ -326,8 +326,8 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
       .executable = model.executable, .values = {}, .inputs = {}, .outputs = {}, .exact = {}, .ready_ms = model.ms};
   driver::CompileReport report;
   if (!subject.executable) {
-    RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
-    compilation.threads = *std::max_element(counts.begin(), counts.end());
+    RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
+    compilation.run.threads = *std::max_element(counts.begin(), counts.end());
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
     subject.executable = compiled.executable;
     report = std::move(compiled.report);
@@ -392,7 +392,7 @@ static Status bench(const BenchOptions& options) {
   if (!options.vs.empty()) read_once(measure::torch_program(options.model));
   touch_memory(options.model);
   RELAY_ASSIGN(driver::Model model, load(options));
-  return bench(options, model, options.shapes);
+  return bench(options, model, options.shapes());
 }
 
 // A temporary folder.
@@ -442,7 +442,7 @@ void add_bench(CLI::App& app, SelectedVerb& selected) {
   std::shared_ptr<BenchOptions> options = std::make_shared<BenchOptions>();
   options->program = selected.program;
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->remove_option(verb->get_option("--threads"));
   verb->add_option("--threads", options->thread_counts, "Numbers of threads to measure, such as 1,2; 0: all cores")
       ->delimiter(',')

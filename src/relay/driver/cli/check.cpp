@@ -55,20 +55,15 @@ static std::vector<std::string> entry_checks(const runtime::Program& program) {
 static Result<Findings> find_problems(const CheckOptions& options, driver::ModelForm form,
                                       const std::optional<std::string>& piped) {
   Findings out;
-  std::map<std::string, std::vector<int64_t>> shapes;
-  for (const std::string& text : options.shapes) {
-    RELAY_ASSIGN(input::NamedShape shape, input::parse_named_shape(text));
-    shapes[shape.name] = shape.shape;
-  }
-  RELAY_ASSIGN(const frontend::NamedLimits named, import_limits(options));
-  RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(named));
+  RELAY_ASSIGN(const driver::Options how, read_import_options(options.flags));
+  RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(how.import.import_limits));
   std::optional<input::MemoryFile> content;
   if (piped) content.emplace(*piped);
   out.stage = "import";
   Result<driver::Model> model = driver::Model();
   if (form == driver::ModelForm::Onnx) {
     Result<frontend::CheckReport> report =
-        onnx::check(options.model, {.shapes = shapes,
+        onnx::check(options.model, {.shapes = how.import.shapes,
                                     .dims = {},
                                     .content = content ? content->path() : std::string(),
                                     .largest_read = largest_read,
@@ -80,8 +75,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     model->output_names = std::move(report->model->output_names);
     model->warnings = std::move(report->model->warnings);
   } else {
-    driver::LoadOptions load{.shapes = shapes, .run = {}, .import_limits = named};
-    model = piped ? driver::load_model(options.model, *piped, load) : driver::load_model(options.model, load);
+    model = piped ? driver::load_model(options.model, *piped, how) : driver::load_model(options.model, how);
   }
   if (!model) {
     out.problems = model.errors();
@@ -92,8 +86,8 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   if (form == driver::ModelForm::Artifact) out.entry_checks = entry_checks(model->executable->program());
   if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model->output_names));
-  compilation.make_executable = false;  // without machine code, which refuses nothing
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, model->output_names));
+  compilation.run.make_executable = false;  // without machine code, which refuses nothing
   Result<driver::Compiled> compiled = driver::compile(model->module, compilation);
   if (!compiled) {
     out.problems = compiled.errors();
@@ -182,7 +176,7 @@ void add_check(CLI::App& app, SelectedVerb& selected) {
                "library: it is read and typed, the last line says so, and the exit status is 0.");
   std::shared_ptr<CheckOptions> options = std::make_shared<CheckOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_flag("--json", options->json, "Print the findings as JSON");
   verb->callback(
       [options, &selected] { selected.run = [options, &selected] { return check(*options, selected.failure); }; });

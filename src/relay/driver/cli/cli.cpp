@@ -113,7 +113,7 @@ static Status continue_in_python(int argc, const char* const* argv, const CLI::A
   return ok();
 }
 
-static int parse_and_run(int argc, const char* const* argv, const Planted& planted) {
+static int parse_and_run(int argc, const char* const* argv, const PlantFault& plant_fault) {
   CLI::App app(about, "relay");
   app.footer(first_steps);
   app.set_version_flag("--version", std::string("relay ") + version, "Print the version");
@@ -123,7 +123,7 @@ static int parse_and_run(int argc, const char* const* argv, const Planted& plant
   app.fallthrough();
   SelectedVerb selected;
   selected.program = argc > 0 ? argv[0] : "relay";
-  selected.planted = planted;
+  selected.plant_fault = plant_fault;
 #define RELAY_VERB(name) add_##name(app, selected);
 #include "relay/driver/cli/verbs.def"
 #undef RELAY_VERB
@@ -165,11 +165,11 @@ static int parse_and_run(int argc, const char* const* argv, const Planted& plant
   return 0;
 }
 
-int run_command_line(int argc, const char* const* argv, const Planted& planted) {
+int run_command_line(int argc, const char* const* argv, const PlantFault& plant_fault) {
   set_quiet(false);
   remove_drafts_on_signals();
   try {
-    return parse_and_run(argc, argv, planted);
+    return parse_and_run(argc, argv, plant_fault);
   } catch (const CompileError& e) {
     show(e.diagnostics);
     return 1;

@@ -34,8 +34,8 @@ static Status compile_to_file(CompileVerbOptions options) {
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option,       format("{} is compiled already", options.model), {}, {}, {},
                       "give the model it was made from"};
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
-  compilation.make_executable = false;
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
+  compilation.run.make_executable = false;
   RELAY_RETURN_IF_ERROR(input::check_output(options.output, model.files));
   if (options.aot && options.emit != "artifact")
     return Diagnostic{DiagnosticKind::bad_option,
@@ -44,7 +44,7 @@ static Status compile_to_file(CompileVerbOptions options) {
                       {},
                       {},
                       "leave out one of them"};
-  if (options.aot) compilation.executor = runtime::Executor::Aot;
+  if (options.aot) compilation.run.executor = runtime::Executor::Aot;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
   progress.reset();
   print_notes(compiled.report);
@@ -72,7 +72,7 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       "  relay compile model.onnx -o kernels.o               the kernels alone");
   std::shared_ptr<CompileVerbOptions> options = std::make_shared<CompileVerbOptions>();
   add_model(*verb, *options);
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_option("-o,--output", options->output, "File to write")->required()->type_name("FILE");
   verb->add_option("--emit", options->emit,
                    "What to write. artifact: program, kernels and weights; so, obj, c: the kernels alone, c as C99. "

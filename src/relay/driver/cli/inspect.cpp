@@ -136,8 +136,8 @@ static Status inspect(const InspectOptions& options) {
       model_bytes = said["constants"].value("model_bytes", int64_t{0});
     if (said.is_object() && said.contains("target")) target = said["target"];
   } else {
-    RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
-    compilation.make_executable = false;
+    RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
+    compilation.run.make_executable = false;
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
     print_notes(compiled.report);
     program = compiled.built.program;
@@ -190,7 +190,7 @@ void add_inspect(CLI::App& app, SelectedVerb& selected) {
                             "  relay inspect model.rart --json");
   std::shared_ptr<InspectOptions> options = std::make_shared<InspectOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_flag("--memory", options->memory,
                  "List every array of the arena, with its place and its first and last step");
   verb->add_flag("--constants", options->constants,

@@ -97,7 +97,7 @@ static void print_json(const measure::Profile& profile, const measure::Ceilings&
 static Status profile(const ProfileOptions& options) {
   if (!options.trace.empty()) RELAY_RETURN_IF_ERROR(check_output_file(options.trace));
   RELAY_ASSIGN(driver::Model model, load(options));
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
   std::shared_ptr<runtime::Executable> executable = model.executable;
   driver::Compiled compiled;
   if (!executable) {
@@ -106,15 +106,15 @@ static Status profile(const ProfileOptions& options) {
     print_notes(compiled.report);
   }
   RELAY_ASSIGN(input::Inputs inputs,
-               input::make_inputs(input::input_ports(*executable), {options.inputs, options.shapes}, model.types()));
+               input::make_inputs(input::input_ports(*executable), {options.inputs, options.shapes()}, model.types()));
   for (const std::string& note : inputs.notes) print_message(note);
-  RELAY_ASSIGN(
-      measure::Profile profile,
-      measure::measure_profile(*executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
+  RELAY_ASSIGN(measure::Profile profile,
+               measure::measure_profile(*executable, inputs.values,
+                                        {.threads = options.flags.values.run.threads, .seconds = options.seconds}));
   if (compiled.executable) measure::describe(profile, compiled.lowered, compiled.built.lowered_steps);
-  measure::Ceilings ceilings = measure::measure_ceilings(compilation.target);
+  measure::Ceilings ceilings = measure::measure_ceilings(compilation.lower.target);
   measure::measure_ageing(ceilings);
-  measure::find_ceilings(profile, ceilings, measure::described_ceilings(compilation.target));
+  measure::find_ceilings(profile, ceilings, measure::described_ceilings(compilation.lower.target));
   options.json ? print_json(profile, ceilings) : print(profile, ceilings);
   if (!options.trace.empty()) {
     RELAY_RETURN_IF_ERROR(write_file(options.trace, measure::chrome_trace(profile)));
@@ -132,7 +132,7 @@ void add_profile(CLI::App& app, SelectedVerb& selected) {
                             "  relay profile model.onnx --trace trace.json     for chrome://tracing");
   std::shared_ptr<ProfileOptions> options = std::make_shared<ProfileOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_option("--input", options->inputs, "Value of an input, as for `relay run`")->type_name("NAME=WHAT");
   verb->add_option("--time", options->seconds, "Seconds to measure")
       ->capture_default_str()

@@ -20,7 +20,7 @@ namespace {
 struct RunOptions : ModelOptions {
   std::vector<std::string> inputs;
   std::string output;
-  std::string executor = "compiled", memory_limit;
+  std::string executor = "compiled";
   bool no_cache = false, json = false;
   std::vector<std::string> for_compiling;  // those specified
 };
@@ -124,7 +124,7 @@ static Status run_debug(const RunOptions& options) {
                       {},
                       "give the model it was made from"};
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
-  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes()}, model.module));
   for (const std::string& note : inputs.notes) print_message(note);
   double begin = measure::now();
   RELAY_ASSIGN(eval::Value result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
@@ -159,26 +159,17 @@ static Status check_output(const RunOptions& options) {
 static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(check_output(options));
   if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
-  std::optional<runtime::Executor> executor;
-  for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
-    if (options.executor == runtime::name(known)) executor = known;
   if (options.executor == "debug") return run_debug(options);
   RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling));
-
-  RELAY_ASSIGN(driver::LoadOptions load, load_options(options, executor));
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options));
-  compilation.executor = executor;
-  if (!options.memory_limit.empty()) {
-    RELAY_ASSIGN(compilation.memory_limit, cache::parse_bytes(options.memory_limit));
-    if (compilation.memory_limit == 0)
-      return Diagnostic{DiagnosticKind::bad_option,
-                        "--memory-limit 0 leaves no memory to run in",
-                        {},
-                        {},
-                        {},
-                        "give a size, as in --memory-limit 500M, or leave it out"};
-    load.run.memory_limit = compilation.memory_limit;
-  }
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options));
+  RELAY_ASSIGN(compilation.run.executor, driver::find_executor(options.executor));
+  if (!options.flags.texts.at("memory_limit").empty() && compilation.run.memory_limit == 0)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "--memory-limit 0 leaves no memory to run in",
+                      {},
+                      {},
+                      {},
+                      "give a size, as in --memory-limit 500M, or leave it out"};
   std::unique_ptr<cache::Cache> cache;
   if (!options.no_cache) {
     Result<std::unique_ptr<cache::Cache>> opened = cache::open_default_cache();
@@ -189,7 +180,7 @@ static Status run(const RunOptions& options) {
   }
   Diagnostics warnings;
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
-  Result<driver::ReadyModel> made = driver::prepare_model(options.model, load, compilation, cache.get(), warnings);
+  Result<driver::ReadyModel> made = driver::prepare_model(options.model, compilation, cache.get(), warnings);
   progress.reset();
   show(warnings);
   if (!made) return made.errors();
@@ -203,11 +194,12 @@ static Status run(const RunOptions& options) {
 
   runtime::Executable& executable = *ready.executable;
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(executable),
-                                                        {options.inputs, options.shapes}, ready.model.types()));
+                                                        {options.inputs, options.shapes()}, ready.model.types()));
   for (const std::string& note : inputs.notes) print_message(note);
   runtime::Report what;
   double begin = measure::now();
-  RELAY_ASSIGN(runtime::Value result, executable.call(inputs.values, {.threads = options.threads, .report = &what}));
+  RELAY_ASSIGN(runtime::Value result,
+               executable.call(inputs.values, {.threads = compilation.run.threads, .report = &what}));
   double ms = (measure::now() - begin) * 1e3;
   std::vector<std::string> names;
   for (const runtime::PortInfo& port : executable.outputs()) names.push_back(port.name);
@@ -247,7 +239,7 @@ void add_run(CLI::App& app, SelectedVerb& selected) {
                             "  relay run tree.relay --executor debug                     the reference evaluator");
   std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_option("--input", options->inputs,
                    "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, NAME=NUMBER, NAME=expr:EXPRESSION, "
                    "NAME=FILE.relay (an expression), or FILE.npz for "
@@ -263,13 +255,10 @@ void add_run(CLI::App& app, SelectedVerb& selected) {
           "debug: the slow reference")
       ->capture_default_str()
       ->check(CLI::IsMember({"compiled", "vm", "aot", "graph", "debug"}));
-  verb->add_option("--memory-limit", options->memory_limit,
-                   "Fail if weights, temporaries and results would take more than this: 500M, 2G")
-      ->type_name("SIZE");
   verb->add_flag("--json", options->json, "Print the results and the run's figures as JSON");
   verb->add_flag("--no-cache", options->no_cache, "Compile without reading or writing the cache (see `relay cache`)");
   verb->callback([options, verb, &selected] {
-    options->for_compiling = given_compile_options(*verb);
+    options->for_compiling = given_compile_flags(*verb);
     selected.run = [options] { return run(*options); };
   });
 }

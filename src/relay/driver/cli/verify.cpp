@@ -26,13 +26,13 @@ struct VerifyOptions : ModelOptions {
   std::string output;     // of bisect
   std::string reference;  // an engine or a file that replaces the evaluator
   std::string program;
-  Planted planted{};
+  PlantFault plant_fault{};
 };
 // The subject of a comparison: a case, the ports of its inputs, and the options of its compilation.
 struct Question {
   driver::Case c;
   std::vector<input::Port> ports;
-  driver::CompileOptions compilation;
+  driver::Options compilation;
 };
 using Json = nlohmann::ordered_json;
 }  // namespace
@@ -81,15 +81,15 @@ static Result<runtime::Value> results_of_reference(const VerifyOptions& options,
   return runtime::Value::tuple(std::move(results));
 }
 
-// The model; `all_values`: the values of each node, not only its outputs; `as_written`: see LoadOptions.
+// The model; `all_values`: the values of each node, not only its outputs; `as_written`: see Options.
 static Result<driver::Model> load_model(const VerifyOptions& options, bool all_values, bool as_written = false) {
-  RELAY_ASSIGN(driver::LoadOptions how, load_options(options));
-  how.all_values = all_values, how.as_written = as_written;
-  if (options.planted.in_import) options.planted.in_import(how);
+  RELAY_ASSIGN(driver::Options how, read_import_options(options.flags));
+  how.import.all_values = all_values, how.import.as_written = as_written;
+  if (options.plant_fault) options.plant_fault(how);
   return driver::load_model(options.model, how);
 }
 
-static Status check_options(const VerifyOptions& options, const driver::Model& model) {
+static Status check_options(const VerifyOptions& options, const driver::Model& model, driver::Mode mode) {
   if (!(options.tolerance > 0))
     return Diagnostic{DiagnosticKind::bad_option,
                       format("--tolerance {:g} is not above 0", options.tolerance),
@@ -107,10 +107,10 @@ static Status check_options(const VerifyOptions& options, const driver::Model& m
                       {},
                       {},
                       "leave it out: the evaluator is the reference of Relay programs"};
-  if (!options.reference.empty() && options.mode != driver::name(driver::Mode::Inference))
+  if (!options.reference.empty() && mode != driver::Mode::Inference)
     return Diagnostic{
         DiagnosticKind::bad_option,
-        format("{} computes what the model means in inference, not in {}", options.reference, options.mode),
+        format("{} computes what the model means in inference, not in {}", options.reference, driver::name(mode)),
         {},
         {},
         {},
@@ -119,11 +119,10 @@ static Status check_options(const VerifyOptions& options, const driver::Model& m
 }
 
 // The evaluator's results of what the file says, not of what importing made of it.
-static Result<runtime::Value> results_as_written(const VerifyOptions& options,
-                                                 const driver::CompileOptions& compilation,
+static Result<runtime::Value> results_as_written(const VerifyOptions& options, const driver::Options& compilation,
                                                  const std::vector<runtime::Value>& inputs) {
   RELAY_ASSIGN(const driver::Model model, load_model(options, false, true));
-  RELAY_ASSIGN(const ir::Module module, driver::in_mode(model.module, compilation.mode));
+  RELAY_ASSIGN(const ir::Module module, driver::in_mode(model.module, compilation.passes.mode));
   RELAY_ASSIGN(driver::Case c, driver::make_case(module, inputs, options.tolerance));
   return std::move(c.reference);
 }
@@ -131,12 +130,12 @@ static Result<runtime::Value> results_as_written(const VerifyOptions& options,
 static Result<Question> make_question(const VerifyOptions& options, bool as_written) {
   RELAY_ASSIGN(driver::Model model, load_model(options, false));
   show(model.warnings);
-  RELAY_RETURN_IF_ERROR(check_options(options, model));
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
-  if (options.planted.in_compiler) options.planted.in_compiler(compilation);
-  RELAY_ASSIGN(model.module, driver::in_mode(model.module, compilation.mode));
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
+  RELAY_RETURN_IF_ERROR(check_options(options, model, compilation.passes.mode));
+  if (options.plant_fault) options.plant_fault(compilation);
+  RELAY_ASSIGN(model.module, driver::in_mode(model.module, compilation.passes.mode));
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
-  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes()}, model.module));
   for (const std::string& note : inputs.notes) print_message(note);
   if (!options.reference.empty()) {
     RELAY_ASSIGN(runtime::Value reference, results_of_reference(options, model, ports, inputs.values));
@@ -186,21 +185,21 @@ static std::string quoted(const std::string& word) {
   return out + "'";
 }
 
+// True if a shell reads the word as it is.
+static bool is_plain(const std::string& word) {
+  return word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,=+/") == word.npos;
+}
+
 // The command that repeats it in the folder of `options`, which has the inputs and schedules.
 static Result<std::string> command_for(const driver::Part& part, const VerifyOptions& options,
-                                       const driver::CompileOptions& compilation) {
-  std::string out =
-      format("relay bisect smallest.relay --target {} -O {} --mode {} --numerics {} --tolerance {:g}",
-             quoted(options.target), options.opt_level, options.mode, options.numerics, options.tolerance);
-  if (options.threads > 0) out += format(" --threads {}", options.threads);
-  if (!options.external.empty()) out += format(" --external {}", quoted(options.external));
-  if (options.no_batch_calls) out += " --no-batch-calls";
-  if (options.strict) out += " --strict";
+                                       const driver::Options& compilation) {
+  std::string out = format("relay bisect smallest.relay --tolerance {:g}", options.tolerance);
+  for (const std::string& word : words_of(options.flags)) out += " " + (is_plain(word) ? word : quoted(word));
   auto add_file = [&](const char* option, const std::string& name, const std::string& file) {
     out += format(" {} {}", option, quoted(format("{}={}", name, file)));
     return options.output + "/" + file;
   };
-  for (const auto& [group, text] : compilation.schedules)
+  for (const auto& [group, text] : compilation.lower.schedules)
     RELAY_RETURN_IF_ERROR(write_file(add_file("--schedule", group, group + ".schedule"), text));
   const std::vector<ir::VarRef>& params = part.module.functions.at("main")->params;
   for (size_t i = 0; i < params.size(); ++i) {
@@ -314,7 +313,7 @@ static Status bisect(const VerifyOptions& options) {
 static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const SelectedVerb& selected) {
   std::shared_ptr<VerifyOptions> options = std::make_shared<VerifyOptions>();
   add_model(verb, *options);
-  add_compile_options(verb, *options);
+  add_compile_flags(verb, options->flags);
   verb.add_option(
           "--input", options->inputs,
           "Value of an input, as for `relay run`: NAME=FILE.npy, NAME=random:SEED, NAME=NUMBER, NAME=expr:EXPRESSION, "
@@ -330,7 +329,7 @@ static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const SelectedVerb& se
       ->type_name("ENGINE|FILE");
   verb.add_flag("--json", options->json, "Print the differences as JSON");
   options->program = selected.program;
-  options->planted = selected.planted;
+  options->plant_fault = selected.plant_fault;
   return options;
 }
 
