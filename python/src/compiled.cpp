@@ -13,6 +13,8 @@
 #include "relay/input/files.h"
 #include "relay/input/inputs.h"
 #include "relay/input/values.h"
+#include "relay/ir/interface_names.h"
+#include "relay/ir/main_function.h"
 #include "relay/runtime/artifacts/artifact.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
@@ -35,7 +37,7 @@ using Port = std::tuple<std::string, std::string, std::vector<std::string>, std:
 // A list attribute of @main; empty if absent.
 template <typename List>
 static List list_of_main(const ir::Module& module, const char* name) {
-  auto main = module.functions.find("main");
+  auto main = module.functions.find(ir::main_function);
   if (main == module.functions.end()) return {};
   auto found = main->second->attrs.find(name);
   const List* list = found == main->second->attrs.end() ? nullptr : std::get_if<List>(&found->second);
@@ -44,22 +46,27 @@ static List list_of_main(const ir::Module& module, const char* name) {
 
 // The list of strings that numbers stand for, and the names of the inputs and outputs with such elements.
 static std::tuple<ir::Strings, ir::Strings, ir::Strings> strings_of(const ir::Module& module) {
-  return {list_of_main<ir::Strings>(module, "strings"), list_of_main<ir::Strings>(module, "string_inputs"),
-          list_of_main<ir::Strings>(module, "string_outputs")};
+  return {list_of_main<ir::Strings>(module, ir::interface::strings),
+          list_of_main<ir::Strings>(module, ir::interface::string_inputs),
+          list_of_main<ir::Strings>(module, ir::interface::string_outputs)};
 }
 
 // The positions of the inputs and outputs whose last axis holds a complex number's two parts.
 static std::pair<ir::Ints, ir::Ints> complex_of(const ir::Module& module) {
-  return {list_of_main<ir::Ints>(module, "complex_inputs"), list_of_main<ir::Ints>(module, "complex_outputs")};
+  return {list_of_main<ir::Ints>(module, ir::interface::complex_inputs),
+          list_of_main<ir::Ints>(module, ir::interface::complex_outputs)};
 }
 
 // The outputs if some are sequences: all names, and how many results each is (-1: one list of the language, -2: no
 // sequence); and those that are lists of maps: names, keys by output, the names of those whose keys are places in the last list, of words.
 static std::tuple<ir::Strings, ir::Ints, ir::Strings, ir::IntLists, ir::Strings, ir::Strings> containers_of(
     const ir::Module& module) {
-  return {list_of_main<ir::Strings>(module, "result_names"),     list_of_main<ir::Ints>(module, "result_counts"),
-          list_of_main<ir::Strings>(module, "map_outputs"),      list_of_main<ir::IntLists>(module, "map_keys"),
-          list_of_main<ir::Strings>(module, "map_word_outputs"), list_of_main<ir::Strings>(module, "map_words")};
+  return {list_of_main<ir::Strings>(module, ir::interface::result_names),
+          list_of_main<ir::Ints>(module, ir::interface::result_counts),
+          list_of_main<ir::Strings>(module, ir::interface::map_outputs),
+          list_of_main<ir::IntLists>(module, ir::interface::map_keys),
+          list_of_main<ir::Strings>(module, ir::interface::map_word_outputs),
+          list_of_main<ir::Strings>(module, ir::interface::map_words)};
 }
 
 // A module whose @main has the parameters and attributes of the compiled model.

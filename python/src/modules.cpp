@@ -3,6 +3,7 @@
 #include "relay/driver/load.h"
 #include "relay/driver/pipeline.h"
 #include "relay/input/files.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/text/text.h"
@@ -310,7 +311,7 @@ void add_modules(nb::module_& m) {
             if (!types.is_none())
               for (auto [key, value] : nb::cast<nb::dict>(types)) set_item(made, key, value);
             bool is_function = ir::as<ir::Function>(expr) != nullptr;
-            made.module.functions["main"] =
+            made.module.functions[ir::main_function] =
                 is_function ? ir::FunctionRef(ir::as<ir::Function>(expr)) : ir::function(ir::free_vars(expr), expr);
             return made;
           },

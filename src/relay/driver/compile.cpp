@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
-#include <string_view>
 #include <unordered_set>
 
 #include "relay/build/batch_calls.h"
@@ -15,6 +13,9 @@
 #include "relay/exec/sizes.h"
 #include "relay/external/generators.h"
 #include "relay/input/files.h"
+#include "relay/ir/attribute_names.h"
+#include "relay/ir/interface_names.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/measure/measure.h"
@@ -42,8 +43,9 @@ std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Optio
       out.push_back(*transform::find_pass(name));
   out.insert(out.end(), options.passes.extra_passes.begin(), options.passes.extra_passes.end());
   // After all passes, which leave functions for other compilers unchanged.
-  const bool has_external = std::any_of(module.functions.begin(), module.functions.end(),
-                                        [](const auto& f) { return f.second->attrs.count("Compiler") != 0; });
+  const bool has_external = std::any_of(module.functions.begin(), module.functions.end(), [](const auto& f) {
+    return f.second->attrs.count(ir::attribute::compiler) != 0;
+  });
   if (has_external) out.push_back(*transform::find_pass("external_calls"));
   return out;
 }
@@ -280,15 +282,12 @@ static std::string interface_text(const ir::Module& module) {
   ir::Module out;
   out.types = module.types;
   std::vector<ir::VarRef> params;
-  for (const ir::VarRef& p : module.functions.at("main")->params)
+  for (const ir::VarRef& p : module.functions.at(ir::main_function)->params)
     params.push_back(ir::var(p->name, p->type ? p->type : p->annotation));
-  static const std::set<std::string_view> told = {
-      "strings",       "string_inputs", "string_outputs", "complex_inputs",   "complex_outputs", "result_names",
-      "result_counts", "map_outputs",   "map_keys",       "map_word_outputs", "map_words"};
   ir::DictAttrs attrs;
-  for (const auto& [name, value] : module.functions.at("main")->attrs)
-    if (told.contains(name)) attrs[name] = value;
-  out.functions["main"] = ir::function(std::move(params), ir::tuple({}), {}, {}, std::move(attrs));
+  for (const auto& [name, value] : module.functions.at(ir::main_function)->attrs)
+    if (std::ranges::find(ir::interface::all, name) != std::end(ir::interface::all)) attrs[name] = value;
+  out.functions[ir::main_function] = ir::function(std::move(params), ir::tuple({}), {}, {}, std::move(attrs));
   return text::str(out);
 }
 

@@ -9,6 +9,7 @@
 #include "relay/frontend/onnx/import.h"
 #include "relay/input/files.h"
 #include "relay/input/foreign_files.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/ir/substitute_dims.h"
 #include "relay/measure/measure.h"
@@ -139,7 +140,7 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
 
 Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::string, std::vector<int64_t>>& shapes) {
   if (shapes.empty()) return module;
-  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find(ir::main_function);
   if (main == module.functions.end())
     return Diagnostic{DiagnosticKind::unknown_global,
                       "the module has no @main, whose inputs shapes are for",
@@ -183,7 +184,7 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
     bound =
         ir::function(params, ir::substitute(bound->body, replaced), {}, bound->type_params, bound->attrs, bound->span);
   ir::Module out = module;
-  out.functions["main"] = bound;
+  out.functions[ir::main_function] = bound;
   typing::forget_types(out);
   return typing::infer(out);
 }
@@ -201,7 +202,7 @@ Status load_artifact(Model& model, const std::string& path, const runtime::Execu
   model.form = ModelForm::Artifact;
   RELAY_ASSIGN(std::string text, note(model.artifact, interface_note));
   RELAY_ASSIGN(model.interface, text::parse(text));
-  std::map<std::string, ir::FunctionRef>::const_iterator main = model.interface.functions.find("main");
+  std::map<std::string, ir::FunctionRef>::const_iterator main = model.interface.functions.find(ir::main_function);
   if (main == model.interface.functions.end() || main->second->params.size() != model.executable->inputs().size())
     return Diagnostic{DiagnosticKind::corrupt_file,
                       format("{}: the note `{}` is not of its program", path, interface_note),

@@ -21,6 +21,7 @@
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/debug.h"
 #include "relay/input/values.h"
+#include "relay/ir/main_function.h"
 #include "relay/measure/external_engine.h"
 #include "relay/measure/measure.h"
 #include "relay/measure/paired_benchmark.h"
@@ -120,7 +121,7 @@ static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptio
     print_message(format("errors are not measured: {}", torch.errors()[0].message));
     return std::optional<std::vector<Tensor>>();
   }
-  if (!model.module.functions.contains("main") || flops <= 0 || flops > max_evaluated_flops) {
+  if (!model.module.functions.contains(ir::main_function) || flops <= 0 || flops > max_evaluated_flops) {
     print_message(
         "errors are not measured: the model is too large for the reference evaluator, and there is no program of "
         "PyTorch "

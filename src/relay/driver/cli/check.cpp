@@ -8,6 +8,7 @@
 #include "relay/driver/targets.h"
 #include "relay/frontend/onnx/import.h"
 #include "relay/input/files.h"
+#include "relay/ir/main_function.h"
 
 namespace relay::cli {
 
@@ -82,7 +83,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     return out;
   }
   out.warnings = model->warnings;
-  out.has_main = form != driver::ModelForm::Relay || model->module.functions.count("main") != 0;
+  out.has_main = form != driver::ModelForm::Relay || model->module.functions.count(ir::main_function) != 0;
   if (form == driver::ModelForm::Artifact) out.entry_checks = entry_checks(model->executable->program());
   if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";

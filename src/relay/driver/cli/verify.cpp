@@ -14,6 +14,7 @@
 #include "relay/input/inputs.h"
 #include "relay/input/npy.h"
 #include "relay/input/values.h"
+#include "relay/ir/main_function.h"
 #include "relay/text/text.h"
 
 namespace relay::cli {
@@ -201,7 +202,7 @@ static Result<std::string> command_for(const driver::Part& part, const VerifyOpt
   };
   for (const auto& [group, text] : compilation.lower.schedules)
     RELAY_RETURN_IF_ERROR(write_file(add_file("--schedule", group, group + ".schedule"), text));
-  const std::vector<ir::VarRef>& params = part.module.functions.at("main")->params;
+  const std::vector<ir::VarRef>& params = part.module.functions.at(ir::main_function)->params;
   for (size_t i = 0; i < params.size(); ++i) {
     const runtime::Value& value = part.inputs[i];
     if (value.is_tensor()) {
