@@ -350,9 +350,9 @@ Result<std::vector<Entry>> chosen_entries(const std::string& filter) {
 
 // Returns true if all results agreed.
 Result<bool> run(const Options& options, char** argv) {
-  RELAY_ASSIGN(TargetDesc target, driver::find_target(options.lower.target));
+  RELAY_ASSIGN(TargetDesc target, driver::find_target(options.target));
   RELAY_RETURN_IF_ERROR(driver::check_runs_here(target));
-  bench::prepare_libraries(options.lower.target == "native" ? 0 : target.vector_bytes, argv);
+  bench::prepare_libraries(options.target == "native" ? 0 : target.vector_bytes, argv);
   RELAY_ASSIGN(std::vector<Entry> entries, chosen_entries(options.filter));
   if (entries.empty())
     return Diagnostic{DiagnosticKind::bad_option,
@@ -400,8 +400,7 @@ std::string wrong_pattern(const std::string& text) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Single operators beside what one core can do at most, and beside libraries");
-  app.add_option("--target", options.lower.target,
-                 "What to compile for; the libraries are held to vectors of the same size");
+  app.add_option("--target", options.target, "What to compile for; the libraries are held to vectors of the same size");
   app.add_option("--filter", options.filter, "Only where structure and call match this regular expression")
       ->check(wrong_pattern);
   app.add_option("--time", options.seconds, "Seconds for each entry")->check(CLI::PositiveNumber);

@@ -93,7 +93,7 @@ Result<exec::Built> build_call(const ExampleCase& c, const TargetDesc& target) {
     return compiled.built;
   }
   lower::LowerOptions options;
-  options.lower.target = target;
+  options.target = target;
   RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(typed.functions.at("main"), "main", options));
   return exec::build_program(lowered, {.target = target});
 }
