@@ -250,7 +250,7 @@ WRONG_OPTIONS = (
     ({"fallback": "no"}, "the option fallback is 'no'"), ({"threads": "x"}, "the option threads is 'x'"),
     ({"freeze": "maybe"}, "the option freeze is 'maybe'"), ({"target": "none"}, "no processor is named 'none'"),
     ({"numerics": "none"}, "no arithmetic class 'none'"), ({"opt_level": 9}, "opt_level is 9, not 0 to 3"),
-    ({"threads": -1}, "-1 is not a number of threads"),
+    ({"threads": -1}, "threads is -1, not 0 to 1024"),
 )  # fmt: skip
 
 
