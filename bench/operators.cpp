@@ -24,6 +24,7 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
 #include "relay/eval/examples.h"
+#include "relay/machine/instruction.h"
 #include "relay/measure/measure.h"
 #include "relay/measure/paired_benchmark.h"
 #include "relay/measure/profile.h"
@@ -181,9 +182,9 @@ Result<ir::Module> program(const bench::OperatorCall& call, std::vector<Tensor>&
 
 Status compile(Entry& entry, const TargetDesc& target) {
   RELAY_ASSIGN(ir::Module module, program(entry.call, entry.inputs));
-  driver::CompileOptions options;
-  options.target = target;
-  options.threads = 1;
+  driver::Options options;
+  options.lower.target = target;
+  options.run.threads = 1;
   RELAY_ASSIGN(entry.compiled, driver::compile(module, options));
   if (is_heavy(entry.structure)) {
     entry.flops = multiply_adds(entry.call);

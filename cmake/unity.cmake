@@ -12,7 +12,7 @@ set(RELAY_COMPILED_ALONE
     python/src/nodes.cpp
     python/src/te.cpp
     src/relay/driver/schedules_test.cpp
-    src/relay/driver/tried.cpp
+    src/relay/driver/isolated_step.cpp
     src/relay/driver/verify_test.cpp
     src/relay/eval/lanes.cpp
     src/relay/eval/te_test.cpp

@@ -1,4 +1,5 @@
-"""Writes the generated pages of docs/ (operators.md, passes.md, diagnostics.md, cli.md) and the stub of relay.op.
+"""Writes the generated pages of docs/ (operators.md, passes.md, diagnostics.md, cli.md) and the stubs of relay.op and
+of the options of relay.compile().
 
 .venv/bin/python dev/docs.py [--check]       --check: write nothing, and fail if a page would change
 
@@ -178,12 +179,38 @@ def operator_stub():
     return stub()
 
 
+OPTION_STUB = """# Written by dev/docs.py. Do not edit.
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias, TypedDict, TypeVar
+
+from .. import _core
+
+_Function = TypeVar("_Function", bound=Callable)
+
+KEYWORDS: dict[str, dict]
+Shapes: TypeAlias = Mapping[str, Sequence[int] | Sequence[Sequence[int]] | None]
+
+def options_of(given: dict) -> _core.Options: ...
+def of_compilation(given: dict) -> list[str]: ...
+def takes_options(function: _Function) -> _Function: ...
+
+class CompileOptions(TypedDict, total=False):
+"""
+
+
+def option_stub():
+    from relay.run.options import KEYWORDS
+
+    return OPTION_STUB + "".join(f"    {name}: {row['type']} | None\n" for name, row in KEYWORDS.items())
+
+
 PAGES = {
     "docs/operators.md": operators,
     "docs/passes.md": passes,
     "docs/diagnostics.md": diagnostics,
     "docs/cli.md": command_line,
     "python/relay/op/__init__.pyi": operator_stub,
+    "python/relay/run/options.pyi": option_stub,
 }
 
 

@@ -4,6 +4,7 @@ If this machine cannot run the compiled code, the test is skipped at that point.
 does are not affected.
 """
 
+import collections
 import functools
 import os
 import re
@@ -18,35 +19,38 @@ def pytest_addoption(parser):
     parser.addoption("--target", help="compile for this processor where a test names none, as in --target haswell")
 
 
-def aimed_at(target, compile_native):
-    """_core.compile or _core.compile_file, with `target` in place of this machine; a refusal to load it here is a
-    skip."""
+def skipping_refusals(compile_native, aimed):
+    """_core.compile or _core.compile_file. A refusal to run a model here is a skip if --target asked for it."""
 
     @functools.wraps(compile_native)
-    def aimed(*args):
-        given = [target if isinstance(arg, str) and arg == "native" else arg for arg in args]
+    def compiled(model, options, *more):
         try:
-            return compile_native(*given)
+            return compile_native(model, options, *more)
         except Exception as error:
-            if given != list(args) and re.search(r"error\[R0602\]: the model is compiled for", str(error)):
-                pytest.skip(f"compiled only: this machine does not run code for {target}")
+            is_aimed = any(options is one for one in aimed)
+            if is_aimed and re.search(r"error\[R0602\]: the model is compiled for", str(error)):
+                pytest.skip("compiled only: this machine does not run code for --target")
             raise
 
-    return aimed
+    return compiled
 
 
 @pytest.fixture(autouse=True, scope="session")
-def target_option(pytestconfig):
-    if target := pytestconfig.getoption("--target"):
-        import relay
-
-        for name in ("compile", "compile_file"):
-            setattr(relay._core, name, aimed_at(target, getattr(relay._core, name)))
-
-
-@pytest.fixture(autouse=True, scope="session")
-def strict_schedules():
-    """Compilations are refused if a schedule rule fails. Users get a slower schedule and a message."""
+def options_of_tests(pytestconfig):
+    """Compilations are refused if a schedule rule fails, where users get a slower schedule and a message; and --target
+    takes the place of this machine."""
     import relay
 
-    relay.compile.__kwdefaults__["strict"] = True
+    core, target = relay._core, pytestconfig.getoption("--target")
+    options_of, aimed = core.Options, collections.deque(maxlen=64)
+
+    def with_defaults(given):
+        is_native = target is not None and given.get("target") in (None, "native")
+        options = options_of({"strict": True} | given | ({"target": target} if is_native else {}))
+        if is_native:
+            aimed.append(options)
+        return options
+
+    core.Options = with_defaults
+    for name in ("compile", "compile_file"):
+        setattr(core, name, skipping_refusals(getattr(core, name), aimed))

@@ -26,7 +26,7 @@ static std::string schedule_of(const lower::Group& group, const TargetDesc& targ
   return lower::str(draft.schedule, draft.stages());
 }
 
-static Result<Tensor> result_of(const ir::Module& module, const driver::CompileOptions& options) {
+static Result<Tensor> result_of(const ir::Module& module, const driver::Options& options) {
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(module, options));
   std::vector<Tensor> inputs;
   for (const ir::VarRef& p : module.functions.at("main")->params) {
@@ -41,17 +41,17 @@ static Result<Tensor> result_of(const ir::Module& module, const driver::CompileO
 static Status run() {
   std::string text((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
   RELAY_ASSIGN(ir::Module module, text::parse(text));
-  driver::CompileOptions options;
-  RELAY_ASSIGN(options.target, driver::find_target("native"));
+  driver::Options options;
+  RELAY_ASSIGN(options.lower.target, driver::find_target("native"));
   RELAY_ASSIGN(const Tensor usual, result_of(module, options));
 
   RELAY_ASSIGN(ir::Module better, driver::optimise(module, options));
   RELAY_ASSIGN(lower::FunctionPlan plan,
-               lower::plan_function(better.functions.at("main"), {.target = options.target, .schedules = {}}));
+               lower::plan_function(better.functions.at("main"), {.target = options.lower.target, .schedules = {}}));
   RELAY_ASSIGN(const TargetDesc shown, driver::find_target("zen4"));  // the same on every machine
   for (const lower::Group& group : plan.groups) {
-    if (const std::string schedule = schedule_of(group, options.target); !schedule.empty())
-      options.schedules[group.te.name] = schedule;
+    if (const std::string schedule = schedule_of(group, options.lower.target); !schedule.empty())
+      options.lower.schedules[group.te.name] = schedule;
     std::cout << "# " << group.te.name << "\n" << schedule_of(group, shown);
   }
   RELAY_ASSIGN(const Tensor by_rule, result_of(module, options));

@@ -33,8 +33,8 @@ static Status run() {
   std::cout << unknown.errors()[0].message << "\n  help: " << unknown.errors()[0].help << "\n";
 
   RELAY_ASSIGN(TargetDesc target, riscv.describe("rv64gcv-512"));
-  driver::CompileOptions options;
-  options.target = target, options.run_here = false;
+  driver::Options options;
+  options.lower.target = target, options.run.make_executable = false;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(program(), options));
   std::cout << "\n" << target.name << ": " << target.vector_bytes / 4 << " lanes\n";
   RELAY_ASSIGN(std::string assembly, driver::stage_text(compiled.lowered, target, driver::Stage::Assembly, ""));

@@ -7,12 +7,14 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/debug.h"
 #include "relay/driver/load.h"
-#include "relay/driver/ready.h"
+#include "relay/driver/ready_model.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
 #include "relay/input/files.h"
 #include "relay/input/inputs.h"
 #include "relay/input/values.h"
+#include "relay/ir/interface_names.h"
+#include "relay/ir/main_function.h"
 #include "relay/runtime/artifacts/artifact.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
@@ -35,7 +37,7 @@ using Port = std::tuple<std::string, std::string, std::vector<std::string>, std:
 // A list attribute of @main; empty if absent.
 template <typename List>
 static List list_of_main(const ir::Module& module, const char* name) {
-  auto main = module.functions.find("main");
+  auto main = module.functions.find(ir::main_function);
   if (main == module.functions.end()) return {};
   auto found = main->second->attrs.find(name);
   const List* list = found == main->second->attrs.end() ? nullptr : std::get_if<List>(&found->second);
@@ -44,13 +46,15 @@ static List list_of_main(const ir::Module& module, const char* name) {
 
 // The list of strings that numbers stand for, and the names of the inputs and outputs with such elements.
 static std::tuple<ir::Strings, ir::Strings, ir::Strings> strings_of(const ir::Module& module) {
-  return {list_of_main<ir::Strings>(module, "strings"), list_of_main<ir::Strings>(module, "string_inputs"),
-          list_of_main<ir::Strings>(module, "string_outputs")};
+  return {list_of_main<ir::Strings>(module, ir::interface::strings),
+          list_of_main<ir::Strings>(module, ir::interface::string_inputs),
+          list_of_main<ir::Strings>(module, ir::interface::string_outputs)};
 }
 
 // The positions of the inputs and outputs whose last axis holds a complex number's two parts.
 static std::pair<ir::Ints, ir::Ints> complex_of(const ir::Module& module) {
-  return {list_of_main<ir::Ints>(module, "complex_inputs"), list_of_main<ir::Ints>(module, "complex_outputs")};
+  return {list_of_main<ir::Ints>(module, ir::interface::complex_inputs),
+          list_of_main<ir::Ints>(module, ir::interface::complex_outputs)};
 }
 
 // If some outputs are sequences: the names of all outputs, and the number of results of each (-1: one list of the
@@ -58,9 +62,12 @@ static std::pair<ir::Ints, ir::Ints> complex_of(const ir::Module& module) {
 // keys are strings, and these strings; a key is then a position in the list of strings.
 static std::tuple<ir::Strings, ir::Ints, ir::Strings, ir::IntLists, ir::Strings, ir::Strings> containers_of(
     const ir::Module& module) {
-  return {list_of_main<ir::Strings>(module, "result_names"),     list_of_main<ir::Ints>(module, "result_counts"),
-          list_of_main<ir::Strings>(module, "map_outputs"),      list_of_main<ir::IntLists>(module, "map_keys"),
-          list_of_main<ir::Strings>(module, "map_word_outputs"), list_of_main<ir::Strings>(module, "map_words")};
+  return {list_of_main<ir::Strings>(module, ir::interface::result_names),
+          list_of_main<ir::Ints>(module, ir::interface::result_counts),
+          list_of_main<ir::Strings>(module, ir::interface::map_outputs),
+          list_of_main<ir::IntLists>(module, ir::interface::map_keys),
+          list_of_main<ir::Strings>(module, ir::interface::map_word_outputs),
+          list_of_main<ir::Strings>(module, ir::interface::map_words)};
 }
 
 // A module whose @main has the parameters and attributes of the compiled model.
@@ -69,29 +76,11 @@ static ir::Module interface_of(const PyCompiled& self) {
   return value_or_throw(text::parse(value_or_throw(driver::note(*self.artifact, driver::interface_note))));
 }
 
-// Unset for "compiled", which stands for any suitable executor.
-static std::optional<runtime::Executor> executor_of(const std::string& name) {
-  for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
-    if (name == runtime::name(known)) return known;
-  return {};
-}
-
-static PyCompiled compile(const PyModule& m, const std::string& target, int threads, const std::string& numerics,
-                          int opt_level, const std::string& mode, const std::map<std::string, std::string>& schedules,
-                          const std::string& executor, bool verify, int64_t memory_limit, bool batch_calls, bool strict,
-                          bool is_optimised, const std::string& external, const driver::Donated& donate) {
-  driver::CompileOptions options;
-  options.target = value_or_throw(driver::find_target(target));
-  options.threads = threads, options.opt_level = opt_level, options.verify = verify;
-  options.numerics = value_or_throw(driver::find_numerics(numerics)),
-  options.mode = value_or_throw(driver::find_mode(mode));
-  options.executor = executor_of(executor);
-  options.memory_limit = memory_limit, options.strict = strict, options.is_optimised = is_optimised;
-  options.external = external;
-  if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
-  options.schedules = schedules, options.donate = donate;
-  options.output_names = m.output_names;
-  options.trace = [](const transform::PassTrace&) { check_interrupt(); };
+// `is_optimised`: see driver/options.h.
+static PyCompiled compile(const PyModule& m, driver::Options options, bool is_optimised) {
+  options.passes.is_optimised = is_optimised;
+  options.run.output_names = m.output_names;
+  options.passes.trace = [](const transform::PassTrace&) { check_interrupt(); };
   std::shared_ptr<std::optional<driver::Compiled>> made = std::make_shared<std::optional<driver::Compiled>>();
   run_interruptibly([made, module = m.module, options] { *made = value_or_throw(driver::compile(module, options)); });
   driver::Compiled compiled = **std::move(made);
@@ -99,35 +88,20 @@ static PyCompiled compile(const PyModule& m, const std::string& target, int thre
 }
 
 // The model of a file, through the cache, and its messages.
-static std::pair<PyCompiled, std::vector<std::string>> compile_file(
-    const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& target,
-    int threads, const std::string& numerics, int opt_level, const std::string& mode,
-    const std::map<std::string, std::string>& schedules, const std::string& executor, int64_t memory_limit,
-    bool batch_calls, bool strict, const std::string& external, const driver::Donated& donate) {
-  driver::LoadOptions load{
-      .shapes = shapes, .run = {.threads = threads, .executor = executor_of(executor), .memory_limit = memory_limit}};
-  driver::CompileOptions options;
-  options.target = value_or_throw(driver::find_target(target));
-  options.threads = threads, options.opt_level = opt_level;
-  options.numerics = value_or_throw(driver::find_numerics(numerics)),
-  options.mode = value_or_throw(driver::find_mode(mode));
-  options.executor = executor_of(executor);
-  options.memory_limit = memory_limit, options.strict = strict, options.external = external;
-  if (!batch_calls) options.batch_calls = build::BatchCalls::Never;
-  options.schedules = schedules, options.donate = donate;
-  options.trace = [](const transform::PassTrace&) { check_interrupt(); };
+static std::pair<PyCompiled, std::vector<std::string>> compile_file(const std::string& path, driver::Options options) {
+  options.passes.trace = [](const transform::PassTrace&) { check_interrupt(); };
   struct Made {
-    std::optional<driver::Ready> ready;
+    std::optional<driver::ReadyModel> ready;
     std::vector<std::string> notes;
   };
   std::shared_ptr<Made> made = std::make_shared<Made>();
-  run_interruptibly([made, path, load, options] {
+  run_interruptibly([made, path, options] {
     Result<std::unique_ptr<cache::Cache>> cache = cache::open_default_cache();
     if (!cache) made->notes.push_back(cache.errors()[0].message);
     Diagnostics warnings;
-    made->ready = value_or_throw(driver::prepare_model(path, load, options, cache ? cache->get() : nullptr, warnings));
+    made->ready = value_or_throw(driver::prepare_model(path, options, cache ? cache->get() : nullptr, warnings));
   });
-  driver::Ready& ready = *made->ready;
+  driver::ReadyModel& ready = *made->ready;
   std::vector<std::string> notes = std::move(made->notes);
   notes.insert(notes.end(), ready.notes.begin(), ready.notes.end());
   PyCompiled out{ready.executable, std::move(ready.compiled), {}, ready.model.files, {}};
@@ -311,33 +285,26 @@ void add_compiled(nb::module_& m) {
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
   m.def("complex", [](const PyModule& m) { return complex_of(m.module); }, nb::arg("module"));
   m.def("containers", [](const PyModule& m) { return containers_of(m.module); }, nb::arg("module"));
-  m.def("compile", compile, nb::arg("module"), nb::arg("target"), nb::arg("threads"), nb::arg("numerics"),
-        nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"), nb::arg("verify"),
-        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("is_optimised") = false,
-        nb::arg("external") = "", nb::arg("donate") = driver::Donated());
-  m.def("compile_file", compile_file, nb::arg("path"), nb::arg("shapes"), nb::arg("target"), nb::arg("threads"),
-        nb::arg("numerics"), nb::arg("opt_level"), nb::arg("mode"), nb::arg("schedules"), nb::arg("executor"),
-        nb::arg("memory_limit"), nb::arg("batch_calls"), nb::arg("strict"), nb::arg("external") = "",
-        nb::arg("donate") = driver::Donated());
+  m.def("compile", compile, nb::arg("module"), nb::arg("options"), nb::arg("is_optimised") = false);
+  m.def("compile_file", compile_file, nb::arg("path"), nb::arg("options"));
   m.def(
       "load_artifact",
-      [](const std::string& path, int threads) {
+      [](const std::string& path, const driver::Options& options) {
         nb::gil_scoped_release released;
         driver::Model model;
-        value_or_throw(driver::load_artifact(model, path, {.threads = threads}));
+        value_or_throw(driver::load_artifact(model, path, driver::executable_options(options.run)));
         return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
-      nb::arg("path"), nb::arg("threads") = 0);
+      nb::arg("path"), nb::arg("options"));
   m.def(
       "load_artifact_bytes",
-      [](const std::string& name, nb::bytes bytes, int threads) {
+      [](const std::string& name, nb::bytes bytes, const driver::Options& options) {
         std::string_view content(bytes.c_str(), bytes.size());
         nb::gil_scoped_release released;
-        driver::LoadOptions options{.shapes = {}, .run = {.threads = threads}};
         driver::Model model = value_or_throw(driver::load_model(name, content, options));
         return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
-      nb::arg("name"), nb::arg("bytes"), nb::arg("threads") = 0);
+      nb::arg("name"), nb::arg("bytes"), nb::arg("options"));
   m.def(
       "schedules_of", [](const std::string& text) { return value_or_throw(driver::schedules_of(text)); },
       nb::arg("text"));

@@ -62,6 +62,7 @@ NB_MODULE(_core, m) {
   add_analysis(m);
   add_dataflow_patterns(m);
   add_program_values(m);
+  add_options(m);
   add_compiled(m);
   add_explore(m);
   m.def(

@@ -64,6 +64,7 @@ void add_modules(nb::module_& m);
 void add_analysis(nb::module_& m);
 void add_dataflow_patterns(nb::module_& m);
 void add_program_values(nb::module_& m);
+void add_options(nb::module_& m);
 void add_compiled(nb::module_& m);
 void add_explore(nb::module_& m);
 

@@ -3,6 +3,7 @@
 
 #include "callback.h"
 #include "convert.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/define.h"
 #include "relay/op/registry.h"
@@ -165,9 +166,9 @@ static Result<ir::Type> type_of(const ir::Expr& e) {
     now[v.get()] = params.back();
   }
   ir::Module module;
-  module.functions["main"] = ir::function(std::move(params), ir::substitute(e, now), {});
+  module.functions[ir::main_function] = ir::function(std::move(params), ir::substitute(e, now), {});
   RELAY_ASSIGN(const ir::Module typed, typing::infer(module));
-  return typed.functions.at("main")->body->type;
+  return typed.functions.at(ir::main_function)->body->type;
 }
 
 // The function returns a list with an expression or None for each input (python/relay/op/custom.py). Like compute(), it

@@ -3,6 +3,7 @@
 #include "relay/driver/load.h"
 #include "relay/driver/pipeline.h"
 #include "relay/input/files.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/text/text.h"
@@ -270,14 +271,10 @@ static void add_contents(nb::class_<PyModule>& module) {
           nb::arg("name"));
 }
 
-static driver::LoadOptions load_options(const Shapes& shapes, const Dtypes& dtypes, std::optional<int64_t> opset,
-                                        bool freeze_params, const Limits& import_limits) {
-  driver::LoadOptions options{.shapes = shapes,
-                              .run = {},
-                              .dtypes = {},
-                              .opset = opset,
-                              .freeze_params = freeze_params,
-                              .import_limits = import_limits};
+static driver::Options load_options(const Shapes& shapes, const Dtypes& dtypes, std::optional<int64_t> opset,
+                                    bool freeze_params, const Limits& import_limits) {
+  driver::ImportOptions options{
+      .shapes = shapes, .import_limits = import_limits, .opset = opset, .freeze_params = freeze_params};
   for (const auto& [name, text] : dtypes) {
     std::optional<DType> dtype = parse_dtype(text);
     if (!dtype)
@@ -290,7 +287,7 @@ static driver::LoadOptions load_options(const Shapes& shapes, const Dtypes& dtyp
                                  "give an element type such as float32 or int64"}});
     options.dtypes[name] = *dtype;
   }
-  return options;
+  return {.import = std::move(options)};
 }
 
 void add_modules(nb::module_& m) {
@@ -319,7 +316,7 @@ void add_modules(nb::module_& m) {
             if (!types.is_none())
               for (auto [key, value] : nb::cast<nb::dict>(types)) set_item(made, key, value);
             bool is_function = ir::as<ir::Function>(expr) != nullptr;
-            made.module.functions["main"] =
+            made.module.functions[ir::main_function] =
                 is_function ? ir::FunctionRef(ir::as<ir::Function>(expr)) : ir::function(ir::free_vars(expr), expr);
             return made;
           },
@@ -398,7 +395,7 @@ void add_modules(nb::module_& m) {
       [](const std::string& path, const Shapes& shapes, const Dtypes& dtypes, std::optional<int64_t> opset,
          bool freeze_params, const Limits& import_limits) {
         nb::gil_scoped_release released;
-        const driver::LoadOptions options = load_options(shapes, dtypes, opset, freeze_params, import_limits);
+        const driver::Options options = load_options(shapes, dtypes, opset, freeze_params, import_limits);
         driver::Model model = value_or_throw(driver::load_model(path, options));
         return PyModule{std::move(model.module), std::move(model.output_names), std::move(model.files)};
       },
@@ -416,7 +413,7 @@ void add_modules(nb::module_& m) {
          std::optional<int64_t> opset, bool freeze_params, const Limits& import_limits) {
         std::string_view content(bytes.c_str(), bytes.size());
         nb::gil_scoped_release released;
-        const driver::LoadOptions options = load_options(shapes, dtypes, opset, freeze_params, import_limits);
+        const driver::Options options = load_options(shapes, dtypes, opset, freeze_params, import_limits);
         driver::Model model = value_or_throw(driver::load_model(name, content, options));
         return PyModule{std::move(model.module), std::move(model.output_names)};
       },

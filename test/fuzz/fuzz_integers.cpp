@@ -317,9 +317,9 @@ class Program {
 Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args, runtime::Executor executor,
                              int level) {
   static const Result<TargetDesc> target = driver::find_target("native");
-  driver::CompileOptions options;
-  RELAY_ASSIGN(options.target, target);
-  options.threads = 1, options.opt_level = level, options.executor = executor;
+  driver::Options options;
+  RELAY_ASSIGN(options.lower.target, target);
+  options.run.threads = 1, options.passes.opt_level = level, options.run.executor = executor;
   RELAY_ASSIGN(driver::Compiled program, driver::compile(module, options));
   std::vector<runtime::Value> inputs;
   for (const eval::Value& arg : args) {

@@ -195,13 +195,13 @@ class Network {
 std::string check(const Network& network, const std::vector<TargetDesc>& targets) {
   Result<ir::Module> module = network.module();
   if (!module) return render(module.errors());
-  driver::CompileOptions options;
-  options.strict = true;
+  driver::Options options;
+  options.lower.strict = true;
   Result<ir::Module> optimised = driver::optimise(*module, options);
   if (!optimised) return render(optimised.errors());
   std::string wrong;
   for (const TargetDesc& target : targets) {
-    options.target = target;
+    options.lower.target = target;
     Result<build::LoweredProgram> lowered = driver::lower_program(*optimised, {}, options);
     if (!lowered) wrong += format("{}: {}", target.name, render(lowered.errors()));
   }

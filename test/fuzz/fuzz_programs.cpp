@@ -57,10 +57,10 @@ int64_t batched_calls = 0, batches = 0;  // over all runs
 Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args, runtime::Executor executor,
                              build::BatchCalls batch = build::BatchCalls::Automatic) {
   static const Result<TargetDesc> target = driver::find_target("native");
-  driver::CompileOptions options;
-  RELAY_ASSIGN(options.target, target);
-  options.threads = 1, options.opt_level = 1, options.verify = true;
-  options.executor = executor, options.batch_calls = batch;
+  driver::Options options;
+  RELAY_ASSIGN(options.lower.target, target);
+  options.run.threads = 1, options.passes.opt_level = 1, options.passes.verify = true;
+  options.run.executor = executor, options.lower.batch_calls = batch;
   RELAY_ASSIGN(driver::Compiled program, driver::compile(module, options));
   std::vector<runtime::Value> inputs;
   for (const eval::Value& arg : args) {

@@ -87,8 +87,8 @@ ir::Module module_of(const ir::FunctionRef& function) {
 Result<exec::Built> build_call(const ExampleCase& c, const TargetDesc& target) {
   RELAY_ASSIGN(ir::Module typed, typing::infer(module_of(eval::function(c))));
   if (c.def->shape) {  // value-dependent sizes: no single kernel
-    driver::CompileOptions options;
-    options.target = target, options.opt_level = 0;
+    driver::Options options;
+    options.lower.target = target, options.passes.opt_level = 0;
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(typed, options));
     return compiled.built;
   }

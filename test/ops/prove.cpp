@@ -321,8 +321,8 @@ class Prover {
     if (!want) return render(want.errors());
     ir::Module module;
     module.functions["main"] = function;
-    driver::CompileOptions options;
-    options.target = target("native"), options.threads = 1;
+    driver::Options options;
+    options.lower.target = target("native"), options.run.threads = 1;
     const Result<driver::Compiled> compiled = driver::compile(module, options);
     if (!compiled) return render(compiled.errors());
     *shared = shares_kernel(compiled->module);
@@ -397,8 +397,8 @@ class Prover {
     if (eval::as_tuple(args.back())) return Problem();  // a compiled program takes tensors
     Tensors given = inputs;
     given.push_back(args.back().tensor.cast(args.back().dtype));
-    driver::CompileOptions options;
-    options.target = target("native"), options.threads = 1;
+    driver::Options options;
+    options.lower.target = target("native"), options.run.threads = 1;
     const Result<driver::Compiled> compiled = driver::compile(open, options);
     if (!compiled) return render(compiled.errors());
     const Result<Tensors> run = compiled->executable->run(given);

@@ -53,20 +53,20 @@ Result<ir::Module> crash_at_relu(const ir::Module& module, transform::PassContex
   return module;
 }
 
-cli::Planted plant(const std::vector<std::string>& fault) {
-  auto pass = [](transform::PassInfo info) {
-    return cli::Planted{.in_compiler = [info](driver::CompileOptions& o) { o.more_passes = {info}; }};
+cli::PlantFault fault_of(const std::vector<std::string>& fault) {
+  auto pass = [](transform::PassInfo info) -> cli::PlantFault {
+    return [info](driver::Options& o) { o.passes.extra_passes = {info}; };
   };
   if (fault == std::vector<std::string>{"pass"})
     return pass({"without_first_relu", "the first nn.relu(x) becomes x", without_first_relu});
   if (fault == std::vector<std::string>{"refusal"}) return pass({"refuse_relu", "refuses nn.relu", refuse_relu});
   if (fault == std::vector<std::string>{"crash"}) return pass({"crash_at_relu", "ends at nn.relu", crash_at_relu});
   if (fault.size() == 2 && fault[0] == "import")
-    return {.in_import = [op = fault[1]](driver::LoadOptions& o) { o.without_attributes = {op}; }};
+    return [op = fault[1]](driver::Options& o) { o.import.without_attributes = {op}; };
   if (fault.size() == 2 && fault[0] == "kernel")
-    return {.in_compiler = [number = std::atoi(fault[1].c_str())](driver::CompileOptions& o) {
-      o.planted = static_cast<lower::Mutation>(number);
-    }};
+    return [number = std::atoi(fault[1].c_str())](driver::Options& o) {
+      o.lower.injected_bug = static_cast<lower::Mutation>(number);
+    };
   std::fprintf(stderr, "relay_planted_faults import OPERATOR | pass | refusal | crash | kernel MUTATION -- VERB ...\n");
   std::exit(2);
 }
@@ -77,8 +77,8 @@ int main(int count, char** words) {
   std::vector<std::string> fault;
   int at = 1;
   for (; at < count && std::string_view(words[at]) != "--"; ++at) fault.emplace_back(words[at]);
-  const cli::Planted planted = plant(fault);
+  const cli::PlantFault plant_fault = fault_of(fault);
   std::vector<const char*> rest{words[0]};
   for (++at; at < count; ++at) rest.push_back(words[at]);
-  return cli::run_command_line(static_cast<int>(rest.size()), rest.data(), planted);
+  return cli::run_command_line(static_cast<int>(rest.size()), rest.data(), plant_fault);
 }

@@ -8,8 +8,8 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -18,20 +18,21 @@ from ..data.arrays import address, array, is_read_only, like
 from ..data.values import checked, from_value, to_value
 from ..errors import bad_option, wrong_input
 from ..frontend.pytorch import from_module, is_script_file
-from ..frontend.sources import Model, source_of
+from ..frontend.sources import Model, Source, source_of
 from ..ir.pass_infra import PassContext
 from ..ir.text import parse
 from .complexes import Complexes
 from .containers import Containers
+from .options import Shapes, of_compilation, options_of, takes_options
 from .report import Report
 from .strings import Strings
+
+if TYPE_CHECKING:
+    from .options import CompileOptions
 
 # The result of a run: an array, or another of the values that the docstring of Compiled lists. It depends on the model,
 # which no type checker reads, so "| Any" lets programs use a result without a test of its class.
 Outcome: TypeAlias = np.ndarray | Any
-
-# Sizes by input: of a tensor, of each tensor of a sequence, or None for an optional input to drop.
-Shapes: TypeAlias = Mapping[str, Sequence[int] | Sequence[Sequence[int]] | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,12 +250,11 @@ class Compiled:
 
 
 def _of_bytes(artifact: bytes) -> Compiled:
-    return Compiled(_core.load_artifact_bytes("<pickle>", artifact, 0))
+    return Compiled(_core.load_artifact_bytes("<pickle>", artifact, options_of({})))
 
 
-def _compiled_already(name: str, options: dict) -> None:
+def _compiled_already(name: str, given: list[str]) -> None:
     """Raises an error if options of the compilation are given for an artifact."""
-    given = [option for option, value in options.items() if value]
     if given:
         raise bad_option(
             f"{name} is compiled already: {', '.join(given)} would have no effect",
@@ -262,31 +262,10 @@ def _compiled_already(name: str, options: dict) -> None:
         )
 
 
-def _shapes_of(shapes: Shapes | None) -> dict[str, list[int]]:
-    """Returns the shapes by input. The tensors of a sequence are named NAME.0, NAME.1, ...; NAME without sizes has no
-    tensors."""
-    given = {}
-    for name, shape in (shapes or {}).items():
-        sizes = [] if shape is None else list(shape)
-        if sizes and all(isinstance(size, tuple | list) for size in sizes):
-            given |= {f"{name}.{i}": list(size) for i, size in enumerate(sizes)}
-        else:
-            given[name] = sizes
-    return given
-
-
-def _donated(donate: Mapping[str, int | None] | Iterable[str] | None) -> dict[str, int | None]:
-    """Returns, by input, the number of the result that takes its memory, or None."""
-    if isinstance(donate, Mapping):
-        return dict(donate)
-    return dict.fromkeys([donate] if isinstance(donate, str) else donate or ())
-
-
-def _schedules_of(schedules: Mapping[str, str] | Mapping[int, str] | str | None) -> dict[str, str]:
-    """Returns the schedules by group, whose name or number is text."""
-    if isinstance(schedules, str):
-        return _core.schedules_of(schedules)
-    return {str(group): text for group, text in (schedules or {}).items()}
+def _loaded(source: Source, options: _core.Options) -> Compiled:
+    if source.bytes is None:
+        return Compiled(_core.load_artifact(source.name, options))
+    return Compiled(_core.load_artifact_bytes(source.name, source.bytes, options))
 
 
 def load(
@@ -306,17 +285,17 @@ def load(
     `import_limits`: limits for the import of an untrusted ONNX file, by name: {"calls": 4_000_000} of operators,
     "nodes" converted, bytes of "constants" computed. See docs/security.md for the defaults.
     """
+    given = {"shapes": shapes, "threads": threads, "import_limits": import_limits}
+    options = options_of(given)
     source = source_of(model)
     if source.form == "artifact":
-        _compiled_already(source.name, {"shapes": shapes, "import_limits": import_limits})
-        if source.bytes is None:
-            return Compiled(_core.load_artifact(source.name, threads or 0))
-        return Compiled(_core.load_artifact_bytes(source.name, source.bytes, threads or 0))
-    shapes = _shapes_of(shapes)
+        _compiled_already(source.name, of_compilation(given))
+        return _loaded(source, options)
+    shapes = options["shapes"] or {}
     if source.form == "pytorch":
         module = source.pytorch_module()
         return module.bind_shapes(shapes) if shapes else module
-    limits = import_limits or {}
+    limits = options["import_limits"] or {}
     if source.bytes is None:
         return _core.load(source.name, shapes, import_limits=limits)
     return _core.load_bytes(source.name, source.bytes, shapes, import_limits=limits)
@@ -334,103 +313,59 @@ def _of_examples(model, example_inputs) -> _core.IRModule:
     return from_module(model, example_inputs)
 
 
+@takes_options
 def compile(
     model: Model | _core.IRModule | Callable[..., object],
     example_inputs: object = None,
     *,
-    target: str = "native",
-    threads: int | None = None,
-    numerics: str = "fp32",
-    opt_level: int = 2,
-    mode: str = "inference",
-    shapes: Shapes | None = None,
-    schedules: Mapping[str, str] | Mapping[int, str] | str | None = None,
-    executor: str = "compiled",
-    verify: bool = False,
     cache: bool = False,
-    memory_limit: int | None = None,
-    batch_calls: bool = True,
-    strict: bool = False,
-    external: str = "",
-    donate: Mapping[str, int | None] | Iterable[str] | None = None,
+    **options: Unpack[CompileOptions],
 ) -> Compiled:
     """Compiles a model for this machine: a module, or anything that load() accepts (a path, bytes, an open binary file,
     an onnx.ModelProto), or a torch.nn.Module or a TorchScript module or file with the `example_inputs` that it is
     called with. relay.from_pytorch can also leave sizes open.
 
-    target: the processor, with features to add or leave out ("native,-avx512f").
-    threads: None means all cores that this process may use.
-    schedules: text by group (a name or a number) to replace the schedules of the rules, or one text of all groups, as
-    Compiled.emit("schedule") returns it.
-    executor: "compiled" (whichever fits), "graph" (no control flow), "vm" (the virtual machine) or "aot" (functions as
-    machine code).
-    mode: the meaning of batch_norm and dropout. "training": statistics and masks of the batch. If the model has a
-    dropout, @main gets a parameter `rng`, the state of its generator (docs/differentiation.md).
-    verify: check the program after every pass.
     cache: look up the model's file among the models compiled before, and store the result there (see `relay cache
     --help`). `relay run` does so by default. Here it is off by default, because a model from the cache has its report,
     but no program and no stages (`module`, `emit`).
-    memory_limit: bytes that weights, temporaries and results may take together. A run that needs more is refused.
-    batch_calls: let calls of a program's segments wait for each other and run together (docs/runtime.md).
-    external: another compiler that gets the parts of the program that it supports: "dnnl" (docs/byoc.md).
-    donate: inputs that the caller hands over with each call, by name, so that results may use their memory. In a list,
-    any result of the same type may take an input. With {"cache": 1}, result 1 is in the array that was given for
-    `cache` after each call. The array must not be read-only or overlap another input, and its contents are lost. The
-    report's "donations" list the results that are computed in place, and those that are copied, with the reason.
-    strict: make a failing schedule rule an error. Otherwise a slower schedule is used, and the report's "refusals" say
-    so.
+
+    None as an option stands for its default.
+
+    OPTIONS
+
+    If a model has a dropout and the mode is "training", @main gets a parameter `rng`, the state of its generator
+    (docs/differentiation.md).
 
     A PassContext around the call controls the passes further than opt_level: it disables, requires, configures and
     observes passes. It is not used with cache=True.
     """
-    if executor not in ("compiled", "graph", "vm", "aot"):
-        raise ValueError(f"there is no executor '{executor}': 'compiled', 'graph', 'vm' or 'aot'")
+    how = options_of(options)
     if example_inputs is not None:
         model = _of_examples(model, example_inputs)
     is_module = isinstance(model, _core.IRModule)
     source = None if is_module else source_of(model)
     if source and source.form == "artifact":
-        not_default = {
-            "target": target != "native",
-            "numerics": numerics != "fp32",
-            "opt_level": opt_level != 2,
-            "mode": mode != "inference",
-            "shapes": shapes,
-            "schedules": schedules,
-            "executor": executor != "compiled",
-            "verify": verify,
-            "cache": cache,
-            "memory_limit": memory_limit,
-            "batch_calls": not batch_calls,
-            "external": external,
-            "donate": donate,
-        }
-        _compiled_already(source.name, not_default)
-        return load(source, threads=threads)
-    how = target, threads or 0, numerics, opt_level, mode, _schedules_of(schedules), executor
-    runs = memory_limit or 0, batch_calls
+        _compiled_already(source.name, of_compilation(options) + ["cache"] * cache)
+        return _loaded(source, how)
     if cache:
         if is_module or source.bytes is not None or source.form == "pytorch":
             raise wrong_input("only the ONNX model or program of a file can be cached", "pass its path")
-        if verify:
+        if how["verify"]:
             raise ValueError("passes are verified when they run: leave out cache or verify")
-        core, notes = _core.compile_file(
-            source.name, _shapes_of(shapes), *how, *runs, strict, external, _donated(donate)
-        )
+        core, notes = _core.compile_file(source.name, how)
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return Compiled(core)
     if not is_module:
-        model = load(source, shapes=shapes)
-    elif shapes:
-        model = model.bind_shapes({name: list(shape) for name, shape in shapes.items()})
+        model = load(source, shapes=options.get("shapes"), import_limits=options.get("import_limits"))
+    elif how["shapes"]:
+        model = model.bind_shapes(how["shapes"])
     context = PassContext.current()
     if context.changes_compilation:
-        if external:  # inspects the program before any pass
-            model, external = _core.partition_for(model, external), ""
-        model = context.optimised(model, opt_level, mode)
-    by_context = context.changes_compilation
-    return Compiled(_core.compile(model, *how, verify, *runs, strict, by_context, external, _donated(donate)))
+        if how["external"]:  # inspects the program before any pass
+            model = _core.partition_for(model, how["external"])
+        model = context.optimised(model, how["opt_level"], how["mode"])
+    return Compiled(_core.compile(model, how, context.changes_compilation))
 
 
 def evaluate(module: _core.IRModule, inputs: object, *, precision: str = "native") -> Outcome:

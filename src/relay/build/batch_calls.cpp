@@ -206,7 +206,7 @@ Result<std::vector<BatchChoice>> choose_batching(const ir::Module& module, const
                                                  BatchCalls batch, const lower::LowerOptions& lowering) {
   std::vector<BatchChoice> choices(segments.size());
   if (batch == BatchCalls::Never) {
-    for (BatchChoice& c : choices) c.why = "calls are not to be batched";
+    for (BatchChoice& c : choices) c.reason = "calls are not to be batched";
     return choices;
   }
   ir::NodeSet repeated = repeated_segments(module);
@@ -214,16 +214,16 @@ Result<std::vector<BatchChoice>> choose_batching(const ir::Module& module, const
   for (size_t i = 0; i < segments.size(); ++i) {
     BatchChoice& c = choices[i];
     if (batch == BatchCalls::Automatic && !repeated.contains(segments[i].get())) {
-      c.why = "its calls follow each other";
+      c.reason = "its calls follow each other";
       continue;
     }
     RELAY_ASSIGN(CallCost cost, cost_of_call(segments[i], lowering));
     if (!cost.illegal.empty())
-      c.why = cost.illegal;
+      c.reason = cost.illegal;
     else if (cost.pays() || batch == BatchCalls::WhereverLegal)
       c = {Batching::Begins, format("a call reads {} of constants", kilobytes(cost.constant_bytes))}, any = true;
     else if (!cost.may_wait())
-      c.why = format("a call would copy {}", kilobytes(cost.bytes));
+      c.reason = format("a call would copy {}", kilobytes(cost.bytes));
     else
       c = {Batching::Joins, format("a call copies {}", kilobytes(cost.bytes))};
   }

@@ -39,7 +39,7 @@ Result<CallCost> cost_of_call(const ir::FunctionRef& segment, const lower::Lower
 
 struct BatchChoice {
   runtime::Batching batching = runtime::Batching::None;
-  std::string why;  // reason, as a text: "reads 720 kB of constants a call"
+  std::string reason;  // as a text: "reads 720 kB of constants a call"
 };
 // `module`: after program_passes(). `lowering`: the options with which `segments` are lowered, each for one call.
 Result<std::vector<BatchChoice>> choose_batching(const ir::Module& module, const std::vector<ir::FunctionRef>& segments,

@@ -7,6 +7,7 @@
 #include "relay/exec/signature.h"
 #include "relay/exec/sizes.h"
 #include "relay/ir/attribute_names.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/group/dataflow.h"
@@ -99,7 +100,7 @@ static ir::FunctionRef as_segment(const ir::FunctionRef& main) {
 
 Entry entry_of(const ir::Module& module) {
   Entry out;
-  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find(ir::main_function);
   if (main == module.functions.end()) return out;
   for (const ir::VarRef& p : main->second->params) out.params.push_back(p->type);
   out.conditions = op::conditions_of(main->second->body);
@@ -109,7 +110,7 @@ Entry entry_of(const ir::Module& module) {
 Result<runtime::Signature> entry_signature(const ir::Module& module) {
   std::vector<runtime::DataType> types;
   for (const auto& [name, def] : module.types) types.push_back({name, {}});
-  const ir::FunctionRef& main = module.functions.at("main");
+  const ir::FunctionRef& main = module.functions.at(ir::main_function);
   RELAY_ASSIGN(runtime::Signature s, exec::signature(main, {}, types, op::conditions_of(main->body)));
   return runtime::without_fields(std::move(s));
 }
@@ -147,7 +148,7 @@ static std::vector<ir::FunctionRef> segments_of(const ir::Module& module) {
       if (s && s->attrs.count(ir::attribute::segment) && seen.insert(s)) segments.push_back(ir::FunctionRef(s));
     });
   };
-  collect(module.functions.at("main"));
+  collect(module.functions.at(ir::main_function));
   for (const auto& [name, f] : module.functions) collect(f);
   return segments;
 }
@@ -155,7 +156,7 @@ static std::vector<ir::FunctionRef> segments_of(const ir::Module& module) {
 static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
                                           const Entry& entry, const lower::LowerOptions& lowering) {
   LoweredProgram out;
-  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, "main", lowering));
+  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, ir::main_function, lowering));
   name_outputs(lowered, output_names);
   op::Conditions all;
   all.add(conditions_at(entry, *main));
@@ -167,7 +168,7 @@ static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std
 }
 
 Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const ProgramOptions& options) {
-  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find(ir::main_function);
   if (main == module.functions.end())
     return Diagnostic{DiagnosticKind::unknown_global,      "the module has no @main to compile", {}, {}, {},
                       "name the function to compile @main"};
@@ -178,10 +179,10 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entr
   context.verify = options.verify;
   context.trace = options.trace;
   RELAY_ASSIGN(out.module, transform::run_passes(module, options.passes, context));
-  if (ir::FunctionRef one = as_segment(out.module.functions.at("main")))
+  if (ir::FunctionRef one = as_segment(out.module.functions.at(ir::main_function)))
     return lower_graph(one, options.output_names, entry, options.lowering);
   out.graph = false;
-  out.entry = conditions_at(entry, *out.module.functions.at("main"));
+  out.entry = conditions_at(entry, *out.module.functions.at(ir::main_function));
   lower::LowerNames names;
   lower::LowerOptions lowering = options.lowering;
   RELAY_ASSIGN(out.module, split_segments(out.module, options.batch_calls, lowering));
@@ -194,7 +195,7 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entr
     RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], name, lowering, &names));
     all.push_back(lowered);
     out.segments.push_back({segments[i], std::move(lowered), choices[i].batching});
-    out.batching.push_back({name, choices[i].batching, choices[i].why});
+    out.batching.push_back({name, choices[i].batching, choices[i].reason});
   }
   RELAY_RETURN_IF_ERROR(lower::check_schedules(lowering.schedules, all));
   limit_constant_work(out.segments);

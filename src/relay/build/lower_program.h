@@ -40,7 +40,7 @@ struct ProgramOptions {
 struct SegmentReport {
   std::string name;
   runtime::Batching batching;
-  std::string why;  // reason, as a text
+  std::string reason;  // as a text
 };
 
 // Groups and kernels of a module after the passes.

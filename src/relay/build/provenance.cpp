@@ -32,7 +32,7 @@ Provenance::Provenance(const ir::Module& model) {
   };
   const std::vector<std::string>*names = list(ir::imported_nodes), *fates = list(ir::imported_fates);
   for (size_t i = 0; names && fates && i < std::min(names->size(), fates->size()); ++i)
-    left_out_.push_back({.node = (*names)[i], .removed_by = "import", .why = (*fates)[i]});
+    left_out_.push_back({.node = (*names)[i], .removed_by = "import", .reason = (*fates)[i]});
 }
 
 void Provenance::see(const std::string& pass, const ir::Module& module) {

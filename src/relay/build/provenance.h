@@ -26,7 +26,7 @@ struct NodeReport {
                                        // ...
   bool constant = false;               // ... true: computed once, when the program is built; false: stored by its
                                        // operands
-  std::string why{};                   // set if the importer left it out: the reason
+  std::string reason{};                // set if the importer left it out: the reason
 };
 
 class Provenance {

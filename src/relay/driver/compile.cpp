@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
-#include <string_view>
 #include <unordered_set>
 
 #include "relay/build/batch_calls.h"
@@ -15,6 +13,9 @@
 #include "relay/exec/sizes.h"
 #include "relay/external/generators.h"
 #include "relay/input/files.h"
+#include "relay/ir/attribute_names.h"
+#include "relay/ir/interface_names.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/measure/measure.h"
@@ -28,54 +29,35 @@
 
 namespace relay::driver {
 
-static Diagnostic bad_option(std::string message, std::string help) {
-  return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
-}
-
-Result<lower::Numerics> find_numerics(const std::string& text) {
-  for (lower::Numerics numerics : {lower::Numerics::Fp32, lower::Numerics::Fast})
-    if (text == lower::name(numerics)) return numerics;
-  return bad_option(format("there is no arithmetic class '{}'", text), "the classes are fp32 and fast");
-}
-
-Status check_options(const CompileOptions& options) {
-  if (options.opt_level < 0 || options.opt_level > max_opt_level)
-    return bad_option(format("there is no optimisation level {}", options.opt_level),
-                      format("the levels are 0 to {}", max_opt_level));
-  if (options.threads < 0 || options.threads > 1024)
-    return bad_option(format("{} threads cannot be used", options.threads),
-                      "0 means all cores that this process may use");
-  return ok();
-}
-
-Result<ir::Module> before_passes(const ir::Module& module, const CompileOptions& options) {
+Result<ir::Module> before_passes(const ir::Module& module, const Options& options) {
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
   RELAY_RETURN_IF_ERROR(transform::check_devices(typed));
-  if (options.external.empty()) return typed;
-  return external::partition(typed, options.external);
+  if (options.passes.external.empty() || options.passes.is_optimised) return typed;
+  return external::partition(typed, options.passes.external);
 }
 
-std::vector<transform::PassInfo> passes_of(const ir::Module& module, const CompileOptions& options) {
+std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Options& options) {
   std::vector<transform::PassInfo> out;
-  if (!options.is_optimised)
-    for (const std::string& name : pipeline(options.opt_level, options.mode).passes)
+  if (!options.passes.is_optimised)
+    for (const std::string& name : pipeline(options.passes.opt_level, options.passes.mode).passes)
       out.push_back(*transform::find_pass(name));
-  out.insert(out.end(), options.more_passes.begin(), options.more_passes.end());
+  out.insert(out.end(), options.passes.extra_passes.begin(), options.passes.extra_passes.end());
   // After all passes, which leave functions for other compilers unchanged.
-  const bool has_external = std::any_of(module.functions.begin(), module.functions.end(),
-                                        [](const auto& f) { return f.second->attrs.count("Compiler") != 0; });
+  const bool has_external = std::any_of(module.functions.begin(), module.functions.end(), [](const auto& f) {
+    return f.second->attrs.count(ir::attribute::compiler) != 0;
+  });
   if (has_external) out.push_back(*transform::find_pass("external_calls"));
   return out;
 }
 
-Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report) {
+Result<ir::Module> optimise(const ir::Module& module, const Options& options, CompileReport* report) {
   RELAY_RETURN_IF_ERROR(check_options(options));
   transform::PassContext context;
-  context.options = pipeline(options.opt_level, options.mode).options;
-  context.verify = options.verify;
+  context.options = pipeline(options.passes.opt_level, options.passes.mode).options;
+  context.verify = options.passes.verify;
   context.trace = [&](const transform::PassTrace& trace) {
     if (report) report->passes.push_back({trace.pass.name, trace.seconds * 1e3});
-    if (options.trace) options.trace(trace);
+    if (options.passes.trace) options.passes.trace(trace);
   };
   double begin = measure::now();
   RELAY_ASSIGN(ir::Module better, transform::run_these(module, passes_of(module, options), context));
@@ -85,19 +67,19 @@ Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& opti
   return better;
 }
 
-static std::vector<std::string> names_of_outputs(const ir::Module& module, const CompileOptions& options) {
-  if (!options.output_names.empty()) return options.output_names;
+static std::vector<std::string> names_of_outputs(const ir::Module& module, const Options& options) {
+  if (!options.run.output_names.empty()) return options.run.output_names;
   if (ir::DictAttrs::const_iterator it = module.attrs.find("output_names"); it != module.attrs.end())
     if (const ir::Strings* given = std::get_if<ir::Strings>(&it->second)) return *given;
   return {};
 }
 
-static lower::LowerOptions lower_options(const CompileOptions& options) {
-  TargetDesc machine = options.target;
-  if (options.codegen_registers > 0) machine.vector_registers = options.codegen_registers;
-  return {.target = options.target,
-          .numerics = options.numerics,
-          .schedules = options.schedules,
+static lower::LowerOptions lower_options(const Options& options) {
+  TargetDesc machine = options.lower.target;
+  if (options.lower.codegen_registers > 0) machine.vector_registers = options.lower.codegen_registers;
+  return {.target = options.lower.target,
+          .numerics = options.lower.numerics,
+          .schedules = options.lower.schedules,
           .check_code = [machine,
                          fine = std::make_shared<std::unordered_set<std::string>>()](loop::Kernel kernel) -> Status {
             // Most kernels of a network, such as the layers of a transformer, differ only in name.
@@ -108,9 +90,9 @@ static lower::LowerOptions lower_options(const CompileOptions& options) {
             fine->insert(std::move(text));
             return ok();
           },
-          .strict = options.strict,
-          .refused = options.refused_rules,
-          .injected_bug = options.planted};
+          .strict = options.lower.strict,
+          .refused = options.lower.refused_rules,
+          .injected_bug = options.lower.injected_bug};
 }
 
 static bool is_number(const std::string& text) {
@@ -119,19 +101,18 @@ static bool is_number(const std::string& text) {
 
 // The options with every schedule under its group's name. Those given by number need a lowering without them, which
 // tells the names.
-static Result<CompileOptions> with_named_schedules(const ir::Module& module, const build::Entry& entry,
-                                                   CompileOptions options) {
+static Result<Options> with_named_schedules(const ir::Module& module, const build::Entry& entry, Options options) {
   std::map<std::string, std::string> named;
-  for (auto& [group, text] : options.schedules)
+  for (auto& [group, text] : options.lower.schedules)
     if (!is_number(group)) named.emplace(group, text);
-  if (named.size() == options.schedules.size()) return options;
-  CompileOptions without = options;
-  without.schedules.clear();
+  if (named.size() == options.lower.schedules.size()) return options;
+  Options without = options;
+  without.lower.schedules.clear();
   RELAY_ASSIGN(const build::LoweredProgram lowered, lower_program(module, entry, without));
   std::vector<std::string> names;
   for (const exec::LoweredSegment& s : lowered.segments)
     for (const lower::LoweredGroup& group : s.lowered.groups) names.push_back(group.name);
-  for (auto& [group, text] : options.schedules) {
+  for (auto& [group, text] : options.lower.schedules) {
     if (!is_number(group)) continue;
     const size_t number = group.size() < 10 ? std::stoul(group) : names.size();
     if (number >= names.size())
@@ -149,23 +130,22 @@ static Result<CompileOptions> with_named_schedules(const ir::Module& module, con
                         {},
                         "give only one, by name or by number"};
   }
-  options.schedules = std::move(named);
+  options.lower.schedules = std::move(named);
   return options;
 }
 
-Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry,
-                                            const CompileOptions& given) {
-  RELAY_ASSIGN(const CompileOptions options, with_named_schedules(module, entry, given));
+Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry, const Options& given) {
+  RELAY_ASSIGN(const Options options, with_named_schedules(module, entry, given));
   RELAY_ASSIGN(const lower::ExternalCodes codes, external::generate(module));
   lower::LowerOptions lowering = lower_options(options);
   lowering.externals = &codes;
   return build::lower_program(module, entry,
                               {.lowering = std::move(lowering),
-                               .batch_calls = options.batch_calls,
+                               .batch_calls = options.lower.batch_calls,
                                .passes = program_passes(),
                                .output_names = names_of_outputs(module, options),
-                               .verify = options.verify,
-                               .trace = options.trace});
+                               .verify = options.passes.verify,
+                               .trace = options.passes.trace});
 }
 
 static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
@@ -196,20 +176,20 @@ static void count_externals(const runtime::Program& program, CompileReport& repo
 
 Status check_runs_here(const TargetDesc& target) { return runtime::check_machine(artifact_target(target)); }
 
-static Result<exec::BuildOptions> build_options(const CompileOptions& options) {
-  exec::BuildOptions build{.target = options.target,
-                           .threads = options.threads,
-                           .executor = options.executor,
-                           .memory_limit = options.memory_limit};
-  Status runs_here = check_runs_here(options.target);
+static Result<exec::BuildOptions> build_options(const Options& options) {
+  exec::BuildOptions build{.target = options.lower.target,
+                           .threads = options.run.threads,
+                           .executor = options.run.executor,
+                           .memory_limit = options.run.memory_limit};
+  Status runs_here = check_runs_here(options.lower.target);
   if (runs_here) return build;
-  if (options.run_here) return runs_here.errors();
+  if (options.run.make_executable) return runs_here.errors();
   RELAY_ASSIGN(build.host, find_target("native"));
   return build;
 }
 
 Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
-                                  const CompileOptions& options) {
+                                  const Options& options) {
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   if (lowered.graph) return exec::build_program(lowered.segments[0].lowered, build);
   return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), lowered.entry, build);
@@ -226,15 +206,15 @@ static int64_t bytes_of_constants(const ir::Module& module) {
   return bytes;
 }
 
-Result<Compiled> compile(const ir::Module& module, const CompileOptions& options) {
+Result<Compiled> compile(const ir::Module& module, const Options& options) {
   RELAY_RETURN_IF_ERROR(runtime::check_thread_setting());
-  RELAY_RETURN_IF_ERROR(runtime::check_threads(options.threads));
+  RELAY_RETURN_IF_ERROR(runtime::check_threads(options.run.threads));
   Compiled out;
   CompileReport& report = out.report;
-  report.target = options.target;
-  report.opt_level = options.opt_level;
-  report.numerics = options.numerics;
-  report.threads = options.threads > 0 ? options.threads : runtime::ThreadPool::global().size();
+  report.target = options.lower.target;
+  report.opt_level = options.passes.opt_level;
+  report.numerics = options.lower.numerics;
+  report.threads = options.run.threads > 0 ? options.run.threads : runtime::ThreadPool::global().size();
 
   report.model_bytes = bytes_of_constants(module);
 
@@ -242,10 +222,10 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   RELAY_ASSIGN(const ir::Module typed, before_passes(module, options));
   const build::Entry entry = build::entry_of(typed);
   build::Provenance nodes(typed);
-  CompileOptions traced = options;
-  traced.trace = [&](const transform::PassTrace& trace) {
+  Options traced = options;
+  traced.passes.trace = [&](const transform::PassTrace& trace) {
     nodes.see(trace.pass.name, trace.after);
-    if (options.trace) options.trace(trace);
+    if (options.passes.trace) options.passes.trace(trace);
   };
   RELAY_ASSIGN(out.module, optimise(typed, traced, &report));
 
@@ -256,7 +236,7 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   report.lower_ms = (measure::now() - begin) * 1e3;
   for (const exec::LoweredSegment& s : lowered.segments) {
     for (const lower::LoweredGroup& group : s.lowered.groups)
-      report.groups.push_back({group.name, group.rule, group.flops, traced.schedules.count(group.name) > 0,
+      report.groups.push_back({group.name, group.rule, group.flops, traced.lower.schedules.count(group.name) > 0,
                                group.algorithm ? std::string(lower::name(*group.algorithm)) : "",
                                group.gain.saved_ns * 1e-6, group.gain.added_bytes});
     for (const lower::Refusal& refusal : s.lowered.refusals) report.refusals.push_back(lower::str(refusal));
@@ -267,9 +247,9 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
 
   // Work on constants, done now.
   RELAY_ASSIGN(out.built, build_program(lowered, out.module, options));
-  if (!options.donate.empty()) {
+  if (!options.run.donate.empty()) {
     runtime::Program program = *out.built.program;
-    RELAY_ASSIGN(program.donations, donations(program, options.donate));
+    RELAY_ASSIGN(program.donations, donations(program, options.run.donate));
     report.donations = donation_report(program, lowered.graph ? &out.lowered[0] : nullptr);
     out.built.program = std::make_shared<const runtime::Program>(std::move(program));
   }
@@ -281,13 +261,13 @@ Result<Compiled> compile(const ir::Module& module, const CompileOptions& options
   count_calls(*out.built.program, out.lowered, report);
   count_externals(*out.built.program, report);
 
-  report.executor = lowered.graph ? runtime::Executor::Graph : options.executor.value_or(runtime::Executor::Vm);
-  if (options.run_here) RELAY_RETURN_IF_ERROR(make_executable(out, options));
+  report.executor = lowered.graph ? runtime::Executor::Graph : options.run.executor.value_or(runtime::Executor::Vm);
+  if (options.run.make_executable) RELAY_RETURN_IF_ERROR(make_executable(out, options));
   return out;
 }
 
 // Loops to machine code.
-Status make_executable(Compiled& compiled, const CompileOptions& options) {
+Status make_executable(Compiled& compiled, const Options& options) {
   double begin = measure::now();
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   RELAY_ASSIGN(compiled.executable, exec::build(compiled.built, build));
@@ -302,15 +282,12 @@ static std::string interface_text(const ir::Module& module) {
   ir::Module out;
   out.types = module.types;
   std::vector<ir::VarRef> params;
-  for (const ir::VarRef& p : module.functions.at("main")->params)
+  for (const ir::VarRef& p : module.functions.at(ir::main_function)->params)
     params.push_back(ir::var(p->name, p->type ? p->type : p->annotation));
-  static const std::set<std::string_view> told = {
-      "strings",       "string_inputs", "string_outputs", "complex_inputs",   "complex_outputs", "result_names",
-      "result_counts", "map_outputs",   "map_keys",       "map_word_outputs", "map_words"};
   ir::DictAttrs attrs;
-  for (const auto& [name, value] : module.functions.at("main")->attrs)
-    if (told.contains(name)) attrs[name] = value;
-  out.functions["main"] = ir::function(std::move(params), ir::tuple({}), {}, {}, std::move(attrs));
+  for (const auto& [name, value] : module.functions.at(ir::main_function)->attrs)
+    if (std::ranges::find(ir::interface::all, name) != std::end(ir::interface::all)) attrs[name] = value;
+  out.functions[ir::main_function] = ir::function(std::move(params), ir::tuple({}), {}, {}, std::move(attrs));
   return text::str(out);
 }
 

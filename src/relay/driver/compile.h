@@ -1,49 +1,16 @@
 // compile(): turns a module into an executable, with a report.
 //
 //   RELAY_ASSIGN(TargetDesc target, find_target("native"));
-//   RELAY_ASSIGN(Compiled model, compile(module, {.target = target}));
+//   RELAY_ASSIGN(Compiled model, compile(module, {.lower = {.target = target}}));
 //   Result<std::vector<Tensor>> outputs = model.executable->run(inputs);
 #pragma once
 
-#include "relay/build/lower_program.h"
 #include "relay/build/provenance.h"
-#include "relay/driver/donate.h"
-#include "relay/driver/pipeline.h"
+#include "relay/driver/options.h"
 #include "relay/exec/build.h"
 #include "relay/lower/lower.h"
-#include "relay/machine/target_desc.h"
-#include "relay/runtime/executable.h"
 
 namespace relay::driver {
-
-// "fp32" or "fast", else bad_option.
-Result<lower::Numerics> find_numerics(const std::string& text);
-
-struct CompileOptions {
-  TargetDesc target;
-  int threads = 0;  // threads of the resulting program; 0: all cores this process may use
-  lower::Numerics numerics = lower::Numerics::Fp32;
-  int opt_level = default_opt_level;
-  Mode mode = Mode::Inference;
-  std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
-  int64_t memory_limit = 0;                     // bytes per run (runtime/executable.h); 0: unlimited
-  build::BatchCalls batch_calls = build::BatchCalls::Automatic;
-  bool run_here = true;                             // make the executable; if false, only what a file needs
-  bool strict = false;                              // a schedule rule that fails is an error, not a slower kernel
-  lower::RuleSet refused_rules{};                   // for tests: LowerOptions::refused
-  lower::Mutation planted = lower::Mutation::None;  // for tests: LowerOptions::injected_bug
-  std::vector<transform::PassInfo> more_passes{};   // after those of the level
-  int codegen_registers = 0;                        // for tests: kernels that need more are refused; 0: the target's
-                                                    // number
-  bool verify = false;                              // well-formedness and types after every pass
-  bool is_optimised = false;                        // the passes of opt_level, or equivalent ones, have already run
-  std::string external{};                        // a compiler that takes parts of the program (external/compilers.def),
-                                                 // or ""
-  std::map<std::string, std::string> schedules;  // by group: text that replaces the rule's
-  Donated donate{};                              // inputs that the caller donates with each run
-  std::vector<std::string> output_names;         // of @main's results; empty: those in the module's attributes
-  std::function<void(const transform::PassTrace&)> trace;
-};
 
 struct PassReport {
   std::string name;
@@ -107,31 +74,29 @@ Counts counts_of(const CompileReport& report);
 std::string json(const CompileReport& report, bool times = true);
 
 struct Compiled {
-  std::shared_ptr<runtime::Executable> executable;  // null unless run_here
+  std::shared_ptr<runtime::Executable> executable;  // null unless run.make_executable
   ir::Module module;                                // after the passes of the level
   std::vector<lower::LoweredFunction> lowered;      // of each segment
   exec::Built built;
   CompileReport report;
 };
 
-Status check_options(const CompileOptions& options);
-
-// The input of the passes: typed, with the parts for options.external in separate functions.
-Result<ir::Module> before_passes(const ir::Module& module, const CompileOptions& options);
+// The input of the passes: typed, with the parts for options.passes.external in separate functions.
+Result<ir::Module> before_passes(const ir::Module& module, const Options& options);
 // The passes that optimise() runs on such a module, in order.
-std::vector<transform::PassInfo> passes_of(const ir::Module& module, const CompileOptions& options);
+std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Options& options);
 // Runs the passes of the level on a module, typed or not. Adds to `report`.
-Result<ir::Module> optimise(const ir::Module& module, const CompileOptions& options, CompileReport* report = nullptr);
+Result<ir::Module> optimise(const ir::Module& module, const Options& options, CompileReport* report = nullptr);
 // Groups and kernels of a module after the passes. `entry`: belongs to the module before the passes.
 Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry,
-                                            const CompileOptions& options);
+                                            const Options& options);
 // Builds the program from them and does the work on constants (for another machine, with this one's instructions).
 // `module`: the lowered module.
 Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
-                                  const CompileOptions& options);
-Result<Compiled> compile(const ir::Module& module, const CompileOptions& options);
-// The last step of compile() if `run_here`: machine code in this process.
-Status make_executable(Compiled& compiled, const CompileOptions& options);
+                                  const Options& options);
+Result<Compiled> compile(const ir::Module& module, const Options& options);
+// The last step of compile() if run.make_executable: machine code in this process.
+Status make_executable(Compiled& compiled, const Options& options);
 // incompatible_artifact if this machine cannot run code for the target.
 Status check_runs_here(const TargetDesc& target);
 

@@ -5,6 +5,7 @@
 #include "relay/driver/compile.h"
 #include "relay/input/inputs.h"
 #include "relay/input/values.h"
+#include "relay/ir/main_function.h"
 #include "relay/typing/typing.h"
 
 namespace relay::driver {
@@ -55,7 +56,8 @@ Result<eval::Value> evaluate_main(const ir::Module& module, const std::vector<ru
   RELAY_ASSIGN(runtime::Signature signature, build::entry_signature(typed));
   RELAY_RETURN_IF_ERROR(runtime::bind_variables(signature, shapes));
   try {
-    return eval::run(typed, "main", arguments, {.float64 = precision == EvalPrecision::Float64, .threads = 1});
+    return eval::run(typed, ir::main_function, arguments,
+                     {.float64 = precision == EvalPrecision::Float64, .threads = 1});
   } catch (const std::bad_alloc&) {
     return Diagnostic{DiagnosticKind::out_of_memory,
                       "no memory for the values of the program",

@@ -65,7 +65,7 @@ std::vector<DonationReport> donation_report(const runtime::Program& program, con
     DonationReport r{s.inputs[d.input].name};
     if (d.result) r.result = s.outputs[*d.result].name;
     if (!graph) {
-      r.why = "decided at run time: in place if nothing else uses the value";
+      r.reason = "decided at run time: in place if nothing else uses the value";
       out.push_back(std::move(r));
       continue;
     }
@@ -77,8 +77,8 @@ std::vector<DonationReport> donation_report(const runtime::Program& program, con
       r.in_place = true, r.result = s.outputs[o].name;
     }
     if (!r.in_place) {
-      const auto why = graph->not_in_place.find(static_cast<int>(d.input));
-      r.why = why == graph->not_in_place.end() ? "another result uses its storage" : why->second;
+      const auto reason = graph->not_in_place.find(static_cast<int>(d.input));
+      r.reason = reason == graph->not_in_place.end() ? "another result uses its storage" : reason->second;
     }
     out.push_back(std::move(r));
   }

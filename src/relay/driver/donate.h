@@ -18,7 +18,7 @@ struct DonationReport {
   std::string input;
   std::string result{};   // the result in its storage; empty if none
   bool in_place = false;  // computed in place, not copied
-  std::string why{};      // the reason why not
+  std::string reason{};   // the reason why not
 };
 
 // The donations of a program; bad_option if there is no such input or result, or their types differ. `graph`: the

@@ -16,7 +16,8 @@ Compiled compiled(const std::string& main, Donated donate = {}) {
   if (!module) throw CompileError(module.errors());
   Result<TargetDesc> target = find_target("native");
   if (!target) throw CompileError(target.errors());
-  Result<Compiled> made = compile(*module, {.target = *target, .threads = 1, .donate = std::move(donate)});
+  Result<Compiled> made =
+      compile(*module, {.lower = {.target = *target}, .run = {.threads = 1, .donate = std::move(donate)}});
   if (!made) throw CompileError(made.errors());
   return *std::move(made);
 }
@@ -79,7 +80,7 @@ TEST(Donate, TheReportSaysWhatIsInPlace) {
   Compiled made = compiled(scatter, {{"cache", {}}, {"i", {}}});
   ASSERT_EQ(made.report.donations.size(), 2u);
   EXPECT_TRUE(made.report.donations[0].in_place);
-  EXPECT_EQ(made.report.donations[1].why, no_type);
+  EXPECT_EQ(made.report.donations[1].reason, no_type);
   std::vector<Tensor> in = {counted({2, 9, 4}, DType::float32(), 100), counted({2, 1, 4}, DType::int64(), 9),
                             counted({2, 1, 4}, DType::float32(), 50)};
   std::vector<Tensor> wanted = {Tensor::empty({2, 9, 4}, DType::float32())};

@@ -9,6 +9,7 @@
 #include "relay/frontend/onnx/import.h"
 #include "relay/input/files.h"
 #include "relay/input/foreign_files.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/ir/substitute_dims.h"
 #include "relay/measure/measure.h"
@@ -139,7 +140,7 @@ static Result<ir::Type> bound_type(const ir::VarRef& param, const std::vector<in
 
 Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::string, std::vector<int64_t>>& shapes) {
   if (shapes.empty()) return module;
-  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find(ir::main_function);
   if (main == module.functions.end())
     return Diagnostic{DiagnosticKind::unknown_global,
                       "shapes are given for the inputs of @main, but the module has no @main",
@@ -183,7 +184,7 @@ Result<ir::Module> bind_shapes(const ir::Module& module, const std::map<std::str
     bound =
         ir::function(params, ir::substitute(bound->body, replaced), {}, bound->type_params, bound->attrs, bound->span);
   ir::Module out = module;
-  out.functions["main"] = bound;
+  out.functions[ir::main_function] = bound;
   typing::forget_types(out);
   return typing::infer(out);
 }
@@ -201,7 +202,7 @@ Status load_artifact(Model& model, const std::string& path, const runtime::Execu
   model.form = ModelForm::Artifact;
   RELAY_ASSIGN(std::string text, note(model.artifact, interface_note));
   RELAY_ASSIGN(model.interface, text::parse(text));
-  std::map<std::string, ir::FunctionRef>::const_iterator main = model.interface.functions.find("main");
+  std::map<std::string, ir::FunctionRef>::const_iterator main = model.interface.functions.find(ir::main_function);
   if (main == model.interface.functions.end() || main->second->params.size() != model.executable->inputs().size())
     return Diagnostic{DiagnosticKind::corrupt_file,
                       format("{}: the note `{}` is not of its program", path, interface_note),
@@ -212,23 +213,23 @@ Status load_artifact(Model& model, const std::string& path, const runtime::Execu
   return ok();
 }
 
-static Status read_program(Model& model, const Result<ir::Module>& parsed, const LoadOptions& options) {
+static Status read_program(Model& model, const Result<ir::Module>& parsed, const Options& options) {
   if (!parsed) return parsed.errors();
   RELAY_ASSIGN(ir::Module module, typing::infer(*parsed, &model.warnings));
-  RELAY_ASSIGN(model.module, bind_shapes(module, options.shapes));
+  RELAY_ASSIGN(model.module, bind_shapes(module, options.import.shapes));
   return ok();
 }
 
-static Result<onnx::ImportOptions> import_options(const LoadOptions& options) {
-  RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(options.import_limits));
-  return onnx::ImportOptions{.shapes = options.shapes,
+static Result<onnx::ImportOptions> import_options(const Options& options) {
+  RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(options.import.import_limits));
+  return onnx::ImportOptions{.shapes = options.import.shapes,
                              .dims = {},
-                             .dtypes = options.dtypes,
-                             .opset = options.opset,
-                             .freeze_params = options.freeze_params,
-                             .all_values = options.all_values,
-                             .as_written = options.as_written,
-                             .without_attributes = options.without_attributes,
+                             .dtypes = options.import.dtypes,
+                             .opset = options.import.opset,
+                             .freeze_params = options.import.freeze_params,
+                             .all_values = options.import.all_values,
+                             .as_written = options.import.as_written,
+                             .without_attributes = options.import.without_attributes,
                              .limits = limits};
 }
 
@@ -249,7 +250,7 @@ static PyTorchImporter& pytorch_importer() {
 void set_pytorch_importer(PyTorchImporter importer) { pytorch_importer() = std::move(importer); }
 bool has_pytorch_importer() { return pytorch_importer() != nullptr; }
 
-static Result<ir::Module> read_pytorch(const std::string& path, const LoadOptions& options) {
+static Result<ir::Module> read_pytorch(const std::string& path, const Options& options) {
   if (!has_pytorch_importer())
     return Diagnostic{DiagnosticKind::bad_option,
                       format("{} is a PyTorch model, which only the Python package can read", path),
@@ -257,10 +258,10 @@ static Result<ir::Module> read_pytorch(const std::string& path, const LoadOption
                       {},
                       {},
                       "use `python -m relay` with a Python that has the packages relay and torch"};
-  return pytorch_importer()(path, options.shapes);
+  return pytorch_importer()(path, options.import.shapes);
 }
 
-Result<Model> load_model(const std::string& path, const LoadOptions& options) {
+Result<Model> load_model(const std::string& path, const Options& options) {
   if (input::is_pipe(path)) {
     RELAY_ASSIGN(std::string bytes, input::read_file(path));
     return load_model(path, bytes, options);
@@ -270,7 +271,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
   model.path = path;
   model.files.push_back(path);
   RELAY_ASSIGN(model.form, form_of(path));
-  RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import_limits));
+  RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
     case ModelForm::Onnx: {
@@ -280,7 +281,7 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
     }
     case ModelForm::PyTorch: RELAY_RETURN_IF_ERROR(read_program(model, read_pytorch(path, options), options)); break;
     case ModelForm::Artifact: {
-      RELAY_RETURN_IF_ERROR(load_artifact(model, path, options.run));
+      RELAY_RETURN_IF_ERROR(load_artifact(model, path, executable_options(options.run)));
       break;
     }
   }
@@ -323,7 +324,7 @@ static Diagnostics no_artifact(Diagnostics problems, const std::string& from, co
   return problems;
 }
 
-Result<Model> load_model(const std::string& name, std::string_view bytes, const LoadOptions& options) {
+Result<Model> load_model(const std::string& name, std::string_view bytes, const Options& options) {
   double begin = measure::now();
   Model model;
   model.path = name;
@@ -345,7 +346,7 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
       import.content = file.path();
       RELAY_RETURN_IF_ERROR(read_onnx(model, import));
     } else {
-      Status loaded = load_artifact(model, file.path(), options.run);
+      Status loaded = load_artifact(model, file.path(), executable_options(options.run));
       if (!loaded) return no_artifact(loaded.errors(), file.path(), name);
     }
   }

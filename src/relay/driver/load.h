@@ -1,30 +1,17 @@
 // Reads a model of any form: an ONNX file, a Relay program or a compiled artifact.
 //
-//   Result<Model> model = load_model("net.onnx", {.shapes = {{"input", {8, 3, 224, 224}}}});
+//   Result<Model> model = load_model("net.onnx", {.import = {.shapes = {{"input", {8, 3, 224, 224}}}}});
 #pragma once
 
 #include <functional>
 #include <map>
-#include <set>
 
+#include "relay/driver/options.h"
 #include "relay/input/inputs.h"
 #include "relay/ir/expr.h"
 #include "relay/runtime/artifacts/artifact.h"
 
 namespace relay::driver {
-
-struct LoadOptions {
-  std::map<std::string, std::vector<int64_t>> shapes;  // by input; -1 leaves a dimension unchanged
-  runtime::ExecutableOptions run;                      // for an artifact
-  // For a model of another framework; see frontend/common/import.h.
-  std::map<std::string, DType> dtypes = {};
-  std::optional<int64_t> opset = {};
-  bool freeze_params = true;
-  bool all_values = false;
-  bool as_written = false;
-  std::set<std::string> without_attributes = {};
-  std::map<std::string, int64_t> import_limits = {};  // by name (frontend/common/limits.h)
-};
 
 enum class ModelForm : uint8_t { Relay, Onnx, PyTorch, Artifact };
 const char* name(ModelForm form);
@@ -47,9 +34,9 @@ struct Model {
 
 // The form by content and extension; a diagnostic if it cannot be determined.
 Result<ModelForm> form_of(const std::string& path);
-Result<Model> load_model(const std::string& path, const LoadOptions& options = {});
+Result<Model> load_model(const std::string& path, const Options& options = {});
 // Reads a model from bytes. `name` is for messages; weights in other files are searched for next to it.
-Result<Model> load_model(const std::string& name, std::string_view bytes, const LoadOptions& options = {});
+Result<Model> load_model(const std::string& name, std::string_view bytes, const Options& options = {});
 // The form of these bytes, by content alone.
 Result<ModelForm> form_of(const std::string& name, std::string_view bytes);
 

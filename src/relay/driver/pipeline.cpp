@@ -1,81 +1,45 @@
-// The pipelines of a compilation, as lists of passes. Before the first pass the program has been read (frontend/ or
+// The pipelines of a compilation: one list of passes. Before the first pass the program has been read (frontend/ or
 // text/); run_passes() infers types before the first pass and after each. After the last one, lower/ makes kernels of
 // the groups, codegen/ makes machine code of the kernels, exec/ makes a program that calls them.
 #include "relay/driver/pipeline.h"
 
-#include <algorithm>
+#include <optional>
 
 namespace relay::driver {
 
-// Computes the model as written: norms have separate kernels, and results are rounded where the model does.
-static std::map<std::string, ir::AttrValue> usual_options(std::map<std::string, ir::AttrValue> more = {}) {
-  more.insert({{"simplify_inference.norms", int64_t{0}}, {"simplify_expr.rounding", int64_t{0}}});
-  return more;
-}
+namespace {
+// A pass, and the lowest level that runs it.
+struct Step {
+  const char* pass;
+  int level;
+  std::optional<Mode> mode{};  // the only mode that runs it; unset: both
+};
+}  // namespace
 
-static Pipeline o0() {
-  return {{
-              "remove_unused_functions",
-              "infer_type",            // all passes below need types
-              "expand_composites",     // attention becomes products and a softmax, ...
-              "simplify_inference",    // batch_norm and dropout have no kernels, unlike their inference forms
-              "to_graph_normal_form",  // let-bound values become shared nodes: the dataflow that lowering reads
-              "limit_width",           // kernels of thousands of operands become trees of small ones
-              "size_results",          // sizes that depend on values are computed first
-              "fuse_ops",              // each operator alone
-          },
-          usual_options({{"fuse_ops.max_group", int64_t{1}}})};
-}
-
-static Pipeline o1() {
-  return {{
-              "remove_unused_functions",
-              "infer_type",
-              "expand_composites",
-              "simplify_inference",
-              "to_graph_normal_form",
-              "propagate_constants",  // weights that functions pass on are constants at their uses
-              "plain_layouts",        // drops requested layouts: lowering chooses them
-              "fold_constant",        // work that depends on weights only is done now
-              "limit_width",          // kernels of thousands of operands become trees of small ones
-              "dead_code",            // removes unused values
-              "size_results",         // sizes that depend on values are computed first
-              "fuse_ops",             // chains of operators become one kernel each
-          },
-          usual_options()};
-}
-
-static Pipeline o2() {
-  return {{
-              "remove_unused_functions",  // keeps only what @main reaches
-              "infer_type",               // all passes below need types
-              "expand_composites",        // attention becomes products and a softmax, ...
-              "simplify_inference",       // batch_norm becomes multiply and add, dropout its input
-              "to_graph_normal_form",     // let-bound values become shared nodes: the passes below see dataflow
-              "propagate_constants",      // weights that functions pass on are constants at their uses
-              "plain_layouts",            // drops requested layouts: lowering chooses them
-              "fold_constant",            // work that depends on weights only is done now
-              "simplify_expr",            // x * 1, transpose of transpose, a reshape of a reshape, ...
-              // Scales of outputs are folded into weights. Those of data are not: forward_fold_scale_axis made
-              // ResNetV2-18 a fifth slower (Intel Xeon, one thread, 7.4 to 8.9 ms) and DenseNet-121 no faster.
-              "backward_fold_scale_axis",
-              "transposed_to_conv2d",  // transposed convolutions with a stride become ordinary ones
-              "fold_constant",         // arithmetic on weights left by the rewrites above is computed now
-              "combine_added_matmul",  // a gradient summed over the uses of a weight is one product
-              "limit_width",           // kernels of thousands of operands become trees of small ones
-              "common_subexpr",        // repeated computations are done once
-              "dead_code",             // removes unused values
-              "size_results",          // sizes that depend on values are computed first
-              "fuse_ops",              // chains of operators become one kernel each
-          },
-          usual_options()};
-}
-
-static Pipeline o3() {
-  Pipeline longer = o2();
-  longer.options["fold_constant.max_elements"] = int64_t{1} << 20;  // folds larger weights too
-  return longer;
-}
+// The order of passes, for every level and mode.
+static constexpr Step steps[] = {
+    {"remove_unused_functions", 0},  // keeps only what @main reaches
+    {"infer_type", 0},               // all passes below need types
+    {"expand_composites", 0},        // attention becomes products and a softmax, ...
+    {"training_forms", 0, Mode::Training},
+    {"simplify_inference", 0},    // batch_norm becomes multiply and add, dropout its input; finds none in training
+    {"to_graph_normal_form", 0},  // let-bound values become shared nodes: the passes below see dataflow
+    {"propagate_constants", 1},   // weights that functions pass on are constants at their uses
+    {"plain_layouts", 1},         // drops requested layouts: lowering chooses them
+    {"fold_constant", 1},         // work that depends on weights only is done now
+    {"simplify_expr", 2},         // x * 1, transpose of transpose, a reshape of a reshape, ...
+    // Scales of outputs are folded into weights. Those of data are not: forward_fold_scale_axis made ResNetV2-18 a
+    // fifth slower (Intel Xeon, one thread, 7.4 to 8.9 ms) and DenseNet-121 no faster.
+    {"backward_fold_scale_axis", 2},
+    {"transposed_to_conv2d", 2},  // transposed convolutions with a stride become ordinary ones
+    {"fold_constant", 2},         // arithmetic on weights left by the rewrites above is computed now
+    {"combine_added_matmul", 2},  // a gradient summed over the uses of a weight is one product
+    {"limit_width", 0},           // kernels of thousands of operands become trees of small ones
+    {"common_subexpr", 2},        // repeated computations are done once
+    {"dead_code", 1},             // removes unused values
+    {"size_results", 0},          // sizes that depend on values are computed first
+    {"fuse_ops", 0},              // chains of operators become one kernel each; at level 0 each operator alone
+};
 
 const std::vector<std::string>& program_passes() {
   static const std::vector<std::string> passes = {
@@ -95,20 +59,14 @@ Result<Mode> find_mode(const std::string& text) {
                     "inference or training"};
 }
 
-static Pipeline of_level(int level) {
-  switch (level) {
-    case 0: return o0();
-    case 1: return o1();
-    case 2: return o2();
-    default: return o3();
-  }
-}
-
 Pipeline pipeline(int level, Mode mode) {
-  Pipeline out = of_level(level);
-  // Must precede simplify_inference, which then finds nothing.
-  if (mode == Mode::Training)
-    out.passes.insert(std::find(out.passes.begin(), out.passes.end(), "simplify_inference"), "training_forms");
+  Pipeline out;
+  for (const Step& step : steps)
+    if (step.level <= level && step.mode.value_or(mode) == mode) out.passes.emplace_back(step.pass);
+  // Computes the model as written: norms have separate kernels, and results are rounded where the model does.
+  out.options = {{"simplify_inference.norms", int64_t{0}}, {"simplify_expr.rounding", int64_t{0}}};
+  if (level == 0) out.options["fuse_ops.max_group"] = int64_t{1};
+  if (level == 3) out.options["fold_constant.max_elements"] = int64_t{1} << 20;  // folds larger weights too
   return out;
 }
 

@@ -87,8 +87,8 @@ ir::Module parsed(const std::string& text) {
 
 Compiled compiled(const ir::Module& module, int level) {
   Result<TargetDesc> target = find_target("native");
-  CompileOptions options;
-  options.target = *target, options.opt_level = level, options.verify = true;
+  Options options;
+  options.lower.target = *target, options.passes.opt_level = level, options.passes.verify = true;
   Result<Compiled> c = compile(module, options);
   if (!c) throw CompileError(c.errors());
   return *std::move(c);

@@ -6,6 +6,7 @@
 
 #include "relay/driver/debug.h"
 #include "relay/input/values.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/group/dataflow.h"
@@ -17,13 +18,13 @@ using namespace ir;
 
 size_t count_calls(const Part& part) {
   size_t calls = 0;
-  visit(part.module.functions.at("main")->body, [&](const Expr& e) { calls += e->kind == ExprKind::Call; });
+  visit(part.module.functions.at(ir::main_function)->body, [&](const Expr& e) { calls += e->kind == ExprKind::Call; });
   return calls;
 }
 
 namespace {
 
-const FunctionRef& main_of(const Part& part) { return part.module.functions.at("main"); }
+const FunctionRef& main_of(const Part& part) { return part.module.functions.at(ir::main_function); }
 
 // Calls with a tensor result that need only @main's parameters, in order of evaluation.
 Exprs calls_that_stand_alone(const FunctionRef& main) {
@@ -64,7 +65,7 @@ std::optional<Part> part_of(const Part& whole, const Expr& target, const NodeSet
   transform::PassContext context;
   if (!wanted.empty()) {
     Module values = whole.module;
-    values.functions["main"] = function(main->params, tuple(wanted));
+    values.functions[ir::main_function] = function(main->params, tuple(wanted));
     const Result<Module> typed = transform::run_passes(values, {"infer_type"}, context);
     if (!typed) return std::nullopt;
     const Result<eval::Value> found = evaluate_main(*typed, whole.inputs, EvalPrecision::Native);
@@ -75,7 +76,7 @@ std::optional<Part> part_of(const Part& whole, const Expr& target, const NodeSet
   }
   for (size_t i = 0; i < main->params.size(); ++i)
     if (used.contains(main->params[i].get())) params.push_back(main->params[i]), out.inputs.push_back(whole.inputs[i]);
-  out.module.functions["main"] = function(params, body);
+  out.module.functions[ir::main_function] = function(params, body);
   out.module.attrs.erase("output_names");
   Result<Module> typed = transform::run_passes(out.module, {"remove_unused_functions"}, context);
   if (!typed) return std::nullopt;

@@ -11,10 +11,10 @@
 namespace relay::driver {
 namespace {
 
-CompileOptions options_for(const char* target, const lower::RuleSet& refused) {
-  CompileOptions options;
-  options.target = *find_target(target);
-  options.refused_rules = refused;
+Options options_for(const char* target, const lower::RuleSet& refused) {
+  Options options;
+  options.lower.target = *find_target(target);
+  options.lower.refused_rules = refused;
   return options;
 }
 
@@ -23,7 +23,7 @@ struct Outcome {
   std::vector<std::string> refusals;
 };
 
-Outcome run(const Network& c, const CompileOptions& options) {
+Outcome run(const Network& c, const Options& options) {
   Result<Compiled> compiled = compile(module_of(c), options);
   RELAY_CHECK(compiled, "{}", render(compiled.errors()));
   const Tensor x = values(c.input, 37);
@@ -67,7 +67,7 @@ TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
     SCOPED_TRACE(name(rule));
     bool lost = false;
     for (const Network& c : networks) {
-      CompileOptions options = options_for("zen4", {rule});
+      Options options = options_for("zen4", {rule});
       Result<ir::Module> module = optimise(module_of(c), options);
       ASSERT_TRUE(module) << render(module.errors());
       Result<build::LoweredProgram> lowered = lower_program(*module, {}, options);
@@ -75,7 +75,7 @@ TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
       bool here = false;
       for (const exec::LoweredSegment& s : lowered->segments)
         for (const lower::Refusal& refusal : s.lowered.refusals) here |= refusal.without.count(rule) > 0;
-      options.strict = true;
+      options.lower.strict = true;
       Result<build::LoweredProgram> strict = lower_program(*module, {}, options);
       EXPECT_EQ(static_cast<bool>(strict), !here) << c.name;
       if (!strict)
@@ -94,8 +94,8 @@ TEST(RefusedRules, WhatCodeGenerationRefusesGivesWayToo) {
     const Outcome expected = run(c, options_for("native", {}));
     for (int registers : {2, 6}) {
       SCOPED_TRACE(format("{} with {} registers", c.name, registers));
-      CompileOptions options = options_for("native", {});
-      options.codegen_registers = registers;
+      Options options = options_for("native", {});
+      options.lower.codegen_registers = registers;
       const Outcome got = run(c, options);
       EXPECT_LT(difference(got.result, expected.result), 1e-5);
       if (!got.refusals.empty()) refused.insert(c.name);
@@ -103,7 +103,7 @@ TEST(RefusedRules, WhatCodeGenerationRefusesGivesWayToo) {
         EXPECT_NE(refusal.find("is computed without the schedule rule"), std::string::npos) << refusal;
         EXPECT_NE(refusal.find("vector registers for its register buffers"), std::string::npos) << refusal;
       }
-      options.strict = true;
+      options.lower.strict = true;
       Result<Compiled> strict = compile(module_of(c), options);
       EXPECT_EQ(static_cast<bool>(strict), got.refusals.empty());
       if (!strict)

@@ -49,7 +49,7 @@ std::string json(const CompileReport& report, bool times) {
     if (node.kernels.empty())
       without_kernel.push_back({{"node", node.node},
                                 {"removed_by", node.removed_by.empty() ? Json() : Json(node.removed_by)},
-                                {"why", node.why.empty() ? Json() : Json(node.why)}});
+                                {"why", node.reason.empty() ? Json() : Json(node.reason)}});
   for (const GroupReport& group : report.groups) {
     groups.push_back({{"name", group.name},
                       {"rule", group.rule},
@@ -61,7 +61,7 @@ std::string json(const CompileReport& report, bool times) {
     groups.back()["added_bytes"] = group.added_bytes;
   }
   for (const build::SegmentReport& s : report.batching)
-    batching.push_back({{"segment", s.name}, {"calls", name(s.batching)}, {"why", s.why}});
+    batching.push_back({{"segment", s.name}, {"calls", name(s.batching)}, {"why", s.reason}});
   for (const ExternalReport& e : report.externals)
     external.push_back({{"library", e.library},
                         {"symbol", e.symbol},
@@ -73,7 +73,7 @@ std::string json(const CompileReport& report, bool times) {
     donations.push_back({{"input", d.input},
                          {"result", d.result.empty() ? Json() : Json(d.result)},
                          {"in_place", d.in_place},
-                         {"why", d.in_place ? Json() : Json(d.why)}});
+                         {"why", d.in_place ? Json() : Json(d.reason)}});
   const Counts counts = counts_of(report);
   Json out = {
       {"relay", version},

@@ -22,9 +22,9 @@ const fs::path folder = fs::path(RELAY_SOURCE_DIR) / "test" / "schedules";
 constexpr const char* processors[] = {"haswell", "zen4", "sapphirerapids"};
 
 std::string schedules_of(const Network& network, const TargetDesc& target) {
-  CompileOptions options;
-  options.target = target;
-  options.strict = true;
+  Options options;
+  options.lower.target = target;
+  options.lower.strict = true;
   Result<ir::Module> module = optimise(module_of(network), options);
   RELAY_CHECK(module, "{}", render(module.errors()));
   Result<build::LoweredProgram> lowered = lower_program(*module, {}, options);

@@ -25,10 +25,10 @@ Result<ir::Module> in_mode(const ir::Module& module, Mode mode) {
   return transform::run_passes(module, {"training_forms"}, context);
 }
 
-Result<Differences> compiled_differences(const Case& c, const CompileOptions& options) {
+Result<Differences> compiled_differences(const Case& c, const Options& options) {
   RELAY_ASSIGN(Compiled compiled, compile(c.module, options));
-  RELAY_ASSIGN(runtime::Value got, compiled.executable->call(c.inputs, {.threads = options.threads}));
-  return compare(got, c.reference, c.tolerance, options.output_names);
+  RELAY_ASSIGN(runtime::Value got, compiled.executable->call(c.inputs, {.threads = options.run.threads}));
+  return compare(got, c.reference, c.tolerance, options.run.output_names);
 }
 
 Result<Blame> blame_import(const Model& model, const std::vector<runtime::Value>& inputs, const ValuesByName& reference,
@@ -67,15 +67,17 @@ Result<size_t> first_wrong(size_t programs, const std::function<Result<bool>(siz
 }
 
 // --- steps, each tried in a separate process -------------------------------------------------------------------------
-static Outcome compiled_outcome(const Case& c, const CompileOptions& options) {
-  return tried([&](const At& at) -> Outcome {
+static Outcome compiled_outcome(const Case& c, const Options& options) {
+  return run_isolated([&](const At& at) -> Outcome {
     at("compiling");
-    CompileOptions traced = options;
-    traced.trace = [&](const transform::PassTrace& trace) { at(format("compiling, behind {}", trace.pass.name)); };
+    Options traced = options;
+    traced.passes.trace = [&](const transform::PassTrace& trace) {
+      at(format("compiling, behind {}", trace.pass.name));
+    };
     const Result<Compiled> compiled = compile(c.module, traced);
     if (!compiled) return refused(compiled.errors());
     at("running the program");
-    const Result<runtime::Value> got = compiled->executable->call(c.inputs, {.threads = options.threads});
+    const Result<runtime::Value> got = compiled->executable->call(c.inputs, {.threads = options.run.threads});
     if (!got) return refused(got.errors());
     return {.differences = compare(*got, c.reference, c.tolerance)};
   });
@@ -83,10 +85,10 @@ static Outcome compiled_outcome(const Case& c, const CompileOptions& options) {
 
 // Runs passes; returns the rules that the last one applied.
 static Result<ir::Module> run(const std::vector<transform::PassInfo>& passes, const ir::Module& module,
-                              const CompileOptions& options, transform::Applied* applied = nullptr) {
+                              const Options& options, transform::Applied* applied = nullptr) {
   transform::PassContext context;
-  context.options = pipeline(options.opt_level, options.mode).options;
-  context.verify = options.verify;
+  context.options = pipeline(options.passes.opt_level, options.passes.mode).options;
+  context.verify = options.passes.verify;
   Result<ir::Module> after = transform::run_these(module, passes, context);
   if (applied) *applied = context.applied;
   return after;
@@ -94,8 +96,8 @@ static Result<ir::Module> run(const std::vector<transform::PassInfo>& passes, co
 
 // The evaluator's result for the module after the passes, in each operation's own type.
 static Outcome outcome_behind(const std::vector<transform::PassInfo>& passes, const ir::Module& module, const Case& c,
-                              const CompileOptions& options) {
-  return tried([&](const At& at) -> Outcome {
+                              const Options& options) {
+  return run_isolated([&](const At& at) -> Outcome {
     transform::Applied applied;
     ir::Module after = module;
     for (const transform::PassInfo& pass : passes) {
@@ -126,7 +128,7 @@ struct Suspect {
 
 class Bisection {
  public:
-  Bisection(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say)
+  Bisection(const Case& c, const Options& options, const std::function<void(const std::string&)>& say)
       : case_(c), options_(options), say_(say) {}
 
   Result<Blame> run() {
@@ -163,7 +165,7 @@ class Bisection {
     Outcome found = look(passes.size());
     if (is_right(found) || passes.empty()) return std::optional<Suspect>{};
     // Partitioning for another compiler is not a pass.
-    if (!options_.external.empty() && !is_right(look(0))) return std::optional<Suspect>{};
+    if (!options_.passes.external.empty() && !is_right(look(0))) return std::optional<Suspect>{};
     RELAY_ASSIGN(const size_t at, first_wrong(passes.size() + 1, [&](size_t to) -> Result<bool> {
                    Outcome outcome = look(to);
                    if (!is_right(outcome)) {
@@ -197,9 +199,9 @@ class Bisection {
     return {.blame = {.kind = Blame::Kind::Compiler, .differences = compiled.differences}, .found = compiled};
   }
 
-  CompileOptions without(const lower::RuleSet& rules) const {
-    CompileOptions out = options_;
-    out.refused_rules.insert(rules.begin(), rules.end()), out.strict = false;
+  Options without(const lower::RuleSet& rules) const {
+    Options out = options_;
+    out.lower.refused_rules.insert(rules.begin(), rules.end()), out.lower.strict = false;
     return out;
   }
 
@@ -230,12 +232,12 @@ class Bisection {
   }
 
   const Case& case_;
-  const CompileOptions& options_;
+  const Options& options_;
   const std::function<void(const std::string&)>& say_;
 };
 }  // namespace
 
-Result<Blame> bisect(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say) {
+Result<Blame> bisect(const Case& c, const Options& options, const std::function<void(const std::string&)>& say) {
   return Bisection(c, options, say).run();
 }
 

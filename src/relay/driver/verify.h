@@ -3,9 +3,9 @@
 #pragma once
 
 #include "relay/driver/compile.h"
+#include "relay/driver/isolated_step.h"
 #include "relay/driver/load.h"
 #include "relay/driver/reduce.h"
-#include "relay/driver/tried.h"
 
 namespace relay::driver {
 
@@ -21,7 +21,7 @@ Result<Case> make_case(const ir::Module& module, std::vector<runtime::Value> inp
 // more input, %rng. A case is made of this module, and compiled in the same mode.
 Result<ir::Module> in_mode(const ir::Module& module, Mode mode);
 // The differences of the compiled program from the reference.
-Result<Differences> compiled_differences(const Case& c, const CompileOptions& options);
+Result<Differences> compiled_differences(const Case& c, const Options& options);
 
 struct Blame {
   enum class Kind : uint8_t { Nothing, Import, Pass, Rule, Compiler } kind = Kind::Nothing;
@@ -36,7 +36,7 @@ struct Blame {
 // none, the schedule rule or algorithm without which the compiled program is right; else code generation. A step that
 // refuses the program or crashes is treated like one that is wrong. Then finds the smallest part of the program that
 // shows the same fault. `say` reports every step. Only one program is kept, the last that was right.
-Result<Blame> bisect(const Case& c, const CompileOptions& options, const std::function<void(const std::string&)>& say);
+Result<Blame> bisect(const Case& c, const Options& options, const std::function<void(const std::string&)>& say);
 
 // Blames the first node of a foreign model with a value that differs from the reference's. Values are computed by the
 // evaluator from the imported program, in each operation's own type. The nodes before it are right, so its import is to

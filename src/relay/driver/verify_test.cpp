@@ -23,9 +23,9 @@ Case case_of(const Network& n) {
   return *c;
 }
 
-CompileOptions native() {
-  CompileOptions options;
-  options.target = *find_target("native");
+Options native() {
+  Options options;
+  options.lower.target = *find_target("native");
   return options;
 }
 
@@ -61,7 +61,7 @@ TEST(Bisect, AWrongImportIsNamed) {
   g.node("LeakyRelu", {"n"}, {"l"}, {onnx::test::real("alpha", 0.25F)}).node("Add", {"l", "x"}, {"y"});
   const onnx::test::TestFile file(g, 17);
   const std::vector<runtime::Value> inputs{runtime::Value::tensor(values({2, 5}, 37))};
-  Result<Model> right = load_model(file.path, {.shapes = {}, .run = {}, .all_values = true});
+  Result<Model> right = load_model(file.path, {.import = {.all_values = true}});
   ASSERT_TRUE(right) << render(right.errors());
   ASSERT_EQ(right->output_names, (std::vector<std::string>{"n", "l", "y"}));
   ValuesByName reference;
@@ -72,8 +72,7 @@ TEST(Bisect, AWrongImportIsNamed) {
   ASSERT_TRUE(nothing) << render(nothing.errors());
   EXPECT_EQ(nothing->kind, Blame::Kind::Nothing);
   // A converter that ignores its attributes.
-  Result<Model> wrong =
-      load_model(file.path, {.shapes = {}, .run = {}, .all_values = true, .without_attributes = {"LeakyRelu"}});
+  Result<Model> wrong = load_model(file.path, {.import = {.all_values = true, .without_attributes = {"LeakyRelu"}}});
   ASSERT_TRUE(wrong) << render(wrong.errors());
   Result<Blame> found = blame_import(*wrong, inputs, reference, 1e-4);
   ASSERT_TRUE(found) << render(found.errors());
@@ -116,9 +115,9 @@ TEST(Bisect, AFaultOfOneAlgorithmIsNamed) {
   if (std::ranges::none_of(lower::all_rules(), [](lower::Rule rule) { return lower::name(rule) == "sliding"; }))
     GTEST_SKIP() << "built without sliding";
   const Case c = case_of(*network("sliding"));
-  CompileOptions options = native();
-  options.target = *find_target("native,-avx512f");
-  options.planted = lower::Mutation::RingShort;
+  Options options = native();
+  options.lower.target = *find_target("native,-avx512f");
+  options.lower.injected_bug = lower::Mutation::RingShort;
   Result<Blame> blame = bisect(c, options, [](const std::string&) {});
   ASSERT_TRUE(blame) << render(blame.errors());
   EXPECT_EQ(blame->kind, Blame::Kind::Rule);
@@ -145,9 +144,9 @@ TEST(Bisect, AWrongRuleOfAPassIsNamedWithTheSmallestProgram) {
     body = format("nn.{}(add(nn.conv2d({}, %w0, padding=[1, 1], channels=8, kernel_size=[3, 3]), 0.1f))",
                   i == 20 ? "relu" : "leaky_relu", body);
   const Network deep{"deep", {1, 8, 6, 6}, {{8, 8, 3, 3}}, body.c_str()};
-  CompileOptions options = native();
-  options.more_passes = {{"without_relu", "nn.relu(x) becomes x", without_relu}};
-  options.opt_level = 0;  // its last pass makes a function of each call, including the relu
+  Options options = native();
+  options.passes.extra_passes = {{"without_relu", "nn.relu(x) becomes x", without_relu}};
+  options.passes.opt_level = 0;  // its last pass makes a function of each call, including the relu
   Result<Blame> blame = bisect(case_of(deep), options, [](const std::string&) {});
   ASSERT_TRUE(blame) << render(blame.errors());
   EXPECT_EQ(blame->kind, Blame::Kind::Pass);

@@ -3,6 +3,7 @@
 #include "relay/exec/segment.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/value_code.h"
+#include "relay/ir/main_function.h"
 
 namespace relay::exec {
 
@@ -31,13 +32,13 @@ Result<Built> build_program(const LoweredFunction& lowered, const BuildOptions& 
 Result<Built> build_program(const ir::Module& module, const std::vector<LoweredSegment>& segments,
                             const std::vector<std::string>& output_names, const std::vector<op::Condition>& conditions,
                             const BuildOptions& options) {
-  const ir::FunctionRef& main = module.functions.at("main");
+  const ir::FunctionRef& main = module.functions.at(ir::main_function);
   Parts parts;
   Numbers numbers(module, segments, parts);
-  RELAY_ASSIGN(runtime::Function entry, value_code("main", main, numbers));
+  RELAY_ASSIGN(runtime::Function entry, value_code(ir::main_function, main, numbers));
   parts.program.functions.push_back(std::move(entry));
   for (const auto& [name, f] : module.functions) {
-    if (name == "main") continue;
+    if (name == ir::main_function) continue;
     RELAY_ASSIGN(runtime::Function made, value_code(name, f, numbers));
     parts.program.functions.push_back(std::move(made));
   }

@@ -8,6 +8,7 @@
 
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/exec/sizes.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/type.h"
 #include "relay/lower/plan/views.h"
 #include "relay/runtime/program/program_builder.h"
@@ -52,7 +53,7 @@ class SegmentWriter {
         options_(options),
         parts_(parts),
         size_(lowered.shape_vars),
-        builder_(lowered.name.empty() ? "main" : lowered.name) {}
+        builder_(lowered.name.empty() ? ir::main_function : lowered.name) {}
 
   Result<runtime::Segment> run() {
     resolve_aliases();

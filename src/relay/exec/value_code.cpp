@@ -5,6 +5,7 @@
 #include "relay/exec/code.h"
 #include "relay/ir/attribute_names.h"
 #include "relay/ir/fields.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/op/op.h"
 #include "relay/tensor/shape_check.h"
@@ -19,7 +20,7 @@ using runtime::Op;
 Numbers::Numbers(const Module& module, const std::vector<LoweredSegment>& segments, Parts& parts)
     : module_(module), parts_(parts) {
   uint32_t next = 1;
-  for (const auto& [name, f] : module.functions) functions_[name] = name == "main" ? 0 : next++;
+  for (const auto& [name, f] : module.functions) functions_[name] = name == ir::main_function ? 0 : next++;
   for (const auto& [name, definition] : module.types) type(name);  // values of all types may come from outside
   for (const LoweredSegment& s : segments) segments_[s.function.get()] = static_cast<uint32_t>(segments_.size());
 }

@@ -13,6 +13,7 @@
 
 #include "relay/external/dnnl_chain.h"
 #include "relay/external/generators.h"
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/common.h"
@@ -169,7 +170,7 @@ class Writer {
 
 static Result<lower::ExternalCode> generate_dnnl(const ir::FunctionRef& f) {
   std::string symbol;
-  ir::AttrConvert<std::string>::from(f->attrs.at("global_symbol"), &symbol);
+  ir::AttrConvert<std::string>::from(f->attrs.at(ir::attribute::global_symbol), &symbol);
   return Writer().run(f, std::move(symbol));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 
@@ -90,10 +91,11 @@ Result<lower::ExternalCodes> generate(const ir::Module& module) {
   for (const auto& [name, f] : module.functions)
     ir::visit(f, [&](const ir::Expr& e) {
       const ir::Function* inner = ir::as<ir::Function>(e);
-      if (inner && inner->attrs.count("Compiler") && seen.insert(inner)) functions.emplace_back(inner);
+      if (inner && inner->attrs.count(ir::attribute::compiler) && seen.insert(inner)) functions.emplace_back(inner);
     });
   for (const ir::FunctionRef& f : functions) {
-    const std::string compiler = text_attribute(*f, "Compiler"), symbol = text_attribute(*f, "global_symbol");
+    const std::string compiler = text_attribute(*f, ir::attribute::compiler),
+                      symbol = text_attribute(*f, ir::attribute::global_symbol);
     if (codes.count(symbol)) continue;
     const Generator generate = find_generator(compiler);
     if (!generate)

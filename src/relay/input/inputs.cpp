@@ -12,6 +12,7 @@
 #include "relay/input/npy.h"
 #include "relay/input/random_value.h"
 #include "relay/input/values.h"
+#include "relay/ir/main_function.h"
 #include "relay/scalar/simplify.h"
 #include "relay/text/text.h"
 
@@ -52,7 +53,7 @@ std::vector<Port> input_ports(const runtime::Executable& executable) {
 }
 
 Result<std::vector<Port>> input_ports(const ir::Module& module) {
-  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find("main");
+  std::map<std::string, ir::FunctionRef>::const_iterator main = module.functions.find(ir::main_function);
   if (main == module.functions.end())
     return Diagnostic{DiagnosticKind::unknown_global,  "the module has no @main to run", {}, {}, {},
                       "name the function to run @main"};
@@ -126,8 +127,8 @@ static Result<runtime::Value> parse_value(const std::string& source, const std::
   RELAY_ASSIGN(ir::Expr e, text::parse_expr(std::make_shared<const Source>(Source{source, text}),
                                             {.find_tensor = nullptr, .definitions = &types}));
   ir::Module module = types;
-  module.functions["main"] = ir::function({}, std::move(e));
-  RELAY_ASSIGN(eval::Value value, eval::run(module, "main", {}));
+  module.functions[ir::main_function] = ir::function({}, std::move(e));
+  RELAY_ASSIGN(eval::Value value, eval::run(module, ir::main_function, {}));
   return to_runtime(value, module);
 }
 
@@ -272,7 +273,7 @@ Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values
 
 // A value for an unspecified input that is not a tensor; empty if its type is unknown or has no random values.
 static Result<runtime::Value> random_input(const ir::Module& types, size_t index, uint64_t seed) {
-  std::map<std::string, ir::FunctionRef>::const_iterator main = types.functions.find("main");
+  std::map<std::string, ir::FunctionRef>::const_iterator main = types.functions.find(ir::main_function);
   if (main == types.functions.end()) return runtime::Value();
   const ir::VarRef& param = main->second->params[index];
   std::optional<eval::Value> value =
@@ -301,7 +302,7 @@ static void keep_first_notes(std::vector<std::string>& notes) {
   notes.push_back(std::move(rest));
 }
 
-Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types) {
+Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputOptions& request, const ir::Module& types) {
   std::vector<InputSource> sources(ports.size(), InputSource{.asked = false});
   std::set<size_t> given;
   for (const std::string& text : request.inputs) {

@@ -35,7 +35,7 @@ std::vector<Port> input_ports(const runtime::Executable& executable);
 // The ports of @main, whose parameters must have known types.
 Result<std::vector<Port>> input_ports(const ir::Module& module);
 
-struct InputRequest {
+struct InputOptions {
   std::vector<std::string> inputs;  // arguments of --input
   std::vector<std::string> shapes;  // arguments of --shape
 };
@@ -45,7 +45,7 @@ struct Inputs {
   std::vector<std::string> notes;      // a line for each default that was used
 };
 // `types`: the data types that expressions may name, and @main, whose parameters are the ports.
-Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputRequest& request, const ir::Module& types);
+Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputOptions& request, const ir::Module& types);
 // The inputs of a program, all of which must be tensors, else wrong_input.
 Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values);
 

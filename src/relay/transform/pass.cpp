@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/transform/saved_types.h"
 #include "relay/transform/well_formed.h"
 #include "relay/typing/typing.h"
@@ -180,8 +181,8 @@ static void keep_as_they_were(const ir::Module& before, ir::Module& after, const
     auto kept = before.functions.find(name);
     if (kept == before.functions.end()) continue;
     const ir::FunctionRef& was = kept->second;
-    if ((f->attrs.count("Compiler") && was->attrs.count("Compiler")) ||
-        (pass.is_optimization && is_marked(was, "SkipOptimization")))
+    if ((f->attrs.count(ir::attribute::compiler) && was->attrs.count(ir::attribute::compiler)) ||
+        (pass.is_optimization && is_marked(was, ir::attribute::skip_optimization)))
       f = was;
   }
 }

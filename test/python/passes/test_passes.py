@@ -204,3 +204,13 @@ def test_runs_of_large_constants_are_constants():
     np.testing.assert_array_equal(first.data.numpy(), weights[1])
     np.testing.assert_array_equal(last.data.numpy(), weights[2])
     assert isinstance(kept, relay.Call) and kept.op.name == "transpose"
+
+
+def test_a_level_has_the_passes_of_the_levels_below_in_their_order():
+    for mode in ("inference", "training"):
+        levels = [relay._core.pipeline(level, mode)[0] for level in range(4)]
+        for lower, higher in zip(levels, levels[1:], strict=False):
+            rest = iter(higher)
+            assert all(name in rest for name in lower), (lower, higher)
+        for names in levels:
+            assert names[-1] == "fuse_ops" and ("training_forms" in names) == (mode == "training")

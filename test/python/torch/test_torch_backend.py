@@ -249,8 +249,8 @@ WRONG_OPTIONS = (
     ({"thread": 1}, "no option `thread`"), ({"fallback": 1}, "the option fallback is 1"),
     ({"fallback": "no"}, "the option fallback is 'no'"), ({"threads": "x"}, "the option threads is 'x'"),
     ({"freeze": "maybe"}, "the option freeze is 'maybe'"), ({"target": "none"}, "no processor is named 'none'"),
-    ({"numerics": "none"}, "no arithmetic class 'none'"), ({"opt_level": 9}, "no optimisation level 9"),
-    ({"threads": -1}, "-1 is not a number of threads"),
+    ({"numerics": "none"}, "no arithmetic class 'none'"), ({"opt_level": 9}, "opt_level is 9, not 0 to 3"),
+    ({"threads": -1}, "threads is -1, not 0 to 1024"),
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/debug.h"
 #include "relay/input/values.h"
+#include "relay/ir/main_function.h"
 #include "relay/measure/external_engine.h"
 #include "relay/measure/measure.h"
 #include "relay/measure/paired_benchmark.h"
@@ -115,14 +116,15 @@ static Result<std::optional<std::vector<Tensor>>> exact_results(const BenchOptio
     if (torch) {
       const std::string other = other_shape(torch->outputs(), ours);
       if (other.empty()) return std::optional(torch->outputs());
-      say(format("errors are not measured: {}", another_program(options.model, other).message));
+      print_message(format("errors are not measured: {}", another_program(options.model, other).message));
       return std::optional<std::vector<Tensor>>();
     }
-    say(format("errors are not measured: {}", torch.errors()[0].message));
+    print_message(format("errors are not measured: {}", torch.errors()[0].message));
     return std::optional<std::vector<Tensor>>();
   }
-  if (!model.module.functions.contains("main") || flops <= 0 || flops > max_evaluated_flops) {
-    say("errors are not measured: the model is too large for the reference evaluator, and has no PyTorch program next "
+  if (!model.module.functions.contains(ir::main_function) || flops <= 0 || flops > max_evaluated_flops) {
+    print_message(
+        "errors are not measured: the model is too large for the reference evaluator, and has no PyTorch program next "
         "to it");
     return std::optional<std::vector<Tensor>>();
   }
@@ -265,15 +267,16 @@ static void print_json(const BenchOptions& options, const std::vector<Measured>&
   std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
-static void say_rounds(const Measured& m) {
+static void print_rounds(const Measured& m) {
   const std::string threads = format("{} thread{}", m.threads, m.threads == 1 ? "" : "s");
   if (!m.rounds.quiet)
-    say(
+    print_message(
         format("{}: the machine was busy all the time, and its multiply-adds were far below their full speed; times "
                "are too long, and ratios may be wrong",
                threads));
   else if (m.rounds.left_out > 0)
-    say(format("{}: {} of {} rounds are left out, because other programs slowed the machine by more than {:.0f} %",
+    print_message(
+        format("{}: {} of {} rounds are left out, because other programs slowed the machine by more than {:.0f} %",
                threads, m.rounds.left_out, m.rounds.left_out + m.rounds.counted, 100 * (1 - measure::quiet_share)));
 }
 
@@ -295,11 +298,11 @@ static void print(const std::vector<Measured>& all) {
       }
       std::cout << "\n";
     }
-    say_rounds(m);
+    print_rounds(m);
     for (const Row& row : m.rows)
       if (row.from_ours.largest > 1e-3)
-        say(format("the results of {} differ from relay's by {:.1e} of the largest value", row.version,
-                   row.from_ours.largest));
+        print_message(format("the results of {} differ from relay's by {:.1e} of the largest value", row.version,
+                             row.from_ours.largest));
   }
 }
 
@@ -324,16 +327,16 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
       .executable = model.executable, .values = {}, .inputs = {}, .outputs = {}, .exact = {}, .ready_ms = model.ms};
   driver::CompileReport report;
   if (!subject.executable) {
-    RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
-    compilation.threads = *std::max_element(counts.begin(), counts.end());
+    RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
+    compilation.run.threads = *std::max_element(counts.begin(), counts.end());
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
     subject.executable = compiled.executable;
     report = std::move(compiled.report);
-    say_notes(report);
+    print_notes(report);
   }
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(*subject.executable),
                                                         {options.inputs, input_shapes}, model.types()));
-  for (const std::string& note : inputs.notes) say(note);
+  for (const std::string& note : inputs.notes) print_message(note);
   subject.values = inputs.values;
   bool graph = subject.executable->runs_as_graph();
   if (graph || !options.vs.empty()) {
@@ -361,8 +364,8 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
   for (int threads : counts) {
     RELAY_ASSIGN(Measured measured, measure(options, subject, threads));
     if (threads > runtime::ThreadPool::global().size())
-      say(format("{} threads were requested, but this process may use only {}", threads,
-                 runtime::ThreadPool::global().size()));
+      print_message(format("{} threads were requested, but this process may use only {}", threads,
+                           runtime::ThreadPool::global().size()));
     seconds += measured.rounds.seconds;
     all.push_back(std::move(measured));
   }
@@ -370,9 +373,10 @@ static Status bench(const BenchOptions& options, const driver::Model& model,
     print_json(options, all);
   else
     print(all);
-  say(format("{}, {}: read {}, compile {}, measured for {:.1f} s{}", model.executable ? "artifact" : summary(report),
-             in_words(subject.executable->executor()), milliseconds(model.ms), milliseconds(report.total_ms()), seconds,
-             options.vs.empty() ? "" : ", engines take turns while the others are stopped"));
+  print_message(format("{}, {}: read {}, compile {}, measured for {:.1f} s{}",
+                       model.executable ? "artifact" : summary(report), in_words(subject.executable->executor()),
+                       milliseconds(model.ms), milliseconds(report.total_ms()), seconds,
+                       options.vs.empty() ? "" : ", engines take turns while the others are stopped"));
   return ok();
 }
 
@@ -389,7 +393,7 @@ static Status bench(const BenchOptions& options) {
   if (!options.vs.empty()) read_once(measure::torch_program(options.model));
   touch_memory(options.model);
   RELAY_ASSIGN(driver::Model model, load(options));
-  return bench(options, model, options.shapes);
+  return bench(options, model, options.shapes());
 }
 
 // A temporary folder.
@@ -424,12 +428,12 @@ static Status bench_random_net(BenchOptions options) {
                       "run it alone to see the error: python -m relay.tools.random_net"};
   options.model = scratch.path + "/net.onnx";
   std::string shape = format("x={}", join(net["shape"].get<std::vector<int64_t>>(), ","));
-  say(format("network {}, {}: {}", *options.random_net, shape, net["text"].get<std::string>()));
+  print_message(format("network {}, {}: {}", *options.random_net, shape, net["text"].get<std::string>()));
   RELAY_ASSIGN(driver::Model model, load(options));
   return bench(options, model, {shape});
 }
 
-void add_bench(CLI::App& app, Chosen& chosen) {
+void add_bench(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, alone or next to other engines",
                             "  relay bench model.onnx\n"
                             "  relay bench model.onnx --vs onnxruntime,openvino --threads 1,2\n"
@@ -437,9 +441,9 @@ void add_bench(CLI::App& app, Chosen& chosen) {
                             "  relay bench model.rart --time 10 --json\n"
                             "  relay bench --random-net 7 --vs onnxruntime         odd sizes, strides, groups");
   std::shared_ptr<BenchOptions> options = std::make_shared<BenchOptions>();
-  options->program = chosen.program;
+  options->program = selected.program;
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->remove_option(verb->get_option("--threads"));
   verb->add_option("--threads", options->thread_counts, "Numbers of threads to measure, such as 1,2; 0: all cores")
       ->delimiter(',')
@@ -455,9 +459,9 @@ void add_bench(CLI::App& app, Chosen& chosen) {
   verb->get_option("MODEL")->required(false);
   CLI::Option* random = verb->add_option("--random-net", options->random_net, "Measure a random network instead");
   random->type_name("SEED")->excludes(verb->get_option("MODEL"))->excludes(verb->get_option("--shape"));
-  verb->callback([options, verb, random, &chosen] {
+  verb->callback([options, verb, random, &selected] {
     if (verb->get_option("MODEL")->empty() && random->empty()) throw CLI::RequiredError("MODEL or --random-net");
-    chosen.run = [options] { return options->random_net ? bench_random_net(*options) : bench(*options); };
+    selected.run = [options] { return options->random_net ? bench_random_net(*options) : bench(*options); };
   });
 }
 

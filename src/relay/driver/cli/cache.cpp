@@ -70,8 +70,8 @@ static Status list(const CacheOptions& options) {
   }
   if (options.json) std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   RELAY_ASSIGN(int64_t most, cache::default_cache_bytes());
-  say(format("{} in {}, {} of at most {}", plural(static_cast<int64_t>(models.size()), "model", "models"),
-             *cache::default_cache_folder(), bytes_text(bytes), bytes_text(most)));
+  print_message(format("{} in {}, {} of at most {}", plural(static_cast<int64_t>(models.size()), "model", "models"),
+                       *cache::default_cache_folder(), bytes_text(bytes), bytes_text(most)));
   return ok();
 }
 
@@ -81,11 +81,11 @@ static Status prune(const CacheOptions& options) {
                options.max_size.empty() ? cache::default_cache_bytes() : cache::parse_bytes(options.max_size));
   double unused = options.unused_days < 0 ? 1e18 : options.unused_days * 86400;
   RELAY_ASSIGN(cache::Cache::Pruned removed, cache->prune(most, unused));
-  say(format("removed {}, {}", plural(removed.models, "file", "files"), bytes_text(removed.bytes)));
+  print_message(format("removed {}, {}", plural(removed.models, "file", "files"), bytes_text(removed.bytes)));
   return ok();
 }
 
-void add_cache(CLI::App& app, Chosen& chosen) {
+void add_cache(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb =
       add_verb(app, "cache", "List the compiled models that are kept on disk, or remove some",
                "  relay cache ls\n"
@@ -99,12 +99,12 @@ void add_cache(CLI::App& app, Chosen& chosen) {
   verb->require_subcommand(1);
   CLI::App* ls = verb->add_subcommand("ls", "List the models, the most recently used first");
   ls->add_flag("--json", options->json, "Print the list as JSON");
-  ls->callback([options, &chosen] { chosen.run = [options] { return list(*options); }; });
+  ls->callback([options, &selected] { selected.run = [options] { return list(*options); }; });
   CLI::App* remove = verb->add_subcommand("prune", "Remove the least recently used models");
   remove->add_option("--max-size", options->max_size, "Remove models until the rest has at most this size: 500M, 2G, 0")
       ->type_name("SIZE");
   remove->add_option("--unused", options->unused_days, "Also remove models unused for DAYS days")->type_name("DAYS");
-  remove->callback([options, &chosen] { chosen.run = [options] { return prune(*options); }; });
+  remove->callback([options, &selected] { selected.run = [options] { return prune(*options); }; });
 }
 
 }  // namespace relay::cli

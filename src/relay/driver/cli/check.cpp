@@ -8,6 +8,7 @@
 #include "relay/driver/targets.h"
 #include "relay/frontend/onnx/import.h"
 #include "relay/input/files.h"
+#include "relay/ir/main_function.h"
 
 namespace relay::cli {
 
@@ -55,20 +56,15 @@ static std::vector<std::string> entry_checks(const runtime::Program& program) {
 static Result<Findings> find_problems(const CheckOptions& options, driver::ModelForm form,
                                       const std::optional<std::string>& piped) {
   Findings out;
-  std::map<std::string, std::vector<int64_t>> shapes;
-  for (const std::string& text : options.shapes) {
-    RELAY_ASSIGN(input::NamedShape shape, input::parse_named_shape(text));
-    shapes[shape.name] = shape.shape;
-  }
-  RELAY_ASSIGN(const frontend::NamedLimits named, import_limits(options));
-  RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(named));
+  RELAY_ASSIGN(const driver::Options how, read_import_options(options.flags));
+  RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(how.import.import_limits));
   std::optional<input::MemoryFile> content;
   if (piped) content.emplace(*piped);
   out.stage = "import";
   Result<driver::Model> model = driver::Model();
   if (form == driver::ModelForm::Onnx) {
     Result<frontend::CheckReport> report =
-        onnx::check(options.model, {.shapes = shapes,
+        onnx::check(options.model, {.shapes = how.import.shapes,
                                     .dims = {},
                                     .content = content ? content->path() : std::string(),
                                     .largest_read = largest_read,
@@ -80,20 +76,19 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
     model->output_names = std::move(report->model->output_names);
     model->warnings = std::move(report->model->warnings);
   } else {
-    driver::LoadOptions load{.shapes = shapes, .run = {}, .import_limits = named};
-    model = piped ? driver::load_model(options.model, *piped, load) : driver::load_model(options.model, load);
+    model = piped ? driver::load_model(options.model, *piped, how) : driver::load_model(options.model, how);
   }
   if (!model) {
     out.problems = model.errors();
     return out;
   }
   out.warnings = model->warnings;
-  out.has_main = form != driver::ModelForm::Relay || model->module.functions.count("main") != 0;
+  out.has_main = form != driver::ModelForm::Relay || model->module.functions.count(ir::main_function) != 0;
   if (form == driver::ModelForm::Artifact) out.entry_checks = entry_checks(model->executable->program());
   if (form == driver::ModelForm::Artifact || !out.has_main) return out;
   out.stage = "compile";
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model->output_names));
-  compilation.run_here = false;  // without machine code, which refuses nothing
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, model->output_names));
+  compilation.run.make_executable = false;  // without machine code, which refuses nothing
   Result<driver::Compiled> compiled = driver::compile(model->module, compilation);
   if (!compiled) {
     out.problems = compiled.errors();
@@ -157,11 +152,13 @@ static Status check(const CheckOptions& options, int& failure) {
   show(found.warnings);
   if (!found.problems.empty()) {
     if (std::string_view(verdict(found.problems)) == "unsupported") failure = exit_unsupported;
-    say(format("{}: {} {}", options.model, plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"),
-               found.stage == "import" ? "with importing it" : "with compiling it"));
+    print_message(format("{}: {} {}", options.model,
+                         plural(static_cast<int64_t>(found.problems.size()), "problem", "problems"),
+                         found.stage == "import" ? "with importing it" : "with compiling it"));
     return found.problems;
   }
-  say(form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
+  print_message(
+      form == driver::ModelForm::Artifact ? format("{}: this artifact can be run here", options.model)
       : !found.has_main
           ? format("{}: well typed; without @main there is nothing to compile or run: name the function to run @main",
                    options.model)
@@ -171,7 +168,7 @@ static Status check(const CheckOptions& options, int& failure) {
   return ok();
 }
 
-void add_check(CLI::App& app, Chosen& chosen) {
+void add_check(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb =
       add_verb(app, "check", "Report every problem that keeps a model from being compiled",
                "  relay check model.onnx\n  relay check model.onnx --json | jq .problems\n"
@@ -180,9 +177,10 @@ void add_check(CLI::App& app, Chosen& chosen) {
                "library: it is read and typed, the last line says so, and the exit status is 0.");
   std::shared_ptr<CheckOptions> options = std::make_shared<CheckOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_flag("--json", options->json, "Print the findings as JSON");
-  verb->callback([options, &chosen] { chosen.run = [options, &chosen] { return check(*options, chosen.failure); }; });
+  verb->callback(
+      [options, &selected] { selected.run = [options, &selected] { return check(*options, selected.failure); }; });
 }
 
 }  // namespace relay::cli

@@ -57,7 +57,7 @@ static Status check_verb(int argc, const char* const* argv, const CLI::App& app)
 }
 
 // CLI11's message, in our words and shortened. `word`: the first one of the command line.
-static Diagnostic misunderstood(const CLI::ParseError& e, const CLI::App& app, const std::string& word) {
+static Diagnostic parse_error(const CLI::ParseError& e, const CLI::App& app, const std::string& word) {
   Result<const CLI::App*> found = find_verb(app, {word});
   const CLI::App& verb = found ? **found : app;
   Diagnostic d{DiagnosticKind::bad_option, shortened(e.what()), {}, {}, {}, ""};
@@ -113,7 +113,7 @@ static Status continue_in_python(int argc, const char* const* argv, const CLI::A
   return ok();
 }
 
-static int parse_and_run(int argc, const char* const* argv, const Planted& planted) {
+static int parse_and_run(int argc, const char* const* argv, const PlantFault& plant_fault) {
   CLI::App app(about, "relay");
   app.footer(first_steps);
   app.set_version_flag("--version", std::string("relay ") + version, "Print the version");
@@ -121,10 +121,10 @@ static int parse_and_run(int argc, const char* const* argv, const Planted& plant
   app.add_flag("-q,--quiet", quiet, "Print only errors on stderr");
   app.require_subcommand(1);
   app.fallthrough();
-  Chosen chosen;
-  chosen.program = argc > 0 ? argv[0] : "relay";
-  chosen.planted = planted;
-#define RELAY_VERB(name) add_##name(app, chosen);
+  SelectedVerb selected;
+  selected.program = argc > 0 ? argv[0] : "relay";
+  selected.plant_fault = plant_fault;
+#define RELAY_VERB(name) add_##name(app, selected);
 #include "relay/driver/cli/verbs.def"
 #undef RELAY_VERB
   if (argc < 2) {
@@ -139,7 +139,7 @@ static int parse_and_run(int argc, const char* const* argv, const Planted& plant
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);  // --help, --version
-    show(misunderstood(e, app, argv[1]));
+    show(parse_error(e, app, argv[1]));
     return 2;
   }
   set_quiet(quiet);
@@ -147,11 +147,11 @@ static int parse_and_run(int argc, const char* const* argv, const Planted& plant
     show(here.errors());
     return 1;
   }
-  Status status = chosen.run();
+  Status status = selected.run();
   std::cout.flush();
   if (!status) {
     show(status.errors());
-    return chosen.failure;
+    return selected.failure;
   }
   if (!std::cout) {
     show(Diagnostic{DiagnosticKind::file_not_found,
@@ -165,11 +165,11 @@ static int parse_and_run(int argc, const char* const* argv, const Planted& plant
   return 0;
 }
 
-int run_command_line(int argc, const char* const* argv, const Planted& planted) {
+int run_command_line(int argc, const char* const* argv, const PlantFault& plant_fault) {
   set_quiet(false);
   remove_drafts_on_signals();
   try {
-    return parse_and_run(argc, argv, planted);
+    return parse_and_run(argc, argv, plant_fault);
   } catch (const CompileError& e) {
     show(e.diagnostics);
     return 1;

@@ -12,30 +12,26 @@
 #include "relay/driver/cli/terminal.h"
 
 namespace relay::driver {
-struct CompileOptions;
-struct LoadOptions;
+struct Options;
 }  // namespace relay::driver
 
 namespace relay::cli {
 
-// Faults that tests plant for `relay verify` and `relay bisect` to find (test/tools/planted_faults.cpp).
-struct Planted {
-  std::function<void(driver::LoadOptions&)> in_import{};
-  std::function<void(driver::CompileOptions&)> in_compiler{};
-};
+// Plants a fault for `relay verify` and `relay bisect` to find (test/tools/planted_faults.cpp).
+using PlantFault = std::function<void(driver::Options&)>;
 
 // The whole program: parses, runs and returns the exit status. Also called by `python -m relay`.
-int run_command_line(int argc, const char* const* argv, const Planted& planted = {});
+int run_command_line(int argc, const char* const* argv, const PlantFault& plant_fault = {});
 
-// The action of the chosen subcommand.
-struct Chosen {
+// The action of the selected subcommand.
+struct SelectedVerb {
   std::function<Status()> run;
   int failure = 1;      // the exit status if it fails
   std::string program;  // argv[0]
-  Planted planted;
+  PlantFault plant_fault;
 };
 
-#define RELAY_VERB(name) void add_##name(CLI::App& app, Chosen& chosen);
+#define RELAY_VERB(name) void add_##name(CLI::App& app, SelectedVerb& selected);
 #include "relay/driver/cli/verbs.def"
 #undef RELAY_VERB
 

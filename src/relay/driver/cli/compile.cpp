@@ -34,8 +34,8 @@ static Status compile_to_file(CompileVerbOptions options) {
   if (model.form == driver::ModelForm::Artifact)
     return Diagnostic{DiagnosticKind::bad_option, format("{} is compiled already", options.model), {}, {}, {},
                       "give the original model"};
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
-  compilation.run_here = false;
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
+  compilation.run.make_executable = false;
   RELAY_RETURN_IF_ERROR(input::check_output(options.output, model.files));
   if (options.aot && options.emit != "artifact")
     return Diagnostic{DiagnosticKind::bad_option,
@@ -44,10 +44,10 @@ static Status compile_to_file(CompileVerbOptions options) {
                       {},
                       {},
                       "leave out one of them"};
-  if (options.aot) compilation.executor = runtime::Executor::Aot;
+  if (options.aot) compilation.run.executor = runtime::Executor::Aot;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
   progress.reset();
-  say_notes(compiled.report);
+  print_notes(compiled.report);
   double begin = measure::now();
   progress.emplace(format("compiling {}", options.model));  // the machine code
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));
@@ -55,14 +55,14 @@ static Status compile_to_file(CompileVerbOptions options) {
   compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
   if (options.json) std::cout << driver::json(compiled.report) << "\n";
   if (form != driver::FileForm::Artifact)
-    say("the file contains the kernels only, not the program that calls them; --emit artifact writes both");
-  say(format("{}: {}, for the {}{}: read {}, compile {}", options.output, summary(compiled.report),
-             in_words(compiled.report.executor), size_of(options.output), milliseconds(model.ms),
-             milliseconds(compiled.report.total_ms())));
+    print_message("the file contains the kernels only, not the program that calls them; --emit artifact writes both");
+  print_message(format("{}: {}, for the {}{}: read {}, compile {}", options.output, summary(compiled.report),
+                       in_words(compiled.report.executor), size_of(options.output), milliseconds(model.ms),
+                       milliseconds(compiled.report.total_ms())));
   return ok();
 }
 
-void add_compile(CLI::App& app, Chosen& chosen) {
+void add_compile(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(
       app, "compile", "Compile a model to a file",
       "  relay compile model.onnx -o model.rart              for this machine; run it with `relay run model.rart`\n"
@@ -72,7 +72,7 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       "  relay compile model.onnx -o kernels.o               the kernels only");
   std::shared_ptr<CompileVerbOptions> options = std::make_shared<CompileVerbOptions>();
   add_model(*verb, *options);
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_option("-o,--output", options->output, "File to write")->required()->type_name("FILE");
   verb->add_option("--emit", options->emit,
                    "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
@@ -82,7 +82,7 @@ void add_compile(CLI::App& app, Chosen& chosen) {
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (models "
                  "without control flow have no functions)");
   verb->add_flag("--json", options->json, "Print the report as JSON");
-  verb->callback([options, &chosen] { chosen.run = [options] { return compile_to_file(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return compile_to_file(*options); }; });
 }
 
 }  // namespace relay::cli

@@ -47,7 +47,7 @@ class Finder {
     // Readers of prepared constants are readers of the weights' other form.
     for (const Preparation& p : program_.preparations) preparation(p);
     for (uint32_t i = 0; i < rows_.size(); ++i) describe(i);
-    for (uint32_t i = 0; i < rows_.size(); ++i) rows_[i].why = why(i);
+    for (uint32_t i = 0; i < rows_.size(); ++i) rows_[i].reason = reason_of(i);
     return std::move(rows_);
   }
 
@@ -107,7 +107,7 @@ class Finder {
     if (facts_[i].origin.empty()) facts_[i].origin.insert(origin(i));
   }
 
-  std::string why(uint32_t i) const {
+  std::string reason_of(uint32_t i) const {
     if (is_given_back(i)) return "others are computed from it, then its memory is freed";
     const bool other = std::any_of(facts_.begin(), facts_.end(), [&](const Facts& f) {
       return &f != &facts_[i] && std::any_of(f.origin.begin(), f.origin.end(),
@@ -141,7 +141,7 @@ static void print_each(const std::vector<ConstantRow>& rows) {
     for (size_t i = 0; i < shown; ++i) readers += (i ? "; " : "") + row.readers[i];
     if (row.readers.size() > shown) readers += format(" and {} more", row.readers.size() - shown);
     print(format("{:>8} {:>12}    read by {}", "", "", readers.empty() ? "nothing" : readers));
-    if (!row.why.empty()) std::cout << format("{:>8} {:>12}    why: {}\n", "", "", row.why);
+    if (!row.reason.empty()) std::cout << format("{:>8} {:>12}    why: {}\n", "", "", row.reason);
   }
 }
 
@@ -153,7 +153,7 @@ void print_constants(const std::vector<ConstantRow>& rows, int64_t model_bytes, 
   Sum all;
   for (const ConstantRow& row : rows) {
     const std::string form = row.form.substr(0, row.form.find(' ')) == "packed" ? "packed for a kernel" : row.form;
-    const std::string key = row.why.empty() ? form : format("{} ({})", form, row.why);
+    const std::string key = row.reason.empty() ? form : format("{} ({})", form, row.reason);
     for (Sum* sum : {&forms[key], &all}) ++sum->count, (row.stored ? sum->stored : sum->made) += row.bytes;
   }
   std::cout << format("constants {} in the file", bytes_text(all.stored));
@@ -178,7 +178,7 @@ nlohmann::ordered_json as_json(const std::vector<ConstantRow>& rows) {
                    {"bytes", row.bytes},
                    {"stored", row.stored},
                    {"readers", row.readers},
-                   {"why", row.why}});
+                   {"why", row.reason}});
   return out;
 }
 

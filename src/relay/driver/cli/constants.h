@@ -16,7 +16,7 @@ struct ConstantRow {
   int64_t bytes = 0;
   bool stored = true;                // in the file; if false, a preparation computes it
   std::vector<std::string> readers;  // "step 3 fused_nn_conv2d"
-  std::string why;                   // the reason for another form of the same weights; empty if there is none
+  std::string reason;                // the reason for another form of the same weights; empty if there is none
 };
 
 // `program`: not linked yet.

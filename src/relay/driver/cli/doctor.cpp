@@ -60,8 +60,9 @@ static Status calibrate() {
   row("busy", format("{:8.2f} cores, with other work; the medians are {:.0f} % below these at most", found.busy_cores,
                      found.spread * 100));
   if (found.busy_cores > 0.3 || found.spread > 0.1)
-    say("the machine was busy: calibrate again when it is quiet, because these figures are those of a slower machine");
-  say(
+    print_message(
+        "the machine was busy: calibrate again when it is quiet, because these figures are those of a slower machine");
+  print_message(
       format("saved in {}: the target native uses these figures from now on; remove the file to use the described "
              "figures again",
              file));
@@ -95,7 +96,7 @@ static Status doctor(const DoctorOptions& options) {
   else if (!ignored.empty() && driver::is_native(options.target))
     row("  calibrated", format("no: {} {}", *measure::calibration_file(), ignored));
   if (options.quick) {
-    say("nothing was measured (--quick)");
+    print_message("nothing was measured (--quick)");
     return ok();
   }
   std::cout << "\nmeasured on one core\n" << std::flush;
@@ -122,14 +123,15 @@ static Status doctor(const DoctorOptions& options) {
     row("threads", std::isfinite(us) ? format("{:8.2f} us       an empty parallel region of {} threads", us, threads)
                                      : "not measured: the machine is busy");
   }
-  say(off == 0 ? "the description matches this machine"
+  print_message(
+      off == 0 ? "the description matches this machine"
                : format("{} of {} figures disagree with the description: kernels are correct, but their schedules may "
                         "not be the best; `relay doctor --calibrate` on a quiet machine saves the measured figures",
                         off, figures));
   return ok();
 }
 
-void add_doctor(CLI::App& app, Chosen& chosen) {
+void add_doctor(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb =
       add_verb(app, "doctor", "Describe this machine, and measure it against the compiler's description of it",
                "  relay doctor\n  relay doctor --target native,-avx512f --quick\n"
@@ -139,7 +141,7 @@ void add_doctor(CLI::App& app, Chosen& chosen) {
   verb->add_flag("--quick", options->quick, "Only describe, without measuring");
   verb->add_flag("--calibrate", options->calibrate, "Measure this machine and save the figures for the target native")
       ->excludes("--target", "--quick");
-  verb->callback([options, &chosen] { chosen.run = [options] { return doctor(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return doctor(*options); }; });
 }
 
 }  // namespace relay::cli

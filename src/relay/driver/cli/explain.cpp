@@ -34,12 +34,12 @@ static Status explain(const std::optional<std::string>& code) {
                     near ? format("did you mean {}? `relay explain` lists all", *near) : "`relay explain` lists all"};
 }
 
-void add_explain(CLI::App& app, Chosen& chosen) {
+void add_explain(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(app, "explain", "Explain a diagnostic's code, with an example and a way out",
                             "  relay explain R0302\n  relay explain");
   auto code = std::make_shared<std::optional<std::string>>();
   verb->add_option("CODE", *code, "The code or name, as in error[R0302] (default: list all)");
-  verb->callback([code, &chosen] { chosen.run = [code] { return explain(*code); }; });
+  verb->callback([code, &selected] { selected.run = [code] { return explain(*code); }; });
 }
 
 }  // namespace relay::cli

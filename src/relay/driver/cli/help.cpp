@@ -14,13 +14,13 @@ static Status help(const CLI::App& app, const std::vector<std::string>& words, b
   RELAY_ASSIGN(const CLI::App* verb, find_verb(app, words));
   std::string before = "relay";
   for (size_t i = 0; i + 1 < words.size(); ++i) before += " " + words[i];
-  // A verb chosen on the command line, such as this one, would answer for the program.
+  // A verb selected on the command line, such as this one, would answer for the program.
   std::cout << CLI::Formatter().make_help(verb, words.empty() ? "relay" : before + " " + words.back(),
                                           CLI::AppFormatMode::Normal);
   return ok();
 }
 
-void add_help(CLI::App& app, Chosen& chosen) {
+void add_help(CLI::App& app, SelectedVerb& selected) {
   struct Options {
     std::vector<std::string> words;
     bool man = false;
@@ -30,8 +30,9 @@ void add_help(CLI::App& app, Chosen& chosen) {
   std::shared_ptr<Options> options = std::make_shared<Options>();
   verb->add_option("VERB", options->words, "The verb (default: list all)");
   verb->add_flag("--man", options->man, "Print the man page, relay(1)");
-  verb->callback(
-      [options, &app, &chosen] { chosen.run = [options, &app] { return help(app, options->words, options->man); }; });
+  verb->callback([options, &app, &selected] {
+    selected.run = [options, &app] { return help(app, options->words, options->man); };
+  });
 }
 
 }  // namespace relay::cli

@@ -136,10 +136,10 @@ static Status inspect(const InspectOptions& options) {
       model_bytes = said["constants"].value("model_bytes", int64_t{0});
     if (said.is_object() && said.contains("target")) target = said["target"];
   } else {
-    RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
-    compilation.run_here = false;
+    RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
+    compilation.run.make_executable = false;
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
-    say_notes(compiled.report);
+    print_notes(compiled.report);
     program = compiled.built.program;
     model_bytes = compiled.report.model_bytes;
     target = Json::parse(driver::json(compiled.report))["target"];
@@ -173,7 +173,8 @@ static Status inspect(const InspectOptions& options) {
                       plural(static_cast<int64_t>(program->kernels.size()), "kernel", "kernels"));
   print_constants(constants, model_bytes, options.constants);
   for (const SegmentMemory& m : segments) {
-    if (!m.variables.empty()) say(format("{}: sizes are shown for {}; --shape changes them", m.name, m.variables));
+    if (!m.variables.empty())
+      print_message(format("{}: sizes are shown for {}; --shape changes them", m.name, m.variables));
     if (segments.size() > 1) std::cout << "\n", print(format("segment {}", m.name));
     if (options.memory)
       print_memory(m);
@@ -183,19 +184,19 @@ static Status inspect(const InspectOptions& options) {
   return ok();
 }
 
-void add_inspect(CLI::App& app, Chosen& chosen) {
+void add_inspect(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(app, "inspect", "Show the inputs, the outputs and the memory of a compiled model",
                             "  relay inspect model.onnx --memory\n"
                             "  relay inspect model.rart --json");
   std::shared_ptr<InspectOptions> options = std::make_shared<InspectOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_flag("--memory", options->memory,
                  "List every array of the arena, with its offset and its first and last step");
   verb->add_flag("--constants", options->constants,
                  "List every constant, with its size, form and readers, and the reason for a second form");
   verb->add_flag("--json", options->json, "Print everything as JSON");
-  verb->callback([options, &chosen] { chosen.run = [options] { return inspect(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return inspect(*options); }; });
 }
 
 }  // namespace relay::cli

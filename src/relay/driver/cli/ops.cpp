@@ -102,12 +102,12 @@ static Status ops(const std::optional<std::string>& name) {
   return ok();
 }
 
-void add_ops(CLI::App& app, Chosen& chosen) {
+void add_ops(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb =
       add_verb(app, "ops", "List the operators, or describe one of them", "  relay ops\n  relay ops nn.conv2d");
   auto name = std::make_shared<std::optional<std::string>>();
   verb->add_option("NAME", *name, "The operator to describe (default: list all)");
-  verb->callback([name, &chosen] { chosen.run = [name] { return ops(*name); }; });
+  verb->callback([name, &selected] { selected.run = [name] { return ops(*name); }; });
 }
 
 }  // namespace relay::cli

@@ -62,8 +62,8 @@ static std::string module_text(const ir::Module& module, const OptOptions& optio
   if (!left_out.empty()) {
     size_t bytes = 0;
     for (const auto& [name, tensor] : left_out) bytes += tensor.bytes();
-    say(format("the values of {} ({}) are left out of this text; -o FILE writes them to a file next to it",
-               plural(static_cast<int64_t>(left_out.size()), "constant", "constants"), bytes_text(bytes)));
+    print_message(format("the values of {} ({}) are left out of this text; -o FILE writes them to a file next to it",
+                         plural(static_cast<int64_t>(left_out.size()), "constant", "constants"), bytes_text(bytes)));
   }
   return text;
 }
@@ -87,12 +87,12 @@ static Status read_pass_options(const OptOptions& options, const std::vector<std
 }
 
 static Result<ir::Module> transformed(const OptOptions& options, const ir::Module& module,
-                                      const driver::CompileOptions& compilation, driver::CompileReport& report) {
+                                      const driver::Options& compilation, driver::CompileReport& report) {
   if (!options.has_passes && options.pass_options.empty()) return driver::optimise(module, compilation, &report);
   transform::PassContext context;
   std::vector<std::string> names;
   if (!options.has_passes) {
-    driver::Pipeline usual = driver::pipeline(compilation.opt_level, compilation.mode);
+    driver::Pipeline usual = driver::pipeline(compilation.passes.opt_level, compilation.passes.mode);
     names = usual.passes, context.options = usual.options;
   } else if (!trim(options.passes).empty()) {  // else empty
     for (std::string_view name : split(options.passes, ',')) names.emplace_back(trim(name));
@@ -102,7 +102,7 @@ static Result<ir::Module> transformed(const OptOptions& options, const ir::Modul
   context.trace = [&](const transform::PassTrace& trace) {
     report.passes.push_back({trace.pass.name, trace.seconds * 1e3});
     report.passes_ms += trace.seconds * 1e3;
-    if (compilation.trace) compilation.trace(trace);
+    if (compilation.passes.trace) compilation.passes.trace(trace);
   };
   RELAY_ASSIGN(ir::Module out, transform::run_passes(module, names, context));
   for (const Diagnostic& warning : context.warnings.all()) report.notes.push_back(warning.message);
@@ -120,21 +120,21 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
 
 // The program form of runtime/program/program.h, or the machine code of its functions.
 static Result<std::string> program_text(const OptOptions& options, const build::LoweredProgram& lowered,
-                                        const ir::Module& module, driver::CompileOptions compilation) {
-  compilation.run_here = false;
+                                        const ir::Module& module, driver::Options compilation) {
+  compilation.run.make_executable = false;
   RELAY_ASSIGN(exec::Built built, driver::build_program(lowered, module, compilation));
   if (options.emit == "program") {
     std::string text = runtime::str(*built.program);
     for (const build::SegmentReport& s : lowered.batching)
       text +=
-          format("# {}: {}: {}\n", s.name, s.batching == runtime::Batching::None ? "not batched" : "batched", s.why);
+          format("# {}: {}: {}\n", s.name, s.batching == runtime::Batching::None ? "not batched" : "batched", s.reason);
     return text;
   }
   if (lowered.graph)
     return Diagnostic{DiagnosticKind::bad_option, "the program is one segment and has no functions", {}, {}, {},
                       "leave out --functions"};
-  return options.emit == "llvm" ? codegen::llvm_text(*built.program, compilation.target)
-                                : codegen::assembly_text(*built.program, compilation.target);
+  return options.emit == "llvm" ? codegen::llvm_text(*built.program, compilation.lower.target)
+                                : codegen::assembly_text(*built.program, compilation.lower.target);
 }
 
 static std::string nodes_text(const std::vector<build::NodeReport>& nodes) {
@@ -144,8 +144,8 @@ static std::string nodes_text(const std::vector<build::NodeReport>& nodes) {
     if (where.empty())
       where = n.constant             ? "computed once, when the program is built"
               : n.removed_by.empty() ? "no kernel: its operands are computed in the memory of its result"
-              : n.why.empty()        ? format("removed by {}", n.removed_by)
-                                     : format("removed by the importer: {}", n.why);
+              : n.reason.empty()     ? format("removed by {}", n.removed_by)
+                                     : format("removed by the importer: {}", n.reason);
     out += format("{:<40} {}\n", n.node, where);
   }
   return out;
@@ -181,23 +181,24 @@ static Status opt(const OptOptions& options) {
       RELAY_RETURN_IF_ERROR(input::check_output(
           std::filesystem::path(options.output).replace_extension(".safetensors").string(), model.files));
   }
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
   PassLog log({options.trace, options.diff, options.each},
               [&](const ir::Module& m) { return logged_text(m, options); });
   if (options.shows_passes()) RELAY_RETURN_IF_ERROR(log.begin(model.module));
   build::Provenance nodes(model.module);
   auto see_nodes = [&](const transform::PassTrace& trace) { nodes.see(trace.pass.name, trace.after); };
-  compilation.trace = [&](const transform::PassTrace& trace) {
+  compilation.passes.trace = [&](const transform::PassTrace& trace) {
     if (options.shows_passes()) log.add(trace);
     see_nodes(trace);
   };
   driver::CompileReport report;
   RELAY_ASSIGN(ir::Module module, transformed(options, model.module, compilation, report));
   if (options.shows_passes()) RELAY_RETURN_IF_ERROR(log.end());
-  compilation.trace = see_nodes;
+  compilation.passes.trace = see_nodes;
   if (options.timings) std::cout << log.table();
-  if (!options.trace.empty()) say(format("wrote the program after each pass that changed it to {}", options.trace));
-  for (const std::string& note : report.notes) say(note);
+  if (!options.trace.empty())
+    print_message(format("wrote the program after each pass that changed it to {}", options.trace));
+  for (const std::string& note : report.notes) print_message(note);
 
   std::vector<std::string> passes;
   for (const driver::PassReport& pass : report.passes)
@@ -210,7 +211,7 @@ static Status opt(const OptOptions& options) {
     } else if (!options.shows_passes()) {
       std::cout << module_text(module, options);
     }
-    say(story);
+    print_message(story);
     return ok();
   }
   RELAY_ASSIGN(ir::Module typed, typing::infer(model.module));
@@ -219,7 +220,7 @@ static Status opt(const OptOptions& options) {
   std::vector<lower::LoweredFunction> lowered;
   size_t groups = 0, kernels = 0;
   for (const exec::LoweredSegment& segment : program.segments) {
-    for (const lower::Refusal& refusal : segment.lowered.refusals) say(lower::str(refusal));
+    for (const lower::Refusal& refusal : segment.lowered.refusals) print_message(lower::str(refusal));
     lowered.push_back(segment.lowered);
     groups += segment.lowered.groups.size(), kernels += segment.lowered.kernels.size();
   }
@@ -230,15 +231,15 @@ static Status opt(const OptOptions& options) {
     RELAY_ASSIGN(text, program_text(options, program, module, compilation));
   } else {
     RELAY_ASSIGN(driver::Stage stage, stage_of(options.emit));
-    RELAY_ASSIGN(text, driver::stage_text(lowered, compilation.target, stage, options.kernel));
+    RELAY_ASSIGN(text, driver::stage_text(lowered, compilation.lower.target, stage, options.kernel));
   }
   RELAY_RETURN_IF_ERROR(write_text(options, text));
-  say(format("{}; {}, {}", story, plural(static_cast<int64_t>(groups), "group", "groups"),
-             plural(static_cast<int64_t>(kernels), "kernel", "kernels")));
+  print_message(format("{}; {}, {}", story, plural(static_cast<int64_t>(groups), "group", "groups"),
+                       plural(static_cast<int64_t>(kernels), "kernel", "kernels")));
   return ok();
 }
 
-void add_opt(CLI::App& app, Chosen& chosen) {
+void add_opt(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(
       app, "opt", "Run passes, and print the program or any stage below it",
       "  relay opt model.onnx                                    the program that is lowered\n"
@@ -257,7 +258,7 @@ void add_opt(CLI::App& app, Chosen& chosen) {
   std::shared_ptr<OptOptions> options = std::make_shared<OptOptions>();
   add_model(*verb, *options);
   verb->get_option("MODEL")->required(false);
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   CLI::Option* passes =
       verb->add_option("--passes", options->passes, "Passes to run, in this order, instead of those of -O")
           ->type_name("A,B,C");
@@ -288,9 +289,9 @@ void add_opt(CLI::App& app, Chosen& chosen) {
       ->type_name("FOLDER");
   verb->add_flag("--inline-weights", options->inline_weights,
                  "Write all weights into the text, for example for a pipe");
-  verb->callback([options, passes, &chosen] {
+  verb->callback([options, passes, &selected] {
     options->has_passes = passes->count() > 0;
-    chosen.run = [options] { return opt(*options); };
+    selected.run = [options] { return opt(*options); };
   });
 }
 

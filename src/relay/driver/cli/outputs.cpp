@@ -15,9 +15,9 @@
 
 namespace relay::cli {
 
-static Diagnostic refused(const std::string& path, const std::string& why, std::string help) {
+static Diagnostic refused(const std::string& path, const std::string& reason, std::string help) {
   return Diagnostic{
-      DiagnosticKind::file_not_found, format("{} cannot be written: {}", path, why), {}, {}, {}, std::move(help)};
+      DiagnosticKind::file_not_found, format("{} cannot be written: {}", path, reason), {}, {}, {}, std::move(help)};
 }
 
 // The folder that contains the path.

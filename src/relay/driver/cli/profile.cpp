@@ -97,50 +97,50 @@ static void print_json(const measure::Profile& profile, const measure::Ceilings&
 static Status profile(const ProfileOptions& options) {
   if (!options.trace.empty()) RELAY_RETURN_IF_ERROR(check_output_file(options.trace));
   RELAY_ASSIGN(driver::Model model, load(options));
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
   std::shared_ptr<runtime::Executable> executable = model.executable;
   driver::Compiled compiled;
   if (!executable) {
     RELAY_ASSIGN(compiled, driver::compile(model.module, compilation));
     executable = compiled.executable;
-    say_notes(compiled.report);
+    print_notes(compiled.report);
   }
   RELAY_ASSIGN(input::Inputs inputs,
-               input::make_inputs(input::input_ports(*executable), {options.inputs, options.shapes}, model.types()));
-  for (const std::string& note : inputs.notes) say(note);
-  RELAY_ASSIGN(
-      measure::Profile profile,
-      measure::measure_profile(*executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
+               input::make_inputs(input::input_ports(*executable), {options.inputs, options.shapes()}, model.types()));
+  for (const std::string& note : inputs.notes) print_message(note);
+  RELAY_ASSIGN(measure::Profile profile,
+               measure::measure_profile(*executable, inputs.values,
+                                        {.threads = options.flags.values.run.threads, .seconds = options.seconds}));
   if (compiled.executable) measure::describe(profile, compiled.lowered, compiled.built.lowered_steps);
-  measure::Ceilings ceilings = measure::measure_ceilings(compilation.target);
+  measure::Ceilings ceilings = measure::measure_ceilings(compilation.lower.target);
   measure::measure_ageing(ceilings);
-  measure::find_ceilings(profile, ceilings, measure::described_ceilings(compilation.target));
+  measure::find_ceilings(profile, ceilings, measure::described_ceilings(compilation.lower.target));
   options.json ? print_json(profile, ceilings) : print(profile, ceilings);
   if (!options.trace.empty()) {
     RELAY_RETURN_IF_ERROR(write_file(options.trace, measure::chrome_trace(profile)));
-    say(format("wrote {}: open it in chrome://tracing or ui.perfetto.dev", options.trace));
+    print_message(format("wrote {}: open it in chrome://tracing or ui.perfetto.dev", options.trace));
   }
-  say(format("{}, {}: medians of {}",
-             model.executable ? "artifact: its operations and rules are unknown" : summary(compiled.report),
-             in_words(executable->executor()), plural(profile.runs, "run", "runs")));
+  print_message(format("{}, {}: medians of {}",
+                       model.executable ? "artifact: its operations and rules are unknown" : summary(compiled.report),
+                       in_words(executable->executor()), plural(profile.runs, "run", "runs")));
   return ok();
 }
 
-void add_profile(CLI::App& app, Chosen& chosen) {
+void add_profile(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb =
       add_verb(app, "profile", "Show the time of each kernel of a run, compared with the limits of this machine",
                "  relay profile model.onnx --threads 1\n"
                "  relay profile model.onnx --trace trace.json     for chrome://tracing");
   std::shared_ptr<ProfileOptions> options = std::make_shared<ProfileOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_option("--input", options->inputs, "Value of an input, as for `relay run`")->type_name("NAME=WHAT");
   verb->add_option("--time", options->seconds, "Seconds to measure")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
   verb->add_option("--trace", options->trace, "Write the steps of one run as Chrome's trace events")->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the figures as JSON");
-  verb->callback([options, &chosen] { chosen.run = [options] { return profile(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return profile(*options); }; });
 }
 
 }  // namespace relay::cli

@@ -9,7 +9,7 @@
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/debug.h"
 #include "relay/driver/differences.h"
-#include "relay/driver/ready.h"
+#include "relay/driver/ready_model.h"
 #include "relay/input/files.h"
 #include "relay/input/values.h"
 #include "relay/measure/measure.h"
@@ -20,7 +20,7 @@ namespace {
 struct RunOptions : ModelOptions {
   std::vector<std::string> inputs;
   std::string output;
-  std::string executor = "compiled", memory_limit;
+  std::string executor = "compiled";
   bool no_cache = false, json = false;
   std::vector<std::string> for_compiling;  // those specified
 };
@@ -104,12 +104,13 @@ static Status finish(const RunOptions& options, const std::vector<std::string>& 
   }
   if (options.output.empty()) return ok();
   if (outputs.size() < values.size())
-    say(format("{} not a tensor: not written",
-               plural(static_cast<int64_t>(values.size() - outputs.size()), "result is", "results are")));
+    print_message(format("{} not a tensor: not written",
+                         plural(static_cast<int64_t>(values.size() - outputs.size()), "result is", "results are")));
   if (outputs.empty()) return ok();
   RELAY_RETURN_IF_ERROR(write_outputs(options.output, outputs));
   if (!is_stdout(options.output))
-    say(format("wrote {} to {}", plural(static_cast<int64_t>(outputs.size()), "result", "results"), options.output));
+    print_message(
+        format("wrote {} to {}", plural(static_cast<int64_t>(outputs.size()), "result", "results"), options.output));
   return ok();
 }
 
@@ -120,8 +121,8 @@ static Status run_debug(const RunOptions& options) {
         DiagnosticKind::bad_option, "an artifact has no Relay program for the debug executor to evaluate", {}, {}, {},
         "give the original model"};
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
-  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
-  for (const std::string& note : inputs.notes) say(note);
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes()}, model.module));
+  for (const std::string& note : inputs.notes) print_message(note);
   double begin = measure::now();
   RELAY_ASSIGN(eval::Value result, driver::evaluate_main(model.module, inputs.values, driver::EvalPrecision::Native));
   double ms = (measure::now() - begin) * 1e3;
@@ -131,10 +132,10 @@ static Status run_debug(const RunOptions& options) {
     RELAY_RETURN_IF_ERROR(finish(options, driver::result_names(model.output_names, values.size()), values, about));
   } else {
     std::cout << printable_line(eval::str(result)) << "\n";  // it contains a function
-    if (!options.output.empty()) say("the result contains functions: nothing was written");
+    if (!options.output.empty()) print_message("the result contains functions: nothing was written");
   }
-  say(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}",
-             milliseconds(model.ms), milliseconds(ms)));
+  print_message(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}",
+                       milliseconds(model.ms), milliseconds(ms)));
   return ok();
 }
 
@@ -155,55 +156,47 @@ static Status check_output(const RunOptions& options) {
 static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(check_output(options));
   if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
-  std::optional<runtime::Executor> executor;
-  for (runtime::Executor known : {runtime::Executor::Graph, runtime::Executor::Vm, runtime::Executor::Aot})
-    if (options.executor == runtime::name(known)) executor = known;
   if (options.executor == "debug") return run_debug(options);
   RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling));
-
-  RELAY_ASSIGN(driver::LoadOptions load, load_options(options, executor));
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options));
-  compilation.executor = executor;
-  if (!options.memory_limit.empty()) {
-    RELAY_ASSIGN(compilation.memory_limit, cache::parse_bytes(options.memory_limit));
-    if (compilation.memory_limit == 0)
-      return Diagnostic{DiagnosticKind::bad_option,
-                        "--memory-limit 0 leaves no memory to run in",
-                        {},
-                        {},
-                        {},
-                        "give a size, as in --memory-limit 500M, or leave out the option"};
-    load.run.memory_limit = compilation.memory_limit;
-  }
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options));
+  RELAY_ASSIGN(compilation.run.executor, driver::find_executor(options.executor));
+  if (!options.flags.texts.at("memory_limit").empty() && compilation.run.memory_limit == 0)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "--memory-limit 0 leaves no memory to run in",
+                      {},
+                      {},
+                      {},
+                      "give a size, as in --memory-limit 500M, or leave out the option"};
   std::unique_ptr<cache::Cache> cache;
   if (!options.no_cache) {
     Result<std::unique_ptr<cache::Cache>> opened = cache::open_default_cache();
     if (opened)
       cache = std::move(*opened);
     else
-      say(opened.errors()[0].message);
+      print_message(opened.errors()[0].message);
   }
   Diagnostics warnings;
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
-  Result<driver::Ready> made = driver::prepare_model(options.model, load, compilation, cache.get(), warnings);
+  Result<driver::ReadyModel> made = driver::prepare_model(options.model, compilation, cache.get(), warnings);
   progress.reset();
   show(warnings);
   if (!made) return made.errors();
-  driver::Ready& ready = *made;
+  driver::ReadyModel& ready = *made;
   if (input::is_pipe(options.model))  // whose form was unknown before
     RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling, ready.model.form));
-  for (const std::string& note : ready.notes) say(note);
-  if (ready.compiled) say_notes(ready.compiled->report);
+  for (const std::string& note : ready.notes) print_message(note);
+  if (ready.compiled) print_notes(ready.compiled->report);
   if (ready.cached)
-    for (const std::string& note : ready.cached->notes) say(note);
+    for (const std::string& note : ready.cached->notes) print_message(note);
 
   runtime::Executable& executable = *ready.executable;
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(executable),
-                                                        {options.inputs, options.shapes}, ready.model.types()));
-  for (const std::string& note : inputs.notes) say(note);
+                                                        {options.inputs, options.shapes()}, ready.model.types()));
+  for (const std::string& note : inputs.notes) print_message(note);
   runtime::Report what;
   double begin = measure::now();
-  RELAY_ASSIGN(runtime::Value result, executable.call(inputs.values, {.threads = options.threads, .report = &what}));
+  RELAY_ASSIGN(runtime::Value result,
+               executable.call(inputs.values, {.threads = compilation.run.threads, .report = &what}));
   double ms = (measure::now() - begin) * 1e3;
   std::vector<std::string> names;
   for (const runtime::PortInfo& port : executable.outputs()) names.push_back(port.name);
@@ -228,12 +221,12 @@ static Status run(const RunOptions& options) {
                      : ready.cached ? format("from the cache {} (compiling took {})", milliseconds(ready.model.ms),
                                              milliseconds(ready.cached->compile_ms))
                                     : format("read {}", milliseconds(ready.model.ms));
-  say(format("{}, {}: {}, run {}{}", where, in_words(executable.executor()), read, milliseconds(ms),
-             what.planned ? " (the first run, with memory planning)" : ""));
+  print_message(format("{}, {}: {}, run {}{}", where, in_words(executable.executor()), read, milliseconds(ms),
+                       what.planned ? " (the first run, with memory planning)" : ""));
   return ok();
 }
 
-void add_run(CLI::App& app, Chosen& chosen) {
+void add_run(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(app, "run", "Compile a model and run it once, or run an artifact",
                             "  relay run model.onnx                                      random inputs, seed 0\n"
                             "  relay run model.onnx --input image=cat.npy --output out.npz\n"
@@ -243,7 +236,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
                             "  relay run tree.relay --executor debug                     the reference evaluator");
   std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_option("--input", options->inputs,
                    "NAME=FILE.npy, NAME=random:SEED, NAME=zeros, NAME=ones, NAME=NUMBER, NAME=expr:EXPRESSION, "
                    "NAME=FILE.relay (an expression), or FILE.npz for "
@@ -258,14 +251,11 @@ void add_run(CLI::App& app, Chosen& chosen) {
                    "graph, or debug: the slow reference")
       ->capture_default_str()
       ->check(CLI::IsMember({"compiled", "vm", "aot", "graph", "debug"}));
-  verb->add_option("--memory-limit", options->memory_limit,
-                   "Fail if weights, temporaries and results would need more than this: 500M, 2G")
-      ->type_name("SIZE");
   verb->add_flag("--json", options->json, "Print the results and the run's figures as JSON");
   verb->add_flag("--no-cache", options->no_cache, "Compile without reading or writing the cache (see `relay cache`)");
-  verb->callback([options, verb, &chosen] {
-    options->for_compiling = given_compile_options(*verb);
-    chosen.run = [options] { return run(*options); };
+  verb->callback([options, verb, &selected] {
+    options->for_compiling = given_compile_flags(*verb);
+    selected.run = [options] { return run(*options); };
   });
 }
 

@@ -29,7 +29,7 @@ static void clear_line() {
   if (on_terminal()) std::fputs("\r\033[K", stderr);
 }
 
-void say(const std::string& line) {
+void print_message(const std::string& line) {
   if (quiet) return;
   std::cout.flush();  // in order, even if both go to one file
   clear_line();

@@ -15,7 +15,7 @@ namespace relay::cli {
 // Suppresses all messages but errors from now on.
 void set_quiet(bool quiet);
 // Prints "relay: ..." on stderr.
-void say(const std::string& line);
+void print_message(const std::string& line);
 // Prints a line of a result on stdout. Names in it are untrusted: they are escaped and cut after 200 bytes.
 void print(const std::string& line);
 // Prints diagnostics on stderr, in colour if stderr is a terminal, NO_COLOR is unset and TERM is not "dumb".

@@ -14,6 +14,7 @@
 #include "relay/input/inputs.h"
 #include "relay/input/npy.h"
 #include "relay/input/values.h"
+#include "relay/ir/main_function.h"
 #include "relay/text/text.h"
 
 namespace relay::cli {
@@ -26,13 +27,13 @@ struct VerifyOptions : ModelOptions {
   std::string output;     // of bisect
   std::string reference;  // an engine or a file that replaces the evaluator
   std::string program;
-  Planted planted{};
+  PlantFault plant_fault{};
 };
 // The subject of a comparison: a case, the ports of its inputs, and the options of its compilation.
 struct Question {
   driver::Case c;
   std::vector<input::Port> ports;
-  driver::CompileOptions compilation;
+  driver::Options compilation;
 };
 using Json = nlohmann::ordered_json;
 }  // namespace
@@ -81,15 +82,15 @@ static Result<runtime::Value> results_of_reference(const VerifyOptions& options,
   return runtime::Value::tuple(std::move(results));
 }
 
-// The model; `all_values`: the values of each node, not only its outputs; `as_written`: see LoadOptions.
+// The model; `all_values`: the values of each node, not only its outputs; `as_written`: see Options.
 static Result<driver::Model> load_model(const VerifyOptions& options, bool all_values, bool as_written = false) {
-  RELAY_ASSIGN(driver::LoadOptions how, load_options(options));
-  how.all_values = all_values, how.as_written = as_written;
-  if (options.planted.in_import) options.planted.in_import(how);
+  RELAY_ASSIGN(driver::Options how, read_import_options(options.flags));
+  how.import.all_values = all_values, how.import.as_written = as_written;
+  if (options.plant_fault) options.plant_fault(how);
   return driver::load_model(options.model, how);
 }
 
-static Status check_options(const VerifyOptions& options, const driver::Model& model) {
+static Status check_options(const VerifyOptions& options, const driver::Model& model, driver::Mode mode) {
   if (!(options.tolerance > 0))
     return Diagnostic{DiagnosticKind::bad_option,
                       format("--tolerance must be positive, but is {:g}", options.tolerance),
@@ -107,10 +108,10 @@ static Status check_options(const VerifyOptions& options, const driver::Model& m
                       {},
                       {},
                       "leave it out: the evaluator is the reference of Relay programs"};
-  if (!options.reference.empty() && options.mode != driver::name(driver::Mode::Inference))
+  if (!options.reference.empty() && mode != driver::Mode::Inference)
     return Diagnostic{
         DiagnosticKind::bad_option,
-        format("{} computes the model in inference mode, not in {} mode", options.reference, options.mode),
+        format("{} computes the model in inference mode, not in {} mode", options.reference, driver::name(mode)),
         {},
         {},
         {},
@@ -119,11 +120,10 @@ static Status check_options(const VerifyOptions& options, const driver::Model& m
 }
 
 // The evaluator's results of what the file says, not of what importing made of it.
-static Result<runtime::Value> results_as_written(const VerifyOptions& options,
-                                                 const driver::CompileOptions& compilation,
+static Result<runtime::Value> results_as_written(const VerifyOptions& options, const driver::Options& compilation,
                                                  const std::vector<runtime::Value>& inputs) {
   RELAY_ASSIGN(const driver::Model model, load_model(options, false, true));
-  RELAY_ASSIGN(const ir::Module module, driver::in_mode(model.module, compilation.mode));
+  RELAY_ASSIGN(const ir::Module module, driver::in_mode(model.module, compilation.passes.mode));
   RELAY_ASSIGN(driver::Case c, driver::make_case(module, inputs, options.tolerance));
   return std::move(c.reference);
 }
@@ -131,13 +131,13 @@ static Result<runtime::Value> results_as_written(const VerifyOptions& options,
 static Result<Question> make_question(const VerifyOptions& options, bool as_written) {
   RELAY_ASSIGN(driver::Model model, load_model(options, false));
   show(model.warnings);
-  RELAY_RETURN_IF_ERROR(check_options(options, model));
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, model.output_names));
-  if (options.planted.in_compiler) options.planted.in_compiler(compilation);
-  RELAY_ASSIGN(model.module, driver::in_mode(model.module, compilation.mode));
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
+  RELAY_RETURN_IF_ERROR(check_options(options, model, compilation.passes.mode));
+  if (options.plant_fault) options.plant_fault(compilation);
+  RELAY_ASSIGN(model.module, driver::in_mode(model.module, compilation.passes.mode));
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
-  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes}, model.module));
-  for (const std::string& note : inputs.notes) say(note);
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes()}, model.module));
+  for (const std::string& note : inputs.notes) print_message(note);
   if (!options.reference.empty()) {
     RELAY_ASSIGN(runtime::Value reference, results_of_reference(options, model, ports, inputs.values));
     return Question{{model.module, std::move(inputs.values), std::move(reference), options.tolerance},
@@ -186,23 +186,23 @@ static std::string quoted(const std::string& word) {
   return out + "'";
 }
 
+// True if a shell reads the word as it is.
+static bool is_plain(const std::string& word) {
+  return word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,=+/") == word.npos;
+}
+
 // The command that repeats it in the folder of `options`, which has the inputs and schedules.
 static Result<std::string> command_for(const driver::Part& part, const VerifyOptions& options,
-                                       const driver::CompileOptions& compilation) {
-  std::string out =
-      format("relay bisect smallest.relay --target {} -O {} --mode {} --numerics {} --tolerance {:g}",
-             quoted(options.target), options.opt_level, options.mode, options.numerics, options.tolerance);
-  if (options.threads > 0) out += format(" --threads {}", options.threads);
-  if (!options.external.empty()) out += format(" --external {}", quoted(options.external));
-  if (options.no_batch_calls) out += " --no-batch-calls";
-  if (options.strict) out += " --strict";
+                                       const driver::Options& compilation) {
+  std::string out = format("relay bisect smallest.relay --tolerance {:g}", options.tolerance);
+  for (const std::string& word : words_of(options.flags)) out += " " + (is_plain(word) ? word : quoted(word));
   auto add_file = [&](const char* option, const std::string& name, const std::string& file) {
     out += format(" {} {}", option, quoted(format("{}={}", name, file)));
     return options.output + "/" + file;
   };
-  for (const auto& [group, text] : compilation.schedules)
+  for (const auto& [group, text] : compilation.lower.schedules)
     RELAY_RETURN_IF_ERROR(write_file(add_file("--schedule", group, group + ".schedule"), text));
-  const std::vector<ir::VarRef>& params = part.module.functions.at("main")->params;
+  const std::vector<ir::VarRef>& params = part.module.functions.at(ir::main_function)->params;
   for (size_t i = 0; i < params.size(); ++i) {
     const runtime::Value& value = part.inputs[i];
     if (value.is_tensor()) {
@@ -225,7 +225,7 @@ static Status write_findings(const driver::Blame& blame, const VerifyOptions& op
   if (blame.kind == driver::Blame::Kind::Import) {
     RELAY_RETURN_IF_ERROR(driver::write_node(folder, options.program, options.model, blame.differences[0].output,
                                              options.reference, question.ports, question.c.inputs));
-    say(format("wrote the node and its inputs to {}: run command.txt there", folder));
+    print_message(format("wrote the node and its inputs to {}: run command.txt there", folder));
     return ok();
   }
   if (blame.kind == driver::Blame::Kind::Pass) {
@@ -236,7 +236,7 @@ static Status write_findings(const driver::Blame& blame, const VerifyOptions& op
   RELAY_RETURN_IF_ERROR(text::save(blame.smallest.module, folder + "/smallest.relay", false));
   RELAY_ASSIGN(const std::string command, command_for(blame.smallest, options, question.compilation));
   RELAY_RETURN_IF_ERROR(write_file(folder + "/command.txt", command + "\n"));
-  say(format("wrote the files that reproduce it to {}: run command.txt there", folder));
+  print_message(format("wrote the files that reproduce it to {}: run command.txt there", folder));
   return ok();
 }
 
@@ -257,9 +257,9 @@ static Result<driver::Blame> bisect_import(const VerifyOptions& options, const Q
                                         question.ports, question.c.inputs));
   const Progress progress(format("evaluating {} values of {}", values.size(), options.model));
   RELAY_ASSIGN(driver::Blame blame, driver::blame_import(model, question.c.inputs, values, options.tolerance));
-  say(blame.kind == driver::Blame::Kind::Nothing
-          ? format("as imported: {} right", plural(std::ssize(blame.differences), "value is", "values are"))
-          : format("as imported: '{}' is different", blame.differences[0].output));
+  print_message(blame.kind == driver::Blame::Kind::Nothing
+                    ? format("as imported: {} right", plural(std::ssize(blame.differences), "value is", "values are"))
+                    : format("as imported: '{}' is different", blame.differences[0].output));
   return blame;
 }
 
@@ -268,7 +268,7 @@ static Result<driver::Blame> find_blame(const VerifyOptions& options, const Ques
     RELAY_ASSIGN(driver::Blame import, bisect_import(options, question));
     if (import.kind == driver::Blame::Kind::Import) return import;
   }
-  return driver::bisect(question.c, question.compilation, [](const std::string& step) { say(step); });
+  return driver::bisect(question.c, question.compilation, [](const std::string& step) { print_message(step); });
 }
 
 static Status bisect(const VerifyOptions& options) {
@@ -312,10 +312,10 @@ static Status bisect(const VerifyOptions& options) {
   return ok();
 }
 
-static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const Chosen& chosen) {
+static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const SelectedVerb& selected) {
   std::shared_ptr<VerifyOptions> options = std::make_shared<VerifyOptions>();
   add_model(verb, *options);
-  add_compile_options(verb, *options);
+  add_compile_flags(verb, options->flags);
   verb.add_option(
           "--input", options->inputs,
           "Value of an input, as for `relay run`: NAME=FILE.npy, NAME=random:SEED, NAME=NUMBER, NAME=expr:EXPRESSION, "
@@ -330,33 +330,33 @@ static std::shared_ptr<VerifyOptions> add(CLI::App& verb, const Chosen& chosen) 
                   "with values by name")
       ->type_name("ENGINE|FILE");
   verb.add_flag("--json", options->json, "Print the differences as JSON");
-  options->program = chosen.program;
-  options->planted = chosen.planted;
+  options->program = selected.program;
+  options->plant_fault = selected.plant_fault;
   return options;
 }
 
-void add_verify(CLI::App& app, Chosen& chosen) {
+void add_verify(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(app, "verify", "Compare the compiled program with the evaluator in double precision",
                             "  relay verify model.onnx\n"
                             "  relay verify model.onnx --input image=cat.npy --tolerance 1e-5\n"
                             "  relay verify model.onnx --reference onnxruntime\n"
                             "  relay verify model.onnx --target native,-avx512f -O 3 --json");
-  std::shared_ptr<VerifyOptions> options = add(*verb, chosen);
-  verb->callback([options, &chosen] { chosen.run = [options] { return verify(*options); }; });
+  std::shared_ptr<VerifyOptions> options = add(*verb, selected);
+  verb->callback([options, &selected] { selected.run = [options] { return verify(*options); }; });
 }
 
-void add_bisect(CLI::App& app, Chosen& chosen) {
+void add_bisect(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(
       app, "bisect", "Find the pass, the schedule rule or the imported node that makes a result wrong",
       "  relay bisect model.onnx\n"
       "  relay bisect model.onnx --reference onnxruntime               checks the import of each node first\n"
       "  relay bisect model.onnx --input image=cat.npy -o wrong/       the programs before and after the pass");
-  std::shared_ptr<VerifyOptions> options = add(*verb, chosen);
+  std::shared_ptr<VerifyOptions> options = add(*verb, selected);
   verb->add_option("-o,--output", options->output,
                    "Write the smallest part, its inputs, a command that reproduces the difference, and the programs "
                    "before and after the pass to this folder")
       ->type_name("FOLDER");
-  verb->callback([options, &chosen] { chosen.run = [options] { return bisect(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return bisect(*options); }; });
 }
 
 }  // namespace relay::cli

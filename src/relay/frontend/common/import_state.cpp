@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/frontend/common/emit.h"
+#include "relay/ir/main_function.h"
 #include "relay/typing/typing.h"
 
 namespace relay::frontend {
@@ -320,7 +321,7 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
   attrs["output_names"] = made.output_names;
   ir::FunctionRef main = ir::function(params_, body, body->type, {}, std::move(attrs), place);
   main->type = ir::func_type(std::move(inputs), body->type);
-  made.module.functions["main"] = main;
+  made.module.functions[ir::main_function] = main;
   const std::vector<op::Condition>& assumed = assumed_.found();
   const bool is_agreed = std::any_of(assumed.begin(), assumed.end(),
                                      [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; });

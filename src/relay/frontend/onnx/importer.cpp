@@ -5,6 +5,7 @@
 #include "relay/frontend/common/emit.h"
 #include "relay/frontend/onnx/list_types.h"
 #include "relay/frontend/onnx/node_order.h"
+#include "relay/ir/interface_names.h"
 #include "relay/text/text.h"
 
 namespace relay::onnx {
@@ -130,7 +131,7 @@ static void describe_sequences(const Graph& graph, const Values& results, ir::Di
     counts.push_back(v.list ? std::ssize(*v.list) : is_dynamic ? dynamic : no_sequence);
   }
   const bool has_any = std::any_of(counts.begin(), counts.end(), [](int64_t count) { return count != no_sequence; });
-  if (has_any) attrs["result_names"] = names, attrs["result_counts"] = counts;
+  if (has_any) attrs[ir::interface::result_names] = names, attrs[ir::interface::result_counts] = counts;
 }
 
 // Describes outputs that are lists of maps in ONNX, one map for each row here: their names and keys. Keys that are
@@ -156,8 +157,8 @@ static void describe_maps(const Graph& graph, ir::DictAttrs& attrs) {
       names.emplace_back(output.name), keys.push_back(std::move(of_this));
     }
   if (names.empty()) return;
-  attrs["map_outputs"] = names, attrs["map_keys"] = keys;
-  attrs["map_word_outputs"] = with_words, attrs["map_words"] = words;
+  attrs[ir::interface::map_outputs] = names, attrs[ir::interface::map_keys] = keys;
+  attrs[ir::interface::map_word_outputs] = with_words, attrs[ir::interface::map_words] = words;
 }
 
 std::optional<ImportedModel> Importer::run() {
@@ -330,7 +331,8 @@ void Importer::describe_strings(const Graph& graph, const Values& results, ir::D
   for (size_t i = 0; i < results.size(); ++i)
     if (is_string(results[i].carried)) outputs.emplace_back(graph.outputs[i].name);
   if (inputs.empty() && outputs.empty()) return;
-  attrs["strings"] = strings_.list(), attrs["string_inputs"] = inputs, attrs["string_outputs"] = outputs;
+  attrs[ir::interface::strings] = strings_.list(), attrs[ir::interface::string_inputs] = inputs,
+  attrs[ir::interface::string_outputs] = outputs;
 }
 
 // --- nodes -----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
 #include "relay/lower/plan/join.h"
 #include "relay/op/custom.h"
@@ -41,9 +42,9 @@ static Status check_types(const ExternalCall& call, const Span& span) {
 
 Result<std::optional<ExternalCall>> external_call(const ir::Call& call, const ExternalCodes* codes) {
   const ir::Function* f = ir::as<ir::Function>(call.callee);
-  if (f && f->attrs.count("Compiler")) {
+  if (f && f->attrs.count(ir::attribute::compiler)) {
     std::string symbol;
-    if (auto it = f->attrs.find("global_symbol"); it != f->attrs.end())
+    if (auto it = f->attrs.find(ir::attribute::global_symbol); it != f->attrs.end())
       ir::AttrConvert<std::string>::from(it->second, &symbol);
     const auto code = codes ? codes->find(symbol) : ExternalCodes::const_iterator();
     if (!codes || code == codes->end())

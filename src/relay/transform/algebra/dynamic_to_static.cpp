@@ -7,6 +7,7 @@
 // that the static operator refuses is unchanged, and fails at run time.
 #include <algorithm>
 
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"
@@ -112,7 +113,7 @@ Result<Module> dynamic_to_static(const Module& module, PassContext& context) {
     if (!changed) return current;
     PassContext inner;
     typing::forget_types(next);  // sizes that were `?` are known now, including those of the result
-    if (auto main = next.functions.find("main"); main != next.functions.end()) {
+    if (auto main = next.functions.find(ir::main_function); main != next.functions.end()) {
       const Function& f = *main->second;
       main->second = function(f.params, f.body, nullptr, f.type_params, f.attrs, f.span);
     }

@@ -8,6 +8,8 @@
 // the program is compiled. Only global functions that are always called directly are considered. Functions that are
 // also values, @main, and all functions of a module without @main keep their parameters, because their callers are
 // unknown.
+#include "relay/ir/attribute_names.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/pass.h"
@@ -34,9 +36,9 @@ class Propagation {
       for (const VarRef& param : f->params) params.emplace_back().type = param->type;
       for (size_t i = 0; i < params.size(); ++i) of_param_[f->params[i].get()] = &params[i];
     }
-    all_vary("main");
+    all_vary(ir::main_function);
     for (const auto& [name, f] : module.functions)
-      if (f->attrs.count("Compiler")) all_vary(name);
+      if (f->attrs.count(ir::attribute::compiler)) all_vary(name);
     for (const auto& [name, f] : module.functions) visit(f, [&](const Expr& e) { look_at(e); });
     spread();
   }
@@ -132,7 +134,7 @@ class Propagation {
 }  // namespace
 
 Result<Module> propagate_constants(const Module& module, PassContext&) {
-  if (module.functions.count("main") == 0) return module;
+  if (module.functions.count(ir::main_function) == 0) return module;
   return Propagation(module).rewritten();
 }
 

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <set>
 
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/control/instances.h"
 #include "relay/transform/group/dataflow.h"
@@ -245,7 +246,7 @@ class Defunctionalizer {
 };
 
 Status check(const Module& module) {
-  const FunctionRef& main = module.functions.at("main");
+  const FunctionRef& main = module.functions.at(ir::main_function);
   if (const FuncType* type = as<FuncType>(main->type);
       type && (has_functions(type->result) || std::any_of(type->args.begin(), type->args.end(), has_functions)))
     return refused(main->span, "a parameter or the result of @main is a function, whose callers are unknown",
@@ -275,7 +276,7 @@ bool has_function_values(const Module& module) {
 }  // namespace
 
 Result<Module> defunctionalization(const Module& module, PassContext&) {
-  if (!module.functions.count("main") || !has_function_values(module)) return module;
+  if (!module.functions.count(ir::main_function) || !has_function_values(module)) return module;
   PassContext inner;
   inner.options["eta_expand.global_var"] = int64_t{0};
   RELAY_ASSIGN(Module lifted, instances(module, true));

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/retype.h"
@@ -55,7 +56,7 @@ class Instances {
   }
 
   Result<Module> run() {
-    name_of("main", {}, {});
+    name_of(ir::main_function, {}, {});
     for (size_t i = 0; i < requests_.size() && errors_.empty(); ++i) {
       const Request next = requests_[i];
       out_.functions[next.name] = instance(module_.functions.at(next.of), next.types);
@@ -215,7 +216,7 @@ static Module without_names(const Module& module) {
 }
 
 Result<Module> instances(const Module& module, bool inner_stay) {
-  if (!module.functions.count("main")) return module;
+  if (!module.functions.count(ir::main_function)) return module;
   const Module named = without_names(module);
   typing::forget_types(named);  // including the type arguments cached in calls
   RELAY_ASSIGN(const Module typed, typing::infer(named));

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <map>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
@@ -190,7 +191,7 @@ class Lifter {
             f.values.push_back(*from);
     };
     const Function* callee = as<Function>(as<Call>(call)->callee);
-    if (callee && !callee->attrs.count("Compiler")) return visit(call, add);
+    if (callee && !callee->attrs.count(ir::attribute::compiler)) return visit(call, add);
     add(call);
     for (const Expr& a : as<Call>(call)->args) add(a);
   }

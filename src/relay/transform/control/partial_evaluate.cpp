@@ -21,6 +21,7 @@
 
 #include "relay/eval/eval.h"
 #include "relay/ir/fields.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/control/effects.h"
@@ -87,7 +88,7 @@ class PartialEvaluator {
  public:
   PartialEvaluator(const Module& module, int64_t fuel) : fuel_(fuel) {
     for (const auto& [name, f] : module.functions)
-      if (name != "main") normal_[name] = a_normal_form(f);
+      if (name != ir::main_function) normal_[name] = a_normal_form(f);
   }
 
   FunctionRef run(const FunctionRef& main) {
@@ -457,9 +458,9 @@ class PartialEvaluator {
 }  // namespace
 
 Result<Module> partial_evaluate(const Module& module, PassContext& context) {
-  if (!module.functions.count("main")) return module;
+  if (!module.functions.count(ir::main_function)) return module;
   PartialEvaluator evaluator(module, context.count("partial_evaluate.fuel"));
-  const FunctionRef main = evaluator.run(module.functions.at("main"));
+  const FunctionRef main = evaluator.run(module.functions.at(ir::main_function));
   for (const auto& [name, count] : evaluator.left)
     context.warnings.report({DiagnosticKind::limit_exceeded,
                              format("{} of %{} {} not unfolded: the fuel was used up", plural(count, "call", "calls"),
@@ -480,7 +481,7 @@ Result<Module> partial_evaluate(const Module& module, PassContext& context) {
     return module;
   }
   Module made = module;
-  made.functions["main"] = main;
+  made.functions[ir::main_function] = main;
   PassContext inner;
   return run_passes(made, {"dead_code", "remove_unused_functions"}, inner);
 }

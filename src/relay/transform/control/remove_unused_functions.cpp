@@ -3,6 +3,7 @@
 //   def @f() { 1 }  def @g() { 2 }  def @main() { @f() }        becomes        def @f() { 1 }  def @main() { @f() }
 #include <set>
 
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/pass.h"
 
@@ -11,9 +12,9 @@ namespace relay::transform {
 using namespace ir;
 
 Result<Module> remove_unused_functions(const Module& module, PassContext&) {
-  if (module.functions.count("main") == 0) return module;
-  std::set<std::string> reached{"main"};
-  std::vector<std::string> work{"main"};
+  if (module.functions.count(ir::main_function) == 0) return module;
+  std::set<std::string> reached{ir::main_function};
+  std::vector<std::string> work{ir::main_function};
   while (!work.empty()) {
     std::map<std::string, FunctionRef>::const_iterator f = module.functions.find(work.back());
     work.pop_back();

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <map>
 
+#include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/control/to_a_normal_form.h"
@@ -250,7 +251,7 @@ Status check_definitions(const Module& module) {
 }  // namespace
 
 Result<Module> to_cps(const Module& module, PassContext&) {
-  auto main = module.functions.find("main");
+  auto main = module.functions.find(ir::main_function);
   if (main == module.functions.end() || main->second->is_primitive()) return module;
   const Type answer = as<FuncType>(main->second->type)->result;
   if (has_functions(answer) || !main->second->type_params.empty())
@@ -277,7 +278,7 @@ Result<Module> to_cps(const Module& module, PassContext&) {
       out.functions[name] = f;
     else
       out.functions[names.at(name)] = continuations.convert(f);
-  const Function& old = *named.functions.at("main");
+  const Function& old = *named.functions.at(ir::main_function);
   std::vector<VarRef> params;
   Exprs args;
   for (const VarRef& p : old.params) {
@@ -286,8 +287,9 @@ Result<Module> to_cps(const Module& module, PassContext&) {
   }
   const VarRef result = var("result", answer);
   args.push_back(function({result}, result, answer));
-  out.functions["main"] = function(std::move(params), call(global(names.at("main")), std::move(args), {}, old.span),
-                                   answer, {}, old.attrs, old.span);
+  out.functions[ir::main_function] =
+      function(std::move(params), call(global(names.at(ir::main_function)), std::move(args), {}, old.span), answer, {},
+               old.attrs, old.span);
   return out;
 }
 

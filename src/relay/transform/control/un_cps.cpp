@@ -6,6 +6,7 @@
 // A continuation is the last parameter, a function of one value whose result is that of @main; the value has the type
 // of the result too, or the result is a type parameter, which is then replaced by the value's type. Any other @main is
 // unchanged. A recursive @main is kept as @main_cps.
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/copy.h"
 #include "relay/transform/pass.h"
@@ -37,14 +38,14 @@ bool mentions(const FunctionRef& f, const std::string& name) {
 }  // namespace
 
 Result<Module> un_cps(const Module& module, PassContext&) {
-  const std::map<std::string, FunctionRef>::const_iterator main = module.functions.find("main");
+  const std::map<std::string, FunctionRef>::const_iterator main = module.functions.find(ir::main_function);
   if (main == module.functions.end() || !as<FuncType>(main->second->type)) return module;
   const FunctionRef& f = main->second;
   const Type value = continued(*as<FuncType>(f->type));
   if (!value) return module;
   Module out = module;
   bool recursive = false;
-  for (const auto& [name, other] : module.functions) recursive = recursive || mentions(other, "main");
+  for (const auto& [name, other] : module.functions) recursive = recursive || mentions(other, ir::main_function);
   std::vector<VarRef> params;
   Exprs args;
   for (size_t i = 0; i + 1 < f->params.size(); ++i) {
@@ -62,10 +63,10 @@ Result<Module> un_cps(const Module& module, PassContext&) {
           function, [](const Type& t) { return t; },
           [&](const Expr&, const Expr& now) -> Expr {
             const GlobalVar* g = as<GlobalVar>(now);
-            return g && g->name == "main" ? global(name, now->span) : now;
+            return g && g->name == ir::main_function ? global(name, now->span) : now;
           });
-    out.functions[name] = out.functions.at("main");
-    out.functions["main"] =
+    out.functions[name] = out.functions.at(ir::main_function);
+    out.functions[ir::main_function] =
         function(std::move(params), call(global(name), std::move(args), {}, f->span), value, {}, f->attrs, f->span);
     return out;
   }
@@ -75,7 +76,7 @@ Result<Module> un_cps(const Module& module, PassContext&) {
       f, [&](const Type& t) { return t ? substitute(t, {}, answer) : t; },
       [](const Expr&, const Expr& now) { return now; });
   const Expr body = call_in_place(*known, args, [](size_t) { return false; });
-  out.functions["main"] = function(std::move(params), body, value, {}, f->attrs, f->span);
+  out.functions[ir::main_function] = function(std::move(params), body, value, {}, f->attrs, f->span);
   return out;
 }
 

@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "relay/ir/attribute_names.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/control/to_a_normal_form.h"
@@ -44,7 +45,7 @@ Result<Module> prepared(const Module& module) {
   PassContext inner;
   Module current = module;
   for (auto& [name, f] : current.functions)
-    if (name != "main" && f->attrs.empty())
+    if (name != ir::main_function && f->attrs.empty())
       f = function(f->params, f->body, f->result_type, f->type_params, {{ir::attribute::inlined, int64_t{1}}}, f->span);
   if (current.functions.size() > 1 || !current.types.empty()) {
     RELAY_ASSIGN(current, run_passes(current, {"remove_unused_functions", "inline_calls", "eta_expand"}, inner));
@@ -138,11 +139,11 @@ Result<Differentiated> with_tape(const Function& main, const VarRef& seed, Modul
 }  // namespace
 
 Result<Module> gradient(const Module& module, PassContext& context) {
-  if (!module.functions.count("main"))
+  if (!module.functions.count(ir::main_function))
     return refused({}, "the module has no @main to differentiate", "name the function @main");
   RELAY_ASSIGN(Module work, prepared(module));
   const FunctionRef main(
-      as<Function>(Expr(a_normal_form(FunctionRef(as<Function>(copy(work.functions.at("main"), {})))))));
+      as<Function>(Expr(a_normal_form(FunctionRef(as<Function>(copy(work.functions.at(ir::main_function), {})))))));
   const Type result = as<FuncType>(main->type)->result;
   if (!is_data(result) || !has_floats(result))
     return refused(main->span, format("the result is a {}, which has no gradient", str(result)),
@@ -157,7 +158,7 @@ Result<Module> gradient(const Module& module, PassContext& context) {
                    "leave out gradient.straight=1, which refuses these");
   Module made = work;
   RELAY_ASSIGN(Differentiated d, is_line ? straight(*main, scope, seed) : with_tape(*main, seed, made));
-  made.functions["main"] =
+  made.functions[ir::main_function] =
       function(std::move(d.params), std::move(d.body), nullptr, main->type_params, main->attrs, main->span);
   if (made.functions.size() == 1) return made;
   PassContext inner;

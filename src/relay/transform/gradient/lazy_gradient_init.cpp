@@ -16,6 +16,7 @@
 // parameters of @main, and a function as its result.
 #include <algorithm>
 
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/text/text.h"
@@ -160,7 +161,8 @@ class LazyGradients {
   Expr node(const Expr& before, const Expr& now) {
     switch (before->kind) {
       case ExprKind::Constant: return is_cell(before->type) ? put(now, before->type, now->span) : now;
-      case ExprKind::GlobalVar: return as<GlobalVar>(before)->name == "main" ? global(main_, now->span) : now;
+      case ExprKind::GlobalVar:
+        return as<GlobalVar>(before)->name == ir::main_function ? global(main_, now->span) : now;
       case ExprKind::Call: return called(*as<Call>(before), *as<Call>(now), before);
       case ExprKind::Match: return matched(*as<Match>(before), *as<Match>(now));
       default: return now;
@@ -265,7 +267,7 @@ class LazyGradients {
 }  // namespace
 
 Result<Module> lazy_gradient_init(const Module& module, PassContext&) {
-  if (!module.functions.count("main") || is_closed(module.functions.at("main"))) return module;
+  if (!module.functions.count(ir::main_function) || is_closed(module.functions.at(ir::main_function))) return module;
   bool has_any = false;
   for (const auto& [name, f] : module.functions)
     visit(f, [&](const Expr& e) { has_any = has_any || (e->kind != ExprKind::Op && mentions_floats(e->type)); });
@@ -281,8 +283,8 @@ Result<Module> lazy_gradient_init(const Module& module, PassContext&) {
   Module out = named;
   out.functions.clear();
   for (const auto& [name, f] : named.functions)
-    out.functions[name == "main" ? inner : name] = cells.count(name) || is_closed(f) ? f : lazy.lazy(f);
-  const FunctionRef& main = named.functions.at("main");
+    out.functions[name == ir::main_function ? inner : name] = cells.count(name) || is_closed(f) ? f : lazy.lazy(f);
+  const FunctionRef& main = named.functions.at(ir::main_function);
   std::vector<VarRef> params;
   Exprs args;
   for (const VarRef& p : main->params) {
@@ -291,7 +293,8 @@ Result<Module> lazy_gradient_init(const Module& module, PassContext&) {
   }
   const Type& result = as<FuncType>(main->type)->result;
   const Expr body = lazy.read(call(global(inner), std::move(args), {}, main->span), result, main->span);
-  out.functions["main"] = function(std::move(params), body, result, main->type_params, main->attrs, main->span);
+  out.functions[ir::main_function] =
+      function(std::move(params), body, result, main->type_params, main->attrs, main->span);
   lazy.finish(out);
   if (!lazy.errors.empty()) return lazy.errors;
   return out;

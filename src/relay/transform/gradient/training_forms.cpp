@@ -14,6 +14,7 @@
 // in a called function would draw the same numbers in every call, and is refused.
 #include <cstdlib>
 
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/gradient.h"
 #include "relay/transform/attributes.h"
@@ -108,7 +109,7 @@ class Draws {
 Status check_dropouts(const Module& module) {
   for (const auto& [name, f] : module.functions) {
     const Call* found = nullptr;
-    visit(f, [&, top = f.get(), is_main = name == "main"](const Expr& e) {
+    visit(f, [&, top = f.get(), is_main = name == ir::main_function](const Expr& e) {
       if (!is_main && !found) found = as_dropout(e);
       if (is_main && e.get() != top && as<Function>(e) && !found)
         visit(e, [&](const Expr& inside) {
@@ -118,7 +119,7 @@ Status check_dropouts(const Module& module) {
     if (found)
       return Diagnostic{DiagnosticKind::not_supported,
                         format("nn.dropout is in {}, and every call would draw the same numbers",
-                               name == "main" ? "a function inside of @main" : "@" + name),
+                               name == ir::main_function ? "a function inside of @main" : "@" + name),
                         found->span,
                         {},
                         {},
@@ -159,7 +160,7 @@ Result<Module> training_forms(const Module& module, PassContext& context) {
     });
     if (!errors.empty()) return errors;
     f = std::move(made);
-    if (name != "main" || !draws.any()) continue;
+    if (name != ir::main_function || !draws.any()) continue;
     std::vector<VarRef> params = f->params;
     params.push_back(rng);
     f = function(std::move(params), f->body, f->result_type, f->type_params, f->attrs, f->span);

@@ -405,7 +405,7 @@ class Scope {
       };
       // For a function of another compiler, whose sizes have their own names, only inputs and results matter.
       const Function* callee = as<Function>(as<Call>(at(m).value)->callee);
-      if (!callee || !callee->attrs.count("Compiler")) {
+      if (!callee || !callee->attrs.count(ir::attribute::compiler)) {
         visit(at(m).value, add_of);
         continue;
       }

@@ -9,6 +9,7 @@
 // Calls with operands or results other than tensors and tuples get no marks.
 #include <algorithm>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"
@@ -61,7 +62,7 @@ class Annotator {
         [&](const Expr& e) {
           if (done.contains(e.get())) return false;
           const Function* f = as<Function>(e);
-          if (!f || (!is_closed(e) && !f->attrs.count("Composite"))) return true;
+          if (!f || (!is_closed(e) && !f->attrs.count(ir::attribute::composite))) return true;
           done.insert(e.get());
           leave(e);
           return false;
@@ -83,8 +84,8 @@ class Annotator {
   std::string chosen(const Call& call, const Expr& e) const {
     const Function* function = as<Function>(call.callee);
     std::string composite;
-    if (function && function->attrs.count("Composite"))
-      AttrConvert<std::string>::from(function->attrs.at("Composite"), &composite);
+    if (function && function->attrs.count(ir::attribute::composite))
+      AttrConvert<std::string>::from(function->attrs.at(ir::attribute::composite), &composite);
     for (const Partitioning::Compiler& compiler : partitioning_.compilers) {
       if (as<Op>(call.callee) && compiler.takes(call)) return compiler.name;
       size_t point = composite.find('.');
@@ -117,7 +118,7 @@ class Annotator {
   Expr annotated(const Expr& e) {
     const Call* call = as<Call>(e);
     if (unmarked(e) != e) return e;  // its users look through it
-    if (as<Function>(e) && (is_closed(e) || as<Function>(e)->attrs.count("Composite"))) return e;
+    if (as<Function>(e) && (is_closed(e) || as<Function>(e)->attrs.count(ir::attribute::composite))) return e;
     Exprs operands, children;
     bool is_call = call && (as<Op>(call->callee) || as<Function>(call->callee)) && is_markable(e->type);
     for_each_child(e, [&](const Expr& child) {

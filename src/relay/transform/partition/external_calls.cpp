@@ -9,6 +9,8 @@
 // is an error: such functions take and return tensors.
 #include <algorithm>
 
+#include "relay/ir/attribute_names.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/pass.h"
 
@@ -16,7 +18,7 @@ namespace relay::transform {
 
 using namespace ir;
 
-static bool is_external(const FunctionRef& f) { return f->attrs.count("Compiler") != 0; }
+static bool is_external(const FunctionRef& f) { return f->attrs.count(ir::attribute::compiler) != 0; }
 
 static bool is_tensors(const Type& type) {
   const TupleType* tuple = as<TupleType>(type);
@@ -37,13 +39,13 @@ Result<Module> external_calls(const Module& module, PassContext&) {
   std::map<std::string, Expr> outside;
   for (const auto& [name, f] : module.functions) {
     if (!is_external(f)) continue;
-    if (name == "main") return refused(name, "is the entry of the program", f->span);
+    if (name == ir::main_function) return refused(name, "is the entry of the program", f->span);
     if (!f->type_params.empty()) return refused(name, "has type parameters", f->span);
     bool tensors = is_tensors(f->body->type);
     for (const VarRef& p : f->params) tensors = tensors && is_tensors(p->type);
     if (!tensors) return refused(name, "takes or returns values that are not tensors", f->span);
     DictAttrs attrs = f->attrs;
-    attrs.insert({{"global_symbol", name}, {"Primitive", int64_t{1}}});
+    attrs.insert({{ir::attribute::global_symbol, name}, {ir::attribute::primitive, int64_t{1}}});
     attrs.erase("Inline");
     FunctionRef made = function(f->params, f->body, f->body->type, {}, std::move(attrs), f->span);
     made->type = f->type;

@@ -7,6 +7,7 @@
 //
 // Patterns are tried in the order of the table (PassContext::partitioning): expressions that one has matched are not
 // available to the next. pattern::partition() defines what a match may contain.
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/pass.h"
@@ -22,7 +23,7 @@ Result<Module> merge_composite(const Module& module, PassContext& context) {
     if (is_closed(f)) continue;
     Expr body = f->body;
     for (const Partitioning::Composite& composite : context.partitioning.composites) {
-      DictAttrs attrs{{"Composite", composite.name}};
+      DictAttrs attrs{{ir::attribute::composite, composite.name}};
       if (!body->type) RELAY_RETURN_IF_ERROR(typing::infer_expr(body, &module));
       RELAY_ASSIGN(body, pattern::partition(composite.pattern, body, attrs, composite.check, &module));
     }

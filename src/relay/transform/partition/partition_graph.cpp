@@ -146,7 +146,7 @@ class Partitioner {
     for (const Expr& e : r.ends) results.push_back(*inside.find(e.get()));
     Expr body = results.size() == 1 ? results[0] : tuple(results, results[0]->span);
     DictAttrs attrs{{ir::attribute::compiler, r.compiler},
-                    {"global_symbol", symbol},
+                    {ir::attribute::global_symbol, symbol},
                     {ir::attribute::primitive, int64_t{1}},
                     {ir::attribute::inlined, int64_t{1}}};
     out_->functions[symbol] = function(std::move(params), body, {}, {}, std::move(attrs), body->span);

@@ -20,6 +20,7 @@
 // program is an error. A second run changes nothing.
 #include <algorithm>
 
+#include "relay/ir/attribute_names.h"
 #include "relay/ir/fields.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
@@ -155,7 +156,7 @@ class DevicePlan {
       const std::map<std::string, FunctionRef>::const_iterator found = module_.functions.find(g->name);
       f = found == module_.functions.end() ? nullptr : found->second.get();
     }
-    if (f && !f->is_primitive() && f->attrs.count("Compiler") == 0) {
+    if (f && !f->is_primitive() && f->attrs.count(ir::attribute::compiler) == 0) {
       for (size_t i = 0; i < call.args.size() && i < f->params.size(); ++i) join(Expr(f->params[i]), call.args[i]);
       return join(f->body, e);
     }

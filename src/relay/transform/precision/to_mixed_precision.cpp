@@ -18,6 +18,7 @@
 #include <map>
 #include <set>
 
+#include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/attributes.h"
@@ -229,10 +230,10 @@ Result<Module> to_mixed_precision(const Module& module, PassContext& context) {
   Module result = module;
   bool main_is_called = false;
   for (const auto& [name, f] : module.functions)
-    visit(f, [&](const Expr& e) { main_is_called |= as<GlobalVar>(e) && as<GlobalVar>(e)->name == "main"; });
+    visit(f, [&](const Expr& e) { main_is_called |= as<GlobalVar>(e) && as<GlobalVar>(e)->name == ir::main_function; });
   const bool keep = context.flag("to_mixed_precision.keep_output") || main_is_called;
   for (auto& [name, f] : result.functions)
-    if (!f->is_primitive()) f = MixedPrecision(*mixed, context, &unknown)(f, name == "main" && !keep);
+    if (!f->is_primitive()) f = MixedPrecision(*mixed, context, &unknown)(f, name == ir::main_function && !keep);
   if (unknown.empty() || context.count("to_mixed_precision.missing") >= 2) return result;
   Diagnostic who{
       DiagnosticKind::not_supported,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import relay as _relay
 from relay.run import build_module as _ours
+from relay.run.options import KEYWORDS
 
 from ...outside import ONE_DEVICE, explain
 from ..contrib.graph_executor import GraphModule
@@ -24,7 +25,7 @@ def _target(given):
 
 
 # The options of build() that relay.compile() has.
-_OPTIONS = ("threads", "numerics", "verify", "opt_level", "schedules", "memory_limit", "strict", "batch_calls")
+_OPTIONS = tuple(name for name in KEYWORDS if name not in ("target", "executor"))
 
 
 def _executor(given) -> dict:

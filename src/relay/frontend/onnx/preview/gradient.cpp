@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "relay/frontend/onnx/convert.h"
+#include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/pass.h"
 #include "relay/typing/typing.h"
@@ -44,7 +45,7 @@ Values Gradient(Convert& c) {
     replaced[free.get()] = params.back(), arguments.push_back(free);
   }
   ir::Module module;
-  module.functions["main"] = ir::function(params, ir::substitute(result, replaced), {}, {}, {}, c.place());
+  module.functions[ir::main_function] = ir::function(params, ir::substitute(result, replaced), {}, {}, {}, c.place());
   auto derived = [&]() -> Result<ir::Module> {
     RELAY_ASSIGN(ir::Module typed, typing::infer(module));
     transform::PassContext context;
@@ -53,7 +54,7 @@ Values Gradient(Convert& c) {
     return typing::infer(made);
   }();
   if (!derived) return c.unsupported("{}", derived.errors()[0].message);
-  const ir::Function& main = *derived->functions.at("main");
+  const ir::Function& main = *derived->functions.at(ir::main_function);
   Expr all = main.body;
   for (size_t i = arguments.size(); i-- > 0;) all = c.let(main.params[i], arguments[i], all);
   Values results;

@@ -33,25 +33,35 @@ WindowAxes::WindowAxes(size_t axes, const std::string& data, const std::string& 
     s.push_back(data.find(letter)), k.push_back(weight.find(letter)), out_s.push_back(out.find(letter));
 }
 
-Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
+Result<ConvInputs> check_conv_inputs(size_t axes, const ConvAttrs& a, const char* weight_letters, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 1, "weight"));
-  // (C1) Layouts are orders of NC, of OI, and of the spatial axes.
   const std::string letters = window_letters(axes);
   RELAY_RETURN_IF_ERROR(expect_layout("C1", "data_layout", a.data_layout, "NC" + letters));
-  RELAY_RETURN_IF_ERROR(expect_layout("C1", "kernel_layout", a.kernel_layout, "OI" + letters));
+  RELAY_RETURN_IF_ERROR(expect_layout("C1", "kernel_layout", a.kernel_layout, weight_letters + letters));
   if (!a.out_layout.empty()) RELAY_RETURN_IF_ERROR(expect_layout("C1", "out_layout", a.out_layout, "NC" + letters));
-  // (C2) Data and weight have an axis for each letter.
   RELAY_RETURN_IF_ERROR(expect_rank("C2", data, axes + 2, "data"));
   RELAY_RETURN_IF_ERROR(expect_rank("C2", weight, axes + 2, "weight"));
-  // (C3) Strides, dilation and groups are positive, padding is not negative; one value each or one for all.
   RELAY_ASSIGN(Ints strides, per_axis("C3", "strides", a.strides, axes));
   RELAY_ASSIGN(Ints dilation, per_axis("C3", "dilation", a.dilation, axes));
   RELAY_ASSIGN(Ints padding, padding_sides("C3", a.padding, axes));
   if (a.groups < 1) return constraint("C3", "groups must be positive, but is {}", a.groups);
-  // (C4) Data and weight have one element type, unless out_dtype is set.
   if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C4", data, "data", weight, "weight"));
+  return ConvInputs{data, weight, std::move(strides), std::move(dilation), std::move(padding)};
+}
 
+Status check_kernel_size(const char* code, const ConvAttrs& a, const Dims& window) {
+  if (!a.kernel_size) return ok();
+  RELAY_ASSIGN(Ints sizes, per_axis(code, "kernel_size", *a.kernel_size, window.size()));
+  Dims given;
+  for (int64_t k : sizes) given.push_back(dim(k));
+  if (!agree(given, window)) return constraint(code, "kernel_size is {}, but weight is {}", text(sizes), text(window));
+  return ok();
+}
+
+Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
+  RELAY_ASSIGN(const ConvInputs checked, check_conv_inputs(axes, a, "OI", in));  // (C1) (C2) (C3) (C4)
+  const auto& [data, weight, strides, dilation, padding] = checked;
   const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
   Dim channels = data->shape[at.c], out_channels = weight->shape[at.o], group_channels = weight->shape[at.i];
   // (C5) The weight has C / groups input channels. In a depthwise convolution (groups == C) it may also be written as C
@@ -77,13 +87,7 @@ Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in) {
                       scalar::str(out_channels));
   Dims window, out(axes + 2);
   for (size_t k : at.k) window.push_back(weight->shape[k]);
-  if (a.kernel_size) {
-    RELAY_ASSIGN(Ints sizes, per_axis("C7", "kernel_size", *a.kernel_size, axes));
-    Dims given;
-    for (int64_t k : sizes) given.push_back(dim(k));
-    if (!agree(given, window))
-      return constraint("C7", "kernel_size is {}, but weight is {}", text(sizes), text(window));
-  }
+  RELAY_RETURN_IF_ERROR(check_kernel_size("C7", a, window));
   out[at.out_n] = data->shape[at.n];
   out[at.out_c] = out_channels;
   for (size_t d = 0; d < axes; ++d) {

@@ -58,6 +58,18 @@ struct ConvOf : ConvAttrs {
       field("out_dtype", &ConvOf::out_dtype, "Element type of the sum and the result; None: that of the data.")};
 };
 
+// The inputs of a convolution or of a transposed one, and its attributes with a value for each axis.
+struct ConvInputs {
+  const TensorType *data, *weight;
+  Ints strides, dilation, padding;  // padding: all befores and then all afters
+};
+// Shared constraints. (C1) Layouts are orders of NC, of `weight_letters` ("OI", "IO") and of the spatial axes.
+// (C2) Data and weight have an axis for each letter. (C3) Strides, dilation and groups are positive, padding is not
+// negative. (C4) Data and weight have one element type, unless out_dtype is set.
+Result<ConvInputs> check_conv_inputs(size_t axes, const ConvAttrs& a, const char* weight_letters, const Types& in);
+// The constraint `code`: kernel_size, if set, is that of the weight.
+Status check_kernel_size(const char* code, const ConvAttrs& a, const Dims& window);
+
 Result<Type> infer_conv(size_t axes, const ConvAttrs& a, const Types& in);
 // Data padded with `value` as the attribute `padding` requires.
 te::Tensor padded_data(size_t axes, const ConvAttrs& a, const te::Tensor& data, Expr value);

@@ -7,28 +7,14 @@
 namespace relay::op::nn {
 
 Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, const Types& in) {
-  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  RELAY_ASSIGN(const TensorType* weight, tensor_input(in, 1, "weight"));
-  // (C1) Layouts are orders of NC, of IO, and of the spatial axes.
-  const std::string letters = window_letters(axes);
-  RELAY_RETURN_IF_ERROR(expect_layout("C1", "data_layout", a.data_layout, "NC" + letters));
-  RELAY_RETURN_IF_ERROR(expect_layout("C1", "kernel_layout", a.kernel_layout, "IO" + letters));
-  if (!a.out_layout.empty()) RELAY_RETURN_IF_ERROR(expect_layout("C1", "out_layout", a.out_layout, "NC" + letters));
-  // (C2) Data and weight have an axis for each letter.
-  RELAY_RETURN_IF_ERROR(expect_rank("C2", data, axes + 2, "data"));
-  RELAY_RETURN_IF_ERROR(expect_rank("C2", weight, axes + 2, "weight"));
-  // (C3) Strides, dilation and groups are positive, padding and output padding are not negative.
-  RELAY_ASSIGN(Ints strides, per_axis("C3", "strides", a.strides, axes));
-  RELAY_ASSIGN(Ints dilation, per_axis("C3", "dilation", a.dilation, axes));
-  RELAY_ASSIGN(Ints padding, padding_sides("C3", a.padding, axes));
-  if (a.groups < 1) return constraint("C3", "groups must be positive, but is {}", a.groups);
+  RELAY_ASSIGN(const ConvInputs checked, check_conv_inputs(axes, a, "IO", in));  // (C1) (C2) (C3) (C4)
+  const auto& [data, weight, strides, dilation, padding] = checked;
+  // (C3) Output padding is not negative.
   Ints extra = per_axis(a.output_padding, axes);
   if (extra.size() != axes)
     return constraint("C3", "output_padding must have 1 or {} values, but is {}", axes, text(extra));
   for (size_t d = 0; d < axes; ++d)
     if (extra[d] < 0) return constraint("C3", "output_padding {} must not be negative", text(extra));
-  // (C4) One element type, unless out_dtype is set.
-  if (!a.out_dtype) RELAY_RETURN_IF_ERROR(expect_same_dtype("C4", data, "data", weight, "weight"));
   const WindowAxes at(axes, a.data_layout, a.kernel_layout, a.out_layout);
   // (C5) The weight has the data's channels, which the groups divide.
   if (!agree(data->shape[at.c], weight->shape[at.i]))
@@ -41,12 +27,9 @@ Result<Type> infer_conv_transpose(size_t axes, const ConvTransposeAttrs& a, cons
   Dim channels = scalar::simplify(weight->shape[at.o] * a.groups);
   if (a.channels && !agree(dim(*a.channels), channels))
     return constraint("C6", "channels is {}, but weight has {} output channels", *a.channels, scalar::str(channels));
-  if (a.kernel_size) {
-    RELAY_ASSIGN(Ints k, per_axis("C6", "kernel_size", *a.kernel_size, axes));
-    bool same = true;
-    for (size_t d = 0; d < axes; ++d) same &= agree(dim(k[d]), weight->shape[at.k[d]]);
-    if (!same) return constraint("C6", "kernel_size is {}, but weight is {}", text(k), text(weight->shape));
-  }
+  Dims window;
+  for (size_t k : at.k) window.push_back(weight->shape[k]);
+  RELAY_RETURN_IF_ERROR(check_kernel_size("C6", a, window));
   Dims out(axes + 2);
   out[at.out_n] = data->shape[at.n];
   out[at.out_c] = channels;

@@ -12,13 +12,8 @@
 
 namespace relay::op::nn {
 
-struct ConvTransposeAttrs {
-  OptInt channels;
-  OptInts kernel_size;
-  Ints strides, output_padding, padding, dilation;
-  int64_t groups = 1;
-  std::string data_layout, kernel_layout, out_layout;
-  OptDType out_dtype;
+struct ConvTransposeAttrs : ConvAttrs {
+  Ints output_padding;
 };
 
 // The attributes with the defaults for this number of axes.

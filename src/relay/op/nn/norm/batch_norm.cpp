@@ -8,15 +8,8 @@ namespace relay::ops {
 namespace batch_norm_cpp {
 namespace {
 
-struct BatchNormAttrs {
-  int64_t axis = 1;
-  double epsilon = 1e-5;
-  bool center = true;
-  bool scale = true;
-  static constexpr auto fields = std::tuple{field("axis", &BatchNormAttrs::axis, "The axis of the channels."),
-                                            field("epsilon", &BatchNormAttrs::epsilon, "Added to the variance."),
-                                            field("center", &BatchNormAttrs::center, "True to add beta."),
-                                            field("scale", &BatchNormAttrs::scale, "True to multiply by gamma.")};
+struct BatchNormAttrs : nn::NormAttrs {
+  static constexpr auto fields = nn::norm_fields("The axis of the channels.");
 };
 
 Result<Type> infer(const BatchNormAttrs& a, const Types& in) {

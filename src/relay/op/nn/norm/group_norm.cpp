@@ -7,18 +7,11 @@ namespace relay::ops {
 namespace group_norm_cpp {
 namespace {
 
-struct GroupNormAttrs {
+struct GroupNormAttrs : nn::NormAttrs {
   int64_t num_groups = 0;
-  int64_t axis = 1;
-  double epsilon = 1e-5;
-  bool center = true;
-  bool scale = true;
-  static constexpr auto fields =
-      std::tuple{required_field("num_groups", &GroupNormAttrs::num_groups, "Number of groups of channels."),
-                 field("axis", &GroupNormAttrs::axis, "The axis of the channels."),
-                 field("epsilon", &GroupNormAttrs::epsilon, "Added to the variance."),
-                 field("center", &GroupNormAttrs::center, "True to add beta."),
-                 field("scale", &GroupNormAttrs::scale, "True to multiply by gamma.")};
+  static constexpr auto fields = std::tuple_cat(
+      std::tuple{required_field("num_groups", &GroupNormAttrs::num_groups, "Number of groups of channels.")},
+      nn::norm_fields("The axis of the channels."));
 };
 
 Result<Type> infer(const GroupNormAttrs& a, const Types& in) {

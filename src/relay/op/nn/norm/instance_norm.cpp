@@ -7,15 +7,8 @@ namespace relay::ops {
 namespace instance_norm_cpp {
 namespace {
 
-struct InstanceNormAttrs {
-  int64_t axis = 1;
-  double epsilon = 1e-5;
-  bool center = true;
-  bool scale = true;
-  static constexpr auto fields = std::tuple{field("axis", &InstanceNormAttrs::axis, "The axis of the channels."),
-                                            field("epsilon", &InstanceNormAttrs::epsilon, "Added to the variance."),
-                                            field("center", &InstanceNormAttrs::center, "True to add beta."),
-                                            field("scale", &InstanceNormAttrs::scale, "True to multiply by gamma.")};
+struct InstanceNormAttrs : nn::NormAttrs {
+  static constexpr auto fields = nn::norm_fields("The axis of the channels.");
 };
 
 Result<Type> infer(const InstanceNormAttrs& a, const Types& in) {

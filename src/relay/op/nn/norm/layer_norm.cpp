@@ -6,15 +6,9 @@ namespace relay::ops {
 namespace layer_norm_cpp {
 namespace {
 
-struct LayerNormAttrs {
-  int64_t axis = -1;
-  double epsilon = 1e-5;
-  bool center = true;
-  bool scale = true;
-  static constexpr auto fields = std::tuple{field("axis", &LayerNormAttrs::axis, "The axis that is normalised."),
-                                            field("epsilon", &LayerNormAttrs::epsilon, "Added to the variance."),
-                                            field("center", &LayerNormAttrs::center, "True to add beta."),
-                                            field("scale", &LayerNormAttrs::scale, "True to multiply by gamma.")};
+struct LayerNormAttrs : nn::NormAttrs {
+  LayerNormAttrs() { axis = -1; }
+  static constexpr auto fields = nn::norm_fields("The axis that is normalised.");
 };
 
 Result<Type> infer(const LayerNormAttrs& a, const Types& in) {

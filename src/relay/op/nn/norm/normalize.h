@@ -5,6 +5,20 @@
 
 namespace relay::op::nn {
 
+struct NormAttrs {
+  int64_t axis = 1;
+  double epsilon = 1e-5;
+  bool center = true;
+  bool scale = true;
+};
+// Their fields. `axis`: the documentation of the axis.
+constexpr auto norm_fields(const char* axis) {
+  return std::tuple{field("axis", &NormAttrs::axis, axis),
+                    field("epsilon", &NormAttrs::epsilon, "Added to the variance."),
+                    field("center", &NormAttrs::center, "True to add beta."),
+                    field("scale", &NormAttrs::scale, "True to multiply by gamma.")};
+}
+
 // (data - mean) / sqrt(variance + epsilon), with mean and variance taken over `axes` (ascending), as a stage of the
 // accumulator's type, multiplied by gamma and plus beta if these are set. scale_at(i) is the index of gamma and beta
 // for data's index i.

@@ -1,4 +1,4 @@
-#include "relay/driver/tried.h"
+#include "relay/driver/isolated_step.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -82,7 +82,7 @@ static Outcome run(const std::function<Outcome(const At&)>& step, Place& place) 
 
 static Outcome no_process() { return without_results("no process", strerror(errno)); }
 
-Outcome tried(const std::function<Outcome(const At&)>& step) {
+Outcome run_isolated(const std::function<Outcome(const At&)>& step) {
   Place place;
   if (!place.is_there()) return no_process();
   place.set("starting");

@@ -1,7 +1,7 @@
 // A model ready to run: compiled, or from the cache.
 //
 //   RELAY_ASSIGN(std::unique_ptr<cache::Cache> cache, cache::open_default_cache());
-//   RELAY_ASSIGN(Ready ready, prepare_model("net.onnx", load, options, cache.get(), warnings));
+//   RELAY_ASSIGN(ReadyModel ready, prepare_model("net.onnx", options, cache.get(), warnings));
 #pragma once
 
 #include "relay/cache/cache.h"
@@ -12,10 +12,10 @@ namespace relay::driver {
 
 // Everything besides the model's files that determines an artifact: equal texts for equal options, different texts for
 // different options.
-std::string cache_request(const LoadOptions& load, const CompileOptions& options);
+std::string cache_request(const Options& options);
 
 // A model ready to run: from the cache, or read, compiled and stored there.
-struct Ready {
+struct ReadyModel {
   Model model;  // its executable is set if it was an artifact or came from the cache
   std::shared_ptr<runtime::Executable> executable;
   std::optional<Compiled> compiled;  // unset: an artifact, or `cached`
@@ -23,7 +23,6 @@ struct Ready {
   std::vector<std::string> notes;  // about the cache
 };
 // `cache` may be null. `warnings` of reading the model are filled in even if reading or compiling fails.
-Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
-                            cache::Cache* cache, Diagnostics& warnings);
+Result<ReadyModel> prepare_model(const std::string& path, Options options, cache::Cache* cache, Diagnostics& warnings);
 
 }  // namespace relay::driver

@@ -24,6 +24,6 @@ Outcome refused(const Diagnostics& errors);
 
 // Reports the progress of a step, for a message if it ends there: "compiling", "running".
 using At = std::function<void(const std::string&)>;
-Outcome tried(const std::function<Outcome(const At&)>& step);
+Outcome run_isolated(const std::function<Outcome(const At&)>& step);
 
 }  // namespace relay::driver

@@ -1,4 +1,4 @@
-#include "relay/driver/ready.h"
+#include "relay/driver/ready_model.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,14 +14,12 @@ namespace relay::driver {
 
 using Json = nlohmann::ordered_json;
 
-// Each list below names every field of its struct: a new field does not compile until it is decided if it is part of
-// the key.
-
 static Json key_of(const OperationCycles& cycles) {
   const auto& [division, root, exp] = cycles;
   return {division, root, exp};
 }
 
+// Names every field of the target: a new one does not compile until it is part of the key.
 static Json key_of(const TargetDesc& target) {
   const auto& [name, triple, cpu, features, vector_bytes, vector_registers, has_fma, has_masks, line_bytes, l1_ways,
                l1_bytes, l2_bytes, l3_bytes, fma_per_cycle, fma_latency, float32_cycles, float64_cycles, instructions,
@@ -54,61 +52,51 @@ static Json key_of(const TargetDesc& target) {
           cores};
 }
 
-static Json key_of(const CompileOptions& options) {
-  const auto& [target, threads, numerics, opt_level, mode, executor, memory_limit, batch_calls, run_here, strict,
-               refused_rules, planted, more_passes, codegen_registers, verify, is_optimised, external, schedules,
-               donate, output_names, trace] = options;
-  Json donated = Json::object();
-  for (const auto& [input, result] : donate) donated[input] = result.value_or(-1);
-  // These affect how a model is compiled or run, but not its artifact. With `more_passes` there is no key.
-  (void)memory_limit, (void)run_here, (void)verify, (void)trace, (void)more_passes;
-  return {{"target", key_of(target)},
-          {"threads", threads},
-          {"numerics", lower::name(numerics)},
-          {"opt_level", opt_level},
-          {"mode", name(mode)},
-          {"executor", executor ? runtime::name(*executor) : ""},
-          {"batch_calls", static_cast<int>(batch_calls)},
-          {"strict", strict},
-          {"refused_rules", lower::names(refused_rules)},
-          {"planted", static_cast<int>(planted)},
-          {"codegen_registers", codegen_registers},
-          {"is_optimised", is_optimised},
-          {"external", external},
-          {"schedules", schedules},
-          {"donate", donated},
-          {"output_names", output_names}};
+// --- the key of an option, by its type -------------------------------------------------------------------------------
+template <class T>
+  requires std::is_constructible_v<Json, T>
+static Json key_of(const T& value) {
+  return value;
+}
+static Json key_of(const lower::Numerics& numerics) { return lower::name(numerics); }
+static Json key_of(const Mode& mode) { return name(mode); }
+static Json key_of(const build::BatchCalls& calls) { return static_cast<int>(calls); }
+static Json key_of(const lower::Mutation& bug) { return static_cast<int>(bug); }
+static Json key_of(const lower::RuleSet& rules) { return lower::names(rules); }
+static Json key_of(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); }
+static Json key_of(const std::optional<runtime::Executor>& e) { return e ? Json(runtime::name(*e)) : Json(); }
+static Json key_of(const Donated& donate) {
+  Json out = Json::object();
+  for (const auto& [input, result] : donate) out[input] = key_of(result);
+  return out;
+}
+static Json key_of(const std::map<std::string, DType>& dtypes) {
+  Json out = Json::object();
+  for (const auto& [input, dtype] : dtypes) out[input] = dtype.str();
+  return out;
 }
 
-static Json key_of(const LoadOptions& options) {
-  const auto& [shapes, run, dtypes, opset, freeze_params, all_values, as_written, without_attributes, import_limits] =
-      options;
-  (void)run;  // of an artifact
-  Json types = Json::object();
-  for (const auto& [name, dtype] : dtypes) types[name] = dtype.str();
-  return {{"shapes", shapes},
-          {"dtypes", types},
-          {"opset", opset.value_or(0)},
-          {"freeze_params", freeze_params},
-          {"all_values", all_values},
-          {"as_written", as_written},
-          {"without_attributes", without_attributes},
-          {"import_limits", import_limits}};
+std::string cache_request(const Options& options) {
+  Json key = Json::object();
+  for_each_option(options, [&](const auto& one, const auto& value) {
+    if (one.use.not_in_key) return;
+    if constexpr (requires { key_of(value); })
+      key[one.name] = key_of(value);
+    else
+      RELAY_CHECK(false, "the option {} has a type that has no key", one.name);
+  });
+  return key.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string cache_request(const LoadOptions& load, const CompileOptions& options) {
-  return Json{key_of(load), key_of(options)}.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-static std::string for_people(const CompileOptions& options) {
-  return format("{}, {}, O{}{}{}", options.target.name, lower::name(options.numerics), options.opt_level,
-                options.mode == Mode::Training ? ", training" : "",
-                options.threads > 0 ? ", " + plural(options.threads, "thread", "threads") : "");
+static std::string for_people(const Options& options) {
+  return format("{}, {}, O{}{}{}", options.lower.target.name, lower::name(options.lower.numerics),
+                options.passes.opt_level, options.passes.mode == Mode::Training ? ", training" : "",
+                options.run.threads > 0 ? ", " + plural(options.run.threads, "thread", "threads") : "");
 }
 
 static const std::string& message(const Diagnostics& errors) { return errors[0].message; }
 
-static cache::NewModel to_keep(const Ready& ready, const CompileOptions& options, double since) {
+static cache::NewModel to_keep(const ReadyModel& ready, const Options& options, double since) {
   const CompileReport& report = ready.compiled->report;
   std::vector<std::string> notes = report.notes;
   for (const Diagnostic& warning : ready.model.warnings) notes.push_back(warning.message);
@@ -136,20 +124,19 @@ static bool means_something_here_only(const ir::Module& module) {
   return found;
 }
 
-Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, CompileOptions options,
-                            cache::Cache* cache, Diagnostics& warnings) {
-  Ready out;
-  RELAY_RETURN_IF_ERROR(frontend::import_limits(load.import_limits));  // also where the cache has the model
+Result<ReadyModel> prepare_model(const std::string& path, Options options, cache::Cache* cache, Diagnostics& warnings) {
+  ReadyModel out;
+  RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));  // also where the cache has the model
   RELAY_RETURN_IF_ERROR(check_options(options));
   // Passes have no text that identifies them, nor do generators that this process has added.
-  if (input::is_pipe(path) || !options.more_passes.empty() ||
-      (!options.external.empty() && external::has_added_generators())) {
+  if (input::is_pipe(path) || !options.passes.extra_passes.empty() ||
+      (!options.passes.external.empty() && external::has_added_generators())) {
     cache = nullptr;
   } else {
     RELAY_ASSIGN(ModelForm form, form_of(path));
     if (form == ModelForm::Artifact) cache = nullptr;
   }
-  std::string request = cache_request(load, options);
+  std::string request = cache_request(options);
   double begin = measure::now(), since = cache::clock_now();
   if (cache) {
     Result<std::optional<cache::CachedModel>> found = cache->find(path, request);
@@ -157,7 +144,7 @@ Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, Co
       out.notes.push_back(format("the cache is not used: {}", message(found.errors())));
       cache = nullptr;
     } else if (*found) {
-      Status loaded = load_artifact(out.model, (*found)->artifact, load.run);
+      Status loaded = load_artifact(out.model, (*found)->artifact, executable_options(options.run));
       if (loaded) {
         out.executable = out.model.executable;
         out.model.path = path, out.model.files = {path};
@@ -170,26 +157,26 @@ Result<Ready> prepare_model(const std::string& path, const LoadOptions& load, Co
       RELAY_RETURN_IF_ERROR(cache->remove(**found));
     }
   }
-  Result<Model> model = load_model(path, load);
+  Result<Model> model = load_model(path, options);
   if (!model) return model.errors();
   out.model = *std::move(model);
   warnings = out.model.warnings;
   out.executable = out.model.executable;
   if (out.executable) return out;
-  options.output_names = out.model.output_names;
+  options.run.output_names = out.model.output_names;
   if (!cache || means_something_here_only(out.model.module)) {
     RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
     out.executable = out.compiled->executable;
     return out;
   }
   // Compiles to a file, which is then loaded, so that code is generated once.
-  RELAY_RETURN_IF_ERROR(check_runs_here(options.target));
-  options.run_here = false;
+  RELAY_RETURN_IF_ERROR(check_runs_here(options.lower.target));
+  options.run.make_executable = false;
   RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
   begin = measure::now();
   Result<cache::CachedModel> kept = cache->store(to_keep(out, options, since), request);
   Result<std::shared_ptr<runtime::Executable>> loaded =
-      kept ? runtime::load_executable(kept->artifact, load.run) : kept.errors();
+      kept ? runtime::load_executable(kept->artifact, executable_options(options.run)) : kept.errors();
   if (loaded) {
     out.executable = out.compiled->executable = *loaded;
     out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
