@@ -39,7 +39,8 @@ REPLACEMENTS = {
     "tvm.relay.analysis.operations_distribution": "relay.analysis.analyze_operations_distribution",
     "tvm.relay.backend": "relay.compile() compiles; relay.create_executor() runs programs",
     "tvm.relay.debug": "relay.evaluate() gives values; relay.analysis.extract_intermediate_expr() any one of them",
-    "tvm.relay.frontend": "models come from ONNX and PyTorch: tvm.relay.frontend.from_onnx, from_pytorch",
+    "tvm.relay.frontend": "models come from ONNX, PyTorch and TFLite: tvm.relay.frontend.from_onnx, from_pytorch, "
+    "from_tflite",
     "tvm.relay.frontend.change_datatype": "relay.transform.ChangeDatatype",
     "tvm.relay.op.contrib": "tables of patterns are yours: relay.byoc.register_pattern_table",
     "tvm.relay.op.memory": "the memory of a program is planned when it is built",

@@ -1,4 +1,4 @@
-// Reads a model of any form: an ONNX file, a Relay program or a compiled artifact.
+// Reads a model of any form: a foreign model (frontends.def), a Relay program or a compiled artifact.
 //
 //   Result<Model> model = load_model("net.onnx", {.shapes = {{"input", {8, 3, 224, 224}}}});
 #pragma once
@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "relay/driver/form.h"
 #include "relay/input/inputs.h"
 #include "relay/ir/expr.h"
 #include "relay/runtime/artifacts/artifact.h"
@@ -26,16 +27,13 @@ struct LoadOptions {
   std::map<std::string, int64_t> import_limits = {};  // by name (frontend/common/limits.h)
 };
 
-enum class ModelForm : uint8_t { Relay, Onnx, PyTorch, Artifact };
-const char* name(ModelForm form);
-
 struct Model {
   std::string path;
   std::vector<std::string> files;  // the files that were read: the path, and those with weights
   ModelForm form = ModelForm::Relay;
-  ir::Module module;                                // Relay, Onnx
-  std::vector<std::string> output_names;            // Onnx; else empty
-  std::vector<std::string> output_nodes;            // Onnx with all_values: the node that computes each output
+  ir::Module module;                                // Relay, foreign models
+  std::vector<std::string> output_names;            // of foreign models; else empty
+  std::vector<std::string> output_nodes;            // of foreign models with all_values: the node of each output
   std::shared_ptr<runtime::Executable> executable;  // Artifact; also:
   runtime::Artifact artifact;
   ir::Module interface;  // @main with its parameters and an empty body, and the data types

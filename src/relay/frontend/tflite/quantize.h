@@ -1,0 +1,30 @@
+// Integers that stand for reals, real = scale * (integer - zero point): operators in integers, rounded as LiteRT's
+// reference kernels do (its BUILTIN_REF resolver).
+//
+// A factor is a 31-bit integer and a power of two; a product is rounded once, halves up (qnn.requantize with UPWARD). A
+// fused activation clips the result in the integers of the output.
+#pragma once
+
+#include "relay/frontend/tflite/convert.h"
+
+namespace relay::tflite {
+
+// Input i, a weight: quantised with real data (hybrid), it is dequantised; otherwise as it is.
+ir::Expr real_weight(Convert& c, size_t i, int64_t channel_axis);
+// A sum of products of input 0 and a weight by a qnn operator, with the bias in input 2, requantised to the output.
+Values quantized_product(Convert& c, const char* op, const ir::Expr& x, const ir::Expr& weight, const EmitAttrs& attrs,
+                         int64_t channel_axis);
+// add, subtract, multiply of inputs 0 and 1.
+Values quantized_binary(Convert& c, const char* op);
+// Integers of the output, clipped by the fused activation.
+ir::Expr quantized_activation(Convert& c, const ir::Expr& e);
+// Input 0 at the scale of the output, clipped to reals.
+ir::Expr quantized_clip(Convert& c, double low, double high);
+// A function of input 0, computed at import for each of its values.
+ir::Expr quantized_function(Convert& c, function_ref<float(float)> f);
+// The mean over windows, rounded away from zero at halves.
+ir::Expr quantized_mean_pool(Convert& c, const ir::Expr& x, EmitAttrs attrs);
+// x, with the quantisation `from`, as integers of `to`.
+ir::Expr requantized(Convert& c, const ir::Expr& x, const TensorEntry& from, const TensorEntry& to);
+
+}  // namespace relay::tflite
