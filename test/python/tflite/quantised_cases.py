@@ -20,10 +20,10 @@ def integers(rng, shape, dtype):
 
 def binary(op, dtype, scales, zeros, activation=0):
     def build(model, rng):
-        inputs = [model.input(f"x{i}", [4, 50], dtype, scale=scales[i], zero=zeros[i]) for i in (0, 1)]
-        y = model.tensor("y", [4, 50], dtype, scale=scales[2], zero=zeros[2])
+        inputs = [model.input(f"x{i}", [40, 100], dtype, scale=scales[i], zero=zeros[i]) for i in (0, 1)]
+        y = model.tensor("y", [40, 100], dtype, scale=scales[2], zero=zeros[2])
         model.outputs(model.op(op, inputs, [y], fused_activation_function=activation))
-        return [integers(rng, [4, 50], dtype) for _ in inputs]
+        return [integers(rng, [40, 100], dtype) for _ in inputs]
 
     f = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply}[op]
 
@@ -128,7 +128,7 @@ twice = {**window, "stride_h": 2, "stride_w": 2, "padding": VALID}
 for per_axis in (True, False):
     weighted("CONV_2D", "int8", [1, 7, 8, 5], [6, 3, 3, 5], [1, 7, 8, 6], 0, per_axis=per_axis, **window)
     weighted("DEPTHWISE_CONV_2D", "int8", [1, 7, 8, 6], [1, 3, 3, 6], [1, 7, 8, 6], 3, per_axis=per_axis, **window)
-    weighted("FULLY_CONNECTED", "int8", [9, 33], [20, 33], [9, 20], 0, per_axis=per_axis)
+    weighted("FULLY_CONNECTED", "int8", [40, 33], [100, 33], [40, 100], 0, per_axis=per_axis)
 weighted("CONV_2D", "int8", [1, 9, 9, 4], [6, 3, 3, 4], [1, 4, 4, 6], 0, activation=3, name=" relu6", **twice)
 weighted("DEPTHWISE_CONV_2D", "int8", [1, 9, 9, 3], [1, 3, 3, 6], [1, 4, 4, 6], 3, activation=1, name=" relu", **twice)
 for op, shape, filter_shape, axis in (
@@ -136,7 +136,7 @@ for op, shape, filter_shape, axis in (
     ("DEPTHWISE_CONV_2D", [1, 7, 8, 6], [1, 3, 3, 6], 3),
 ):
     weighted(op, "uint8", shape, filter_shape, [1, 7, 8, 6], axis, per_axis=False, zero=(128, 99), **window)
-weighted("FULLY_CONNECTED", "uint8", [9, 33], [20, 33], [9, 20], 0, per_axis=False, zero=(128, 99))
+weighted("FULLY_CONNECTED", "uint8", [40, 33], [100, 33], [40, 100], 0, per_axis=False, zero=(128, 99))
 
 
 def pool(op, dtype, padding, result, activation=0):
@@ -207,3 +207,42 @@ def _hybrid(model, rng):
 
 
 HYBRID = Case("FULLY_CONNECTED hybrid", _hybrid, None)
+
+
+def mean(dtype, axes, result, scale, out_scale, keep_dims=False):
+    def build(model, rng):
+        x = model.input("x", [2, 7, 7, 50], dtype, scale=scale, zero=9)
+        y = model.tensor("y", result, dtype, scale=out_scale, zero=4)
+        inputs = [x, model.constant("axes", i32(*axes))]
+        model.outputs(model.op("MEAN", inputs, [y], keep_dims=keep_dims))
+        return [integers(rng, [2, 7, 7, 50], dtype)]
+
+    def reals(x):
+        real = np.mean((x.astype(np.float64) - 9) * np.float32(scale), tuple(axes), keepdims=keep_dims)
+        return np.clip(real / np.float32(out_scale) + 4, *LIMITS[dtype])
+
+    add(f"MEAN {dtype} {axes}", build, reals)
+
+
+for dtype in ("int8", "uint8"):
+    mean(dtype, (1, 2), [2, 50], 0.05, 0.0131)
+    mean(dtype, (3,), [2, 7, 7, 1], 0.05, 0.05, True)
+
+
+def _softmax(dtype, scale, beta):
+    def build(model, rng):
+        x = model.input("x", [40, 17], dtype, scale=scale, zero=-7)
+        y = model.tensor("y", [40, 17], dtype, scale=1 / 256, zero=LIMITS[dtype][0])
+        model.outputs(model.op("SOFTMAX", [x], [y], beta=beta))
+        return [integers(rng, [40, 17], dtype)]
+
+    def reals(x):
+        e = np.exp(beta * np.float32(scale) * (x - x.max(-1, keepdims=True).astype(np.float64)))
+        return np.clip(256 * e / e.sum(-1, keepdims=True) + LIMITS[dtype][0], *LIMITS[dtype])
+
+    add(f"SOFTMAX {dtype} {scale} {beta}", build, reals)
+
+
+for dtype in ("int8", "uint8"):
+    _softmax(dtype, 0.02, 1.0)
+    _softmax(dtype, 0.3, 0.5)

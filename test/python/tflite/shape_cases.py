@@ -12,7 +12,7 @@ one("SQUEEZE", [[1, 3, 1, 4]], [3, 4], lambda x: x[0, :, 0], exact=True, name="S
 with_constants("EXPAND_DIMS", [3, 4], [i32(-1)], [[3, 4, 1]], lambda x: x[..., None])
 with_constants("TRANSPOSE", [2, 3, 4, 5], [i32(0, 3, 1, 2)], [[2, 5, 3, 4]], lambda x: x.transpose(0, 3, 1, 2))
 with_constants("TILE", [2, 3], [i32(2, 3)], [[4, 9]], lambda x: np.tile(x, (2, 3)))
-with_constants("BROADCAST_TO", [3, 1], [i32(2, 3, 4)], [[2, 3, 4]], lambda x: np.broadcast_to(x, (2, 3, 4)))
+with_constants("BROADCAST_TO", [3, 1], [i32(2, 3, 4)], [[2, 3, 4]], lambda x: np.broadcast_to(x, (2, 3, 4)), version=2)
 with_constants("PAD", [2, 3], [i32([1, 2], [0, 3])], [[5, 6]], lambda x: np.pad(x, ((1, 2), (0, 3))))
 with_constants(
     "PADV2",
@@ -221,8 +221,16 @@ with_constants(
     name="CUMSUM backwards",
 )
 one("L2_NORMALIZATION", [[3, 6]], [3, 6], lambda x: x / np.sqrt((x * x).sum(-1, keepdims=True)))
-one("LOCAL_RESPONSE_NORMALIZATION", [[1, 2, 2, 8]], [1, 2, 2, 8], None, radius=2, bias=1.0, alpha=0.5, beta=0.75)
 
+
+def neighbours(x):
+    """x divided by a power of the sum of squares of the channels at most two away."""
+    padded = np.pad(x**2, ((0, 0), (0, 0), (0, 0), (2, 2)))
+    sums = sum(padded[..., i : i + x.shape[3]] for i in range(5))
+    return x / (1 + 0.5 * sums) ** 0.75
+
+
+one("LOCAL_RESPONSE_NORMALIZATION", [[1, 2, 2, 8]], [1, 2, 2, 8], neighbours, radius=2, bias=1.0, alpha=0.5, beta=0.75)
 # --- control flow -----------------------------------------------------------------------------------------------------
 
 

@@ -115,25 +115,27 @@ def test_a_cut_file_is_refused_wherever_it_ends():
 
 
 def test_variables_pass_from_run_to_run():
-    """A counter, in a variable that starts at 0 and is increased by the input."""
+    """A counter, in a variable that starts at 10 and is increased by the input."""
     m = Model()
     x = m.input("x", [2])
     number, first = m.subgraph()
     handle = first.op("VAR_HANDLE", [], [first.tensor("h0", [], "resource")], shared_name="count")
-    first.op("ASSIGN_VARIABLE", [handle, first.constant("zeros", np.zeros(2, np.float32))], [])
+    first.op("ASSIGN_VARIABLE", [handle, first.constant("start", np.full(2, 10, np.float32))], [])
     m.op("CALL_ONCE", [], [], init_subgraph_index=number)
     handle = m.op("VAR_HANDLE", [], [m.tensor("h", [], "resource")], shared_name="count")
     before = m.op("READ_VARIABLE", [handle], [m.tensor("before", [2])])
     after = m.op("ADD", [before, x], [m.tensor("after", [2])])
     m.op("ASSIGN_VARIABLE", [handle, after], [])
     m.outputs(m.op("NEG", [before], [m.tensor("y", [2])]))
-    model = relay.compile(m.bytes())
+    module = relay.load(m.bytes())
+    assert (module["main"].attrs["state_names"], module["main"].attrs["state_starts"]) == (["count"], [10])
+    model = relay.compile(module)
     assert [port.name for port in model.inputs] == ["x", "count"]
     assert [port.name for port in model.outputs] == ["y", "count"]
-    count = np.zeros(2, np.float32)
+    count = np.full(2, 10, np.float32)
     for step in range(3):
         y, count = model(np.float32([1, 2]), count)
-        np.testing.assert_array_equal(y, [-step, -2 * step])
+        np.testing.assert_array_equal(y, [-10 - step, -10 - 2 * step])
 
 
 def test_a_sparse_weight_becomes_dense():

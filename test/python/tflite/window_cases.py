@@ -202,3 +202,22 @@ def _half_weights(model, rng):
 
 
 case("DEQUANTIZE half weights", _half_weights, lambda x: x @ W.astype(np.float16).astype(np.float32).T)
+
+
+def _fourier(op, lengths, f):
+    def build(model, rng):
+        x = model.input("x", [2, 6, 8])
+        shape = [2, lengths[0], lengths[1] // 2 + 1]
+        complex = model.op(
+            "RFFT2D", [x, model.constant("lengths", i32(*lengths))], [model.tensor("c", shape, "complex64")]
+        )
+        model.outputs(model.op(op, [complex], [model.tensor("y", shape)]))
+        return [floats(rng, [2, 6, 8])]
+
+    case(f"{op} of RFFT2D {lengths}", build, lambda x: f(np.fft.rfft2(x, lengths)))
+
+
+_fourier("COMPLEX_ABS", (8, 8), np.abs)
+_fourier("COMPLEX_ABS", (8, 4), np.abs)
+_fourier("REAL", (4, 16), np.real)
+_fourier("IMAG", (4, 8), np.imag)

@@ -157,9 +157,9 @@ class Model:
         array = np.asarray(array)
         return self.tensor(name, array.shape, str(array.dtype), data=np.ascontiguousarray(array).tobytes(), **more)
 
-    def op(self, name, inputs, outputs, *, custom=None, options=True, **values):
+    def op(self, name, inputs, outputs, *, custom=None, options=True, version=1, **values):
         """Adds an operator. `values`: its options; `options=False` leaves the table of options out."""
-        code = (32 if custom else OPERATORS[name], custom)
+        code = (32 if custom else OPERATORS[name], custom, version)
         if code not in self.main.codes:
             self.main.codes.append(code)
         fields = Table({0: ("uint", self.main.codes.index(code)), 1: ("ints", inputs), 2: ("ints", outputs)})
@@ -182,8 +182,8 @@ class Model:
 
     def root(self):
         codes = []
-        for number, custom in self.codes:
-            code = Table({0: ("byte", min(number, 127)), 2: ("int", 1), 3: ("int", number)})
+        for number, custom, version in self.codes:
+            code = Table({0: ("byte", min(number, 127)), 2: ("int", version), 3: ("int", number)})
             if custom:
                 code[1] = ("string", custom)
             codes.append(code)

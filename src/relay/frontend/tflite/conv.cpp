@@ -1,6 +1,8 @@
 // Convolutions and pools over images in the order (N, H, W, C).
 #include <algorithm>
+#include <cmath>
 
+#include "relay/frontend/common/ops/same_padding.h"
 #include "relay/frontend/tflite/quantize.h"
 #include "relay/frontend/tflite/window.h"
 
@@ -12,31 +14,29 @@ using ir::Ints;
 constexpr int64_t same = 0, valid = 1;  // the schema's Padding
 
 // SAME: ceil(size / stride) windows; an odd element of padding comes after the data.
-std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel) {
+std::optional<Window> read_window(Convert& c, Expr& x, Ints kernel, double value) {
   Window w{std::move(kernel),
            {c.integer("stride_h", 1), c.integer("stride_w", 1)},
            {c.integer("dilation_h_factor", 1), c.integer("dilation_w_factor", 1)},
            {0, 0, 0, 0}};
   for (const Ints* list : {&w.kernel, &w.strides, &w.dilations})
-    for (int64_t value : *list)
-      if (value < 1 || value > INT32_MAX)
+    for (int64_t one : *list)
+      if (one < 1 || one > INT32_MAX)
         return c.bad("kernel [{}], strides [{}] and dilations [{}] must be at least 1", join(w.kernel, ", "),
                      join(w.strides, ", "), join(w.dilations, ", "));
   const int64_t padding = c.integer("padding", 0);
   if (padding != same && padding != valid) return c.bad("padding is number {}, not SAME or VALID", padding);
   for (size_t i = 0; i < 2 && padding == same; ++i) {
-    const int64_t taps = (w.kernel[i] - 1) * w.dilations[i] + 1, stride = w.strides[i];
-    int64_t total = taps - 1;
-    if (stride > 1) {
-      const std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 1);
-      if (!extent)
-        return c.unsupported(
-            "padding SAME with stride {} needs a fixed size, but the data is {}; give its shape "
-            "(--shape)",
-            stride, ir::str(x->type));
-      total = std::max<int64_t>(((*extent + stride - 1) / stride - 1) * stride + taps - *extent, 0);
+    const int64_t axis = static_cast<int64_t>(i) + 1, taps = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    if (std::optional<int64_t> total = same_padding(c, x, axis, taps, w.strides[i])) {
+      w.padding[i] = *total / 2, w.padding[i + 2] = *total - *total / 2;
+      continue;
     }
-    w.padding[i] = total / 2, w.padding[i + 2] = total - total / 2;
+    if (is_any(c.shape(x)[i + 1]))
+      return c.unsupported("padding SAME of data whose size is known only at run time, {}; give its shape (--shape)",
+                           ir::str(x->type));
+    x = padded_to_same(c, x, axis, taps, w.strides[i], false, value);
+    if (!x) return std::nullopt;
   }
   return w;
 }
@@ -58,6 +58,11 @@ std::optional<Ints> kernel_of(Convert& c, const Expr& weight) {
   return kernel;
 }
 
+// The number that padding stands for: 0, which is the zero point of quantised data.
+double zero_of(Convert& c) {
+  return c.is_quantized_input(0) ? static_cast<double>(c.input_entry(0).quantization->zero_points[0]) : 0;
+}
+
 // A convolution, in integers if the data are quantised. `channel_axis`: of the weight's output channels in the file.
 Values convolution(Convert& c, const Expr& x, Expr weight, EmitAttrs attrs, int64_t channel_axis) {
   if (c.is_quantized_input(0)) return quantized_product(c, "qnn.conv2d", x, weight, attrs, channel_axis);
@@ -75,7 +80,7 @@ Values CONV_2D(Convert& c) {
   Expr x = c.input(0), weight = real_weight(c, 1, 0);
   if (!c.expect_rank(x, 4, 4, "the data") || !c.expect_rank(weight, 4, 4, "the weight")) return {};
   std::optional<Ints> kernel = kernel_of(c, weight);
-  std::optional<Window> w = kernel ? read_window(c, x, *kernel) : std::nullopt;
+  std::optional<Window> w = kernel ? read_window(c, x, *kernel, zero_of(c)) : std::nullopt;
   if (!w) return {};
   EmitAttrs attrs = attributes(*w, "OHWI");
   const std::optional<int64_t> channels = c.extent(x, 3), per_group = c.extent(weight, 3),
@@ -93,7 +98,7 @@ Values DEPTHWISE_CONV_2D(Convert& c) {
   Expr x = c.input(0), weight = real_weight(c, 1, 3);
   if (!c.expect_rank(x, 4, 4, "the data") || !c.expect_rank(weight, 4, 4, "the weight")) return {};
   std::optional<Ints> kernel = kernel_of(c, weight);
-  std::optional<Window> w = kernel ? read_window(c, x, *kernel) : std::nullopt;
+  std::optional<Window> w = kernel ? read_window(c, x, *kernel, zero_of(c)) : std::nullopt;
   if (!w) return {};
   const std::optional<int64_t> channels = c.extent(x, 3), outputs = c.extent(weight, 3);
   if (!channels || !outputs || c.extent(weight, 0) != 1 || *channels == 0 || *outputs % *channels)
@@ -149,10 +154,15 @@ Values TRANSPOSE_CONV(Convert& c) {
 
 // --- pools -----------------------------------------------------------------------------------------------------------
 
-static std::optional<EmitAttrs> pool_attributes(Convert& c, const Expr& x) {
+// Padding of an average is not data, and cannot be added to an axis of open size.
+static std::optional<EmitAttrs> pool_attributes(Convert& c, Expr& x, std::optional<double> value) {
   if (!c.expect_rank(x, 4, 4, "the data")) return std::nullopt;
-  std::optional<Window> w = read_window(c, x, {c.integer("filter_height", 0), c.integer("filter_width", 0)});
+  const Expr before = x;
+  std::optional<Window> w =
+      read_window(c, x, {c.integer("filter_height", 0), c.integer("filter_width", 0)}, value.value_or(0));
   if (!w) return std::nullopt;
+  if (x != before && !value)
+    return c.unsupported("padding SAME of data of open size {}; give its shape (--shape)", ir::str(before->type));
   return EmitAttrs{{"pool_size", w->kernel},
                    {"strides", w->strides},
                    {"dilation", w->dilations},
@@ -162,7 +172,8 @@ static std::optional<EmitAttrs> pool_attributes(Convert& c, const Expr& x) {
 
 Values MAX_POOL_2D(Convert& c) {
   Expr x = c.input(0);
-  std::optional<EmitAttrs> attrs = pool_attributes(c, x);
+  const bool is_real = c.dtype(x).is_float();
+  std::optional<EmitAttrs> attrs = pool_attributes(c, x, is_real ? std::optional<double>(-INFINITY) : std::nullopt);
   if (!attrs) return {};
   Expr largest = c.emit("nn.max_pool2d", {x}, *attrs);
   return {c.is_quantized_input(0) ? quantized_activation(c, largest) : c.activated(largest)};
@@ -171,7 +182,7 @@ Values MAX_POOL_2D(Convert& c) {
 // Padding does not count.
 Values AVERAGE_POOL_2D(Convert& c) {
   Expr x = c.input(0);
-  std::optional<EmitAttrs> attrs = pool_attributes(c, x);
+  std::optional<EmitAttrs> attrs = pool_attributes(c, x, std::nullopt);
   if (!attrs) return {};
   if (c.is_quantized_input(0)) return {quantized_mean_pool(c, x, *attrs)};
   return {c.activated(c.emit("nn.avg_pool2d", {x}, *attrs))};
@@ -179,7 +190,7 @@ Values AVERAGE_POOL_2D(Convert& c) {
 
 Values L2_POOL_2D(Convert& c) {
   Expr x = c.input(0);
-  std::optional<EmitAttrs> attrs = pool_attributes(c, x);
+  std::optional<EmitAttrs> attrs = pool_attributes(c, x, std::nullopt);
   if (!attrs) return {};
   return {c.activated(c.emit("sqrt", {c.emit("nn.avg_pool2d", {c.multiply(x, x)}, *attrs)}))};
 }

@@ -166,6 +166,7 @@ Values PRELU(Convert& c) {
 }
 
 Values SOFTMAX(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_softmax(c, c.real("beta", 1))};
   return {c.emit("nn.softmax", {c.multiply(c.input(0), c.real("beta", 1))}, {{"axis", int64_t{-1}}})};
 }
 Values LOG_SOFTMAX(Convert& c) { return {c.emit("nn.log_softmax", {c.input(0)}, {{"axis", int64_t{-1}}})}; }

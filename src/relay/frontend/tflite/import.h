@@ -3,7 +3,9 @@
 //   Result<ImportedModel> model = load("net.tflite", {.shapes = {{"input", {1, 224, 224, 3}}}});
 //
 // The module is described in frontend/common/import.h. Images keep the order of the file, (N, H, W, C). Operators are
-// converted by the functions listed in operators.def. Quantised tensors are tensors of integers, as in the file.
+// converted by the functions listed in operators.def. Quantised tensors are tensors of integers, as in the file. If the
+// model has variables, @main has the attributes `state_names`, and `state_starts`: the number with which each is filled
+// before the first run.
 #pragma once
 
 #include <string_view>

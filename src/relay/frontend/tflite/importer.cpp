@@ -160,6 +160,25 @@ bool Importer::options_fit(const Node& node, const Operator& op, const Span& pla
   return false;
 }
 
+static bool is_complex(const Values& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Value& v) { return v.list != nullptr; });
+}
+
+// The results of an operator that moves elements, for the real and the imaginary parts of complex inputs.
+static Values of_parts(const Values& inputs, function_ref<Values(const Values&)> converted) {
+  std::vector<Values> parts;
+  for (size_t which : {0, 1}) {
+    Values given = inputs;
+    for (Value& v : given)
+      if (v.list) v = Value((*v.list)[which]);
+    parts.push_back(converted(given));
+  }
+  Values results;
+  for (size_t i = 0; i < std::min(parts[0].size(), parts[1].size()); ++i)
+    results.emplace_back(std::make_shared<const Values>(Values{parts[0][i], parts[1][i]}));
+  return results;
+}
+
 Values Importer::convert_node(const Subgraph& graph, const Node& node, const Span& place) {
   const Operator* op = node.custom.empty() ? find_operator(node.code) : nullptr;
   if (!op || !may_convert(place)) return {};  // missing ones were reported with all the others
@@ -181,8 +200,12 @@ Values Importer::convert_node(const Subgraph& graph, const Node& node, const Spa
   Node with_options;  // the defaults, if the file has no options
   if (node.options.empty() && !op->options.empty())
     with_options = node, with_options.options = default_options(op->options);
-  Convert convert(*this, graph, with_options.options.empty() ? node : with_options, *inputs, place);
-  Values results = convert.finish(op->convert(convert), node.output_names);
+  auto converted = [&](const Values& given) {
+    Convert convert(*this, graph, with_options.options.empty() ? node : with_options, given, place);
+    return convert.finish(op->convert(convert), node.output_names);
+  };
+  Values results =
+      op->quantised == Quantised::Moved && is_complex(*inputs) ? of_parts(*inputs, converted) : converted(*inputs);
   fates_.converted(place, *inputs, results, op->options == "IfOptions" || op->options == "WhileOptions");
   return results;
 }
@@ -270,19 +293,24 @@ bool Importer::assign_variable(size_t number, const ir::Expr& value, const Span&
   return false;
 }
 
-// The caller has to pass first values that are not zeros.
-void Importer::warn_of_first(const Variable& variable) {
-  if (!variable.first) return;
-  for (int64_t i = 0; i < variable.first->elements(); ++i) {
-    if (variable.first->at(i) == 0) continue;
-    warn({DiagnosticKind::unsupported_operator,
-          format("variable '{}' begins with other values than zeros", variable.name),
-          span(format("variable '{}'", variable.name)),
-          {},
-          {},
-          "pass the values that the model's initialisation assigns as this input of the first run"});
-    return;
+void Importer::describe_variables(ir::DictAttrs& attrs) {
+  std::vector<std::string> names;
+  ir::Floats starts;
+  for (const Variable& v : variables_) {
+    names.push_back(v.name);
+    starts.push_back(v.first && v.first->elements() > 0 ? v.first->at(0) : 0);
+    for (int64_t i = 0; v.first && i < v.first->elements(); ++i) {
+      if (v.first->at(i) == starts.back()) continue;
+      warn({DiagnosticKind::unsupported_operator,
+            format("variable '{}' begins with values that are not all equal", v.name),
+            span(format("variable '{}'", v.name)),
+            {},
+            {},
+            "pass the values that the model's initialisation assigns as this input of the first run"});
+      break;
+    }
   }
+  if (!names.empty()) attrs["state_names"] = names, attrs["state_starts"] = starts;
 }
 
 bool Importer::initialise(size_t subgraph, const Span& place) {
@@ -322,10 +350,10 @@ std::optional<ImportedModel> Importer::run() {
   for (size_t i = 0; i < graph.outputs.size() && !options().all_values; ++i)
     check_output(tensor_info(graph.tensors[static_cast<size_t>(graph.outputs[i])]), (*results)[i].expr,
                  "compare results with LiteRT: an operator may be read in another way");
-  for (const Variable& v : variables_) warn_of_first(v);
   for (const Variable& v : variables_)
     if (v.is_assigned && !options().all_values) names.push_back(v.name), results->emplace_back(v.value);
   ir::DictAttrs attrs;
+  describe_variables(attrs);
   if (!model_.description.empty()) attrs["producer"] = std::string(model_.description);
   std::optional<ImportedModel> result = finish(names, *results, std::move(attrs), place);
   if (result) {

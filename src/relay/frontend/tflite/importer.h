@@ -50,7 +50,8 @@ class Importer final : public ConverterHost {
     bool is_assigned = false;
   };
 
-  void warn_of_first(const Variable& variable);
+  // The names of variables, and the number that all elements of each have before the first run.
+  void describe_variables(ir::DictAttrs& attrs);
 
   const Model& model_;
   NodeFates fates_;

@@ -1,4 +1,7 @@
 // Products of matrices.
+#include <numeric>
+
+#include "relay/frontend/common/ops/matrix_product.h"
 #include "relay/frontend/tflite/shape.h"
 #include "relay/scalar/simplify.h"
 
@@ -43,31 +46,13 @@ Values FULLY_CONNECTED(Convert& c) {
 Values BATCH_MATMUL(Convert& c) {
   Expr a = c.input(0), b = c.input(1);
   if (!c.expect_rank(a, 2, 32, "A") || !c.expect_rank(b, 2, 32, "B")) return {};
-  const size_t rank = std::max(c.shape(a).size(), c.shape(b).size());
-  auto raised = [&](Expr e) {
-    while (e && c.shape(e).size() < rank) e = c.expand(e, 0);
-    return e;
+  auto turned = [&](const Expr& e) {
+    ir::Ints order(static_cast<size_t>(c.rank(e)));
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    return c.transpose(e, order);
   };
-  a = raised(a), b = raised(b);
-  if (!a || !b) return {};
-  Dims batch;
-  ir::Dim count = scalar::imm(1);
-  for (size_t i = 0; i + 2 < rank; ++i) {
-    batch.push_back(is_int(c.shape(a)[i], 1) ? c.shape(b)[i] : c.shape(a)[i]);
-    count = scalar::simplify(count * batch.back());
-  }
-  auto flat = [&](const Expr& e) {
-    const Dims shape = c.shape(e);
-    Dims wide = batch;
-    wide.insert(wide.end(), shape.end() - 2, shape.end());
-    return c.reshape(c.broadcast_to(e, wide), {count, shape[rank - 2], shape[rank - 1]});
-  };
-  Expr product = c.emit("nn.batch_matmul", {flat(a), flat(b)},
-                        {{"transpose_a", c.flag("adj_x")}, {"transpose_b", c.flag("adj_y")}});
-  if (!product) return {};
-  Dims to = batch;
-  to.push_back(c.shape(product)[1]), to.push_back(c.shape(product)[2]);
-  return {c.reshape(product, to)};
+  return {matrix_product(c, c.flag("adj_x") ? turned(a) : a, c.flag("adj_y") ? turned(b) : b)};
 }
 
 }  // namespace relay::tflite::convert

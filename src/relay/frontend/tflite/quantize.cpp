@@ -6,8 +6,7 @@ namespace relay::tflite {
 
 using ir::Expr;
 
-// The range of integers of a type of at most 32 bits.
-static std::pair<int64_t, int64_t> range_of(DType dtype) {
+std::pair<int64_t, int64_t> range_of(DType dtype) {
   const bool is_signed = dtype.code == DType::Code::Int;
   const int64_t end = int64_t{1} << (dtype.bits - (is_signed ? 1 : 0));
   return {is_signed ? -end : 0, end - 1};
@@ -17,23 +16,35 @@ static Expr zero_point(Convert& c, int64_t value) {
   return c.constant(Tensor::from_ints({}, DType::int32(), std::span(&value, 1)));
 }
 
+enum class Rounds : uint8_t { Once, Twice };
+
 // Integers times real factors, one or one for each index of the last axis, in another zero point and type.
-static Expr scaled(Convert& c, const Expr& e, const std::vector<double>& factors, int64_t to_zero, DType to) {
+static Expr times(Convert& c, const Expr& e, const std::vector<double>& factors, const char* rounding, int64_t to_zero,
+                  DType to) {
   const bool is_one = factors.size() == 1;
   const Expr factor = is_one ? c.scalar(factors[0], DType::float64())
                              : c.constant(Tensor::from_doubles({std::ssize(factors)}, DType::float64(), factors));
   const Expr from_zero = is_one ? zero_point(c, 0) : c.constant(Tensor::full({std::ssize(factors)}, DType::int32(), 0));
   return c.emit("qnn.requantize", {e, factor, from_zero, c.scalar(1, DType::float64()), zero_point(c, to_zero)},
-                {{"axis", int64_t{-1}}, {"rounding", "UPWARD"}, {"out_dtype", to}});
+                {{"axis", int64_t{-1}}, {"rounding", rounding}, {"out_dtype", to}});
 }
 
-// The single scale and zero point of a tensor; unset, reported, if it has several or none.
-struct Scale {
-  float scale;
-  int64_t zero;
-  DType dtype;
-};
-static std::optional<Scale> scale_of(Convert& c, const TensorEntry& entry) {
+// The same, rounded as a kernel of LiteRT rounds: once, halves up; or the product with the 31-bit integer, halves up,
+// and after it the quotient by the power of two, halves away from zero.
+static Expr scaled(Convert& c, const Expr& e, const std::vector<double>& factors, Rounds rounds, int64_t to_zero,
+                   DType to) {
+  if (rounds == Rounds::Once) return times(c, e, factors, "UPWARD", to_zero, to);
+  std::vector<double> products, quotients;
+  for (double factor : factors) {
+    int power = 0;
+    const double fraction = std::frexp(factor, &power);
+    products.push_back(std::ldexp(fraction, std::max(power, 0)));
+    quotients.push_back(std::ldexp(1.0, std::min(power, 0)));
+  }
+  return times(c, times(c, e, products, "UPWARD", 0, DType::int32()), quotients, "TONEAREST", to_zero, to);
+}
+
+std::optional<Scale> scale_of(Convert& c, const TensorEntry& entry) {
   if (!entry.is_quantized()) return c.unsupported("tensor '{}' has no scale beside others that have one", entry.name);
   if (entry.quantization->per_axis()) return c.unsupported("tensor '{}' has several scales", entry.name);
   return Scale{entry.quantization->scales[0], entry.quantization->zero_points[0], *type_dtype(entry.type)};
@@ -75,12 +86,27 @@ Expr quantized_activation(Convert& c, const Expr& e) {
   }
 }
 
+// Computed in float32, as LiteRT's kernel does for CONCATENATION.
+Expr rescaled(Convert& c, const Expr& x, const TensorEntry& from, const TensorEntry& to) {
+  const std::optional<Scale> in = scale_of(c, from), out = scale_of(c, to);
+  if (!in || !out) return nullptr;
+  if (in->scale == out->scale && in->zero == out->zero) return x;
+  const float factor = in->scale * (1.0F / out->scale), bias = static_cast<float>(-in->zero) * factor;
+  const Expr real = c.add(c.multiply(c.cast(x, DType::float32()), c.scalar(factor, DType::float32())),
+                          c.scalar(bias, DType::float32()));
+  const auto [least, most] = range_of(out->dtype);
+  const Expr steps = c.add(rounded(c, real), static_cast<double>(out->zero));
+  return c.cast(c.emit("clip", {steps}, {{"a_min", static_cast<double>(least)}, {"a_max", static_cast<double>(most)}}),
+                out->dtype);
+}
+
 Expr requantized(Convert& c, const Expr& x, const TensorEntry& from, const TensorEntry& to) {
   const std::optional<Scale> in = scale_of(c, from), out = scale_of(c, to);
   if (!in || !out) return nullptr;
   if (in->scale == out->scale && in->zero == out->zero && in->dtype == out->dtype) return x;
   const Expr centred = c.subtract(c.cast(x, DType::int32()), zero_point(c, in->zero));
-  return scaled(c, centred, {static_cast<double>(in->scale) / static_cast<double>(out->scale)}, out->zero, out->dtype);
+  return scaled(c, centred, {static_cast<double>(in->scale) / static_cast<double>(out->scale)}, Rounds::Twice,
+                out->zero, out->dtype);
 }
 
 Expr quantized_clip(Convert& c, double low, double high) {
@@ -140,6 +166,7 @@ Values quantized_product(Convert& c, const char* op, const Expr& x, const Expr& 
     if (c.dtype(c.input(2)) != DType::int32()) return c.unsupported("a bias of {}", c.dtype(c.input(2)).str());
     sum = c.emit("nn.bias_add", {sum, c.input(2)}, {{"axis", int64_t{-1}}});
   }
+  const Rounds rounds = std::string_view(op) == "qnn.dense" ? Rounds::Once : Rounds::Twice;
   // The product of scales is a float for one scale, and a double for one scale for each channel.
   std::vector<double> factors;
   const bool in_double = q.per_axis() || (std::string_view(op) != "qnn.dense" && in->dtype == DType::int8());
@@ -147,7 +174,7 @@ Values quantized_product(Convert& c, const char* op, const Expr& x, const Expr& 
     factors.push_back((in_double ? static_cast<double>(in->scale) * static_cast<double>(scale)
                                  : static_cast<double>(in->scale * scale)) /
                       static_cast<double>(out->scale));
-  return {quantized_activation(c, scaled(c, sum, factors, out->zero, out->dtype))};
+  return {quantized_activation(c, scaled(c, sum, factors, rounds, out->zero, out->dtype))};
 }
 
 // --- two operands ----------------------------------------------------------------------------------------------------
@@ -164,16 +191,17 @@ Values quantized_binary(Convert& c, const char* op) {
   const Expr x = centred(0, *a), y = centred(1, *b);
   if (std::string_view(op) == "multiply") {
     const float factor = a->scale * b->scale / out->scale;
-    return {quantized_activation(c, scaled(c, c.multiply(x, y), {factor}, out->zero, out->dtype))};
+    return {quantized_activation(c, scaled(c, c.multiply(x, y), {factor}, Rounds::Twice, out->zero, out->dtype))};
   }
   constexpr int64_t unit = 1 << 20;
   const double twice = 2 * static_cast<double>(std::max(a->scale, b->scale));
   auto raised = [&](const Expr& e, const Scale& s) {
-    return scaled(c, c.multiply(e, zero_point(c, unit)), {static_cast<double>(s.scale) / twice}, 0, DType::int32());
+    return scaled(c, c.multiply(e, zero_point(c, unit)), {static_cast<double>(s.scale) / twice}, Rounds::Twice, 0,
+                  DType::int32());
   };
   const Expr sum = c.emit(op, {raised(x, *a), raised(y, *b)});
   const double factor = twice / (static_cast<double>(unit) * static_cast<double>(out->scale));
-  return {quantized_activation(c, scaled(c, sum, {factor}, out->zero, out->dtype))};
+  return {quantized_activation(c, scaled(c, sum, {factor}, Rounds::Twice, out->zero, out->dtype))};
 }
 
 Expr quantized_mean_pool(Convert& c, const Expr& x, EmitAttrs attrs) {

@@ -15,7 +15,14 @@ static Values reduction(Convert& c, const char* op) {
   return {axes->empty() ? x : c.reduce(op, x, *axes, c.flag("keep_dims"))};
 }
 
-Values MEAN(Convert& c) { return reduction(c, "mean"); }
+Values MEAN(Convert& c) {
+  if (!c.is_quantized_input(0)) return reduction(c, "mean");
+  std::optional<Ints> given = c.ints(1, "the axes");
+  Expr x = c.input(0);
+  std::optional<Ints> axes = given ? c.axes(*given, c.rank(x)) : std::nullopt;
+  if (!axes) return {};
+  return {quantized_mean(c, x, *axes)};
+}
 Values SUM(Convert& c) { return reduction(c, "sum"); }
 Values REDUCE_MAX(Convert& c) { return reduction(c, "max"); }
 Values REDUCE_MIN(Convert& c) { return reduction(c, "min"); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "relay/frontend/common/ops/computed.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::tflite {
@@ -51,7 +52,8 @@ Values RANK(Convert& c) { return {known_scalar(scalar::imm(std::ssize(shape_of_i
 Values RESHAPE(Convert& c) {
   Dims to;
   if (c.has(1)) {
-    if (!c.known(1)) return {c.emit("dyn.reshape", {c.input(0), c.input(1)})};
+    if (!c.known(1) && c.extent(c.input(1), 0))
+      return {computed_reshape(c, c.input(0), c.cast(c.input(1), DType::int64()), true)};
     std::optional<Dims> shape = c.dims(1, "the new shape");
     if (!shape) return {};
     to = *shape;
@@ -121,7 +123,7 @@ Values TRANSPOSE(Convert& c) {
 }
 
 Values BROADCAST_TO(Convert& c) {
-  if (!c.known(1)) return {c.emit("dyn.broadcast_to", {c.input(0), c.input(1)})};
+  if (!c.known(1) && c.extent(c.input(1), 0)) return {computed_expand(c, c.input(0), c.input(1))};
   std::optional<Dims> to = c.dims(1, "the shape");
   if (!to) return {};
   return {c.broadcast_to(c.input(0), *to)};
@@ -180,7 +182,7 @@ Values CONCATENATION(Convert& c) {
     if (KnownRef result = concat(known)) return {result};
   ir::Exprs parts = c.all_inputs();
   if (c.is_quantized_output()) {
-    for (size_t i = 0; i < parts.size(); ++i) parts[i] = requantized(c, parts[i], c.input_entry(i), c.output_entry(0));
+    for (size_t i = 0; i < parts.size(); ++i) parts[i] = rescaled(c, parts[i], c.input_entry(i), c.output_entry(0));
     return {c.concatenate(parts, *axis)};
   }
   return {c.activated(c.concatenate(parts, *axis))};

@@ -11,7 +11,7 @@ struct Window {
 };
 
 // The window of `kernel` elements over x by the options padding, stride_h, stride_w, and the dilations if the options
-// have them. Unset if a problem was reported.
-std::optional<Window> read_window(Convert& c, const ir::Expr& x, ir::Ints kernel);
+// have them. Padding that depends on an open size of x is added to x, with this value. Unset if a problem was reported.
+std::optional<Window> read_window(Convert& c, ir::Expr& x, ir::Ints kernel, double value);
 
 }  // namespace relay::tflite
