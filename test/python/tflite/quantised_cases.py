@@ -180,7 +180,7 @@ def _concatenation(model, rng):
 add("CONCATENATION uint8 of several scales", _concatenation)
 
 
-def moved(op, constants, result, **options):
+def moved(op, constants, result, name=None, **options):
     def build(model, rng):
         x = model.input("x", [2, 4, 4, 3], "int8", scale=0.1, zero=-7)
         rest = [model.constant(f"c{i}", c) for i, c in enumerate(constants)]
@@ -188,7 +188,7 @@ def moved(op, constants, result, **options):
         model.outputs(model.op(op, [x, *rest], [y], **options))
         return [integers(rng, [2, 4, 4, 3], "int8")]
 
-    add(f"{op} int8", build)
+    add(name or f"{op} int8", build)
 
 
 moved("PAD", [i32([0, 0], [1, 2], [0, 1], [0, 0])], [2, 7, 5, 3])
@@ -246,3 +246,49 @@ def _softmax(dtype, scale, beta):
 for dtype in ("int8", "uint8"):
     _softmax(dtype, 0.02, 1.0)
     _softmax(dtype, 0.3, 0.5)
+
+
+def compared(op, scales, zeros):
+    def build(model, rng):
+        inputs = [model.input(f"x{i}", [40, 100], "int8", scale=scales[i], zero=zeros[i]) for i in (0, 1)]
+        model.outputs(model.op(op, inputs, [model.tensor("y", [40, 100], "bool")]))
+        return [integers(rng, [40, 100], "int8") for _ in inputs]
+
+    add(f"{op} int8", build)
+
+
+for op in ("LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL", "EQUAL", "NOT_EQUAL"):
+    compared(op, (0.05, 0.0233), (4, -11))
+
+
+def _prelu(dtype):
+    def build(model, rng):
+        x = model.input("x", [8, 50, 6], dtype, scale=0.05, zero=3)
+        alpha = model.constant("alpha", integers(rng, [1, 1, 6], dtype), scale=0.012, zero=5)
+        model.outputs(model.op("PRELU", [x, alpha], [model.tensor("y", [8, 50, 6], dtype, scale=0.06, zero=20)]))
+        return [integers(rng, [8, 50, 6], dtype)]
+
+    return build
+
+
+for dtype in ("int8", "uint8"):
+    add(f"PRELU {dtype}", _prelu(dtype))
+    unary("LEAKY_RELU", dtype, 0.05, 7, 0.031, 11, lambda x: np.where(x < 0, np.float32(0.3) * x, x), alpha=0.3)
+for op, f in {"MAXIMUM": np.maximum, "MINIMUM": np.minimum}.items():
+
+    def _extreme(model, rng, op=op):
+        inputs = [model.input(f"x{i}", [300], "int8", scale=0.1, zero=2) for i in (0, 1)]
+        model.outputs(model.op(op, inputs, [model.tensor("y", [300], "int8", scale=0.1, zero=2)]))
+        return [integers(rng, [300], "int8") for _ in inputs]
+
+    add(f"{op} int8", _extreme, lambda a, b, f=f: f(a, b))
+for corners, centres in ((False, False), (True, False), (False, True)):
+    for size in ((7, 9), (3, 2)):
+        moved(
+            "RESIZE_BILINEAR",
+            [i32(*size)],
+            [2, *size, 3],
+            align_corners=corners,
+            half_pixel_centers=centres,
+            name=f"RESIZE_BILINEAR int8 {size} {corners} {centres}",
+        )

@@ -1,5 +1,7 @@
 #include "relay/frontend/tflite/convert.h"
 
+#include <algorithm>
+
 namespace relay::tflite {
 
 using ir::Expr;
@@ -12,6 +14,13 @@ std::optional<AttributeView> Convert::attribute(std::string_view name) const {
   if (const double* d = std::get_if<double>(&value)) return AttributeView{"float", *d};
   if (const std::string_view* s = std::get_if<std::string_view>(&value)) return AttributeView{"string", *s};
   return AttributeView{"ints", std::span<const int64_t>(std::get<std::vector<int64_t>>(value))};
+}
+
+std::optional<ir::Ints> Convert::places(size_t i, const char* what) {
+  constexpr int64_t most = int64_t{1} << 40;
+  std::optional<ir::Ints> values = ints(i, what);
+  for (size_t k = 0; values && k < values->size(); ++k) (*values)[k] = std::clamp((*values)[k], -most, most);
+  return values;
 }
 
 // Numbers of the schema's ActivationFunctionType.

@@ -49,6 +49,8 @@ class Convert final : public Conversion {
   bool is_quantized_input(size_t i) const { return has(i) && input_entry(i).is_quantized(); }
   bool is_quantized_output() const { return !node.outputs.empty() && output_entry(0).is_quantized(); }
 
+  // ints() of places in an axis: numbers beyond every axis are cut to +-2^40, so that sums of two do not overflow.
+  std::optional<ir::Ints> places(size_t i, const char* what);
   bool flag(std::string_view name) { return integer(name, 0) != 0; }
   // The real result of a node with its fused activation.
   ir::Expr activated(const ir::Expr& e);

@@ -40,12 +40,18 @@ Values FLOOR_DIV(Convert& c) { return binary(c, "floor_divide", BinaryOp::FloorD
 Values FLOOR_MOD(Convert& c) { return binary(c, "floor_mod", BinaryOp::FloorMod); }
 Values BITWISE_XOR(Convert& c) { return binary(c, "bitwise_xor"); }
 Values RIGHT_SHIFT(Convert& c) { return binary(c, "right_shift"); }
-Values LESS(Convert& c) { return binary(c, "less", BinaryOp::Lt); }
-Values LESS_EQUAL(Convert& c) { return binary(c, "less_equal", BinaryOp::Le); }
-Values GREATER(Convert& c) { return binary(c, "greater", BinaryOp::Lt, true); }
-Values GREATER_EQUAL(Convert& c) { return binary(c, "greater_equal", BinaryOp::Le, true); }
-Values EQUAL(Convert& c) { return binary(c, "equal", BinaryOp::Eq); }
-Values NOT_EQUAL(Convert& c) { return binary(c, "not_equal"); }
+
+static Values comparison(Convert& c, const char* op, std::optional<BinaryOp> folded = {}, bool swap = false) {
+  if (c.is_quantized_input(0)) return {quantized_comparison(c, op)};
+  return binary(c, op, folded, swap);
+}
+Values LESS(Convert& c) { return comparison(c, "less", BinaryOp::Lt); }
+Values LESS_EQUAL(Convert& c) { return comparison(c, "less_equal", BinaryOp::Le); }
+Values GREATER(Convert& c) { return comparison(c, "greater", BinaryOp::Lt, true); }
+Values GREATER_EQUAL(Convert& c) { return comparison(c, "greater_equal", BinaryOp::Le, true); }
+Values EQUAL(Convert& c) { return comparison(c, "equal", BinaryOp::Eq); }
+Values NOT_EQUAL(Convert& c) { return comparison(c, "not_equal"); }
+
 Values LOGICAL_AND(Convert& c) { return binary(c, "logical_and"); }
 Values LOGICAL_OR(Convert& c) { return binary(c, "logical_or"); }
 
@@ -147,7 +153,10 @@ Values HARD_SWISH(Convert& c) {
   Expr x = c.input(0);
   return {c.multiply(c.multiply(x, clipped(c, c.add(x, 3), 0, 6)), 1.0 / 6)};
 }
-Values LEAKY_RELU(Convert& c) { return {c.emit("nn.leaky_relu", {c.input(0)}, {{"alpha", c.real("alpha", 0)}})}; }
+Values LEAKY_RELU(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_leaky(c, static_cast<float>(c.real("alpha", 0)))};
+  return {c.emit("nn.leaky_relu", {c.input(0)}, {{"alpha", c.real("alpha", 0)}})};
+}
 
 // x * Phi(x), or its approximation by tanh.
 Values GELU(Convert& c) {
@@ -161,6 +170,11 @@ Values GELU(Convert& c) {
 // A slope for each element of the last axes: alpha has no axis for the batch.
 Values PRELU(Convert& c) {
   Expr x = c.input(0), alpha = c.input(1);
+  if (c.is_quantized_input(0)) {
+    const std::optional<Scale> slope = scale_of(c, c.input_entry(1));
+    if (!slope) return {};
+    return {quantized_leaky(c, slope->scale, c.add(c.cast(alpha, DType::int32()), static_cast<double>(-slope->zero)))};
+  }
   const Expr below = c.emit("less", {x, c.scalar(0, c.dtype(x))});
   return {c.emit("where", {below, c.multiply(x, alpha), x})};
 }

@@ -160,6 +160,22 @@ bool Importer::options_fit(const Node& node, const Operator& op, const Span& pla
   return false;
 }
 
+bool Importer::counts_fit(const Node& node, const Operator& op, const Span& place) {
+  auto refuse = [&](std::string what) {
+    report({DiagnosticKind::bad_model, format("{}: {}", *place.node, what), place, {}, {}, "convert the model again"});
+    return false;
+  };
+  if (node.inputs.size() > op.max_inputs)
+    return refuse(
+        format("it has {}, but takes at most {}", plural(std::ssize(node.inputs), "input", "inputs"), op.max_inputs));
+  if (node.outputs.size() < op.min_outputs)
+    return refuse(
+        format("it has {}, but makes {}", plural(std::ssize(node.outputs), "output", "outputs"), op.min_outputs));
+  if (std::find(node.outputs.begin(), node.outputs.end(), -1) != node.outputs.end())
+    return refuse("one of its outputs is absent");
+  return true;
+}
+
 static bool is_complex(const Values& inputs) {
   return std::any_of(inputs.begin(), inputs.end(), [](const Value& v) { return v.list != nullptr; });
 }
@@ -185,16 +201,7 @@ Values Importer::convert_node(const Subgraph& graph, const Node& node, const Spa
   std::optional<Values> inputs =
       operands(node.input_names, [&](std::string_view name) { report_undefined(graph, node, name, place); });
   if (!inputs) return {};
-  if (node.inputs.size() > op->max_inputs) {
-    report({DiagnosticKind::bad_model,
-            format("{}: it has {}, but takes at most {}", *place.node,
-                   plural(std::ssize(node.inputs), "input", "inputs"), op->max_inputs),
-            place,
-            {},
-            {},
-            "convert the model again"});
-    return {};
-  }
+  if (!counts_fit(node, *op, place)) return {};
   if (!expect_inputs(*inputs, op->min_inputs, place) || !options_fit(node, *op, place)) return {};
   if (!takes_quantized(graph, node, *op, place)) return {};
   Node with_options;  // the defaults, if the file has no options

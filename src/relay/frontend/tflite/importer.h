@@ -38,6 +38,7 @@ class Importer final : public ConverterHost {
   Values convert_node(const Subgraph& graph, const Node& node, const Span& place);
   // True if the operator has a form for the node's quantised tensors.
   bool takes_quantized(const Subgraph& graph, const Node& node, const Operator& op, const Span& place);
+  bool counts_fit(const Node& node, const Operator& op, const Span& place);
   bool options_fit(const Node& node, const Operator& op, const Span& place);
   void report_undefined(const Subgraph& graph, const Node& node, std::string_view name, const Span& place);
   std::vector<std::string_view> all_values(const Subgraph& graph, std::vector<std::string>& nodes);

@@ -87,7 +87,7 @@ Values applied(Convert& c, const std::vector<AxisSlice>& slices) {
 // Inputs: data, begin, end, steps. Bits of the masks, by place in those lists: begin_mask and end_mask leave a bound
 // out, the ellipsis stands for all axes that the lists do not name, a new axis has extent 1, shrink takes one element.
 Values STRIDED_SLICE(Convert& c) {
-  std::optional<Ints> begin = c.ints(1, "begin"), end = c.ints(2, "end"), steps = c.ints(3, "the steps");
+  std::optional<Ints> begin = c.places(1, "begin"), end = c.places(2, "end"), steps = c.places(3, "the steps");
   if (!begin || !end || !steps) return {};
   const size_t n = begin->size();
   if (end->size() != n || steps->size() != n || n > 32)
@@ -119,7 +119,7 @@ Values STRIDED_SLICE(Convert& c) {
 
 // Inputs: data, begin, sizes, of which -1 is all that is left.
 Values SLICE(Convert& c) {
-  std::optional<Ints> begin = c.ints(1, "begin"), sizes = c.ints(2, "the sizes");
+  std::optional<Ints> begin = c.places(1, "begin"), sizes = c.places(2, "the sizes");
   if (!begin || !sizes) return {};
   const size_t rank = shape_of_input(c, 0).size();
   if (begin->size() != rank || sizes->size() != rank)
@@ -134,7 +134,7 @@ Values SLICE(Convert& c) {
 }
 
 Values REVERSE_V2(Convert& c) {
-  std::optional<Ints> given = c.ints(1, "the axes");
+  std::optional<Ints> given = c.places(1, "the axes");
   Expr x = c.input(0);
   std::optional<Ints> axes = given ? c.axes(*given, c.rank(x)) : std::nullopt;
   if (!axes) return {};
@@ -214,7 +214,7 @@ Values DYNAMIC_UPDATE_SLICE(Convert& c) {
 }
 
 Values ONE_HOT(Convert& c) {
-  std::optional<Ints> depth = c.ints(1, "the depth");
+  std::optional<Ints> depth = c.places(1, "the depth");
   if (!depth) return {};
   if (depth->size() != 1 || (*depth)[0] < 0) return c.bad("the depth is [{}]", join(*depth, ", "));
   return {c.emit("one_hot", {c.input(0), c.input(2), c.input(3)},
@@ -229,7 +229,7 @@ Values WHERE(Convert& c) {
 // --- sorting ---------------------------------------------------------------------------------------------------------
 
 Values TOPK_V2(Convert& c) {
-  std::optional<Ints> k = c.ints(1, "k");
+  std::optional<Ints> k = c.places(1, "k");
   if (!k) return {};
   if (k->size() != 1 || (*k)[0] < 1) return c.bad("k is [{}]", join(*k, ", "));
   Expr both = c.emit("topk", {c.input(0)}, {{"k", (*k)[0]}, {"axis", int64_t{-1}}, {"dtype", DType::int32()}});
@@ -237,7 +237,7 @@ Values TOPK_V2(Convert& c) {
 }
 
 static Values best_place(Convert& c, const char* op) {
-  std::optional<Ints> given = c.ints(1, "the axis");
+  std::optional<Ints> given = c.places(1, "the axis");
   Expr x = c.input(0);
   if (!given) return {};
   std::optional<Ints> axes = given->size() == 1 ? c.axes(*given, c.rank(x)) : std::nullopt;

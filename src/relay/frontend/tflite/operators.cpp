@@ -17,10 +17,10 @@ namespace convert {
 static const std::map<int64_t, Operator>& table() {
   constexpr size_t any = Operator::any;
   using enum Quantised;
-#define RELAY_TFLITE(name, number, options, min_inputs, max_inputs, quantised)                              \
-  {number,                                                                                                  \
-   {number, #name, std::string_view(#options) == "None" ? "" : #options, min_inputs, max_inputs, quantised, \
-    convert::name}},
+#define RELAY_TFLITE(name, number, options, min_inputs, max_inputs, min_outputs, quantised)                   \
+  {number,                                                                                                    \
+   {number, #name, std::string_view(#options) == "None" ? "" : #options, min_inputs, max_inputs, min_outputs, \
+    quantised, convert::name}},
 #define RELAY_TFLITE_NAME(name, number)
   static const std::map<int64_t, Operator> operators = {
 #include "relay/frontend/tflite/operators.def"

@@ -22,7 +22,7 @@ struct Operator {
   int64_t code;
   const char* name;
   std::string_view options;  // the table of its options; empty if it has none
-  size_t min_inputs, max_inputs;
+  size_t min_inputs, max_inputs, min_outputs;
   Quantised quantised;
   frontend::Values (*convert)(Convert&);
 };

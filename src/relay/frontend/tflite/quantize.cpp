@@ -47,6 +47,7 @@ static Expr scaled(Convert& c, const Expr& e, const std::vector<double>& factors
 std::optional<Scale> scale_of(Convert& c, const TensorEntry& entry) {
   if (!entry.is_quantized()) return c.unsupported("tensor '{}' has no scale beside others that have one", entry.name);
   if (entry.quantization->per_axis()) return c.unsupported("tensor '{}' has several scales", entry.name);
+  if (entry.quantization->scales[0] == 0) return c.bad("the scale of tensor '{}' is 0", entry.name);
   return Scale{entry.quantization->scales[0], entry.quantization->zero_points[0], *type_dtype(entry.type)};
 }
 
@@ -202,6 +203,30 @@ Values quantized_binary(Convert& c, const char* op) {
   const Expr sum = c.emit(op, {raised(x, *a), raised(y, *b)});
   const double factor = twice / (static_cast<double>(unit) * static_cast<double>(out->scale));
   return {quantized_activation(c, scaled(c, sum, {factor}, Rounds::Twice, out->zero, out->dtype))};
+}
+
+// Both in units of 2^-8.
+Expr quantized_comparison(Convert& c, const char* op) {
+  const std::optional<Scale> a = scale_of(c, c.input_entry(0)), b = scale_of(c, c.input_entry(1));
+  if (!a || !b) return nullptr;
+  if (a->dtype.bits != 8 || b->dtype.bits != 8) return c.unsupported("quantised data of {}", a->dtype.str());
+  auto raised = [&](size_t i, const Scale& s) {
+    const Expr centred = c.subtract(c.cast(c.input(i), DType::int32()), zero_point(c, s.zero));
+    return scaled(c, c.multiply(centred, zero_point(c, 256)), {s.scale}, Rounds::Twice, 0, DType::int32());
+  };
+  return c.emit(op, {raised(0, *a), raised(1, *b)});
+}
+
+Expr quantized_leaky(Convert& c, float slope, const Expr& alpha) {
+  const std::optional<Scale> in = scale_of(c, c.input_entry(0)), out = scale_of(c, c.output_entry(0));
+  if (!in || !out) return nullptr;
+  if (in->dtype.bits != 8) return c.unsupported("quantised data of {}", in->dtype.str());
+  const Expr x = c.subtract(c.cast(c.input(0), DType::int32()), zero_point(c, in->zero));
+  const Expr is_below = c.emit("less", {x, zero_point(c, 0)});
+  const float kept = in->scale / out->scale, sloped = in->scale * slope / out->scale;
+  return c.emit("where",
+                {is_below, scaled(c, alpha ? c.multiply(x, alpha) : x, {sloped}, Rounds::Twice, out->zero, out->dtype),
+                 scaled(c, x, {kept}, Rounds::Twice, out->zero, out->dtype)});
 }
 
 Expr quantized_mean_pool(Convert& c, const Expr& x, EmitAttrs attrs) {

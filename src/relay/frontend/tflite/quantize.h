@@ -27,6 +27,10 @@ Values quantized_product(Convert& c, const char* op, const ir::Expr& x, const ir
                          int64_t channel_axis);
 // add, subtract, multiply of inputs 0 and 1.
 Values quantized_binary(Convert& c, const char* op);
+// A comparison of inputs 0 and 1, whose scales may differ.
+ir::Expr quantized_comparison(Convert& c, const char* op);
+// Input 0, times `slope` where it is below 0. With `alpha`, integers without their zero point, `slope` is their scale.
+ir::Expr quantized_leaky(Convert& c, float slope, const ir::Expr& alpha = {});
 // Integers of the output, clipped by the fused activation.
 ir::Expr quantized_activation(Convert& c, const ir::Expr& e);
 // Input 0 at the scale of the output, clipped to reals.

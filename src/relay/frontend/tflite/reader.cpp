@@ -1,6 +1,7 @@
 #include "relay/frontend/tflite/reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "relay/base/text.h"
@@ -132,6 +133,12 @@ class Reader {
     if (q.zero_points.size() != q.scales.size())
       throw FlatError{file_.position(table), relay::format("{} scales and {} zero points of tensor '{}'",
                                                            q.scales.size(), q.zero_points.size(), info.name)};
+    const bool is_sound =
+        std::all_of(q.scales.begin(), q.scales.end(), [](float s) { return std::isfinite(s) && s >= 0; }) &&
+        std::all_of(q.zero_points.begin(), q.zero_points.end(), [](int64_t z) { return z == static_cast<int32_t>(z); });
+    if (!is_sound)
+      throw FlatError{file_.position(table),
+                      relay::format("a scale or zero point of tensor '{}' that is none", info.name)};
     if (q.scales.size() == 1) q.axis = 0;
     info.quantization = std::move(q);
   }

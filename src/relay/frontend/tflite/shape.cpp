@@ -101,7 +101,7 @@ Values SQUEEZE(Convert& c) {
 }
 
 Values EXPAND_DIMS(Convert& c) {
-  std::optional<Ints> axis = c.ints(1, "the axis");
+  std::optional<Ints> axis = c.places(1, "the axis");
   if (!axis) return {};
   if (axis->size() != 1) return c.bad("the axis is [{}], not one number", join(*axis, ", "));
   Dims to = shape_of_input(c, 0);
@@ -112,7 +112,7 @@ Values EXPAND_DIMS(Convert& c) {
 }
 
 Values TRANSPOSE(Convert& c) {
-  std::optional<Ints> order = c.ints(1, "the order of axes");
+  std::optional<Ints> order = c.places(1, "the order of axes");
   if (!order) return {};
   const int64_t rank = std::ssize(shape_of_input(c, 0));
   if (std::ssize(*order) != rank) return c.bad("the order [{}] is not of {} axes", join(*order, ", "), rank);
@@ -131,7 +131,7 @@ Values BROADCAST_TO(Convert& c) {
 
 Values TILE(Convert& c) {
   if (!c.known(1)) return {c.emit("dyn.tile", {c.input(0), c.input(1)})};
-  std::optional<Ints> counts = c.ints(1, "the multiples");
+  std::optional<Ints> counts = c.places(1, "the multiples");
   if (!counts) return {};
   Expr x = c.input(0);
   if (std::ssize(*counts) != c.rank(x)) return c.bad("multiples [{}] of {}", join(*counts, ", "), ir::str(x->type));
@@ -154,7 +154,8 @@ Values FILL(Convert& c) {
 
 Values RANGE(Convert& c) {
   if (c.numbers(0) && c.numbers(1) && c.numbers(2) && !c.known(0)->dtype.is_float()) {
-    const std::optional<Ints> start = c.ints(0, "the start"), end = c.ints(1, "the end"), step = c.ints(2, "the step");
+    const std::optional<Ints> start = c.places(0, "the start"), end = c.places(1, "the end"),
+                              step = c.places(2, "the step");
     if (!start || !end || !step) return {};
     if (start->size() != 1 || end->size() != 1 || step->size() != 1 || (*step)[0] == 0)
       return c.bad("a range from [{}] to [{}] in steps of [{}]", join(*start, ", "), join(*end, ", "),
@@ -233,7 +234,7 @@ static Values split(Convert& c, const Expr& x, int64_t axis, const Ints& sizes) 
 
 // Inputs: the axis, the data.
 Values SPLIT(Convert& c) {
-  std::optional<Ints> given = c.ints(0, "the axis");
+  std::optional<Ints> given = c.places(0, "the axis");
   Expr x = c.input(1);
   if (!given) return {};
   std::optional<int64_t> axis = given->size() == 1 ? c.axis((*given)[0], c.rank(x)) : std::nullopt;
@@ -248,7 +249,7 @@ Values SPLIT(Convert& c) {
 // Inputs: the data, the sizes of the parts, of which one may be -1, the axis.
 Values SPLIT_V(Convert& c) {
   Expr x = c.input(0);
-  std::optional<Ints> sizes = c.ints(1, "the sizes"), given = c.ints(2, "the axis");
+  std::optional<Ints> sizes = c.places(1, "the sizes"), given = c.places(2, "the axis");
   if (!sizes || !given) return {};
   std::optional<int64_t> axis = given->size() == 1 ? c.axis((*given)[0], c.rank(x)) : std::nullopt;
   if (!axis) return c.bad("the axis is [{}]", join(*given, ", "));
@@ -290,7 +291,7 @@ static std::optional<ir::IntLists> pairs(Convert& c, size_t i, const char* what)
 }
 
 Values SPACE_TO_BATCH_ND(Convert& c) {
-  std::optional<Ints> block = c.ints(1, "the block");
+  std::optional<Ints> block = c.places(1, "the block");
   std::optional<ir::IntLists> paddings = pairs(c, 2, "the paddings");
   if (!block || !paddings) return {};
   const double zero = c.is_quantized_input(0) ? static_cast<double>(c.input_entry(0).quantization->zero_points[0]) : 0;
@@ -298,7 +299,7 @@ Values SPACE_TO_BATCH_ND(Convert& c) {
                  {{"block_shape", *block}, {"paddings", *paddings}, {"pad_value", zero}})};
 }
 Values BATCH_TO_SPACE_ND(Convert& c) {
-  std::optional<Ints> block = c.ints(1, "the block");
+  std::optional<Ints> block = c.places(1, "the block");
   std::optional<ir::IntLists> crops = pairs(c, 2, "the crops");
   if (!block || !crops) return {};
   return {c.emit("nn.batch_to_space_nd", {c.input(0)}, {{"block_shape", *block}, {"crops", *crops}})};
