@@ -20,6 +20,7 @@ class Case:
     expect: Callable | None  # (*inputs) -> the result or a tuple of them; None: only LiteRT says
     exact: bool = False  # integers, or floats that are moved
     step: bool = False  # integers that stand for reals
+    states: list = dataclasses.field(default_factory=list)  # values of variables before the run
 
     def model(self):
         """Returns the bytes of the model and its inputs."""

@@ -1,7 +1,7 @@
 """Shapes, indices, reductions, control flow."""
 
 import numpy as np
-from cases import case, floats, i32, one, with_constants
+from cases import CASES, case, floats, i32, one, with_constants
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
@@ -269,3 +269,72 @@ def _while(model, rng):
 
 
 case("WHILE", _while, lambda i, x: (np.int32(5), 8 * x), True)
+
+# --- sizes that are known only when the model runs ----------------------------------------------------------------------
+
+
+def _where(model, rng):
+    x = model.input("x", [3, 4], "bool")
+    model.outputs(model.op("WHERE", [x], [model.tensor("y", [0, 2], "int64", signature=[-1, 2])]))
+    return [rng.integers(0, 2, [3, 4]).astype(bool)]
+
+
+def _range(model, rng):
+    inputs = [model.input(name, [], "int32") for name in ("start", "end", "step")]
+    model.outputs(model.op("RANGE", inputs, [model.tensor("y", [0], "int32", signature=[-1])]))
+    return [np.int32(3), np.int32(20), np.int32(4)]
+
+
+case("WHERE", _where, lambda x: np.argwhere(x), True)
+case("RANGE", _range, lambda a, b, c: np.arange(a, b, c, np.int32), True)
+
+# --- matrices ---------------------------------------------------------------------------------------------------------
+
+one("MATRIX_DIAG", [[2, 3]], [2, 3, 3], lambda x: x[:, None, :] * np.eye(3, dtype=np.float32), exact=True)
+one(
+    "MATRIX_SET_DIAG",
+    [[2, 3, 3], [2, 3]],
+    [2, 3, 3],
+    lambda x, d: np.where(np.eye(3, dtype=bool), d[:, None, :], x),
+    exact=True,
+)
+
+# --- variables and sparse weights -------------------------------------------------------------------------------------
+
+
+def _variable(model, rng):
+    """The first value of a variable, from its initialisation, plus the input."""
+    x = model.input("x", [2])
+    number, first = model.subgraph()
+    handle = first.op("VAR_HANDLE", [], [first.tensor("h0", [], "resource")], shared_name="v")
+    first.op("ASSIGN_VARIABLE", [handle, first.constant("start", np.full(2, 10, np.float32))], [])
+    model.op("CALL_ONCE", [], [], init_subgraph_index=number)
+    handle = model.op("VAR_HANDLE", [], [model.tensor("h", [], "resource")], shared_name="v")
+    before = model.op("READ_VARIABLE", [handle], [model.tensor("before", [2])])
+    after = model.op("ADD", [before, x], [model.tensor("after", [2])])
+    model.op("ASSIGN_VARIABLE", [handle, after], [])
+    model.outputs(after)
+    return [floats(rng, [2])]
+
+
+case("VARIABLE", _variable, lambda x: x + 10)
+CASES[-1].states = [np.full(2, 10, np.float32)]
+
+
+def sparse_rows(columns, ends, rows):
+    """The description of a matrix that is stored by rows: the columns of its elements, and where each row ends."""
+    row = {0: ("byte", 1), 2: ("ubyte", 1), 3: ("table", {0: ("ints", [0, *ends])})}
+    row |= {4: ("ubyte", 3), 5: ("table", {0: ("bytes", np.uint8(columns).tobytes())})}
+    return {0: ("ints", [0, 1]), 2: ("tables", [{0: ("byte", 0), 1: ("int", rows)}, row])}
+
+
+def _sparse(model, rng):
+    x = model.input("x", [1, 4])
+    data = np.float32([5, 6, 7]).tobytes()
+    w = model.tensor("w", [2, 4], data=data, sparsity=sparse_rows([1, 3, 0], [2, 3], 2))
+    dense = model.op("DENSIFY", [w], [model.tensor("dense", [2, 4])])
+    model.outputs(model.op("FULLY_CONNECTED", [x, dense], [model.tensor("y", [1, 2])]))
+    return [np.float32([[1, 10, 100, 1000]])]
+
+
+case("DENSIFY", _sparse, lambda x: np.float32([[6050, 7]]), True)
