@@ -270,7 +270,7 @@ def _while(model, rng):
 
 case("WHILE", _while, lambda i, x: (np.int32(5), 8 * x), True)
 
-# --- sizes that are known only when the model runs ----------------------------------------------------------------------
+# --- sizes that are known only when the model runs --------------------------------------------------------------------
 
 
 def _where(model, rng):

@@ -2,6 +2,7 @@
 models with LiteRT."""
 
 import elementwise_cases  # noqa: F401
+import example
 import numpy as np
 import pytest
 import quantised_cases  # noqa: F401
@@ -172,3 +173,7 @@ def test_names_of_tensors_are_made_unique():
     model = relay.compile(m.bytes())
     np.testing.assert_allclose(model(np.float32([0, 1])), np.exp(np.float32([0, -1])), rtol=1e-6)
     assert i32(1).shape == (1,)
+
+
+def test_the_example_of_the_page_is_what_its_script_writes():
+    assert example.PATH.read_bytes() == example.content()
