@@ -38,7 +38,7 @@ ALGORITHM ?= all
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-train test-ops test-tools test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
+.PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-train test-ops test-tools test-frontends test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
   bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-train bench-torch bench-sizes bench-small bench-paired asan tsan install wheel test-wheel clean
 
 help: ## List the verbs
@@ -136,6 +136,13 @@ build/test-tools/ready: test/explorer/requirements.txt
 
 test-tools: setup product build/test-tools/ready ## Look at reports of the explorer in Chromium; write pictures to build/test-tools/pictures
 	@PYTHONPATH=build/test-tools $(PYTHON) -m pytest -q -s test/explorer
+
+build/test-frontends/ready: test/frontends/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-frontends: setup product build/test-frontends/ready ## Compare TFLite operators and real models with LiteRT; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
+	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
 
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)

@@ -1,6 +1,7 @@
 # Coverage-guided fuzzers of the readers: one program a file of test/readers/, relay_read_<file>, linked to the layer that
 # reads and to nothing more. Only in a build with RELAY_FUZZ; fuzzed.cmake says how it is compiled.
 set(readers_onnx relay_frontend_onnx)
+set(readers_tflite relay_frontend_tflite)
 set(readers_relay relay_typing)
 set(readers_artifact relay_runtime)
 set(readers_safetensors relay_tensor)

@@ -7,7 +7,7 @@
 # control flow: the runtime and all below it, less the virtual machine.
 include(externals)
 # Layers that run once an operator or a node: compiled for size, which halves the time of an operator's file.
-set(RELAY_COLD_LAYERS op frontend/common frontend/onnx driver)
+set(RELAY_COLD_LAYERS op frontend/common frontend/onnx frontend/tflite driver)
 find_package(Threads REQUIRED)
 
 set(layers_file "${CMAKE_SOURCE_DIR}/src/relay/LAYERS")

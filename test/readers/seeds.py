@@ -8,10 +8,24 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "hostile"))
 
-SUFFIXES = {"onnx": (".onnx",), "relay": (".relay",), "artifact": (".rart",), "npy": (".npy", ".npz"),
-            "safetensors": (".safetensors",), "schedule": (".txt",)}  # fmt: skip
-FAMILIES = {"onnx": "model.", "relay": "program.", "artifact": "artifact.", "npy": "array.",
-            "safetensors": "program.weights", "schedule": "program.schedule"}  # fmt: skip
+SUFFIXES = {
+    "onnx": (".onnx",),
+    "tflite": (".tflite",),
+    "relay": (".relay",),
+    "artifact": (".rart",),
+    "npy": (".npy", ".npz"),
+    "safetensors": (".safetensors",),
+    "schedule": (".txt",),
+}
+FAMILIES = {
+    "onnx": "model.",
+    "tflite": "lite.",
+    "relay": "program.",
+    "artifact": "artifact.",
+    "npy": "array.",
+    "safetensors": "program.weights",
+    "schedule": "program.schedule",
+}
 
 SCHEDULES = [
     "rule any: words\nstage d: root\n  loops i0/1:parallel i1/8 i0/1:unroll i1/1:vector\n"
@@ -30,6 +44,8 @@ def of(reader, largest):
     found = {text.encode() for text in SCHEDULES} if reader == "schedule" else set()
     if reader == "onnx":
         found |= models()
+    if reader == "tflite":
+        found |= lite_models()
     if reader == "npy":
         found |= arrays()
     for kind in hostile.all_kinds():
@@ -64,6 +80,18 @@ def arrays():
             save(file, a=array, b=array)
             found.add(file.getvalue())
     return found
+
+
+def lite_models():
+    """The small models of the TFLite tests."""
+    sys.path.insert(0, str(ROOT / "test" / "python" / "tflite"))
+    import elementwise_cases  # noqa: F401
+    import quantised_cases  # noqa: F401
+    import shape_cases  # noqa: F401
+    import window_cases  # noqa: F401
+    from cases import CASES
+
+    return {case.model()[0] for case in CASES}
 
 
 def models():

@@ -27,7 +27,7 @@ def _integer(value, what: str, help: str) -> int:
     raise bad_option(f"{what} is {value!r}, which is not an integer", help)
 
 
-def _sizes(shape):
+def sizes_of(shape):
     """Returns the sizes by input, with -1 for a TVM size that is not a number: relay.Any() or a variable."""
     help = "give integers: shape={'x': (1, 3, 224, 224)}; -1 or relay.Any() keeps a size of the model"
 
@@ -112,7 +112,7 @@ def from_onnx(
     source = source_of(model)
     if source.form == "pytorch":
         raise wrong_input(f"{source.name} is not an ONNX model", "relay.load(model) or from_pytorch() read it")
-    options = (_sizes(shape), types, opset, freeze_params, import_limits or {})
+    options = (sizes_of(shape), types, opset, freeze_params, import_limits or {})
     if source.bytes is None:
         module = _core.load(source.name, *options)
     else:

@@ -38,7 +38,7 @@ class Source:
 
     @property
     def form(self) -> str:
-        """The format: "onnx", "relay", "artifact" or "pytorch"."""
+        """The format: "ONNX model", "TFLite model", "Relay program", "artifact" or "pytorch"."""
         if self.program is not None or self._is_pt2:
             return "pytorch"
         form = _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)

@@ -275,14 +275,14 @@ def load(
     threads: int | None = None,
     import_limits: dict[str, int] | None = None,
 ) -> _core.IRModule | Compiled:
-    """Reads a model: an ONNX model, an exported PyTorch program or a Relay program as a module, a compiled artifact as
-    a callable.
+    """Reads a model: an ONNX or TFLite model, an exported PyTorch program or a Relay program as a module, a compiled
+    artifact as a callable.
 
     `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, or a torch.export.ExportedProgram.
     `shapes`: sizes for inputs that lack them: {"input": (1, 3, 224, 224)}; -1 leaves a size as it is in the model. An
     ONNX input that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as many
     arrays. An optional input has a list of one shape; with None, it is dropped.
-    `import_limits`: limits for the import of an untrusted ONNX file, by name: {"calls": 4_000_000} of operators,
+    `import_limits`: limits for the import of an untrusted file, by name: {"calls": 4_000_000} of operators,
     "nodes" converted, bytes of "constants" computed. See docs/security.md for the defaults.
     """
     given = {"shapes": shapes, "threads": threads, "import_limits": import_limits}

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "relay/driver/compile.h"
-#include "relay/frontend/onnx/import.h"
+#include "relay/driver/frontends.h"
 #include "relay/input/files.h"
 #include "relay/input/foreign_files.h"
 #include "relay/ir/main_function.h"
@@ -24,19 +24,8 @@ namespace relay::driver {
 static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
-    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; compiled artifacts, exported programs of "
-    "PyTorch "
-    "and TorchScript are known by their content";
-
-const char* name(ModelForm form) {
-  switch (form) {
-    case ModelForm::Relay: return "Relay program";
-    case ModelForm::Onnx: return "ONNX model";
-    case ModelForm::PyTorch: return "PyTorch model";
-    case ModelForm::Artifact: return "artifact";
-  }
-  return "";
-}
+    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; TFLite models, compiled artifacts, exported "
+    "programs of PyTorch and TorchScript are known by their content";
 
 Result<ModelForm> form_of(const std::string& path) {
   // Infinite files are not models; load_model() reads pipes to determine their form.
@@ -49,7 +38,7 @@ Result<ModelForm> form_of(const std::string& path) {
         {},
         {},
         {},
-        "give the path of a model: an .onnx file, a Relay program or an artifact"};
+        "give the path of a model: an .onnx or .tflite file, a Relay program or an artifact"};
   // read_file reports errors of a path; only the first bytes matter here.
   std::ifstream file(path, std::ios::binary);
   char bytes[64] = {};
@@ -64,18 +53,21 @@ Result<ModelForm> form_of(const std::string& path) {
   }
   if (starts_with(head, artifact_magic)) return ModelForm::Artifact;
   if (input::is_pytorch_model(path, head)) return ModelForm::PyTorch;
+  const Frontend* known = frontend_by_content(head);
+  if (known && known->form != ModelForm::Onnx) return known->form;  // ONNX's first bytes may also begin a text
   size_t dot = path.rfind('.');
   std::string extension = dot == std::string::npos || path.find('/', dot) != std::string::npos ? "" : path.substr(dot);
   const bool is_relay = extension == ".relay" || extension == ".rly" || extension == ".txt";
   if (is_relay || starts_with(trim(head), "#[version")) return ModelForm::Relay;
-  if (std::optional<input::ForeignFile> foreign = input::foreign_file(head, extension == ".onnx" ? "" : extension))
+  if (std::optional<input::ForeignFile> foreign =
+          input::foreign_file(head, frontend_by_extension(extension) ? "" : extension))
     return Diagnostic{DiagnosticKind::bad_option,
                       format("{} is not a model that can be read: it is {}", path, foreign->kind),
                       {},
                       {},
                       {known_forms},
                       foreign->to_use};
-  if (extension == ".onnx") return ModelForm::Onnx;
+  if (const Frontend* named = frontend_by_extension(extension)) return named->form;
   return Diagnostic{DiagnosticKind::bad_option,
                     extension.empty() ? format("the kind of file {} is unknown", path)
                                       : format("the kind of file {} is unknown: it ends in '{}'", path, extension),
@@ -220,9 +212,9 @@ static Status read_program(Model& model, const Result<ir::Module>& parsed, const
   return ok();
 }
 
-static Result<onnx::ImportOptions> import_options(const Options& options) {
+static Result<frontend::ImportOptions> import_options(const Options& options) {
   RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(options.import.import_limits));
-  return onnx::ImportOptions{.shapes = options.import.shapes,
+  return frontend::ImportOptions{.shapes = options.import.shapes,
                              .dims = {},
                              .dtypes = options.import.dtypes,
                              .opset = options.import.opset,
@@ -233,8 +225,8 @@ static Result<onnx::ImportOptions> import_options(const Options& options) {
                              .limits = limits};
 }
 
-static Status read_onnx(Model& model, const onnx::ImportOptions& options) {
-  RELAY_ASSIGN(onnx::ImportedModel imported, onnx::load(model.path, options));
+static Status read_foreign(Model& model, const frontend::ImportOptions& options) {
+  RELAY_ASSIGN(frontend::ImportedModel imported, frontend_of(model.form)->load(model.path, options));
   model.module = std::move(imported.module);
   model.files.insert(model.files.end(), imported.external_files.begin(), imported.external_files.end());
   model.output_names = std::move(imported.output_names);
@@ -274,15 +266,14 @@ Result<Model> load_model(const std::string& path, const Options& options) {
   RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
-    case ModelForm::Onnx: {
-      RELAY_ASSIGN(const onnx::ImportOptions import, import_options(options));
-      RELAY_RETURN_IF_ERROR(read_onnx(model, import));
-      break;
-    }
     case ModelForm::PyTorch: RELAY_RETURN_IF_ERROR(read_program(model, read_pytorch(path, options), options)); break;
     case ModelForm::Artifact: {
       RELAY_RETURN_IF_ERROR(load_artifact(model, path, executable_options(options.run)));
       break;
+    }
+    default: {
+      RELAY_ASSIGN(const frontend::ImportOptions import, import_options(options));
+      RELAY_RETURN_IF_ERROR(read_foreign(model, import));
     }
   }
   model.ms = (measure::now() - begin) * 1e3;
@@ -298,14 +289,13 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
   for (const char* begin :
        {"#[version", "def @", "import \"", "type ", "extern ", "//", "/*"})  // the parser needs the version
     if (starts_with(trim(bytes.substr(0, 256)), begin)) return ModelForm::Relay;
-  // The first fields of ONNX model files: ir_version, producer_name, graph, opset_import.
-  if (std::string_view("\x08\x12\x3a\x42").find(bytes[0]) != std::string_view::npos) return ModelForm::Onnx;
+  if (const Frontend* known = frontend_by_content(bytes.substr(0, 64))) return known->form;
   const std::optional<input::ForeignFile> foreign = input::foreign_file(bytes.substr(0, 64));
   return Diagnostic{DiagnosticKind::bad_option,
                     format("the kind of model of {} is unknown ({} bytes)", name, bytes.size()),
                     {},
                     {},
-                    {format("expected an ONNX model, a Relay program with its version line or a compiled artifact: {}",
+                    {format("expected an ONNX or TFLite model, a Relay program with its version line or a compiled artifact: {}",
                             foreign ? format("it is {}", foreign->kind) : "the content has none of these formats")},
                     foreign ? foreign->to_use : "export the model to ONNX"};
 }
@@ -341,10 +331,10 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
                         {},
                         {},
                         "write it to a file, and give the path of that file"};
-    if (model.form == ModelForm::Onnx) {
-      RELAY_ASSIGN(onnx::ImportOptions import, import_options(options));
+    if (frontend_of(model.form)) {
+      RELAY_ASSIGN(frontend::ImportOptions import, import_options(options));
       import.content = file.path();
-      RELAY_RETURN_IF_ERROR(read_onnx(model, import));
+      RELAY_RETURN_IF_ERROR(read_foreign(model, import));
     } else {
       Status loaded = load_artifact(model, file.path(), executable_options(options.run));
       if (!loaded) return no_artifact(loaded.errors(), file.path(), name);

@@ -1,4 +1,4 @@
-// Reads a model of any form: an ONNX file, a Relay program or a compiled artifact.
+// Reads a model of any form: a foreign model (frontends.def), a Relay program or a compiled artifact.
 //
 //   Result<Model> model = load_model("net.onnx", {.import = {.shapes = {{"input", {8, 3, 224, 224}}}}});
 #pragma once
@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "relay/driver/form.h"
 #include "relay/driver/options.h"
 #include "relay/input/inputs.h"
 #include "relay/ir/expr.h"
@@ -13,16 +14,13 @@
 
 namespace relay::driver {
 
-enum class ModelForm : uint8_t { Relay, Onnx, PyTorch, Artifact };
-const char* name(ModelForm form);
-
 struct Model {
   std::string path;
   std::vector<std::string> files;  // the files that were read: the path, and those with weights
   ModelForm form = ModelForm::Relay;
-  ir::Module module;                                // Relay, Onnx
-  std::vector<std::string> output_names;            // Onnx; else empty
-  std::vector<std::string> output_nodes;            // Onnx with all_values: the node that computes each output
+  ir::Module module;                                // Relay, foreign models
+  std::vector<std::string> output_names;            // of foreign models; else empty
+  std::vector<std::string> output_nodes;            // of foreign models with all_values: the node of each output
   std::shared_ptr<runtime::Executable> executable;  // Artifact; also:
   runtime::Artifact artifact;
   ir::Module interface;  // @main with its parameters and an empty body, and the data types

@@ -27,7 +27,7 @@ static constexpr ForeignFile pickle{"a Python pickle", from_torch, np_save};
 static constexpr ForeignFile torch_file{"a file of PyTorch", from_torch, np_save};
 static constexpr ForeignFile python{"a Python program", "run it to export the model to ONNX", np_save};
 static constexpr ForeignFile keras{"an HDF5 file, as Keras writes", from_tensorflow, np_save};
-static constexpr ForeignFile lite{"a TensorFlow Lite model", from_tensorflow, np_save};
+static constexpr ForeignFile lite{"a TensorFlow Lite model", "give it as the model", np_save};
 static constexpr ForeignFile tensorflow{"a TensorFlow graph", from_tensorflow, np_save};
 static constexpr ForeignFile library{
     "a shared library or object file",

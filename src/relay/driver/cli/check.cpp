@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "relay/driver/cli/model_options.h"
+#include "relay/driver/frontends.h"
 #include "relay/driver/report.h"
 #include "relay/driver/targets.h"
-#include "relay/frontend/onnx/import.h"
 #include "relay/input/files.h"
 #include "relay/ir/main_function.h"
 
@@ -62,13 +62,13 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   if (piped) content.emplace(*piped);
   out.stage = "import";
   Result<driver::Model> model = driver::Model();
-  if (form == driver::ModelForm::Onnx) {
+  if (const driver::Frontend* frontend = driver::frontend_of(form)) {
     Result<frontend::CheckReport> report =
-        onnx::check(options.model, {.shapes = how.import.shapes,
-                                    .dims = {},
-                                    .content = content ? content->path() : std::string(),
-                                    .largest_read = largest_read,
-                                    .limits = limits});
+        frontend->check(options.model, {.shapes = how.import.shapes,
+                                        .dims = {},
+                                        .content = content ? content->path() : std::string(),
+                                        .largest_read = largest_read,
+                                        .limits = limits});
     if (report) out.operators = std::move(report->operators);
     out.problems = report ? std::move(report->problems) : report.errors();
     if (!out.problems.empty()) return out;
@@ -176,7 +176,7 @@ void add_check(CLI::App& app, SelectedVerb& selected) {
                "support it (yet), 1 if the model is malformed or anything else is wrong. A text without @main is a\n"
                "library: it is read and typed, the last line says so, and the exit status is 0.");
   std::shared_ptr<CheckOptions> options = std::make_shared<CheckOptions>();
-  add_model(*verb, *options, "ONNX file, Relay program or artifact");
+  add_model(*verb, *options, "ONNX or TFLite file, Relay program or artifact");
   add_compile_flags(*verb, options->flags);
   verb->add_flag("--json", options->json, "Print the findings as JSON");
   verb->callback(

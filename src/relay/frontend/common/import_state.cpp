@@ -197,6 +197,19 @@ bool ImportState::may_call(const Span& place) {
   return calls_ <= options_.limits.calls;
 }
 
+bool ImportState::may_convert(const Span& place) {
+  const int64_t most = options_.limits.nodes;
+  if (nodes_ > most) return false;
+  if (++nodes_ <= most) return true;
+  report({DiagnosticKind::limit_exceeded,
+          format("more than {} nodes, counting those of functions and loop bodies each time", most),
+          place,
+          {},
+          {},
+          "export the model with fewer calls of functions in functions; " + how_to_allow("nodes")});
+  return false;
+}
+
 // --- outputs ---------------------------------------------------------------------------------------------------------
 
 void ImportState::check_output(const TensorInfo& declared, const Expr& computed, const char* help) {

@@ -116,6 +116,8 @@ class ImportState {
   bool account(int64_t bytes) { return (made_bytes_ += bytes) <= options_.limits.constants; }
   // Counts a call to be created; false if it exceeds the limit, which is reported once.
   bool may_call(const Span& place);
+  // The same for a node to be converted.
+  bool may_convert(const Span& place);
 
  private:
   bool bind_specified_shape(const TensorInfo& input, const Span& place);
@@ -140,7 +142,7 @@ class ImportState {
   ShapeVariables sizes_;
   std::vector<ir::VarRef> params_;
   std::unordered_map<const Known*, std::pair<KnownRef, ir::Expr>> made_;  // expressions of known values
-  int64_t made_bytes_ = 0, calls_ = 0;
+  int64_t made_bytes_ = 0, calls_ = 0, nodes_ = 0;
   op::Assumptions assumed_;                                  // the operators' assumptions about sizes
   size_t processed_assumptions_ = 0;                         // number of these that agreed_ covers
   std::unordered_map<const scalar::Node*, ir::Dim> agreed_;  // names to numbers

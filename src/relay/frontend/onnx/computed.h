@@ -2,6 +2,7 @@
 // not.
 #pragma once
 
+#include "relay/frontend/common/ops/computed.h"
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx {
@@ -19,17 +20,6 @@ ir::Expr checked_parts(Convert& c, const ir::Expr& sizes, const ir::Expr& extent
 ir::Expr checked_places(Convert& c, const ir::Expr& places, int64_t count, const char* what);
 // Numbers of rows of a table, from its beginning, as int64. A run fails if one is not a row.
 ir::Expr checked_rows(Convert& c, const ir::Expr& places, const ir::Expr& table, const char* what);
-// x reshaped to a list of known length with elements computed at run time. Constant elements become extents of its
-// type.
-ir::Expr computed_reshape(Convert& c, const ir::Expr& x, const ir::Expr& shape, bool allowzero);
-ir::Expr computed_expand(Convert& c, const ir::Expr& x, const ir::Expr& shape);
-// The integers from 0 up to, but not including, a scalar, as int64.
-ir::Expr numbers_to(Convert& c, const ir::Expr& end);
-// `size` elements of x along an axis, `step` positions apart; the size is a name or an expression of names.
-ir::Expr slice_of_size(Convert& c, const ir::Expr& x, int64_t axis, const ir::Dim& begin, const ir::Dim& size,
-                       int64_t step = 1);
-// Elements of x along an axis, with `value`, a scalar, for positions outside of it.
-ir::Expr filled(Convert& c, const ir::Expr& x, const ir::Expr& places, int64_t axis, const ir::Expr& value);
 
 // The distinct elements of a tensor, their first positions, the index of each element among them, and their counts.
 Values unique_elements(Convert& c, const ir::Expr& x, bool sorted);

@@ -22,19 +22,6 @@ static std::optional<Ints> per_axis(Convert& c, const char* attribute, size_t ax
   return values;
 }
 
-// x with `value` around an axis of any size, so that windows of `taps` elements fit ceil(size / stride) times.
-static Expr padded_to_same(Convert& c, const Expr& x, int64_t axis, int64_t taps, int64_t stride, bool more_in_front,
-                           double value) {
-  const ir::Dim size = c.shape(x)[static_cast<size_t>(axis)];
-  const ir::Dim wanted = scalar::simplify((floordiv(size + (stride - 1), stride) - 1) * stride + taps);
-  ir::Dim total = scalar::max(scalar::simplify(wanted - size), scalar::imm(0));
-  const ir::Dim front = scalar::simplify(floordiv(more_in_front ? total + 1 : total, 2));
-  Expr places = c.broadcast_to(c.integer_scalar(1), {scalar::simplify(scalar::max(wanted, scalar::imm(0)))});
-  places = c.emit("cumsum", {places}, {{"axis", int64_t{0}}, {"exclusive", true}});
-  places = c.subtract(places, c.expression(Value(known_scalar(front, DType::int64()))));
-  return filled(c, x, places, axis, c.scalar(value, c.dtype(x)));
-}
-
 std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel, Expr* padded, double value) {
   size_t axes = kernel.size();
   if (!c.expect_rank(x, static_cast<int64_t>(axes) + 2, static_cast<int64_t>(axes) + 2, "the data"))
@@ -52,24 +39,20 @@ std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel, Expr* 
   } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     // The padding that makes the output ceil(input / stride) wide; an odd element goes to the upper or the lower side.
     for (size_t i = 0; i < axes; ++i) {
-      int64_t taps = (w.kernel[i] - 1) * w.dilations[i] + 1, stride = w.strides[i], total = taps - 1;
-      if (stride > 1) {
-        std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 2);
-        if (!extent && padded && !is_any(c.shape(x)[i + 2])) {
-          *padded = padded_to_same(c, *padded ? *padded : x, static_cast<int64_t>(i) + 2, taps, stride,
-                                   mode == "SAME_LOWER", value);
-          w.pads[i] = w.pads[axes + i] = 0;
-          continue;
-        }
-        if (!extent)
-          return c.unsupported(
-              "auto_pad {} with stride {} needs a fixed size, but the data is {}; give its shape (--shape)", mode,
-              stride, ir::str(x->type));
-        total = ((*extent + stride - 1) / stride - 1) * stride + taps - *extent;
+      const int64_t axis = static_cast<int64_t>(i) + 2, taps = (w.kernel[i] - 1) * w.dilations[i] + 1;
+      const int64_t stride = w.strides[i];
+      std::optional<int64_t> total = same_padding(c, x, axis, taps, stride);
+      if (!total && padded && !is_any(c.shape(x)[i + 2])) {
+        *padded = padded_to_same(c, *padded ? *padded : x, axis, taps, stride, mode == "SAME_LOWER", value);
+        w.pads[i] = w.pads[axes + i] = 0;
+        continue;
       }
-      total = std::max<int64_t>(total, 0);
-      w.pads[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-      w.pads[axes + i] = total - w.pads[i];
+      if (!total)
+        return c.unsupported(
+            "auto_pad {} with stride {} needs a fixed size, but the data is {}; give its shape (--shape)", mode, stride,
+            ir::str(x->type));
+      w.pads[i] = mode == "SAME_UPPER" ? *total / 2 : *total - *total / 2;
+      w.pads[axes + i] = *total - w.pads[i];
     }
   } else if (mode != "NOTSET" && !mode.empty()) {
     return c.bad("auto_pad is '{}'", mode);

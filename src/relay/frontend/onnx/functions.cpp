@@ -5,19 +5,6 @@
 
 namespace relay::onnx {
 
-bool Importer::may_convert(const Span& place) {
-  const int64_t most = options().limits.nodes;
-  if (converted_ > most) return false;
-  if (++converted_ <= most) return true;
-  report({DiagnosticKind::limit_exceeded,
-          format("more than {} nodes, counting those of functions and loop bodies each time", most),
-          place,
-          {},
-          {},
-          "export the model with fewer calls of functions in functions; " + frontend::how_to_allow("nodes")});
-  return false;
-}
-
 const Node* Importer::resolved(const Node& node, Node& copy, const Span& place) {
   auto refers = [](const Attribute& a) { return !a.ref.empty(); };
   const bool any = std::any_of(node.attributes.begin(), node.attributes.end(), refers);

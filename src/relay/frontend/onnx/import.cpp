@@ -6,6 +6,10 @@ namespace relay::onnx {
 
 using frontend::OperatorUse;
 
+bool is_model(std::string_view head) {
+  return !head.empty() && std::string_view("\x08\x12\x3a\x42").find(head[0]) != std::string_view::npos;
+}
+
 static Result<Model> read(const std::string& path, const ImportOptions& options) {
   if (options.opset && (*options.opset < 1 || *options.opset > newest_possible))
     return Diagnostic{DiagnosticKind::bad_option,

@@ -6,6 +6,8 @@
 // operators.def.
 #pragma once
 
+#include <string_view>
+
 #include "relay/frontend/common/import.h"
 
 namespace relay::onnx {
@@ -13,6 +15,9 @@ namespace relay::onnx {
 using frontend::CheckReport;
 using frontend::ImportedModel;  // @main also has the attribute `producer`
 using frontend::ImportOptions;
+
+// True for the first byte of a model: one of the fields ir_version, producer_name, graph, opset_import.
+bool is_model(std::string_view head);
 
 // Reports all diagnostics that can be found: every operator that cannot be imported, then every node that fails for
 // another reason.

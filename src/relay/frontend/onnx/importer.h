@@ -68,8 +68,6 @@ class Importer final : public ConverterHost {
   void describe_strings(const Graph& graph, const Values& results, ir::DictAttrs& attrs) const;
   // The node with its call's attributes and inputs substituted; null if a problem was reported.
   const Node* resolved(const Node& node, Node& copy, const Span& place);
-  // Counts one more node, and the depth; false if a limit is exceeded, which is reported once.
-  bool may_convert(const Span& place);
   Values expand(const Function& function, const Node& node, const Values& inputs, const Span& place);
   // Keeps the values that the graphs of a call use from its place. Returns the graphs that were not known before.
   std::vector<const Graph*> pass_graphs(const Node& call);
@@ -89,8 +87,7 @@ class Importer final : public ConverterHost {
   std::vector<const Graph*> graphs_;                       // graphs whose nodes are being converted, innermost last
   std::map<std::string_view, const ValueInfo*> declared_;  // the model's declarations of its values, filled in once a
                                                            // node failed
-  int64_t converted_ = 0;
-  int depth_ = 0;  // of graphs and functions
+  int depth_ = 0;                                          // of graphs and functions
 };
 
 inline bool is_graph(const Attribute& a) { return std::holds_alternative<std::shared_ptr<const Graph>>(a.value); }

@@ -1,6 +1,8 @@
 // The window geometry of convolutions and pools: extents, steps and paddings of a window that moves over the last axes.
 #pragma once
 
+#include "relay/frontend/common/ops/matrix_product.h"
+#include "relay/frontend/common/ops/same_padding.h"
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx {
@@ -23,7 +25,5 @@ inline const ir::Ints one_row{0, 0, -4, 1, -1}, no_row{0, 0, -3};
 ir::Expr convolution(Convert& c, const ir::Expr& x, const ir::Expr& weight, const frontend::EmitAttrs& more);
 // The average over each window of the node's attributes; empty if a problem was reported.
 Values average_pool(Convert& c, const ir::Expr& x);
-// The product of matrices in the last two axes; the other axes are broadcast as in numpy.
-ir::Expr matrix_product(Convert& c, ir::Expr a, ir::Expr b);
 
 }  // namespace relay::onnx

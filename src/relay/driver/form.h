@@ -1,0 +1,18 @@
+// The forms of models that the program reads.
+#pragma once
+
+#include <cstdint>
+
+namespace relay::driver {
+
+enum class ModelForm : uint8_t {
+  Relay,
+  PyTorch,
+  Artifact,
+#define RELAY_FRONTEND(form, ...) form,
+#include "relay/driver/frontends.def"
+#undef RELAY_FRONTEND
+};
+const char* name(ModelForm form);
+
+}  // namespace relay::driver

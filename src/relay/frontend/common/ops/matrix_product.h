@@ -1,0 +1,12 @@
+// Products of matrices, as numpy's matmul.
+#pragma once
+
+#include "relay/frontend/common/conversion.h"
+
+namespace relay::frontend {
+
+// The product of matrices in the last two axes; the other axes are broadcast as in numpy. A vector is a row on the left
+// and a column on the right, whose axis the result lacks.
+ir::Expr matrix_product(Conversion& c, ir::Expr a, ir::Expr b);
+
+}  // namespace relay::frontend

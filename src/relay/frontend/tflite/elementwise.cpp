@@ -1,0 +1,212 @@
+// Operators element by element: arithmetic, comparison, logic, activations. Those on sizes (known elements) are
+// computed at import.
+#include <cmath>
+#include <numbers>
+
+#include "relay/frontend/tflite/quantize.h"
+
+namespace relay::tflite::convert {
+
+using ir::Expr;
+using scalar::BinaryOp;
+
+// --- two operands ----------------------------------------------------------------------------------------------------
+
+// A call of `op`; known elements if both operands are known.
+static Values binary(Convert& c, const char* op, std::optional<BinaryOp> folded = {}, bool swap = false) {
+  KnownRef a = c.known(0), b = c.known(1);
+  auto written = [&] { return c.emit(op, {c.input(0), c.input(1)}); };
+  if (folded && a && b && !a->dtype.is_float())
+    if (KnownRef result = swap ? frontend::binary(*folded, *b, *a) : frontend::binary(*folded, *a, *b))
+      return {c.known_result(result, written)};
+  return {written()};
+}
+
+// The same with a fused activation, or in integers if the operands are quantised.
+static Values arithmetic(Convert& c, const char* op, BinaryOp folded) {
+  if (c.is_quantized_input(0) || c.is_quantized_output()) return quantized_binary(c, op);
+  if (c.integer("fused_activation_function", 0) == 0) return binary(c, op, folded);
+  return {c.activated(c.emit(op, {c.input(0), c.input(1)}))};
+}
+
+Values ADD(Convert& c) { return arithmetic(c, "add", BinaryOp::Add); }
+Values SUB(Convert& c) { return arithmetic(c, "subtract", BinaryOp::Sub); }
+Values MUL(Convert& c) { return arithmetic(c, "multiply", BinaryOp::Mul); }
+Values DIV(Convert& c) { return arithmetic(c, "divide", BinaryOp::Div); }
+Values MAXIMUM(Convert& c) { return binary(c, "maximum", BinaryOp::Max); }
+Values MINIMUM(Convert& c) { return binary(c, "minimum", BinaryOp::Min); }
+Values POW(Convert& c) { return binary(c, "power"); }
+Values FLOOR_DIV(Convert& c) { return binary(c, "floor_divide", BinaryOp::FloorDiv); }
+Values FLOOR_MOD(Convert& c) { return binary(c, "floor_mod", BinaryOp::FloorMod); }
+Values BITWISE_XOR(Convert& c) { return binary(c, "bitwise_xor"); }
+Values RIGHT_SHIFT(Convert& c) { return binary(c, "right_shift"); }
+
+static Values comparison(Convert& c, const char* op, std::optional<BinaryOp> folded = {}, bool swap = false) {
+  if (c.is_quantized_input(0)) return {quantized_comparison(c, op)};
+  return binary(c, op, folded, swap);
+}
+Values LESS(Convert& c) { return comparison(c, "less", BinaryOp::Lt); }
+Values LESS_EQUAL(Convert& c) { return comparison(c, "less_equal", BinaryOp::Le); }
+Values GREATER(Convert& c) { return comparison(c, "greater", BinaryOp::Lt, true); }
+Values GREATER_EQUAL(Convert& c) { return comparison(c, "greater_equal", BinaryOp::Le, true); }
+Values EQUAL(Convert& c) { return comparison(c, "equal", BinaryOp::Eq); }
+Values NOT_EQUAL(Convert& c) { return comparison(c, "not_equal"); }
+
+Values LOGICAL_AND(Convert& c) { return binary(c, "logical_and"); }
+Values LOGICAL_OR(Convert& c) { return binary(c, "logical_or"); }
+
+Values SQUARED_DIFFERENCE(Convert& c) {
+  Expr difference = c.subtract(c.input(0), c.input(1));
+  return {c.multiply(difference, difference)};
+}
+
+// The angle of the point (x, y) with the axis of x: atan(y / x), moved by pi on the left, whose half plane y >= 0 has
+// the sign of y.
+Values ATAN2(Convert& c) {
+  Expr y = c.input(0), x = c.input(1);
+  const DType dtype = c.dtype(y);
+  auto number = [&](double value) { return c.scalar(value, dtype); };
+  const Expr is_left = c.emit("less", {x, number(0)}), is_below = c.emit("less", {y, number(0)});
+  const Expr on_axis = c.emit("equal", {x, number(0)});
+  const Expr angle = c.emit("atan", {c.divide(y, c.emit("where", {on_axis, number(1), x}))});
+  const Expr turn = c.emit("where", {is_below, number(-std::numbers::pi), number(std::numbers::pi)});
+  const Expr quarter = c.multiply(c.emit("sign", {y}), number(std::numbers::pi / 2));
+  return {c.emit("where", {on_axis, quarter, c.emit("where", {is_left, c.add(angle, turn), angle})})};
+}
+
+Values ADD_N(Convert& c) {
+  ir::Exprs all = c.all_inputs();
+  Expr sum = all[0];
+  for (size_t i = 1; i < all.size(); ++i) sum = c.add(sum, all[i]);
+  return {sum};
+}
+
+// --- one operand -----------------------------------------------------------------------------------------------------
+
+static Values unary(Convert& c, const char* op) { return {c.emit(op, {c.input(0)})}; }
+
+Values ABS(Convert& c) { return unary(c, "abs"); }
+Values CEIL(Convert& c) { return unary(c, "ceil"); }
+Values COS(Convert& c) { return unary(c, "cos"); }
+Values EXP(Convert& c) { return unary(c, "exp"); }
+Values FLOOR(Convert& c) { return unary(c, "floor"); }
+Values LOG(Convert& c) { return unary(c, "log"); }
+Values LOGICAL_NOT(Convert& c) { return unary(c, "logical_not"); }
+Values ROUND(Convert& c) { return unary(c, "round"); }  // halves to even, in both
+Values RSQRT(Convert& c) { return unary(c, "rsqrt"); }
+Values SIGN(Convert& c) { return unary(c, "sign"); }
+Values SIN(Convert& c) { return unary(c, "sin"); }
+Values SQRT(Convert& c) { return unary(c, "sqrt"); }
+Values ZEROS_LIKE(Convert& c) { return unary(c, "zeros_like"); }
+Values SQUARE(Convert& c) {
+  Expr x = c.input(0);
+  return {c.multiply(x, x)};
+}
+Values NEG(Convert& c) {
+  if (KnownRef known = c.known(0); known && !known->dtype.is_float())
+    if (KnownRef result = frontend::unary(scalar::UnaryOp::Neg, *known)) return {result};
+  return unary(c, "negative");
+}
+
+// --- activations -----------------------------------------------------------------------------------------------------
+
+static Expr clipped(Convert& c, const Expr& x, double low, double high) {
+  return c.emit("clip", {x}, {{"a_min", low}, {"a_max", high}});
+}
+
+// A function of reals, or a table of it for quantised data.
+static Values activation(Convert& c, function_ref<Expr(const Expr& x)> real, function_ref<float(float x)> number) {
+  return {c.is_quantized_input(0) ? quantized_function(c, number) : real(c.input(0))};
+}
+
+Values RELU(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_clip(c, 0, INFINITY)};
+  return unary(c, "nn.relu");
+}
+Values RELU6(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_clip(c, 0, 6)};
+  return {clipped(c, c.input(0), 0, 6)};
+}
+Values RELU_N1_TO_1(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_clip(c, -1, 1)};
+  return {clipped(c, c.input(0), -1, 1)};
+}
+Values RELU_0_TO_1(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_clip(c, 0, 1)};
+  return {clipped(c, c.input(0), 0, 1)};
+}
+Values LOGISTIC(Convert& c) {
+  return activation(
+      c, [&](const Expr& x) { return c.emit("sigmoid", {x}); }, [](float x) { return 1.0F / (1.0F + std::exp(-x)); });
+}
+Values TANH(Convert& c) {
+  return activation(c, [&](const Expr& x) { return c.emit("tanh", {x}); }, [](float x) { return std::tanh(x); });
+}
+Values ELU(Convert& c) {
+  Expr x = c.input(0), zero = c.scalar(0, c.dtype(x));
+  const Expr below = c.emit("expm1", {c.emit("minimum", {x, zero})});
+  return {c.emit("where", {c.emit("less", {x, zero}), below, x})};
+}
+// x * relu6(x + 3) / 6
+Values HARD_SWISH(Convert& c) {
+  if (c.is_quantized_input(0)) return c.unsupported("quantised data");
+  Expr x = c.input(0);
+  return {c.multiply(c.multiply(x, clipped(c, c.add(x, 3), 0, 6)), 1.0 / 6)};
+}
+Values LEAKY_RELU(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_leaky(c, static_cast<float>(c.real("alpha", 0)))};
+  return {c.emit("nn.leaky_relu", {c.input(0)}, {{"alpha", c.real("alpha", 0)}})};
+}
+
+// x * Phi(x), or its approximation by tanh.
+Values GELU(Convert& c) {
+  Expr x = c.input(0);
+  if (!c.flag("approximate")) return {c.emit("nn.gelu", {x})};
+  Expr inner =
+      c.multiply(c.add(c.multiply(c.multiply(c.multiply(x, x), x), 0.044715), x), std::sqrt(2 / std::numbers::pi));
+  return {c.multiply(c.multiply(x, c.add(c.emit("tanh", {inner}), 1)), 0.5)};
+}
+
+// A slope for each element of the last axes: alpha has no axis for the batch.
+Values PRELU(Convert& c) {
+  Expr x = c.input(0), alpha = c.input(1);
+  if (c.is_quantized_input(0)) {
+    const std::optional<Scale> slope = scale_of(c, c.input_entry(1));
+    if (!slope) return {};
+    return {quantized_leaky(c, slope->scale, c.add(c.cast(alpha, DType::int32()), static_cast<double>(-slope->zero)))};
+  }
+  const Expr below = c.emit("less", {x, c.scalar(0, c.dtype(x))});
+  return {c.emit("where", {below, c.multiply(x, alpha), x})};
+}
+
+Values SOFTMAX(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_softmax(c, c.real("beta", 1))};
+  return {c.emit("nn.softmax", {c.multiply(c.input(0), c.real("beta", 1))}, {{"axis", int64_t{-1}}})};
+}
+Values LOG_SOFTMAX(Convert& c) { return {c.emit("nn.log_softmax", {c.input(0)}, {{"axis", int64_t{-1}}})}; }
+
+// --- selection and types ---------------------------------------------------------------------------------------------
+
+// Before SELECT_V2, a condition of one axis chose rows.
+Values SELECT(Convert& c) {
+  Expr condition = c.input(0), a = c.input(1), b = c.input(2);
+  const bool by_rows = c.rank(condition) == 1 && c.rank(a) > 1;
+  while (by_rows && condition && c.rank(condition) < c.rank(a)) condition = c.expand(condition, c.rank(condition));
+  return {c.emit("where", {condition, a, b})};
+}
+Values SELECT_V2(Convert& c) {
+  KnownRef condition = c.known(0), a = c.known(1), b = c.known(2);
+  if (condition && a && b)
+    if (KnownRef result = where(*condition, *a, *b)) return {result};
+  return {c.emit("where", {c.input(0), c.input(1), c.input(2)})};
+}
+
+Values CAST(Convert& c) {
+  const std::optional<DType> to = type_dtype(c.output_entry(0).type);
+  if (!to) return c.unsupported("its result has elements of {}", type_name(c.output_entry(0).type));
+  if (KnownRef known = c.known(0))
+    if (KnownRef result = frontend::cast(*known, *to)) return {result};
+  return {c.cast(c.input(0), *to)};
+}
+
+}  // namespace relay::tflite::convert
