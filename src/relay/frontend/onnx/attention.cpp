@@ -167,7 +167,7 @@ Values RotaryEmbedding(Convert& c) {
   if (!x) return {};
   x = c.transpose(x, {0, 2, 1, 3});  // (N, L, H, D)
   std::optional<int64_t> width = c.extent(x, 3);
-  if (!width) return c.unsupported("heads of no fixed size: {}", ir::str(x->type));
+  if (!width) return c.unsized("heads of no fixed size: {}", ir::str(x->type));
   int64_t turned = c.integer("rotary_embedding_dim", 0);
   if (turned == 0) turned = *width;
   if (turned < 2 || turned > *width || turned % 2) return c.bad("rotary_embedding_dim is {} of {}", turned, *width);
