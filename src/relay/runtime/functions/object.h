@@ -88,6 +88,10 @@ Object* share_tensor(const Tensor& tensor);
 // Copies the data of a Shared tensor into memory of its own. Nothing else may read it meanwhile. False if memory is
 // exhausted.
 bool keep_own_copy(TensorObject* t);
+// The same value, in which no tensor is a field twice of this tuple and of tuples within it: copies take the places of
+// those that were. Behind the first 4,096 fields and deeper than 64 tuples they may share, as in lists and functions.
+// Takes one count of `o`; null if memory is exhausted.
+Object* with_own_tensors(Object* o);
 
 inline Object* retain(Object* o) {
   o->count.fetch_add(1, std::memory_order_relaxed);
