@@ -1,6 +1,7 @@
 """Core ATen operators that PyTorch or apart.py takes apart, by name in exported programs; and those that draw."""
 
 import copy
+import math
 
 import pytest
 
@@ -146,3 +147,16 @@ def test_tied_weights_are_one_constant():
     main, constants = relay.from_pytorch(Tied().eval(), (f(3, 64),))["main"], set()
     relay.analysis.post_order_visit(main, lambda one: constants.add(one) if isinstance(one, relay.Constant) else None)
     assert sum(one.data.shape == (64, 64) for one in constants) == 1
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16))
+def test_maxima_of_windows_with_nan_are_nan(dtype):
+    def function(x):
+        return (F.max_pool1d(x[0], 2, 1), F.max_pool2d(x, 3, 2, 1), F.max_pool3d(x[None], 2, 1),
+                F.adaptive_max_pool2d(x, 2), x.amax(2), *F.max_pool2d(x, 2, return_indices=True))  # fmt: skip
+
+    x = f(2, 3, 6, 6).to(dtype)
+    x[torch.rand(x.shape, generator=torch.Generator().manual_seed(0)) < 0.1] = math.nan
+    got = relay.compile(relay.from_pytorch(Calls(function), (x,)), threads=1)(x)
+    for one, wanted in zip(got, function(x), strict=True):
+        torch.testing.assert_close(one, wanted, rtol=0, atol=0, equal_nan=True)
