@@ -254,7 +254,6 @@ CASES += [
     grouped(5, None, [5, 5], 5),
     grouped(5, None, [5, 5], 5, packed=True),
     grouped(1, 4, [5, 5], 5),
-    grouped(1, 4, [5, 3], 5, outputs="0"),
     grouped(1, 4, [5, 5], 5, scale=0.3, softcap=2.0),
     grouped(5, None, [5, 5], 5, local_window_size=2),
     grouped(1, 4, [5, 5], 5, local_window_size=3),
