@@ -120,9 +120,9 @@ if(TARGET relay_fuzz_integers)
   set_tests_properties(fuzz_integers PROPERTIES TIMEOUT 900)
 endif()
 
-# 600 programs, each after a random order of passes and one pass alone; `make test-passes` runs 20,000.
+# 300 programs, each compiled after a random order of passes and after one pass alone; `make test-passes` runs 20,000.
 if(TARGET relay_fuzz_passes)
-  relay_add_test(fuzz_passes 5 relay_fuzz_passes --cases 600)
+  relay_add_test(fuzz_passes 30 relay_fuzz_passes --cases 300)
 endif()
 
 # Random networks for all targets, lowered only; `make test-long` lowers 3,000.

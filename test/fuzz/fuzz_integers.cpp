@@ -12,13 +12,11 @@
 
 #include "cases.h"
 #include "relay/base/text.h"
-#include "relay/driver/compile.h"
-#include "relay/driver/targets.h"
 #include "relay/eval/eval.h"
-#include "relay/input/values.h"
 #include "relay/ir/rewrite.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
+#include "run_compiled.h"
 
 using namespace relay;
 using namespace relay::fuzz;
@@ -314,22 +312,6 @@ class Program {
   std::string lines_;
 };
 
-Result<eval::Value> compiled(const ir::Module& module, const eval::Values& args, runtime::Executor executor,
-                             int level) {
-  static const Result<TargetDesc> target = driver::find_target("native");
-  driver::Options options;
-  RELAY_ASSIGN(options.lower.target, target);
-  options.run.threads = 1, options.passes.opt_level = level, options.run.executor = executor;
-  RELAY_ASSIGN(driver::Compiled program, driver::compile(module, options));
-  std::vector<runtime::Value> inputs;
-  for (const eval::Value& arg : args) {
-    RELAY_ASSIGN(runtime::Value input, input::to_runtime(arg, module));
-    inputs.push_back(std::move(input));
-  }
-  RELAY_ASSIGN(runtime::Value result, program.executable->call(inputs));
-  return input::to_eval(result, module);
-}
-
 // The first element that differs, or "".
 std::string difference(const Program& program, const eval::Value& got) {
   const eval::TupleValue* tuple = eval::as_tuple(got);
@@ -367,7 +349,7 @@ std::string check(uint64_t seed, bool verbose, int64_t* values) {
     const uint64_t turn = seed + (all ? 1 : 0);
     const int level = static_cast<int>(turn / 3 % 4);
     const std::string how = format("{} at -O{}", runtime::name(executors[turn % 3]), level);
-    if (std::string e = wrong(how, compiled(*module, args, executors[turn % 3], level)); !e.empty()) return e;
+    if (std::string e = wrong(how, run_compiled(*module, args, executors[turn % 3], level)); !e.empty()) return e;
   }
   return "";
 }

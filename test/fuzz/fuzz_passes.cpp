@@ -5,8 +5,9 @@
 //   relay_fuzz_passes --orders 20               prints the first 20 orders: test/models/pass_orders.py
 //
 // Odd seeds produce programs over all kinds of nodes (random_relay.h), even ones networks of layers (random_layers.h).
-// After every pass the module must be well-formed and all types are inferred from scratch (PassContext::verify); at the
-// end the evaluator must compute the same results, up to rounding.
+// After every pass the module must be well-formed and all types are inferred from scratch (PassContext::verify). No pass
+// may change its input, whose text stays the same. At the end the evaluator must compute the same results, up to
+// rounding, and so must the compiled program, in the VM or ahead of time, unless a diagnostic refuses it.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -21,6 +22,7 @@
 #include "relay/text/text.h"
 #include "relay/transform/pass.h"
 #include "relay/typing/typing.h"
+#include "run_compiled.h"
 
 using namespace relay;
 using namespace relay::fuzz;
@@ -96,6 +98,29 @@ eval::Values arguments(uint64_t seed, bool layers) {
 
 using Tally = std::map<std::string, int64_t>;  // programs that a pass changed
 
+// True if a stage refuses a program because it does not support its form.
+bool is_refused(const Diagnostics& errors) {
+  return std::all_of(errors.begin(), errors.end(),
+                     [](const Diagnostic& d) { return d.kind == DiagnosticKind::not_supported; });
+}
+
+// Compiles and runs the result of the passes. Returns the first error, or "".
+std::string check_compiled(const ir::Module& module, const eval::Value& expected, uint64_t seed, bool layers,
+                           Tally* changed) {
+  const runtime::Executor executor = seed / 2 % 2 ? runtime::Executor::Vm : runtime::Executor::Aot;
+  const int level = static_cast<int>(seed / 4 % 4);
+  const Result<eval::Value> value = run_compiled(module, arguments(seed, layers), executor, level);
+  if (!value && is_refused(value.errors())) {
+    ++(*changed)["(programs that cannot be compiled)"];
+    return "";
+  }
+  const std::string how = format("{} at -O{}", runtime::name(executor), level);
+  if (!value) return format("{}: {}, of\n{}", how, render(value.errors()), text::str(module));
+  if (same(expected, *value)) return "";
+  return format("{}: the value is {} instead of {}, of\n{}", how, eval::str(*value), eval::str(expected),
+                text::str(module));
+}
+
 // Returns the first error after the passes, or "".
 std::string check_passes(const ir::Module& module, const eval::Value& expected, const std::vector<std::string>& passes,
                          uint64_t seed, bool layers, Tally* changed) {
@@ -107,21 +132,30 @@ std::string check_passes(const ir::Module& module, const eval::Value& expected, 
   context.options["convert_layout.layouts"] = std::string(layouts[seed / 2 % 3]);
   for (const char* op : {"batch_matmul", "conv2d", "dense"})
     context.options[format("combine_parallel_{}.min_branches", op)] = int64_t{2};
-  context.trace = [&](const transform::PassTrace& t) { (*changed)[t.pass.name] += !ir::equal(t.before, t.after); };
+  std::string text = text::str(module), wrong;
+  context.trace = [&](const transform::PassTrace& t) {
+    (*changed)[t.pass.name] += !ir::equal(t.before, t.after);
+    if (wrong.empty() && text::str(t.before) != text)
+      wrong = format("{} changed its input to\n{}", t.pass.name, text::str(t.before));
+    text = text::str(t.after);
+  };
+  const std::string whole = text;
   Result<ir::Module> after = transform::run_passes(module, passes, context);
+  if (wrong.empty() && text::str(module) != whole) wrong = format("the module became\n{}", text::str(module));
+  if (!wrong.empty()) return wrong;
   // Some passes may refuse the results of others: the cells of lazy_gradient_init contain functions, and
   // defunctionalization refuses a generic function that is used as a value.
-  auto is_refusal = [](const Diagnostic& d) { return d.kind == DiagnosticKind::not_supported; };
   const bool may_refuse = passes.size() > 1 || passes[0] == "defunctionalization";
-  if (!after && may_refuse && std::all_of(after.errors().begin(), after.errors().end(), is_refusal)) {
+  if (!after && may_refuse && is_refused(after.errors())) {
     ++(*changed)["(programs that a pass refuses)"];
     return "";
   }
   if (!after) return render(after.errors());
   Result<eval::Value> value = eval::run(*after, "main", arguments(seed, layers));
   if (!value) return render(value.errors());
-  if (same(expected, *value)) return "";
-  return format("the value is {} instead of {}, of\n{}", eval::str(*value), eval::str(expected), text::str(*after));
+  if (!same(expected, *value))
+    return format("the value is {} instead of {}, of\n{}", eval::str(*value), eval::str(expected), text::str(*after));
+  return check_compiled(*after, expected, seed, layers, changed);
 }
 
 std::string check(uint64_t seed, bool verbose, Tally* changed) {

@@ -1,7 +1,7 @@
 """Tests properties of every operator: a table of operators and columns (columns.def), no cell blank without a reason.
 
     make test-ops                              all; writes test/ops/proofs.json, from which docs/operators.md is made
-    make test-ops OPS='--only nn.conv2d'       some operators, by a regular expression; writes nothing
+    make test-ops OPS='--only nn.conv2d'       some operators, by a regular expression; writes nothing without --store
 
 relay_op_proofs has the proofs that need the compiler; here the evaluator is compared with the operators' oracles. A
 cell that is proven nowhere has a reason: one that follows from the operator (prove.cpp) or one of reasons.txt, and so
@@ -211,6 +211,9 @@ def main():
     parser.add_argument("--only", default="", help="a regular expression: operators whose whole names it matches")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--edges", action="store_true", help="print what oracles say of special values and sizes")
+    parser.add_argument(
+        "--store", action="store_true", help="with --only: write the rows of these operators to proofs.json"
+    )
     parser.add_argument("--columns", default="", help="these of columns.def only, with commas between; no table then")
     options = parser.parse_args()
     rows = prove(options.only or ".*", options.jobs, ["--columns", options.columns] if options.columns else [])
@@ -225,12 +228,13 @@ def main():
     good = report(rows, missing, problems)
     if said:
         print(f"\noracles of edges say otherwise: {len(said)}", *said, sep="\n  ")
-    if not options.only:
-        stored = {
-            name: {column: row["cells"][column]["proved"] or row["cells"][column]["reason"] for column in columns()}
-            for name, row in rows.items()
-        }
-        store(stored)
+    if not options.only or options.store:
+        stored = json.loads(PROOFS.read_text()) if options.only else {}
+        for name, row in rows.items():
+            stored[name] = {
+                column: row["cells"][column]["proved"] or row["cells"][column]["reason"] for column in columns()
+            }
+        store(dict(sorted(stored.items())))
     return 0 if good else 1
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import html
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .. import _core
 from ..errors import bad_option
 from .compiled import Compiled, load
+from .options import Shapes, options_of, takes_options
+
+if TYPE_CHECKING:
+    from .options import CompileOptions
 
 _CELL_BYTES = 4_000_000  # the largest page that a notebook's cell shows
 
@@ -48,34 +52,25 @@ class Explorer:
         return f"<relay.Explorer of {self._name}: {len(self.html) / 1e3:.0f} kB; save(path) writes the page>"
 
 
+@takes_options
 def explore(
-    model: Any,
-    compare: Any = None,
-    *,
-    target: str = "native",
-    threads: int | None = None,
-    numerics: str = "fp32",
-    opt_level: int = 2,
-    mode: str = "inference",
-    shapes: dict | None = None,
-    texts: bool = True,
+    model: Any, compare: Any = None, *, texts: bool = True, **options: Unpack[CompileOptions]
 ) -> Explorer:
     """Compiles a model, a module or anything that load() accepts, and returns a page that shows it after every pass.
 
-    `compare`: a second model, which the page shows beside the first.
-    `texts`: include the tensor expressions, schedules, loops, C and assembly of kernels.
-    The other options are those of compile().
+    compare: a second model, which the page shows beside the first.
+    texts: include the tensor expressions, schedules, loops, C and assembly of kernels.
+
+    OPTIONS
     """
-    how = target, threads or 0, numerics, opt_level, mode, texts
-    named = [_named(one, shapes) for one in (model, compare) if one is not None]
-    compilations = [_core.compilation_json(module, name, *how) for module, name in named]
-    return Explorer(named[0][1], compilations)
+    how = options_of(options)
+    named = [_named(one, options.get("shapes"), how) for one in (model, compare) if one is not None]
+    return Explorer(named[0][1], [_core.compilation_json(module, name, how, texts) for module, name in named])
 
 
-def _named(model: Any, shapes: dict | None) -> tuple[_core.IRModule, str]:
+def _named(model: Any, shapes: Shapes | None, how: _core.Options) -> tuple[_core.IRModule, str]:
     if isinstance(model, _core.IRModule):
-        module = model.bind_shapes({name: list(shape) for name, shape in shapes.items()}) if shapes else model
-        return module, "module"
+        return model.bind_shapes(how["shapes"]) if how["shapes"] else model, "module"
     module = load(model, shapes=shapes)
     if isinstance(module, Compiled):
         raise bad_option("the model is compiled already, and has no Relay program any more", "give its source")

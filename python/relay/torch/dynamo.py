@@ -177,7 +177,12 @@ class Program:
         if output.view is None:
             return value
         sizes, strides, [offset] = ([self._number(one, args) for one in part] for part in output.view)
-        return value.as_strided(sizes, strides, value.storage_offset() + offset)
+        begin = (value.storage_offset() * value.itemsize + offset) // output.dtype.itemsize
+        if value.dtype != output.dtype:  # the same memory as a flat tensor of the other type
+            widest = max(value.itemsize, output.dtype.itemsize)
+            count = value.untyped_storage().nbytes() // widest * widest // value.itemsize
+            value = value.as_strided((count,), (1,), 0).view(output.dtype)
+        return value.as_strided(sizes, strides, begin)
 
     def _number(self, number, args: tuple):
         if number is None or isinstance(number, int | float):

@@ -76,8 +76,10 @@ struct Recorded {
 
 Recorded record(const ir::Module& module, const char* target = "haswell") {
   Recorded out;
-  CompileOptions options{.target = *find_target(target), .threads = 1, .run_here = false, .schedules = {}};
-  options.trace = [&](const transform::PassTrace& trace) {
+  Options options;
+  options.lower.target = *find_target(target);
+  options.run.threads = 1, options.run.make_executable = false;
+  options.passes.trace = [&](const transform::PassTrace& trace) {
     if (out.modules.empty()) out.modules.emplace_back("input", trace.before);
     out.modules.emplace_back(trace.pass.name, trace.after);
     out.recording.see(trace);

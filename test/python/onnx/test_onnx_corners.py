@@ -1,5 +1,5 @@
 """Edge cases of ONNX models: counts of zero, optional inputs before required ones, sizes that only one branch
-accepts."""
+accepts, NaN in pools, integer images, lengths of sequences."""
 
 import numpy as np
 import pytest
@@ -172,3 +172,108 @@ def test_lengths_beyond_the_keys_are_refused(length):
         return
     with pytest.raises(relay.CompileError, match="seqlens_k"):
         relay.compile(model)(q, k, np.array([length], "int32"))
+
+
+def windows(x, kernel, strides, pads, dilations):
+    """The elements of each window that are inside of the images (N, C, H, W), by place of the result."""
+    extents = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(x.shape[2:], kernel, strides, pads, dilations, strict=True)
+    ]
+    for place in np.ndindex(*extents):
+        rows = [
+            [t for k in range(size) if 0 <= (t := at * s - p + k * d) < n]
+            for at, n, size, s, p, d in zip(place, x.shape[2:], kernel, strides, pads, dilations, strict=True)
+        ]
+        yield place, x[:, :, *np.ix_(*rows)].reshape(*x.shape[:2], -1)
+
+
+@pytest.mark.parametrize("places", (False, True))
+@pytest.mark.parametrize("dtype", ("float16", "float32", "float64"))
+@pytest.mark.parametrize("form", ("plain", "padded", "dilated", "line", "volume"))
+def test_max_pool_ignores_nan(form, dtype, places):
+    """As in ONNX's reference; a window that contains only NaN results in the value of padding."""
+    axes = {"line": 1, "volume": 3}.get(form, 2)
+    window = {"kernel_shape": [2] * axes, "strides": [1] * axes, "pads": [0] * axes, "dilations": [1] * axes}
+    if form == "padded":
+        window |= {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1]}
+    if form == "dilated":
+        window["dilations"] = [2, 1]
+    random = np.random.default_rng(0)
+    x = random.standard_normal((2, 3, *[5] * axes)).astype(dtype)
+    x[random.random(x.shape) < 0.4] = np.nan
+    want, at = {}, tuple(window.values())
+    for place, elements in windows(x, *at):
+        want[place] = np.where(np.isnan(elements), -np.inf, elements).max(-1)
+    attributes = {k: v * 2 if k == "pads" else v for k, v in window.items()}
+    outputs = ["y", "i"] if places else ["y"]
+    model = model_of([node("MaxPool", ["x"], outputs, **attributes)], {"x": (dtype, x.shape)}, outputs, opset=22)
+    got = results(model, x)
+    for place, value in want.items():
+        np.testing.assert_array_equal(got[0][:, :, *place], value)
+    if places:
+        found = np.take(x.reshape(-1), got[1])
+        np.testing.assert_array_equal(np.where(np.isnan(found), -np.inf, found), got[0])
+
+
+@pytest.mark.parametrize("antialias", (0, 1))
+@pytest.mark.parametrize("mode", ("linear", "cubic"))
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "int16", "int32", "int64"))
+def test_integer_images_are_rounded_once(dtype, mode, antialias):
+    """To the nearest even integer, within the type's range, after all axes: as in ONNX's reference."""
+    random = np.random.default_rng(0)
+    ends = np.iinfo(dtype)
+    low, high = max(ends.min, -(2**20)), min(ends.max, 2**20)
+    for size, by in (((5, 7), {"sizes": (10, 14)}), ((8, 6), {"sizes": (3, 11)}), ((6, 6), {"scales": (1.3, 0.7)})):
+        x = random.integers(low, high + 1, (1, 2, *size)).astype(dtype)
+        wide = {}
+        for kind in (dtype, "float64"):
+            which = ["", "s"] if "sizes" in by else ["s"]
+            given = {"s": np.array(next(iter(by.values())), "int64" if "sizes" in by else "float32")}
+            model = model_of([node("Resize", ["x", "", *which], ["y"], mode=mode, antialias=antialias, axes=[2, 3])],
+                             {"x": (kind, x.shape)}, ["y"], given, opset=19)  # fmt: skip
+            [wide[kind]] = results(model, x.astype(kind))
+        exact = np.clip(wide["float64"], ends.min, ends.max)
+        # A half that float64 cannot decide may go either way.
+        off = np.abs(wide[dtype].astype("float64") - exact)
+        assert wide[dtype].dtype == dtype and off.max() <= 0.5 + 1e-6
+
+
+def grouped(past, total):
+    """A step of grouped attention over a cache of `past` rows: 4 heads of 8 that share 2 of keys."""
+    shapes = {"q": (2, 1, 32), "k": (2, 1, 16), "v": (2, 1, 16), "pk": (2, 2, past, 8), "pv": (2, 2, past, 8)}
+    inputs = {name: ("float32", shape) for name, shape in shapes.items()} | {"l": ("int32", [2])}
+    made = node("GroupQueryAttention", [*inputs, "t"], ["y", "nk", "nv"], domain="com.microsoft", num_heads=4,
+                kv_num_heads=2)  # fmt: skip
+    model = model_of([made], inputs, ["y", "nk", "nv"], {"t": np.int32(total)})
+    random = np.random.default_rng(past)
+    return model, [random.standard_normal(shape).astype("float32") for shape in shapes.values()]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "total"), (((5, 5), 5), ((5, 2), 5), ((1, 4), 5), ((1, 1), 5), ((4, 2), 4), ((1, 1), 4))
+)
+def test_sequences_of_unequal_lengths(lengths, total):
+    """The new key of each sequence follows its old keys, in a cache of 4 or 5 rows."""
+    model, args = grouped(4, total)
+    q, k, v, keys, values = args
+    got = results(model, *args, np.array(lengths, "int32") - 1)
+    for n, length in enumerate(lengths):
+        rows = []
+        for past, new in ((keys, k), (values, v)):
+            rows.append(np.concatenate([past[n, :, : length - 1], new[n].reshape(1, 2, 8).swapaxes(0, 1)], 1))
+        for one, row in zip(got[1:], rows, strict=True):
+            np.testing.assert_array_equal(one[n, :, :length], row)
+        of, to = (row.astype("float64").repeat(2, 0) for row in rows)
+        scores = np.einsum("hd,hld->hl", q[n].reshape(4, 8), of) / np.sqrt(8)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        want = np.einsum("hl,hld->hd", weights / weights.sum(-1, keepdims=True), to)
+        np.testing.assert_allclose(got[0][n].reshape(4, 8), want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("total", (4, 5))
+def test_lengths_beyond_the_cache_are_refused(total):
+    model, args = grouped(4, total)
+    for lengths in ((total + 1, 1), (1, total + 1), (0, 1)):
+        with pytest.raises(relay.CompileError, match="seqlens_k"):
+            relay.compile(model)(*args, np.array(lengths, "int32") - 1)

@@ -71,10 +71,7 @@ class Chain:
             return self.add("Mod", [x, self.other(t)], t)
         if kind == 8:
             return self.add("Where", [self.other("bool"), x, self.other(t)], t)
-        sums = ["Add", "Sub", "Div"]
-        if t not in ("float32", "float64"):  # of these, kernels fuse a product with a sum: one rounding
-            sums.append("Mul")
-        return self.add(self.one(sums), [x, self.other(t)], t)
+        return self.add(self.one(["Add", "Sub", "Div", "Mul"]), [x, self.other(t)], t)
 
     def model(self, constant):
         def info(name, value):

@@ -99,7 +99,7 @@ def test_precision_of_flex_attention(dtype, precision, tolerance):
 def test_flex_attention_of_unknown_heads_is_refused():
     given = {name: normal(1, 2, 6, 4) for name in "QKV"}
     nodes = [node("FlexAttention", list(given), ["Y"], domain="ai.onnx.preview")]
-    with pytest.raises(relay.CompileError, match=r"(?s)FlexAttention.*heads and their size must be fixed \(--shape\)"):
+    with pytest.raises(relay.CompileError, match=r"(?s)FlexAttention.*heads and their size must be fixed.*--shape"):
         relay.load(model_of(nodes, given, ["Y"], {"Q": (1, "h", 6, 4)}))
 
 

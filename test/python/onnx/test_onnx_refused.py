@@ -258,3 +258,28 @@ def test_an_axis_of_any_size_stays_unless_it_is_one():
     # Named axes leave the others whatever they are.
     named = model_of("(float[n,1,m] x) => (float[n,m] y) { a = Constant<value_ints=[1]>() y = Squeeze(x, a) }", 13)
     assert relay.compile(named)(draw(1, 1, 3)).shape == (1, 3)
+
+
+# Nodes that cannot be imported, and the help of each.
+HELP = {
+    "a size that must be known": (
+        "(float[n, 1, 2, 2] x, int64[n, 1, 2, 2] i) => (float[p, q, r, s] y)"
+        " { y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i) }",
+        "fixed sizes are needed",
+        "give the inputs' shapes: --shape NAME=1,3,224,224",
+    ),
+    "a form of an operator": (
+        "(float[2, 3, 4, 5, 6] x) => (float[p, q, r, s, t] y) { y = AveragePool <kernel_shape = [2, 2, 2, 2]> (x) }",
+        "the window has 4 axes",
+        "export the model with another form of this operator",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HELP)
+def test_each_refusal_has_its_own_help(name):
+    graph, message, help = HELP[name]
+    with pytest.raises(relay.CompileError) as caught:
+        relay.load(model_of(graph, 18))
+    [diagnostic] = caught.value.diagnostics
+    assert diagnostic.code == "R0403" and message in diagnostic.message and diagnostic.help.startswith(help)

@@ -361,3 +361,23 @@ def test_attributes_are_checked():
     assert relay.parse(mod.astext()) == mod
     x = draw(1, 6)
     np.testing.assert_allclose(relay.compile(mod)(x), x * (7 + 2 + 1 + 3), rtol=1e-6)
+
+
+def test_selects_that_share_their_sides():
+    """Each of 40 steps reads the one before twice: time doubles with every step wherever a side is visited again."""
+
+    def steps(x):
+        def element(i):
+            value = x[i]
+            for k in range(40):
+                high, low = te.select(x[i] > 2.0 * k, value, x[i]), te.select(x[i] < -1.0 * k, value, x[i])
+                value = te.select(x[i] > 1.0 * k, high, low)
+            return value
+
+        return te.compute(x.shape, element)
+
+    shared = define(inputs=["x"], relation=lambda x: x, compute=steps, fusion="elementwise")
+    x = relay.var("x", shape=(40,))
+    mod = relay.module(relay.add(relay.multiply(shared(x), x), x), [x])
+    data = np.linspace(-50, 50, 40, dtype="float32")
+    np.testing.assert_allclose(relay.compile(mod)(data), data * data + data, rtol=1e-6)

@@ -183,7 +183,7 @@ def place(function, data, axis, keepdims, exclude, last):
     return torch.as_tensor(found).reshape(shape if keepdims else [data.shape[d] for d in rest])
 
 
-def pool(data, kind, size, strides, dilation, padding, ceil_mode, count_include_pad=False):
+def pool(data, kind, size, strides, dilation, padding, ceil_mode, count_include_pad=False, skip_nan=False):
     """Pooling of data (N, C, ...), window by window."""
     axes = range(data.ndim - 2)
     size, strides, dilation = (pair(v, len(axes)) for v in (size, strides, dilation))
@@ -207,6 +207,7 @@ def pool(data, kind, size, strides, dilation, padding, ceil_mode, count_include_
             window = window.index_select(2 + d, torch.tensor(inside[d]))
         window = window.flatten(2)
         if kind == "max":
+            window = window.nan_to_num(-math.inf, math.inf, -math.inf) if skip_nan else window
             out[:, :, *place] = window.amax(2)
         else:
             counted = [[t for t in taps[d] if -before[d] <= t < data.shape[2 + d] + after[d]] for d in axes]

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import relay
@@ -97,6 +98,25 @@ def test_on_the_axes(name):
     got = relay.compile(relay.from_pytorch(Of(function), (z,)))(z)
     for one, other in zip(*(torch.view_as_real(torch.as_tensor(x) + 0j) for x in (got, function(z))), strict=True):
         torch.testing.assert_close(one, other, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["exp", "sqrt", "reciprocal"])
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_special_values(name, dtype):
+    """Infinities, NaN and magnitudes whose exponential overflows before a part does, against NumPy."""
+    most = math.log(torch.finfo(dtype).max)
+    reals = [0.0, -1.0, math.inf, -math.inf, math.nan, 1.003 * most, 1.01 * most, 2.2 * most, -1.01 * most]
+    imaginary = [0.0, -0.0, 1.0, -2.0, math.pi / 2, 3.14159, 1e30, math.inf, -math.inf, math.nan]
+    pairs = [(a, b) for a in reals for b in imaginary if (a, b) != (0, 0) or name != "reciprocal"]  # of 0 all differ
+    z = torch.tensor([complex(a, b) for a, b in pairs], dtype=dtype)
+    got = relay.compile(relay.from_pytorch(Of(getattr(torch, name)), (z,)))(z)
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(z.numpy())
+    for part in ("real", "imag"):
+        # Eight roundings of factors, of about one ULP each.
+        np.testing.assert_allclose(
+            getattr(got.numpy(), part), getattr(wanted, part), rtol=16 * torch.finfo(dtype).eps, err_msg=part
+        )
 
 
 def test_gradients():

@@ -134,7 +134,7 @@ def _quotient(a, b, x, y, dtype: str):
     re = op.divide(op.add(first, op.multiply(second, ratio)), size)
     difference = op.subtract(second, op.multiply(first, ratio))
     im = op.divide(op.where(is_wide, difference, op.negative(difference)), size)
-    is_zero = op.equal(large, zero)
+    is_zero = op.logical_and(op.equal(x, zero), op.equal(y, zero))
     return pair(*(op.where(is_zero, op.divide(part, op.abs(large)), found) for part, found in ((a, re), (b, im))))
 
 
@@ -229,10 +229,25 @@ def angle(c: Conversion):
     return op.where(op.isnan(x), x, found) if c.val("self").dtype.is_floating_point else found
 
 
+def _exponential(re, im, dtype: str) -> tuple:
+    """Returns the parts of exp(re + im i), which may be finite where exp(re) is not: for large re, they are multiplied
+    by exp(re / 4) four times. Special values follow Annex G of C99."""
+    one, zero, quarter = (number(value, dtype) for value in (1, 0, 0.25))
+    is_large = op.greater(re, number(0.98 * math.log(float(np.finfo(dtype).max)), dtype))
+    size = op.exp(op.where(is_large, op.multiply(re, quarter), re))
+    again = op.where(is_large, size, one)
+    lost = op.logical_and(op.isinf(re), op.logical_not(op.isfinite(im)))  # the direction of an infinity or of zero
+    vanishes = op.logical_and(lost, op.less(re, zero))
+    cosine, sine = op.where(lost, one, op.cos(im)), op.where(vanishes, zero, op.sin(im))
+    real, imaginary = op.multiply(size, cosine), op.multiply(size, sine)
+    for _ in range(3):
+        real, imaginary = op.multiply(real, again), op.multiply(imaginary, again)
+    return real, op.where(op.equal(im, zero), im, imaginary)
+
+
 def exp(c: Conversion):
     re, im = parts(c)
-    size = op.exp(re)
-    return pair(op.multiply(size, op.cos(im)), op.multiply(size, op.sin(im)))
+    return pair(*_exponential(re, im, REAL[c.result.dtype]))
 
 
 def _log_of_size(re, im, dtype: str):
@@ -286,7 +301,7 @@ def sqrt(c: Conversion):
     a, b = (op.multiply(op.abs(part), scale) for part in (re, im))
     large = op.sqrt(op.multiply(op.add(elementwise.hypotenuse(a, b, dtype), a), half))
     small = op.where(op.equal(large, zero), zero, op.divide(op.multiply(b, half), large))
-    small = op.where(op.isinf(b), b, small)
+    large, small = op.where(op.isinf(b), b, large), op.where(op.isinf(b), b, small)
     large, small = op.multiply(large, back), op.multiply(small, back)
     is_right = op.greater_equal(re, zero)
     turned = op.where(is_right, small, large)
@@ -313,11 +328,11 @@ def power(c: Conversion):
     direction = elementwise.arctangent(b, a, dtype)
     is_zero = op.logical_and(op.equal(a, zero), op.equal(b, zero))
     logarithm = _log_of_size(op.where(is_zero, one, a), b, dtype)
-    scale = op.exp(op.subtract(op.multiply(x, logarithm), op.multiply(y, direction)))
+    size = op.subtract(op.multiply(x, logarithm), op.multiply(y, direction))
     turn = op.add(op.multiply(y, logarithm), op.multiply(x, direction))
+    real, imaginary = _exponential(size, turn, dtype)
     of_zero = op.where(op.logical_and(op.equal(x, zero), op.equal(y, zero)), one, zero)
-    re = op.where(is_zero, of_zero, op.multiply(scale, op.cos(turn)))
-    im = op.where(is_zero, zero, op.multiply(scale, op.sin(turn)))
+    re, im = op.where(is_zero, of_zero, real), op.where(is_zero, zero, imaginary)
     return pair(*(op.broadcast_to(part, shape=c.out_shape) for part in (re, im)))
 
 

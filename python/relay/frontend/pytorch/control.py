@@ -26,6 +26,8 @@ from ...ir.expr import var
 from ...ir.ty import Any
 from .conversion import Refused, cast, dtype_name, number, number_of_sizes, size, sizes_of
 
+_AS_TENSOR = "make it a tensor, for example torch.tensor(n)"
+
 
 def kind(target) -> str | None:
     """Returns "cond", "while_loop", ..., or None for other operators."""
@@ -67,7 +69,7 @@ def cond(importer, node) -> list:
     predicate, first, second, *more = node.args
     operands = _operands(importer, more[0] if more else ())
     if not _is_tensor(predicate):
-        raise Refused("the condition is computed from sizes, not from a tensor")
+        raise Refused("the condition is computed from sizes, not from a tensor", help=_AS_TENSOR)
     condition = _condition(importer.values[predicate], predicate.meta["val"])
     branches = [importer.inlined(node, _graph(importer, one), operands, importer.sizes) for one in (first, second)]
     return _apart(If(condition, *map(_together, branches)), len(branches[0]))
@@ -79,7 +81,7 @@ def while_loop(importer, node) -> list:
     condition, body, carried, *more = node.args
     more = more[0] if more else ()
     if not all(map(_is_tensor, [*carried, *more])):
-        raise Refused("the loop carries a size or a number: make it a tensor")
+        raise Refused("the loop carries a size or a number: make it a tensor", help=_AS_TENSOR)
     condition, body = _graph(importer, condition), _graph(importer, body)
     inner = [one.meta["val"] for one in body.graph.nodes if one.op == "placeholder"]
     types = [TensorType([size(extent) for extent in val.shape], dtype_name(val.dtype)) for val in inner]
@@ -135,7 +137,7 @@ def map_impl(importer, node) -> list:
 
 def _stepped(importer, node, function, carried: list, xs: list, more: list) -> list:
     if not all(map(_is_tensor, [*carried, *xs, *more])):
-        raise Refused("the steps have a size or a number as an operand: make it a tensor")
+        raise Refused("the steps have a size or a number as an operand: make it a tensor", help=_AS_TENSOR)
     function = _graph(importer, function)
     inner = [one.meta["val"] for one in function.graph.nodes if one.op == "placeholder"]
     first, steps = var("first", shape=[], dtype="int64"), var("steps", shape=[], dtype="int64")

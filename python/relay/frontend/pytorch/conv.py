@@ -9,7 +9,7 @@ import numpy as np
 from ... import op
 from ...ir.expr import const
 from . import quantized
-from .conversion import Conversion, Refused, each, number
+from .conversion import Conversion, Refused, UnknownSize, each, number
 
 _FORWARD = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
 _TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
@@ -21,7 +21,7 @@ def _padding(c: Conversion, rank: int, kernel: list, dilation: list) -> list[int
         return [0] * rank
     if given == "same":
         if not all(isinstance(one, int) for one in kernel):
-            raise Refused("padding that keeps the size, for a window whose size is known only at run time")
+            raise UnknownSize("padding that keeps the size, for a window whose size is known only at run time")
         whole = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         return [one // 2 for one in whole] + [one - one // 2 for one in whole]
     return each(given, rank)
@@ -78,7 +78,7 @@ def convolution_backward(c: Conversion):
     }
     kernel = sizes["weight"][2:]
     if not all(isinstance(extent, int) for extent in sizes["weight"]):
-        raise Refused("the gradient of a convolution whose weight has sizes that are known only at run time")
+        raise UnknownSize("the gradient of a convolution whose weight has sizes that are known only at run time")
     how = {"strides": strides, "padding": padding, "dilation": dilation, "groups": c("groups"), "kernel_size": kernel}
     for_data, for_weight, for_bias = c("output_mask")
     results = [None, None, None]
@@ -160,5 +160,5 @@ def _rows_that_no_window_reaches(sizes: dict, strides, padding, dilation) -> lis
         elif s == 1:
             left.append(0)
         else:
-            raise Refused("the gradient of a convolution in steps over images whose size is known only at run time")
+            raise UnknownSize("the gradient of a convolution in steps over images whose size is known only at run time")
     return left

@@ -16,15 +16,30 @@ from ..._core import Dim, Expr
 from ...data.arrays import array
 from ...ir.expr import const
 
+IN_EVALUATION = "call module.eval() before the export"
+OTHER_OPERATORS = (
+    "write these parts with other operators, or give converters (relay.frontend.converter); the table of those that "
+    "are imported is relay/frontend/pytorch/table.py"
+)
+
 
 class Refused(Exception):
-    """This form of an operator cannot be imported; the text is the reason."""
+    """This form of an operator cannot be imported. The text is the reason, and `help` says what to do instead."""
 
     nodes: tuple = ()
 
-    def __init__(self, why: str, nodes=()):
+    def __init__(self, why: str, nodes=(), help: str = "write this part in another form"):
         super().__init__(why)
-        self.nodes = tuple(nodes)
+        self.nodes, self.help = tuple(nodes), help
+
+
+class UnknownSize(Refused):
+    """This form needs a size, or a number computed from sizes, that is known only at run time."""
+
+    def __init__(self, why: str):
+        super().__init__(
+            why, help="export with a fixed size: leave it out of dynamic_shapes (torch.compile: dynamic=False)"
+        )
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -37,7 +52,7 @@ def dtype_name(dtype: torch.dtype) -> str:
         "int64",
     ):
         return name
-    raise Refused(f"elements of {name} are not supported")
+    raise Refused(f"elements of {name} are not supported", help="convert them to a type that Relay supports")
 
 
 def size(value) -> int | Dim:
@@ -84,7 +99,7 @@ def _size_of_symbols(expr) -> int | Dim:
         return parts[0] % parts[1]
     if kind in ("Max", "Min"):
         return functools.reduce(getattr(Dim, kind.lower()), parts[1:], Dim(parts[0]))
-    raise Refused(f"the size {expr} cannot be expressed in Relay")
+    raise UnknownSize(f"the size {expr} cannot be expressed in Relay")
 
 
 _OF_FLOATS = ("TruncToInt", "FloorToInt", "CeilToInt")
@@ -169,7 +184,7 @@ def number_of_sizes(expr, sizes: dict) -> tuple[Expr, str]:
     if kind in _QUOTIENTS:
         return op.divide(*(cast(*part, "float64") for part in parts)), "float64"
     if kind not in _ARITHMETIC:
-        raise Refused(f"the number {expr}, which is computed from sizes, is an operand")
+        raise UnknownSize(f"the number {expr}, which is computed from sizes, is an operand")
     dtype = "float64" if any(of == "float64" for _, of in parts) else "int64"
     result, *more = (cast(*part, dtype) for part in parts)
     for part in more:
@@ -248,7 +263,7 @@ class Conversion:
             if isinstance(val, torch.SymInt):
                 return size(val)
             if isinstance(val, (torch.SymFloat, torch.SymBool)):
-                raise Refused("a number that is computed from sizes is an operand")
+                raise UnknownSize("a number that is computed from sizes is an operand")
             return self._values[raw]
         if isinstance(raw, (list, tuple)):
             return [self._of(one) for one in raw]
@@ -350,7 +365,7 @@ def exact_type(dtype: str) -> str:
 def number(value, dtype: str) -> Expr:
     """Returns a constant scalar."""
     if isinstance(value, Dim):
-        raise Refused(f"the size {value} is known only at run time, where a number must be")
+        raise UnknownSize(f"the size {value} is known only at run time, where a number must be")
     if dtype == "bfloat16":
         return op.cast(const(np.asarray(value, "float32")), dtype)
     with np.errstate(over="ignore"):
@@ -365,14 +380,19 @@ def empty(val) -> Expr | None:
     return op.full(number(0, dtype_name(_real(val.dtype))), shape=[*(size(one) for one in val.shape), *parts])
 
 
-def constant(tensor: torch.Tensor) -> Expr:
-    """Returns a constant that shares the tensor's memory if it is row-major. For complex numbers, the parts are a last
-    axis."""
+def constant(tensor: torch.Tensor, shared: bool = False) -> Expr:
+    """Returns a constant with a copy of the elements, or with the tensor's own memory if `shared` is set and it is
+    row-major. For complex numbers, the parts are a last axis."""
     if tensor.is_meta:
-        raise Refused("it has no elements on the device meta: load the weights first")
+        raise Refused(
+            "it has no elements on the device meta: load the weights first",
+            help="load the weights first, for example with module.to_empty(device='cpu') and load_state_dict",
+        )
     tensor = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
     dtype_name(tensor.dtype)
-    return _core.Constant(array(tensor.detach().cpu().contiguous()))
+    stored = tensor.detach().cpu().contiguous()
+    is_own = shared or stored.layout != torch.strided or stored.data_ptr() != tensor.data_ptr()
+    return _core.Constant(array(stored) if is_own else array(stored).copied())
 
 
 def of_vectors(*names: str):

@@ -30,7 +30,7 @@ def _adapted(function):
     def convert(c: Conversion):
         made = function([c(name) for name in c.names], [_type_of(c.val(name)) for name in c.names])
         if made is None:
-            raise Refused("its converter returned None")
+            raise Refused("its converter returned None", help="return the expression, or a tuple of expressions")
         return list(made) if isinstance(made, tuple) else made
 
     return convert

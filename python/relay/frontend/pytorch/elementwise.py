@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import op
-from .conversion import Conversion, Refused, cast, dtype_name, exact_type, number
+from .conversion import IN_EVALUATION, Conversion, Refused, cast, dtype_name, exact_type, number
 
 
 def unary(function):
@@ -286,13 +286,13 @@ def same(c: Conversion):
 
 def dropout(c: Conversion):
     if c("train"):
-        raise Refused("dropout is exported in training mode: call module.eval() before the export")
+        raise Refused("dropout is exported in training mode: call module.eval() before the export", help=IN_EVALUATION)
     return c("input")
 
 
 def native_dropout(c: Conversion):
     if c("train") is not False:
-        raise Refused("dropout is exported in training mode: call module.eval() before the export")
+        raise Refused("dropout is exported in training mode: call module.eval() before the export", help=IN_EVALUATION)
     return [c("input"), op.full(number(True, "bool"), shape=c.out_shape)]
 
 

@@ -49,14 +49,16 @@ class Output:
     """A result of the graph.
 
     It is result `computed` of @main with its axes put back by `axes`; or argument `handed`; or `number`, a plain number
-    or a formula of sizes; or None if none of them is given. `view` is the place (sizes, strides, offset; each a number
-    or a formula) in the memory of the computed result, if another result has the same memory.
+    or a formula of sizes; or None if none of them is given. `view` is the place (sizes, strides, offset in bytes; each
+    a number or a formula) in the memory of the computed result, if another result has the same memory. `dtype` is the
+    type of its elements there.
     """
 
     computed: int | None = None
     axes: tuple | None = None
     handed: int | None = None
     view: tuple | None = None
+    dtype: torch.dtype | None = None
     number: object = None
     is_complex: bool = False  # as in Feed
 
@@ -156,7 +158,7 @@ class _Functional(Graph):
                 try:
                     step(place, node)
                 except Refused as reason:
-                    self.problem(node, f"input `{node.name}`: {reason}")
+                    self.problem(node, f"input `{node.name}`: {reason}", reason.help)
         self.nodes()
         results, outputs, changed = self._results()
         if results and not self.params:  # results are arrays of the framework of the inputs
@@ -203,9 +205,11 @@ class _Functional(Graph):
         if not isinstance(val, torch.Tensor):
             return
         if val.device.type != "cpu":
-            raise Refused(f"it is on the device {val.device}")
+            raise Refused(f"it is on the device {val.device}", help="move it to the CPU: tensor.cpu(), module.cpu()")
         if val.layout != torch.strided:
-            raise Refused(f"its layout is {val.layout}")
+            raise Refused(
+                f"its layout is {val.layout}", help="pass a dense tensor, such as the result of tensor.to_dense()"
+            )
         for axis, extent in enumerate(val.shape):
             if not isinstance(extent, int) and extent.node.expr.is_Symbol:
                 self.symbols.setdefault(extent.node.expr, (place, axis))
@@ -214,7 +218,7 @@ class _Functional(Graph):
         if not readers and not symbolic:
             return
         if place in self.constants:
-            self.values[node] = constant(self.constants[place])
+            self.values[node] = constant(self.constants[place], shared=True)
             return
         order = _order(val)
         stored = val if order is None else val.permute(order)
@@ -257,7 +261,7 @@ class _Functional(Graph):
         try:
             return self._dropped(node) if key == "native_dropout" else self._drawn(node.name, draw_of(node), node)
         except Refused as reason:
-            raise Refused(f"operator {node.target}: {reason}") from reason
+            raise Refused(f"operator {node.target}: {reason}", help=reason.help) from reason
 
     def _drawn(self, name: str, draw: Draw, node):
         """Returns the drawn numbers as a parameter, with the shape and type of the node's result."""
@@ -339,9 +343,10 @@ class _Functional(Graph):
             return Output()
         base = self._base(value)
         if base is not value and (base in self.values or base.op == "placeholder"):
-            parts = (val.shape, val.stride(), [val.storage_offset() - base.meta["val"].storage_offset()])
+            begins = (one.storage_offset() * one.itemsize for one in (val, base.meta["val"]))
+            parts = (val.shape, val.stride(), [operator.sub(*begins)])
             view = tuple(tuple(one if isinstance(one, int) else one.node.expr for one in part) for part in parts)
-            return dataclasses.replace(self._output(base, results, places), view=view)
+            return dataclasses.replace(self._output(base, results, places), view=view, dtype=val.dtype)
         order = _order(val)
         if value not in places:
             places[value] = len(results)

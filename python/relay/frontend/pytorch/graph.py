@@ -19,6 +19,7 @@ from ...errors import CompileError, wrong_input
 from ...ir.expr import var
 from . import apart, control
 from .conversion import (
+    OTHER_OPERATORS,
     Conversion,
     Refused,
     cast,
@@ -96,24 +97,27 @@ def _decomposed(program):
         ) from error
 
 
-def _missing(node) -> str:
+def _missing(node) -> Refused:
     """Describes a missing operator. An operator that is called for its effect is an argument of the call."""
     target = node.args[1] if str(node.target) == "with_effects" else node.target
-    drawn = (
-        ": it draws random numbers: draw them outside of the model, and pass them as an input" if draws(target) else ""
-    )
-    return f"operator {target}{WAYS_OUT.get(key_of(target), drawn)}"
+    if draws(target):
+        help = "draw them outside of the model, and pass them as an input"
+        return Refused(f"operator {target}: it draws random numbers: {help}", help=help)
+    if reason := WAYS_OUT.get(key_of(target)):
+        return Refused(f"operator {target}: {': '.join(reason)}", help=reason[-1])
+    return Refused(f"operator {target}", help=OTHER_OPERATORS)
 
 
 class Problems:
     """The nodes that cannot be imported, by operator and reason, with the first node of each."""
 
     def __init__(self):
-        self._first, self._counts = {}, collections.Counter()
+        self._first, self._counts, self._help = {}, collections.Counter(), {}
         self.nodes = set()  # in all graphs
 
-    def add(self, node, what: str, outer: str = "") -> None:
-        """Adds a problem. `outer` is the line of the node that contains its graph."""
+    def add(self, node, what: str, outer: str = "", help: str = "") -> None:
+        """Adds a problem and its remedy. `outer` is the line of the node that contains its graph."""
+        self._help.setdefault(what, help)
         self._first.setdefault(what, f", first in `{node.name}`{line_of(node) or outer}" if node is not None else "")
         self._counts[what] += 1
         self.nodes.add(node)
@@ -121,16 +125,16 @@ class Problems:
     def tell(self) -> None:
         if not self._counts:
             return
-        lines = []
+        lines, remedies = [], {}  # without repetitions, in the order of the problems
         for what, count in self._counts.most_common():
             often = f" ({count} times)" if count > 1 and self._first[what] else ""
             lines.append(f"{what}{often}{self._first[what]}")
+            remedies[self._help[what] or "make the program take and return only tensors"] = None
         raise CompileError(
             *told_by_core(
                 "unsupported_operator",
                 "the PyTorch program cannot be imported: " + "; ".join(lines),
-                "write these parts with other operators, or give converters (relay.frontend.converter); "
-                "the table of those that are imported is relay/frontend/pytorch/table.py",
+                "; ".join(remedies),
             )
         )
 
@@ -149,8 +153,8 @@ class Graph:
         self.values, self.failed = {}, set()
         self.opened = []  # parameters of functions around the following nodes, and the arguments for them
 
-    def problem(self, node, what: str) -> None:
-        self.problems.add(node, what, self.outer)
+    def problem(self, node, what: str, help: str = "") -> None:
+        self.problems.add(node, what, self.outer, help)
         self.failed.add(node)
 
     def nodes(self) -> None:
@@ -168,7 +172,7 @@ class Graph:
             try:
                 self.values[node] = constant(held)
             except Refused as reason:
-                self.problem(node, str(reason))
+                self.problem(node, str(reason), reason.help)
         elif not all(control.kind(user.target) for user in node.users):
             self.problem(node, f"a graph of its own (`{node.target}`)")
 
@@ -268,7 +272,8 @@ class Graph:
         if any(source in self.failed for source in node.all_input_nodes):
             self.failed.add(node)  # reported already, together with unknown operators after it
             if key not in OPERATORS and node.target is not operator.getitem and not control.kind(node.target):
-                self.problem(node, _missing(node))
+                missing = _missing(node)
+                self.problem(node, str(missing), missing.help)
             return
         try:
             self._compute_sizes(node)
@@ -281,14 +286,14 @@ class Graph:
             self.failed.add(node)
             self.problems.nodes.add(node)
         except Refused as reason:
-            self.problem(node, str(reason))
+            self.problem(node, str(reason), reason.help)
             self.problems.nodes.update(reason.nodes)
 
     def _converted(self, node, key: str | None):
         if node.target is operator.getitem:
             return self.values[node.args[0]][node.args[1]]
         if key not in OPERATORS and not control.kind(node.target):
-            raise Refused(_missing(node))
+            raise _missing(node)
         try:
             if kind := control.kind(node.target):
                 return control.CONVERTERS[kind](self, node)
@@ -297,7 +302,9 @@ class Graph:
                 TO_COMPLEX if is_complex(node) else OPERATORS)  # fmt: skip
             convert = known.get(key)
             if convert is None:
-                raise Refused("complex numbers")
+                raise Refused(
+                    "complex numbers", help="write this part with the real and imaginary parts as real tensors"
+                )
             made = convert(Conversion(node, self.values, self.sizes)) if made is None else made
             module = IRModule(self.functions) if self.functions else None
             for one in made if isinstance(made, list) else [made]:
@@ -305,14 +312,19 @@ class Graph:
                     infer_expr(one, module)
             return made
         except Refused as reason:
-            raise Refused(f"operator {node.target}: {reason}", reason.nodes) from reason
+            raise Refused(f"operator {node.target}: {reason}", reason.nodes, reason.help) from reason
         except CompileError as error:
-            raise Refused(f"operator {node.target}: {error.diagnostics[0].message}") from error
+            first = error.diagnostics[0]
+            help = first.help or "write this part in another form"
+            raise Refused(f"operator {node.target}: {first.message}", help=help) from error
         except NamedAlready:
             raise
         except Exception as error:  # any failure of a converter; it must not stop a program that PyTorch can run
             what = f"{type(error).__name__}: {error}"
-            raise Refused(f"operator {node.target}: its converter fails, which is a bug in Relay ({what})") from error
+            raise Refused(
+                f"operator {node.target}: its converter fails, which is a bug in Relay ({what})",
+                help="report it with the program; until then, pass your own converter (relay.frontend.converter)",
+            ) from error
 
 
 def _ranges(program):
@@ -333,6 +345,7 @@ class _Import(Graph):
         self.signature, self.graph = program.graph_signature, program.graph
         self.stored = {**program.state_dict, **program.constants}
         self.names, self.params, self.user_inputs = names, [], []
+        self.weights = {}  # constants by the memory of their tensors
         self.states = []  # buffers that a call changes, inputs after the user's
         self.complex = set()  # complex inputs
         self.bounds = dict(_ranges(program))
@@ -380,9 +393,18 @@ class _Import(Graph):
                 elif spec.target in changed:
                     self._state(node, spec.target)
                 elif node.users:
-                    self.values[node] = constant(self.stored[spec.target])
+                    self.values[node] = self._weight(self.stored[spec.target])
             except Refused as reason:
-                self.problem(node, f"input `{node.name}`: {reason}")
+                self.problem(node, f"input `{node.name}`: {reason}", reason.help)
+
+    def _weight(self, tensor: torch.Tensor):
+        """Returns a constant, the same one for tensors that share their elements."""
+        if tensor.is_meta or tensor.layout != torch.strided or not tensor.data_ptr():
+            return constant(tensor)
+        place = (tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride(), tensor.is_conj(), tensor.is_neg())
+        if place not in self.weights:
+            self.weights[place] = constant(tensor)
+        return self.weights[place]
 
     def _user_input(self, node) -> None:
         val = node.meta.get("val")
@@ -416,7 +438,7 @@ class _Import(Graph):
         try:
             return number_of_sizes(val.node.expr, self.sizes)[0]
         except Refused as reason:
-            self.problem(value, f"the result `{value}`: {reason}")
+            self.problem(value, f"the result `{value}`: {reason}", reason.help)
             return None
 
     def _results(self) -> list:

@@ -12,9 +12,10 @@ import torch
 
 from ... import op
 from ...ir.expr import const
-from .conversion import Conversion, Refused, counted, dtype_name, number, of_vectors, size
+from .conversion import Conversion, Refused, UnknownSize, counted, dtype_name, number, of_vectors, size
 
 aten = torch.ops.aten
+_CONTIGUOUS = "call contiguous() first"
 
 
 def from_zero(c: Conversion, name: str):
@@ -158,20 +159,20 @@ def _of_unsure_layout(node) -> list:
 def as_strided(c: Conversion):
     """Reads elements by their position in memory, from a tensor that is stored row by row."""
     if unsure := _of_unsure_layout(c.node.args[0]):
-        raise Refused("the memory layout of its tensor is unknown: call contiguous() first", unsure)
+        raise Refused("the memory layout of its tensor is unknown: call contiguous() first", unsure, help=_CONTIGUOUS)
     val, shape = c.val("self"), c.out_shape
     sizes = [*val.shape, *shape, *c("stride"), c("storage_offset") or 0]
     if not all(isinstance(one, int) for one in sizes):
-        raise Refused("the memory layout is known only at run time")
+        raise UnknownSize("the memory layout is known only at run time")
     if not val.is_contiguous() or val.storage_offset():
-        raise Refused("a tensor that is not stored row by row: call contiguous() first")
+        raise Refused("a tensor that is not stored row by row: call contiguous() first", help=_CONTIGUOUS)
     places = np.full(shape, c("storage_offset") or 0, "int64")
     for axis, stride in enumerate(c("stride")):
         steps = [1] * len(shape)
         steps[axis] = shape[axis]
         places = places + (np.arange(shape[axis]) * stride).reshape(steps)
     if places.size and places.max() >= val.numel():
-        raise Refused("elements of memory beyond the tensor")
+        raise Refused("elements of memory beyond the tensor", help="take the view of the whole tensor")
     return op.take(op.reshape(c("self"), newshape=[val.numel()]), const(places), axis=0, mode="checked")
 
 

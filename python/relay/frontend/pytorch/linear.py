@@ -9,7 +9,7 @@ from ..._core import Call, Function, FuncType, If, Let, Op, TensorType
 from ...ir.expr import var
 from ...ir.ty import Any
 from . import quantized
-from .conversion import Conversion, Refused, cast, exact_type, number
+from .conversion import IN_EVALUATION, Conversion, Refused, UnknownSize, cast, exact_type, number
 
 
 def _groups_of_rows(groups: int, ends, shape: list, dtype: str, make):
@@ -35,7 +35,7 @@ def _groups_of_rows(groups: int, ends, shape: list, dtype: str, make):
 def _groups_and_ends(c: Conversion, weights: str) -> tuple:
     groups = c.shape(weights)[0]
     if not isinstance(groups, int):
-        raise Refused("the number of groups is known only at run time")
+        raise UnknownSize("the number of groups is known only at run time")
     return groups, op.cast(c("offs"), "int64")
 
 
@@ -187,14 +187,14 @@ def matmul(c: Conversion):
 def attention(c: Conversion):
     """Imports scaled_dot_product_attention: softmax(q k' scale + mask) v, with 0 in rows whose keys are all masked."""
     if c("dropout_p"):
-        raise Refused("attention with dropout: call module.eval() before the export")
+        raise Refused("attention with dropout: call module.eval() before the export", help=IN_EVALUATION)
     q, k, v = c.shape("query"), c.shape("key"), c.shape("value")
     dtype = exact_type(c.dtype)  # scores of halves may be far larger than halves
     query, key, value = (c.as_(name, dtype) for name in ("query", "key", "value"))
     # The operator that AOTAutograd makes of it on a CPU has no such argument, and shares keys all the same.
     if ("enable_gqa" not in c._raw or c("enable_gqa")) and len(q) > 2 and (q[-3] != k[-3] or q[-3] != v[-3]):
         if not all(isinstance(one, int) for one in (q[-3], k[-3], v[-3])):
-            raise Refused(
+            raise UnknownSize(
                 "attention whose groups of queries share keys, and whose number of heads is known only at run time"
             )
         key = op.repeat(key, repeats=q[-3] // k[-3], axis=len(k) - 3)

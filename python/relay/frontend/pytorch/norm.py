@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import op
 from ...ir.expr import const
-from .conversion import Conversion, Refused, cast, dtype_name, exact_type, number
+from .conversion import IN_EVALUATION, Conversion, Refused, cast, dtype_name, exact_type, number
 
 
 def _or_fill(c: Conversion, name: str, value: float, extent, dtype: str | None = None):
@@ -33,7 +33,9 @@ def batch_norm(c: Conversion):
     if c("training") and not c.has("running_mean"):
         return batch_norm_of_batch(c)[0]
     if c("training"):
-        raise Refused("batch normalisation is exported in training mode: call module.eval() before the export")
+        raise Refused(
+            "batch normalisation is exported in training mode: call module.eval() before the export", help=IN_EVALUATION
+        )
     return _batch_norm(c, c("eps"))
 
 

@@ -8,7 +8,17 @@ import numpy as np
 
 from ... import op
 from ...ir.expr import const
-from .conversion import Conversion, Refused, counted, dtype_name, each, number, number_of_size, numbers_of_sizes
+from .conversion import (
+    Conversion,
+    Refused,
+    UnknownSize,
+    counted,
+    dtype_name,
+    each,
+    number,
+    number_of_size,
+    numbers_of_sizes,
+)
 from .shape import LAST, front
 
 
@@ -147,7 +157,7 @@ def adaptive(function, axes: int):
     def convert(c):
         size = c.out_shape[-axes:]
         if not all(isinstance(one, int) for one in size):
-            raise Refused("the size of the result is known only at run time")
+            raise UnknownSize("the size of the result is known only at run time")
         return _batched(c, axes, lambda data: function(data, output_size=size))
 
     return convert
@@ -168,7 +178,7 @@ def resize(method: str):
     def convert(c):
         size = c.out_shape[2:]
         if not all(isinstance(one, int) for one in c.shape(next(iter(c._raw)))[2:]):
-            raise Refused("resizing of images whose size is known only at run time")
+            raise UnknownSize("resizing of images whose size is known only at run time")
         data = c(next(iter(c._raw)))
         pairs = zip(c.shape(next(iter(c._raw)))[2:], c("scale_factors") or [], size, strict=False)
         if any(extent * scale != wanted for extent, scale, wanted in pairs):
@@ -183,7 +193,7 @@ def resize(method: str):
         if all(isinstance(one, int) for one in size):
             return op.image.resize2d(data, size=size, layout="NCHW", method=method, **how)
         if len(size) != 2:
-            raise Refused("the size of the result is known only at run time")
+            raise UnknownSize("the size of the result is known only at run time")
         wanted = numbers_of_sizes(c.result.shape[2:], c._sizes)
         made = op.dyn.image.resize2d(data, wanted, const(np.zeros(4, "float32")), method=method, **how)
         return op.reshape(made, newshape=c.out_shape)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ... import op
 from ..._core import TupleGetItem
-from .conversion import Conversion, Refused
+from .conversion import IN_EVALUATION, Conversion, Refused
 
 
 def _reordered(value, order):
@@ -20,7 +20,9 @@ def _reordered(value, order):
 def _recurrent(c: Conversion, operator, order, states, **attrs):
     """Imports the layers of a network. `states` are the states of all layers before the first step."""
     if c("train") and c("dropout"):
-        raise Refused("dropout between the layers of a recurrent network in training is not supported")
+        raise Refused(
+            "dropout between the layers of a recurrent network in training is not supported", help=IN_EVALUATION
+        )
     layers, directions = c("num_layers"), 2 if c("bidirectional") else 1
     params = c("params")
     each = len(params) // (layers * directions)  # weights, biases, and a projection, which has no gates

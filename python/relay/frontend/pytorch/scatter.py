@@ -7,7 +7,7 @@ import torch
 
 from ... import op
 from ...ir.expr import const
-from .conversion import Conversion, Refused, number, number_of_sizes, of_vectors, size
+from .conversion import Conversion, Refused, UnknownSize, number, number_of_sizes, of_vectors, size
 from .index import from_zero, order, places, together
 
 _REDUCTIONS = {
@@ -179,7 +179,7 @@ def _set_from(c: Conversion, axis: int):
     elif (c("start") or 0) >= 0:
         first = number(c("start") or 0, "int64")
     else:
-        raise Refused("the range of a slice begins before the end of an axis whose size is known only at run time")
+        raise UnknownSize("the range of a slice begins before the end of an axis whose size is known only at run time")
     shape = c.shape("src")
     steps = op.arange(number(0, "int64"), _extent(c, "src", axis), number(1, "int64"), dtype="int64")
     places = op.add(first, op.multiply(steps, number(c("step"), "int64")))
@@ -206,7 +206,7 @@ def select_scatter(c: Conversion):
     axis, index = c.axis(), c("index")
     extent = c.shape("self")[axis]
     if not isinstance(index, int) or not isinstance(extent, int):
-        raise Refused("the index of a selection is known only at run time")
+        raise UnknownSize("the index of a selection is known only at run time")
     return _set(c, op.expand_dims(c.as_("src"), axis=axis), axis, index % extent, index % extent + 1, 1)
 
 
@@ -214,7 +214,7 @@ def diagonal_scatter(c: Conversion):
     """Writes elements of the diagonal by their row-major positions."""
     shape = c.shape("self")
     if not all(isinstance(one, int) for one in shape):
-        raise Refused("the diagonal of a matrix whose size is known only at run time")
+        raise UnknownSize("the diagonal of a matrix whose size is known only at run time")
     numbers = np.arange(int(np.prod(shape))).reshape(shape)
     chosen = np.diagonal(numbers, c("offset"), c("dim1") % len(shape), c("dim2") % len(shape)).reshape(-1)
     flat = op.reshape(c("self"), newshape=[numbers.size])
@@ -230,7 +230,7 @@ def max_pool_backward(c: Conversion):
     """Sends gradients to the positions of the maxima."""
     shape, given = c.shape("self"), c.shape("indices")
     if not all(isinstance(one, int) for one in [*shape[-2:], *given[-2:]]):
-        raise Refused("images whose size is known only at run time")
+        raise UnknownSize("images whose size is known only at run time")
     flat = [*shape[:-2], shape[-2] * shape[-1]]
     places = op.reshape(c("indices"), newshape=[*given[:-2], given[-2] * given[-1]])
     gradients = op.reshape(c("grad_output"), newshape=[*given[:-2], given[-2] * given[-1]])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import op
 from ...ir.expr import const
-from .conversion import Conversion, Refused, counted, number, numbers_of_sizes, size
+from .conversion import Conversion, UnknownSize, counted, number, numbers_of_sizes, size
 
 LAST = 2**63 - 1
 
@@ -60,7 +60,7 @@ def _repeated(c: Conversion):
 
 def repeat_interleave(c: Conversion):
     if not isinstance(c("repeats"), int):
-        raise Refused("the number of repetitions is known only at run time")
+        raise UnknownSize("the number of repetitions is known only at run time")
     return op.repeat(c("self"), repeats=c("repeats"), axis=c.axis() if c.has("dim") else None)
 
 
@@ -102,7 +102,7 @@ def slice(c: Conversion):
     extent, start, end, step = c.shape("self")[axis], c("start") or 0, c("end"), c("step")
     end = LAST if end is None or end == extent else end
     if not isinstance(step, int):
-        raise Refused("the step of a slice is known only at run time")
+        raise UnknownSize("the step of a slice is known only at run time")
     if not (isinstance(start, int) and isinstance(end, int)):
         return _computed_slice(c, axis)
     return c("self") if (start, end, step) == (0, LAST, 1) else _piece(c("self"), axis, start, end, step)
@@ -212,7 +212,7 @@ def pad(mode: str | None = None):
         others = c.rank("self") - len(places)
         if not all(isinstance(one, int) for one in widths):
             if how == "circular":
-                raise Refused("the width of the padding is known only at run time")
+                raise UnknownSize("the width of the padding is known only at run time")
             inner = op.take(c.numbers("padding" if mode else "pad"), const(np.array(places)), axis=0)
             pairs = op.nn.pad(inner, pad_width=[[others, 0], [0, 0]], pad_value=number(0, "int64"))
             made = op.dyn.nn.pad(c("self"), pairs, filling, pad_mode=how)

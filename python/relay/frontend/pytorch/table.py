@@ -206,7 +206,10 @@ TO_COMPLEX = complexes.TO_COMPLEX | fourier.TO_COMPLEX
 CHECKS = {"_assert_tensor_metadata", "_assert_scalar", "_assert_async.msg", "sym_constrain_range_for_size"}
 # Replacements to suggest for operators that have no converter.
 WAYS_OUT = {
-    "_linalg_check_errors": ": programs do not stop at singular matrices: call linalg.inv_ex, solve_ex or cholesky_ex",
+    "_linalg_check_errors": (
+        "programs do not stop at singular matrices",
+        "call linalg.inv_ex, solve_ex or cholesky_ex",
+    ),
 }
 NAMESPACES = {"aten", "prims", "quantized_decomposed", "torchvision", "transformers"}
 

@@ -37,10 +37,12 @@ def _max_pool2d_grad(
     out_layout="",
     ceil_mode=False,
     dilation=(1, 1),
+    skip_nan=False,
 ):
     """The padding comes before the dilation; in the text form the dilation is first."""
     attributes = dict(pool_size=pool_size, strides=strides, padding=padding, layout=layout, out_layout=out_layout)
-    return op_call("nn.max_pool2d_grad", [out_grad, data], **attributes, ceil_mode=ceil_mode, dilation=dilation)
+    attributes |= dict(ceil_mode=ceil_mode, dilation=dilation, skip_nan=skip_nan)
+    return op_call("nn.max_pool2d_grad", [out_grad, data], **attributes)
 
 
 def _avg_pool2d_grad(

@@ -212,7 +212,22 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
 // A NaN operand yields NaN. x86's min and max return their second operand if either is NaN, so one instruction is
 // enough if the second operand may be NaN and the first cannot; otherwise it is computed in the lanes where the first
 // is a number.
+// Returns v if x is v with NaN replaced by the infinity that is never chosen, else null.
+static Value* without_nan_as_infinity(bool max, Value* x) {
+  using namespace llvm::PatternMatch;
+  Value *v = nullptr, *a = nullptr, *b = nullptr;
+  const llvm::APFloat* instead = nullptr;
+  llvm::CmpPredicate p;
+  if (!match(x, m_Select(m_FCmp(p, m_Value(a), m_Value(b)), m_Value(v), m_APFloat(instead)))) return nullptr;
+  const bool is_number = p == llvm::CmpInst::FCMP_OEQ || p == llvm::CmpInst::FCMP_ORD;
+  return is_number && a == v && b == v && instead->isInfinity() && instead->isNegative() == max ? v : nullptr;
+}
+
 Value* Values::float_minmax(bool max, Value* x, Value* y) {
+  // A comparison with NaN is false, so one instruction ignores it.
+  for (int side = 0; side < 2; ++side, std::swap(x, y))
+    if (Value* v = without_nan_as_infinity(max, x))
+      return b.CreateSelect(max ? b.CreateFCmpOGT(v, y) : b.CreateFCmpOLT(v, y), v, y);
   auto never_nan = [](Value* v) {
     Constant* c = llvm::dyn_cast<Constant>(v);
     if (!c) return false;

@@ -31,11 +31,11 @@ static Result<measure::Profile> profile_of(const Explored& explored, const Explo
                                            const TargetDesc& target) {
   runtime::Executable& executable = *explored.compiled.executable;
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(executable),
-                                                        {options.inputs, options.shapes}, explored.model.types()));
-  for (const std::string& note : inputs.notes) say(note);
+                                                        {options.inputs, options.shapes()}, explored.model.types()));
+  for (const std::string& note : inputs.notes) print_message(note);
   RELAY_ASSIGN(
       measure::Profile profile,
-      measure::measure_profile(executable, inputs.values, {.threads = options.threads, .seconds = options.seconds}));
+      measure::measure_profile(executable, inputs.values, {.threads = options.flags.values.run.threads, .seconds = options.seconds}));
   measure::describe(profile, explored.compiled.lowered, explored.compiled.built.lowered_steps);
   measure::Ceilings ceilings = measure::measure_ceilings(target);
   measure::measure_ageing(ceilings);
@@ -56,14 +56,14 @@ static Result<driver::CompilationJson> json_of(const ExploreOptions& options, st
                       {},
                       "give the model it was made from"};
   files->insert(files->end(), explored.model.files.begin(), explored.model.files.end());
-  RELAY_ASSIGN(driver::CompileOptions compilation, compile_options(options, explored.model.output_names));
-  compilation.run_here = options.profile;
-  compilation.trace = [&](const transform::PassTrace& trace) { explored.recording.see(trace); };
+  RELAY_ASSIGN(driver::Options compilation, compile_options(options, explored.model.output_names));
+  compilation.run.make_executable = options.profile;
+  compilation.passes.trace = [&](const transform::PassTrace& trace) { explored.recording.see(trace); };
   RELAY_ASSIGN(explored.compiled, driver::compile(explored.model.module, compilation));
-  say_notes(explored.compiled.report);
+  print_notes(explored.compiled.report);
   std::optional<measure::Profile> profile;
   if (options.profile) {
-    RELAY_ASSIGN(profile, profile_of(explored, options, compilation.target));
+    RELAY_ASSIGN(profile, profile_of(explored, options, compilation.lower.target));
   }
   return driver::compilation_json({.model = std::filesystem::path(options.model).filename().string(),
                                    .recording = explored.recording,
@@ -96,13 +96,13 @@ static Status explore(const ExploreOptions& options) {
   RELAY_RETURN_IF_ERROR(input::check_output(options.output, files));
   const std::string text = as_json ? compilations[0].all() : driver::explorer_page(compilations);
   RELAY_RETURN_IF_ERROR(write_file(options.output, text));
-  say(format("{}: {}, in {}; {}", options.output, bytes_text(static_cast<int64_t>(text.size())),
+  print_message(format("{}: {}, in {}; {}", options.output, bytes_text(static_cast<int64_t>(text.size())),
              milliseconds((measure::now() - begin) * 1e3),
              as_json ? "docs/compilation-json.md describes it" : "open it in a browser"));
   return ok();
 }
 
-void add_explore(CLI::App& app, Chosen& chosen) {
+void add_explore(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(app, "explore", "Write a page that shows a model after every pass, and its kernels",
                             "  relay explore model.onnx -o report.html               one file: open it in a browser\n"
                             "  relay explore model.onnx -o report.html --profile     with the time of each kernel\n"
@@ -110,7 +110,7 @@ void add_explore(CLI::App& app, Chosen& chosen) {
                             "  relay explore model.onnx -o compilation.json          the data alone");
   std::shared_ptr<ExploreOptions> options = std::make_shared<ExploreOptions>();
   add_model(*verb, *options);
-  add_compile_options(*verb, *options);
+  add_compile_flags(*verb, options->flags);
   verb->add_option("-o,--output", options->output, "File to write: a page, or JSON if its name ends in .json")
       ->required()
       ->type_name("FILE");
@@ -124,7 +124,7 @@ void add_explore(CLI::App& app, Chosen& chosen) {
       ->check(CLI::Range(0.01, 3600.0));
   verb->add_flag("--no-texts", options->no_texts,
                  "Leave out the tensor expressions, schedules, loops, C and assembly of kernels");
-  verb->callback([options, &chosen] { chosen.run = [options] { return explore(*options); }; });
+  verb->callback([options, &selected] { selected.run = [options] { return explore(*options); }; });
 }
 
 }  // namespace relay::cli

@@ -145,7 +145,13 @@ class Conversion {
     return report(DiagnosticKind::unsupported_operator, format(what, std::forward<Args>(args)...),
                   "export the model with another form of this operator, or simplify it when exporting");
   }
-  // The same, with a specific remedy.
+  // The node needs a size, or a number computed from sizes, that is not known at import.
+  template <class... Args>
+  Failure unsized(fmt::format_string<Args...> what, Args&&... args) {
+    return report(DiagnosticKind::unsupported_operator, format(what, std::forward<Args>(args)...),
+                  "give the inputs' shapes: --shape NAME=1,3,224,224");
+  }
+  // The node has a form that cannot be imported, with a specific remedy.
   Failure refused(std::string what, std::string help) {
     return report(DiagnosticKind::unsupported_operator, std::move(what), std::move(help));
   }

@@ -167,7 +167,7 @@ Values RotaryEmbedding(Convert& c) {
   if (!x) return {};
   x = c.transpose(x, {0, 2, 1, 3});  // (N, L, H, D)
   std::optional<int64_t> width = c.extent(x, 3);
-  if (!width) return c.unsupported("heads without a fixed size: {}", ir::str(x->type));
+  if (!width) return c.unsized("heads without a fixed size: {}", ir::str(x->type));
   int64_t rotary_size = c.integer("rotary_embedding_dim", 0);
   if (rotary_size == 0) rotary_size = *width;
   if (rotary_size < 2 || rotary_size > *width || rotary_size % 2)

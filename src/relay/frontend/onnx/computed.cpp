@@ -83,7 +83,7 @@ Values computed_slice(Convert& c) {
   Expr x = c.input(0), starts = list_input(c, 1), ends = list_input(c, 2), steps = list_input(c, 4);
   if (!c.expect_rank(starts, 1, 1, "starts") || !c.expect_rank(ends, 1, 1, "ends")) return {};
   std::optional<int64_t> count = c.extent(starts, 0);
-  if (!count && !c.has(3)) return c.unsupported("a slice whose number of axes is known only at run time");
+  if (!count && !c.has(3)) return c.unsized("a slice whose number of axes is known only at run time");
   std::optional<Ints> known = c.has(3) && c.known(3) ? c.ints(3, "axes") : std::nullopt;
   if (known) known = c.axes(*known, c.rank(x));
   const Expr axes = list_input(c, 3);
@@ -112,7 +112,7 @@ Values computed_slice(Convert& c) {
 Values computed_unsqueeze(Convert& c, const Expr& x, const Expr& axes) {
   std::optional<int64_t> count = c.extent(axes, 0);
   if (!c.expect_rank(axes, 1, 1, "axes")) return {};
-  if (!count) return c.unsupported("new axes whose number is known only at run time");
+  if (!count) return c.unsized("new axes whose number is known only at run time");
   const int64_t rank = c.rank(x) + *count;
   if (c.rank(x) == 0) return {c.reshape(x, ir::Dims(static_cast<size_t>(rank), scalar::imm(1)))};
   Expr places = numbers_to(c, c.integer_scalar(rank)), zero = c.integer_scalar(0), one = c.integer_scalar(1);
@@ -235,7 +235,7 @@ Expr along_computed(Convert& c, const Expr& axis, int64_t rank, function_ref<Exp
     Expr other = along(i);
     if (!result || !other) return nullptr;
     ir::Type both = common_type(result->type, other->type);
-    if (!both) return c.unsupported("an axis that is computed at run time");
+    if (!both) return c.unsized("an axis that is computed at run time");
     result = c.choose_as(both, c.emit("equal", {at, c.integer_scalar(i)}), other, result);
   }
   return result;

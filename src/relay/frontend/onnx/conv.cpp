@@ -48,9 +48,8 @@ std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel, Expr* 
         continue;
       }
       if (!total)
-        return c.unsupported(
-            "auto_pad {} with stride {} needs a fixed size, but the data is {}; give its shape (--shape)", mode, stride,
-            ir::str(x->type));
+        return c.unsized("auto_pad {} with stride {} needs a fixed size, but the data is {}", mode, stride,
+                         ir::str(x->type));
       w.pads[i] = mode == "SAME_UPPER" ? *total / 2 : *total - *total / 2;
       w.pads[axes + i] = *total - w.pads[i];
     }
@@ -68,7 +67,7 @@ static std::optional<Ints> kernel_of(Convert& c, const Expr& weight) {
   Ints kernel;
   for (int64_t i = 2; i < c.rank(weight); ++i) {
     std::optional<int64_t> extent = c.extent(weight, i);
-    if (!extent) return c.unsupported("the weight's window has no fixed size: {}", ir::str(weight->type));
+    if (!extent) return c.unsized("the weight's window has no fixed size: {}", ir::str(weight->type));
     kernel.push_back(*extent);
   }
   Ints said = c.ints("kernel_shape", kernel);
@@ -137,9 +136,7 @@ Values ConvTranspose(Convert& c) {
       int64_t taps = ((*kernel)[i] - 1) * (*dilations)[i] + 1, total = taps - (*strides)[i] + (*extra)[i];
       if (!shape.empty()) {
         std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 2);
-        if (!extent)
-          return c.unsupported("output_shape needs data of a fixed size, but it is {}; give its shape (--shape)",
-                               ir::str(x->type));
+        if (!extent) return c.unsized("output_shape needs data of a fixed size, but it is {}", ir::str(x->type));
         total = (*extent - 1) * (*strides)[i] + (*extra)[i] + taps - shape[shape.size() - axes + i];
       }
       if (total < 0) (*extra)[i] -= total, total = 0;  // larger than the kernel reaches: zeros after it

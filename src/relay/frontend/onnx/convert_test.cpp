@@ -294,7 +294,7 @@ TEST(OnnxConvert, WindowsTakenBack) {
       imported("MaxUnpool", 11, {in("1,1,2,2"), in("1,1,2,2:int64"), list({1, 1, 3, 5})}, window),
       "MaxUnpool that makes 'o0': output_shape is [1, 1, 3, 5], smaller than the result of the window: [1, 1, 4, 4]");
   EXPECT_EQ(imported("MaxUnpool", 11, {in("n,1,2,2"), in("n,1,2,2:int64")}, window),
-            "MaxUnpool that makes 'o0': X is Tensor[(n, 1, 2, 2), float32]; fixed sizes are needed (--shape)");
+            "MaxUnpool that makes 'o0': X is Tensor[(n, 1, 2, 2), float32]; fixed sizes are needed");
 }
 
 TEST(OnnxConvert, GridsAndMatrices) {

@@ -142,8 +142,7 @@ Values DeformConv(Convert& c) {
                          outputs = c.extent(weight, 0), inner = c.extent(weight, 1);
   const int64_t groups = c.integer("group", 1), offset_groups = c.integer("offset_group", 1);
   if (!channels || !height || !width || !outputs || !inner)
-    return c.unsupported("X is {} and W {}; channels and window must be fixed (--shape)", ir::str(x->type),
-                         ir::str(weight->type));
+    return c.unsized("X is {} and W {}; channels and window must be fixed", ir::str(x->type), ir::str(weight->type));
   if (offset_groups < 1 || *channels % offset_groups != 0)
     return c.bad("{} channels do not split into {} groups of offsets", *channels, offset_groups);
   EmitAttrs geometry{{"strides", c.ints("strides", {1, 1})},

@@ -153,15 +153,11 @@ Values Slice(Convert& c) {
         last = scalar::imm(INT32_MAX);
       }
       if (c.opset >= 10 && (step < 0 || !is_number)) return computed_slice(c);
-      if (step < 0)
-        return c.unsupported(
-            "a backward slice of an axis of size {} needs a fixed size; give the shapes of the inputs (--shape)",
-            scalar::str(extent));
+      if (step < 0) return c.unsized("a backward slice of an axis of size {} needs a fixed size", scalar::str(extent));
       if (open) last = scalar::imm(INT32_MAX);
       if (!is_int(first) || !is_int(last))
-        return c.unsupported(
-            "a slice from {} to {} of an axis of size {} needs numbers; give the inputs' shapes (--shape)",
-            scalar::str(first), scalar::str(last), scalar::str(extent));
+        return c.unsized("a slice from {} to {} of an axis of size {} needs numbers", scalar::str(first),
+                         scalar::str(last), scalar::str(extent));
       begin.push_back(first->ivalue), end.push_back(last->ivalue), strides.push_back(step);
     } else {
       if (!is_int(first) || !is_int(last)) return computed_slice(c);  // backward
@@ -213,7 +209,7 @@ Values GatherND(Convert& c) {
   int64_t rank = c.rank(indices);
   if (!c.expect_rank(indices, 1, 32, "indices")) return {};
   std::optional<int64_t> width = c.extent(indices, rank - 1);
-  if (!width) return c.unsupported("the last axis of the indices has no fixed size: {}", ir::str(indices->type));
+  if (!width) return c.unsized("the last axis of the indices has no fixed size: {}", ir::str(indices->type));
   Ints order{rank - 1};
   for (int64_t i = 0; i < rank - 1; ++i) order.push_back(i);
   return {c.emit("gather_nd", {x, c.transpose(indices, order)},
@@ -377,9 +373,7 @@ Values EyeLike(Convert& c) {
       c.has_attribute("dtype") ? element_dtype(static_cast<int32_t>(c.integer("dtype", 0))) : c.dtype(x);
   if (!dtype)
     return c.unsupported("it creates elements of type {}", element_name(static_cast<int32_t>(c.integer("dtype", 0))));
-  if (!rows || !columns)
-    return c.unsupported("it needs a fixed size, but the data is {}; give the inputs' shapes (--shape)",
-                         ir::str(x->type));
+  if (!rows || !columns) return c.unsized("it needs a fixed size, but the data is {}", ir::str(x->type));
   if (!c.may_make(element_count({*rows, *columns}).value_or(INT64_MAX), *dtype)) return {};
   Tensor eye = Tensor::full({*rows, *columns}, *dtype, 0);
   int64_t k = std::clamp<int64_t>(c.integer("k", 0), -INT32_MAX, INT32_MAX);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "relay/frontend/onnx/computed.h"
+#include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/window.h"
 
 namespace relay::onnx {
@@ -93,7 +94,7 @@ class Along {
     if (last - first > 1024) return c_.unsupported("a filter of {} elements", last - first);
     const Expr base = floor(at), rest = c_.subtract(at, base);
     const bool normal = how_.antialias || how_.exclude_outside;
-    const DType dtype = c_.dtype(x_), exact = dtype == DType::float64() ? dtype : DType::float32();
+    const DType dtype = c_.dtype(x_);
     Expr sum, total;
     for (int64_t i = first; i <= last; ++i) {
       Expr w = weight(c_.multiply(c_.subtract(number(static_cast<double>(i)), rest), narrow));
@@ -104,16 +105,14 @@ class Along {
         w = c_.emit("where", {inside, w, number(0)});
       }
       if (normal) total = total ? c_.add(total, w) : w;
-      const Expr term = c_.multiply(c_.cast(picked(place), exact), along(c_.cast(w, exact)));
+      const Expr term = c_.multiply(picked(place), along(c_.cast(w, dtype)));
       sum = sum ? c_.add(sum, term) : term;
     }
-    if (normal) sum = c_.divide(sum, along(c_.cast(total, exact)));
-    return c_.cast(sum, dtype);
+    return normal ? c_.divide(sum, along(c_.cast(total, dtype))) : sum;
   }
 
   // The filter against aliasing if its reach is known at run time only: a matrix of all weights, (new, old).
   Expr filtered(const Expr& at) {
-    const DType dtype = c_.dtype(x_), exact = dtype == DType::float64() ? dtype : DType::float32();
     const Expr narrow = c_.emit("minimum", {to_.scale, number(1)}), last = c_.add(extent_, -1);
     const Expr place = c_.expand(real(c_.count_up(x_, to_.axis)), 0), here = c_.expand(at, 1);
     Expr weights = weight(c_.multiply(c_.subtract(place, here), narrow));
@@ -130,15 +129,15 @@ class Along {
       with(number(0), sum(c_.multiply(beyond, -1)));
       with(last, sum(c_.add(beyond, last)));
     }
-    weights = c_.cast(c_.divide(weights, c_.reduce("sum", weights, {1}, true)), exact);
+    weights = c_.cast(c_.divide(weights, c_.reduce("sum", weights, {1}, true)), c_.dtype(x_));
     ir::Ints order;
     for (int64_t i = 0; i < c_.rank(x_); ++i)
       if (i != to_.axis) order.push_back(i);
     order.push_back(to_.axis);
-    Expr y = matrix_product(c_, c_.cast(c_.transpose(x_, order), exact), c_.transpose(weights, {1, 0}));
+    Expr y = matrix_product(c_, c_.transpose(x_, order), c_.transpose(weights, {1, 0}));
     ir::Ints back(order.size());
     for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-    return c_.cast(c_.transpose(y, back), dtype);
+    return c_.transpose(y, back);
   }
 
   Convert& c_;
@@ -151,12 +150,16 @@ class Along {
 }  // namespace
 
 Expr interpolated(Convert& c, const Expr& x, const Interpolation& how, const std::vector<ResizedAxis>& axes) {
-  Expr y = x;
+  if (!x || axes.empty()) return x;
+  // Half precisions and integers are rounded once, after all axes.
+  const DType dtype = c.dtype(x);
+  const bool weighs = how.mode != "nearest", is_whole = weighs && !dtype.is_float();
+  Expr y = is_whole ? c.cast(x, DType::float64()) : weighs ? c.cast(x, exact_type(c, x)) : x;
   for (const ResizedAxis& to : axes) {
     if (!y) return nullptr;
     y = Along(c, y, how, to).result();
   }
-  return y;
+  return y ? c.cast(is_whole ? c.emit("round", {y}) : y, dtype) : y;
 }
 
 }  // namespace relay::onnx

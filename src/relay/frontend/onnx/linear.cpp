@@ -52,8 +52,7 @@ Values Det(Convert& c) {
   const DType dtype = c.dtype(x);
   Dims outer = c.shape(x);
   std::optional<int64_t> rows = c.extent(x, c.rank(x) - 2), columns = c.extent(x, c.rank(x) - 1);
-  if (!rows || !columns)
-    return c.unsupported("X is {}, but matrices of a fixed size are needed (--shape)", ir::str(x->type));
+  if (!rows || !columns) return c.unsized("X is {}, but matrices of a fixed size are needed", ir::str(x->type));
   if (*rows != *columns) return c.bad("X is {}, but must contain square matrices", ir::str(x->type));
   if (*rows > limit) return c.unsupported("matrices of {} rows; at most {} can be imported", *rows, limit);
   outer.resize(outer.size() - 2);

@@ -39,6 +39,9 @@ static Values pool(Convert& c, Expr x, const char* two_dimensional, const char* 
                   {"padding", w->pads},
                   {"ceil_mode", ceil}};
   if (average) attrs.push_back({"count_include_pad", count_padding});
+  // ONNX does not define the maximum of a window with NaN. Its reference ignores NaN, and so do most cases of ONNX
+  // Runtime; in the others the result is NaN if NaN comes first or last.
+  if (!average && c.dtype(x).is_float()) attrs.push_back({"skip_nan", true});
   Expr result = c.emit(kernel.size() == 3 ? three_dimensional : two_dimensional, {x}, attrs);
   if (line && result) result = c.reshape(result, {c.shape(result)[0], c.shape(result)[1], c.shape(result)[3]}, no_row);
   return {result};
@@ -51,7 +54,7 @@ Values average_pool(Convert& c, const Expr& x) {
 namespace convert {
 
 // The largest element of each window and its place in the flat data: window by window, place after place.
-static Values max_pool_places(Convert& c, const Expr& x) {
+static Values max_pool_places(Convert& c, Expr x) {
   const Ints kernel = c.ints("kernel_shape");
   std::optional<Window> w = read_window(c, x, kernel);
   if (!w) return {};
@@ -60,7 +63,7 @@ static Values max_pool_places(Convert& c, const Expr& x) {
   int64_t taps = 1;
   for (int64_t i = 0; i < c.rank(x); ++i) {
     std::optional<int64_t> extent = c.extent(x, i);
-    if (!extent) return c.unsupported("positions in {}; sizes must be fixed (--shape)", ir::str(x->type));
+    if (!extent) return c.unsized("positions in {}; sizes must be fixed", ir::str(x->type));
     sizes.push_back(*extent);
   }
   for (size_t i = 0; i < n; ++i) {
@@ -78,6 +81,7 @@ static Values max_pool_places(Convert& c, const Expr& x) {
   Expr best, at;
   const DType dtype = c.dtype(x), whole = DType::int64();
   const Expr least = dtype.is_float() ? c.scalar(-INFINITY, dtype) : c.reduce("min", x, {}, false);
+  if (dtype.is_float()) x = c.emit("where", {c.emit("isnan", {x}), least, x});  // as without indices
   for (int64_t tap = 0; tap < taps; ++tap) {
     Expr value = x, place = c.integer_scalar(0), inside;
     int64_t left = tap, scale = 1;
@@ -157,7 +161,7 @@ Expr with_last_windows(Convert& c, Expr x) {
   ir::IntLists width(2, Ints{0, 0});
   for (size_t i = 0; i < kernel.size(); ++i) {
     const std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 2);
-    if (!extent) return c.unsupported("ceil_mode of {}; sizes must be fixed (--shape)", ir::str(x->type));
+    if (!extent) return c.unsized("ceil_mode of {}; sizes must be fixed", ir::str(x->type));
     const int64_t padded = *extent + w->pads[i] + w->pads[kernel.size() + i], stride = w->strides[i],
                   reach = (kernel[i] - 1) * w->dilations[i] + 1;
     const int64_t rest = padded >= reach ? (padded - reach) % stride : 0;
@@ -293,7 +297,7 @@ Values Col2Im(Convert& c) {
   Expr x = c.input(0);
   if (!c.expect_rank(x, 3, 3, "the data")) return {};
   const std::optional<int64_t> axes = c.extent(c.input(1), 0), taps_axes = c.extent(c.input(2), 0);
-  if (!axes || !taps_axes) return c.unsupported("image_shape or block_shape without a fixed length");
+  if (!axes || !taps_axes) return c.unsized("image_shape or block_shape without a fixed length");
   const size_t n = static_cast<size_t>(*axes);
   const Ints strides = c.ints("strides", Ints(n, 1)), dilations = c.ints("dilations", Ints(n, 1)),
              pads = c.ints("pads", Ints(2 * n, 0));
@@ -325,7 +329,7 @@ Values Col2Im(Convert& c) {
   }
   if (elements > limit / taps) return c.bad("the windows have more than {} elements", limit);
   std::optional<int64_t> channels = c.extent(x, 1);
-  if (!channels) return c.unsupported("the data {} has no fixed number of channels (--shape)", ir::str(x->type));
+  if (!channels) return c.unsized("the data {} has no fixed number of channels", ir::str(x->type));
   if (*channels % taps != 0 || c.extent(x, 2).value_or(places) != places)
     return c.bad("the data is {}, but the shapes require (N, C * {}, {})", ir::str(x->type), taps, places);
   std::optional<Tensor> table = fold_table(c, f, taps, places, elements);
@@ -353,7 +357,7 @@ Values MaxUnpool(Convert& c) {
   Ints shape;
   for (int64_t i = 0; i < c.rank(x); ++i) {
     std::optional<int64_t> extent = c.extent(x, i);
-    if (!extent) return c.unsupported("X is {}; fixed sizes are needed (--shape)", ir::str(x->type));
+    if (!extent) return c.unsized("X is {}; fixed sizes are needed", ir::str(x->type));
     if (i >= 2) {
       const size_t k = static_cast<size_t>(i - 2);
       for (int64_t given : {kernel[k], strides[k], pads[k], pads[n + k]})

@@ -96,8 +96,7 @@ std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>&
     } else if (scale == std::floor(scale)) {
       size.push_back(scalar::simplify(extent * static_cast<int64_t>(scale)));
     } else {
-      return c.unsupported("scale {} of an axis of size {} needs a fixed size; give the shapes of the inputs (--shape)",
-                           scale, scalar::str(extent));
+      return c.unsized("scale {} of an axis of size {} needs a fixed size", scale, scalar::str(extent));
     }
   }
   return size;
@@ -106,7 +105,7 @@ std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>&
 std::optional<std::vector<double>> numbers(Convert& c, size_t input, const char* what) {
   KnownRef known = c.known(input);
   std::optional<Tensor> tensor = known ? as_tensor(*known) : std::nullopt;
-  if (!tensor) return c.unsupported("{} must be known at import; give the shapes of the inputs (--shape)", what);
+  if (!tensor) return c.unsized("{} must be known at import", what);
   return tensor->to_doubles();
 }
 

@@ -74,7 +74,7 @@ static Values unique_slices(Convert& c, const Expr& x) {
   const ir::Dims& shape = c.shape(x);
   int64_t size = 1, slices = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (!is_int(shape[i])) return c.unsupported("slices of {}; sizes must be fixed (--shape)", ir::str(x->type));
+    if (!is_int(shape[i])) return c.unsized("slices of {}; sizes must be fixed", ir::str(x->type));
     int64_t& of = static_cast<int64_t>(i) == *axis ? slices : size;
     if (__builtin_mul_overflow(of, shape[i]->ivalue, &of)) return c.bad("X is {}", ir::str(x->type));
   }

@@ -150,7 +150,7 @@ Values real_inverse(Convert& c, Expr x, int64_t axis, int64_t n) {
 
 Values real_transform(Convert& c, const Expr& x) {
   std::optional<int64_t> n = c.rank(x) > 0 ? c.extent(x, c.rank(x) - 1) : std::nullopt;
-  if (!n || *n < 1) return c.unsupported("a signal {} without a fixed size (--shape)", ir::str(x->type));
+  if (!n || *n < 1) return c.unsized("a signal {} without a fixed size", ir::str(x->type));
   std::optional<Complex> y = transformed(c, {x, nullptr}, *n, *n / 2 + 1, false);
   return y ? Values{stacked(c, *y)} : Values();
 }

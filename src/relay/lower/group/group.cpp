@@ -51,12 +51,24 @@ static te::Tensor renamed_placeholder(const te::Tensor& p, const std::string& na
 }
 
 // The value, with its products rounded before a sum of another operator adds them. Half precisions are rounded by their
-// conversions already.
+// conversions already. A select rounds each of its sides, once if several selects share it.
 static Expr rounded(const Expr& value) {
   if (value->dtype != DType::float32() && value->dtype != DType::float64()) return value;
-  if (value->kind == scalar::Kind::Select)
-    return scalar::select(value->args[0], rounded(value->args[1]), rounded(value->args[2]));
-  return scalar::unary(scalar::UnaryOp::Rounded, value);
+  std::unordered_map<const scalar::Node*, Expr> done;
+  std::vector<Expr> work{value};
+  while (!work.empty()) {
+    const Expr e = work.back();
+    const bool is_select = e->kind == scalar::Kind::Select;
+    const size_t before = work.size();
+    for (size_t side = 1; is_select && side <= 2; ++side)
+      if (!done.count(e->args[side].get())) work.push_back(e->args[side]);
+    if (work.size() != before) continue;
+    work.pop_back();
+    if (!done.count(e.get()))
+      done[e.get()] = is_select ? scalar::select(e->args[0], done.at(e->args[1].get()), done.at(e->args[2].get()))
+                                : scalar::unary(scalar::UnaryOp::Rounded, e);
+  }
+  return done.at(value.get());
 }
 
 // The results of an operator, rounded as the operator alone would store them.

@@ -155,7 +155,9 @@ te::Tensor resized(const char* name, const te::Tensor& data, const Type& out, co
   Resize r = given;
   if (r.rounding.empty()) r.rounding = r.coordinates == "align_corners" ? "round" : "floor";
   const std::vector<size_t> axes = resized_axes(r.layout);
-  const DType wide = data->dtype == DType::float64() ? DType::float64() : DType::float32();
+  const bool weighs = r.method != "nearest_neighbor";
+  const bool is_wide = data->dtype == DType::float64() || (weighs && !data->dtype.is_float());
+  const DType wide = is_wide ? DType::float64() : DType::float32();
   return te::compute(name, shape_of(out), [&](const Exprs& i) {
     // The product of all axes' taps: the index in data, and the weight (null for 1).
     struct Read {

@@ -4,6 +4,8 @@
 // fraction of integers, so the nearest element and the weights of its neighbours are exact for any size; half_pixel,
 // for example, is
 //   ((2 * x + 1) * in - out) / (2 * out)
+//
+// Integers are weighted in float64 and rounded once, to the nearest integer (halves to even), and saturate.
 #pragma once
 
 #include "relay/op/gradient.h"

@@ -62,6 +62,7 @@ Result<Value> Executable::run_function(uint32_t function, std::vector<Value> arg
     for (Value& v : args) v.detach();  // now owned by the executor
     if (Object* made = machine->functions->call(function, objects)) result = Value::take(made);
     if (result && !context.finish()) result = Value();
+    if (result && !(result = Value::take(with_own_tensors(result.detach())))) context.fail_no_memory();
     for (auto& [v, count] : lent)
       if (v.get()->count.load(std::memory_order_acquire) > count && !keep_own_copy(as_tensor(v.get())))
         result = Value(), context.fail_no_memory();

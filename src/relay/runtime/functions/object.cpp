@@ -6,7 +6,9 @@
 #include <mutex>
 #include <new>
 #include <shared_mutex>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "relay/tensor/memory.h"
 
@@ -114,15 +116,74 @@ Object* share_tensor(const Tensor& tensor) {
   return t;
 }
 
-bool keep_own_copy(TensorObject* t) {
+static size_t bytes_of(const TensorObject* t) {
   size_t bytes = static_cast<size_t>(dtype_of(t).bytes());
   for (uint32_t d = 0; d < t->size; ++d) bytes *= static_cast<size_t>(t->dims()[d]);
+  return bytes;
+}
+
+bool keep_own_copy(TensorObject* t) {
+  const size_t bytes = bytes_of(t);
   void* data = allocate_array(bytes);
   if (data == nullptr) return false;
   std::memcpy(data, t->data, bytes);
   delete std::exchange(t->owner, nullptr);
   t->data = data, t->tag = TensorObject::Array;
   return true;
+}
+
+namespace {
+
+// Copies the tensors of a tuple that have occurred before.
+class Separation {
+ public:
+  bool failed = false;
+
+  Object* apart(Object* o, int depth = 0) {
+    if (failed || left_ == 0 || depth > 64) return o;
+    --left_;
+    if (o->kind == ObjectKind::Tensor) return seen_.insert(o).second ? o : replaced(o, copy_of(as_tensor(o)));
+    if (o->kind != ObjectKind::Tuple || o->size == 0) return o;
+    if (!is_unique(o)) {
+      std::vector<Object*> parts(fields(o), fields(o) + o->size);
+      for (Object* part : parts) retain(part);
+      o = replaced(o, make_object(ObjectKind::Tuple, o->id, o->tag, parts));
+      if (failed) {
+        for (Object* part : parts) release(part);
+        return o;
+      }
+    }
+    for (uint32_t i = 0; i < o->size; ++i) fields(o)[i] = apart(fields(o)[i], depth + 1);
+    return o;
+  }
+
+ private:
+  static Object* copy_of(const TensorObject* t) {
+    const size_t bytes = bytes_of(t);
+    TensorObject* made = make_tensor(t->id, {t->dims(), t->size}, bytes);
+    if (made && bytes > 0) std::memcpy(made->data, t->data, bytes);
+    return made;
+  }
+  Object* replaced(Object* o, Object* made) {
+    failed = made == nullptr;
+    if (failed) return o;
+    release(o);
+    return made;
+  }
+
+  std::unordered_set<const Object*> seen_;
+  int left_ = 4096;
+};
+
+}  // namespace
+
+Object* with_own_tensors(Object* o) {
+  if (o->kind != ObjectKind::Tuple) return o;
+  Separation separation;
+  o = separation.apart(o);
+  if (!separation.failed) return o;
+  release(o);
+  return nullptr;
 }
 
 std::string describe(const Object* o) {

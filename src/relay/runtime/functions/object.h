@@ -88,6 +88,10 @@ Object* share_tensor(const Tensor& tensor);
 // Copies the data of a Shared tensor into memory of its own. Nothing else may read it meanwhile. False if memory is
 // exhausted.
 bool keep_own_copy(TensorObject* t);
+// Returns the same value with repeated tensors replaced by copies, so that no tensor occurs twice among the fields of
+// this tuple and of tuples in it. Beyond 4,096 fields or 64 levels, and in lists and functions, tensors may repeat.
+// Takes over one count of `o`. Returns null if memory is exhausted.
+Object* with_own_tensors(Object* o);
 
 inline Object* retain(Object* o) {
   o->count.fetch_add(1, std::memory_order_relaxed);

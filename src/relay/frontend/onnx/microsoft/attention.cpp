@@ -51,7 +51,7 @@ Attended attend(Convert& c, const Expr& q, Expr k, Expr v, const Expr& mask, con
   if (past_keys) k = c.concatenate({past_keys, k}, 2), v = c.concatenate({past_values, v}, 2);
   if (!q || !k || !v) return {};
   std::optional<int64_t> width = c.extent(q, 3);
-  if (!width || *width < 1) return c.unsupported("heads without a fixed size: {}", ir::str(q->type)), Attended{};
+  if (!width || *width < 1) return c.unsized("heads without a fixed size: {}", ir::str(q->type)), Attended{};
   double scale = c.real("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(*width));
   // Scores of halves may be far larger than halves.
@@ -143,7 +143,7 @@ Values MultiHeadAttention(Convert& c) {
     Expr e = c.input(i);
     if (c.has(3) && c.rank(e) == 3) {
       std::optional<int64_t> width = c.extent(e, 2);
-      if (!width) return c.unsupported("input {} is {}, without a fixed width", i, ir::str(e->type));
+      if (!width) return c.unsized("input {} is {}, without a fixed width", i, ir::str(e->type));
       e = c.add(e, c.slice(c.input(3), 0, at, at + *width));
       at += *width;
     }

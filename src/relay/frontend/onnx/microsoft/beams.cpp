@@ -134,7 +134,7 @@ class BeamSearcher {
     std::optional<Decoding::Ran> ran = first_step ? *first_step : decoding_.run(state, index);
     if (!ran) return std::nullopt;
     std::optional<int64_t> words = c_.extent(ran->logits, 1);
-    if (!words || *words < 2) return c_.unsupported("logits without a fixed number of words");
+    if (!words || *words < 2) return c_.unsized("logits without a fixed number of words");
     Expr scores = c_.emit("nn.log_softmax", {ran->logits}, {{"axis", int64_t{1}}});
     scores = decoding_.adjusted_scores(scores, index, state);
     scores = c_.add(scores, c_.expand(flat(own(state, sums)), 1));

@@ -112,6 +112,18 @@ Expr with_past(Convert& c, const Group& g, const Expr& past, const Expr& fresh, 
   return c.transpose(picked, {0, 2, 1, 3});
 }
 
+// The same for a new cache with exactly the rows of both: only the rows of the call may have to move, to the end of a
+// sequence that is shorter than the old cache.
+Expr with_whole_past(Convert& c, const Group& g, const Expr& past, const Expr& fresh) {
+  const Expr both = c.concatenate({past, fresh}, 2);
+  const Expr into = c.subtract(c.expand(c.count_up(both, 2), 0), c.expand(g.before, 1));  // the position in `fresh`
+  Expr is_fresh = c.emit("logical_and", {c.emit("greater_equal", {into, c.integer_scalar(0)}),
+                                         c.emit("less", {into, c.size_of(fresh, 2)})});
+  Expr moved = c.emit("take", {c.transpose(fresh, {0, 2, 1, 3}), into},
+                      {{"axis", int64_t{1}}, {"batch_dims", int64_t{1}}, {"mode", "clip"}});
+  return c.emit("where", {c.expand(c.expand(is_fresh, 1), 3), c.transpose(moved, {0, 2, 1, 3}), both});
+}
+
 // The total number of keys that the node names, but at least the rows of the old cache.
 Expr total_rows(Convert& c) {
   const Expr total = c.rank(c.input(6)) > 0 ? c.reshape(c.input(6), {}) : c.input(6);
@@ -170,7 +182,7 @@ Values GroupQueryAttention(Convert& c) {
     std::optional<Dim> size = cache_rows(c, c.input(3));
     const Dim together = scalar::simplify(c.shape(c.input(3))[2] + c.shape(g->k)[2]);
     if (size && scalar::prove_equal(*size, together) == true) {
-      keys = c.concatenate({c.input(3), keys}, 2), values = c.concatenate({c.input(4), values}, 2);
+      keys = with_whole_past(c, *g, c.input(3), keys), values = with_whole_past(c, *g, c.input(4), values);
     } else {
       Expr rows = size ? c.count_up(c.broadcast_to(c.integer_scalar(1), {*size}), 0)
                        : c.emit("arange", {c.integer_scalar(0), total_rows(c), c.integer_scalar(1)},

@@ -53,7 +53,7 @@ Values Irfft(Convert& c) {
   Expr x = c.input(0);
   const int64_t axis = c.rank(x) - 2;
   std::optional<int64_t> half = axis < 0 ? std::nullopt : c.extent(x, axis);
-  if (!half || *half < 2) return c.unsupported("a transform {} without a fixed size of at least two", ir::str(x->type));
+  if (!half || *half < 2) return c.unsized("a transform {} without a fixed size of at least two", ir::str(x->type));
   Values y = real_inverse(c, x, axis, 2 * (*half - 1));
   return y.empty() ? y : Values{c.squeeze(c.expression(y[0]), axis + 1)};
 }
@@ -98,8 +98,7 @@ Values Inverse(Convert& c) {
   if (!c.expect_rank(x, 2, 32, "X")) return {};
   const ir::Dims shape = c.shape(x);
   std::optional<int64_t> rows = c.extent(x, c.rank(x) - 2), columns = c.extent(x, c.rank(x) - 1);
-  if (!rows || !columns)
-    return c.unsupported("X is {}, but matrices of a fixed size are needed (--shape)", ir::str(x->type));
+  if (!rows || !columns) return c.unsized("X is {}, but matrices of a fixed size are needed", ir::str(x->type));
   if (*rows != *columns || *rows < 1) return c.bad("X is {}, but must contain square matrices", ir::str(x->type));
   if (*rows > limit) return c.unsupported("matrices of {} rows; at most {} can be imported", *rows, limit);
   const int64_t n = *rows;

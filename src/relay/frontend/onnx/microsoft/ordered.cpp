@@ -98,7 +98,7 @@ Values QOrderedAttention(Convert& c) {
   }
   if (c.failed()) return {};
   std::optional<int64_t> width = c.extent(parts[0], 3);
-  if (!width || *width < 1) return c.unsupported("heads without a fixed size: {}", ir::str(parts[0]->type));
+  if (!width || *width < 1) return c.unsized("heads without a fixed size: {}", ir::str(parts[0]->type));
   const DType f32 = DType::float32();
   Expr scores = rounded(c, head_products(c, parts[0], parts[1], true), c.input(14)), seen;
   scores = c.multiply(scores, 1 / std::sqrt(static_cast<double>(*width)));

@@ -119,7 +119,7 @@ Values PackedMultiHeadAttention(Convert& c) {
   for (Expr& e : parts) {
     if (!c.has(3)) break;
     std::optional<int64_t> width = c.rank(e) == 2 ? c.extent(e, 1) : std::nullopt;
-    if (!width) return c.unsupported("a bias for {}, without a fixed width", ir::str(e->type));
+    if (!width) return c.unsized("a bias for {}, without a fixed width", ir::str(e->type));
     e = c.add(e, c.slice(c.input(3), 0, at, at + *width));
     at += *width;
   }

@@ -81,7 +81,7 @@ Expr longformer(Convert& c, const Expr& local, const Expr& everywhere, const Exp
   auto attended = [&](const Expr& all, const Expr& may_see) -> Expr {
     std::optional<ir::Exprs> parts = projections(c, all);
     std::optional<int64_t> size = parts && (*parts)[0] ? c.extent((*parts)[0], 3) : std::nullopt;
-    if (!size || *size < 1) return c.unsupported("heads without a fixed size");
+    if (!size || *size < 1) return c.unsized("heads without a fixed size");
     const DType dtype = c.dtype(all), exact = exact_type(c, all);
     for (Expr& part : *parts) part = c.cast(part, exact);
     Expr q = c.multiply((*parts)[0], 1 / std::sqrt(static_cast<double>(*size)));

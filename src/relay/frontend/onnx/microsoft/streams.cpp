@@ -143,7 +143,7 @@ Values WordConvEmbedding(Convert& c) {
       return c.bad("{} is {}, but W is {}", names[i], said, ir::str(filters->type));
   }
   std::optional<int64_t> width = c.extent(filters, 2);
-  if (!width || *width < 1) return c.unsupported("filters without a fixed size: {}", ir::str(filters->type));
+  if (!width || *width < 1) return c.unsized("filters without a fixed size: {}", ir::str(filters->type));
   Expr letters = c.expand(c.emit("take", {c.input(3), words}, {{"axis", int64_t{0}}, {"mode", "checked"}}), 1);
   Expr y = c.emit("nn.conv2d", {letters, filters}, {});
   y = c.squeeze(c.emit("tanh", {c.emit("nn.bias_add", {y, c.input(2)}, {{"axis", int64_t{1}}})}), 3);  // (S, F, places)

@@ -200,7 +200,7 @@ class Walk {
   // (N, targets); `how`: SUM, AVERAGE, MIN or MAX.
   Expr scores(const std::string& how) {
     std::optional<int64_t> features = c_.extent(x_, 1);
-    if (!features) return c_.unsupported("X is {}; the number of features must be fixed (--shape)", ir::str(x_->type));
+    if (!features) return c_.unsized("X is {}; the number of features must be fixed", ir::str(x_->type));
     for (const Node& node : forest_.nodes)
       if (node.feature < 0 || node.feature >= *features)
         return c_.bad("a node reads feature {} of {}", node.feature, *features);

@@ -20,8 +20,7 @@ Values FlexAttention(Convert& c) {
   std::optional<int64_t> heads = c.extent(q, 1), shared = c.extent(k, 1), size = c.extent(q, 3);
   if (!exact || !exact->is_float()) return c.bad("softmax_precision is {}", c.integer("softmax_precision", 1));
   if (!heads || !shared || !size)
-    return c.unsupported("Q is {} and K {}; heads and their size must be fixed (--shape)", ir::str(q->type),
-                         ir::str(k->type));
+    return c.unsized("Q is {} and K {}; heads and their size must be fixed", ir::str(q->type), ir::str(k->type));
   if (*shared < 1 || *heads % *shared != 0) return c.bad("{} heads of Q share {} of K", *heads, *shared);
   auto for_all = [&](const Expr& e) {
     return *heads == *shared ? e : c.emit("repeat", {e}, {{"repeats", *heads / *shared}, {"axis", int64_t{1}}});

@@ -72,7 +72,9 @@ static te::Tensor window(const std::string& name, size_t axes, const PoolAttrs& 
     Exprs d(axes + 2);
     d[at.n] = i[at.out_n], d[at.c] = i[at.out_c];
     for (size_t s = 0; s < axes; ++s) d[at.s[s]] = i[at.out_s[s]] * g.strides[s] + r[s] * g.dilation[s];
-    return cast(dtype, (*data)(d));
+    const Expr value = (*data)(d);
+    if (!a.skip_nan || !in->dtype.is_float()) return cast(dtype, value);
+    return cast(dtype, select(eq(value, value), value, te::identity(combiner, in->dtype)));
   };
   const bool picks = std::all_of(g.k.begin(), g.k.end(), [](int64_t k) { return k == 1; });
   const te::Tensor pool =
@@ -121,9 +123,10 @@ te::Tensors compute_avg_pool(size_t axes, const PoolAttrs& a, const te::Tensors&
 
 std::string pool_oracle(size_t axes, const char* kind) {
   return format(
-      "order(pool(order(data, layout, 'NC{0}'), '{1}', pool_size, strides, dilation, padding, ceil_mode{2}), "
+      "order(pool(order(data, layout, 'NC{0}'), '{1}', pool_size, strides, dilation, padding, ceil_mode, {2}), "
       "'NC{0}', out_layout or layout)",
-      window_letters(axes), kind, std::string(kind) == "avg" ? ", count_include_pad" : "");
+      window_letters(axes), kind,
+      std::string(kind) == "avg" ? "count_include_pad=count_include_pad" : "skip_nan=skip_nan");
 }
 
 }  // namespace relay::op::nn

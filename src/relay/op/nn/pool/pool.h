@@ -1,6 +1,7 @@
 // Pools over any number of axes, the basis of nn.max_pool2d, nn.avg_pool3d and similar operators:
 //
-//   max_pool   out[n, c, p..] = max over the window of data[n, c, p * stride + k * dilation - before..]
+//   max_pool   out[n, c, p..] = max over the window of data[n, c, p * stride + k * dilation - before..]; NaN if the
+//              window contains NaN, unless skip_nan is set: then NaN is ignored, like padding
 //   avg_pool   the mean over the window, of the taps inside of the data, or with count_include_pad of the padded data
 //
 // With ceil_mode the last window may extend beyond the padded data, unless it would begin after the data; taps beyond
@@ -16,6 +17,7 @@ struct PoolAttrs {
   std::string layout, out_layout;
   bool ceil_mode = false;
   bool count_include_pad = false;  // means only
+  bool skip_nan = false;           // maxima only
 };
 
 // The attributes with the defaults for this number of axes.
@@ -37,7 +39,9 @@ struct MaxPoolOf : PoolOf<axes> {
                        "those after all axes."),
                  field("layout", &MaxPoolOf::layout, "Order of the data's axes."),
                  field("out_layout", &MaxPoolOf::out_layout, "Order of the result's axes; empty: the same as layout."),
-                 field("ceil_mode", &MaxPoolOf::ceil_mode, "True to include a last, incomplete window.")};
+                 field("ceil_mode", &MaxPoolOf::ceil_mode, "True to include a last, incomplete window."),
+                 field("skip_nan", &MaxPoolOf::skip_nan,
+                       "True to ignore NaN, like padding; else the result of a window with NaN is NaN.")};
 };
 template <size_t axes>
 struct AvgPoolOf : PoolOf<axes> {

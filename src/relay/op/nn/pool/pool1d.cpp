@@ -17,6 +17,8 @@ std::vector<Example> examples(const std::string& more) {
     Example counted = out[1];
     counted.attrs += more;
     out.push_back(counted);
+  } else {
+    out.push_back({.inputs = {"(1, 2, 9)"}, .attrs = "pool_size=[3], padding=[1], skip_nan=True"});
   }
   return out;
 }
@@ -51,7 +53,7 @@ OpDef nn_max_pool1d() {
   op::OpSpec<nn::MaxPoolOf<1>> spec = nn::max_pool_spec<1>("nn.max_pool1d");
   spec.examples = examples(""), spec.rejects = rejects();
   spec.definition = [](const nn::MaxPoolOf<1>& a, const ir::Exprs& in) {
-    return definition("nn.max_pool2d", a, in, {});
+    return definition("nn.max_pool2d", a, in, {{"skip_nan", a.skip_nan}});
   };
   nn::allow_blocks(spec);
   return define<nn::MaxPoolOf<1>>(std::move(spec), "MaxPool1DAttrs");

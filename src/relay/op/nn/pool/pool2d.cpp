@@ -36,6 +36,7 @@ std::vector<Example> examples(const std::string& more) {
     for (Example& e : base) e.attrs += more, out.push_back(e);
   } else {
     out.push_back({.inputs = {"(1, 2, 9, 9)"}, .attrs = "pool_size=[3, 2], dilation=[2, 3], padding=[2, 1]"});
+    out.push_back({.inputs = {"(1, 2, 9, 9)"}, .attrs = "pool_size=[3, 2], padding=[1, 0], skip_nan=True"});
   }
   return out;
 }
@@ -48,7 +49,7 @@ std::vector<Reject> rejects() {
           {{"(1, 3, 2, 8)"}, "pool_size=[3, 3]", "C5"}};
 }
 
-op::AttrValues values(const nn::PoolAttrs& a) {
+op::AttrValues values(const nn::PoolAttrs& a) {  // attributes of both pools
   return {{"pool_size", a.pool_size}, {"strides", a.strides},       {"dilation", a.dilation},  {"padding", a.padding},
           {"layout", a.layout},       {"out_layout", a.out_layout}, {"ceil_mode", a.ceil_mode}};
 }
@@ -61,7 +62,9 @@ OpDef nn_max_pool2d() {
   op::OpSpec<nn::MaxPoolOf<2>> spec = nn::max_pool_spec<2>("nn.max_pool2d");
   spec.examples = examples(""), spec.rejects = rejects();
   spec.gradient = [](const nn::MaxPoolOf<2>& a, const Adjoint& of) -> ir::Exprs {
-    return {grad::call("nn.max_pool2d_grad", {of.gradient, of.inputs[0]}, values(a))};
+    op::AttrValues attrs = values(a);
+    attrs.push_back({"skip_nan", a.skip_nan});
+    return {grad::call("nn.max_pool2d_grad", {of.gradient, of.inputs[0]}, attrs)};
   };
   nn::allow_blocks(spec);
   return define<nn::MaxPoolOf<2>>(std::move(spec), "MaxPool2DAttrs");

@@ -25,6 +25,7 @@ std::vector<Example> examples(const std::string& more) {
   } else {
     out.push_back(
         {.inputs = {"(1, 2, 5, 6, 9)"}, .attrs = "pool_size=[3, 2, 2], dilation=[2, 1, 3], padding=[2, 1, 0]"});
+    out.push_back({.inputs = {"(1, 2, 4, 5, 6)"}, .attrs = "pool_size=[2, 2, 3], skip_nan=True"});
   }
   return out;
 }
@@ -76,7 +77,7 @@ OpDef nn_max_pool3d() {
   op::OpSpec<nn::MaxPoolOf<3>> spec = nn::max_pool_spec<3>("nn.max_pool3d");
   spec.examples = examples(""), spec.rejects = rejects();
   spec.definition = [](const nn::MaxPoolOf<3>& a, const ir::Exprs& in) {
-    return definition("nn.max_pool2d", a, in, {});
+    return definition("nn.max_pool2d", a, in, {{"skip_nan", a.skip_nan}});
   };
   nn::allow_blocks(spec);
   return define<nn::MaxPoolOf<3>>(std::move(spec), "MaxPool3DAttrs");
