@@ -18,14 +18,15 @@ static std::pair<std::string, std::string> compilation_json_of(const PyModule& m
       recording.see(trace);
     };
     const driver::Compiled compiled = value_or_throw(driver::compile(module, options));
-    *made =
-        value_or_throw(driver::compilation_json({.model = name, .recording = recording, .compiled = compiled, .texts = texts}));
+    *made = value_or_throw(
+        driver::compilation_json({.model = name, .recording = recording, .compiled = compiled, .texts = texts}));
   });
   return {made->graph, made->texts};
 }
 
 void add_explore(nb::module_& m) {
-  m.def("compilation_json", compilation_json_of, nb::arg("module"), nb::arg("name"), nb::arg("options"), nb::arg("texts"));
+  m.def("compilation_json", compilation_json_of, nb::arg("module"), nb::arg("name"), nb::arg("options"),
+        nb::arg("texts"));
   m.def(
       "explorer_page",
       [](const std::vector<std::pair<std::string, std::string>>& compilations) {

@@ -53,9 +53,7 @@ class Explorer:
 
 
 @takes_options
-def explore(
-    model: Any, compare: Any = None, *, texts: bool = True, **options: Unpack[CompileOptions]
-) -> Explorer:
+def explore(model: Any, compare: Any = None, *, texts: bool = True, **options: Unpack[CompileOptions]) -> Explorer:
     """Compiles a model, a module or anything that load() accepts, and returns a page that shows it after every pass.
 
     compare: a second model, which the page shows beside the first.

@@ -215,14 +215,14 @@ static Status read_program(Model& model, const Result<ir::Module>& parsed, const
 static Result<frontend::ImportOptions> import_options(const Options& options) {
   RELAY_ASSIGN(const frontend::ImportLimits limits, frontend::import_limits(options.import.import_limits));
   return frontend::ImportOptions{.shapes = options.import.shapes,
-                             .dims = {},
-                             .dtypes = options.import.dtypes,
-                             .opset = options.import.opset,
-                             .freeze_params = options.import.freeze_params,
-                             .all_values = options.import.all_values,
-                             .as_written = options.import.as_written,
-                             .without_attributes = options.import.without_attributes,
-                             .limits = limits};
+                                 .dims = {},
+                                 .dtypes = options.import.dtypes,
+                                 .opset = options.import.opset,
+                                 .freeze_params = options.import.freeze_params,
+                                 .all_values = options.import.all_values,
+                                 .as_written = options.import.as_written,
+                                 .without_attributes = options.import.without_attributes,
+                                 .limits = limits};
 }
 
 static Status read_foreign(Model& model, const frontend::ImportOptions& options) {
@@ -291,13 +291,14 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
     if (starts_with(trim(bytes.substr(0, 256)), begin)) return ModelForm::Relay;
   if (const Frontend* known = frontend_by_content(bytes.substr(0, 64))) return known->form;
   const std::optional<input::ForeignFile> foreign = input::foreign_file(bytes.substr(0, 64));
-  return Diagnostic{DiagnosticKind::bad_option,
-                    format("the kind of model of {} is unknown ({} bytes)", name, bytes.size()),
-                    {},
-                    {},
-                    {format("expected an ONNX or TFLite model, a Relay program with its version line or a compiled artifact: {}",
-                            foreign ? format("it is {}", foreign->kind) : "the content has none of these formats")},
-                    foreign ? foreign->to_use : "export the model to ONNX"};
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("the kind of model of {} is unknown ({} bytes)", name, bytes.size()),
+      {},
+      {},
+      {format("expected an ONNX or TFLite model, a Relay program with its version line or a compiled artifact: {}",
+              foreign ? format("it is {}", foreign->kind) : "the content has none of these formats")},
+      foreign ? foreign->to_use : "export the model to ONNX"};
 }
 
 // Problems of loading, with messages that name `to` instead of the file that was read, and a remedy.

@@ -33,9 +33,9 @@ static Result<measure::Profile> profile_of(const Explored& explored, const Explo
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(executable),
                                                         {options.inputs, options.shapes()}, explored.model.types()));
   for (const std::string& note : inputs.notes) print_message(note);
-  RELAY_ASSIGN(
-      measure::Profile profile,
-      measure::measure_profile(executable, inputs.values, {.threads = options.flags.values.run.threads, .seconds = options.seconds}));
+  RELAY_ASSIGN(measure::Profile profile,
+               measure::measure_profile(executable, inputs.values,
+                                        {.threads = options.flags.values.run.threads, .seconds = options.seconds}));
   measure::describe(profile, explored.compiled.lowered, explored.compiled.built.lowered_steps);
   measure::Ceilings ceilings = measure::measure_ceilings(target);
   measure::measure_ageing(ceilings);
@@ -97,8 +97,8 @@ static Status explore(const ExploreOptions& options) {
   const std::string text = as_json ? compilations[0].all() : driver::explorer_page(compilations);
   RELAY_RETURN_IF_ERROR(write_file(options.output, text));
   print_message(format("{}: {}, in {}; {}", options.output, bytes_text(static_cast<int64_t>(text.size())),
-             milliseconds((measure::now() - begin) * 1e3),
-             as_json ? "docs/compilation-json.md describes it" : "open it in a browser"));
+                       milliseconds((measure::now() - begin) * 1e3),
+                       as_json ? "docs/compilation-json.md describes it" : "open it in a browser"));
   return ok();
 }
 
