@@ -143,8 +143,8 @@ static Json places_json(const Recording& recording, const CompileReport& report)
     text.push_back(shortened(printable_line(name)));
   }
   for (const build::NodeReport& node : report.nodes) {
-    if (!node.why.empty())
-      left_out.push_back({{"text", shortened(printable_line(node.node))}, {"why", node.why}});
+    if (!node.reason.empty())
+      left_out.push_back({{"text", shortened(printable_line(node.node))}, {"why", node.reason}});
     else if (auto found = numbers.find(node.node); node.constant && found != numbers.end())
       constant.push_back(found->second);
   }

@@ -9,7 +9,7 @@ namespace relay::driver {
 
 namespace {
 // A pass, and the lowest level that runs it.
-struct Step {
+struct LevelledPass {
   const char* pass;
   int level;
   std::optional<Mode> mode{};  // the only mode that runs it; unset: both
@@ -17,7 +17,7 @@ struct Step {
 }  // namespace
 
 // The order of passes, for every level and mode.
-static constexpr Step steps[] = {
+static constexpr LevelledPass steps[] = {
     {"remove_unused_functions", 0},  // keeps only what @main reaches
     {"infer_type", 0},               // all passes below need types
     {"expand_composites", 0},        // attention becomes products and a softmax, ...
@@ -61,7 +61,7 @@ Result<Mode> find_mode(const std::string& text) {
 
 Pipeline pipeline(int level, Mode mode) {
   Pipeline out;
-  for (const Step& step : steps)
+  for (const LevelledPass& step : steps)
     if (step.level <= level && step.mode.value_or(mode) == mode) out.passes.emplace_back(step.pass);
   // Computes the model as written: norms have separate kernels, and results are rounded where the model does.
   out.options = {{"simplify_inference.norms", int64_t{0}}, {"simplify_expr.rounding", int64_t{0}}};

@@ -42,7 +42,7 @@ Values IF(Convert& c) {
   ir::Types types;
   for (size_t i = 0; i < then_side->size(); ++i) {
     const ir::Type &x = (*then_side)[i]->type, &y = (*else_side)[i]->type;
-    types.push_back(joined(x, y));
+    types.push_back(common_type(x, y));
     if (!types.back()) return c.unsupported("output {} is {} or {}, by the condition", i, ir::str(x), ir::str(y));
   }
   if (types.size() == 1) return {c.choose_as(types[0], condition, (*then_side)[0], (*else_side)[0])};

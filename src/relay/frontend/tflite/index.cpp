@@ -154,7 +154,7 @@ Values GATHER(Convert& c) {
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), std::ssize(shape));
   if (!axis) return {};
   KnownRef data = c.known(0), places = c.known(1);
-  if (data && places && shape.size() == 1 && c.numbers(1)) {
+  if (data && places && shape.size() == 1 && c.is_static(1)) {
     std::optional<Ints> indices = as_ints(*places);
     for (int64_t i : indices.value_or(Ints()))
       if (i < 0 || i >= data->shape[0]) return c.bad("index {} of {} elements", i, data->shape[0]);

@@ -153,7 +153,7 @@ Values FILL(Convert& c) {
 }
 
 Values RANGE(Convert& c) {
-  if (c.numbers(0) && c.numbers(1) && c.numbers(2) && !c.known(0)->dtype.is_float()) {
+  if (c.is_static(0) && c.is_static(1) && c.is_static(2) && !c.known(0)->dtype.is_float()) {
     const std::optional<Ints> start = c.places(0, "the start"), end = c.places(1, "the end"),
                               step = c.places(2, "the step");
     if (!start || !end || !step) return {};
