@@ -1520,7 +1520,7 @@ class nn:
         transpose_a (bool): True if tensor_a is (.., k, m).
         transpose_b (bool): True if tensor_b is (n, k)."""
     @staticmethod
-    def max_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+    def max_pool1d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1], strides: int | Sequence[int] = [1], dilation: int | Sequence[int] = [1], padding: int | Sequence[int] = [0], layout: str = 'NCW', out_layout: str = '', ceil_mode: bool = False, skip_nan: bool = False) -> Expr:
         """The maximum over a moving window.
 
         data: (N, C, W), in the order of layout
@@ -1530,9 +1530,10 @@ class nn:
         padding (list of ints): Padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: the same as layout.
-        ceil_mode (bool): True to include a last, incomplete window."""
+        ceil_mode (bool): True to include a last, incomplete window.
+        skip_nan (bool): True to ignore NaN, like padding; else the result of a window with NaN is NaN."""
     @staticmethod
-    def max_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+    def max_pool2d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1], strides: int | Sequence[int] = [1, 1], dilation: int | Sequence[int] = [1, 1], padding: int | Sequence[int] = [0, 0], layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, skip_nan: bool = False) -> Expr:
         """The maximum over a moving window.
 
         data: (N, C, H, W), in the order of layout
@@ -1542,9 +1543,10 @@ class nn:
         padding (list of ints): Padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: the same as layout.
-        ceil_mode (bool): True to include a last, incomplete window."""
+        ceil_mode (bool): True to include a last, incomplete window.
+        skip_nan (bool): True to ignore NaN, like padding; else the result of a window with NaN is NaN."""
     @staticmethod
-    def max_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int] = (1, 1), strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, dilation: int | Sequence[int] = (1, 1)) -> Any:
+    def max_pool2d_grad(out_grad: Expr | TupleWrapper, data: Expr | TupleWrapper, pool_size: int | Sequence[int] = (1, 1), strides: int | Sequence[int] = (1, 1), padding: int | Sequence[int] = (0, 0), layout: str = 'NCHW', out_layout: str = '', ceil_mode: bool = False, dilation: int | Sequence[int] = (1, 1), skip_nan: bool = False) -> Any:
         """The gradient of nn.max_pool2d with respect to its data.
 
         out_grad: the gradient of the pool's result
@@ -1556,10 +1558,11 @@ class nn:
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: the same as layout.
         ceil_mode (bool): True to include a last, incomplete window.
+        skip_nan (bool): True to ignore NaN, like padding; else the result of a window with NaN is NaN.
 
         The padding comes before the dilation; in the text form the dilation is first."""
     @staticmethod
-    def max_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1, 1], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False) -> Expr:
+    def max_pool3d(data: Expr | TupleWrapper, pool_size: int | Sequence[int] = [1, 1, 1], strides: int | Sequence[int] = [1, 1, 1], dilation: int | Sequence[int] = [1, 1, 1], padding: int | Sequence[int] = [0, 0, 0], layout: str = 'NCDHW', out_layout: str = '', ceil_mode: bool = False, skip_nan: bool = False) -> Expr:
         """The maximum over a moving window.
 
         data: (N, C, D, H, W), in the order of layout
@@ -1569,7 +1572,8 @@ class nn:
         padding (list of ints): Padding around the data: one value, one per axis, or the values before all axes followed by those after all axes.
         layout (string): Order of the data's axes.
         out_layout (string): Order of the result's axes; empty: the same as layout.
-        ceil_mode (bool): True to include a last, incomplete window."""
+        ceil_mode (bool): True to include a last, incomplete window.
+        skip_nan (bool): True to ignore NaN, like padding; else the result of a window with NaN is NaN."""
     @staticmethod
     def max_unpool(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, output_size: int | Sequence[int | str | Dim]) -> Expr:
         """Puts values at given positions of images, which are zero elsewhere.
