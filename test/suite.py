@@ -15,7 +15,7 @@ def reason_of(error):
     text = str(error).strip()
     found = re.search(r"error\[(R\d+)\]: (.*)", text)
     line = found.group(2) if found else (text.splitlines() or [type(error).__name__])[0]
-    line = re.sub(r"^(\w+) (?:'[^']*'|that makes '[^']*'): ", r"\1: ", line)
+    line = re.sub(r"^(\w+) (?:'[^']*'|that computes '[^']*'): ", r"\1: ", line)
     line = re.sub(r"'[^']*'", "'..'", line)
     line = re.sub(r"Tensor\[[^\]]*\]", "Tensor[..]", line)
     line = re.sub(r"\(opset \d+\) ", "", line)

@@ -172,7 +172,7 @@ def test_the_memory_plan_is_near_the_lower_bound(name):
 def label(node):
     """The name of a node in messages and reports."""
     op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
-    return f"{op} '{node.name}'" if node.name else f"{op} that makes '{next(o for o in node.output if o)}'"
+    return f"{op} '{node.name}'" if node.name else f"{op} that computes '{next(o for o in node.output if o)}'"
 
 
 def every_node(graph):

@@ -79,7 +79,7 @@ TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
       Result<build::LoweredProgram> strict = lower_program(*module, {}, options);
       EXPECT_EQ(static_cast<bool>(strict), !here) << c.name;
       if (!strict)
-        EXPECT_NE(render(strict.errors()).find("a mistake in Relay, not in your program"), std::string::npos);
+        EXPECT_NE(render(strict.errors()).find("a bug in Relay, not in your program"), std::string::npos);
       lost |= here;
     }
     EXPECT_TRUE(lost) << "no program of this test uses the rule";
@@ -107,7 +107,7 @@ TEST(RefusedRules, WhatCodeGenerationRefusesGivesWayToo) {
       Result<Compiled> strict = compile(module_of(c), options);
       EXPECT_EQ(static_cast<bool>(strict), got.refusals.empty());
       if (!strict)
-        EXPECT_NE(render(strict.errors()).find("a mistake in Relay, not in your program"), std::string::npos);
+        EXPECT_NE(render(strict.errors()).find("a bug in Relay, not in your program"), std::string::npos);
     }
   }
   for (const char* name : {"winograd", "strassen", "attention", "silu", "sliding"})

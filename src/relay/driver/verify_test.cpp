@@ -77,7 +77,7 @@ TEST(Bisect, AWrongImportIsNamed) {
   Result<Blame> found = blame_import(*wrong, inputs, reference, 1e-4);
   ASSERT_TRUE(found) << render(found.errors());
   EXPECT_EQ(found->kind, Blame::Kind::Import);
-  EXPECT_EQ(found->name, "LeakyRelu that makes 'l'");
+  EXPECT_EQ(found->name, "LeakyRelu that computes 'l'");
   EXPECT_EQ(found->differences[0].output, "l");
   EXPECT_FALSE(blame_import(*right, inputs, {}, 1e-4));
 }

@@ -410,7 +410,7 @@ TEST(Schedule, BadTextIsExplained) {
   EXPECT_NE(message("stage out: root\nstage pool: inline").find("stage 'conv' has no schedule"), std::string::npos);
   EXPECT_NE(message("loops i0/1").find("'loops' must follow a stage"), std::string::npos);
   EXPECT_NE(message("layout w: 4,0").find("'4' is not a dimension of 'w'"), std::string::npos);
-  EXPECT_NE(message("layout w: 0/8,1,2,3,0%4").find("dimension 0 of 'w' must be there once"), std::string::npos);
+  EXPECT_NE(message("layout w: 0/8,1,2,3,0%4").find("dimension 0 of 'w' must occur once"), std::string::npos);
   EXPECT_NE(message("tile x 4").find("expected rule, stage, loops, prefetch, prefetch_tile or layout, found 'tile'"),
             std::string::npos);
   EXPECT_NE(message("stage conv: root\n  prefetch w").find("expected 'prefetch TENSOR AXIS/STEP'"), std::string::npos);
@@ -429,7 +429,7 @@ TEST(Schedule, IllegalOnesAreRefused) {
                 .find("is a vector over a reduction axis"),
             std::string::npos);
   EXPECT_NE(refusal({g.out}, out + pool + "stage conv: root\n loops i0/1 i1/1 i2/2 k0/1 k1/1 k2/1")
-                .find("do not finish axis 'i2': 2 elements are left"),
+                .find("do not cover axis 'i2': 2 elements are left"),
             std::string::npos);
   EXPECT_NE(refusal({g.out}, out + pool + "stage conv: at out.1 scratch\n loops i0/1 i1/1 i2/1 k0/1 k1/1 k2/1")
                 .find("'pool' needs it outside of them"),

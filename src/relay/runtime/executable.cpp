@@ -1,5 +1,6 @@
 #include "relay/runtime/executable.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -167,30 +168,45 @@ Status Executable::check_output(size_t index, const Tensor& supplied, const Shap
 // Checks that donated inputs overlap no other input: a result may be written there while others are read. An array
 // supplied for the result that takes the donated memory must be that memory.
 Status Executable::check_donations(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto takes = [&](size_t o) {
-      return outputs[o] && outputs[o].data() == inputs[i].data() && input_of_[o] == i;
-    };
-    bool donated = is_donated(i);
-    for (size_t o = 0; o < outputs.size() && !donated; ++o) donated = takes(o);
-    for (size_t j = 0; donated && j < inputs.size(); ++j)
-      if (j != i && overlap(inputs[i], inputs[j]))
-        return Diagnostic{
-            DiagnosticKind::wrong_input,
-            format("input `{}` is donated, but its memory overlaps input `{}`", inputs_[i].name, inputs_[j].name),
-            {},
-            {},
-            {},
-            "give each of them an array with separate memory"};
-    for (size_t o = 0; is_donated(i) && o < outputs.size(); ++o)
-      if (outputs[o] && input_of_[o] == i && !takes(o))
-        return Diagnostic{DiagnosticKind::wrong_input,
-                          format("output `{}` takes the memory of input `{}`, but a different array is given for it",
-                                 outputs_[o].name, inputs_[i].name),
-                          {},
-                          {},
-                          {},
-                          "leave out the array of this output, or give that of the input"};
+  std::vector<bool> donated(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) donated[i] = is_donated(i);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    if (!outputs[o] || !input_of_[o]) continue;
+    const size_t i = *input_of_[o];
+    if (outputs[o].data() == inputs[i].data())
+      donated[i] = true;
+    else if (is_donated(i))
+      return Diagnostic{DiagnosticKind::wrong_input,
+                        format("output `{}` takes the memory of input `{}`, but a different array is given for it",
+                               outputs_[o].name, inputs_[i].name),
+                        {},
+                        {},
+                        {},
+                        "leave out the array of this output, or give that of the input"};
+  }
+  if (std::find(donated.begin(), donated.end(), true) == donated.end()) return ok();
+  // In the order of addresses, an input overlaps an earlier one if it overlaps the one that ends last.
+  std::vector<size_t> order;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].bytes() > 0) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return inputs[a].data() < inputs[b].data(); });
+  auto end = [&](size_t i) { return static_cast<const char*>(inputs[i].data()) + inputs[i].bytes(); };
+  std::optional<size_t> last, last_donated;  // the inputs so far, and the donated ones, that end last
+  for (size_t i : order) {
+    const std::optional<size_t>& earlier = donated[i] ? last : last_donated;
+    if (earlier && overlap(inputs[i], inputs[*earlier])) {
+      const bool is_given = donated[i] && !(donated[*earlier] && *earlier < i);
+      const auto [given, other] = is_given ? std::pair(i, *earlier) : std::pair(*earlier, i);
+      return Diagnostic{
+          DiagnosticKind::wrong_input,
+          format("input `{}` is donated, but its memory overlaps input `{}`", inputs_[given].name, inputs_[other].name),
+          {},
+          {},
+          {},
+          "give each of them an array with separate memory"};
+    }
+    if (!last || end(i) > end(*last)) last = i;
+    if (donated[i] && (!last_donated || end(i) > end(*last_donated))) last_donated = i;
   }
   return ok();
 }

@@ -140,7 +140,7 @@ def test_kernels_name_their_nodes_in_the_profile_and_the_trace(tmp_path):
         [("y", [1, 10])],
         [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()],
     )
-    names = ["Conv 'stem'", "Relu 'act'", "MaxPool 'pool'", "Gemm 'head'", "Softmax that makes 'y'"]
+    names = ["Conv 'stem'", "Relu 'act'", "MaxPool 'pool'", "Gemm 'head'", "Softmax that computes 'y'"]
     report = cli_json("profile", path, "--threads", "1", "--time", "0.1", "--json", "--trace", tmp_path / "trace.json")
     kernels = {kernel["name"]: kernel["nodes"] for kernel in report["kernels"]}
     assert all(kernels.values()), kernels

@@ -46,7 +46,7 @@ def test_check_lists_all_problems_of_a_model(tmp_path):
     done = cli("check", path)
     assert done.returncode == 3  # right, but Relay cannot do it
     assert "Foo" in done.stderr and "Bar" in done.stderr
-    assert "Foo that makes 'a'" in done.stdout and "reason: Relay has no converter for it" in done.stdout
+    assert "Foo that computes 'a'" in done.stdout and "reason: Relay has no converter for it" in done.stdout
     report = cli_json("check", path, "--json")
     assert report["verdict"] == "unsupported" and report["operators"][0]["remedy"].startswith("export the model with")
     assert not report["ok"] and {op["op"].rpartition(".")[2] for op in report["operators"] if not op["supported"]} == {
@@ -68,7 +68,7 @@ def test_check_tells_the_malformed_from_the_unsupported(tmp_path):
     report = cli_json("check", path, "--json")
     assert report["verdict"] == "malformed" and len(report["problems"]) >= 3
     relu = next(op for op in report["operators"] if op["op"] == "Relu")
-    assert relu["supported"] and relu["count"] == 1 and relu["first"] == "Relu that makes 'y'"
+    assert relu["supported"] and relu["count"] == 1 and relu["first"] == "Relu that computes 'y'"
     assert relu["reason"] == "Relu has no attribute 'slope'"
 
 
@@ -89,7 +89,7 @@ def test_check_looks_behind_a_failed_node(tmp_path):
     path = tmp_path / "bad.onnx"
     onnx.save(model, path)
     messages = [problem["message"] for problem in cli_json("check", path, "--json")["problems"]]
-    for wanted in ("Foo", "Sizes", "no attribute 'axes'", "MatMul that makes 'y'", "ArgMax that makes 'z'"):
+    for wanted in ("Foo", "Sizes", "no attribute 'axes'", "MatMul that computes 'y'", "ArgMax that computes 'z'"):
         assert any(wanted in message for message in messages), (wanted, messages)
     assert len(messages) == 5  # and none about Reshape, whose inputs are unknown
     # Compiling reports the errors, but no consequences of a type that is only declared.

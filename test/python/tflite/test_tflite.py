@@ -83,7 +83,7 @@ def test_all_missing_operators_are_reported_at_once():
     with pytest.raises(relay.CompileError) as raised:
         relay.load(m.bytes())
     text = str(raised.value)
-    assert "LSH_PROJECTION" in text and "FlexErf" in text and "SELECT_TF_OPS" in text and "#1 that makes 'a'" in text
+    assert "LSH_PROJECTION" in text and "FlexErf" in text and "SELECT_TF_OPS" in text and "#1 that computes 'a'" in text
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_all_missing_operators_are_reported_at_once():
     [
         (lambda m: m.nodes[0].update({1: ("ints", [0, 1, 99])}), "tensor 99 of subgraph 0"),
         (lambda m: m.nodes[0].update({0: ("uint", 7)}), "operator code 7 of 1"),
-        (lambda m: m.nodes[0].update({1: ("ints", [0])}), "CONV_2D #0 that makes 'y'.*input 1 is missing"),
+        (lambda m: m.nodes[0].update({1: ("ints", [0])}), "CONV_2D #0 that computes 'y'.*input 1 is missing"),
         (lambda m: m.nodes[0].update({3: ("ubyte", 9)}), "options of number 9 .SoftmaxOptions., not Conv2DOptions"),
         (lambda m: m.tensors[1].update({2: ("uint", 50)}), "buffer 50 of"),
         (lambda m: m.tensors[1].update({0: ("ints", [3, 1, 1, 5])}), "needs 60 bytes by its shape and type"),
@@ -161,7 +161,7 @@ def test_quantised_data_without_an_integer_form_is_refused():
     m = Model()
     x = m.input("x", [8], "int8", scale=0.1)
     m.outputs(m.op("EXP", [x], [m.tensor("y", [8], "int8", scale=0.1)]))
-    with pytest.raises(relay.CompileError, match="EXP #0 that makes 'y': input 0 .'x'. is quantised int8"):
+    with pytest.raises(relay.CompileError, match="EXP #0 that computes 'y': input 0 .'x'. is quantised int8"):
         relay.load(m.bytes())
 
 

@@ -160,7 +160,7 @@ TEST(Lines, AllProblemsAtOnce) {
           "R0403 swirl 'a': operator swirl cannot be imported; the model uses it 2 times (add a converter)",
           "R0404 leaky 'c': leaky 'c': leaky has no attribute 'slop' (did you mean 'slope'?)",
           "R0404 leaky 'd': leaky 'd': attribute slope should be a float, but is of kind int (export the model again: "
-          "this node contradicts what its operator takes)",
+          "this node contradicts the definition of its operator)",
           "R0404 add 'e': add 'e' needs 2 inputs, but input 1 is missing "
           "(the model is incomplete: export it again)",
           "R0404 add 'f': 'z' is defined by no line before ()"}));

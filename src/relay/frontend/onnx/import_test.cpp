@@ -38,7 +38,7 @@ TEST(OnnxImport, NamesAndDimensionsSurvive) {
   // Each node knows its origin.
   const ir::Tuple* outputs = ir::as<ir::Tuple>(main_of(*m).body);
   ASSERT_TRUE(outputs);
-  EXPECT_EQ(*outputs->elements[0]->span.node, "Mul that makes 'the \"output\" 0'");
+  EXPECT_EQ(*outputs->elements[0]->span.node, "Mul that computes 'the \"output\" 0'");
   ir::visit(main_of(*m).body,
             [](const ir::Expr& e) { EXPECT_TRUE(e->kind == ir::ExprKind::Op || e->type) << "untyped"; });
 }

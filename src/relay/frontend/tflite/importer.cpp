@@ -14,7 +14,7 @@ std::string node_label(const Subgraph& graph, const Node& node) {
   std::string label = format("{} #{}", node.op(), node.index);
   if (graph.index > 0) label += format(" of subgraph {} ('{}')", graph.index, graph.name);
   for (std::string_view output : node.output_names)
-    if (!output.empty()) return format("{} that makes '{}'", label, output);
+    if (!output.empty()) return format("{} that computes '{}'", label, output);
   return label;
 }
 

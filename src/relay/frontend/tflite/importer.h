@@ -61,7 +61,7 @@ class Importer final : public ConverterHost {
   std::vector<size_t> active_;  // subgraphs whose nodes are being converted, outermost first
 };
 
-// "CONV_2D #3 that makes 'x'": an operator, its index in its subgraph, its first output.
+// "CONV_2D #3 that computes 'x'": an operator, its index in its subgraph, its first output.
 std::string node_label(const Subgraph& graph, const Node& node);
 
 }  // namespace relay::tflite

@@ -12,7 +12,7 @@ std::string str(const Refusal& refusal) {
   return format(
       "{} is computed without the schedule rule {}, and slower than it could be: what the rule made cannot be built "
       "({}). "
-      "This is a mistake in Relay, not in your program",
+      "This is a bug in Relay, not in your program",
       refusal.group, names(refusal.without), refusal.reason);
 }
 

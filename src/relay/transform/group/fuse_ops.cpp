@@ -432,7 +432,8 @@ static FunctionRef without_barriers(const FunctionRef& f) {
   const Expr result = rewrite(f, [](const Expr& now) -> Expr {
     const Call* call = as<Call>(now);
     const Function* group = call ? as<Function>(call->callee) : nullptr;
-    return group && group->is_primitive() && is_barrier(group->body) ? call->args[0] : now;
+    if (!group || !group->is_primitive() || !is_barrier(group->body)) return now;
+    return call->args.empty() ? as<Call>(group->body)->args[0] : call->args[0];  // a constant is inside the group
   });
   return FunctionRef(as<Function>(result));
 }
